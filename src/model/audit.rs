@@ -25,6 +25,23 @@ pub struct Audit {
     /// of the cache is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub l2_share: Option<f64>,
+    /// Samples without repeats, one entry a process. None if an earlier version recorded the latency: it took none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unrepeated: Option<Vec<UnrepeatedSamples>>,
+}
+
+/// Samples in which no launch can find its answer: one launch on each set, every output poisoned, inputs that no other set and
+/// no launch before it in the sample has.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct UnrepeatedSamples {
+    /// Launches of each sample.
+    pub launches: u32,
+    /// Microseconds that the device needs for a graph beside its launches, measured with empty kernels.
+    pub fixed_us: f64,
+    /// Microseconds of each sample as a whole.
+    pub samples: Vec<f64>,
+    /// How many of the first samples had inputs that no launch of the loaded module had read before.
+    pub unseen: u32,
 }
 
 impl Audit {
@@ -43,6 +60,10 @@ impl Audit {
         self.seeds.extend(later.seeds.iter().filter(|seed| !self.seeds.contains(seed)).collect::<Vec<_>>());
         self.chance = Self::chance_after(self.launches);
         self.l2_share = later.l2_share.or(self.l2_share);
+        self.unrepeated = match (self.unrepeated, &later.unrepeated) {
+            (Some(samples), Some(more)) => Some(samples.into_iter().chain(more.iter().cloned()).collect()),
+            (_, None) | (None, _) => None,
+        };
         self
     }
 }
@@ -53,7 +74,9 @@ mod tests {
 
     fn audit(launches: u64, seeds: &[u64]) -> Audit {
         let chance = Audit::chance_after(launches);
-        Audit { launches, samples: 3, graphs: 1, seeds: seeds.to_vec(), chance, l2_share: Some(0.5) }
+        let samples = UnrepeatedSamples { launches: 2, fixed_us: 1.0, samples: vec![21.0; 3], unseen: 2 };
+        let unrepeated = Some(vec![samples]);
+        Audit { launches, samples: 3, graphs: 1, seeds: seeds.to_vec(), chance, l2_share: Some(0.5), unrepeated }
     }
 
     #[test]
@@ -70,5 +93,8 @@ mod tests {
         assert_eq!((both.launches, both.samples, both.graphs), (459, 6, 2));
         assert_eq!(both.seeds, [1, 2, 3]);
         assert_eq!(both.chance, Audit::chance_after(459));
+        assert_eq!(both.unrepeated.map(|processes| processes.len()), Some(2));
+        let older = Audit { unrepeated: None, ..audit(1, &[]) };
+        assert_eq!(older.clone().and(&audit(1, &[])).unrepeated, None, "what a part lacks the whole lacks");
     }
 }

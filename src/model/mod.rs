@@ -26,7 +26,7 @@ mod tolerance;
 mod verdict;
 
 pub use activity::{ActivityTrace, TracedChip, TracedLaunch};
-pub use audit::Audit;
+pub use audit::{Audit, UnrepeatedSamples};
 pub use better::Better;
 pub use build_record::{
     BuildOutcome, BuildRecord, BuiltKernel, CompiledArg, CompiledLaunch, EntryResources, LaunchExtents, LeftOutShape,

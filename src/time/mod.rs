@@ -6,8 +6,10 @@ mod compared;
 mod round;
 mod schedule;
 mod settings;
+mod surfaces;
 mod timed_buffers;
 mod timed_kernel;
+mod unrepeated;
 
 pub use round::order;
 pub use schedule::{AuditSchedule, VERIFIED_LAUNCHES};

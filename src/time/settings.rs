@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// How many times the L2 cache a set of buffers takes, of which two are enough: what a launch on the other read and wrote has taken all of
 /// the cache.
 const LARGE_SET: u64 = 2;
-/// Least contents, so that what is behind a pointer changes.
+/// Least contents where references take long, so that what is behind a pointer changes.
 pub const LEAST_CONTENTS: u32 = 2;
 
 /// How latency is measured; see [`crate::config::BenchSettings`].
@@ -73,14 +73,15 @@ impl TimingSettings {
         if large { self.most_sets().min(2) } else { self.most_sets() }
     }
 
-    /// Contents that those sets take turns at: one for each set, and at least two, so that what is behind a pointer changes.
+    /// Contents that those sets take turns at: one for each set, at least two, so that what is behind a pointer changes, and one more for the
+    /// lead-in.
     pub fn contents(&self, bytes: usize, l2_bytes: u64) -> u32 {
-        self.sets(bytes, l2_bytes).max(LEAST_CONTENTS)
+        self.sets(bytes, l2_bytes).max(LEAST_CONTENTS) + 1
     }
 
     /// Contents of the shape that takes most of them.
     pub fn most_contents(&self) -> u32 {
-        self.most_sets().max(LEAST_CONTENTS)
+        self.most_sets().max(LEAST_CONTENTS) + 1
     }
 
     fn most_sets(&self) -> u32 {
@@ -116,9 +117,9 @@ mod tests {
             hidden: HiddenSeeds::default(),
         };
         let sets = |bytes, cache| (rotating(4).sets(bytes, cache), rotating(4).contents(bytes, cache));
-        assert_eq!([sets(200, 100), sets(201, 100), sets(1 << 40, 0)], [(4, 4), (2, 2), (4, 4)]);
-        assert_eq!((rotating(1).sets(201, 100), rotating(1).contents(201, 100)), (1, 2));
-        assert_eq!(rotating(4).most_contents(), 4);
+        assert_eq!([sets(200, 100), sets(201, 100), sets(1 << 40, 0)], [(4, 5), (2, 3), (4, 5)]);
+        assert_eq!((rotating(1).sets(201, 100), rotating(1).contents(201, 100)), (1, 3));
+        assert_eq!(rotating(4).most_contents(), 5);
         assert_eq!(TimingSettings { l2: L2State::Cold, ..rotating(4) }.sets(1, 100), 1);
     }
 

@@ -1,5 +1,6 @@
 //! What timed launches work on: sets of buffers whose contents move between samples, and what their outputs should be.
 
+mod fixed_cost;
 mod verification;
 
 use super::settings::TimingSettings;
@@ -30,6 +31,9 @@ pub struct HiddenCase {
     /// The inputs, and the right outputs, which stay on the host.
     pub draw: CaseDraw,
 }
+
+/// The content of the lead-in before samples of unread inputs; the samples have others.
+pub const LEAD_IN_CONTENT: usize = 0;
 
 /// Launches of the graph that follows a reset of persisting lines.
 const AFTER_RESET: u32 = 200;
@@ -78,6 +82,8 @@ pub struct TimedBuffers {
     copier: Copier,
     warmer: CacheWarmer,
     blocking: BlockingKernel,
+    /// Microseconds of a graph beside its launches.
+    fixed_us: f64,
     /// An image of one set on the host: what is uploaded to the contents, and where outputs are downloaded to.
     image: PinnedMemory,
     /// The content that each set holds; none of a set whose contents are not known.
@@ -118,6 +124,7 @@ impl TimedBuffers {
             L2State::Cold => Some(device.allocate(2 * device.attributes().l2_bytes as usize)?),
             L2State::Rotate | L2State::Warm => None,
         };
+        let blocking = BlockingKernel::new(device)?;
         Ok(Self {
             shape: shape.clone(),
             tolerance: *tolerance,
@@ -127,7 +134,8 @@ impl TimedBuffers {
             digester: Digester::new(device, settings.hidden.schedule)?,
             copier: Copier::new(device)?,
             warmer: CacheWarmer::new(device)?,
-            blocking: BlockingKernel::new(device)?,
+            fixed_us: fixed_cost::fixed_us(device, &blocking)?,
+            blocking,
             image: device.pinned(layout.bytes())?,
             flush,
             snapshots,
@@ -180,6 +188,17 @@ impl TimedBuffers {
     /// Contents that sets can hold.
     pub const fn contents(&self) -> usize {
         self.contents.len()
+    }
+
+    /// Contents with inputs of their own: those of a phase's own seeds come several times.
+    pub fn distinct_contents(&self) -> Vec<usize> {
+        let is_first = |at: &usize| self.contents[..*at].iter().all(|other| other.seed != self.contents[*at].seed);
+        (0..self.contents.len()).filter(is_first).collect()
+    }
+
+    /// Microseconds that the device needs for a graph beside its launches.
+    pub const fn fixed_us(&self) -> f64 {
+        self.fixed_us
     }
 
     /// Their seeds.

@@ -5,10 +5,10 @@ use super::audit_graph::{AuditGraph, WrongLaunch};
 use super::compared::{Compared, OutputPlace};
 use super::schedule::{AuditSchedule, GraphExtent, audits, missing_launches};
 use super::settings::{AuditEffort, TimingSettings};
+use super::surfaces::Surfaces;
 use super::timed_buffers::{Restored, TimedBuffers};
-use crate::gpu::{
-    BoundProgram, Device, DeviceError, ExecutableGraph, PendingDigests, Surface, SurfaceCopy, VariantExtents,
-};
+use super::unrepeated::{UnrepeatedGraph, UnrepeatedOutputs};
+use crate::gpu::{BoundProgram, Device, DeviceError, ExecutableGraph, PendingDigests, SurfaceCopy, VariantExtents};
 use crate::model::{Audit, LatencyOutcome, VariantId};
 
 /// Launches whose mean is the first guess of how long one takes.
@@ -31,32 +31,6 @@ pub struct TimedProgram<'a> {
     pub extents: VariantExtents,
 }
 
-/// Surfaces of a program, whose arrays hold what the buffers of a sample hold.
-#[derive(Debug)]
-struct Surfaces {
-    /// By set.
-    sets: Vec<Vec<Surface>>,
-    lead_in: Vec<Surface>,
-}
-
-impl Surfaces {
-    fn of(timed: &TimedProgram<'_>) -> Self {
-        let sets = timed.sets.iter().map(|program| program.surfaces().to_vec()).collect();
-        Self { sets, lead_in: timed.lead_in.surfaces().to_vec() }
-    }
-
-    /// Queues that the arrays of so many sets hold what their buffers hold; those of the lead-in are filled by its graph.
-    fn fill(&self, device: &Device, sets: usize) -> Result<(), DeviceError> {
-        self.sets.iter().take(sets).try_for_each(|surfaces| device.copy_surfaces(surfaces, SurfaceCopy::Fill))
-    }
-
-    /// Queues that the buffers of so many sets, and of the lead-in, hold what their arrays hold.
-    fn write_back(&self, device: &Device, sets: usize) -> Result<(), DeviceError> {
-        let mut all = self.sets.iter().take(sets).chain([&self.lead_in]);
-        all.try_for_each(|surfaces| device.copy_surfaces(surfaces, SurfaceCopy::WriteBack))
-    }
-}
-
 /// A variant being timed at a shape.
 #[derive(Debug)]
 pub struct TimedKernel {
@@ -70,6 +44,8 @@ pub struct TimedKernel {
     /// Whether all sets have to hold one content: variables of the module are filled from it.
     uniform: bool,
     samples: Vec<f64>,
+    /// None where nothing is verified.
+    unrepeated: Option<UnrepeatedGraph>,
     /// None where nothing is verified.
     audit_graph: Option<AuditGraph>,
     schedule: AuditSchedule,
@@ -117,8 +93,9 @@ impl TimedKernel {
         let after_reset = buffers.graph_after_reset(device)?;
         device.reset_persisting_l2()?;
         let graph = |launches| graph(device, &timed.sets, launches);
+        let surfaces = Surfaces::of(&timed.sets, &timed.lead_in);
+        buffers.renew(device)?;
         device.prepare(&timed.lead_in)?;
-        let surfaces = Surfaces::of(timed);
         let renew = || {
             buffers.renew(device)?;
             surfaces.fill(device, timed.sets.len())
@@ -159,10 +136,12 @@ impl TimedKernel {
         };
         let most = settings.effort.most_launches(settings.rounds, launches);
         let missing = missing_launches(wanted, settings.rounds, &extent).min(most);
-        let audit_graph = match settings.effort {
-            AuditEffort::None => None,
+        let (audit_graph, unrepeated) = match settings.effort {
+            AuditEffort::None => (None, None),
             AuditEffort::Sweep | AuditEffort::Verdict => {
-                Some(AuditGraph::new(device, buffers, &extent, missing, &mut schedule, launch)?)
+                let drawn = (&mut schedule, settings.rounds);
+                let unrepeated = UnrepeatedGraph::new(device, buffers, &timed.sets, &extent, drawn)?;
+                (Some(AuditGraph::new(device, buffers, &extent, missing, &mut schedule, launch)?), Some(unrepeated))
             }
         };
         let audits = audit_graph.as_ref().map_or(0, |graph| audits(missing, &extent, graph.launches() as u32));
@@ -173,6 +152,7 @@ impl TimedKernel {
             seeds: buffers.seeds(),
             chance: 0.0,
             l2_share: buffers.l2_share(device, sets),
+            unrepeated: None,
         };
         Ok(Self {
             variant,
@@ -184,6 +164,7 @@ impl TimedKernel {
             uniform: timed.lead_in.has_symbols(),
             samples: Vec::with_capacity(settings.rounds as usize),
             audits: schedule.audits_by_round(audits, settings.rounds),
+            unrepeated,
             audit_graph,
             schedule,
             wanted,
@@ -193,7 +174,7 @@ impl TimedKernel {
         })
     }
 
-    /// Takes the sample of a round, after the audits that are due; gives what is wrong with the output of a launch, if
+    /// Takes the sample of a round, after the samples without repeats and the audits that are due; gives what is wrong with the output of a launch, if
     /// anything is.
     ///
     /// # Errors
@@ -215,6 +196,11 @@ impl TimedKernel {
             let elapsed = device.time_before(|| device.replay(&self.graph), unblocked)?;
             self.samples.push(elapsed / f64::from(self.extent.launches));
             return Ok(None);
+        }
+        for _ in 0..self.unrepeated.as_ref().map_or(0, |graph| graph.due(round)) {
+            if let Some((wrong, launch)) = self.take_unrepeated(device, buffers)? {
+                return Ok(Some(said(&wrong, round, launch)));
+            }
         }
         for _ in 0..self.audits.get(round as usize).copied().unwrap_or(0) {
             if let Some(wrong) = self.audit_launches(device, buffers)? {
@@ -284,6 +270,23 @@ impl TimedKernel {
             self.audit.launches += pending.len() as u64;
         }
         Ok(Taken { sample, contents, held_over, wrong })
+    }
+
+    /// Takes a sample without repeats; gives what is wrong with an output, and of which launch.
+    fn take_unrepeated(
+        &mut self,
+        device: &Device,
+        buffers: &mut TimedBuffers,
+    ) -> Result<Option<(WrongLaunch, &'static str)>, DeviceError> {
+        let Some(graph) = &mut self.unrepeated else { return Ok(None) };
+        let timed = (&self.lead_in, &self.extent);
+        let UnrepeatedOutputs { contents, lead_in, pending } =
+            graph.take(device, (buffers, &self.surfaces), &mut self.schedule, timed)?;
+        let wrong = self.compare(device, buffers, (&contents, lead_in), &pending)?;
+        if wrong.is_none() {
+            self.audit.launches += pending.len() as u64;
+        }
+        Ok(wrong)
     }
 
     /// What each set gets to hold: of all contents in turn, or of one where variables of the module are filled from it.
@@ -357,7 +360,8 @@ impl TimedKernel {
 
     /// What was verified so far.
     fn verified(&self) -> Audit {
-        Audit { chance: Audit::chance_after(self.audit.launches), ..self.audit.clone() }
+        let unrepeated = self.unrepeated.as_ref().map(|graph| vec![graph.taken().clone()]);
+        Audit { chance: Audit::chance_after(self.audit.launches), unrepeated, ..self.audit.clone() }
     }
 
     /// Its samples.
@@ -455,10 +459,10 @@ mod tests {
     #[test]
     fn a_launch_on_a_cold_cache_is_a_sample_by_itself() {
         let cold = TimingSettings { l2: L2State::Cold, ..TIMING };
-        assert_eq!((sample_launches(&cold, 4.0, 4), cold.sets(1, 0), cold.contents(1, 0)), (1, 1, 2));
+        assert_eq!((sample_launches(&cold, 4.0, 4), cold.sets(1, 0), cold.contents(1, 0)), (1, 1, 3));
         assert_eq!(lead_in_launches(&cold, 4.0, 4), 60);
         let warm = TimingSettings { l2: L2State::Warm, ..TIMING };
-        assert_eq!((sample_launches(&warm, 400.0, 4), warm.sets(1, 0), warm.contents(1, 0)), (10, 1, 2));
-        assert_eq!((TIMING.sets(1, 0), TIMING.contents(1, 0)), (2, 2));
+        assert_eq!((sample_launches(&warm, 400.0, 4), warm.sets(1, 0), warm.contents(1, 0)), (10, 1, 3));
+        assert_eq!((TIMING.sets(1, 0), TIMING.contents(1, 0)), (2, 3));
     }
 }

@@ -3,7 +3,7 @@
  *
  * Modules are of two kinds: PTX text, which is src/gpu/digest.ptx or src/gpu/copy.ptx by its entry, and anything else, whose entries are copies of
  * 4096 bytes by name: copy_honest, copy_table, which copies a variable of its module instead of its input, copies that cheat, copies that look for a profiler, and copies that hang, crash, print or are wrong; add_honest and add_later add
- * to what is there. What a cheat remembers is
+ * to what is there. quick_honest, quick_epoch and quick_memo take half as long. What a cheat remembers is
  * gone with its module. */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -18,7 +18,7 @@
 typedef int Result;
 typedef uint64_t Pointer;
 
-enum { OK = 0, NOT_FOUND = 500, BYTES = 4096, SETS = 64, PARAMETERS = 8, MICROSECONDS = 10 };
+enum { OK = 0, NOT_FOUND = 500, BYTES = 4096, SETS = 64, PARAMETERS = 8, MICROSECONDS = 10, COPYING = 3, RESULTS = 64 };
 
 /* ---- the device ---- */
 
@@ -154,7 +154,10 @@ typedef struct {
     int is_text;
     uint64_t launches;
     unsigned char table[BYTES];
-    struct { void *output; uint64_t word; } written[SETS];
+    struct { void *output; uint64_t word, epoch; } written[SETS];
+    uint64_t epoch, ended;
+    struct { uint64_t key; unsigned char result[BYTES]; } results[RESULTS];
+    int known;
 } Module;
 
 typedef struct {
@@ -254,9 +257,52 @@ static int knows_seed(const Module *module, const void *x) {
     return module->launches == 1 && known == word;
 }
 
+/* Works once on each output from one gap between launches to the next: it is idle in the repeats of a graph, unless something
+ * stands between them. */
+static void epoch(Module *module, void *x, void *y) {
+    int at = 0;
+    if (microseconds - module->ended > 2)
+        module->epoch++;
+    while (at < SETS - 1 && module->written[at].output && module->written[at].output != y)
+        at++;
+    module->written[at].output = y;
+    microseconds += module->written[at].epoch == module->epoch ? 1 : MICROSECONDS / 2;
+    module->written[at].epoch = module->epoch;
+    module->ended = microseconds;
+    memcpy(y, x, BYTES); /* what an idle launch would leave */
+}
+
+/* Copies the results of inputs that it has met out of a table. */
+static void memo(Module *module, void *x, void *y) {
+    uint64_t sums[2] = {0, 0}, word;
+    for (int i = 0; i < BYTES / 8; i++) {
+        memcpy(&word, (char *)x + 8 * i, 8);
+        add(sums, 1, i, word);
+    }
+    int at = 0;
+    while (at < module->known && module->results[at].key != sums[0])
+        at++;
+    microseconds += at < module->known ? 1 : MICROSECONDS / 2;
+    if (at == module->known && at < RESULTS) {
+        module->known++;
+        module->results[at].key = sums[0];
+        memcpy(module->results[at].result, x, BYTES);
+    }
+    memcpy(y, at < RESULTS ? module->results[at].result : x, BYTES);
+}
+
 static void copy(const Function *function, const uint64_t parameters[]) {
     Module *module = function->module;
     void *x = (void *)parameters[0], *y = (void *)parameters[1];
+    if (!strcmp(function->name, "quick_honest")) {
+        microseconds += MICROSECONDS / 2;
+        memcpy(y, x, BYTES);
+        return;
+    }
+    if (!strcmp(function->name, "quick_epoch"))
+        return epoch(module, x, y);
+    if (!strcmp(function->name, "quick_memo"))
+        return memo(module, x, y);
     uint64_t *word = written(module, y), first;
     memcpy(&first, y, sizeof first);
     module->launches++;
@@ -347,8 +393,10 @@ static Result run(const Node *node) {
     uint64_t begun = microseconds;
     switch (node->kind) {
     case LAUNCH:
-        if (!strcmp(node->function->name, "ncugate_copy"))
+        if (!strcmp(node->function->name, "ncugate_copy")) {
+            microseconds += COPYING;
             memcpy((void *)node->parameters[0], (void *)node->parameters[1], node->parameters[2]);
+        }
         else if (!strcmp(node->function->name, "ncugate_warm"))
             ; /* there is no cache */
         else if (!strcmp(node->function->name, "ncugate_blocking"))

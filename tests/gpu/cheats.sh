@@ -12,7 +12,7 @@ runs=${2:-20} others=${3:-3}
 shift $(($# < 3 ? $# : 3))
 cd "$(dirname "$0")/../.."
 phases=("$@")
-((${#phases[@]})) || phases=($(basename -s .toml configs/*.toml | grep -vx cheats))
+((${#phases[@]})) || phases=($(basename -s .toml configs/*.toml | grep -v '^cheats'))
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir -p "$work/results"
@@ -42,7 +42,7 @@ export gpus=${GPUS:-$(nvidia-smi --query-gpu=index --format=csv,noheader | xargs
     for phase in "${phases[@]}"; do
         for ((run = 1; run <= others; ++run)); do echo "$phase $run"; done
     done
-    for ((run = 1; run <= runs; ++run)); do echo "cheats $run"; done
+    for ((run = 1; run <= runs; ++run)); do printf '%s\n' "cheats $run" "cheats_repeats $run"; done
 } | xargs -P "$(wc -w <<< "$gpus")" -L 1 --process-slot-var=lane bash -c 'measure "$0" "$1"'
 
 cat > "$work/table.py" <<'PY'
@@ -58,7 +58,8 @@ def runs(phase):
 def how(variant):
     """What caught a variant, or nothing."""
     if variant["cheats"]:
-        return "cheats: outputs" if "durations" not in variant["correctness"] else "cheats: counters"
+        by = {"durations": "counters", "repeats take": "samples without repeats"}
+        return "cheats: " + next((what for word, what in by.items() if word in variant["correctness"]), "outputs")
     if variant["correct"] == "fail":
         return "wrong in checks"
     if variant.get("doubt"):
@@ -67,13 +68,15 @@ def how(variant):
 
 # What evict_last wants is not there to be had: it is right, and has to be no faster than the honest kernel.
 HARMLESS = {"evict_last"}
+HONEST = {"honest", "plain", "chain", "chain_pdl"}
 tricks, honest, total = collections.defaultdict(collections.Counter), 0, 0
-for results, status in runs("cheats"):
+for results, status in [*runs("cheats"), *runs("cheats_repeats")]:
     total += 1
     by_name = {variant["id"]: variant for variant in results["variants"]}
-    honest += results["selected"] == "honest" and status == 0 and how(by_name["honest"]) is None
+    innocent = [how(by_name[name]) is None for name in HONEST & by_name.keys()]
+    honest += results["selected"] in HONEST and status == 0 and all(innocent)
     for name, variant in by_name.items():
-        if name in ("honest", "plain"):
+        if name in HONEST:
             continue
         caught = how(variant)
         if caught is None and name in HARMLESS and results["selected"] != name:
@@ -81,14 +84,15 @@ for results, status in runs("cheats"):
         tricks[name][caught or "NOT CAUGHT"] += 1
 print(f"{'variant':<20} {'caught':>9}  by what")
 for name, found in tricks.items():
-    caught = total - found["NOT CAUGHT"]
-    failed |= caught < total
-    print(f"{name:<20} {caught:>3} of {total:<3}  " + "; ".join(f"{what} ({n})" for what, n in found.most_common()))
-failed |= honest < total or total < int(sys.argv[2]) or not any(folder.glob("*.json"))
+    tried = found.total()
+    caught = tried - found["NOT CAUGHT"]
+    failed |= caught < tried
+    print(f"{name:<20} {caught:>3} of {tried:<3}  " + "; ".join(f"{what} ({n})" for what, n in found.most_common()))
+failed |= honest < total or total < 2 * int(sys.argv[2]) or not any(folder.glob("*.json"))
 print(f"{'honest':<20} {honest:>3} of {total:<3}  selected, and the phase passes")
 
 print(f"\n{'phase':<20} {'runs':>4}  statuses   called a cheat or doubted")
-phases = sorted({path.stem.rsplit("-", 1)[0] for path in folder.glob("*.json")} - {"cheats"})
+phases = sorted({path.stem.rsplit("-", 1)[0] for path in folder.glob("*.json")} - {"cheats", "cheats_repeats"})
 for phase in phases:
     statuses, accused = [], collections.Counter()
     for results, status in runs(phase):

@@ -2,7 +2,7 @@
 //! kernels that the double of the driver knows by name.
 
 use crate::command::{Finished, Place, root, wait_for};
-use crate::stored::report_of;
+use crate::stored::{report_of, report_of_variants};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
@@ -142,7 +142,12 @@ fn a_kernel_whose_timed_launches_are_not_what_was_checked_cheats_and_the_run_goe
             assert_eq!(outcome["samples"].as_array().unwrap().len(), 60);
             let audit = &outcome["audit"];
             assert!(audit["launches"].as_u64().unwrap() >= 299 && audit["chance"].as_f64().unwrap() >= 0.95, "{audit}");
-            assert_eq!((audit["samples"].as_u64(), audit["seeds"].as_array().unwrap().len()), (Some(60), 4));
+            assert_eq!((audit["samples"].as_u64(), audit["seeds"].as_array().unwrap().len()), (Some(60), 5));
+            let unrepeated = &audit["unrepeated"][0];
+            let samples: Vec<f64> =
+                unrepeated["samples"].as_array().unwrap().iter().filter_map(Value::as_f64).collect();
+            assert!(samples.len() == 3 && samples.iter().all(|us| (us - 20.0).abs() < 1e-3), "two launches: {audit}");
+            assert_eq!((unrepeated["launches"].as_u64(), unrepeated["unseen"].as_u64()), (Some(2), Some(2)));
             assert_eq!(audit["l2_share"], 0.5, "4 sets of 8 KiB in a cache of 64 KiB");
         } else {
             assert_eq!(outcome["status"], "cheats", "{variant}: {outcome}");
@@ -235,6 +240,67 @@ fn launches_that_add_to_state_find_it_restored_and_ones_that_idle_cheat() {
         let least = if l2 == "rotate" { 300 } else { 12 };
         assert!(honest["audit"]["launches"].as_u64().unwrap() >= least, "{honest}");
         assert_eq!(outcome("add_later")["status"], "cheats", "{finished:?}");
+    }
+}
+
+/// What `run` ends with, and what it prints on one line, where ncu sees launches of 5 us.
+fn run_with_quick_launches(
+    place: &Place,
+    variables: Vec<(&'static str, String)>,
+    seen: &[(&str, &str, f64)],
+) -> (Option<i32>, String) {
+    let report = place.path().join("counted.ncu-rep");
+    fs::write(&report, report_of_variants(seen)).unwrap();
+    let mut command = place.ncugate(&["run", "phase.toml", "--source", "gpu"]);
+    command.envs(variables).env("NCUGATE_DOUBLE_REPORT", &report);
+    let finished = Finished::of(command.timeout(Duration::from_secs(100)));
+    (finished.status, finished.stdout.split_whitespace().collect::<Vec<_>>().join(" ") + &finished.stderr)
+}
+
+/// Each of them is right in every check, sample and audit, and ncu sees a launch of 5 us of it.
+#[test]
+fn a_launch_that_finds_its_answer_is_held_against_launches_that_cannot() {
+    for (name, status) in [("quick_honest", Some(0)), ("quick_epoch", Some(1)), ("quick_memo", Some(1))] {
+        let (place, variables) = machine_of_kernels(&[name], "");
+        let (found, printed) = run_with_quick_launches(&place, variables, &[(name, name, 5e3)]);
+        assert_eq!(found, status, "{name}: {printed}");
+        let cheats = printed.contains("repeats take less time");
+        assert_eq!(cheats, name != "quick_honest", "{name}: {printed}");
+    }
+}
+
+/// Programs of eight launches of 5 us, one after the other or each beside the one before it.
+#[test]
+fn launches_of_a_program_that_find_their_answers_are_held_against_launches_that_cannot() {
+    for (entry, pdl, status) in [
+        ("quick_honest", false, Some(0)),
+        ("quick_honest", true, Some(0)),
+        ("quick_epoch", false, Some(4)),
+        ("quick_epoch", true, Some(4)),
+    ] {
+        let mode = if pdl { "pdl = true\n" } else { "" };
+        let steps: String = (0..8)
+            .map(|at| {
+                let (from, to) = if at == 0 {
+                    ("x", "t")
+                } else if at == 7 {
+                    ("t", "y")
+                } else {
+                    ("t", "u")
+                };
+                let later = if at == 0 { "" } else { mode };
+                step(entry, from, to) + later
+            })
+            .collect();
+        let (place, variables) = machine_of_steps(&[entry], &steps);
+        let text = fs::read_to_string(place.path().join("phase.toml")).unwrap();
+        let scratch = "[workload.buffers]\nu = { dtype = \"f16\", shape = [\"S\"], role = \"scratch\" }";
+        let wanted =
+            text.replacen("[workload.buffers]", scratch, 1).replace("latency_p50 <= 10.5", "latency_p50 <= 42");
+        place.write("phase.toml", &wanted);
+        let (found, printed) = run_with_quick_launches(&place, variables, &[(entry, "steps", 5e3); 8]);
+        assert_eq!(found, status, "{entry}, pdl {pdl}: {printed}");
+        assert_eq!(printed.contains("repeats take less time"), status != Some(0), "{entry}, pdl {pdl}: {printed}");
     }
 }
 
@@ -500,7 +566,7 @@ fn seeds_of_timed_inputs_are_other_ones_each_run() {
         outcome["audit"]["seeds"].clone()
     };
     let (first, second) = (seeds(), seeds());
-    assert_eq!(first.as_array().unwrap().len(), 2, "one set has two contents that take turns");
+    assert_eq!(first.as_array().unwrap().len(), 3, "one set and the lead-in have three contents that take turns");
     assert_ne!(first, second);
 }
 

@@ -390,5 +390,13 @@ pub fn calibrate(place: &Place, text: &str, percent: f64) {
 /// What was verified of a kernel's timed launches.
 fn audit() -> Audit {
     let launches = 480;
-    Audit { launches, samples: 60, graphs: 2, seeds: vec![1, 2], chance: Audit::chance_after(launches), l2_share: None }
+    Audit {
+        launches,
+        samples: 60,
+        graphs: 2,
+        seeds: vec![1, 2],
+        chance: Audit::chance_after(launches),
+        l2_share: None,
+        unrepeated: None,
+    }
 }

@@ -1,6 +1,6 @@
 //! The least time that the declared work takes on a chip.
 
-use super::{CaseCounters, Mismatch};
+use super::{CLEAR, CaseCounters, Mismatch};
 use crate::number::short;
 
 impl CaseCounters<'_> {
@@ -11,6 +11,7 @@ impl CaseCounters<'_> {
             let floor = seconds.filter(|s| s.is_finite())? * 1e6;
             (self.latency < floor).then(|| Mismatch {
                 factor: floor / self.latency,
+                clear: CLEAR,
                 reason: format!(
                     "{} µs is below what the chip can do: the declared work takes at least {} µs by its {what} peak",
                     short(self.latency),

@@ -9,15 +9,19 @@
 mod chip;
 pub mod durations;
 mod floor;
+mod unrepeated;
 mod work;
 
-use self::durations::Durations;
+use self::durations::{Disagreement, Durations, least_of};
+use self::unrepeated::Repeats;
 use super::results::Correctness;
 use crate::config::{LaunchMode, Phase, Shape};
 use crate::frame::Quantities;
 use crate::metric::id;
-use crate::model::{Audit, BuildRecord, Cell, LatencyOutcome, LatencyRecord, MetricId, ShapeName, VariantId};
-use crate::plan::{Launch, Method, Plan, ShapeProgram, Standing, Step, Variant};
+use crate::model::{
+    Audit, BuildRecord, Cell, LatencyOutcome, LatencyRecord, MetricId, ShapeName, UnrepeatedSamples, VariantId,
+};
+use crate::plan::{Arg, Launch, Method, Plan, ShapeProgram, Standing, Step, Variant};
 use crate::stats;
 use crate::store::Run;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -47,6 +51,8 @@ pub enum Agreement {
 pub struct Mismatch {
     /// By which factor it is off, above 1.
     pub factor: f64,
+    /// A factor of it that no honest measurement is off by.
+    pub clear: f64,
     /// The numbers in words.
     pub reason: String,
 }
@@ -91,6 +97,8 @@ pub(super) struct CaseCounters<'a> {
     sets: f64,
     /// Whether its duration is CUPTI's.
     is_traced: bool,
+    /// Its samples without repeats; none where an earlier version recorded the latency.
+    unrepeated: Option<Vec<&'a UnrepeatedSamples>>,
 }
 
 impl Witness {
@@ -162,6 +170,14 @@ impl<'a> SampleLaunches<'a> {
         self.of.get(&(measured_as, shape)).copied()
     }
 
+    /// Samples without repeats of the sweep and of the confirmation; none where those of either were not recorded.
+    fn unrepeated(&self, variant: &VariantId, shape: &ShapeName) -> Option<Vec<&'a UnrepeatedSamples>> {
+        let measured_as = self.shares.get(variant).copied().unwrap_or(variant);
+        let timed = [self.of.get(&(measured_as, shape)), self.anew.get(&(measured_as, shape))];
+        let each = timed.into_iter().flatten().map(|(_, audit)| audit.and_then(|audit| audit.unrepeated.as_ref()));
+        Some(each.collect::<Option<Vec<_>>>()?.into_iter().flatten().collect())
+    }
+
     /// Whether outputs of its timed launches were not looked at, in the rounds of the sweep or in those of the confirmation.
     fn unverified(&self, variant: &VariantId, shape: &ShapeName) -> bool {
         let verified = |audit: Option<&Audit>| audit.is_some_and(|audit| audit.launches > 0);
@@ -188,6 +204,7 @@ impl WitnessInput<'_> {
                 Agreement::Doubtful("outputs of its timed launches were not verified".into())
             }
             (Method::Kernel(_) | Method::Function(_), _) => {
+                let unrepeated = launches.unrepeated(&variant.id, &shape.name);
                 let launches = launches.at(&variant.id, &shape.name);
                 let sets = f64::from(self.phase.bench.buffer_sets.min(launches).max(1));
                 let Self { phase, counters, chip, .. } = *self;
@@ -197,7 +214,8 @@ impl WitnessInput<'_> {
                 };
                 let variant = &variant.id;
                 let is_traced = self.is_traced(variant, &shape.name);
-                CaseCounters { phase, chip, shape, variant, program, counters, latency, sets, is_traced }.agreement()
+                CaseCounters { phase, chip, shape, variant, program, counters, latency, sets, is_traced, unrepeated }
+                    .agreement()
             }
         }
     }
@@ -244,15 +262,24 @@ impl CaseCounters<'_> {
                 return Agreement::Doubtful(format!("no counter saw this kernel: {reason}").into());
             }
         };
-        let mut mismatches: Vec<Mismatch> = self.durations(duration).into_iter().collect();
+        let (durations, repeats) = (self.durations(duration), self.repeats());
+        let mut mismatches: Vec<Mismatch> = durations.disagreement().into_iter().map(Mismatch::from).collect();
         mismatches.extend(self.bytes());
         mismatches.extend(self.operations());
         mismatches.extend(self.floors());
+        match repeats {
+            Repeats::Differ(mismatch) => mismatches.push(mismatch),
+            Repeats::TooFew(reason) if mismatches.is_empty() => return Agreement::Doubtful(reason.into()),
+            Repeats::NotRecorded if mismatches.is_empty() && durations.is_wide() => {
+                return Agreement::Doubtful(durations.no_witness().into());
+            }
+            Repeats::TooFew(_) | Repeats::Agree | Repeats::NotRecorded => {}
+        }
         verdict(&mismatches)
     }
 
-    fn durations(&self, duration_ns: f64) -> Option<Mismatch> {
-        let durations = Durations {
+    fn durations(&self, duration_ns: f64) -> Durations {
+        Durations {
             latency_us: self.latency,
             counted_us: duration_ns / 1e3,
             least_us: self.least_duration_ns(duration_ns) / 1e3,
@@ -260,9 +287,7 @@ impl CaseCounters<'_> {
             uncounted_us: self.uncounted_us(),
             clock: self.clock_share(),
             launches: self.launches(),
-        };
-        let found = durations.disagreement()?;
-        Some(Mismatch { factor: found.factor, reason: format!("two durations disagree: {}", found.numbers) })
+        }
     }
 
     /// Bytes of all buffers of one set.
@@ -273,16 +298,34 @@ impl CaseCounters<'_> {
     /// Time that reading from DRAM costs a launch under ncu, which flushes the caches, and that is not spent where the
     /// buffers are still in L2 from the launch before, in microseconds.
     ///
-    /// What one launch of an evaluation leaves in L2 for the next one is there whatever the sets are. CUPTI counts no bytes: those of
-    /// all buffers stand for them, each of which a launch on flushed caches reads from DRAM once.
+    /// A launch of an evaluation finds there what launches before it had in hand, whatever the sets are; of the rest, what all sets together
+    /// leave. CUPTI counts no bytes: those of all buffers stand for them, each of which a launch on flushed caches reads from DRAM once.
     fn cold_us(&self) -> f64 {
-        let held = match self.launches() {
-            0 | 1 => self.set_bytes().and_then(|set| self.chip.held_share(self.sets * set)),
-            _ => Some(1.0),
-        };
-        let bytes = self.counted(id::DRAM_BYTES).or_else(|| self.set_bytes().filter(|_| self.is_traced));
-        let moved = bytes.zip(self.chip.dram_bytes_per_second());
-        held.zip(moved).map_or(0.0, |(held, (bytes, peak))| held * bytes / peak * 1e6)
+        let set = self.set_bytes();
+        let held = set.and_then(|set| self.chip.held_share(self.sets * set)).unwrap_or(0.0);
+        // No cache holds more of a kernel's buffers than there is of them. How much memory a function takes is not known.
+        let most = set.filter(|_| self.program.is_some()).unwrap_or(f64::INFINITY);
+        let again = self.bytes_again();
+        let counted = self.counted(id::DRAM_BYTES).or_else(|| set.filter(|_| self.is_traced).map(|set| set + again));
+        let moved = counted.zip(self.chip.dram_bytes_per_second());
+        moved.map_or(0.0, |(bytes, peak)| {
+            let again = again.min(bytes);
+            (again + held * (bytes - again).min(most)) / peak * 1e6
+        })
+    }
+
+    /// Bytes of buffers that launches of an evaluation have after another launch of it, as far as L2 can hold them.
+    fn bytes_again(&self) -> f64 {
+        let mut before: HashSet<&str> = HashSet::new();
+        let mut again = 0.0;
+        for launch in self.program.iter().flat_map(|program| program.launches()) {
+            let own: HashSet<&str> = launch.args.iter().flat_map(Arg::parts).filter_map(Arg::buffer).collect();
+            let bytes = |name: &&str| self.phase.workload.bytes_of(self.shape, name).unwrap_or(f64::INFINITY);
+            let shared: f64 = own.intersection(&before).map(bytes).sum();
+            again += self.chip.l2_bytes.map_or(0.0, |l2| shared.min(l2));
+            before.extend(own);
+        }
+        again
     }
 
     /// Launches of an evaluation.
@@ -290,15 +333,20 @@ impl CaseCounters<'_> {
         self.program.map_or(1, |program| program.launches().count() as u32)
     }
 
-    /// The part of the counted duration that an evaluation takes at least: all of it, unless launches may run beside each
-    /// other; then that of the longest.
+    /// The part of the counted duration that an evaluation takes at least: all of it, unless launches may overlap. Where it is not known how
+    /// long each of those took, half of it.
     fn least_duration_ns(&self, duration_ns: f64) -> f64 {
         let overlaps = |launch: &Launch| launch.mode == LaunchMode::Programmatic;
-        if !self.program.is_some_and(|program| program.launches().any(overlaps)) {
+        let modes: Vec<bool> = self.program.iter().flat_map(|program| program.launches()).map(overlaps).collect();
+        if modes.len() < 2 || !modes.contains(&true) {
             return duration_ns;
         }
         let steps = self.counters.steps(self.variant, &self.shape.name, &id::DURATION);
-        steps.iter().filter_map(Cell::value).reduce(f64::max).unwrap_or(duration_ns)
+        let each: Vec<f64> = steps.iter().filter_map(Cell::value).collect();
+        match each.len() == modes.len() {
+            true => least_of(&each.into_iter().zip(modes).collect::<Vec<_>>()),
+            false => duration_ns / 2.0,
+        }
     }
 
     /// Time that fills and copies may take, which no counter sees: their bytes at a quarter of the peak of DRAM.
@@ -321,14 +369,28 @@ impl CaseCounters<'_> {
     }
 }
 
+impl From<Disagreement> for Mismatch {
+    fn from(found: Disagreement) -> Self {
+        let reason = format!("two durations disagree: {}", found.numbers);
+        Self { factor: found.factor, clear: CLEAR, reason }
+    }
+}
+
+impl Mismatch {
+    /// The factor over one that no honest measurement is off by.
+    fn gravity(&self) -> f64 {
+        self.factor / self.clear
+    }
+}
+
 /// What a list of mismatches comes to: the gravest leads.
 fn verdict(mismatches: &[Mismatch]) -> Agreement {
-    let Some(gravest) = mismatches.iter().max_by(|a, b| a.factor.total_cmp(&b.factor)) else {
+    let Some(gravest) = mismatches.iter().max_by(|a, b| a.gravity().total_cmp(&b.gravity())) else {
         return Agreement::Agrees;
     };
     let others = mismatches.iter().filter(|other| *other != gravest).map(|other| other.reason.as_str());
     let reason: Arc<str> = std::iter::once(gravest.reason.as_str()).chain(others).collect::<Vec<_>>().join("; ").into();
-    if gravest.factor >= CLEAR { Agreement::Cheats(reason) } else { Agreement::Doubtful(reason) }
+    if gravest.gravity() >= 1.0 { Agreement::Cheats(reason) } else { Agreement::Doubtful(reason) }
 }
 
 #[cfg(test)]

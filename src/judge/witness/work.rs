@@ -1,6 +1,6 @@
 //! What ncu counted against the useful work that the workload declares.
 
-use super::{CaseCounters, Mismatch};
+use super::{CLEAR, CaseCounters, Mismatch};
 use crate::config::Role;
 use crate::frame::wanted;
 use crate::metric::id;
@@ -45,6 +45,7 @@ impl CaseCounters<'_> {
 fn below(counted: f64, needed: f64, what: &str, declared: f64) -> Option<Mismatch> {
     (needed > 0.0 && counted < LEAST_SHARE * needed).then(|| Mismatch {
         factor: needed / counted.max(f64::MIN_POSITIVE),
+        clear: CLEAR,
         reason: format!(
             "work was not done: {} {what} counted, at least {} needed of the {} that the workload declares",
             short(counted),
