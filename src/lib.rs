@@ -30,6 +30,8 @@ pub mod cli;
 pub mod commands;
 #[doc(hidden)]
 pub mod config;
+#[doc(hidden)]
+pub mod console;
 pub(crate) mod disk;
 pub mod draft;
 #[doc(hidden)]

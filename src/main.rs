@@ -12,7 +12,11 @@ use std::process::ExitCode;
 static ALLOCATOR: HugePages = HugePages;
 
 fn main() -> ExitCode {
-    match commands::dispatch(Cli::parse()) {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return commands::report_usage(&error).into(),
+    };
+    match commands::dispatch(cli) {
         Ok(outcome) => outcome.into(),
         Err(error) => commands::report_error(&error).into(),
     }

@@ -1,8 +1,10 @@
 //! What the user sees while a campaign works: a bar on a terminal, a line a stage elsewhere.
 
+use crate::console::warn;
 use crate::number;
+use crate::number::text::line as one_line;
 use indicatif::{ProgressBar, ProgressStyle};
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -136,7 +138,7 @@ impl Progress for Terminal {
             {
                 bar.set_style(style.progress_chars("=> "));
             }
-            bar.set_prefix(name.to_owned());
+            bar.set_prefix(one_line(name));
         });
     }
 
@@ -144,14 +146,14 @@ impl Progress for Terminal {
         self.detail(&format!("  {variant}"));
         self.count();
         self.with(|bar| {
-            bar.set_message(variant.to_owned());
+            bar.set_message(one_line(variant));
             bar.inc(1);
         });
     }
 
     fn note(&self, text: &str) {
         self.detail(&format!("  {text}"));
-        self.with(|bar| bar.set_message(text.to_owned()));
+        self.with(|bar| bar.set_message(one_line(text)));
     }
 
     /// Prints a line above the bar, terminal or not.
@@ -161,8 +163,7 @@ impl Progress for Terminal {
         }
         self.with(|bar| {
             bar.suspend(|| {
-                // Standard error may be closed; there is nowhere left to say so.
-                let _ = writeln!(io::stderr(), "{line}");
+                warn(line);
             });
         });
     }

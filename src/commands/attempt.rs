@@ -1,11 +1,12 @@
 //! `ncugate try`: one candidate against the best so far.
 
 use super::live::no_go;
-use super::{CommandError, signal};
+use super::{CommandError, print, signal};
 use crate::build::Sharing;
 use crate::campaign::{LiveRun, MeasuredRun, Silent, Start, Tools};
 use crate::cli::TryArgs;
 use crate::config::{self, Phase};
+use crate::console::Output;
 use crate::disk::open;
 use crate::exit::Outcome;
 use crate::expr::Value;
@@ -19,11 +20,11 @@ use crate::search::{
     usual_params,
 };
 use crate::store::sha256;
-use std::io::{self, Write};
+use std::io;
 use std::path::Path;
 
 /// Measures the candidate beside the best so far, keeps it in the history, and prints one line of JSON.
-pub fn attempt(args: &TryArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
+pub fn attempt(args: &TryArgs, out: &mut Output) -> Result<Outcome, CommandError> {
     let phase = config::load(&args.config)?;
     let bytes = open::named(&args.source, MAX_SOURCE)
         .map_err(|e| CommandError::Usage(format!("--source {} cannot be read: {e}", args.source.display())))?;
@@ -60,7 +61,7 @@ pub fn attempt(args: &TryArgs, out: &mut dyn Write) -> Result<Outcome, CommandEr
     let kept = history.keep(record, &bytes)?;
     (answer.attempt, answer.accepted) = (kept.attempt, kept.accepted);
     let text = line(&mut answer, |answer| answer.changes.pop().is_some() || answer.finding.take().is_some());
-    writeln!(out, "{}", text.map_err(io::Error::other)?)?;
+    print::json_text(&text.map_err(io::Error::other)?, out)?;
     Ok(report.headline.verdict.into())
 }
 

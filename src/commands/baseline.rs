@@ -3,6 +3,7 @@
 use super::promote::promote;
 use super::{CommandError, print};
 use crate::cli::{BaselineCommand, ListArgs, OutputFormat, ShowBaselineArgs};
+use crate::console::Output;
 use crate::exit::Outcome;
 use crate::judge::reference_runs::{Leaderboard, LeaderboardEntry, phases_with_entries};
 use crate::number::text::line;
@@ -11,7 +12,7 @@ use serde::Serialize;
 use std::io::Write;
 
 /// Does what is asked.
-pub fn baseline(command: &BaselineCommand, out: &mut dyn Write) -> Result<Outcome, CommandError> {
+pub fn baseline(command: &BaselineCommand, out: &mut Output) -> Result<Outcome, CommandError> {
     match command {
         BaselineCommand::Promote(args) => promote(args, out),
         BaselineCommand::List(args) => list(args, out),
@@ -28,7 +29,7 @@ struct PhaseEntry<'a> {
 }
 
 /// Entries that count now, of one phase or of all.
-fn list(args: &ListArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
+fn list(args: &ListArgs, out: &mut Output) -> Result<Outcome, CommandError> {
     let phases = args.phase.clone().map_or_else(|| phases_with_entries(&args.profiles), |phase| vec![phase]);
     let boards = phases.iter().map(|phase| Leaderboard::open(&args.profiles, phase)).collect::<Result<Vec<_>, _>>()?;
     let entries: Vec<_> =
@@ -46,7 +47,7 @@ fn list(args: &ListArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
 }
 
 /// The history of a phase's entries, and every value of the last one.
-fn show(args: &ShowBaselineArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
+fn show(args: &ShowBaselineArgs, out: &mut Output) -> Result<Outcome, CommandError> {
     let board = Leaderboard::open(&args.profiles, &args.phase)?;
     let named: Vec<&LeaderboardEntry> = board.entries().iter().filter(|entry| entry.name == args.name).collect();
     let Some(last) = named.last() else {

@@ -4,6 +4,7 @@ use super::project::open_phase;
 use super::{CommandError, manner, print, signal};
 use crate::campaign::{self, GpuTurn, Tools};
 use crate::cli::{CalibrateArgs, OutputFormat};
+use crate::console::Output;
 use crate::exit::Outcome;
 use crate::number;
 use crate::plan::unroll;
@@ -11,7 +12,7 @@ use serde_json::json;
 use std::io::Write;
 
 /// Times a variant against itself, keeps the noise, and says what differences can be resolved.
-pub fn calibrate(args: &CalibrateArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
+pub fn calibrate(args: &CalibrateArgs, out: &mut Output) -> Result<Outcome, CommandError> {
     let phase = open_phase(&args.config)?;
     let plan = unroll(&phase)?;
     if let Some(id) = args.variant.as_ref().filter(|id| !plan.candidates().any(|v| v.id.0 == **id)) {

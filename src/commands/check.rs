@@ -6,6 +6,7 @@ use crate::build::Arch;
 use crate::campaign::{Progress as _, absent_programs, build_for, reference_problem, target};
 use crate::cli::{CheckArgs, OutputFormat};
 use crate::config::{Phase, Waiver};
+use crate::console::Output;
 use crate::exit::Outcome;
 use crate::host::{check_reference, mutant_table, null_test};
 use crate::judge::{loosened, out_of_reach, preconditions, static_gates, unlikely_limits};
@@ -14,11 +15,11 @@ use crate::number::counted;
 use crate::plan::unroll;
 use crate::report::phase_check::{JudgedAhead, PhaseCheck};
 use crate::report::{mutants, static_check};
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::Path;
 
 /// Checks every phase, each from the root of its project; the gravest outcome counts.
-pub fn check(args: &CheckArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
+pub fn check(args: &CheckArgs, out: &mut Output) -> Result<Outcome, CommandError> {
     let libraries = args.configs.iter().filter(|path| library::is_library(path)).count();
     if libraries > 0 {
         if libraries < args.configs.len() {
@@ -38,7 +39,7 @@ pub fn check(args: &CheckArgs, out: &mut dyn Write) -> Result<Outcome, CommandEr
         let mut found = PhaseCheck { config: config.display().to_string(), ..PhaseCheck::default() };
         let ended = match args.format {
             OutputFormat::Text => one(config, args, &mut found, out)?,
-            OutputFormat::Json => one(config, args, &mut found, &mut io::sink())?,
+            OutputFormat::Json => one(config, args, &mut found, &mut Output::nowhere())?,
         };
         found.outcome = ended.words();
         checks.push(found);
@@ -56,7 +57,7 @@ fn prove_tolerance(
     phase: &Phase,
     args: &CheckArgs,
     found: &mut PhaseCheck,
-    out: &mut dyn Write,
+    out: &mut Output,
 ) -> Result<(), CommandError> {
     for note in phase.workload.untested() {
         writeln!(out, "  note: {note}")?;
@@ -82,7 +83,7 @@ fn prove_tolerance(
     Ok(())
 }
 
-fn one(config: &Path, args: &CheckArgs, found: &mut PhaseCheck, out: &mut dyn Write) -> Result<Outcome, CommandError> {
+fn one(config: &Path, args: &CheckArgs, found: &mut PhaseCheck, out: &mut Output) -> Result<Outcome, CommandError> {
     let phase = open_phase(config)?;
     let plan = unroll(&phase)?;
     // From here on there may be children; what was done before ends with the first signal.

@@ -2,6 +2,7 @@
 
 use super::{CommandError, print};
 use crate::cli::{CompareArgs, OutputFormat};
+use crate::console::Output;
 use crate::exit::Outcome;
 use crate::judge::PhaseRun;
 use crate::report;
@@ -13,7 +14,7 @@ use std::io::Write;
 use std::path::Path;
 
 /// Compares and says what changed; a change is not a failure.
-pub fn compare(args: &CompareArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
+pub fn compare(args: &CompareArgs, out: &mut Output) -> Result<Outcome, CommandError> {
     let comparison = RunComparison::new(&side(&args.a)?, &side(&args.b)?, &Resampler::default());
     if let Some(path) = &args.markdown {
         replace(path, &compare::markdown(&comparison))?;

@@ -2,13 +2,13 @@
 
 use super::{CommandError, open, print};
 use crate::cli::{Against, Folders, Saying};
+use crate::console::Output;
 use crate::exit::Outcome;
 use crate::judge::reference_runs::ReferenceRuns;
 use crate::judge::{PhaseRun, Session};
 use crate::report::comment::comment;
 use crate::report::write::{replace, write};
 use crate::report::{Age, RunSource, assemble};
-use std::io::Write;
 use std::path::Path;
 
 /// Judges a run, writes the report's files, and says how it ended.
@@ -18,7 +18,7 @@ pub fn conclude(
     against: &Against,
     folders: &Folders,
     saying: &Saying,
-    out: &mut dyn Write,
+    out: &mut Output,
 ) -> Result<Outcome, CommandError> {
     let mut session = session(run, against, folders)?;
     if let RunSource::Unasked { .. } = source {
@@ -41,7 +41,7 @@ pub fn conclude_in(
     session: &Session<'_>,
     source: RunSource,
     saying: &Saying,
-    out: &mut dyn Write,
+    out: &mut Output,
 ) -> Result<Outcome, CommandError> {
     let report = assemble(session, source, Age::Said)?;
     let written = write(&report, folder)?;

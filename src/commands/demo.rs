@@ -3,6 +3,7 @@
 use super::CommandError;
 use super::conclude::{conclude_in, session};
 use crate::cli::{Against, DemoArgs, Folders, OutputFormat};
+use crate::console::Output;
 use crate::exit::Outcome;
 use crate::judge::PhaseRun;
 use crate::report::RunSource;
@@ -10,7 +11,7 @@ use crate::store::write_embedded;
 use std::io::Write;
 
 /// Writes the recording and its report, says first that nothing was measured here, and ends as the recording does.
-pub fn demo(args: &DemoArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
+pub fn demo(args: &DemoArgs, out: &mut Output) -> Result<Outcome, CommandError> {
     let profiles = args.output.join("profiles");
     let recording = profiles.join("sdpa_fast").join("h200");
     write_embedded(&recording)?;

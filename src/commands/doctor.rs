@@ -4,15 +4,17 @@ use super::{CommandError, signal};
 use crate::build::Nvcc;
 use crate::campaign;
 use crate::cli::{DoctorArgs, OutputFormat};
+use crate::console::Output;
 use crate::exit::Outcome;
 use crate::ncu::Ncu;
 use crate::ncu::preflight::{self, Check, CompilerFacts, Facts, Status, VisibleGpu};
 use crate::number::counted;
+use crate::number::text::escaped_json;
 use serde::Serialize;
 use std::io::{self, Write};
 
 /// Looks at what is here and prints every check of it.
-pub fn doctor(args: &DoctorArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
+pub fn doctor(args: &DoctorArgs, out: &mut Output) -> Result<Outcome, CommandError> {
     signal::watch();
     let device = match campaign::device() {
         Ok(Ok(facts)) => {
@@ -34,7 +36,7 @@ pub fn doctor(args: &DoctorArgs, out: &mut dyn Write) -> Result<Outcome, Command
     let cupti = facts.device.is_ok().then(|| campaign::cupti(args.probe));
     let facts = Facts { trial, cupti, ..facts };
     let is_json = args.json || args.format == OutputFormat::Json;
-    Ok(if is_json { write_json(&facts, out)? } else { say(&facts, out)? })
+    Ok(if is_json { write_json(&facts, &mut out.machine())? } else { say(&facts, out)? })
 }
 
 /// The checks for programs.
@@ -48,7 +50,7 @@ fn write_json(facts: &Facts, out: &mut dyn Write) -> io::Result<Outcome> {
     let checks = preflight::doctor(facts);
     let can_measure = checks.iter().all(|check| check.status != Status::Problem);
     let text = serde_json::to_string_pretty(&CheckList { can_measure, checks: &checks })?;
-    writeln!(out, "{text}")?;
+    writeln!(out, "{}", escaped_json(&text))?;
     Ok(if can_measure { Outcome::Passed } else { Outcome::Environment })
 }
 

@@ -4,6 +4,7 @@ use super::manner;
 use crate::build::{BuildError, CubinError, FatbinError};
 use crate::campaign::{BaseError, CalibrationError, CampaignError, LiveError};
 use crate::config::ConfigErrors;
+use crate::console::warn;
 use crate::exchange::{ExportRefusal, ImportError};
 use crate::exit::Outcome;
 use crate::frame::export::ExportError;
@@ -11,7 +12,6 @@ use crate::frame::launches::FrameError;
 use crate::host::{InputArraysError, MeasureError, NullTestError, WorkError};
 use crate::judge::JudgeError;
 use crate::judge::kernel_ratchet::BaselineError;
-use crate::number::text::logged;
 use crate::plan::PlanErrors;
 use crate::report::compare::SideError;
 use crate::report::show::ShowError;
@@ -20,7 +20,7 @@ use crate::search::{AttemptError, ChosenError, RecordedError, SearchError};
 use crate::store::{MergeError, StoreError};
 use crate::submit::SubmitError;
 use std::error::Error;
-use std::io::{self, Write};
+use std::io;
 use std::path::PathBuf;
 
 /// Why a command could not do what it was asked.
@@ -258,11 +258,19 @@ pub fn report_error(error: &CommandError) -> Outcome {
         }
         cause = next.source();
     }
-    if !matches!(error, CommandError::Config(_) | CommandError::Plan(_)) {
-        // It may quote a file or a name of somebody else.
-        text = logged(&text);
-    }
-    // Standard error may be closed; there is nowhere left to say so.
-    let _ = writeln!(io::stderr(), "{}", text.trim_end());
+    warn(text.trim_end());
     error.outcome()
+}
+
+/// Prints what is wrong with a command line, or the help that it asks for; gives the status it means.
+pub fn report_usage(error: &clap::Error) -> Outcome {
+    if !error.use_stderr() {
+        // Help and the version are texts of this program.
+        let _ = error.print();
+        return Outcome::Passed;
+    }
+    let text = error.render();
+    manner::settle();
+    warn(if manner::colours_errors() { text.ansi().to_string() } else { text.to_string() }.trim_end());
+    Outcome::Usage
 }

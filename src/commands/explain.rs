@@ -1,9 +1,10 @@
 //! `ncugate explain`: why a kernel takes the time that it takes.
 
-use super::CommandError;
+use super::{CommandError, print};
 use crate::chart::svg::{Setting, draw};
 use crate::cli::{ExplainArgs, OutputFormat, Reader};
 use crate::config::rule::FACTS;
+use crate::console::{Output, warn};
 use crate::exit::Outcome;
 use crate::explain::{Inversion, RuleAnswers, RuleBook, SignatureBook, answers_of_report, diagnose_report};
 use crate::judge::reference_runs::ReferenceRuns;
@@ -24,7 +25,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// Explains what is asked for. Status 4 where there is no counter to explain anything by.
-pub fn explain(args: &ExplainArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
+pub fn explain(args: &ExplainArgs, out: &mut Output) -> Result<Outcome, CommandError> {
     if args.rules {
         return match &args.path {
             Some(path) => answers(path, args.format, out),
@@ -54,17 +55,17 @@ pub fn explain(args: &ExplainArgs, out: &mut dyn Write) -> Result<Outcome, Comma
         return beside(path, other, args, out);
     }
     let explanations = if path.is_dir() { of_run(path, args)? } else { of_report(path, args)? };
-    print(&explanations, args, out)?;
+    show(&explanations, args, out)?;
     let is_known =
         explanations.iter().any(|e| e.bottleneck.is_some() || !e.insights.is_empty() || e.microseconds.is_some());
     Ok(if is_known { Outcome::Passed } else { Outcome::Inconclusive })
 }
 
 /// What a metric means.
-fn metric(entry: &MetricEntry, args: &ExplainArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
+fn metric(entry: &MetricEntry, args: &ExplainArgs, out: &mut Output) -> Result<Outcome, CommandError> {
     match args.format {
         OutputFormat::Json => {
-            writeln!(out, "{}", serde_json::to_string_pretty(entry).map_err(std::io::Error::from)?)?;
+            print::json(entry, out)?;
         }
         OutputFormat::Text => write!(out, "{}", metric_text(entry))?,
     }
@@ -76,7 +77,7 @@ fn of_run(path: &Path, args: &ExplainArgs) -> Result<Vec<Explanation>, CommandEr
     let session = Session::of(&run, ReferenceRuns::around(&run))?;
     let explainer = Explainer::new(&session)?.with(like(args)?);
     for problem in explainer.problems() {
-        let _ = writeln!(std::io::stderr(), "note: {problem}");
+        warn(&format!("note: {problem}"));
     }
     let shape = shape(&run, args)?;
     let variants = variants(&run, &session, args)?;
@@ -152,7 +153,7 @@ fn longest(found: Vec<Explanation>) -> Vec<Explanation> {
     found.into_iter().max_by(|a, b| time(a).total_cmp(&time(b))).into_iter().collect()
 }
 
-fn print(explanations: &[Explanation], args: &ExplainArgs, out: &mut dyn Write) -> Result<(), CommandError> {
+fn show(explanations: &[Explanation], args: &ExplainArgs, out: &mut Output) -> Result<(), CommandError> {
     if args.each && args.format == OutputFormat::Text {
         write!(out, "{}", table(explanations))?;
         return Ok(());
@@ -160,8 +161,7 @@ fn print(explanations: &[Explanation], args: &ExplainArgs, out: &mut dyn Write) 
     match (args.reader, args.format) {
         (Reader::Agent, _) => explanations.iter().try_for_each(|e| writeln!(out, "{}", brief(e)))?,
         (Reader::Person, OutputFormat::Json) => {
-            let json = serde_json::to_string_pretty(explanations).map_err(std::io::Error::from)?;
-            writeln!(out, "{json}")?;
+            print::json(&explanations, out)?;
         }
         (Reader::Person, OutputFormat::Text) => {
             let texts: Vec<String> = explanations.iter().map(text).collect();
@@ -172,7 +172,7 @@ fn print(explanations: &[Explanation], args: &ExplainArgs, out: &mut dyn Write) 
 }
 
 /// What the parameters of a run do.
-fn sweep(path: &Path, args: &ExplainArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
+fn sweep(path: &Path, args: &ExplainArgs, out: &mut Output) -> Result<Outcome, CommandError> {
     if !path.is_dir() {
         return Err(CommandError::Usage("--sweep is for the folder of a run: a report has no parameters".to_owned()));
     }
@@ -190,15 +190,14 @@ fn sweep(path: &Path, args: &ExplainArgs, out: &mut dyn Write) -> Result<Outcome
     match args.format {
         OutputFormat::Text => write!(out, "{}", words(&report))?,
         OutputFormat::Json => {
-            let json = serde_json::to_string_pretty(&report).map_err(std::io::Error::from)?;
-            writeln!(out, "{json}")?;
+            print::json(&report, out)?;
         }
     }
     Ok(if report.analysis.variants > 1 { Outcome::Passed } else { Outcome::Inconclusive })
 }
 
 /// Two variants of a run, line by line.
-fn beside(path: &Path, other: &str, args: &ExplainArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
+fn beside(path: &Path, other: &str, args: &ExplainArgs, out: &mut Output) -> Result<Outcome, CommandError> {
     if !path.is_dir() {
         return Err(CommandError::Usage("--beside is for the folder of a run, which has variants".to_owned()));
     }
@@ -214,26 +213,26 @@ fn beside(path: &Path, other: &str, args: &ExplainArgs, out: &mut dyn Write) -> 
     match args.format {
         OutputFormat::Text => write!(out, "{}", line_pairs::words(&pair))?,
         OutputFormat::Json => {
-            writeln!(out, "{}", serde_json::to_string_pretty(&pair).map_err(std::io::Error::from)?)?;
+            print::json(&pair, out)?;
         }
     }
     Ok(Outcome::Passed)
 }
 
 /// What each defect of an inversion did.
-fn signatures(path: &Path, out: &mut dyn Write) -> Result<Outcome, CommandError> {
+fn signatures(path: &Path, out: &mut Output) -> Result<Outcome, CommandError> {
     let run = PhaseRun::load(path)?;
     let session = Session::of(&run, ReferenceRuns::around(&run))?;
     let found = inversion(&session).map_err(|error| match error {
         SignatureError::Judge(error) => error.into(),
         SignatureError::None(_) => CommandError::Usage(error.to_string()),
     })?;
-    writeln!(out, "{}", serde_json::to_string_pretty(&found).map_err(std::io::Error::from)?)?;
+    print::json(&found, out)?;
     Ok(Outcome::Passed)
 }
 
 /// For how many variants and shapes, or launches, each rule holds.
-fn answers(path: &Path, format: OutputFormat, out: &mut dyn Write) -> Result<Outcome, CommandError> {
+fn answers(path: &Path, format: OutputFormat, out: &mut Output) -> Result<Outcome, CommandError> {
     let answers = if path.is_dir() {
         let run = PhaseRun::load(path)?;
         let session = Session::of(&run, ReferenceRuns::around(&run))?;
@@ -244,8 +243,7 @@ fn answers(path: &Path, format: OutputFormat, out: &mut dyn Write) -> Result<Out
     };
     match format {
         OutputFormat::Json => {
-            let json = serde_json::to_string_pretty(&answers).map_err(std::io::Error::from)?;
-            writeln!(out, "{json}")?;
+            print::json(&answers, out)?;
         }
         OutputFormat::Text => {
             writeln!(out, "| rule | holds | does not hold | not known |\n| --- | --: | --: | --: |")?;
@@ -259,7 +257,7 @@ fn answers(path: &Path, format: OutputFormat, out: &mut dyn Write) -> Result<Out
 }
 
 /// The rules and the facts that they read.
-fn rules(out: &mut dyn Write) -> Result<Outcome, CommandError> {
+fn rules(out: &mut Output) -> Result<Outcome, CommandError> {
     writeln!(out, "| rule | cause | holds when |\n| --- | --- | --- |")?;
     for rule in RuleBook::shipped().rules() {
         let cases: Vec<String> = rule.cases.iter().map(|case| format!("`{}`", case.when.text())).collect();

@@ -2,19 +2,21 @@
 
 use super::CommandError;
 use crate::cli::ExportCommand;
+use crate::console::{Output, warn};
 use crate::disk::{Durability, replace};
 use crate::exchange::{ExportedRun, Scored, kernel_results, problem_number, ranking, score, scored, traces};
 use crate::exit::Outcome;
 use crate::judge::reference_runs::ReferenceRuns;
 use crate::judge::{PhaseRun, Session};
+use crate::number::text::escaped_json;
 use crate::store;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// Writes what is asked for; what is not in it is said on standard error.
-pub fn export(command: &ExportCommand, out: &mut dyn Write) -> Result<Outcome, CommandError> {
+pub fn export(command: &ExportCommand, out: &mut Output) -> Result<Outcome, CommandError> {
     let (text, left_out, output) = match command {
         ExportCommand::FlashInfer(args) => {
             let (text, left_out) = of_run(&args.run, |run| Ok(traces(run)))?;
@@ -33,13 +35,14 @@ pub fn export(command: &ExportCommand, out: &mut dyn Write) -> Result<Outcome, C
             (format!("{:#}\n", score(&problems, &args.thresholds)), left_out, &args.output)
         }
     };
+    let text = escaped_json(&text);
     for sentence in left_out {
-        let _ = writeln!(io::stderr(), "note: {sentence}");
+        warn(&format!("note: {sentence}"));
     }
     match output {
         Some(path) => replace(path, text.as_bytes(), Durability::Synced)
             .map_err(|source| CommandError::Output { path: path.clone(), source })?,
-        None => out.write_all(text.as_bytes())?,
+        None => out.machine().write_all(text.as_bytes())?,
     }
     Ok(Outcome::Passed)
 }

@@ -5,15 +5,15 @@ use super::conclude::conclude;
 use super::project::open_phase;
 use crate::cli::GateArgs;
 use crate::config::Phase;
+use crate::console::Output;
 use crate::exit::Outcome;
 use crate::judge::{Evidence, PhaseRun, foreign_run, paths};
 use crate::plan::{Plan, unroll};
 use crate::report::RunSource;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// Judges a run, a recording, or ncu reports by a phase as it is now.
-pub fn gate(args: &GateArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
+pub fn gate(args: &GateArgs, out: &mut Output) -> Result<Outcome, CommandError> {
     let phase = open_phase(&args.config)?;
     let plan = unroll(&phase)?;
     if let Some(absent) = args.profile.iter().find(|path| !path.exists()) {
@@ -36,7 +36,7 @@ fn foreign(
     phase: Phase,
     plan: Plan,
     files: &[PathBuf],
-    out: &mut dyn Write,
+    out: &mut Output,
 ) -> Result<Outcome, CommandError> {
     let names: Vec<_> = files.iter().map(|file| file.file_name()).collect();
     if let Some(at) = (1..names.len()).find(|at| names[..*at].contains(&names[*at])) {

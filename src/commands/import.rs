@@ -3,6 +3,7 @@
 use super::{CommandError, print};
 use crate::cli::{ImportCommand, ImportPrecision, OutputFormat};
 use crate::config;
+use crate::console::Output;
 use crate::exchange::{
     FlashInferChoice, GpuModeProblem, ImportTarget, KernelBenchProblem, Parser, Precision, import_flashinfer,
     import_gpumode, import_kernelbench,
@@ -13,7 +14,7 @@ use serde_json::json;
 use std::io::Write;
 
 /// Writes the phase and its files, and says what is in another form or left out.
-pub fn import(command: &ImportCommand, out: &mut dyn Write) -> Result<Outcome, CommandError> {
+pub fn import(command: &ImportCommand, out: &mut Output) -> Result<Outcome, CommandError> {
     let (output, format) = match command {
         ImportCommand::FlashInfer(args) => (&args.output, args.format),
         ImportCommand::KernelBench(args) => (&args.output, args.format),

@@ -3,25 +3,27 @@
 use super::{CommandError, print};
 use crate::cli::{Folders, IndexArgs, OutputFormat};
 use crate::config;
+use crate::console::{Output, warn};
 use crate::exit::Outcome;
 use crate::judge::PhaseRun;
+use crate::number::text::{line, logged};
 use crate::report;
 use crate::report::history::{self, History, HistoryEntry};
 use crate::report::write::{prove_writable, replace};
 use crate::store;
 use serde_json::json;
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::Path;
 
 /// Judges every run and writes the page; a run that cannot be judged is named, not fatal.
-pub fn index(args: &IndexArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
+pub fn index(args: &IndexArgs, out: &mut Output) -> Result<Outcome, CommandError> {
     let (mut runs, mut problems) = (Vec::new(), Vec::new());
     for folder in store::runs(&args.folders.profiles)? {
         match entry(&folder, &args.folders) {
             Ok(Some(run)) => runs.push(run),
             // A run of a part says nothing of the state of its phase.
             Ok(None) => {}
-            Err(error) => problems.push(format!("{}: {error}", folder.display())),
+            Err(error) => problems.push(logged(&line(&format!("{}: {error}", folder.display())))),
         }
     }
     let names =
@@ -51,7 +53,7 @@ pub fn index(args: &IndexArgs, out: &mut dyn Write) -> Result<Outcome, CommandEr
     }
     for problem in &history.problems {
         // Said, not failed: the other runs are there to be looked at.
-        let _ = writeln!(io::stderr(), "not judged: {problem}");
+        warn(&format!("not judged: {problem}"));
     }
     Ok(Outcome::Passed)
 }

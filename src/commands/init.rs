@@ -3,6 +3,7 @@
 use super::{CommandError, print};
 use crate::cli::{InitArgs, OutputFormat};
 use crate::config::{Project, is_name};
+use crate::console::Output;
 use crate::draft::{DraftNames, KernelFile, draft, kernel_name};
 use crate::exit::Outcome;
 use crate::number::counted;
@@ -12,7 +13,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// Writes the phase, and its reference where that is a function to look at; says which places are guesses.
-pub fn init(args: &InitArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
+pub fn init(args: &InitArgs, out: &mut Output) -> Result<Outcome, CommandError> {
     let unread = |source| CommandError::Input { path: args.source.clone(), source };
     let whole = args.source.canonicalize().map_err(unread)?;
     let source = KernelFile::read(&whole).map_err(unread)?;

@@ -3,6 +3,7 @@
 use super::project::open_phase;
 use super::{CommandError, print};
 use crate::cli::{InputsArgs, OutputFormat};
+use crate::console::Output;
 use crate::disk::{Durability, replace};
 use crate::exit::Outcome;
 use crate::host::input_arrays;
@@ -11,7 +12,7 @@ use serde_json::json;
 use std::io::Write;
 
 /// Writes every array and says how many there are.
-pub fn inputs(args: &InputsArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
+pub fn inputs(args: &InputsArgs, out: &mut Output) -> Result<Outcome, CommandError> {
     let unwritable = |source| CommandError::Output { path: args.output.clone(), source };
     let folder = std::path::absolute(&args.output).map_err(unwritable)?;
     let phase = open_phase(&args.config)?;

@@ -2,6 +2,7 @@
 
 use super::{CommandError, print};
 use crate::cli::{Cli, CompletionsArgs, ManArgs, OutputFormat};
+use crate::console::Output;
 use crate::exit::Outcome;
 use clap::CommandFactory as _;
 use clap_mangen::Man;
@@ -9,15 +10,15 @@ use serde_json::json;
 use std::io::Write;
 
 /// Prints completions of a shell.
-pub fn completions(args: &CompletionsArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
+pub fn completions(args: &CompletionsArgs, out: &mut Output) -> Result<Outcome, CommandError> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "ncugate", &mut script);
-    out.write_all(&script)?;
+    out.machine().write_all(&script)?;
     Ok(Outcome::Passed)
 }
 
 /// Writes a page a command to a folder.
-pub fn man(args: &ManArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
+pub fn man(args: &ManArgs, out: &mut Output) -> Result<Outcome, CommandError> {
     let written = |source| CommandError::Output { path: args.folder.clone(), source };
     std::fs::create_dir_all(&args.folder).map_err(written)?;
     let mut command = Cli::command();

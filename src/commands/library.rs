@@ -1,8 +1,9 @@
 //! `ncugate check LIBRARY`: what the kernels of a built file use, held against a baseline. Needs no GPU and no CUDA.
 
-use super::CommandError;
+use super::{CommandError, print};
 use crate::build::{Arch, device_code, is_binary};
 use crate::cli::{CheckArgs, OutputFormat};
+use crate::console::Output;
 use crate::disk::open;
 use crate::exit::Outcome;
 use crate::judge::kernel_ratchet::{Baseline, LibraryUse, library_use, ratchet};
@@ -23,11 +24,11 @@ pub fn is_library(path: &Path) -> bool {
 }
 
 /// Reads the files, and holds what their kernels use against the baseline.
-pub fn check(args: &CheckArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
+pub fn check(args: &CheckArgs, out: &mut Output) -> Result<Outcome, CommandError> {
     let library = read(&args.configs, args.arch.as_deref())?;
     let Some(path) = args.baseline.as_deref() else {
         match args.format {
-            OutputFormat::Json => writeln!(out, "{}", library_check::json(&library)?)?,
+            OutputFormat::Json => print::json_text(&library_check::json(&library)?, out)?,
             OutputFormat::Text => write!(out, "{}", library_check::kernels(&library))?,
         }
         // Nothing was compared with anything.
@@ -44,7 +45,7 @@ pub fn check(args: &CheckArgs, out: &mut dyn Write) -> Result<Outcome, CommandEr
     }
     let result = ratchet(&library, &Baseline::parse(&text(path)?)?);
     match args.format {
-        OutputFormat::Json => writeln!(out, "{}", library_check::result_json(&result)?)?,
+        OutputFormat::Json => print::json_text(&library_check::result_json(&result)?, out)?,
         OutputFormat::Text => write!(out, "{}", library_check::result(&library, &result, path))?,
     }
     Ok(result.verdict.into())

@@ -1,8 +1,9 @@
 //! `ncugate run --list`: what would be measured.
 
-use super::CommandError;
+use super::{CommandError, print};
 use crate::cli::OutputFormat;
 use crate::config::Phase;
+use crate::console::Output;
 use crate::exit::Outcome;
 use crate::model::ShapeName;
 use crate::number::counted;
@@ -35,7 +36,7 @@ pub fn list(
     whole: &Plan,
     narrowed: Option<&Narrowing>,
     format: OutputFormat,
-    out: &mut dyn Write,
+    out: &mut Output,
 ) -> Result<Outcome, CommandError> {
     let names = |shapes: &'_ [ShapeName]| -> Vec<String> { shapes.iter().map(|shape| shape.0.clone()).collect() };
     let timed = names(&phase.bench.shapes);
@@ -52,14 +53,14 @@ pub fn list(
     };
     match format {
         OutputFormat::Json => {
-            writeln!(out, "{}", serde_json::to_string_pretty(&listed).map_err(io::Error::from)?)?;
+            print::json(&listed, out)?;
         }
         OutputFormat::Text => text(&listed, out)?,
     }
     Ok(Outcome::Passed)
 }
 
-fn text(listed: &Listed<'_>, out: &mut dyn Write) -> io::Result<()> {
+fn text(listed: &Listed<'_>, out: &mut Output) -> io::Result<()> {
     let (candidates, baselines) = (listed.candidates.len(), listed.baselines.len());
     writeln!(out, "{}: {}, {}", listed.phase, counted(candidates, "candidate"), counted(baselines, "baseline"))?;
     if listed.is_searched {

@@ -6,6 +6,7 @@ use crate::build::Sharing;
 use crate::campaign::{CampaignError, LiveError, LiveRun, MeasuredRun, Patience, Start, Terminal, Tools};
 use crate::cli::RunArgs;
 use crate::config::Phase;
+use crate::console::Output;
 use crate::exit::Outcome;
 use crate::host::null_test;
 use crate::judge::reference_runs::{ReferenceRequest, ReferenceRuns};
@@ -29,12 +30,7 @@ pub struct Measured<'a> {
 }
 
 /// Measures the phase and ends as every command does that gives a verdict.
-pub fn live(
-    args: &RunArgs,
-    measured: Measured<'_>,
-    tools: &Tools,
-    out: &mut dyn Write,
-) -> Result<Outcome, CommandError> {
+pub fn live(args: &RunArgs, measured: Measured<'_>, tools: &Tools, out: &mut Output) -> Result<Outcome, CommandError> {
     let Measured { phase, plan, narrowed } = measured;
     let request = ReferenceRequest::from(&args.against);
     ReferenceRuns::validate(phase, Some(&tools.fingerprint()), &request, &args.folders.profiles)?;

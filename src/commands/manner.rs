@@ -2,6 +2,7 @@
 
 use crate::campaign::{Terminal, Volume};
 use crate::cli::{ColorWhen, MannerArgs};
+use crate::console::allow_colours;
 use crate::report::terminal::Colours;
 use std::io::{self, IsTerminal};
 use std::sync::OnceLock;
@@ -12,6 +13,12 @@ static ASKED: OnceLock<MannerArgs> = OnceLock::new();
 pub fn ask(manner: MannerArgs) {
     // A second command line in one process would have the manner of the first; there is none.
     let _ = ASKED.set(manner);
+    settle();
+}
+
+/// Lets colours through where there are any.
+pub fn settle() {
+    allow_colours(output() == Colours::Ansi, colours_errors());
 }
 
 fn asked() -> MannerArgs {

@@ -2,7 +2,8 @@
 //! (JSON-RPC 2.0, a message a line; specification 2025-06-18). Each call is a process of this program, so that one that ends badly
 //! ends alone.
 
-use super::CommandError;
+use super::{CommandError, print};
+use crate::console::Output;
 use crate::exit::Outcome;
 use crate::process;
 use serde_json::{Value, json};
@@ -24,7 +25,7 @@ struct ToolText {
 }
 
 /// Answers messages until standard input ends.
-pub fn mcp(input: &mut dyn BufRead, out: &mut dyn Write) -> Result<Outcome, CommandError> {
+pub fn mcp(input: &mut dyn BufRead, out: &mut Output) -> Result<Outcome, CommandError> {
     loop {
         let mut line = Vec::new();
         Read::take(&mut *input, MESSAGE).read_until(b'\n', &mut line)?;
@@ -35,7 +36,7 @@ pub fn mcp(input: &mut dyn BufRead, out: &mut dyn Write) -> Result<Outcome, Comm
             return Err(CommandError::Usage(format!("a message is longer than {MESSAGE} bytes")));
         }
         if let Some(answer) = answer(&line, &called) {
-            writeln!(out, "{answer}")?;
+            print::json_text(&answer.to_string(), out)?;
             out.flush()?;
         }
     }

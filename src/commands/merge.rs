@@ -2,6 +2,7 @@
 
 use super::{CommandError, print};
 use crate::cli::{MergeArgs, OutputFormat};
+use crate::console::Output;
 use crate::exit::Outcome;
 use crate::number::counted;
 use crate::store::{self, MergeChoice};
@@ -9,7 +10,7 @@ use serde_json::json;
 use std::io::Write;
 
 /// Merges shards, and says what is open.
-pub fn merge(args: &MergeArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
+pub fn merge(args: &MergeArgs, out: &mut Output) -> Result<Outcome, CommandError> {
     let choice = if args.newest { MergeChoice::Newest } else { MergeChoice::All };
     let merged = store::merge(&args.runs, &args.profiles, choice)?;
     if args.format == OutputFormat::Json {

@@ -26,7 +26,6 @@ mod merge;
 mod next;
 mod occupancy;
 mod open;
-mod output;
 mod print;
 mod project;
 mod promote;
@@ -43,12 +42,12 @@ mod table;
 mod threads;
 mod worker;
 
-pub use error::{CommandError, report_error};
+pub use error::{CommandError, report_error, report_usage};
 
 use crate::cli::{Cli, Command};
+use crate::console::Output;
 use crate::exit::Outcome;
 use crate::process;
-use output::Output;
 use std::io;
 
 /// Does what the command line asks.
@@ -60,48 +59,52 @@ pub fn dispatch(mut cli: Cli) -> Result<Outcome, CommandError> {
     project::settle(&mut cli.command)?;
     threads::prove_bounded()?;
     signal::refuse_large_files();
-    if !matches!(cli.command, Command::Worker(_)) {
-        // A worker that crashes says so by its signal.
-        signal::explain_shortened_files();
+    if let Command::Worker(args) = &cli.command {
+        return worker::worker(args);
     }
-    let mut out = Output::new(io::stdout().lock());
-    match &cli.command {
-        Command::Run(args) => run::run(args, &mut out),
-        Command::Check(args) => check::check(args, &mut out),
-        Command::Demo(args) => demo::demo(args, &mut out),
-        Command::Init(args) => init::init(args, &mut out),
-        Command::Completions(args) => install::completions(args, &mut out),
-        Command::Man(args) => install::man(args, &mut out),
-        Command::Doctor(args) => doctor::doctor(args, &mut out),
-        Command::Merge(args) => merge::merge(args, &mut out),
-        Command::Submit(command) => submit::submit(command, &mut out),
-        Command::Record(args) => record::record(args, &mut out),
-        Command::Redact(args) => redact::redact(args, &mut out),
-        Command::Baseline(command) => baseline::baseline(command, &mut out),
-        Command::Calibrate(args) => calibrate::calibrate(args, &mut out),
-        Command::Schema(args) => schema::schema(args, &mut out),
-        Command::Try(args) => attempt::attempt(args, &mut out),
-        Command::Next(args) => next::next_steps(args, &mut out),
-        Command::Mcp => mcp::mcp(&mut io::stdin().lock(), &mut out),
-        Command::Search(args) => search::search(args, &mut out),
-        Command::Show(args) => show::show(args, &mut out),
-        Command::Table(args) => table::table(args, &mut out),
-        Command::Export(command) => export::export(command, &mut out),
-        Command::Explain(args) => explain::explain(args, &mut out),
-        Command::Occupancy(args) => occupancy::occupancy(args, &mut out),
-        Command::Gate(args) => gate::gate(args, &mut out),
-        Command::Report(args) => render::render(args, &mut out),
-        Command::Import(command) => import::import(command, &mut out),
-        Command::Inputs(args) => inputs::inputs(args, &mut out),
-        Command::Index(args) => index::index(args, &mut out),
-        Command::Compare(args) => compare::compare(args, &mut out),
+    // A worker that crashes says so by its signal.
+    signal::explain_shortened_files();
+    let mut out = Output::standard();
+    let outcome = act(&cli.command, &mut out);
+    out.finish()?;
+    outcome
+}
+
+fn act(command: &Command, out: &mut Output) -> Result<Outcome, CommandError> {
+    match command {
+        Command::Run(args) => run::run(args, out),
+        Command::Check(args) => check::check(args, out),
+        Command::Demo(args) => demo::demo(args, out),
+        Command::Init(args) => init::init(args, out),
+        Command::Completions(args) => install::completions(args, out),
+        Command::Man(args) => install::man(args, out),
+        Command::Doctor(args) => doctor::doctor(args, out),
+        Command::Merge(args) => merge::merge(args, out),
+        Command::Submit(command) => submit::submit(command, out),
+        Command::Record(args) => record::record(args, out),
+        Command::Redact(args) => redact::redact(args, out),
+        Command::Baseline(command) => baseline::baseline(command, out),
+        Command::Calibrate(args) => calibrate::calibrate(args, out),
+        Command::Schema(args) => schema::schema(args, out),
+        Command::Try(args) => attempt::attempt(args, out),
+        Command::Next(args) => next::next_steps(args, out),
+        Command::Mcp => mcp::mcp(&mut io::stdin().lock(), out),
+        Command::Search(args) => search::search(args, out),
+        Command::Show(args) => show::show(args, out),
+        Command::Table(args) => table::table(args, out),
+        Command::Export(command) => export::export(command, out),
+        Command::Explain(args) => explain::explain(args, out),
+        Command::Occupancy(args) => occupancy::occupancy(args, out),
+        Command::Gate(args) => gate::gate(args, out),
+        Command::Report(args) => render::render(args, out),
+        Command::Import(command) => import::import(command, out),
+        Command::Inputs(args) => inputs::inputs(args, out),
+        Command::Index(args) => index::index(args, out),
+        Command::Compare(args) => compare::compare(args, out),
         Command::Guard => {
             process::guard(io::stdin().lock())?;
             Ok(Outcome::Passed)
         }
-        Command::Worker(args) => {
-            drop(out);
-            worker::worker(args)
-        }
+        Command::Worker(args) => worker::worker(args),
     }
 }

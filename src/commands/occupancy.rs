@@ -1,7 +1,8 @@
 //! `ncugate occupancy`: how many blocks of a kernel a multiprocessor holds, and what to change for one more.
 
-use super::CommandError;
+use super::{CommandError, print};
 use crate::cli::{OccupancyArgs, OutputFormat};
+use crate::console::Output;
 use crate::exit::Outcome;
 use crate::model::ComputeCapability;
 use crate::occupancy::{Chip, Demand};
@@ -9,7 +10,7 @@ use crate::report::occupancy_table::{ClusterAsked, occupancy_answer, occupancy_t
 use std::io::Write;
 
 /// Answers for the demands of the command line.
-pub fn occupancy(args: &OccupancyArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
+pub fn occupancy(args: &OccupancyArgs, out: &mut Output) -> Result<Outcome, CommandError> {
     let usage = |message: String| CommandError::Usage(message);
     let parsed = args.cc.split_once('.').and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)));
     let (major, minor) =
@@ -31,7 +32,7 @@ pub fn occupancy(args: &OccupancyArgs, out: &mut dyn Write) -> Result<Outcome, C
     match args.format {
         OutputFormat::Text => write!(out, "{}", occupancy_text(&chip, &answer))?,
         OutputFormat::Json => {
-            writeln!(out, "{}", serde_json::to_string_pretty(&answer).map_err(std::io::Error::from)?)?;
+            print::json(&answer, out)?;
         }
     }
     Ok(Outcome::Passed)

@@ -1,6 +1,7 @@
 //! Opens a page in the reader's browser. What does not work is a note: the page is there all the same.
 
-use std::io::{self, Write};
+use crate::console::warn;
+use std::io;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -13,7 +14,7 @@ const PATIENCE: Duration = Duration::from_secs(3);
 /// Opens `page`, or says on standard error why not.
 pub fn open(page: &Path) {
     if let Err(reason) = try_open(page) {
-        let _ = writeln!(io::stderr(), "note: cannot open {}: {reason}", page.display());
+        warn(&format!("note: cannot open {}: {reason}", page.display()));
     }
 }
 

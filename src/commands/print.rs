@@ -3,6 +3,8 @@
 use super::{CommandError, manner};
 use crate::campaign::Volume;
 use crate::cli::OutputFormat;
+use crate::console::Output;
+use crate::number::text::escaped_json;
 use crate::report::terminal::{Screen, conclusion, terminal};
 use crate::report::{Report, github, json};
 use serde::Serialize;
@@ -11,16 +13,16 @@ use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
 /// Prints a report; on GitHub also its annotations and summary.
-pub fn report(report: &Report, page: &Path, format: OutputFormat, out: &mut dyn Write) -> Result<(), CommandError> {
+pub fn report(report: &Report, page: &Path, format: OutputFormat, out: &mut Output) -> Result<(), CommandError> {
     match format {
-        OutputFormat::Json => writeln!(out, "{}", json::json(report)?)?,
+        OutputFormat::Json => write!(out.machine(), "{}", json::json(report)?)?,
         OutputFormat::Text if manner::volume() == Volume::Quiet => write!(out, "{}", conclusion(report, screen()))?,
         OutputFormat::Text => {
             if let Some(unasked) = &report.source.unasked {
                 writeln!(out, "not measured: {unasked}\n")?;
             }
             if std::env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true") {
-                write!(out, "{}", github::annotations(report)?)?;
+                write!(out.machine(), "{}", github::annotations(report)?)?;
             }
             writeln!(out, "report: {}\n", page.display())?;
             write!(out, "{}", terminal(report, screen())?)?;
@@ -36,8 +38,13 @@ pub fn report(report: &Report, page: &Path, format: OutputFormat, out: &mut dyn 
 }
 
 /// Prints a value as JSON.
-pub fn json(value: &impl Serialize, out: &mut dyn Write) -> Result<(), CommandError> {
-    Ok(writeln!(out, "{}", serde_json::to_string_pretty(value).map_err(io::Error::from)?)?)
+pub fn json(value: &impl Serialize, out: &mut Output) -> Result<(), CommandError> {
+    json_text(&serde_json::to_string_pretty(value).map_err(io::Error::from)?, out)
+}
+
+/// Prints JSON that is written already; its texts hold nothing that a terminal or a CI runner would act on.
+pub fn json_text(text: &str, out: &mut Output) -> Result<(), CommandError> {
+    Ok(writeln!(out.machine(), "{}", escaped_json(text))?)
 }
 
 /// Columns where standard output is not a terminal.

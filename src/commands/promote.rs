@@ -2,6 +2,7 @@
 
 use super::{CommandError, print};
 use crate::cli::{OutputFormat, PromoteArgs};
+use crate::console::Output;
 use crate::exit::Outcome;
 use crate::judge::reference_runs::{Leaderboard, LeaderboardEntry, Promotion, Worse, entry_of_run, unfit};
 use crate::report::leaderboard::change;
@@ -25,7 +26,7 @@ struct Promoted {
 }
 
 /// Shows the difference to the entry that the run would replace, then replaces it or says why not.
-pub fn promote(args: &PromoteArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
+pub fn promote(args: &PromoteArgs, out: &mut Output) -> Result<Outcome, CommandError> {
     let promoted = promoted(args)?;
     match args.format {
         OutputFormat::Json => print::json(&promoted, out)?,
@@ -60,7 +61,7 @@ fn promoted(args: &PromoteArgs) -> Result<Promoted, CommandError> {
     Ok(found)
 }
 
-fn text(found: &Promoted, out: &mut dyn Write) -> io::Result<()> {
+fn text(found: &Promoted, out: &mut Output) -> io::Result<()> {
     let Promoted { entry, label, before, changes, reason, leaderboard, .. } = found;
     match before {
         Some(before) => writeln!(out, "{entry}: {before} -> {label}")?,

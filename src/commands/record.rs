@@ -2,6 +2,7 @@
 
 use super::{CommandError, print};
 use crate::cli::{OutputFormat, RecordArgs};
+use crate::console::Output;
 use crate::exit::Outcome;
 use crate::number::text::line;
 use crate::store::{self, Run};
@@ -9,7 +10,7 @@ use serde_json::json;
 use std::io::Write;
 
 /// Writes the recording and says how large it is.
-pub fn record(args: &RecordArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
+pub fn record(args: &RecordArgs, out: &mut Output) -> Result<Outcome, CommandError> {
     let run = Run::load(&args.run)?;
     let bytes = store::record(&run, &args.output)?;
     let variants = run.plan.variants.len();

@@ -2,6 +2,7 @@
 
 use super::{CommandError, print};
 use crate::cli::{OutputFormat, RedactArgs};
+use crate::console::Output;
 use crate::disk::open;
 use crate::exit::Outcome;
 use crate::store::{StoreError, write_atomically};
@@ -13,7 +14,7 @@ use std::io::Write;
 const MAX_BYTES: u64 = 8 << 30;
 
 /// Writes the redacted report; compressed where the name ends in `.ncu-repz`.
-pub fn redact(args: &RedactArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
+pub fn redact(args: &RedactArgs, out: &mut Output) -> Result<Outcome, CommandError> {
     let failed = |reason: String| StoreError::Report { path: args.report.clone(), reason };
     let bytes = open::named(&args.report, MAX_BYTES).map_err(|e| failed(e.to_string()))?;
     let sources = if args.drop_sources { SourcePolicy::Drop } else { SourcePolicy::Keep };

@@ -3,13 +3,13 @@
 use super::CommandError;
 use super::conclude::{conclude_in, session};
 use crate::cli::ReportArgs;
+use crate::console::Output;
 use crate::exit::Outcome;
 use crate::judge::PhaseRun;
 use crate::report::RunSource;
-use std::io::Write;
 
 /// Judges the run, writes its report's files, and says how it ended.
-pub fn render(args: &ReportArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
+pub fn render(args: &ReportArgs, out: &mut Output) -> Result<Outcome, CommandError> {
     let run = PhaseRun::load(&args.run)?;
     let usual = || args.folders.report(&run.phase.name, &run.run.manifest.run);
     let folder = args.output.clone().unwrap_or_else(usual);

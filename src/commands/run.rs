@@ -8,6 +8,7 @@ use super::{CommandError, manner, report_error, signal};
 use crate::campaign::{self, BaseCheckout, CampaignError, Tools, Volume, with_base};
 use crate::cli::{MeasurementSource, OutputFormat, RunArgs};
 use crate::config::{Base, Phase};
+use crate::console::{Output, warn};
 use crate::exit::Outcome;
 use crate::frame::wanted;
 use crate::judge::PhaseRun;
@@ -17,12 +18,12 @@ use crate::process;
 use crate::report::RunSource;
 use crate::report::write::prove_writable;
 use crate::store::Run;
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 
 /// Runs every phase, each from the root of its project; the gravest outcome counts, and one that fails does not stop the next.
-pub fn run(args: &RunArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
+pub fn run(args: &RunArgs, out: &mut Output) -> Result<Outcome, CommandError> {
     if let Some(seconds) = args.time_budget {
         budget(seconds);
     }
@@ -59,20 +60,19 @@ fn budget(seconds: u64) {
         std::thread::sleep(Duration::from_secs(seconds));
         if !process::interrupted() {
             process::interrupt();
-            let _ =
-                writeln!(io::stderr(), "the time budget of {seconds} s is spent; the same command goes on from here");
+            warn(&format!("the time budget of {seconds} s is spent; the same command goes on from here"));
         }
     });
 }
 
-fn settled(config: &Path, args: &RunArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
+fn settled(config: &Path, args: &RunArgs, out: &mut Output) -> Result<Outcome, CommandError> {
     let mut args = args.clone();
     settle_run(config, &mut args)?;
     one(config, &args, out)
 }
 
 /// Runs a phase.
-fn one(config: &Path, args: &RunArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
+fn one(config: &Path, args: &RunArgs, out: &mut Output) -> Result<Outcome, CommandError> {
     let file = std::path::absolute(config)?;
     let whole = open_phase(config)?;
     let base = args.base.as_deref().map(|reference| checked_out(reference, &whole, args)).transpose()?;
@@ -82,7 +82,7 @@ fn one(config: &Path, args: &RunArgs, out: &mut dyn Write) -> Result<Outcome, Co
     };
     if let Some(absent) = whole.base.as_ref().and_then(Base::absent) {
         // The gates that read it say so too.
-        let _ = writeln!(io::stderr(), "{absent}");
+        warn(&absent.to_string());
     }
     let whole_plan = unroll(&whole)?;
     refuse_reports(&whole)?;
@@ -131,13 +131,13 @@ fn one(config: &Path, args: &RunArgs, out: &mut dyn Write) -> Result<Outcome, Co
         Err(why) if args.source == MeasurementSource::Auto && phase.recording.is_some() => {
             // The whole reason; the report says it in short.
             if manner::volume() != Volume::Quiet {
-                let _ = writeln!(io::stderr(), "not measuring: {why}");
+                warn(&format!("not measuring: {why}"));
             }
             recorded(args, phase, plan, Some(&why), out)
         }
         Err(why) => {
             // The whole reason is the error; what else can be done follows from the phase.
-            let _ = writeln!(io::stderr(), "{}", instead(&phase));
+            warn(&instead(&phase));
             Err(why.into())
         }
     }
@@ -170,7 +170,7 @@ fn on_each_kind(
     args: &RunArgs,
     measured: Measured<'_>,
     kinds: &[Tools],
-    out: &mut dyn Write,
+    out: &mut Output,
 ) -> Result<Outcome, CommandError> {
     let said = args.saying.format == OutputFormat::Text;
     let mut outcomes = Vec::new();
@@ -223,7 +223,7 @@ fn recorded(
     phase: Phase,
     plan: Plan,
     why: Option<&CampaignError>,
-    out: &mut dyn Write,
+    out: &mut Output,
 ) -> Result<Outcome, CommandError> {
     let Some(folder) = phase.recording.clone() else {
         let name = phase.file.display();

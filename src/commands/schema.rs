@@ -3,16 +3,17 @@
 use super::CommandError;
 use crate::cli::SchemaArgs;
 use crate::config;
+use crate::console::Output;
 use crate::exit::Outcome;
 use crate::report::json;
 use std::io::Write;
 
 /// Prints the schema that is asked for.
-pub fn schema(args: &SchemaArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
+pub fn schema(args: &SchemaArgs, out: &mut Output) -> Result<Outcome, CommandError> {
     if args.results {
-        write!(out, "{}", json::schema()?)?;
+        write!(out.machine(), "{}", json::schema()?)?;
     } else {
-        writeln!(out, "{:#}", config::schema())?;
+        writeln!(out.machine(), "{:#}", config::schema())?;
     }
     Ok(Outcome::Passed)
 }

@@ -1,8 +1,9 @@
 //! `ncugate search --simulate`: a strategy tried on recorded spaces.
 
-use super::CommandError;
+use super::{CommandError, print};
 use crate::cli::{OutputFormat, SearchArgs, SearchLearning, SearchWith};
 use crate::config::{SearchStrategy, usual_batch};
+use crate::console::Output;
 use crate::exit::Outcome;
 use crate::judge::reference_runs::ReferenceRuns;
 use crate::judge::{PhaseRun, Session};
@@ -11,7 +12,7 @@ use std::io::Write;
 use std::path::Path;
 
 /// Replays every space and prints how the strategy did.
-pub fn search(args: &SearchArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
+pub fn search(args: &SearchArgs, out: &mut Output) -> Result<Outcome, CommandError> {
     let settings = ReplaySettings {
         strategy: match args.strategy {
             SearchWith::Model => SearchStrategy::Model,
@@ -46,8 +47,7 @@ pub fn search(args: &SearchArgs, out: &mut dyn Write) -> Result<Outcome, Command
     match args.format {
         OutputFormat::Text => writeln!(out, "{}", line("mean", "", &mean(&scores), args.repeats))?,
         OutputFormat::Json => {
-            let text = serde_json::to_string_pretty(&scores).map_err(std::io::Error::other)?;
-            writeln!(out, "{text}")?;
+            print::json(&scores, out)?;
         }
     }
     Ok(Outcome::Passed)

@@ -2,16 +2,17 @@
 
 use super::CommandError;
 use crate::cli::{RowFormat, ShowArgs};
+use crate::console::Output;
 use crate::exit::Outcome;
 use crate::frame::export::Layout;
 use crate::report::kernels::{self, KernelFilter};
-use crate::report::show::{self, ShowRequest, Shown};
+use crate::report::show::{self, SheetFormat, ShowRequest, Shown};
 use crate::report::write::replace;
 use std::io::{IsTerminal, Write, stdout};
 use std::path::Path;
 
 /// Shows what is asked for, or exports it.
-pub fn show(args: &ShowArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
+pub fn show(args: &ShowArgs, out: &mut Output) -> Result<Outcome, CommandError> {
     if args.html {
         return page(args, out);
     }
@@ -42,12 +43,21 @@ pub fn show(args: &ShowArgs, out: &mut dyn Write) -> Result<Outcome, CommandErro
         launch: args.launch,
         shown: inside.unwrap_or(shown),
     };
-    show::show(&request, out)?;
+    let is_text = match &request.shown {
+        Shown::Export { .. } => false,
+        Shown::Inside { format, .. } => *format == SheetFormat::Text,
+        Shown::Launches | Shown::Session | Shown::Rules => true,
+    };
+    if is_text {
+        show::show(&request, out)?
+    } else {
+        show::show(&request, &mut out.machine())?
+    }
     Ok(Outcome::Passed)
 }
 
 /// Writes the page over the kernels of one report, or of two.
-fn page(args: &ShowArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
+fn page(args: &ShowArgs, out: &mut Output) -> Result<Outcome, CommandError> {
     let to_output = args.output == Path::new("-");
     if to_output && stdout().is_terminal() {
         return Err(CommandError::Usage("a page is not for a terminal; name a file with --output".to_owned()));
@@ -56,7 +66,7 @@ fn page(args: &ShowArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
     let page = show::kernels(&args.reports, &filter)?;
     let html = kernels::html(&page)?;
     if to_output {
-        out.write_all(html.as_bytes())?;
+        out.machine().write_all(html.as_bytes())?;
     } else {
         replace(&args.output, &html)?;
         writeln!(out, "page: {}", args.output.display())?;

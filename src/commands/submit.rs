@@ -6,6 +6,7 @@ use super::{CommandError, manner, print, signal};
 use crate::build::Arch;
 use crate::cli::{OutputFormat, SubmitArgs, SubmitCommand};
 use crate::config::Phase;
+use crate::console::Output;
 use crate::exit::Outcome;
 use crate::plan::{Plan, unroll};
 use crate::store::{Fingerprint, manifest, sha256};
@@ -16,7 +17,7 @@ use std::path::{Path, PathBuf, absolute};
 use std::time::Duration;
 
 /// Submits and follows a phase; the outcome is that of judging it.
-pub fn submit(command: &SubmitCommand, out: &mut dyn Write) -> Result<Outcome, CommandError> {
+pub fn submit(command: &SubmitCommand, out: &mut Output) -> Result<Outcome, CommandError> {
     let (engine, at_once) = engine(command)?;
     let args = command.args();
     let config =
@@ -153,7 +154,7 @@ fn dry_run(
     work: &Work,
     folder: &SubmitFolder,
     format: OutputFormat,
-    out: &mut dyn Write,
+    out: &mut Output,
 ) -> Result<Outcome, CommandError> {
     let mut scripts = Vec::new();
     for stage in work.stages() {
@@ -161,7 +162,7 @@ fn dry_run(
         let path: &Path = &script.path();
         match format {
             OutputFormat::Json => scripts.push(json!({ "file": path, "text": text(&script, engine)? })),
-            OutputFormat::Text => writeln!(out, "# {}\n{}", path.display(), text(&script, engine)?)?,
+            OutputFormat::Text => writeln!(out.machine(), "# {}\n{}", path.display(), text(&script, engine)?)?,
         }
     }
     if format == OutputFormat::Json {

@@ -2,6 +2,7 @@
 
 use super::CommandError;
 use crate::cli::{DispatchTo, TableArgs, TableTo};
+use crate::console::{Output, warn};
 use crate::disk::{Durability, replace_with};
 use crate::exit::Outcome;
 use crate::frame::export::ExportError;
@@ -12,10 +13,10 @@ use crate::model::Verdict;
 use crate::report::dispatch::{DispatchFormat, dispatch};
 use crate::report::write::replace;
 use crate::report::{Age, RunSource, assemble};
-use std::io::{self, IsTerminal, Write, stdout};
+use std::io::{IsTerminal, Write, stdout};
 
 /// Writes the table of a stored run.
-pub fn table(args: &TableArgs, out: &mut dyn Write) -> Result<Outcome, CommandError> {
+pub fn table(args: &TableArgs, out: &mut Output) -> Result<Outcome, CommandError> {
     if let Some(to) = args.dispatch {
         return dispatch_table(args, to, out);
     }
@@ -42,14 +43,14 @@ pub fn table(args: &TableArgs, out: &mut dyn Write) -> Result<Outcome, CommandEr
             // Made whole first, so that a reader who closes the pipe early is not an export that failed.
             let mut bytes = Vec::new();
             write_table(table, format, &mut bytes)?;
-            out.write_all(&bytes)?;
+            out.machine().write_all(&bytes)?;
         }
     }
     Ok(Outcome::Passed)
 }
 
 /// Writes which variant to use at which shape, where the phase passes; the status is its verdict.
-fn dispatch_table(args: &TableArgs, to: DispatchTo, out: &mut dyn Write) -> Result<Outcome, CommandError> {
+fn dispatch_table(args: &TableArgs, to: DispatchTo, out: &mut Output) -> Result<Outcome, CommandError> {
     let format = match to {
         DispatchTo::Header => DispatchFormat::Header,
         DispatchTo::Json => DispatchFormat::Json,
@@ -60,10 +61,10 @@ fn dispatch_table(args: &TableArgs, to: DispatchTo, out: &mut dyn Write) -> Resu
     let report = assemble(&session, source, Age::Unsaid)?;
     match (dispatch(&report, format)?, &args.output) {
         (None, _) => {
-            let _ = writeln!(io::stderr(), "no table: {} {}", report.in_use.sentence, report.headline.reason);
+            warn(&format!("no table: {} {}", report.in_use.sentence, report.headline.reason));
         }
         (Some(table), Some(path)) => replace(path, &table)?,
-        (Some(table), None) => out.write_all(table.as_bytes())?,
+        (Some(table), None) => out.machine().write_all(table.as_bytes())?,
     }
     Ok(match report.headline.verdict {
         // a phase that passes and gives nothing to use has not said what ships

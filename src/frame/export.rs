@@ -19,6 +19,7 @@ use serde_json::{Map, Value};
 use super::launches::{Capture, FrameError, LaunchFrames};
 use super::rows::{LaunchFilter, Row, visit};
 use super::schema::metrics as m;
+use crate::number::text::{cell, escaped_json};
 use ncu_rep::{MetricSelection, MetricValue};
 
 /// Columns of the long form in CSV and JSON.
@@ -99,8 +100,10 @@ impl Export<'_> {
         csv.write_record(LONG)?;
         visit(self.captures, self.filter, self.selection, |row| {
             let (launch, value) = (row.launch.to_string(), row.value.to_string());
-            csv.write_record([row.report, &launch, &row.kernel, row.metric, row.unit, &value])
-                .map_err(ExportError::from)
+            csv.write_record(
+                [row.report, &launch, &row.kernel, row.metric, row.unit, &value].map(cell).iter().map(|c| c.as_bytes()),
+            )
+            .map_err(ExportError::from)
         })?;
         Ok(csv.flush()?)
     }
@@ -186,7 +189,7 @@ impl<'a> JsonList<'a> {
     pub(super) fn push(&mut self, object: &Map<String, Value>) -> io::Result<()> {
         self.out.write_all(self.separator.as_bytes())?;
         self.separator = ",\n";
-        serde_json::to_writer(&mut self.out, object).map_err(io::Error::from)
+        self.out.write_all(escaped_json(&serde_json::to_string(object)?).as_bytes())
     }
 
     pub(super) fn finish(mut self) -> io::Result<()> {
@@ -233,10 +236,12 @@ impl Wide {
 
     fn csv(&self, out: &mut dyn Write) -> Result<(), ExportError> {
         let mut csv = csv::Writer::from_writer(out);
-        csv.write_record([m::REPORT, m::LAUNCH, m::KERNEL].into_iter().chain(self.metrics.iter().map(String::as_str)))?;
+        let head = [m::REPORT, m::LAUNCH, m::KERNEL].into_iter().chain(self.metrics.iter().map(String::as_str));
+        csv.write_record(head.map(|name| cell(name).into_owned()))?;
         for ((report, id), launch) in &self.launches {
             let cells = (0..self.metrics.len()).map(|column| self.cell(launch, column).to_string());
-            csv.write_record([report.clone(), id.to_string(), launch.kernel.clone()].into_iter().chain(cells))?;
+            let all = [report.clone(), id.to_string(), launch.kernel.clone()].into_iter().chain(cells);
+            csv.write_record(all.map(|text| cell(&text).into_owned()))?;
         }
         Ok(csv.flush()?)
     }

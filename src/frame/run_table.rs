@@ -161,7 +161,7 @@ fn csv(table: &DataFrame, out: &mut dyn Write) -> Result<(), ExportError> {
 fn text(value: &AnyValue<'_>) -> String {
     match value {
         AnyValue::Null => String::new(),
-        AnyValue::String(text) => (*text).to_owned(),
+        AnyValue::String(text) => crate::number::text::cell(text).into_owned(),
         AnyValue::Boolean(truth) => truth.to_string(),
         AnyValue::Int64(number) => number.to_string(),
         AnyValue::Float64(number) => number.to_string(),

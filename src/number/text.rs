@@ -3,6 +3,7 @@
 //! Each renderer escapes for its own format; what is here removes what no format can show: control characters,
 //! marks that turn the direction of the text after them, and lengths that bury the page.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 /// Longest text kept of one name or message, in characters.
@@ -27,14 +28,42 @@ pub fn whole(text: &str) -> String {
     visible(text, usize::MAX)
 }
 
-/// A whole text for a terminal or a log: cleaned, and without lines that a CI runner takes for commands (`::error::`, `##[`).
+/// A whole text for a terminal or a log: cleaned, and without lines that a CI runner takes for commands: `::error::` at the beginning of a
+/// line, `##[error]` (GitHub's older form) and `##vso[` (Azure's) anywhere in it.
 pub fn logged(text: &str) -> String {
     let line = |line: &str| {
-        let line = line.replace("##[", "## [");
-        // Runners leave out blanks at the beginning.
-        if line.trim_start().starts_with("::") { format!("'{line}") } else { line }
+        let line = line.replace("##[", "## [").replace("##vso[", "## vso[").replace("##teamcity[", "## teamcity[");
+        // Runners leave out blanks at the beginning; what nobody sees counts as one.
+        let is_blank =
+            |c: char| c.is_whitespace() || matches!(c, '\u{200b}'..='\u{200d}' | '\u{2060}' | '\u{180e}' | '\u{ad}');
+        if line.trim_start_matches(is_blank).starts_with("::") { format!("'{line}") } else { line }
     };
     whole(text).split('\n').map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// A cell of a file that programs read as text (CSV): [`logged`], on one line.
+pub fn cell(text: &str) -> Cow<'_, str> {
+    if text.bytes().all(|byte| (b' '..=b'~').contains(&byte) && byte != b'#') && !text.trim_start().starts_with("::") {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(logged(text).replace('\n', "⟨U+000A⟩"))
+}
+
+/// JSON whose texts hold no character that a terminal acts on and no command of a CI runner, by escapes that leave every value as it is.
+pub fn escaped_json(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    let mut previous = ' ';
+    for c in json.chars() {
+        if c != '\n' && c.is_control() || is_direction(c) || c == '#' && previous == '#' {
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                let _ = write!(out, "\\u{unit:04x}");
+            }
+        } else {
+            out.push(c);
+        }
+        previous = c;
+    }
+    out
 }
 
 fn visible(text: &str, longest: usize) -> String {
@@ -102,10 +131,11 @@ pub fn sentence(words: &str) -> String {
 
 fn is_direction(c: char) -> bool {
     matches!(c, '\u{061C}' | '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}' | '\u{FEFF}'
-        | '\u{2028}' | '\u{2029}' | '\u{FFFE}' | '\u{FFFF}')
+        | '\u{2028}' | '\u{2029}' | '\u{FFFE}' | '\u{FFFF}' | '\u{E0000}'..='\u{E007F}')
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
@@ -116,6 +146,16 @@ mod tests {
             "a\n'::error::x\n'  ::stop-commands::y\n## [error]z"
         );
         assert_eq!(logged("x\u{1b}]52;c\u{7}"), "x⟨U+001B⟩]52;c⟨U+0007⟩");
+        assert_eq!(logged("\u{200b}\u{a0}::error::x ##vso[task]"), "'\u{200b}\u{a0}::error::x ## vso[task]");
+        assert_eq!((&*cell("a\n::b"), &*cell("k<int>")), ("a⟨U+000A⟩'::b", "k<int>"));
+    }
+
+    #[test]
+    fn json_keeps_its_values_and_loses_what_terminals_and_runners_act_on() {
+        let text = "a\u{7f}\u{9b}\u{202e}\u{e0041}##[error]###\n::x\u{1b}größe";
+        let json = escaped_json(&serde_json::to_string_pretty(&[text]).unwrap());
+        assert_eq!(serde_json::from_str::<Vec<String>>(&json).unwrap(), [text]);
+        assert!(!json.contains("##") && json.chars().all(|c| c == '\n' || !c.is_control()), "{json}");
     }
 
     #[test]

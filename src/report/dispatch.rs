@@ -4,6 +4,7 @@ use super::error::RenderError;
 use super::in_use::{InUse, ShapeUse};
 use super::report::Report;
 use crate::model::Verdict;
+use crate::number::text::escaped_json;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -52,7 +53,7 @@ fn json(report: &Report) -> Result<String, RenderError> {
         r#use: &report.in_use,
         variants,
     };
-    Ok(serde_json::to_string_pretty(&table)? + "\n")
+    Ok(escaped_json(&serde_json::to_string_pretty(&table)?) + "\n")
 }
 
 fn parameters<'a>(report: &'a Report, id: &str) -> BTreeMap<&'a str, &'a str> {

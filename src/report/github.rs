@@ -4,6 +4,7 @@ use super::error::RenderError;
 use super::gate_row::GateRow;
 use super::markdown::{Charts, sections};
 use super::report::Report;
+use super::text;
 use super::trust::CheatRow;
 use crate::model::{Level, Verdict};
 use std::fmt::Write as _;
@@ -43,7 +44,7 @@ fn annotation(report: &Report, gate: &GateRow) -> String {
 }
 
 fn data(text: &str) -> String {
-    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+    text::whole(text).replace("##[", "## [").replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 
 fn property(text: &str) -> String {

@@ -6,6 +6,7 @@ use super::finding_row::{FindingLineRow, FindingRow};
 use super::gate_row::GateRow;
 use super::report::Report;
 use crate::model::{Level, Verdict};
+use crate::number::text::escaped_json;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
@@ -49,7 +50,7 @@ pub fn sarif(report: &Report) -> Result<String, RenderError> {
         "version": "2.1.0",
         "runs": [{ "tool": { "driver": driver }, "results": results }],
     });
-    Ok(serde_json::to_string_pretty(&file)? + "\n")
+    Ok(escaped_json(&serde_json::to_string_pretty(&file)?) + "\n")
 }
 
 /// The verdict of a phase that does not pass: what keeps it from passing need not be a gate, and a file without a result would be read

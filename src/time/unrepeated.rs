@@ -9,7 +9,7 @@
 
 use super::schedule::{AuditSchedule, GraphExtent};
 use super::surfaces::Surfaces;
-use super::timed_buffers::{TimedBuffers, LEAD_IN_CONTENT};
+use super::timed_buffers::{LEAD_IN_CONTENT, TimedBuffers};
 use crate::gpu::{BoundProgram, Device, DeviceError, ExecutableGraph, PendingDigests};
 use crate::model::UnrepeatedSamples;
 

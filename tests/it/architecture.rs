@@ -31,7 +31,7 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
 /// Code without comments and without its module of tests, which is the end of a file.
 fn code(path: &Path) -> String {
     let text = fs::read_to_string(path).unwrap();
-    let text = text.split("\nmod tests {").next().unwrap();
+    let text = text.split("\nmod tests {").next().unwrap().split("\npub(super) mod tests {").next().unwrap();
     text.lines().map(|line| line.split("//").next().unwrap()).collect::<Vec<_>>().join("\n")
 }
 
@@ -208,6 +208,20 @@ fn walk<'m>(
         walk(other, imports, trail, done, circles);
     }
     trail.pop();
+}
+
+#[test]
+fn only_the_console_writes_to_the_standard_streams() {
+    let ways = ["stdout()", "stderr()", "println!", "print!(", "eprint!("];
+    // The worker speaks a protocol to its parent, and asks nothing of a person.
+    let own = [vec!["console".to_owned()], vec!["host".to_owned(), "worker".to_owned()]];
+    for (module, code) in modules().into_iter().filter(|(module, _)| !own.contains(module)) {
+        for line in code.lines().filter(|line| {
+            !line.contains("is_terminal()") && !line.contains("use_stderr()") && !line.contains("Reporter::stdout()")
+        }) {
+            assert!(ways.iter().all(|way| !line.contains(way)), "{}: {line}", module.join("/"));
+        }
+    }
 }
 
 #[test]

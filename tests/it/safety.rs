@@ -413,6 +413,75 @@ fn a_recording_without_source_recorded_is_shown_and_does_not_pass() {
     assert!(!read("report.html").contains("nothing was measured") && !read("results.json").contains("not_measured"));
 }
 
+/// Commands of a CI runner, codes of a terminal, marks of direction and addresses, on lines of their own.
+const HOSTILE: &str =
+    "x\n::error::PWNED\n ::add-mask::a ##[error]b \u{1b}]0;t\u{7}\u{202e}\u{9b}2J www.evil.example a@evil.example";
+
+/// Text that a person or a runner sees: no line is a command, and nothing moves the cursor.
+fn assert_clean(what: &str, text: &str) {
+    let is_command = |line: &str| line.trim_start().starts_with("::") || line.contains("##[");
+    let bad = text.lines().find(|line| is_command(line) || line.chars().any(|c| c.is_control() && c != '\t'));
+    assert!(bad.is_none() && !text.contains('\u{202e}'), "{what}: {bad:?}");
+}
+
+#[test]
+fn text_of_a_recording_is_no_command_of_a_runner_in_any_output() {
+    let place = Place::new();
+    place.write("phase.toml", PHASE);
+    let folder = Stored::new(PHASE, "run")
+        .fingerprint(|fingerprint| {
+            fingerprint.driver = Some(HOSTILE.to_owned());
+            if let Some(gpu) = &mut fingerprint.gpu {
+                gpu.name = format!("{} {HOSTILE}", "long ".repeat(12));
+            }
+        })
+        .write(&place);
+    let damaged = Stored::new(PHASE, "damaged").write(&place);
+    let manifest = fs::read_to_string(damaged.join("manifest.json")).unwrap();
+    let mut manifest: serde_json::Value = serde_json::from_str(&manifest).unwrap();
+    manifest["verdict"] = serde_json::json!({ "verdict": HOSTILE });
+    fs::write(damaged.join("manifest.json"), manifest.to_string()).unwrap();
+    let run = folder.to_str().unwrap();
+    let commands: [&[&str]; 8] = [
+        &["report", run, "--comment", "comment.md"],
+        &["report", run, "--format", "json"],
+        &["gate", "phase.toml", "--profile", run],
+        &["compare", run, run, "--markdown", "compare.md", "--html", "compare.html"],
+        &["compare", run, run, "--format", "json"],
+        &["index", "--summary", "summary.md"],
+        &["explain", run],
+        &["report", "profiles/nothing\n::error::x"],
+    ];
+    for command in commands {
+        let ended = Finished::of(place.ncugate(command).env("COLUMNS", "40"));
+        assert!(matches!(ended.status, Some(0..=4)), "{ended:?}");
+        assert_clean(&format!("{command:?}"), &ended.stdout);
+        assert_clean(&format!("{command:?}"), &ended.stderr);
+    }
+    let reports = place.path().join("reports");
+    let page = fs::read_dir(&reports).unwrap().flatten().map(|e| e.path()).find(|path| path.is_dir()).unwrap();
+    let page = page.join("run");
+    for file in [page.join("report.md"), page.join("results.json"), reports.join("index.html")] {
+        // Nobody prints a page: a command in the middle of its lines is none.
+        let text = fs::read_to_string(&file).unwrap().replace("##[", "");
+        assert_clean(&file.display().to_string(), &text);
+    }
+    for file in ["comment.md", "compare.md", "summary.md"] {
+        let text = fs::read_to_string(place.path().join(file)).unwrap();
+        assert_clean(file, &text.replace("##[", ""));
+        assert!(!text.contains("www.evil") && !text.contains("a@evil"), "{file}: an address is a link");
+    }
+}
+
+#[test]
+fn globs_of_the_command_line_have_the_limits_of_those_in_a_phase() {
+    let place = Place::new();
+    let report = root().join("tests/data/full1.ncu-rep.zst");
+    let shown = place.run(&["show", report.to_str().unwrap(), "--metric", &"*".repeat(100_000)]);
+    assert_eq!(shown.status, Some(2), "{:?}", shown.status);
+    assert!(shown.stderr.contains("it has more than 1000 characters"), "{}", shown.stderr);
+}
+
 #[test]
 fn a_report_that_is_shortened_while_it_is_read_is_an_error_and_not_a_crash() {
     let packed = fs::read(root().join("tests/data/g1200.ncu-rep.zst")).unwrap();

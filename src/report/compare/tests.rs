@@ -101,7 +101,10 @@ fn every_rendering_of_a_comparison_has_the_same_numbers() {
     assert!(text.contains("registers  fail (67), then pass (67)"), "{text}");
     assert!(text.contains("+10.0 %") && text.contains("only in A: gone@m"), "{text}");
     let file = markdown(&compared);
-    assert!(file.contains("| slow&#64;m ") && file.contains("**turned**") && file.contains("+10.0 %"), "{file}");
+    assert!(
+        file.contains("| slow&#64;\u{200b}m ") && file.contains("**turned**") && file.contains("+10.0 %"),
+        "{file}"
+    );
     let page = html(&compared).unwrap();
     assert!(page.contains("+10.0 %") && page.contains("turned") && page.contains("another GPU: one "));
     assert!(!page.contains("<script"));

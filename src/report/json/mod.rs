@@ -15,6 +15,7 @@ use super::model::MetricColumn;
 use super::report::Report;
 use super::trust::CheatRow;
 use crate::model::Verdict;
+use crate::number::text::escaped_json;
 use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -24,7 +25,7 @@ pub const SCHEMA: u32 = 1;
 
 /// The JSON file, on one line.
 pub fn json(report: &Report) -> Result<String, RenderError> {
-    Ok(serde_json::to_string(&Results::new(report))? + "\n")
+    Ok(escaped_json(&serde_json::to_string(&Results::new(report))?) + "\n")
 }
 
 /// JSON Schema of `results.json`.

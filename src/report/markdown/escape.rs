@@ -11,8 +11,13 @@ pub fn escape(text: &str) -> String {
             '<' if !(next == '=' || next == ' ') => out.push_str("&lt;"),
             '>' if previous != ' ' || out.is_empty() => out.push_str("&gt;"),
             '&' => out.push_str("&amp;"),
-            '@' => out.push_str("&#64;"),
-            ':' if next == '/' => out.push_str("&#58;"),
+            // A space of no width keeps GitHub from seeing an address, a mention or a number of an issue behind the escape.
+            '@' => out.push_str("&#64;\u{200b}"),
+            ':' if next == '/' => out.push_str("&#58;\u{200b}"),
+            '.' if out.get(out.len().saturating_sub(3)..).is_some_and(|end| end.eq_ignore_ascii_case("www")) => {
+                out.push_str("\u{200b}.");
+            }
+            '#' if next.is_ascii_digit() => out.push_str("\\#\u{200b}"),
             '\n' | '\r' | '\t' => out.push(' '),
             '_' if previous.is_alphanumeric() && next.is_alphanumeric() => out.push(c),
             '*' if previous == ' ' && next == ' ' => out.push(c),
@@ -38,7 +43,8 @@ mod tests {
         assert_eq!(escape("REGCAP=64,TILE_M=32"), "REGCAP=64,TILE_M=32");
         assert_eq!(escape("</script><img onerror=x>"), "&lt;/script&gt;&lt;img onerror=x&gt;");
         assert_eq!(escape("a|b `c` *d* [e](f)"), "a\\|b \\`c\\` \\*d\\* \\[e\\](f)");
-        assert_eq!(escape("@someone https://x.y"), "&#64;someone https&#58;//x.y");
+        assert_eq!(escape("@someone https://x.y"), "&#64;\u{200b}someone https&#58;\u{200b}//x.y");
+        assert_eq!(escape("www.x.y a@x.y o/r#12"), "www\u{200b}.x.y a&#64;\u{200b}x.y o/r\\#\u{200b}12");
         assert_eq!(escape("registers <= 64"), "registers <= 64");
         assert_eq!(escape("a * b != c"), "a * b != c");
     }

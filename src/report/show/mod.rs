@@ -11,7 +11,6 @@ pub use sheet::SheetFormat;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use globset::Glob;
 use regex::Regex;
 
 use crate::disk::{self, Durability};
@@ -19,6 +18,7 @@ use crate::explain;
 use crate::frame::export::{Export, ExportError, Format, Layout};
 use crate::frame::launches::{Capture, FrameError, Origin};
 use crate::frame::rows::{self, AnyLaunch, LaunchFilter};
+use crate::model::{GlobError, glob};
 use crate::report::kernels::{KernelFilter, KernelsError, KernelsPage, ProfiledReport};
 use input::{Content, Input};
 use ncu_rep::SourceFile;
@@ -79,14 +79,8 @@ pub enum ShowError {
         pattern: String,
     },
     /// `--metric` is not valid.
-    #[error("`{pattern}` is not a metric name or glob")]
-    Pattern {
-        /// What was given.
-        pattern: String,
-        /// What is wrong.
-        #[source]
-        source: globset::Error,
-    },
+    #[error("--metric {0}")]
+    Pattern(#[from] GlobError),
     /// No metric of the reports has this name or matches this glob.
     #[error("no metric matches `{pattern}`{}", nearest.as_deref().map(|name| format!("; did you mean `{name}`?")).unwrap_or_default())]
     NoMetric {
@@ -161,7 +155,7 @@ impl ShowError {
     /// Whether the command line asks for what is not there, rather than a report being damaged or a disk full.
     pub const fn is_usage(&self) -> bool {
         match self {
-            Self::NoReport { .. } | Self::Pattern { .. } | Self::NoMetric { .. } | Self::NoLaunch { .. } => true,
+            Self::NoReport { .. } | Self::Pattern(_) | Self::NoMetric { .. } | Self::NoLaunch { .. } => true,
             Self::TooManyForPage { .. } | Self::NoPageOfCsv { .. } | Self::NotInCsv { .. } => true,
             Self::Kernels(KernelsError::NoLaunch { .. }) => true,
             Self::Kernels(KernelsError::Damaged { .. }) => false,
@@ -283,8 +277,7 @@ fn select(inputs: &[Input], patterns: &[String]) -> Result<Vec<String>, ShowErro
             selected.insert(pattern.clone());
             continue;
         }
-        let invalid = |source| ShowError::Pattern { pattern: pattern.clone(), source };
-        let glob = Glob::new(pattern).map_err(invalid)?.compile_matcher();
+        let glob = glob(pattern)?;
         let before = selected.len();
         selected.extend(names.iter().filter(|name| glob.is_match(name)).map(|name| (*name).to_owned()));
         if selected.len() == before && !selected.iter().any(|name| glob.is_match(name)) {

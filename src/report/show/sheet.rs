@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use serde_json::{Map, Value, json};
 
 use super::table::{Table, clean, line, number};
+use crate::number::text::{cell as csv_cell, escaped_json};
 use ncu_rep::MetricValue;
 
 /// How rows are written.
@@ -59,8 +60,7 @@ pub(super) fn write(sheets: &[Sheet], format: SheetFormat, out: &mut dyn Write) 
         }
         SheetFormat::Json => {
             let sheets: Vec<Value> = sheets.iter().map(Sheet::as_json).collect();
-            serde_json::to_writer_pretty(&mut *out, &sheets)?;
-            writeln!(out)?;
+            writeln!(out, "{}", escaped_json(&serde_json::to_string_pretty(&sheets)?))?;
         }
         SheetFormat::Csv => as_csv(sheets, out)?,
     }
@@ -113,7 +113,8 @@ fn as_csv(sheets: &[Sheet], out: &mut dyn Write) -> io::Result<()> {
         for row in &sheet.rows {
             let of = |column: &&str| sheet.columns.iter().position(|own| own == column).and_then(|at| row.get(at));
             let cells = columns.iter().map(|column| of(column).map_or_else(String::new, plain));
-            writer.write_record([sheet.report.clone(), id.clone(), kernel.clone()].into_iter().chain(cells))?;
+            let (report, kernel) = (csv_cell(&sheet.report).into_owned(), csv_cell(&kernel).into_owned());
+            writer.write_record([report, id.clone(), kernel].into_iter().chain(cells))?;
         }
     }
     writer.flush()
@@ -129,7 +130,7 @@ fn cell(value: &MetricValue<'_>) -> String {
 fn plain(value: &MetricValue<'_>) -> String {
     match value {
         MetricValue::Missing => String::new(),
-        other => other.to_string(),
+        other => csv_cell(&other.to_string()).into_owned(),
     }
 }
 

@@ -12,6 +12,8 @@ use ncu_rep::{EstimatedSpeedup, MetricSelection, MetricValue, Session, SpeedupSc
 const DURATION: &str = "gpu__time_duration.sum";
 /// Widest kernel name of a table; the rest of the line stays readable.
 const WIDEST_NAME: usize = 60;
+/// Longest cell of a table, in characters; exports have all of it.
+const LONGEST_CELL: usize = 1_000;
 
 /// The launches to show, and what of them.
 pub(super) struct View<'a> {
@@ -294,6 +296,17 @@ pub(super) fn line(out: &mut String, text: &str) {
     let _ = writeln!(out, "{}", clean(text));
 }
 
+/// A cell of at most [`LONGEST_CELL`] characters, that says how long it was.
+fn cut(cell: String) -> String {
+    match cell.char_indices().nth(LONGEST_CELL) {
+        Some((at, _)) => {
+            let all = cell.chars().count();
+            format!("{}... ({all} characters)", cell.get(..at).unwrap_or_default())
+        }
+        None => cell,
+    }
+}
+
 /// Rows of cells, written in columns that are as wide as their widest cell.
 #[derive(Default)]
 pub(super) struct Table {
@@ -302,7 +315,7 @@ pub(super) struct Table {
 
 impl Table {
     pub fn push(&mut self, row: Vec<String>) {
-        self.rows.push(row);
+        self.rows.push(row.into_iter().map(cut).collect());
     }
 
     pub fn write(&self, out: &mut String) {
@@ -313,7 +326,9 @@ impl Table {
         for row in &self.rows {
             let mut line = String::new();
             for (cell, width) in row.iter().zip(&widths) {
-                let _ = write!(line, "{cell:<width$}  ");
+                // Widths of a format have 16 bits.
+                line.push_str(cell);
+                line.extend(std::iter::repeat_n(' ', width.saturating_sub(cell.chars().count()) + 2));
             }
             out.push_str(line.trim_end());
             out.push('\n');
@@ -333,6 +348,15 @@ mod tests {
         assert_eq!(number(&MetricValue::Double(f64::NAN)), "NaN");
         assert_eq!(number(&MetricValue::Missing), "n/a");
         assert_eq!(number(&MetricValue::Double(1.5e-9)), "1.50000e-9");
+    }
+
+    #[test]
+    fn a_cell_of_any_length_is_shown_cut() {
+        let mut table = Table::default();
+        table.push(vec!["x".repeat(70_000), "é".repeat(1_000)]);
+        let mut text = String::new();
+        table.write(&mut text);
+        assert!(text.contains("xxx... (70000 characters)  éé") && text.len() < 3_100, "{}", text.len());
     }
 
     #[test]
