@@ -60,7 +60,9 @@ pub fn attempt(args: &TryArgs, out: &mut Output) -> Result<Outcome, CommandError
     };
     let kept = history.keep(record, &bytes)?;
     (answer.attempt, answer.accepted) = (kept.attempt, kept.accepted);
-    let text = line(&mut answer, |answer| answer.changes.pop().is_some() || answer.finding.take().is_some());
+    let text = line(&mut answer, |answer| {
+        answer.changes.pop().is_some() || answer.finding.take().is_some() || answer.diagnosis.take().is_some()
+    });
     print::json_text(&text.map_err(io::Error::other)?, out)?;
     Ok(report.headline.verdict.into())
 }

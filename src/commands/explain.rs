@@ -11,7 +11,6 @@ use crate::judge::reference_runs::ReferenceRuns;
 use crate::judge::{PhaseRun, Session};
 use crate::metric::Catalogue;
 use crate::model::{ShapeName, VariantId, nearest};
-use crate::report::RenderError;
 use crate::report::explanation::{Explainer, Explanation, brief, of_launch, table, text};
 use crate::report::line_pairs;
 use crate::report::metric_entry::{MetricEntry, metric_entry, metric_text};
@@ -19,12 +18,13 @@ use crate::report::show::ShowError;
 use crate::report::signatures::{SignatureError, inversion, own_inversion};
 use crate::report::sweep::{analyse, words};
 use crate::report::write::replace;
+use crate::report::{DiagnosisOutcome, RenderError};
 use crate::stats::Resampler;
 use ncu_rep::Report;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Explains what is asked for. Status 4 where there is no counter to explain anything by.
+/// Explains what is asked for. Status 4 where no cause was found and most rules lack counters to find one by.
 pub fn explain(args: &ExplainArgs, out: &mut Output) -> Result<Outcome, CommandError> {
     if args.rules {
         return match &args.path {
@@ -56,9 +56,12 @@ pub fn explain(args: &ExplainArgs, out: &mut Output) -> Result<Outcome, CommandE
     }
     let explanations = if path.is_dir() { of_run(path, args)? } else { of_report(path, args)? };
     show(&explanations, args, out)?;
-    let is_known =
-        explanations.iter().any(|e| e.bottleneck.is_some() || !e.insights.is_empty() || e.microseconds.is_some());
-    Ok(if is_known { Outcome::Passed } else { Outcome::Inconclusive })
+    let is_answer = |explanation: &Explanation| match explanation.outcome {
+        DiagnosisOutcome::Found | DiagnosisOutcome::Clean => true,
+        DiagnosisOutcome::NotJudged => explanation.is_mostly_asked(),
+    };
+    let is_unknown = !explanations.iter().any(is_answer);
+    Ok(if is_unknown { Outcome::Inconclusive } else { Outcome::Passed })
 }
 
 /// What a metric means.
@@ -78,6 +81,10 @@ fn of_run(path: &Path, args: &ExplainArgs) -> Result<Vec<Explanation>, CommandEr
     let explainer = Explainer::new(&session)?.with(like(args)?);
     for problem in explainer.problems() {
         warn(&format!("note: {problem}"));
+    }
+    if args.variant.is_none() && args.shape.is_none() && !args.each {
+        let none = || CommandError::Usage("no variant is selected; name one with --variant".to_owned());
+        return explainer.in_use()?.map(|found| vec![found]).ok_or_else(none);
     }
     let shape = shape(&run, args)?;
     let variants = variants(&run, &session, args)?;

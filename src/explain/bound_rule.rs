@@ -70,6 +70,14 @@ impl BoundRule {
         self.decisive(facts).map(|(_, holds)| holds)
     }
 
+    /// Of each case the places of the names that have to be known for it to decide.
+    pub fn reads(&self) -> impl Iterator<Item = Vec<usize>> {
+        self.cases.iter().map(|case| {
+            let estimate = case.saves.first().into_iter().flat_map(|saves| saves.reads().map(|(place, _)| *place));
+            case.reads.iter().copied().chain(estimate).collect()
+        })
+    }
+
     /// The first case of which condition and first estimate are known, and whether it holds. A case that does not hold is decided
     /// without an estimate.
     fn decisive(&self, facts: &CaseFacts<'_>) -> Option<(usize, bool)> {

@@ -148,6 +148,20 @@ impl Diagnosis<'_> {
         traits().filter_map(|name| Some((name, facts.number(name)?))).collect()
     }
 
+    /// Asks something of all that is known of a variant at a shape; of nothing, where it was not measured there.
+    pub(super) fn with_facts<T>(
+        &self,
+        variant: &VariantId,
+        shape: &ShapeName,
+        ask: impl FnOnce(Option<&CaseFacts<'_>>) -> T,
+    ) -> T {
+        let common = self.common();
+        let asked = Asked { common: &common, table: CaseTable::new(&common.columns) };
+        let Some(shape) = self.shapes.iter().find(|known| &known.name == shape) else { return ask(None) };
+        let growth = growth(&asked.table, variant, shape, self.shapes);
+        ask(self.facts(&asked, variant, shape, growth.as_ref()).as_ref())
+    }
+
     fn common(&self) -> Common<'_> {
         Common {
             columns: CaseColumns::new(self.quantities, self.rules.names()),

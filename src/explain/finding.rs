@@ -131,6 +131,11 @@ impl Finding {
         self.saving.as_ref().map_or(0.0, |saving| weight * saving.percent)
     }
 
+    /// Whether it is a cause that is worth mending, and no symptom of another.
+    pub fn is_cause(&self) -> bool {
+        matches!(self.kind, RuleKind::Defect | RuleKind::Redesign) && self.is_leading()
+    }
+
     /// Whether a page shows it at first sight.
     pub fn is_leading(&self) -> bool {
         self.symptom_of.is_none() && self.severity > Severity::Note

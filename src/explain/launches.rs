@@ -7,6 +7,7 @@ use super::growth::{DeclaredWork, ShapeFacts};
 use super::profiler::{NcuObservations, observe, source_of};
 use super::rule_book::RuleBook;
 use super::signature::SignatureBook;
+use super::unasked::UnaskedRules;
 use crate::frame::Quantities;
 use crate::judge::witness::ChipFacts;
 use crate::metric::{Catalogue, signal_counters};
@@ -25,29 +26,10 @@ pub struct DiagnosedLaunch {
     pub duration: Option<f64>,
     /// What the rules say, what matters most first.
     pub findings: Vec<Finding>,
+    /// Rules that could not be asked.
+    pub unasked: UnaskedRules,
     /// What ncu says.
     pub observations: Option<NcuObservations>,
-}
-
-/// Asks the rules of rows that stand for kernels of a report, at one shape: what matters most of each first.
-pub fn diagnose_table(
-    quantities: &Quantities,
-    kernels: &[VariantId],
-    shape: &ShapeName,
-    chip: &ChipKnowledge,
-) -> Vec<Finding> {
-    let diagnosis = Diagnosis {
-        rules: RuleBook::shipped(),
-        signatures: SignatureBook::shipped(),
-        quantities,
-        plan: None,
-        compilation: Compilation::default(),
-        shapes: &[ShapeFacts { name: shape.clone(), dims: Vec::new(), work: DeclaredWork::default() }],
-        chip,
-        observations: &[],
-        reports: &HashMap::new(),
-    };
-    diagnosis.findings(kernels)
 }
 
 /// Asks the rules of every launch of a report.
@@ -87,7 +69,11 @@ pub fn answers_of_report(report: &Report, rules: &RuleBook) -> Result<Vec<RuleAn
     Ok(sums)
 }
 
-fn diagnose_launch(
+/// Asks the rules of one launch of a report.
+///
+/// # Errors
+/// A damaged report.
+pub fn diagnose_launch(
     name: &str,
     report: &Report,
     launch: &Launch<'_>,
@@ -98,6 +84,7 @@ fn diagnose_launch(
     let variant = VariantId(kernel.clone());
     asked(name, report, launch, books, &variant, |diagnosis| DiagnosedLaunch {
         findings: diagnosis.findings(std::slice::from_ref(&variant)),
+        unasked: diagnosis.shapes.first().map(|shape| diagnosis.unasked(&variant, &shape.name)).unwrap_or_default(),
         duration: diagnosis
             .shapes
             .first()
@@ -161,7 +148,9 @@ fn quantities(
     for name in catalogue.names().chain(signal_counters()) {
         let Ok(definition) = catalogue.definition(name, capability) else { continue };
         let cell = definition.evaluate(&|counter| counters.get(counter).copied());
-        if let Cell::Value(_) = cell {
+        // A share of nothing was counted, and has no value.
+        let counted = definition.metrics().iter().all(|counter| counters.contains_key(*counter));
+        if counted || matches!(cell, Cell::Value(_)) {
             table.set_column(name, vec![cell]);
         }
     }

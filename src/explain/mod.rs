@@ -23,6 +23,7 @@ mod sensitivity;
 mod signature;
 mod sweep;
 mod timeline;
+mod unasked;
 
 pub use clocks::Clocks;
 pub use deep_profile::DeepProfiles;
@@ -35,7 +36,7 @@ pub use growth::{DeclaredWork, ShapeFacts};
 pub use instructions::{
     CountedLine, CountedLines, DisassembledInstruction, Disassembly, InstructionCounters, disassemble,
 };
-pub use launches::{DiagnosedLaunch, answers_of_report, diagnose_report, diagnose_table};
+pub use launches::{DiagnosedLaunch, answers_of_report, diagnose_launch, diagnose_report};
 pub use pareto::{FrontVariant, ObjectiveFront, ParetoAxis, ParetoFront, ParetoPoint, objective_front, pareto};
 pub use profiler::{
     HotLine, HotSpot, InstructionSamples, LineInstruction, Listings, NcuObservations, NcuRuleMessage, observations,
@@ -50,3 +51,4 @@ pub use signature::{
 };
 pub use sweep::{Interaction, MainEffect, MatchedChange, RangeEdge, Separation, SweepAnalysis, sweep};
 pub use timeline::{Timeline, TimelineSeries};
+pub use unasked::UnaskedRules;

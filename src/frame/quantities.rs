@@ -160,10 +160,12 @@ impl Quantities {
     pub fn beside(&self, other: &Self) -> Self {
         let mut table = self.clone();
         for metric in other.metrics() {
+            let is_own = self.frame.column(metric).is_ok();
             let cell = |(variant, shape): &(VariantId, ShapeName)| match self.read(variant, shape, metric) {
                 Cell::Missing(reason) => match other.read(variant, shape, metric) {
                     found @ Cell::Value(_) => found,
-                    Cell::Missing(_) => Cell::Missing(reason),
+                    Cell::Missing(_) if is_own => Cell::Missing(reason),
+                    why @ Cell::Missing(_) => why,
                 },
                 value @ Cell::Value(_) => value,
             };

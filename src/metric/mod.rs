@@ -21,4 +21,4 @@ pub use derivation::{
 };
 pub use family::Family;
 pub use peak::most_operations;
-pub use signal::{SIGNALS, asked_signals, signal_counters};
+pub use signal::{SIGNALS, asked_signals, outside_full_set, signal_counters};

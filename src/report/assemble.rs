@@ -1,15 +1,18 @@
 //! A report out of a judged run: what ncu, its rules and its sampler say is read here, beside the verdicts.
 
-use super::diagnosed::with_diagnosis;
+use super::diagnosed::{diagnosis_row, with_diagnosis};
+use super::diagnosis_row::DiagnosisRow;
+use super::in_use::subjects;
 use super::signatures::KnownSignatures;
 use super::{DeepProfileInputs, Earlier, Report, ReportInputs, RunSource};
-use crate::explain::{self, Clocks, DeepProfiles, Listings, NcuObservations};
+use crate::explain::{self, Clocks, DeepProfiles, Listings, NcuObservations, UnaskedRules};
 use crate::judge::reference_runs::ReferenceRuns;
-use crate::judge::{JudgeError, Judgement, PhaseRun, Session};
-use crate::model::VariantId;
+use crate::judge::{JudgeError, PhaseRun, Session};
+use crate::model::{ShapeName, VariantId};
 use crate::plan::Plan;
+use indexmap::IndexSet;
 
-/// How many variants findings are made for one by one; of a larger sweep only for the selected one.
+/// How many variants findings are made for one by one; of a larger sweep only for those in use.
 const FEW: usize = 16;
 
 /// Whether a report says how long ago it was measured.
@@ -32,13 +35,24 @@ pub fn assemble(session: &Session<'_>, source: RunSource, age: Age) -> Result<Re
     let observations = observations(session, &deep)?;
     let clocks = Clocks::read(measured.reports()).map_err(|e| run.damaged(&e))?.and(&deep.clocks);
     let seen = measured.quantities().beside(&deep.quantities);
-    let variants = explained(plan, session.judgement());
+    let subjects = subjects(phase, plan, session.judgement(), measured.quantities());
+    let variants = explained(plan, &subjects);
     let (selected, shape) = (session.judgement().selected.as_ref(), &phase.objective.shape);
     let known = KnownSignatures::of(session);
-    let (findings, speed_of_light) = with_diagnosis(session, &seen, &observations, &known.book, |diagnosis| {
-        let of_selected = selected.map(|selected| diagnosis.speed_of_light(&selected.variant, shape));
-        (diagnosis.findings(&variants), of_selected.unwrap_or_default())
-    })?;
+    let (findings, unasked, speed_of_light) =
+        with_diagnosis(session, &seen, &observations, &known.book, |diagnosis| {
+            let of_selected = selected.map(|selected| diagnosis.speed_of_light(&selected.variant, shape));
+            let unasked: Vec<UnaskedRules> = subjects.iter().map(|(id, shape)| diagnosis.unasked(id, shape)).collect();
+            (diagnosis.findings(&variants), unasked, of_selected.unwrap_or_default())
+        })?;
+    let has_cause = |place: &(VariantId, ShapeName)| {
+        findings.iter().any(|found| found.is_cause() && (&found.variant, &found.shape) == (&place.0, &place.1))
+    };
+    let diagnosis: Vec<DiagnosisRow> = subjects
+        .iter()
+        .zip(&unasked)
+        .map(|(place, unasked)| diagnosis_row(session, &seen, (&place.0, &place.1), has_cause(place), unasked))
+        .collect();
     let beside = session.references().beside();
     let earlier: Vec<Earlier<'_>> = beside
         .iter()
@@ -61,6 +75,8 @@ pub fn assemble(session: &Session<'_>, source: RunSource, age: Age) -> Result<Re
         quantities: measured.quantities(),
         judgement: session.judgement(),
         findings: &findings,
+        subjects: &subjects,
+        diagnosis: &diagnosis,
         unread: &known.problems,
         speed_of_light: &speed_of_light,
         said: &observations,
@@ -97,9 +113,9 @@ pub fn observations(session: &Session<'_>, deep: &DeepProfiles) -> Result<Vec<Nc
 }
 
 /// Variants that findings are about.
-fn explained(plan: &Plan, judgement: &Judgement) -> Vec<VariantId> {
+fn explained(plan: &Plan, subjects: &[(VariantId, ShapeName)]) -> Vec<VariantId> {
     if plan.variants.len() <= FEW {
         return plan.variants.iter().map(|variant| variant.id.clone()).collect();
     }
-    judgement.selected.iter().map(|selected| selected.variant.clone()).collect()
+    subjects.iter().map(|(variant, _)| variant.clone()).collect::<IndexSet<_>>().into_iter().collect()
 }

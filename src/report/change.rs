@@ -3,6 +3,7 @@
 //! The deltas of a report and the comparison of two runs are made of these.
 
 use super::number::{self, Number};
+use crate::metric::{Catalogue, MetricKind};
 use crate::model::Better;
 use crate::stats::{self, Pairing, Resampler, StatsError};
 use schemars::JsonSchema;
@@ -93,8 +94,10 @@ pub struct MetricFacts<'a> {
 /// Whether noise is known to explain a change.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum ChangeNoise {
-    /// Nothing is known of it.
+    /// Nothing is known of it, and the values speak for themselves.
     Unknown,
+    /// Nothing is known of it: a difference is shown, and not called better or worse.
+    Unspread,
     /// The interval of the ratio of medians.
     Interval(RatioInterval),
     /// The ranges of repeated measurements have a point in common.
@@ -106,7 +109,7 @@ pub enum ChangeNoise {
 impl ChangeNoise {
     fn explains(self) -> bool {
         match self {
-            Self::Unknown | Self::Apart => false,
+            Self::Unknown | Self::Unspread | Self::Apart => false,
             Self::Interval(interval) => interval.holds_one(),
             Self::Overlap => true,
         }
@@ -117,6 +120,7 @@ impl MetricChange {
     /// The change of a metric from one value to another.
     pub fn new(metric: MetricFacts<'_>, before: f64, after: f64, noise: ChangeNoise) -> Self {
         let judged = match metric.better.improved(before, after) {
+            _ if noise == ChangeNoise::Unspread => ChangeDirection::Neither,
             _ if before != after && noise.explains() => ChangeDirection::WithinNoise,
             Some(true) => ChangeDirection::Better,
             Some(false) => ChangeDirection::Worse,
@@ -131,7 +135,7 @@ impl MetricChange {
             change: number::changed(before, after, metric.unit),
             interval: match noise {
                 ChangeNoise::Interval(interval) => Some(interval),
-                ChangeNoise::Unknown | ChangeNoise::Overlap | ChangeNoise::Apart => None,
+                ChangeNoise::Unknown | ChangeNoise::Unspread | ChangeNoise::Overlap | ChangeNoise::Apart => None,
             },
             judged,
         }
@@ -206,14 +210,31 @@ impl LatencyChange {
     }
 }
 
-/// Whether the ranges of repeated measurements have a point in common; unknown where a side has just one.
-pub fn ranges(before: &[f64], after: &[f64]) -> ChangeNoise {
+/// Standard deviations of a difference of two single values within which noise explains it.
+const EXPLAINED: f64 = 3.0;
+
+/// Whether the ranges of repeated measurements of a metric have a point in common. Where a side has just one, what the catalogue knows
+/// of its spread; without one nothing is known.
+pub fn ranges(metric: &str, before: &[f64], after: &[f64]) -> ChangeNoise {
     if before.len() < 2 || after.len() < 2 {
-        return ChangeNoise::Unknown;
+        return spread(metric, before, after);
     }
     let range = |values: &[f64]| {
         values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(*v), high.max(*v)))
     };
     let ((a_low, a_high), (b_low, b_high)) = (range(before), range(after));
     if a_low <= b_high && b_low <= a_high { ChangeNoise::Overlap } else { ChangeNoise::Apart }
+}
+
+/// What the catalogue says of the noise of single launches: a fact of build and launch has none, and a counter its spread.
+fn spread(metric: &str, before: &[f64], after: &[f64]) -> ChangeNoise {
+    let Some(known) = Catalogue::embedded().get(metric) else { return ChangeNoise::Unspread };
+    if known.kind == MetricKind::Deterministic {
+        return ChangeNoise::Apart;
+    }
+    let (Some(spread), Ok(a), Ok(b)) = (known.spread, stats::median(before), stats::median(after)) else {
+        return ChangeNoise::Unspread;
+    };
+    let explained = EXPLAINED * spread * a.hypot(b);
+    if (b - a).abs() <= explained { ChangeNoise::Overlap } else { ChangeNoise::Apart }
 }

@@ -57,6 +57,7 @@ impl Report {
             objective_shape,
             search: search::row(inputs.search),
             speed_of_light: speed_of_light::rows(inputs),
+            diagnosis: inputs.diagnosis.to_vec(),
             findings: findings(inputs).into_iter().chain(deep_profile::findings(inputs)).collect(),
             deep_profile: deep_profile::row(inputs, &rows),
             variants: rows,
@@ -116,19 +117,20 @@ fn parameters(plan: &Plan) -> Vec<String> {
     names
 }
 
-/// All findings: those about the selected variant at the objective's shape first, then its other shapes, then other variants. The
-/// gravest of the selected variant are shown at first sight, each rule once.
+/// All findings: those about the variants in use at the shapes at which they are, the objective's first, then the rest. The gravest of
+/// the former are shown at first sight, each rule once.
 fn findings(inputs: &ReportInputs<'_>) -> Vec<FindingRow> {
     let objective = &inputs.phase.objective.shape;
     let selected = inputs.judgement.selected.as_ref().map(|s| &s.variant);
-    let is_selected = |finding: &Finding| selected == Some(&finding.variant);
+    let subject = |f: &Finding| inputs.subjects.iter().position(|(id, shape)| (id, shape) == (&f.variant, &f.shape));
     let mut findings: Vec<&Finding> = inputs.findings.iter().collect();
-    findings.sort_by_key(|f| (!is_selected(f), &f.shape != objective));
+    let rest = inputs.subjects.len();
+    findings.sort_by_key(|f| (subject(f).unwrap_or(rest), selected != Some(&f.variant), &f.shape != objective));
     let mut rows: Vec<FindingRow> = Vec::new();
     for finding in findings {
         let mut row = FindingRow::of(finding, objective);
         let shown = rows.iter().filter(|known| known.leading);
-        row.leading = is_selected(finding)
+        row.leading = subject(finding).is_some()
             && finding.is_leading()
             && shown.clone().count() < LEADING
             && shown.clone().all(|known| known.rule != row.rule);

@@ -1,15 +1,19 @@
 //! The rules asked of a judged run.
 
+use super::diagnosis_row::{Collection, DiagnosisRow};
+use super::provenance::quoted;
+use super::text;
 use crate::config::{Phase, Shape};
 use crate::explain::{
     ChipKnowledge, Compilation, DeclaredWork, Diagnosis, Finding, NcuObservations, RuleAnswers, RuleBook, ShapeFacts,
-    SignatureBook,
+    SignatureBook, UnaskedRules,
 };
 use crate::expr::{Expr, Names, Value};
 use crate::frame::Quantities;
 use crate::judge::witness::ChipFacts;
-use crate::judge::{JudgeError, Session};
-use crate::model::{ProfileOutcome, ShapeName, VariantId};
+use crate::judge::{Correctness, JudgeError, Session};
+use crate::model::{Cell, ProfileOutcome, ShapeName, VariantId};
+use crate::plan::Method;
 use crate::store::Run;
 use std::collections::HashMap;
 
@@ -82,6 +86,64 @@ pub fn with_diagnosis<T>(
         reports: &reports(measured.run()),
     };
     Ok(ask(&diagnosis))
+}
+
+/// The rules that cannot be asked of a variant at a shape.
+///
+/// # Errors
+/// A report of ncu is damaged.
+pub fn unasked(
+    session: &Session<'_>,
+    seen: &Quantities,
+    observations: &[NcuObservations],
+    variant: &VariantId,
+    shape: &ShapeName,
+) -> Result<UnaskedRules, JudgeError> {
+    let ask = |diagnosis: &Diagnosis<'_>| diagnosis.unasked(variant, shape);
+    with_diagnosis(session, seen, observations, SignatureBook::shipped(), ask)
+}
+
+/// What the rules could say of a variant at a shape, by its findings and the rules that could not be asked.
+pub fn diagnosis_row(
+    session: &Session<'_>,
+    seen: &Quantities,
+    (variant, shape): (&VariantId, &ShapeName),
+    has_cause: bool,
+    unasked: &UnaskedRules,
+) -> DiagnosisRow {
+    let timed = |metric: &str| seen.read(variant, shape, metric);
+    let untimed = match (timed("latency_p50"), timed("duration")) {
+        (Cell::Missing(_), Cell::Missing(why)) => Some(why.to_string()),
+        (Cell::Value(_), _) | (_, Cell::Value(_)) => None,
+    };
+    let place = (text::line(&variant.0), text::line(&shape.0));
+    DiagnosisRow::new(place, has_cause, unasked, untimed.as_deref(), &collection(session, variant, shape))
+}
+
+/// How counters that a variant lacks at a shape are collected.
+fn collection(session: &Session<'_>, variant: &VariantId, shape: &ShapeName) -> Collection {
+    let measured = session.measurements();
+    let (phase, run) = (measured.phase(), measured.run());
+    let method = measured.plan().variant(variant).map(|variant| &variant.method);
+    if matches!(method, Some(Method::Captured(_))) {
+        return Collection::Report;
+    }
+    if !measured.correctness().get(variant).is_some_and(|proof| matches!(proof, Correctness::Proven { .. })) {
+        return Collection::Unproven;
+    }
+    let file = text::line(&phase.file.display().to_string());
+    let is_profiled = run.close_looks.iter().any(|look| {
+        &look.variant == run.measured_as(variant)
+            && &look.shape == shape
+            && matches!(look.outcome, ProfileOutcome::Profiled { .. })
+    });
+    let has_deep = matches!(method, Some(Method::Kernel(_) | Method::Command(_)));
+    if has_deep && !is_profiled && shape == &phase.objective.shape {
+        let variant = quoted(&text::line(&variant.0));
+        return Collection::Deep(format!("ncugate run {} --deep {variant}", quoted(&file)));
+    }
+    let is_shape = phase.profile.shapes.contains(shape);
+    Collection::Phase(file, (!is_shape).then(|| text::line(&shape.0)))
 }
 
 /// The report with the launch of each case.

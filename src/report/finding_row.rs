@@ -158,6 +158,14 @@ impl FindingRow {
     }
 }
 
+impl FindingRow {
+    /// Whether it is a cause that is worth mending, and no symptom of another.
+    pub fn is_cause(&self) -> bool {
+        let is_cause = matches!(self.kind, RuleKind::Defect | RuleKind::Redesign);
+        is_cause && self.symptom_of.is_none() && self.severity > Severity::Note
+    }
+}
+
 fn row(saving: &Saving, expected: f64) -> SavingRow {
     let pair = saving.pair.as_ref().map(|pair| PairRow {
         variant: text::line(&pair.variant.0),

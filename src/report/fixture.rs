@@ -4,6 +4,7 @@ mod records;
 mod values;
 
 use super::diagnosed::shape_facts;
+use super::diagnosis_row::{Collection, DiagnosisRow};
 use super::inputs::{DeepProfileInputs, Earlier, ReportInputs, RunSource};
 use super::report::Report;
 use crate::config::{Phase, parse};
@@ -15,7 +16,7 @@ use crate::frame::Quantities;
 use crate::judge::{Context, Judgement, correctness, judge};
 use crate::model::{
     BuildOutcome, BuildRecord, Cell, CheckRecord, ComputeCapability, DeepProfile, LatencyRecord, Line, Listing,
-    ProfileOutcome, ProfileRecord, VariantId,
+    ProfileOutcome, ProfileRecord, ShapeName, VariantId,
 };
 use crate::plan::{Plan, unroll};
 use crate::store::Manifest;
@@ -35,6 +36,8 @@ pub struct Fixture {
     pub quantities: Quantities,
     pub judgement: Judgement,
     pub findings: Vec<Finding>,
+    pub subjects: Vec<(VariantId, ShapeName)>,
+    pub diagnosis: Vec<DiagnosisRow>,
     /// How busy the units were.
     pub speed_of_light: Vec<Utilisation>,
     pub said: Vec<NcuObservations>,
@@ -111,12 +114,21 @@ impl Fixture {
             observations: &[],
             reports: &HashMap::new(),
         };
+        let found = diagnosis.findings(std::slice::from_ref(&selected));
         Self {
             latencies: records::latencies(&phase, &plan, &quantities),
             profiles: records::profiles(&phase, &plan),
             manifest: records::manifest(),
             speed_of_light: diagnosis.speed_of_light(&selected, &phase.objective.shape),
-            findings: diagnosis.findings(std::slice::from_ref(&selected)),
+            findings: found.clone(),
+            subjects: vec![(selected.clone(), phase.objective.shape.clone())],
+            diagnosis: vec![DiagnosisRow::new(
+                (selected.0.clone(), phase.objective.shape.0.clone()),
+                found.iter().any(|f| f.is_cause() && f.shape == phase.objective.shape),
+                &diagnosis.unasked(&selected, &phase.objective.shape),
+                None,
+                &Collection::Deep(format!("ncugate run configs/phase_d.toml --deep {selected}")),
+            )],
             said: said(&selected, &phase),
             deep_profiles: deep_profiles(&selected, &phase),
             deep: deep(&selected, &phase),
@@ -143,6 +155,8 @@ impl Fixture {
             quantities: &self.quantities,
             judgement: &self.judgement,
             findings: &self.findings,
+            subjects: &self.subjects,
+            diagnosis: &self.diagnosis,
             unread: &[],
             speed_of_light: &self.speed_of_light,
             said: &self.said,

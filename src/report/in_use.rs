@@ -4,8 +4,11 @@ use super::inputs::ReportInputs;
 use super::model::MetricColumn;
 use super::number::{self, Number};
 use super::{text, timed_anew};
+use crate::config::Phase;
+use crate::frame::Quantities;
 use crate::judge::{Correctness, GateResult, Judgement};
 use crate::model::{Better, Level, Scope, ShapeName, VariantId, Verdict};
+use crate::plan::Plan;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -84,15 +87,9 @@ pub fn shown(judgement: &Judgement) -> Option<&VariantId> {
 
 /// What to use, as far as the phase passes.
 pub fn in_use(inputs: &ReportInputs<'_>, metrics: &[MetricColumn]) -> InUse {
-    let chooser = Chooser { inputs, metric: &inputs.phase.objective.metric };
-    let judgement = inputs.judgement;
-    let fallback = judgement.fallback.as_ref().filter(|fallback| fallback.verdict == Verdict::Pass);
-    let basis = match (judgement.verdict, fallback) {
-        (Verdict::Pass, Some(_)) => UseBasis::Fallback,
-        (Verdict::Pass, None) => UseBasis::Selected,
-        (Verdict::Fail | Verdict::Inconclusive, _) => UseBasis::Nothing,
-    };
-    let default = shown(judgement).filter(|_| basis != UseBasis::Nothing);
+    let chooser = Chooser::new(inputs.phase, inputs.plan, inputs.judgement, inputs.quantities);
+    let (basis, default) = chooser.basis();
+    let fallback = inputs.judgement.fallback.as_ref();
     let shapes: Vec<ShapeUse> = chooser.timed().map(|shape| chooser.at(shape, basis, default)).collect();
     let mut found = InUse {
         basis,
@@ -107,39 +104,80 @@ pub fn in_use(inputs: &ReportInputs<'_>, metrics: &[MetricColumn]) -> InUse {
     found
 }
 
+/// Variants and shapes that advice is about, the objective's shape first: those in use, and the selected variant where it is not in
+/// use because the phase does not pass with it.
+pub fn subjects(
+    phase: &Phase,
+    plan: &Plan,
+    judgement: &Judgement,
+    quantities: &Quantities,
+) -> Vec<(VariantId, ShapeName)> {
+    let chooser = Chooser::new(phase, plan, judgement, quantities);
+    let (basis, default) = chooser.basis();
+    let objective = &phase.objective.shape;
+    if basis != UseBasis::Selected {
+        let selected = judgement.selected.iter();
+        return selected.map(|selected| (selected.variant.clone(), objective.clone())).collect();
+    }
+    let used = chooser.timed().filter_map(|shape| Some((chooser.chosen(&shape.name, basis, default).0?, &shape.name)));
+    let mut subjects: Vec<(VariantId, ShapeName)> = used.map(|(id, shape)| (id.clone(), shape.clone())).collect();
+    subjects.sort_by_key(|(_, shape)| shape != objective);
+    if subjects.is_empty() {
+        subjects.extend(default.map(|id| (id.clone(), objective.clone())));
+    }
+    subjects
+}
+
 /// Chooses variants by the objective's metric.
 struct Chooser<'a> {
-    inputs: &'a ReportInputs<'a>,
+    phase: &'a Phase,
+    plan: &'a Plan,
+    judgement: &'a Judgement,
+    quantities: &'a Quantities,
     metric: &'a str,
 }
 
 impl<'a> Chooser<'a> {
+    fn new(phase: &'a Phase, plan: &'a Plan, judgement: &'a Judgement, quantities: &'a Quantities) -> Self {
+        Self { phase, plan, judgement, quantities, metric: &phase.objective.metric }
+    }
+
+    /// Why a variant is the one to use, and the variant to use where no shape says otherwise.
+    fn basis(&self) -> (UseBasis, Option<&'a VariantId>) {
+        let falls_back = self.judgement.fallback.as_ref().is_some_and(|fallback| fallback.verdict == Verdict::Pass);
+        let basis = match (self.judgement.verdict, falls_back) {
+            (Verdict::Pass, true) => UseBasis::Fallback,
+            (Verdict::Pass, false) => UseBasis::Selected,
+            (Verdict::Fail | Verdict::Inconclusive, _) => UseBasis::Nothing,
+        };
+        (basis, shown(self.judgement).filter(|_| basis != UseBasis::Nothing))
+    }
+
     /// Shapes at which a candidate has a value.
     fn timed(&self) -> impl Iterator<Item = &'a crate::config::Shape> {
-        let inputs = self.inputs;
-        let metric = self.metric;
+        let (plan, quantities, metric) = (self.plan, self.quantities, self.metric);
         let is_timed = move |shape: &&crate::config::Shape| {
-            inputs.plan.candidates().any(|v| inputs.quantities.read(&v.id, &shape.name, metric).value().is_some())
+            plan.candidates().any(|v| quantities.read(&v.id, &shape.name, metric).value().is_some())
         };
-        inputs.phase.workload.shapes.iter().filter(is_timed)
+        self.phase.workload.shapes.iter().filter(is_timed)
     }
 
     fn value(&self, id: &VariantId, shape: &ShapeName) -> Option<f64> {
-        self.inputs.quantities.read(id, shape, self.metric).value().filter(|value| value.is_finite())
+        self.quantities.read(id, shape, self.metric).value().filter(|value| value.is_finite())
     }
 
     fn anew(&self, id: &VariantId, shape: &ShapeName) -> Option<f64> {
-        timed_anew::value(self.inputs.quantities, id, shape, self.metric).filter(|value| value.is_finite())
+        timed_anew::value(self.quantities, id, shape, self.metric).filter(|value| value.is_finite())
     }
 
     fn is_proven(&self, id: &VariantId) -> bool {
-        let result = self.inputs.judgement.variants.iter().find(|result| result.variant == *id);
+        let result = self.judgement.variants.iter().find(|result| result.variant == *id);
         result.is_some_and(|result| matches!(result.correctness, Correctness::Proven { .. }))
     }
 
     /// The best of these by the metric at a shape, the first of equals.
     fn best(&self, ids: impl Iterator<Item = &'a VariantId>, shape: &ShapeName) -> Option<(&'a VariantId, f64)> {
-        let lower = self.inputs.phase.objective.better != Better::Higher;
+        let lower = self.phase.objective.better != Better::Higher;
         let values = ids.filter_map(|id| Some((id, self.value(id, shape)?)));
         values.reduce(|best, next| match (next.1 < best.1, next.1 > best.1) {
             (true, _) if lower => next,
@@ -148,18 +186,28 @@ impl<'a> Chooser<'a> {
         })
     }
 
-    fn at(&self, shape: &crate::config::Shape, basis: UseBasis, default: Option<&'a VariantId>) -> ShapeUse {
-        let name = &shape.name;
+    /// The variant to use at a shape, and the gates that judged candidates there.
+    fn chosen(
+        &self,
+        name: &ShapeName,
+        basis: UseBasis,
+        default: Option<&'a VariantId>,
+    ) -> (Option<&'a VariantId>, BTreeMap<&'a VariantId, Vec<String>>) {
         let judged = match basis {
             // The fallback and the stage that the plan kept are judged as one variant for all shapes.
-            UseBasis::Selected if self.inputs.judgement.stages.is_empty() => {
+            UseBasis::Selected if self.judgement.stages.is_empty() => {
                 let required = self.judged(name, Level::Required);
                 if required.is_empty() { self.judged(name, Level::Advisory) } else { required }
             }
             UseBasis::Selected | UseBasis::Fallback | UseBasis::Nothing => BTreeMap::new(),
         };
-        let chosen = self.best(judged.keys().copied(), name).map(|(id, _)| id).or(default);
-        let candidates = self.inputs.plan.candidates().map(|v| &v.id).filter(|id| self.is_proven(id));
+        (self.best(judged.keys().copied(), name).map(|(id, _)| id).or(default), judged)
+    }
+
+    fn at(&self, shape: &crate::config::Shape, basis: UseBasis, default: Option<&'a VariantId>) -> ShapeUse {
+        let name = &shape.name;
+        let (chosen, judged) = self.chosen(name, basis, default);
+        let candidates = self.plan.candidates().map(|v| &v.id).filter(|id| self.is_proven(id));
         let best = self.best(candidates, name);
         ShapeUse {
             shape: text::line(&name.0),
@@ -179,7 +227,7 @@ impl<'a> Chooser<'a> {
         let of_level = |gate: &&GateResult| gate.level == level && gate.waived.is_none();
         let mut judged: BTreeMap<&VariantId, Vec<String>> = BTreeMap::new();
         let mut stopped: Vec<&VariantId> = Vec::new();
-        for gate in self.inputs.judgement.gates.iter().filter(of_level) {
+        for gate in self.judgement.gates.iter().filter(of_level) {
             for case in gate.cases.iter().filter(|case| *case.shape == *shape) {
                 if case.verdict != Verdict::Pass {
                     stopped.push(&case.variant);

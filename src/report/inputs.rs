@@ -1,10 +1,13 @@
 //! What a report is built from.
 
+use super::diagnosis_row::DiagnosisRow;
 use crate::config::Phase;
 use crate::explain;
 use crate::frame::Quantities;
 use crate::judge::{CapturedVariant, Judgement};
-use crate::model::{BuildRecord, CheckRecord, DeepProfile, LatencyRecord, ProfileRecord, SearchRecord, VariantId};
+use crate::model::{
+    BuildRecord, CheckRecord, DeepProfile, LatencyRecord, ProfileRecord, SearchRecord, ShapeName, VariantId,
+};
 use crate::plan::Plan;
 use crate::store::Manifest;
 use jiff::Timestamp;
@@ -85,6 +88,10 @@ pub struct ReportInputs<'a> {
     pub judgement: &'a Judgement,
     /// What the counters say, gravest first (of the selected variant, or of several).
     pub findings: &'a [explain::Finding],
+    /// Variants and shapes that advice is about, the objective's shape first.
+    pub subjects: &'a [(VariantId, ShapeName)],
+    /// What the rules could say of each of them.
+    pub diagnosis: &'a [DiagnosisRow],
     /// Why something that the findings are compared with cannot be read.
     pub unread: &'a [String],
     /// How busy the units of the chip were in the selected variant's launches at the objective's shape.

@@ -343,7 +343,7 @@ pub fn reproduce(inputs: &ReportInputs<'_>) -> Vec<String> {
 }
 
 /// An argument as a shell would need it.
-fn quoted(argument: &str) -> String {
+pub fn quoted(argument: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
     if !argument.is_empty() && argument.chars().all(plain) {
         return argument.to_owned();

@@ -4,6 +4,7 @@
 
 use super::deep_profile::DeepProfileRow;
 use super::deltas::{Delta, ShapeDelta};
+use super::diagnosis_row::{DiagnosisOutcome, DiagnosisRow};
 use super::finding_row::FindingRow;
 use super::gate_row::{FallbackRow, GateRow, PreconditionRow, StageRow, TierRow, WaiverRow};
 use super::in_use::InUse;
@@ -74,6 +75,8 @@ pub struct Report {
     pub search: Option<SearchRow>,
     /// How busy the units of the chip were in the selected variant's launches at the objective's shape; empty where nothing was counted.
     pub speed_of_light: Vec<SpeedOfLightRow>,
+    /// What the rules could say of each variant in use at its shapes, the objective's first.
+    pub diagnosis: Vec<DiagnosisRow>,
     /// What the counters say, gravest first; then the largest estimates of ncu's rules.
     pub findings: Vec<FindingRow>,
     /// The deep profile of the selected variant, where there is one.
@@ -91,6 +94,26 @@ pub struct Report {
 }
 
 impl Report {
+    /// What the rules could not say: of the objective's shape in full, of all others in a sentence.
+    pub fn unsaid(&self) -> Vec<String> {
+        let (first, others) = match self.diagnosis.split_first() {
+            Some((first, others)) => (Some(first), others),
+            None => return Vec::new(),
+        };
+        let at = |outcome: DiagnosisOutcome| {
+            let shapes = others.iter().filter(|row| row.outcome == outcome).map(|row| row.shape.as_str());
+            shapes.collect::<Vec<_>>().join(", ")
+        };
+        let several = |head: &str, outcome: DiagnosisOutcome, tail: &str| match at(outcome) {
+            shapes if shapes.is_empty() => None,
+            shapes => Some(format!("{head} {shapes}: {tail}")),
+        };
+        let unjudged = several("Not judged at", DiagnosisOutcome::NotJudged, "rules lack counters there.");
+        let clean = several("At", DiagnosisOutcome::Clean, "nothing that the rules know costs much of the time.");
+        let first = first.map(|row| row.sentence.clone()).filter(|sentence| !sentence.is_empty());
+        [first, unjudged, clean].into_iter().flatten().collect()
+    }
+
     /// Whether required gates failed and the fallback holds its own: the phase passes, with a warning.
     pub fn falls_back(&self) -> bool {
         self.fallback.as_ref().is_some_and(|f| f.verdict == Verdict::Pass)

@@ -1,7 +1,7 @@
 //! What an agent is told, in less than two kilobytes.
 
 use crate::model::{ShapeName, Verdict};
-use crate::report::{ChangeDirection, FindingRow, Report, text};
+use crate::report::{ChangeDirection, DiagnosisOutcome, FindingRow, Report, text};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -30,6 +30,8 @@ pub struct AttemptAnswer {
     pub changes: Vec<[String; 4]>,
     /// What the counters say of it.
     pub finding: Option<AgentFinding>,
+    /// Whether the rules could be asked.
+    pub diagnosis: Option<AgentDiagnosis>,
     /// Gates of the phase that compare with what is not measured here.
     pub not_judged: Vec<String>,
     /// The run.
@@ -52,6 +54,33 @@ impl AgentFinding {
     pub fn of(row: &FindingRow) -> Self {
         let clip = |words: &str| text::clip(words, SENTENCE);
         Self { title: clip(&row.title), evidence: clip(&row.sentence), next: clip(&row.advice) }
+    }
+}
+
+/// Whether the rules could be asked of the variant in use at the objective's shape.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct AgentDiagnosis {
+    /// What came of it.
+    pub outcome: DiagnosisOutcome,
+    /// How many rules lack counters.
+    pub not_asked: usize,
+    /// Of how many; null where none lacks any.
+    pub of: Option<usize>,
+    /// Which counters they lack, and how to collect them; null where none lacks any.
+    pub says: Option<String>,
+}
+
+impl AgentDiagnosis {
+    /// What a report says of the objective's shape.
+    pub fn of(report: &Report) -> Option<Self> {
+        let row = report.diagnosis.first()?;
+        let lacks = row.not_asked.as_ref();
+        Some(Self {
+            outcome: row.outcome,
+            not_asked: lacks.map_or(0, |lacks| lacks.rules),
+            of: lacks.map(|lacks| lacks.of),
+            says: Some(text::clip(&row.sentence, 2 * SENTENCE)).filter(|says| !says.is_empty()),
+        })
     }
 }
 
@@ -78,7 +107,8 @@ impl AttemptAnswer {
             speedup: faster.iter().map(|(shape, name)| (shape.0.clone(), speedup(name))).collect(),
             faster: verdicts,
             changes: changes(report),
-            finding: report.findings.first().map(AgentFinding::of),
+            finding: report.findings.iter().find(|row| row.leading).map(AgentFinding::of),
+            diagnosis: AgentDiagnosis::of(report),
             not_judged: left_out.iter().take(4).map(|name| text::clip(name, 60)).collect(),
             run,
         }

@@ -1,6 +1,6 @@
 //! What to try next, by a run: the points that the model proposes, and what the counters say.
 
-use super::answer::AgentFinding;
+use super::answer::{AgentDiagnosis, AgentFinding};
 use super::candidates::candidates;
 use super::encoding::{AxisScale, Encoding};
 use super::proposer::Proposer;
@@ -29,8 +29,10 @@ pub struct NextAnswer {
     pub objective: String,
     /// Its value, of the selected variant.
     pub value: Option<String>,
-    /// What the counters say of it, gravest first.
+    /// What the counters say of the variants in use, gravest first.
     pub findings: Vec<AgentFinding>,
+    /// Whether the rules could be asked.
+    pub diagnosis: Option<AgentDiagnosis>,
     /// Points of the space that were not tried: parameters, and the objective that the model expects.
     pub proposals: Vec<NextPoint>,
     /// How much each parameter decides, as a share of 1, where enough was measured to say.
@@ -75,7 +77,8 @@ pub fn next(run: &PhaseRun, session: &Session<'_>, report: &Report) -> NextAnswe
         selected: report.headline.selected.clone(),
         objective: format!("{} at shape {}", phase.objective.metric, phase.objective.shape),
         value: report.objective.as_ref().and_then(crate::report::ObjectiveRow::text),
-        findings: report.findings.iter().take(2).map(AgentFinding::of).collect(),
+        findings: report.findings.iter().filter(|row| row.leading).take(2).map(AgentFinding::of).collect(),
+        diagnosis: AgentDiagnosis::of(report),
         proposals: proposals
             .into_iter()
             .map(|proposal| NextPoint {

@@ -374,3 +374,106 @@ fn a_report_of_another_program_is_one_short_answer_for_an_agent_and_short_names_
     let heads: Vec<&str> = text.lines().filter(|line| line.starts_with("torch_nvtx")).collect();
     assert!(heads.len() == all.len() && heads.iter().all(|line| line.chars().count() < 220), "{heads:?}");
 }
+
+/// Standard output and status of a command at the root of the repository.
+fn at_root(args: &[&str]) -> Finished {
+    Finished::of(Place::new().ncugate(args).current_dir(root()))
+}
+
+/// Counters that were not collected found nothing: no output may say that nothing costs much.
+#[test]
+fn what_could_not_be_asked_is_not_called_clean() {
+    let nothing = "Nothing that the rules know";
+    for report in
+        ["tests/data/g12.ncu-rep.zst", "tests/data/torch_nvtx.ncu-rep.zst", "tests/data/processes.ncu-rep.zst"]
+    {
+        let text = at_root(&["explain", report]);
+        assert!(!text.stdout.contains(nothing), "{}", text.stdout);
+        assert!(text.stdout.contains(" of 45 rules lack counters: "), "{}", text.stdout);
+        assert!(
+            text.stdout.contains("`ncu --set full --metrics smsp__inst_executed_op_local_ld.sum,"),
+            "{}",
+            text.stdout
+        );
+        let all: Vec<Value> = serde_json::from_str(&at_root(&["explain", report, "--format", "json"]).stdout).unwrap();
+        assert!(all.iter().any(|one| one["bottleneck"].is_null() && one["outcome"] == "not_judged"), "{report}");
+        for one in &all {
+            assert!(one["not_asked"]["rules"].as_u64().unwrap() > 20, "{one}");
+            assert!(one["not_asked"]["metrics"].as_array().unwrap().contains(&"warp_latency".into()), "{one}");
+            assert_eq!(one["bottleneck"].is_null(), one["outcome"] == "not_judged", "{one}");
+        }
+    }
+    // nothing found and not judged: the command cannot tell
+    let one = at_root(&["explain", "examples/adamw/recording", "--variant", "ELEMENTS=4"]);
+    assert_eq!(one.status, Some(4), "{}", one.stdout);
+    assert!(!one.stdout.contains(nothing) && one.stdout.contains("Not judged. "), "{}", one.stdout);
+    assert!(one.stdout.contains("--deep ELEMENTS=4`"), "{}", one.stdout);
+    let agent = at_root(&["explain", "examples/adamw/recording", "--variant", "ELEMENTS=4", "--for", "agent"]);
+    let brief: Value = serde_json::from_str(&agent.stdout).unwrap();
+    assert!(brief["outcome"] == "not_judged" && brief["not_asked"]["of"] == 45, "{brief}");
+    assert!(brief["next_experiment"].as_str().unwrap().ends_with(" --deep ELEMENTS=4"), "{brief}");
+    assert!(agent.stdout.len() <= 2_001, "{}", agent.stdout.len());
+    // variants of programs of others, and those without a time
+    let table = at_root(&["explain", "profiles/baselines/h200", "--each"]).stdout;
+    let row = |name: &str| table.lines().find(|line| line.contains(name)).unwrap().to_owned();
+    assert!(row("sdpa_math").contains("not judged: "), "{table}");
+    assert!(!table.contains("nothing that costs much"), "{table}");
+    let untimed = at_root(&["explain", "profiles/baselines/h200", "--variant", "sdpa_xformers"]);
+    assert_eq!(untimed.status, Some(4));
+    assert!(untimed.stdout.contains("The time is not known: "), "{}", untimed.stdout);
+}
+
+/// With every counter that rules read, what is clean is called clean, and what a rule needs beside counters is named.
+#[test]
+fn what_was_asked_and_found_nothing_is_clean() {
+    let found = explained(&["tests/data/defects.ncu-rep.zst"]);
+    assert!(found.iter().all(|one| one["not_asked"].is_null() && one["outcome"] == "found"), "{found:?}");
+    // a report of ncu's full set lacks no more than the command adds to that set
+    let full: Vec<Value> =
+        serde_json::from_str(&at_root(&["explain", "tests/data/source.ncu-rep.zst", "--format", "json"]).stdout)
+            .unwrap();
+    for one in &full {
+        let lacks = one["not_asked"]["counters"].as_array().unwrap();
+        let command = one["not_asked"]["command"].as_str().unwrap();
+        assert!(!lacks.is_empty() && lacks.iter().all(|name| command.contains(name.as_str().unwrap())), "{one}");
+    }
+    // a recording whose deep profile was taken before three of the rules had counters
+    let partly = explained(&["profiles/sdpa_fast/h200", "--shape", "mission"]);
+    assert!(partly[0]["outcome"] == "not_judged" && partly[0]["not_asked"]["rules"] == 3, "{}", partly[0]);
+    let says = partly[0]["says"].as_str().unwrap();
+    assert!(says.starts_with("No cause found, and not judged in full. 3 of 45 rules lack counters: "), "{says}");
+}
+
+/// The page leads with causes of the variants that are in use, at the shapes at which they are: `explain` says the same.
+#[test]
+fn a_page_and_explain_agree() {
+    for run in ["profiles/sdpa_fast/h200", "profiles/softmax/h200", "profiles/phase_d/h200", "profiles/cheats/h200"] {
+        let place = Place::new();
+        let copied = place.path().join("report");
+        let shown = Finished::of(place.ncugate(&["report", run, "-o", copied.to_str().unwrap()]).current_dir(root()));
+        assert!(copied.join("results.json").exists(), "{}", shown.stderr);
+        let results: Value =
+            serde_json::from_str(&std::fs::read_to_string(copied.join("results.json")).unwrap()).unwrap();
+        let markdown = std::fs::read_to_string(copied.join("report.md")).unwrap();
+        let explained: Vec<Value> =
+            serde_json::from_str(&at_root(&["explain", run, "--format", "json"]).stdout).unwrap();
+        let (said, first) = (&results["diagnosis"][0], &explained[0]);
+        assert_eq!(
+            (&said["variant"], &said["shape"], &said["outcome"]),
+            (&first["variant"], &first["shape"], &first["outcome"]),
+            "{run}"
+        );
+        assert_eq!(said["not_asked"], first["not_asked"], "{run}");
+        let subjects: Vec<(&Value, &Value)> =
+            results["diagnosis"].as_array().unwrap().iter().map(|row| (&row["variant"], &row["shape"])).collect();
+        let leading = results["findings"].as_array().unwrap().iter().filter(|row| row["leading"] == true);
+        let leading: Vec<&Value> = leading.collect();
+        assert!(leading.iter().all(|row| subjects.contains(&(&row["variant"], &row["shape"]))), "{run}");
+        assert_eq!(first["elsewhere"].as_array().unwrap().len() + 1, subjects.len(), "{run}");
+        let here = leading.iter().find(|row| row["shape"] == first["shape"] && row["kind"] != "doubt");
+        assert_eq!(here.map(|row| &row["rule"]), first["bottleneck"].get("rule"), "{run}");
+        if first["outcome"] == "clean" {
+            assert!(markdown.contains("Nothing that the rules know costs much of the time."), "{markdown}");
+        }
+    }
+}

@@ -231,6 +231,38 @@ fn a_page_shows_the_kernels_of_any_report_and_asks_the_network_for_nothing() {
     }
 }
 
+/// Launches of several shapes have no median, and no rule is asked of one.
+#[test]
+fn launches_of_unlike_shapes_are_groups_of_their_own() {
+    for report in ["g12.ncu-rep.zst", "g1200.ncu-rep.zst"] {
+        let page = page(&[report]);
+        for part in ["attn, grid 16×8, block 128", "attn, grid 8×8, block 256", "64 blocks on 132 multiprocessors"] {
+            assert!(page.contains(part), "{report}: {part}");
+        }
+        assert!(!page.contains("96 blocks"), "{report}: no launch has 96 blocks");
+        assert!(
+            page.contains(" rules lack counters: ") && page.contains("ncu --set full"),
+            "{report}: what was not asked"
+        );
+    }
+    let page = page(&["g1200.ncu-rep.zst"]);
+    assert_eq!(
+        page.matches("<p class=\"quiet\">200 launches, grid ").count(),
+        6,
+        "six shapes, launched 200 times each"
+    );
+    assert!(page.contains("findings are about launch "), "{page}");
+}
+
+/// Only what both reports have is compared; what one has alone is said beside it.
+#[test]
+fn a_comparison_of_reports_is_over_what_both_have() {
+    let page = page(&["g12.ncu-rep.zst", "full1.ncu-rep.zst"]);
+    assert!(page.contains("1 launch is in both reports: "), "the twin of the one launch");
+    assert!(page.contains("Only in A: 11 launches, "), "what A has alone");
+    assert!(!page.contains("class=\"better\""), "one launch each has no known noise");
+}
+
 #[test]
 fn two_reports_make_a_comparison_in_one_page() {
     let both = page(&["g12.ncu-rep.zst", "g1200.ncu-rep.zst"]);

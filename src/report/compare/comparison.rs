@@ -1,14 +1,15 @@
 //! Two sides paired by name: changes, their noise, and verdicts that turned.
 
 use super::side::{ComparedSide, ComparedSubject, MeasuredWith};
+use super::totals::totals;
 use crate::config::{Shape, Workload};
-use crate::metric::Catalogue;
+use crate::metric::{Catalogue, MetricKind, id};
 use crate::model::{Better, ShapeName, Verdict};
 use crate::report::change::{ChangeNoise, LatencyChange, MetricChange, MetricFacts, ranges};
 use crate::report::gate_row::GateRow;
 use crate::report::model::Conclusion;
-use crate::report::number;
 use crate::report::provenance::conditions;
+use crate::report::{number, text};
 use crate::stats::{self, Pairing, Resampler};
 use indexmap::IndexMap;
 use ncu_rep::unit_of;
@@ -82,6 +83,8 @@ pub struct ComparedPair {
     pub turned: Option<(Verdict, Verdict)>,
     /// Latency with its noise, where both sides have samples.
     pub latency: Option<LatencyChange>,
+    /// That the sides were launched in another way, and how; none where they are alike.
+    pub note: Option<String>,
     /// Metrics that both sides have: those of the catalogue first, then ncu's, the largest change first.
     pub rows: Vec<MetricChange>,
 }
@@ -89,11 +92,20 @@ pub struct ComparedPair {
 impl RunComparison {
     /// Compares two sides.
     pub fn new(a: &ComparedSide, b: &ComparedSide, resampler: &Resampler) -> Self {
+        let unlike = a.workload.as_ref().zip(b.workload.as_ref()).map(|(ours, theirs)| Unlike::of(ours, theirs));
+        let unlike = unlike.unwrap_or_default();
         let (matched, only_a, only_b) = matched(a, b);
-        let mut pairs: Vec<ComparedPair> =
-            matched.into_par_iter().map(|(name, ours, theirs)| pair(name, ours, theirs, resampler)).collect();
+        let both: Vec<(&ComparedSubject, &ComparedSubject)> = matched.iter().map(|m| (m.a, m.b)).collect();
+        let totals = totals(a, b, &both);
+        let mut pairs: Vec<ComparedPair> = matched
+            .into_par_iter()
+            .map(|matched| {
+                let compared = if unlike.touches(&matched.key) { Compared::Counters } else { Compared::Everything };
+                pair(matched, compared, resampler)
+            })
+            .collect();
         pairs.sort_by(|x, y| weight(y).total_cmp(&weight(x)));
-        let sentence = sentence(a, b, &pairs);
+        let sentence = sentence((a, b), &pairs, totals, &unlike);
         Self { a: summary(a), b: summary(b), notes: notes(a, b), gates: gates(a, b), pairs, only_a, only_b, sentence }
     }
 }
@@ -107,39 +119,97 @@ fn summary(side: &ComparedSide) -> SideSummary {
     }
 }
 
-type Matched<'a> = Vec<(String, &'a ComparedSubject, &'a ComparedSubject)>;
+/// A subject of each side.
+struct Matched<'a> {
+    key: String,
+    name: String,
+    a: &'a ComparedSubject,
+    b: &'a ComparedSubject,
+}
+
+/// What of a pair is compared.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Compared {
+    Everything,
+    /// Not the times, and nothing is called better: the sides compute something else.
+    Counters,
+}
 
 /// Subjects by name; where each side has just one, the two are meant.
-fn matched<'a>(a: &'a ComparedSide, b: &'a ComparedSide) -> (Matched<'a>, Vec<String>, Vec<String>) {
+/// Of a kernel with one other launch shape on each side, those are meant too.
+fn matched<'a>(a: &'a ComparedSide, b: &'a ComparedSide) -> (Vec<Matched<'a>>, Vec<String>, Vec<String>) {
     if let (Some((x, ours)), Some((y, theirs)), 1, 1) =
         (a.subjects.first(), b.subjects.first(), a.subjects.len(), b.subjects.len())
     {
         let name = if x == y { ours.label.clone() } else { format!("{} → {}", ours.label, theirs.label) };
-        return (vec![(name, ours, theirs)], Vec::new(), Vec::new());
+        return (vec![Matched { key: x.clone(), name, a: ours, b: theirs }], Vec::new(), Vec::new());
     }
-    let pairs = a.subjects.iter().filter_map(|(k, s)| Some((s.label.clone(), s, b.subjects.get(k)?))).collect();
-    let alone = |of: &ComparedSide, other: &ComparedSide| {
-        of.subjects.iter().filter(|(k, _)| !other.subjects.contains_key(*k)).map(|(_, s)| s.label.clone()).collect()
+    let kernel = |subject: &'a ComparedSubject| subject.launched.as_ref().map(|launched| launched.name.as_str());
+    let left = |of: &'a ComparedSide, other: &ComparedSide| -> Vec<&'a ComparedSubject> {
+        of.subjects.iter().filter(|(key, _)| !other.subjects.contains_key(*key)).map(|(_, subject)| subject).collect()
     };
-    (pairs, alone(a, b), alone(b, a))
+    let (left_a, left_b) = (left(a, b), left(b, a));
+    let only = |of: &[&'a ComparedSubject], name: &str| -> Option<&'a ComparedSubject> {
+        let mut same = of.iter().filter(|subject| kernel(subject) == Some(name));
+        same.next().copied().filter(|_| same.next().is_none())
+    };
+    let partner = |ours: &'a ComparedSubject| {
+        let name = kernel(ours)?;
+        only(&left_a, name)?;
+        only(&left_b, name)
+    };
+    let pairs: Vec<Matched<'a>> = a
+        .subjects
+        .iter()
+        .filter_map(|(key, ours)| {
+            let theirs = b.subjects.get(key).or_else(|| partner(ours))?;
+            Some(Matched { key: key.clone(), name: ours.label.clone(), a: ours, b: theirs })
+        })
+        .collect();
+    let is_paired = |subject: &ComparedSubject| {
+        pairs.iter().any(|pair| std::ptr::eq(pair.a, subject) || std::ptr::eq(pair.b, subject))
+    };
+    let alone = |of: &[&ComparedSubject]| {
+        of.iter().copied().filter(|subject| !is_paired(subject)).map(alone).collect::<Vec<String>>()
+    };
+    let (only_a, only_b) = (alone(&left_a), alone(&left_b));
+    (pairs, only_a, only_b)
 }
 
-fn pair(name: String, a: &ComparedSubject, b: &ComparedSubject, resampler: &Resampler) -> ComparedPair {
+/// The label of what one side has alone, with its time where it is of a report.
+fn alone(subject: &ComparedSubject) -> String {
+    let nanos = subject.launched.as_ref().and_then(|launched| launched.nanos);
+    nanos.map_or_else(|| subject.label.clone(), |n| format!("{} ({})", subject.label, number::with_unit(n, "ns")))
+}
+
+fn pair(Matched { name, a, b, .. }: Matched<'_>, compared: Compared, resampler: &Resampler) -> ComparedPair {
     // The sides are different runs: their rounds have nothing in common.
-    let latency = LatencyChange::new(&a.samples, &b.samples, Pairing::Independent, resampler).ok();
+    let latency = match compared {
+        Compared::Everything => LatencyChange::new(&a.samples, &b.samples, Pairing::Independent, resampler).ok(),
+        Compared::Counters => None,
+    };
     let both = a.values.iter().filter_map(|(metric, before)| {
         let after = b.values.get(metric)?;
-        row(metric, before, after, latency.filter(|_| metric == "latency_p50"))
+        row(metric, before, after, latency.filter(|_| metric == "latency_p50"), compared)
     });
     let (mut rows, mut counters): (Vec<MetricChange>, Vec<MetricChange>) =
         both.partition(|row| Catalogue::embedded().get(&row.metric).is_some());
     counters.sort_by(|x, y| y.distance().total_cmp(&x.distance()));
     rows.append(&mut counters);
     let turned = a.verdict.zip(b.verdict).filter(|(x, y)| x != y);
-    ComparedPair { name, turned, latency, rows }
+    let shapes = a.launched.as_ref().zip(b.launched.as_ref());
+    let unlike = shapes.map(|(ours, theirs)| ours.shape.change(&theirs.shape)).filter(|change| !change.is_empty());
+    let note = unlike.map(|change| format!("another launch shape: {change}"));
+    ComparedPair { name, turned, latency, note, rows }
 }
 
-fn row(metric: &str, before: &[f64], after: &[f64], latency: Option<LatencyChange>) -> Option<MetricChange> {
+fn row(
+    metric: &str,
+    before: &[f64],
+    after: &[f64],
+    latency: Option<LatencyChange>,
+    compared: Compared,
+) -> Option<MetricChange> {
     let known = Catalogue::embedded().get(metric);
     let facts = MetricFacts {
         name: metric,
@@ -147,8 +217,17 @@ fn row(metric: &str, before: &[f64], after: &[f64], latency: Option<LatencyChang
         unit: known.map_or_else(|| unit_of(metric), |m| m.unit.as_str()),
         better: known.map_or(Better::Context, |m| m.better),
     };
-    let noise = latency.map_or_else(|| ranges(before, after), |l| ChangeNoise::Interval(l.interval));
-    Some(MetricChange::new(facts, stats::median(before).ok()?, stats::median(after).ok()?, noise))
+    let noise = match (compared, latency) {
+        (Compared::Counters, _) => ChangeNoise::Unspread,
+        (Compared::Everything, Some(latency)) => ChangeNoise::Interval(latency.interval),
+        (Compared::Everything, None) => ranges(metric, before, after),
+    };
+    let mut change = MetricChange::new(facts, stats::median(before).ok()?, stats::median(after).ok()?, noise);
+    let is_time = *metric == *id::DURATION || known.is_some_and(|known| known.kind == MetricKind::Timing);
+    if compared == Compared::Counters && is_time {
+        change.change = "not compared".to_owned();
+    }
+    Some(change)
 }
 
 /// What puts a pair before others: a verdict that turned, then the size of a change that noise does not explain.
@@ -175,7 +254,9 @@ fn gates(a: &ComparedSide, b: &ComparedSide) -> Vec<GateChange> {
 
 fn notes(a: &ComparedSide, b: &ComparedSide) -> Vec<String> {
     let another = |what: &str, ours: &str, theirs: &str| format!("another {what}: {ours}, then {theirs}");
-    let workload = a.workload.as_ref().zip(b.workload.as_ref()).and_then(|(ours, theirs)| unlike(ours, theirs));
+    let workloads = a.workload.as_ref().zip(b.workload.as_ref());
+    let unlike = workloads.and_then(|(ours, theirs)| Unlike::of(ours, theirs).words());
+    let workload = unlike.map(|unlike| format!("another workload ({unlike}): latencies do not compare"));
     let conditions = match (&a.measured_with, &b.measured_with) {
         (MeasuredWith::Run(ours), MeasuredWith::Run(theirs)) => {
             let both = conditions(ours).into_iter().zip(conditions(theirs));
@@ -189,25 +270,49 @@ fn notes(a: &ComparedSide, b: &ComparedSide) -> Vec<String> {
     workload.into_iter().chain(conditions).collect()
 }
 
-/// Whether two runs computed something else, and in what: then their times say nothing of each other.
-fn unlike(ours: &Workload, theirs: &Workload) -> Option<String> {
-    let dims = |workload: &Workload, name: &ShapeName| {
-        workload.shapes.iter().find(|shape| shape.name == *name).map(|shape| shape.dims.clone())
-    };
-    let both = |shape: &&Shape| dims(theirs, &shape.name).is_some_and(|dims| dims != shape.dims);
-    let shapes: Vec<String> = ours.shapes.iter().filter(both).map(|shape| format!("shape {}", shape.name)).collect();
-    let parts = [
-        ("reference", ours.reference != theirs.reference),
-        ("buffers", ours.buffers != theirs.buffers),
-        ("scalars", ours.scalars != theirs.scalars),
-    ];
-    let parts = parts.into_iter().filter(|(_, differs)| *differs).map(|(what, _)| what.to_owned());
-    let parts: Vec<String> = parts.chain(shapes).collect();
-    (!parts.is_empty()).then(|| format!("another workload ({}): latencies do not compare", parts.join(", ")))
+/// In what two runs computed something else: then their times say nothing of each other.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Unlike {
+    parts: Vec<&'static str>,
+    shapes: Vec<String>,
+}
+
+impl Unlike {
+    /// Whether it concerns a variant at a shape: `variant@shape`.
+    fn touches(&self, key: &str) -> bool {
+        let is_at = |shape: &String| key.strip_suffix(shape.as_str()).is_some_and(|rest| rest.ends_with('@'));
+        !self.parts.is_empty() || self.shapes.iter().any(is_at)
+    }
+
+    fn words(&self) -> Option<String> {
+        let parts = self.parts.iter().map(|part| (*part).to_owned());
+        let parts: Vec<String> = parts.chain(self.shapes.iter().map(|shape| format!("shape {shape}"))).collect();
+        (!parts.is_empty()).then(|| parts.join(", "))
+    }
+
+    fn of(ours: &Workload, theirs: &Workload) -> Self {
+        let dims = |workload: &Workload, name: &ShapeName| {
+            workload.shapes.iter().find(|shape| shape.name == *name).map(|shape| shape.dims.clone())
+        };
+        let both = |shape: &&Shape| dims(theirs, &shape.name).is_some_and(|dims| dims != shape.dims);
+        let shapes: Vec<String> = ours.shapes.iter().filter(both).map(|shape| text::line(&shape.name.0)).collect();
+        let parts = [
+            ("reference", ours.reference != theirs.reference),
+            ("buffers", ours.buffers != theirs.buffers),
+            ("scalars", ours.scalars != theirs.scalars),
+        ];
+        let parts = parts.into_iter().filter(|(_, differs)| *differs).map(|(what, _)| what).collect();
+        Self { parts, shapes }
+    }
 }
 
 /// `verdict Fail, then Pass; of 180 timed on both sides 3 are faster, 170 within noise, 7 slower; ...`.
-fn sentence(a: &ComparedSide, b: &ComparedSide, pairs: &[ComparedPair]) -> String {
+fn sentence(
+    (a, b): (&ComparedSide, &ComparedSide),
+    pairs: &[ComparedPair],
+    totals: Option<String>,
+    unlike: &Unlike,
+) -> String {
     let mut parts = Vec::new();
     match (a.conclusion, b.conclusion) {
         (Some(x), Some(y)) if x == y => parts.push(format!("Verdict {x} on both sides")),
@@ -226,7 +331,13 @@ fn sentence(a: &ComparedSide, b: &ComparedSide, pairs: &[ComparedPair]) -> Strin
             count("slower"),
             number::change(median),
         )),
-        Err(_) => parts.push(format!("{} compared by their counters", number::counted(pairs.len(), "pair"))),
+        Err(_) => {
+            parts.extend(totals.as_deref().map(String::from));
+            parts.push(format!("{} compared by their counters", number::counted(pairs.len(), "pair")));
+        }
+    }
+    if let Some(unlike) = unlike.words() {
+        parts.push(format!("another workload ({unlike}): latencies do not compare"));
     }
     parts.join("; ") + "."
 }

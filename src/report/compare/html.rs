@@ -69,5 +69,5 @@ fn detail(pair: &ComparedPair) -> Value {
             json!([row.title, number::unit(&row.unit), row.before.text, row.after.text, row.change, row.judged,])
         })
         .collect();
-    json!({ "name": pair.name, "rows": rows, "more": pair.rows.len().saturating_sub(METRICS) })
+    json!({ "name": pair.name, "note": pair.note, "rows": rows, "more": pair.rows.len().saturating_sub(METRICS) })
 }

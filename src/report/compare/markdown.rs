@@ -88,5 +88,6 @@ fn metrics(pair: &ComparedPair) -> String {
         table.row(cells.into());
     }
     let (same, more) = (pair.rows.len() - differ.len(), differ.len().saturating_sub(METRICS));
-    format!("\n## {}\n\n{table}\n{same} metrics are equal, {more} more differ.\n", escape(&pair.name))
+    let note = pair.note.as_ref().map_or_else(String::new, |note| format!("Note: {}\n\n", escape(note)));
+    format!("\n## {}\n\n{note}{table}\n{same} metrics are equal, {more} more differ.\n", escape(&pair.name))
 }

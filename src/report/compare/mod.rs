@@ -8,11 +8,12 @@ mod html;
 mod markdown;
 mod side;
 mod terminal;
+mod totals;
 
 pub use comparison::{ComparedPair, GateChange, RunComparison, SideSummary};
 pub use html::html;
 pub use markdown::markdown;
-pub use side::{ComparedSide, ComparedSubject, MeasuredWith, SideError};
+pub use side::{ComparedSide, ComparedSubject, LaunchedKernel, MeasuredWith, SideError};
 pub use terminal::terminal;
 
 #[cfg(test)]

@@ -3,10 +3,11 @@
 use crate::config::Workload;
 use crate::frame::case_of;
 use crate::frame::launches::nvtx_text;
-use crate::metric::Catalogue;
+use crate::metric::{Catalogue, id};
 use crate::model::{Cell, ComputeCapability, Verdict};
 use crate::plan::Standing;
 use crate::report::gate_row::GateRow;
+use crate::report::launch_shape::LaunchShape;
 use crate::report::model::{Conclusion, Measure};
 use crate::report::provenance::{NO_REPOSITORY, commit};
 use crate::report::report::Report;
@@ -60,6 +61,21 @@ pub struct ComparedSubject {
     pub values: IndexMap<String, Vec<f64>>,
     /// Latency samples in microseconds.
     pub samples: Vec<f64>,
+    /// How it was launched, of launches of a report.
+    pub launched: Option<LaunchedKernel>,
+}
+
+/// Alike launches of a report.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LaunchedKernel {
+    /// The kernel, or the case, without its launch shape.
+    pub name: String,
+    /// Its launch shape.
+    pub shape: LaunchShape,
+    /// How many.
+    pub launches: usize,
+    /// Their time in nanoseconds, where every one has a duration.
+    pub nanos: Option<f64>,
 }
 
 /// Why a report cannot be compared.
@@ -108,9 +124,17 @@ impl ComparedSide {
         let mut subjects: IndexMap<String, ComparedSubject> = IndexMap::new();
         let mut devices: Vec<String> = Vec::new();
         for launch in report.launches() {
-            let (key, label) = called(&launch).map_err(damaged)?;
-            let subject =
-                subjects.entry(key).or_insert_with(|| ComparedSubject { label, ..ComparedSubject::default() });
+            let (name, label) = called(&launch).map_err(damaged)?;
+            let shape = LaunchShape::of(&launch).map_err(damaged)?;
+            let key = format!("{name} {} {shape:?}", launch.demangled_name());
+            let subject = subjects.entry(key).or_insert_with(|| ComparedSubject {
+                label,
+                launched: Some(LaunchedKernel { name, shape, launches: 0, nanos: None }),
+                ..ComparedSubject::default()
+            });
+            if let Some(launched) = &mut subject.launched {
+                launched.launches += 1;
+            }
             for (metric, value) in values(&launch).map_err(damaged)? {
                 subject.values.entry(metric).or_default().push(value);
             }
@@ -122,6 +146,13 @@ impl ComparedSide {
         if subjects.is_empty() {
             return Err(SideError::Empty { name: text::line(name) });
         }
+        for subject in subjects.values_mut() {
+            let Some(launched) = &mut subject.launched else { continue };
+            let durations = subject.values.get(&*id::DURATION).filter(|values| values.len() == launched.launches);
+            launched.nanos = durations.map(|values| values.iter().sum());
+        }
+        set_apart(&mut subjects);
+        subjects.sort_by(|_, a, _, b| nanos(b).total_cmp(&nanos(a)));
         Ok(Self {
             name: text::line(name),
             about: format!("{} on {}", number::counted(report.launches().len(), "result"), devices.join(", ")),
@@ -129,6 +160,27 @@ impl ComparedSide {
             subjects,
             ..Self::default()
         })
+    }
+}
+
+fn nanos(subject: &ComparedSubject) -> f64 {
+    subject.launched.as_ref().and_then(|launched| launched.nanos).unwrap_or(-1.0)
+}
+
+/// Adds what sets groups of one kernel apart to their labels: `attn, grid 64`.
+fn set_apart(subjects: &mut IndexMap<String, ComparedSubject>) {
+    let shapes: Vec<(String, LaunchShape)> = subjects
+        .values()
+        .filter_map(|subject| subject.launched.as_ref())
+        .map(|launched| (launched.name.clone(), launched.shape.clone()))
+        .collect();
+    for subject in subjects.values_mut() {
+        let Some(launched) = &subject.launched else { continue };
+        let siblings = shapes.iter().filter(|(name, _)| *name == launched.name).map(|(_, shape)| shape);
+        let apart = launched.shape.apart(siblings);
+        if !apart.is_empty() {
+            subject.label = format!("{}, {apart}", subject.label);
+        }
     }
 }
 
@@ -145,12 +197,13 @@ fn at_shapes<'r>(report: &'r Report, variant: &'r VariantRow) -> impl Iterator<I
             verdict: candidate.then_some(variant.verdict),
             values,
             samples: measured.samples.clone(),
+            launched: None,
         };
         (!subject.values.is_empty()).then(|| (format!("{}@{shape}", variant.id), subject))
     })
 }
 
-/// Key and label of a launch.
+/// Name and label of a launch: those of its case, or of its kernel.
 fn called(launch: &Launch<'_>) -> Result<(String, String), ReportError> {
     if let Some((variant, shape)) = case_of(&nvtx_text(&launch.nvtx()?)) {
         let label = format!("{} @ {}", text::clip(&variant.0, text::LABEL), text::line(&shape.0));

@@ -85,6 +85,9 @@ fn metrics(out: &mut String, pair: &ComparedPair, columns: usize) {
     let shown: Vec<&MetricChange> = pair.rows.iter().filter(|row| row.before != row.after).take(METRICS).collect();
     let same = pair.rows.iter().filter(|row| row.before == row.after).count();
     let _ = writeln!(out, "\n{}", text::clip(&pair.name, columns));
+    if let Some(note) = &pair.note {
+        let _ = writeln!(out, "  note: {note}");
+    }
     let titled = |row: &MetricChange| match number::unit(&row.unit) {
         "" => row.title.clone(),
         unit => format!("{} {unit}", row.title),

@@ -17,6 +17,7 @@ fn subject(label: &str, latency: f64, occupancy: f64) -> ComparedSubject {
         verdict: Some(if occupancy < 20.0 { Verdict::Fail } else { Verdict::Pass }),
         values: values.iter().map(|(name, value)| ((*name).to_owned(), vec![*value])).collect(),
         samples,
+        launched: None,
     }
 }
 

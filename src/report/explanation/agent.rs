@@ -12,6 +12,8 @@ pub const MOST_BYTES: usize = 2_000;
 const INSIGHTS: usize = 4;
 /// Gates that a brief names.
 const GATES: usize = 3;
+/// Missing counters that a brief names.
+const COUNTERS: usize = 12;
 /// Longest text in a brief, in characters.
 const LONGEST: usize = 220;
 
@@ -22,6 +24,8 @@ pub fn brief(explanation: &Explanation) -> String {
     let mut written = brief.to_string();
     for key in [
         "insights",
+        "elsewhere",
+        "not_asked.counters",
         "bests",
         "task.open_gates",
         "task.params",
@@ -80,7 +84,26 @@ fn whole(explanation: &Explanation) -> Value {
     brief.insert("shape".into(), json!(clip(&explanation.shape)));
     insert(&mut brief, "us", explanation.microseconds.map(rounded));
     brief.insert("bottleneck".into(), explanation.bottleneck.as_ref().map_or(Value::Null, bottleneck));
-    insert(&mut brief, "next_experiment", explanation.next_experiment.as_deref().map(clip));
+    brief.insert("outcome".into(), json!(explanation.outcome));
+    if let Some(lacks) = &explanation.not_asked {
+        // A command that is cut does not run.
+        let counters = lacks.metrics.iter().take(COUNTERS).collect::<Vec<_>>();
+        let not_asked = json!({ "rules": lacks.rules, "of": lacks.of, "command": lacks.command, "counters": counters });
+        brief.insert("not_asked".into(), not_asked);
+    }
+    let elsewhere: Vec<String> = explanation
+        .elsewhere
+        .iter()
+        .filter_map(|other| {
+            Some(format!("{}: {}: {}", clip(&other.shape), clip(&other.variant), other.cause.as_ref()?))
+        })
+        .collect();
+    if !elsewhere.is_empty() {
+        brief.insert("elsewhere".into(), json!(elsewhere));
+    }
+    let next = explanation.next_experiment.as_deref();
+    let is_command = explanation.bottleneck.is_none();
+    insert(&mut brief, "next_experiment", next.map(|next| if is_command { next.to_owned() } else { clip(next) }));
     let bests: Vec<Value> = explanation
         .bests
         .iter()

@@ -7,13 +7,14 @@ pub use agent::brief;
 pub use terminal::{table, text};
 
 use super::assemble::observations;
-use super::diagnosed::{answers, diagnose};
+use super::diagnosed::{answers, diagnose, diagnosis_row, unasked};
+use super::diagnosis_row::{DiagnosisOutcome, DiagnosisRow, NotAsked};
 use super::finding_row::FindingRow;
+use super::in_use::subjects;
 use super::line_pairs::{PairedLines, Sampled, pair};
 use super::number;
 use super::signatures::KnownSignatures;
 use super::text as words;
-use crate::config::RuleKind;
 use crate::explain::{DeepProfiles, DiagnosedLaunch, Finding, Inversion, RuleAnswers};
 use crate::frame::Quantities;
 use crate::judge::{Correctness, JudgeError, Session};
@@ -34,12 +35,35 @@ pub struct Explanation {
     pub shape: String,
     /// Its median latency in microseconds, or its duration under the profiler where there is no other.
     pub microseconds: Option<f64>,
-    /// What costs most.
+    /// What costs most; null where nothing was found, which only `outcome` tells from what could not be asked.
     pub bottleneck: Option<FindingRow>,
+    /// What came of asking the rules.
+    pub outcome: DiagnosisOutcome,
+    /// The outcome in words: that nothing costs much, or that it was not judged, and why.
+    pub says: String,
+    /// Rules that lack counters, and the command that collects them; null where none does.
+    pub not_asked: Option<NotAsked>,
     /// What to try next.
     pub next_experiment: Option<String>,
     /// Everything else that the rules say, what matters most first.
     pub insights: Vec<FindingRow>,
+    /// What was found at the other shapes, of the variants in use there.
+    pub elsewhere: Vec<ShapeCause>,
+}
+
+/// What was found of the variant in use at another shape.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ShapeCause {
+    /// The variant.
+    pub variant: String,
+    /// The shape.
+    pub shape: String,
+    /// What came of asking the rules.
+    pub outcome: DiagnosisOutcome,
+    /// The cause, where there is one.
+    pub cause: Option<String>,
+    /// What mending it could save.
+    pub saving: Option<String>,
 }
 
 /// What a phase asks for.
@@ -113,12 +137,39 @@ impl<'s, 'a> Explainer<'s, 'a> {
             diagnose(self.session, &self.seen, &self.observations, &self.known.book, std::slice::from_ref(variant))?;
         let of_shape: Vec<Finding> = found.into_iter().filter(|finding| &finding.shape == shape).collect();
         let microseconds = self.latency(variant, shape);
+        let has_cause = of_shape.iter().any(Finding::is_cause);
+        let unasked = unasked(self.session, &self.seen, &self.observations, variant, shape)?;
+        let row = diagnosis_row(self.session, &self.seen, (variant, shape), has_cause, &unasked);
         let rows = of_shape.iter().map(|finding| FindingRow::of(finding, shape)).collect();
         Ok(Explanation {
             task: self.task(variant, shape),
             bests: self.bests(shape),
-            ..explanation(words::line(&variant.0), words::line(&shape.0), microseconds, rows)
+            ..explanation(row, microseconds, rows)
         })
+    }
+
+    /// What is said of the variant in use at the objective's shape, and in short of those in use at the others; none where no variant is
+    /// selected.
+    ///
+    /// # Errors
+    /// A report of ncu is damaged.
+    pub fn in_use(&self) -> Result<Option<Explanation>, JudgeError> {
+        let measured = self.session.measurements();
+        let (phase, plan) = (measured.phase(), measured.plan());
+        let subjects = subjects(phase, plan, self.session.judgement(), measured.quantities());
+        let Some(((variant, shape), others)) = subjects.split_first() else { return Ok(None) };
+        let mut first = self.explain(variant, shape)?;
+        for (variant, shape) in others {
+            let other = self.explain(variant, shape)?;
+            first.elsewhere.push(ShapeCause {
+                variant: other.variant,
+                shape: other.shape,
+                outcome: other.outcome,
+                saving: other.bottleneck.as_ref().and_then(|row| Some(row.saving.as_ref()?.words.clone())),
+                cause: other.bottleneck.map(|row| row.title),
+            });
+        }
+        Ok(Some(first))
     }
 
     /// The lines of one variant beside those of another; none where not both have a deep profile with lines in common.
@@ -201,39 +252,45 @@ impl<'s, 'a> Explainer<'s, 'a> {
     }
 }
 
+impl Explanation {
+    /// Whether the time is known and no more than half of the rules lack counters.
+    pub fn is_mostly_asked(&self) -> bool {
+        self.microseconds.is_some() && self.not_asked.as_ref().is_none_or(|lacks| 2 * lacks.rules <= lacks.of)
+    }
+}
+
 /// What is said of a launch of a report.
 pub fn of_launch(report: &str, launch: &DiagnosedLaunch) -> Explanation {
     let shape = ShapeName(format!("launch {}", launch.id));
+    let row = DiagnosisRow::of_launch(launch);
     let rows = launch.findings.iter().map(|finding| FindingRow::of(finding, &shape)).collect();
     let microseconds = launch.duration.map(|ns| ns / 1e3);
     Explanation {
         task: TaskContext { phase: words::line(report), ..TaskContext::default() },
-        ..explanation(words::line(&launch.kernel), shape.0, microseconds, rows)
+        ..explanation(row, microseconds, rows)
     }
 }
 
-fn explanation(variant: String, shape: String, microseconds: Option<f64>, mut rows: Vec<FindingRow>) -> Explanation {
-    let leads = |row: &FindingRow| {
-        let cause = matches!(row.kind, RuleKind::Defect | RuleKind::Redesign);
-        cause && row.symptom_of.is_none() && row.saving.as_ref().is_some_and(|saving| saving.expected >= SMALLEST)
-    };
-    let at = rows.iter().position(leads);
+fn explanation(row: DiagnosisRow, microseconds: Option<f64>, mut rows: Vec<FindingRow>) -> Explanation {
+    let at = rows.iter().position(FindingRow::is_cause);
     let bottleneck = at.map(|at| rows.remove(at));
-    let next_experiment = bottleneck.as_ref().map(|row| row.advice.clone()).filter(|advice| !advice.is_empty());
+    let advice = bottleneck.as_ref().map(|row| row.advice.clone()).filter(|advice| !advice.is_empty());
+    let collect = || row.not_asked.as_ref().and_then(|not_asked| not_asked.command.clone());
     Explanation {
         task: TaskContext::default(),
         bests: Vec::new(),
-        variant,
-        shape,
+        next_experiment: advice.or_else(|| collect().filter(|_| row.outcome == DiagnosisOutcome::NotJudged)),
+        variant: row.variant,
+        shape: row.shape,
         microseconds,
         bottleneck,
-        next_experiment,
+        outcome: row.outcome,
+        says: row.sentence,
+        not_asked: row.not_asked,
         insights: rows,
+        elsewhere: Vec::new(),
     }
 }
-
-/// Expected savings below which nothing is called a bottleneck, in percent of the time.
-const SMALLEST: f64 = 5.0;
 
 /// `612.2 µs`, or that it is not known.
 fn time(microseconds: Option<f64>) -> String {

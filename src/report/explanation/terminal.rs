@@ -2,6 +2,7 @@
 
 use super::{Explanation, time};
 use crate::config::Confidence;
+use crate::report::diagnosis_row::DiagnosisOutcome;
 use crate::report::finding_row::FindingRow;
 use crate::report::markdown::escape;
 use crate::report::text::clip_middle;
@@ -19,7 +20,10 @@ pub fn text(explanation: &Explanation) -> String {
     let mut out = format!("{}: {name} at {shape}, {}\n", task.phase, time(*microseconds));
     match &explanation.bottleneck {
         Some(row) => out += &whole(row),
-        None => out += "\nNothing that the rules know costs much of the time.\n",
+        None => out += "\n",
+    }
+    if !explanation.says.is_empty() {
+        let _ = writeln!(out, "{}{}", if explanation.bottleneck.is_some() { "  " } else { "" }, explanation.says);
     }
     let (small, rest): (Vec<&FindingRow>, Vec<&FindingRow>) =
         explanation.insights.iter().partition(|row| row.symptom_of.is_some());
@@ -33,6 +37,18 @@ pub fn text(explanation: &Explanation) -> String {
     if !small.is_empty() {
         let names: Vec<&str> = small.iter().map(|row| row.rule.as_str()).collect();
         let _ = writeln!(out, "\nsymptoms of these: {}", names.join(", "));
+    }
+    if !explanation.elsewhere.is_empty() {
+        out += "\nin use at other shapes\n";
+    }
+    for other in &explanation.elsewhere {
+        let cause = match (&other.cause, other.outcome) {
+            (Some(cause), _) => cause.as_str(),
+            (None, DiagnosisOutcome::NotJudged) => "not judged: rules lack counters",
+            (None, _) => "nothing that costs much",
+        };
+        let saving = other.saving.as_ref().map_or_else(String::new, |saving| format!(" ({saving})"));
+        let _ = writeln!(out, "  {}: {}: {cause}{saving}", other.shape, clip_middle(&other.variant, LONGEST));
     }
     if !explanation.bests.is_empty() {
         let bests: Vec<String> = explanation
@@ -82,7 +98,12 @@ pub fn table(explanations: &[Explanation]) -> String {
     let mut out = "| variant | time | first cause | could save at most | measured | next |\n| --- | --: | --- | --: | --: | --- |\n".to_owned();
     for explanation in explanations {
         let row = explanation.bottleneck.as_ref();
-        let cause = row.map_or("nothing that costs much", |row| row.title.as_str());
+        let cause = match (row, &explanation.not_asked) {
+            (Some(row), _) => row.title.clone(),
+            (None, Some(lacks)) => format!("not judged: {} of {} rules lack counters", lacks.rules, lacks.of),
+            (None, None) if explanation.outcome == DiagnosisOutcome::NotJudged => "not judged".to_owned(),
+            (None, None) => "nothing that costs much".to_owned(),
+        };
         let saving = row.and_then(|row| row.saving.as_ref());
         let percent = saving.map_or_else(String::new, |saving| format!("{:.0} %", saving.percent));
         let pair = saving
@@ -94,7 +115,7 @@ pub fn table(explanations: &[Explanation]) -> String {
             "| {} | {} | {} | {percent} | {pair} | {} |",
             escape(&explanation.variant),
             time(explanation.microseconds),
-            escape(cause),
+            escape(&cause),
             escape(next)
         );
     }

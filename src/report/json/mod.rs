@@ -7,6 +7,7 @@
 mod values;
 
 use self::values::{DeepProfileValues, DeltaValues, VariantValues};
+use super::diagnosis_row::DiagnosisRow;
 use super::error::RenderError;
 use super::finding_row::FindingRow;
 use super::gate_row::{FallbackRow, GateRow, PreconditionRow, StageRow, TierRow, WaiverRow};
@@ -87,6 +88,8 @@ pub struct Results<'a> {
     pub variants: Vec<VariantValues<'a>>,
     /// The selected variant beside each baseline and each stored run.
     pub deltas: Vec<DeltaValues<'a>>,
+    /// What the rules could say of each variant in use at its shapes: whether they were asked.
+    pub diagnosis: &'a [DiagnosisRow],
     /// What the counters say, gravest first.
     pub findings: &'a [FindingRow],
     /// Deep profiles, the selected variant's first.
@@ -152,6 +155,7 @@ impl<'a> Results<'a> {
             metrics: report.metrics.iter().map(|m| (m.name.as_str(), m)).collect(),
             variants: report.variants.iter().map(|v| values::variant(report, v)).collect(),
             deltas: report.deltas.iter().map(values::delta).collect(),
+            diagnosis: &report.diagnosis,
             findings: &report.findings,
             close_looks: report.deep_profile.as_ref().map_or_else(Vec::new, values::deep_profiles),
             missing: &report.missing,

@@ -1,10 +1,11 @@
 //! Launches of a report by kernel and NVTX range.
 
-use crate::explain::{self, NcuObservations};
+use crate::explain::{self, DiagnosedLaunch, NcuObservations, RuleBook, SignatureBook};
 use crate::frame::Quantities;
 use crate::frame::launches::nvtx_text;
 use crate::metric::{Catalogue, id};
 use crate::model::{Cell, ComputeCapability, ShapeName, VariantId};
+use crate::report::launch_shape::LaunchShape;
 use crate::report::text;
 use crate::stats::median;
 use indexmap::{IndexMap, IndexSet};
@@ -33,40 +34,53 @@ pub enum KernelsError {
     },
 }
 
+/// Groups whose median launch is diagnosed: those that take the most time.
+const DIAGNOSED: usize = 40;
+
 /// The name of the only shape of a report's table.
 const LAUNCH: &str = "launch";
 
-/// A kernel within an NVTX range.
+/// A kernel within an NVTX range, launched in one way.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct KernelKey {
     /// Demangled name, or the function's where it has none.
     pub kernel: String,
     /// NVTX ranges, outermost first; empty where there are none.
     pub nvtx: String,
+    /// How it was launched.
+    pub shape: LaunchShape,
 }
 
-/// Launches of one kernel within one NVTX range.
-#[derive(Debug, Clone)]
+impl KernelKey {
+    /// Whether two are of one kernel within one NVTX range.
+    pub fn is_sibling(&self, other: &Self) -> bool {
+        self.kernel == other.kernel && self.nvtx == other.nvtx
+    }
+}
+
+/// Alike launches of one kernel within one NVTX range.
+#[derive(Debug)]
 pub struct LaunchGroup {
     /// Which.
     pub key: KernelKey,
     /// Launches.
     pub launches: usize,
-    /// Grids, each once.
-    pub grids: IndexSet<[u32; 3]>,
-    /// Blocks, each once.
-    pub blocks: IndexSet<[u32; 3]>,
     /// Catalogue metrics: one value a launch that has it.
     pub values: IndexMap<String, Vec<f64>>,
-    /// What ncu says of the launch that it collected most of.
-    pub said: Option<NcuObservations>,
-    /// The same launch, by the id that ncu prints.
-    pub fullest: u32,
-    /// Metrics of that launch.
-    collected: usize,
+    /// The launch of the median duration among those with the most metrics, by the id that ncu prints.
+    pub median_launch: u32,
+    /// What the rules and ncu say of that launch; of the groups that take the most time.
+    pub diagnosed: Option<DiagnosedLaunch>,
+    /// Id, metrics and duration of every launch.
+    seen: Vec<(u32, usize, f64)>,
 }
 
 impl LaunchGroup {
+    /// What ncu says of the median launch.
+    pub fn said(&self) -> Option<&NcuObservations> {
+        self.diagnosed.as_ref()?.observations.as_ref()
+    }
+
     /// Median over launches; none where no launch has the metric.
     pub fn median(&self, metric: &str) -> Option<f64> {
         median(self.values.get(metric)?).ok().filter(|value| value.is_finite())
@@ -80,7 +94,7 @@ impl LaunchGroup {
 }
 
 /// A report as the page needs it.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct ProfiledReport {
     /// As the reader named it.
     pub name: String,
@@ -132,7 +146,8 @@ impl ProfiledReport {
             }
             devices.insert(launch.device_name().map_err(damaged)?.map_or_else(String::new, |name| text::line(&name)));
             counts.insert(launch.sm_count().map_err(damaged)?);
-            let key = KernelKey { kernel: named(&launch), nvtx: text::line(nvtx.trim_end_matches('\0')) };
+            let shape = LaunchShape::of(&launch).map_err(damaged)?;
+            let key = KernelKey { kernel: named(&launch), nvtx: text::line(nvtx.trim_end_matches('\0')), shape };
             let group = groups.entry(key.clone()).or_insert_with(|| LaunchGroup::new(key));
             group.add(&launch).map_err(damaged)?;
         }
@@ -144,10 +159,11 @@ impl ProfiledReport {
             let time = |group: &LaunchGroup| group.total(&id::DURATION).unwrap_or(-1.0);
             time(b).total_cmp(&time(a)).then_with(|| a.key.kernel.cmp(&b.key.kernel))
         });
-        for group in &mut groups {
-            let Some(launch) = report.launch(group.fullest) else { continue };
-            let (kernel, shape) = (VariantId(group.key.kernel.clone()), ShapeName(LAUNCH.to_owned()));
-            group.said = Some(explain::observe(report, &launch, kernel, shape).map_err(damaged)?);
+        for (at, group) in groups.iter_mut().enumerate() {
+            group.median_launch = group.median_launch();
+            let Some(launch) = report.launch(group.median_launch).filter(|_| at < DIAGNOSED) else { continue };
+            let books = (RuleBook::shipped(), SignatureBook::shipped());
+            group.diagnosed = Some(explain::diagnose_launch(name, report, &launch, books).map_err(damaged)?);
         }
         let sms = counts.first().copied().flatten().filter(|_| counts.len() == 1);
         devices.retain(|device| !device.is_empty());
@@ -169,9 +185,10 @@ impl ProfiledReport {
         self.groups.iter().map(|group| group.total(&id::DURATION)).sum()
     }
 
-    /// The group of a kernel and range.
-    pub fn group(&self, key: &KernelKey) -> Option<&LaunchGroup> {
-        self.groups.iter().find(|group| group.key == *key)
+    /// What sets a group apart from others of the same kernel: `grid 64`. Empty where there are none.
+    pub fn apart(&self, key: &KernelKey) -> String {
+        let siblings = self.groups.iter().map(|group| &group.key).filter(|other| other.is_sibling(key));
+        key.shape.apart(siblings.map(|other| &other.shape))
     }
 
     /// Medians of all groups as one table, with the ids of its rows.
@@ -193,30 +210,26 @@ impl ProfiledReport {
 
 impl LaunchGroup {
     fn new(key: KernelKey) -> Self {
-        Self {
-            key,
-            launches: 0,
-            grids: IndexSet::new(),
-            blocks: IndexSet::new(),
-            values: IndexMap::new(),
-            said: None,
-            fullest: 0,
-            collected: 0,
-        }
+        Self { key, launches: 0, values: IndexMap::new(), median_launch: 0, diagnosed: None, seen: Vec::new() }
     }
 
     fn add(&mut self, launch: &Launch<'_>) -> Result<(), ReportError> {
         let (values, collected) = values(launch)?;
-        if self.launches == 0 || collected > self.collected {
-            (self.fullest, self.collected) = (launch.id(), collected);
-        }
+        let duration = values.iter().find(|(name, _)| *name == *id::DURATION).map_or(f64::NAN, |(_, value)| *value);
+        self.seen.push((launch.id(), collected, duration));
         self.launches += 1;
-        self.grids.extend(launch.grid());
-        self.blocks.extend(launch.block());
         for (metric, value) in values {
             self.values.entry(metric).or_default().push(value);
         }
         Ok(())
+    }
+
+    /// The launch that stands for all: it exists, unlike a table of medians.
+    fn median_launch(&self) -> u32 {
+        let most = self.seen.iter().map(|(_, collected, _)| *collected).max().unwrap_or(0);
+        let mut fullest: Vec<&(u32, usize, f64)> = self.seen.iter().filter(|(_, n, _)| *n == most).collect();
+        fullest.sort_by(|a, b| a.2.total_cmp(&b.2));
+        fullest.get(fullest.len().saturating_sub(1) / 2).map_or(0, |(id, _, _)| *id)
     }
 }
 

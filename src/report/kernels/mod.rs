@@ -4,6 +4,7 @@
 mod group;
 mod html;
 mod page;
+mod pair;
 mod source;
 
 pub use group::{KernelFilter, KernelKey, KernelsError, LaunchGroup, ProfiledReport};

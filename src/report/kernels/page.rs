@@ -1,12 +1,15 @@
 //! What the page shows, in words and written numbers: one report, or one beside another.
 
-use super::group::{KernelKey, LaunchGroup, ProfiledReport};
+use super::group::{LaunchGroup, ProfiledReport};
+use super::pair::{GroupPair, both_sides, paired};
 use super::source::{self, SourceView};
 use crate::chart::{Chart, kernel_roofline};
-use crate::explain::{self, ChipKnowledge, Finding, HotLine};
+use crate::explain::{self, Finding, HotLine};
 use crate::metric::{Catalogue, id};
 use crate::model::{Better, Cell, MetricId};
 use crate::report::change::{MetricChange, MetricFacts, ranges};
+use crate::report::diagnosis_row::DiagnosisRow;
+use crate::report::launch_shape::extent;
 use crate::report::ncu_advice::{NcuAdvice, advice};
 use crate::report::{number, text};
 use indexmap::IndexSet;
@@ -80,6 +83,8 @@ pub struct KernelRow {
     pub name: String,
     /// NVTX ranges.
     pub nvtx: String,
+    /// That the sides were launched in another way, and how; empty where they are alike.
+    pub unlike: String,
     /// Launches of each side.
     pub launches: Vec<Option<String>>,
     /// Sum of the durations of each side.
@@ -105,6 +110,10 @@ pub struct KernelSection {
     pub nvtx: String,
     /// Grid, block, launches.
     pub launch: String,
+    /// That the sides were launched in another way, and how; empty where they are alike.
+    pub unlike: String,
+    /// What the rules could not say of it, and how to collect what they lack.
+    pub unsaid: String,
     /// Throughputs of each side.
     pub light: Vec<LightBar>,
     /// What limits it, the gravest first.
@@ -175,19 +184,19 @@ pub struct CounterRow {
 /// The reports a page is made of: the last one is what it is about.
 struct Sides<'a> {
     reports: &'a [ProfiledReport],
+    pairs: Vec<GroupPair<'a>>,
 }
 
 impl KernelsPage {
     /// The page of one report, or of two of which the second is compared with the first. `files` gives the source files
     /// that the last report holds for a launch.
     pub fn new<'f>(reports: &[ProfiledReport], files: &dyn Fn(u32) -> Vec<SourceFile<'f>>) -> Self {
-        let sides = Sides { reports };
-        let keys = sides.keys();
-        let tables: Vec<FindingTable> = reports.iter().map(FindingTable::new).collect();
+        let sides = Sides { reports, pairs: paired(reports) };
+        let pairs = &sides.pairs;
         let kernels =
-            keys.iter().take(DETAILED).enumerate().map(|(at, key)| sides.section(at, key, &tables, files)).collect();
+            pairs.iter().take(DETAILED).enumerate().map(|(at, pair)| sides.section(at, pair, files)).collect();
         let columns: Vec<MetricId> = COLUMNS.into_iter().filter(|metric| sides.has(metric)).collect();
-        let rows = keys.iter().enumerate().map(|(at, key)| sides.row(at, key, &columns)).collect();
+        let rows = pairs.iter().enumerate().map(|(at, pair)| sides.row(at, pair, &columns)).collect();
         let file = |report: &'_ ProfiledReport| report.name.rsplit(['/', '\\']).next().unwrap_or_default().to_owned();
         let names: Vec<String> = reports.iter().map(file).collect();
         Self {
@@ -202,7 +211,7 @@ impl KernelsPage {
             columns: columns.iter().map(|metric| described(metric).0.to_owned()).collect(),
             rows,
             kernels,
-            left_out: keys.len().saturating_sub(DETAILED),
+            left_out: pairs.len().saturating_sub(DETAILED),
             roofline: reports.last().and_then(roofline),
         }
     }
@@ -229,52 +238,39 @@ fn written(group: &LaunchGroup, metric: &str) -> Option<String> {
     group.median(metric).map(|value| number::with_unit(value, described(metric).1))
 }
 
-/// A report's medians as a table, for rules that read one.
-struct FindingTable {
-    findings: Vec<Finding>,
-}
-
-impl FindingTable {
-    fn new(report: &ProfiledReport) -> Self {
-        let (table, shape, ids) = report.table();
-        let chip = ChipKnowledge { sms: report.sms, ..ChipKnowledge::default() };
-        Self { findings: explain::diagnose_table(&table, &ids, &shape, &chip) }
-    }
-
-    /// Findings about the group at a place of its report.
-    fn of(&self, at: usize) -> Vec<KernelFinding> {
-        let id = (at + 1).to_string();
-        let cause = |finding: &&Finding| finding.variant.0 == id && finding.symptom_of.is_none();
-        let found = self.findings.iter().filter(cause).take(FINDINGS);
-        let row = |finding: &Finding| KernelFinding {
-            title: text::line(&finding.cause),
-            sentence: text::sentence(&text::line(&finding.sentence)),
-            advice: finding.advice.first().map_or_else(String::new, |advice| text::sentence(&text::line(advice))),
-            severity: finding.severity,
-        };
-        found.map(row).collect()
-    }
+/// Findings about the median launch of a group.
+fn findings(group: &LaunchGroup) -> Vec<KernelFinding> {
+    let found = group.diagnosed.iter().flat_map(|launch| &launch.findings).filter(|f| f.symptom_of.is_none());
+    let row = |finding: &Finding| KernelFinding {
+        title: text::line(&finding.cause),
+        sentence: text::sentence(&text::line(&finding.sentence)),
+        advice: finding.advice.first().map_or_else(String::new, |advice| text::sentence(&text::line(advice))),
+        severity: finding.severity,
+    };
+    found.take(FINDINGS).map(row).collect()
 }
 
 impl Sides<'_> {
-    /// Kernels of the last report, then those that only an earlier one has.
-    fn keys(&self) -> Vec<KernelKey> {
-        let groups = self.reports.iter().rev().flat_map(|report| &report.groups);
-        groups.map(|group| group.key.clone()).collect::<IndexSet<_>>().into_iter().collect()
-    }
-
     /// Whether any kernel has a metric.
     fn has(&self, metric: &str) -> bool {
         self.reports.iter().flat_map(|report| &report.groups).any(|group| group.values.contains_key(metric))
     }
 
-    fn groups(&self, key: &KernelKey) -> Vec<Option<&LaunchGroup>> {
-        self.reports.iter().map(|report| report.group(key)).collect()
+    /// A group's name, short enough for a table, with what sets it apart from others of its kernel.
+    fn label(&self, side: usize, group: &LaunchGroup) -> String {
+        let name = text::clip_middle(&group.key.kernel, text::LABEL);
+        match self.reports[side].apart(&group.key).as_str() {
+            "" => name,
+            apart => format!("{name}, {apart}"),
+        }
     }
 
     /// `3 kernels take 41.2 µs in all; 62 % of it is in 'softmax'.`
     fn sentence(&self) -> String {
         let Some(report) = self.reports.last() else { return String::new() };
+        if let [before, after] = self.reports {
+            return both_sides(&self.pairs, before, after);
+        }
         let kernels: IndexSet<&str> = report.groups.iter().map(|group| group.key.kernel.as_str()).collect();
         let many = number::counted(kernels.len(), "kernel");
         let Some(total) = report.total().filter(|total| *total > 0.0) else {
@@ -283,21 +279,10 @@ impl Sides<'_> {
         let first = report.groups.first();
         let most = first.and_then(|group| Some((group, group.total(&id::DURATION)?)));
         let most = most.map_or_else(String::new, |(group, time)| {
-            format!("; {:.0} % of it in {}", 100.0 * time / total, text::clip_middle(&group.key.kernel, text::LABEL))
+            format!("; {:.0} % of it in {}", 100.0 * time / total, self.label(0, group))
         });
         let verb = if kernels.len() == 1 { "takes" } else { "take" };
-        format!("{many} {verb} {} under ncu{most}{}.", number::with_unit(total, "ns"), self.against(total))
-    }
-
-    /// `, 12.0 % less than before`.
-    fn against(&self, total: f64) -> String {
-        let before = match self.reports {
-            [before, _] => before.total().filter(|before| *before > 0.0),
-            _ => None,
-        };
-        before.map_or_else(String::new, |before| {
-            format!("; {} before ({})", number::with_unit(before, "ns"), number::change(total / before))
-        })
+        format!("{many} {verb} {} under ncu{most}.", number::with_unit(total, "ns"))
     }
 
     fn notes(&self) -> Vec<String> {
@@ -305,7 +290,7 @@ impl Sides<'_> {
         for report in self.reports {
             let has = |name: &str| report.groups.iter().any(|group| group.values.contains_key(name));
             let any = |is: &dyn Fn(&explain::NcuObservations) -> bool| {
-                report.groups.iter().filter_map(|group| group.said.as_ref()).any(is)
+                report.groups.iter().filter_map(LaunchGroup::said).any(is)
             };
             let mut lacks: Vec<&str> = Vec::new();
             lacks.extend((!has(&id::DURATION)).then_some("durations"));
@@ -328,52 +313,53 @@ impl Sides<'_> {
         notes
     }
 
-    fn row(&self, at: usize, key: &KernelKey, columns: &[MetricId]) -> KernelRow {
-        let groups = self.groups(key);
-        let ours = groups.iter().rev().flatten().next();
+    fn row(&self, at: usize, pair: &GroupPair<'_>, columns: &[MetricId]) -> KernelRow {
+        let groups = &pair.groups;
+        let ours = groups.iter().enumerate().rev().find_map(|(side, group)| Some((side, (*group)?)));
         let total = self.reports.last().and_then(ProfiledReport::total).filter(|total| *total > 0.0);
         let time = groups.last().copied().flatten().and_then(|group| group.total(&id::DURATION));
         KernelRow {
             anchor: (at < DETAILED).then(|| anchor(at)),
-            label: text::clip_middle(&key.kernel, text::LABEL),
-            name: key.kernel.clone(),
-            nvtx: key.nvtx.clone(),
+            label: ours.map_or_else(String::new, |(side, group)| self.label(side, group)),
+            name: pair.key.kernel.clone(),
+            nvtx: pair.key.nvtx.clone(),
+            unlike: pair.unlike.clone(),
             launches: groups.iter().map(|g| g.map(|g| number::plain(g.launches as f64))).collect(),
             total: groups
                 .iter()
                 .map(|group| Some(number::with_unit(group.as_ref()?.total(&id::DURATION)?, "ns")))
                 .collect(),
             share: time.zip(total).map(|(time, total)| 100.0 * time / total),
-            change: change(&groups, &id::DURATION),
+            change: change(groups, &id::DURATION),
             median: groups.iter().map(|group| written(group.as_ref()?, &id::DURATION)).collect(),
-            values: columns.iter().map(|metric| written(ours?, metric)).collect(),
+            values: columns.iter().map(|metric| written(ours?.1, metric)).collect(),
         }
     }
 
     fn section<'f>(
         &self,
         at: usize,
-        key: &KernelKey,
-        tables: &[FindingTable],
+        pair: &GroupPair<'_>,
         files: &dyn Fn(u32) -> Vec<SourceFile<'f>>,
     ) -> KernelSection {
-        let groups = self.groups(key);
+        let groups = &pair.groups;
         // Of the last report that has it: what a comparison is about.
         let found = groups.iter().enumerate().rev().find_map(|(side, group)| Some((side, (*group)?)));
-        let place = found.and_then(|(side, _)| self.reports[side].groups.iter().position(|group| group.key == *key));
-        let findings = found.zip(place).and_then(|((side, _), place)| Some(tables.get(side)?.of(place)));
-        let said = found.and_then(|(_, group)| group.said.as_ref());
+        let said = found.and_then(|(_, group)| group.said());
         let is_last = found.is_some_and(|(side, _)| side + 1 == self.reports.len());
         let lines: &[HotLine] = said.map_or(&[], |said| &said.lines);
         let source = found.filter(|_| is_last && !lines.is_empty());
-        let source = source.and_then(|(_, group)| source::view(lines, &files(group.fullest)));
+        let source = source.and_then(|(_, group)| source::view(lines, &files(group.median_launch)));
+        let diagnosed = found.and_then(|(_, group)| group.diagnosed.as_ref());
         KernelSection {
             anchor: anchor(at),
-            name: key.kernel.clone(),
-            nvtx: key.nvtx.clone(),
+            name: pair.key.kernel.clone(),
+            nvtx: pair.key.nvtx.clone(),
             launch: found.map_or_else(String::new, |(_, group)| launch(group)),
-            light: light(&groups),
-            findings: findings.unwrap_or_default(),
+            unlike: pair.unlike.clone(),
+            unsaid: diagnosed.map_or_else(String::new, |launch| DiagnosisRow::of_launch(launch).sentence),
+            light: light(groups),
+            findings: found.map_or_else(Vec::new, |(_, group)| findings(group)),
             states: found.map_or_else(Vec::new, |(_, group)| states(group)),
             advice: said.map(|said| {
                 let mut shown = said.clone();
@@ -382,7 +368,7 @@ impl Sides<'_> {
                 advice(&shown)
             }),
             source,
-            counters: counters(&groups),
+            counters: counters(groups),
         }
     }
 }
@@ -391,19 +377,25 @@ fn anchor(at: usize) -> String {
     format!("kernel-{}", at + 1)
 }
 
-/// `12 launches, grid 64×8×1, block 128×1×1`.
+/// `12 launches, grid 64×8, block 128, 32 registers; findings are about launch 7`.
 fn launch(group: &LaunchGroup) -> String {
-    let sizes = |what: &str, sizes: &IndexSet<[u32; 3]>| match (sizes.first(), sizes.len()) {
-        (None, _) => String::new(),
-        (Some([x, y, z]), 1) => format!(", {what} {x}×{y}×{z}"),
-        (Some(_), many) => format!(", {many} {what}s"),
-    };
+    let shape = &group.key.shape;
+    let sized =
+        |what: &str, dims: Option<[u32; 3]>| dims.map_or_else(String::new, |dims| format!(", {what} {}", extent(dims)));
+    let registers = shape.registers.map_or_else(String::new, |many| format!(", {many} registers a thread"));
+    let bytes = shape.shared.iter().flatten().sum::<u64>();
+    let shared =
+        if bytes > 0 { format!(", {} bytes of shared memory", number::plain(bytes as f64)) } else { String::new() };
     let launches = match group.launches {
         1 => "1 launch".to_owned(),
         many => format!("{} launches", number::plain(many as f64)),
     };
-    let shown = if group.launches > 1 { "; values are medians over launches" } else { "" };
-    format!("{launches}{}{}{shown}", sizes("grid", &group.grids), sizes("block", &group.blocks))
+    let shown = match group.launches {
+        1 => String::new(),
+        _ => format!("; values are medians over launches, findings are about launch {}", group.median_launch),
+    };
+    let sizes = [sized("grid", shape.grid), sized("block", shape.block), sized("cluster", shape.cluster)].concat();
+    format!("{launches}{sizes}{registers}{shared}{shown}")
 }
 
 fn light(groups: &[Option<&LaunchGroup>]) -> Vec<LightBar> {
@@ -449,7 +441,7 @@ fn change(groups: &[Option<&LaunchGroup>], metric: &str) -> Option<MetricChange>
     let [Some(before), Some(after)] = groups else { return None };
     let (title, unit, better) = described(metric);
     let facts = MetricFacts { name: metric, title, unit, better };
-    let noise = ranges(before.values.get(metric)?, after.values.get(metric)?);
+    let noise = ranges(metric, before.values.get(metric)?, after.values.get(metric)?);
     Some(MetricChange::new(facts, before.median(metric)?, after.median(metric)?, noise))
 }
 
@@ -464,9 +456,12 @@ fn roofline(report: &ProfiledReport) -> Option<Chart> {
     let roof = explain::roofline(&table, &shape, &ids, None)?;
     kernel_roofline(&roof, &|place| {
         let group = place.parse::<usize>().ok().and_then(|at| report.groups.get(at.checked_sub(1)?));
-        group.map_or_else(String::new, |group| match group.key.nvtx.as_str() {
-            "" => text::clip_middle(&group.key.kernel, SHORT),
-            nvtx => format!("{} in {}", text::clip_middle(&group.key.kernel, SHORT), text::clip_middle(nvtx, SHORT)),
+        group.map_or_else(String::new, |group| {
+            let name = text::clip_middle(&group.key.kernel, SHORT);
+            let apart = Some(report.apart(&group.key)).filter(|apart| !apart.is_empty());
+            let nvtx = Some(text::clip_middle(&group.key.nvtx, SHORT)).filter(|nvtx| !nvtx.is_empty());
+            let apart = apart.map_or_else(String::new, |apart| format!(", {apart}"));
+            format!("{name}{apart}{}", nvtx.map_or_else(String::new, |nvtx| format!(" in {nvtx}")))
         })
     })
 }

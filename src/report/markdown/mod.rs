@@ -293,14 +293,15 @@ fn search(report: &Report) -> Option<String> {
 }
 
 fn findings(report: &Report) -> Option<String> {
-    if report.findings.is_empty() {
+    let unsaid = report.unsaid();
+    if report.findings.is_empty() && unsaid.is_empty() {
         return None;
     }
     let mut out = "## Findings\n\n".to_owned();
     let (leading, folded): (Vec<&FindingRow>, Vec<&FindingRow>) =
         report.findings.iter().partition(|finding| finding.leading || finding.rule == NCU);
-    if leading.iter().all(|finding| finding.rule == NCU) {
-        let _ = writeln!(out, "Nothing that the rules know would save much of the time.\n");
+    for sentence in unsaid {
+        let _ = writeln!(out, "{}\n", escape(&sentence));
     }
     for (at, finding) in leading.into_iter().enumerate() {
         let (title, about) = (escape(&finding.title), escape(&text::clip(&finding.variant, text::LABEL)));
