@@ -7,6 +7,8 @@ pub use crate::model::Better;
 pub use crate::model::Verdict;
 pub use crate::plan::Standing;
 
+use super::spec::{Glyph, Tone};
+
 /// A judged run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChartedRun<'a> {
@@ -133,12 +135,53 @@ pub struct ChartedVariant<'a> {
     pub rank: Option<usize>,
     /// Whether every required gate holds for it.
     pub verdict: Verdict,
+    /// Whether it is inconclusive only because nothing compared it: it was not selected.
+    pub uncompared: bool,
     /// Parameter values, aligned with [`ChartedRun::params`].
     pub params: &'a [Option<String>],
     /// What was measured, aligned with [`ChartedRun::shapes`].
     pub shapes: Vec<ChartedValues<'a>>,
     /// Verdicts, aligned with [`ChartedRun::gates`]; none where the gate was not judged for it.
     pub gates: Vec<Option<ChartedVerdict<'a>>>,
+}
+
+/// What a mark says of a variant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum VariantMark {
+    /// A candidate that fails a gate.
+    Fails,
+    /// A candidate of which a gate is inconclusive, and none fails.
+    Open,
+    /// A candidate that nothing was compared with, and that fails no gate.
+    Uncompared,
+    /// A candidate that passes every gate.
+    Passes,
+    /// A baseline.
+    Baseline,
+}
+
+impl VariantMark {
+    /// Marks in the order they are drawn, with their place in a legend.
+    pub const ALL: [(Self, &'static str, Tone, Glyph); 5] = [
+        (Self::Uncompared, "not compared", Tone::Muted, Glyph::Dot),
+        (Self::Fails, "fails a gate", Tone::Bad, Glyph::Cross),
+        (Self::Open, "inconclusive", Tone::Open, Glyph::Triangle),
+        (Self::Passes, "passes every gate", Tone::Good, Glyph::Disc),
+        (Self::Baseline, "baseline", Tone::Baseline, Glyph::Diamond),
+    ];
+}
+
+impl ChartedVariant<'_> {
+    /// Its mark.
+    pub fn mark(&self) -> VariantMark {
+        match (self.standing, self.verdict) {
+            (Standing::Baseline, _) => VariantMark::Baseline,
+            (Standing::Candidate, Verdict::Fail) => VariantMark::Fails,
+            (Standing::Candidate, Verdict::Inconclusive) if self.uncompared => VariantMark::Uncompared,
+            (Standing::Candidate, Verdict::Inconclusive) => VariantMark::Open,
+            (Standing::Candidate, Verdict::Pass) => VariantMark::Passes,
+        }
+    }
 }
 
 /// What was measured of a variant at a shape.

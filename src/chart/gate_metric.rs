@@ -119,7 +119,8 @@ fn separate(points: &[(&ChartedVariant<'_>, usize, f64)], gate: usize) -> Vec<Se
     let mut series = vec![
         of("fails", Tone::Bad, Glyph::Cross, &|v| verdict(v) == Some(Verdict::Fail)),
         of("holds", Tone::Good, Glyph::Disc, &|v| verdict(v) == Some(Verdict::Pass)),
-        of("not judged", Tone::Muted, Glyph::Triangle, &|v| matches!(verdict(v), None | Some(Verdict::Inconclusive))),
+        of("inconclusive", Tone::Open, Glyph::Triangle, &|v| verdict(v) == Some(Verdict::Inconclusive)),
+        of("not judged", Tone::Muted, Glyph::Dot, &|v| verdict(v).is_none()),
         of("selected", Tone::Chosen, Glyph::Ring, &|v| v.selected),
     ];
     series.retain(|s| !matches!(&s.marks, Marks::Points(_, points) if points.is_empty()));

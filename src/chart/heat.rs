@@ -40,7 +40,7 @@ pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
             Series { name: String::new(), tone: Tone::Bad, marks: Marks::Columns(cells.collect()) },
             key("pass", Tone::Good),
             key("fail", Tone::Bad),
-            key("inconclusive", Tone::Muted),
+            key("inconclusive", Tone::Open),
         ],
         limits: Vec::new(),
         alt: format!("{} gates over {} variants.", run.gates.len(), candidates.len()),

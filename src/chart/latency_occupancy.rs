@@ -1,11 +1,10 @@
 //! The objective against occupancy, with the variants that nothing beats on both.
 
-use super::charted::{ChartedGate, ChartedRun, ChartedVariant, Standing};
+use super::charted::{ChartedGate, ChartedRun, ChartedVariant, Standing, VariantMark};
 use super::far::{FAR, off_the_scale};
 use super::spec::{
     Across, Chart, ChartAxis, ChartPoint, ChartTable, Glyph, LimitLine, Marks, Scale, Series, Stroke, Tone,
 };
-use crate::model::Verdict;
 use crate::number;
 use crate::number::text::inside;
 
@@ -72,20 +71,21 @@ fn series(points: &[Measured<'_>], front: Vec<(f64, f64)>) -> Vec<Series> {
         };
         points.iter().filter(|(v, ..)| keep(v)).map(point).collect()
     };
-    let candidate = |v: &ChartedVariant<'_>| v.standing == Standing::Candidate;
-    let passes = |v: &ChartedVariant<'_>| candidate(v) && v.verdict == Verdict::Pass;
-    let fails = |v: &ChartedVariant<'_>| candidate(v) && v.verdict != Verdict::Pass;
     let of =
         |name: &str, tone, glyph, points| Series { name: name.to_owned(), tone, marks: Marks::Points(glyph, points) };
-    let (good, bad) = if many { (Glyph::Dot, Glyph::Dot) } else { (Glyph::Disc, Glyph::Cross) };
+    let drawn = |mark: VariantMark, glyph| match mark {
+        VariantMark::Baseline => glyph,
+        _ if many => Glyph::Dot,
+        _ => glyph,
+    };
     let line = Marks::Line(Stroke::Solid, front);
-    let mut series = vec![
-        Series { name: "Pareto front".to_owned(), tone: Tone::Muted, marks: line },
-        of("fails a gate", Tone::Bad, bad, kept(&fails)),
-        of("passes every gate", Tone::Good, good, kept(&passes)),
-        of("baseline", Tone::Baseline, Glyph::Diamond, kept(&|v| !candidate(v))),
-        of("selected", Tone::Chosen, Glyph::Ring, kept(&|v| v.selected)),
-    ];
+    let mut series = vec![Series { name: "Pareto front".to_owned(), tone: Tone::Muted, marks: line }];
+    series.extend(
+        VariantMark::ALL
+            .iter()
+            .map(|(mark, name, tone, glyph)| of(name, *tone, drawn(*mark, *glyph), kept(&|v| v.mark() == *mark))),
+    );
+    series.push(of("selected", Tone::Chosen, Glyph::Ring, kept(&|v| v.selected)));
     series.retain(|s| !matches!(&s.marks, Marks::Points(_, points) if points.is_empty()));
     series
 }

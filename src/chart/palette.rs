@@ -42,6 +42,7 @@ pub const fn colour(tone: Tone) -> Colour {
     match tone {
         Tone::Good => BLUE,
         Tone::Bad => VERMILLION,
+        Tone::Open => ORANGE,
         Tone::Baseline => GREEN,
         Tone::Chosen => INK,
         Tone::Muted => MUTED,

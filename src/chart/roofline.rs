@@ -1,9 +1,8 @@
 //! Work a second against work a byte, under the ceilings of the chip.
 
-use super::charted::{ChartedRun, ChartedVariant, Standing};
+use super::charted::{ChartedRun, ChartedVariant, VariantMark};
 use super::spec::{Chart, ChartAxis, ChartPoint, ChartTable, Glyph, Marks, Scale, Series, Stroke, Tone};
 use crate::explain::{Ceiling, Roofline};
-use crate::model::Verdict;
 use crate::number;
 use std::collections::HashMap;
 
@@ -67,13 +66,11 @@ fn measured(points: &[(&ChartedVariant<'_>, f64, f64)]) -> Vec<Series> {
         let marks = kept.map(|(v, x, y)| ChartPoint { x: *x, y: *y, label: label(v, *x, *y) }).collect();
         Series { name: name.to_owned(), tone, marks: Marks::Points(glyph, marks) }
     };
-    let candidate = |v: &ChartedVariant<'_>| v.standing == Standing::Candidate;
-    let mut series = vec![
-        of("fails a gate", Tone::Bad, Glyph::Cross, &|v| candidate(v) && v.verdict != Verdict::Pass),
-        of("passes every gate", Tone::Good, Glyph::Disc, &|v| candidate(v) && v.verdict == Verdict::Pass),
-        of("baseline", Tone::Baseline, Glyph::Diamond, &|v| !candidate(v)),
-        of("selected", Tone::Chosen, Glyph::Ring, &|v| v.selected),
-    ];
+    let mut series: Vec<Series> = VariantMark::ALL
+        .iter()
+        .map(|(mark, name, tone, glyph)| of(name, *tone, *glyph, &|v| v.mark() == *mark))
+        .collect();
+    series.push(of("selected", Tone::Chosen, Glyph::Ring, &|v| v.selected));
     series.retain(|s| !matches!(&s.marks, Marks::Points(_, points) if points.is_empty()));
     series
 }

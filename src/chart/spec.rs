@@ -77,6 +77,8 @@ pub enum Tone {
     Good,
     /// What does not hold.
     Bad,
+    /// What could not be decided.
+    Open,
     /// What others are compared with.
     Baseline,
     /// The selected one.

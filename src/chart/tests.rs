@@ -26,6 +26,7 @@ fn variant<'a>(id: &'a str, rank: usize, params: &'a [Option<String>], values: &
         selected: rank == 1,
         rank: (rank > 0).then_some(rank),
         verdict: Verdict::Pass,
+        uncompared: false,
         params,
         shapes: vec![measured.clone(), measured],
         gates: vec![Some(ChartedVerdict { verdict: Verdict::Pass, text: "holds" })],

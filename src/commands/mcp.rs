@@ -5,7 +5,7 @@
 use super::{CommandError, print};
 use crate::console::Output;
 use crate::exit::Outcome;
-use crate::process;
+use crate::process::{self, Ending};
 use serde_json::{Value, json};
 use std::io::{self, BufRead, Read, Write};
 use std::process::Command;
@@ -17,11 +17,51 @@ const MESSAGE: u64 = 1 << 20;
 /// How long a call may take.
 const CALL: Duration = Duration::from_secs(1800);
 
-/// What a call gave.
-struct ToolText {
-    text: String,
-    /// Whether it could not do what it was asked; a verdict is not that.
-    is_error: bool,
+/// What a call printed, and how it ended.
+struct CallResult {
+    /// Its exit status; none where a signal or the time limit ended it.
+    status: Option<i32>,
+    /// The status in words.
+    ending: String,
+    stdout: String,
+    stderr: String,
+}
+
+impl CallResult {
+    fn new(output: process::Output) -> Self {
+        let status = match output.ending {
+            Ending::Completed => Some(0),
+            Ending::NonZero(status) => Some(status),
+            Ending::Signaled(_) | Ending::TimedOut | Ending::Interrupted => None,
+        };
+        let outcome = status.and_then(|status| Outcome::of_status(u8::try_from(status).ok()?));
+        let ending = match (outcome, status) {
+            (Some(outcome), Some(status)) => format!("status {status}: {}", outcome.words()),
+            _ => format!("the command {}", output.ending),
+        };
+        Self { status, ending, stdout: output.stdout.trim().to_owned(), stderr: output.stderr.trim().to_owned() }
+    }
+
+    /// Whether it could not do what it was asked. A verdict is not that: pass, fail and inconclusive are answers.
+    fn is_error(&self) -> bool {
+        let outcome = self.status.and_then(|status| Outcome::of_status(u8::try_from(status).ok()?));
+        match outcome {
+            Some(Outcome::Passed | Outcome::Failed | Outcome::Inconclusive) => false,
+            Some(Outcome::Usage | Outcome::Environment) | None => true,
+        }
+    }
+
+    /// Standard output, where there is some; then the status with what was said on standard error.
+    fn answer(&self) -> Value {
+        let block = |text: &str| json!({ "type": "text", "text": text });
+        let said = format!("{}\n{}", self.ending, self.stderr);
+        let blocks = [self.stdout.as_str(), said.trim()].into_iter().filter(|text| !text.is_empty());
+        json!({
+            "content": blocks.map(block).collect::<Vec<_>>(),
+            "structuredContent": { "status": self.status, "outcome": self.ending, "stdout": self.stdout, "stderr": self.stderr },
+            "isError": self.is_error(),
+        })
+    }
 }
 
 /// Answers messages until standard input ends.
@@ -32,10 +72,14 @@ pub fn mcp(input: &mut dyn BufRead, out: &mut Output) -> Result<Outcome, Command
         if line.is_empty() {
             return Ok(Outcome::Passed);
         }
-        if line.last() != Some(&b'\n') && line.len() as u64 >= MESSAGE {
-            return Err(CommandError::Usage(format!("a message is longer than {MESSAGE} bytes")));
-        }
-        if let Some(answer) = answer(&line, &called) {
+        let answer = match line.last() != Some(&b'\n') && line.len() as u64 >= MESSAGE {
+            true => {
+                input.skip_until(b'\n')?;
+                Some(failure(&Value::Null, -32600, &format!("the message is longer than {MESSAGE} bytes")))
+            }
+            false => answer(&line, &called),
+        };
+        if let Some(answer) = answer {
             print::json_text(&answer.to_string(), out)?;
             out.flush()?;
         }
@@ -43,7 +87,7 @@ pub fn mcp(input: &mut dyn BufRead, out: &mut Output) -> Result<Outcome, Command
 }
 
 /// What a message is answered with; nothing for a notification.
-fn answer(line: &[u8], call: &dyn Fn(&[String]) -> io::Result<ToolText>) -> Option<Value> {
+fn answer(line: &[u8], call: &dyn Fn(&[String]) -> io::Result<CallResult>) -> Option<Value> {
     if line.iter().all(u8::is_ascii_whitespace) {
         return None;
     }
@@ -65,8 +109,11 @@ fn answer(line: &[u8], call: &dyn Fn(&[String]) -> io::Result<ToolText>) -> Opti
             let arguments = message.pointer("/params/arguments").cloned().unwrap_or_else(|| json!({}));
             match argv(name, &arguments) {
                 Ok(argv) => match call(&argv) {
-                    Ok(ToolText { text, is_error }) => said(&text, is_error),
-                    Err(e) => said(&format!("the command could not be run: {e}"), true),
+                    Ok(result) => result.answer(),
+                    Err(e) => json!({
+                        "content": [{ "type": "text", "text": format!("the command could not be run: {e}") }],
+                        "isError": true,
+                    }),
                 },
                 Err(reason) => return Some(failure(id, -32602, &reason)),
             }
@@ -78,10 +125,6 @@ fn answer(line: &[u8], call: &dyn Fn(&[String]) -> io::Result<ToolText>) -> Opti
 
 fn failure(id: &Value, code: i32, message: &str) -> Value {
     json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": message } })
-}
-
-fn said(text: &str, is_error: bool) -> Value {
-    json!({ "content": [{ "type": "text", "text": text }], "isError": is_error })
 }
 
 fn tools() -> Value {
@@ -153,13 +196,9 @@ fn argv(tool: &str, arguments: &Value) -> Result<Vec<String>, String> {
     }
 }
 
-/// Runs this program; gives what it printed, and whether it could not do what it was asked. A verdict is not an error.
-fn called(argv: &[String]) -> io::Result<ToolText> {
-    let output = process::run(Command::new(std::env::current_exe()?).args(argv), CALL)?;
-    match output.stdout.trim().is_empty() {
-        true => Ok(ToolText { text: output.stderr.trim().to_owned(), is_error: true }),
-        false => Ok(ToolText { text: output.stdout.trim().to_owned(), is_error: false }),
-    }
+/// Runs this program; gives what it printed, and its status.
+fn called(argv: &[String]) -> io::Result<CallResult> {
+    Ok(CallResult::new(process::run(Command::new(std::env::current_exe()?).args(argv), CALL)?))
 }
 
 #[cfg(test)]
@@ -167,8 +206,25 @@ fn called(argv: &[String]) -> io::Result<ToolText> {
 mod tests {
     use super::*;
 
+    fn printed(ending: Ending, stdout: &str, stderr: &str) -> CallResult {
+        CallResult::new(process::Output { ending, stdout: stdout.to_owned(), stderr: stderr.to_owned() })
+    }
+
+    #[test]
+    fn an_error_is_a_call_that_could_not_do_its_work_and_not_a_verdict() {
+        let verdicts = [(Ending::Completed, false), (Ending::NonZero(1), false), (Ending::NonZero(4), false)];
+        let errors =
+            [Ending::NonZero(2), Ending::NonZero(3), Ending::NonZero(101), Ending::Signaled(9), Ending::TimedOut];
+        for (ending, wanted) in verdicts.into_iter().chain(errors.map(|ending| (ending, true))) {
+            assert_eq!(printed(ending, "12 candidates", "why").answer()["isError"], wanted, "{ending}");
+        }
+        let failed = printed(Ending::NonZero(1), "12 candidates", "why").answer();
+        assert_eq!(failed["structuredContent"]["status"], 1);
+        assert_eq!(failed.pointer("/content/1/text").unwrap(), "status 1: fail\nwhy");
+    }
+
     fn ask(message: &Value) -> Option<Value> {
-        let echo = |argv: &[String]| Ok(ToolText { text: argv.join(" "), is_error: false });
+        let echo = |argv: &[String]| Ok(printed(Ending::Completed, &argv.join(" "), ""));
         answer(message.to_string().as_bytes(), &echo)
     }
 
@@ -199,7 +255,7 @@ mod tests {
 
     #[test]
     fn what_is_not_a_message_is_an_error_and_not_the_end() {
-        let echo = |_: &[String]| Ok(ToolText { text: String::new(), is_error: false });
+        let echo = |_: &[String]| Ok(printed(Ending::Completed, "", ""));
         assert_eq!(answer(b"{", &echo).unwrap().pointer("/error/code").unwrap(), -32700);
         assert_eq!(ask(&json!({"id": 1, "method": "resources/list"})).unwrap().pointer("/error/code").unwrap(), -32601);
         assert_eq!(answer(b"  \n", &echo), None);

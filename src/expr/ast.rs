@@ -73,6 +73,14 @@ impl Comparison {
         }
     }
 
+    /// Whether it asks for more or less, and not for exactly that.
+    pub const fn is_order(self) -> bool {
+        match self {
+            Self::Less | Self::LessOrEqual | Self::Greater | Self::GreaterOrEqual => true,
+            Self::Equal | Self::NotEqual => false,
+        }
+    }
+
     /// Whether it is so of two numbers; nothing is of what is not a number, but that it differs.
     pub fn holds(self, left: f64, right: f64) -> bool {
         match self {

@@ -32,10 +32,15 @@ pub fn metrics(phase: &Phase) -> Vec<String> {
     shown.into_iter().chain(more).collect()
 }
 
-/// Whether a requirement reads a counter of the baseline, so that the baseline has to be profiled too.
+/// Whether a requirement reads a counter of a baseline, so that baselines have to be profiled too.
 pub fn profiles_baselines(phase: &Phase) -> bool {
     let reads = requirements(phase).flat_map(|requirement| requirement.reads().quantities);
-    reads.into_iter().any(|read| read.owner == Owner::Baseline && is_counter(&read.name))
+    let is_baseline = |owner: &Owner| match owner {
+        Owner::Baseline => true,
+        Owner::Named(name) => phase.baselines.iter().any(|baseline| baseline.name == *name),
+        Owner::Case | Owner::Previous | Owner::Best => false,
+    };
+    reads.into_iter().any(|read| is_baseline(&read.owner) && is_counter(&read.name))
 }
 
 /// Whether one launch of every external baseline is looked at: it is compared with, and nothing else is counted of it.

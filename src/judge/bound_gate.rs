@@ -6,7 +6,7 @@ use super::compiled::{CompiledForm, CompiledRequirement, CompiledSide};
 use super::context::{EvalContext, Proof, finite};
 use super::launches::Launches;
 use super::operand::{Absence, CaseSamples, Operand, SPEED};
-use super::results::Correctness;
+use super::results::{Correctness, InconclusiveKind};
 use crate::config::Gate;
 use crate::expr::{Comparison, Reference, Value};
 use crate::frame::MetricCells;
@@ -34,6 +34,13 @@ pub struct VariantOutcome {
 }
 
 impl VariantOutcome {
+    /// Whether every case that does not hold is a comparison that was not made.
+    pub fn is_uncompared(&self) -> bool {
+        let open = |case: &CaseOutcome| case.inconclusive == Some(InconclusiveKind::Uncompared);
+        self.verdict == Verdict::Inconclusive
+            && self.cases.iter().all(|case| case.verdict == Verdict::Pass || open(case))
+    }
+
     /// The same where it was one of several that might have been picked: a case holds on samples that took no part in that.
     #[must_use]
     pub fn confirmed(self, gate: &Gate) -> Self {

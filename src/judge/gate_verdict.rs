@@ -160,6 +160,9 @@ fn of_rows(
         shapes.iter().zip(row.cases).map(move |(shape, outcome)| case(row.variant, shape, outcome))
     };
     judged.result.cases = rows.into_par_iter().with_min_len(TOGETHER).flat_map_iter(at_shapes).collect();
+    if let Some(undecided) = judged.result.undecided() {
+        judged.result.reason = format!("{}; {undecided}", judged.result.reason);
+    }
     judged
 }
 

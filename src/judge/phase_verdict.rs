@@ -156,8 +156,9 @@ fn variants(context: &EvalContext<'_>, ranked: &[usize], shortfalls: Shortfalls)
         let variant = context.variant(at);
         let correctness = context.correctness(at).clone();
         let alone = verdict.unwrap_or(Verdict::Inconclusive);
-        let alone_by =
-            |verdict, reason: &str| (verdict, vec![Shortfall { line: None, verdict, text: reason.to_owned() }]);
+        let alone_by = |verdict, reason: &str| {
+            (verdict, vec![Shortfall { line: None, verdict, text: reason.to_owned(), uncompared: false }])
+        };
         let (verdict, stopped_by) = match (&correctness, variant.standing) {
             (Correctness::Wrong { reason }, _) => alone_by(Verdict::Fail, reason),
             (Correctness::Cheats { reason }, _) => alone_by(Verdict::Fail, &format!("cheats: {reason}")),

@@ -32,6 +32,10 @@ impl Doubt {
         Self { kind: InconclusiveKind::Missing, note }
     }
 
+    fn uncompared(note: String) -> Self {
+        Self { kind: InconclusiveKind::Uncompared, note }
+    }
+
     /// The case, left open.
     pub fn outcome(self, outcome: CaseOutcome) -> CaseOutcome {
         CaseOutcome {
@@ -446,7 +450,7 @@ impl Varying<'_> {
 fn between_processes(party: &Party<'_>) -> Result<Variance, Doubt> {
     party.timed.between_processes(party.value).ok_or_else(|| {
         let processes = crate::number::counted(party.timed.process_count(), "process");
-        Doubt::missing(format!(
+        Doubt::uncompared(format!(
             "a command is compared, and one side was timed in {processes}: {FEWEST_PROCESSES} are needed to know how much processes differ"
         ))
     })

@@ -16,6 +16,8 @@ pub enum InconclusiveKind {
     Noise,
     /// It holds, or may hold, by the samples that selected the variant among several, and was not timed anew.
     Unconfirmed,
+    /// It is compared with a command, and was not re-timed alongside it.
+    Uncompared,
 }
 
 /// Which samples of the run judged a latency.
@@ -55,6 +57,9 @@ pub struct Case {
     pub origin: Option<SampleOrigin>,
 }
 
+/// Inconclusive shapes of a gate whose reasons are listed.
+const UNDECIDED: usize = 4;
+
 /// A gate judged over all variants it applies to.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GateResult {
@@ -89,6 +94,31 @@ pub struct GateResult {
 }
 
 impl GateResult {
+    /// The reasons of the inconclusive cases beside the one that decided: of the same variant by shape, and where the gate fails
+    /// over several variants also the first of another. None where there is no such case.
+    pub fn undecided(&self) -> Option<String> {
+        let decider = self.deciding?;
+        let deciding = self.cases.get(decider)?;
+        let said = |case: &Case| format!("{}: {}", case.shape, case.reason.as_deref().unwrap_or("no reason is known"));
+        let open =
+            self.cases.iter().enumerate().filter(|(at, case)| *at != decider && case.verdict == Verdict::Inconclusive);
+        let (own, others): (Vec<&Case>, Vec<&Case>) =
+            open.map(|(_, case)| case).partition(|case| case.variant == deciding.variant);
+        let mut parts: Vec<String> =
+            own.iter().take(UNDECIDED).map(|case| format!("inconclusive at {}", said(case))).collect();
+        if own.len() > UNDECIDED {
+            parts.push(format!("and inconclusive at {} more shapes", own.len() - UNDECIDED));
+        }
+        if let Some(first) = others.first().filter(|_| self.verdict == Verdict::Fail) {
+            let count = match others.len() {
+                1 => "1 case of another variant is inconclusive".to_owned(),
+                many => format!("{many} cases of other variants are inconclusive, first"),
+            };
+            parts.push(format!("{count}: {} at {}", first.variant, said(first)));
+        }
+        (!parts.is_empty()).then(|| parts.join("; "))
+    }
+
     /// What it found for one variant, over its shapes; none where it does not judge that variant.
     pub fn of(&self, id: &VariantId) -> Option<Verdict> {
         let mut cases = self.cases.iter().filter(|case| *case.variant == *id).map(|case| case.verdict).peekable();
@@ -187,6 +217,17 @@ pub struct Shortfall {
     pub verdict: Verdict,
     /// With what it lacks (`registers <= 64 by 6`).
     pub text: String,
+    /// Whether it is open only because the variant was not re-timed alongside a command that it is compared with.
+    pub uncompared: bool,
+}
+
+impl VariantResult {
+    /// Whether nothing keeps it from passing but comparisons that were not made, because it was not selected.
+    pub fn is_uncompared(&self) -> bool {
+        self.verdict == Verdict::Inconclusive
+            && !self.stopped_by.is_empty()
+            && self.stopped_by.iter().all(|stop| stop.uncompared)
+    }
 }
 
 /// The variant the objective chose.

@@ -31,7 +31,8 @@ impl Shortfalls {
         let lack = |row: &VariantOutcome| {
             let severity = row.cases.iter().map(|c| c.severity()).fold(f64::NEG_INFINITY, f64::max);
             let text = (row.verdict != Verdict::Pass).then(|| messages.lack(row))??;
-            Some((severity, Shortfall { line: Some(bound.gate.line), verdict: row.verdict, text }))
+            let uncompared = row.is_uncompared();
+            Some((severity, Shortfall { line: Some(bound.gate.line), verdict: row.verdict, text, uncompared }))
         };
         let lacks: Vec<Option<Ranked>> = rows.par_iter().with_min_len(TOGETHER).map(lack).collect();
         for (row, lack) in rows.iter().zip(lacks) {

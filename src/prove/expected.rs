@@ -30,7 +30,7 @@ pub enum ReferenceSpec {
         /// Its launch at every shape.
         programs: Vec<ShapeProgram>,
     },
-    /// NumPy files; a minijinja template over `shape`, `seed` and `buffer`.
+    /// NumPy files; a template (`{{ }}`) over `shape`, `seed` and `buffer`.
     Npy {
         /// The template.
         path: String,

@@ -81,7 +81,8 @@ fn variant(row: &VariantRow) -> ChartedVariant<'_> {
         samples: &shape.samples,
     });
     let verdicts = row.gates.iter().map(|cell| {
-        let cell = cell.as_ref()?;
+        // what was not compared was not judged
+        let cell = cell.as_ref().filter(|cell| !cell.uncompared)?;
         Some(ChartedVerdict { verdict: cell.verdict, text: &cell.text })
     });
     ChartedVariant {
@@ -93,6 +94,7 @@ fn variant(row: &VariantRow) -> ChartedVariant<'_> {
         selected: row.selected,
         rank: row.rank,
         verdict: row.verdict,
+        uncompared: row.uncompared,
         params: &row.params,
         shapes: values.collect(),
         gates: verdicts.collect(),

@@ -29,6 +29,9 @@ pub struct GateRow {
     pub reason: String,
     /// Why, beside the numbers of the same gate: `short by 1.311`.
     pub why: String,
+    /// The reasons of inconclusive cases beside the one that decided; `reason` ends with them.
+    #[serde(skip)]
+    pub undecided: Option<String>,
     /// Whom it judges and how many cases hold, where it does not judge the selected variant alone.
     pub scope_note: Option<String>,
     /// Measured value of the case that decided.

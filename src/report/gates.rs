@@ -28,6 +28,7 @@ pub fn row(gate: &GateResult) -> GateRow {
         verdict: gate.verdict,
         reason: text::line(&gate.reason),
         why: text::line(&why(gate, deciding)),
+        undecided: gate.undecided().as_deref().map(text::line),
         scope_note: notes(scope_note(gate, counts, deciding), deciding),
         measured: number(deciding.and_then(|c| c.measured)),
         limit: limit.map(Number::new),
@@ -77,7 +78,10 @@ fn notes(scope: Option<String>, deciding: Option<&Case>) -> Option<String> {
 fn why(gate: &GateResult, deciding: Option<&Case>) -> String {
     let decided = deciding.filter(|case| case.verdict == gate.verdict);
     match (decided, &gate.on) {
-        (Some(case), Scope::Selected | Scope::Best(_)) => why_selected(gate, case),
+        (Some(case), Scope::Selected | Scope::Best(_)) => {
+            let undecided = gate.undecided().map_or_else(String::new, |undecided| format!("; {undecided}"));
+            why_selected(gate, case) + &undecided
+        }
         (Some(_), Scope::Each | Scope::Matching(_)) if gate.verdict == Verdict::Pass => {
             let variants: HashSet<_> = gate.cases.iter().map(|c| &c.variant).collect();
             format!("holds for {}", number::counted(variants.len(), "variant"))

@@ -39,7 +39,8 @@ fn annotation(report: &Report, gate: &GateRow) -> String {
         (Verdict::Fail | Verdict::Inconclusive | Verdict::Pass, Level::Required, None) => "error",
     };
     let title = property(&format!("{}: {}", report.phase, gate.name));
-    let message = data(&format!("{} ({})", gate.reason, gate.require));
+    let verdict = if gate.verdict == Verdict::Inconclusive { "inconclusive: " } else { "" };
+    let message = data(&format!("{verdict}{} ({})", gate.reason, gate.require));
     format!("::{level} file={},line={},title={title}::{message}\n", property(&report.file), gate.line)
 }
 

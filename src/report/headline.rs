@@ -63,6 +63,12 @@ fn reason(judgement: &Judgement) -> String {
 /// The gate that holds with the least room for its limit.
 fn closest(required: &[&GateResult]) -> Option<String> {
     let room = |gate: &&&GateResult| {
+        // a condition that holds or not, and a number that has to be exact, have no distance
+        let ordered = gate.require.comparison().is_some_and(Comparison::is_order);
+        let yes_or_no = gate.require.reads().quantities.iter().any(|read| read.name == "correct");
+        if !ordered || yes_or_no {
+            return None;
+        }
         let case = gate.cases.get(gate.deciding?)?;
         let (margin, limit) = case.margin.zip(case.limit).filter(|(_, limit)| *limit != 0.0)?;
         Some(margin / limit.abs())

@@ -5,8 +5,10 @@ use super::model::MetricColumn;
 use super::number::{self, Number};
 use super::{text, timed_anew};
 use crate::config::Phase;
+use crate::expr::Owner;
 use crate::frame::Quantities;
 use crate::judge::{Correctness, GateResult, Judgement};
+use crate::metric::Catalogue;
 use crate::model::{Better, Level, Scope, ShapeName, VariantId, Verdict};
 use crate::plan::Plan;
 use schemars::JsonSchema;
@@ -21,7 +23,7 @@ pub enum UseBasis {
     Selected,
     /// Required gates failed, and the fallback passes its own.
     Fallback,
-    /// The phase does not pass: nothing is to be used.
+    /// The phase does not pass, or it selects the worst variant by its objective: nothing is to be used.
     Nothing,
 }
 
@@ -146,6 +148,7 @@ impl<'a> Chooser<'a> {
     fn basis(&self) -> (UseBasis, Option<&'a VariantId>) {
         let falls_back = self.judgement.fallback.as_ref().is_some_and(|fallback| fallback.verdict == Verdict::Pass);
         let basis = match (self.judgement.verdict, falls_back) {
+            _ if seeks_the_worst(self.phase) => UseBasis::Nothing,
             (Verdict::Pass, true) => UseBasis::Fallback,
             (Verdict::Pass, false) => UseBasis::Selected,
             (Verdict::Fail | Verdict::Inconclusive, _) => UseBasis::Nothing,
@@ -246,6 +249,7 @@ fn sentence(inputs: &ReportInputs<'_>, metrics: &[MetricColumn], found: &InUse) 
     let judgement = inputs.judgement;
     if found.basis == UseBasis::Nothing {
         return match judgement.verdict {
+            _ if seeks_the_worst(inputs.phase) => worst(inputs, metrics, found),
             Verdict::Fail => "Nothing is to be used: the phase fails.".to_owned(),
             Verdict::Pass | Verdict::Inconclusive => "Nothing is to be used yet: the phase is inconclusive.".to_owned(),
         };
@@ -274,6 +278,9 @@ fn sentence(inputs: &ReportInputs<'_>, metrics: &[MetricColumn], found: &InUse) 
             }
         })
         .collect();
+    if let Some(sentence) = slower(inputs, metrics, found) {
+        return sentence;
+    }
     let mut sentence = match said.is_empty() {
         true => found.variant.as_deref().map_or_else(String::new, |id| format!("Use {fallback}{id}.")),
         false => format!("Use {fallback}{}.", said.join("; ")),
@@ -295,6 +302,62 @@ fn sentence(inputs: &ReportInputs<'_>, metrics: &[MetricColumn], found: &InUse) 
         });
     }
     sentence
+}
+
+/// Whether the phase selects the variant that is worst by its metric: `maximise = "latency_p50"` ranks defects.
+fn seeks_the_worst(phase: &Phase) -> bool {
+    let metric = Catalogue::embedded().get(&phase.objective.metric);
+    metric.is_some_and(|metric| match (metric.better, phase.objective.better) {
+        (Better::Lower, Better::Higher) | (Better::Higher, Better::Lower) => true,
+        (Better::Lower | Better::Higher | Better::Context, _) => false,
+    })
+}
+
+/// `No variant is recommended: the phase selects the worst latency p50. That is a: 69.34 ms at large; it takes 147× as long as good.`
+fn worst(inputs: &ReportInputs<'_>, metrics: &[MetricColumn], found: &InUse) -> String {
+    let metric = metrics.iter().find(|metric| metric.name == found.metric);
+    let title = metric.map_or(found.metric.as_str(), |metric| metric.title.as_str());
+    let selected = shown(inputs.judgement).zip(metric).and_then(|(id, metric)| {
+        let shape = &inputs.phase.objective.shape;
+        let value = timed_anew::value(inputs.quantities, id, shape, &metric.name)?;
+        let against = beside_baseline(inputs, metric, id).map_or_else(String::new, |note| format!("; it {note}"));
+        let (id, shape) = (text::clip_middle(&id.0, text::LABEL), text::line(&shape.0));
+        Some(format!(" That is {id}: {} at {shape}{against}.", number::with_unit(value, &metric.unit)))
+    });
+    let selected = selected.unwrap_or_default();
+    format!("No variant is recommended: the phase selects the worst {}.{selected}", text::inside(title))
+}
+
+/// What is said instead of a recommendation where the variant in use loses to the first baseline: always of a fallback, and of a
+/// selected variant where no required gate compares its time with that of another.
+fn slower(inputs: &ReportInputs<'_>, metrics: &[MetricColumn], found: &InUse) -> Option<String> {
+    let metric = metrics.iter().find(|metric| metric.name == found.metric)?;
+    let id = shown(inputs.judgement)?;
+    let baseline = &inputs.plan.baselines().next()?.id;
+    let shape = &inputs.phase.objective.shape;
+    let (value, theirs) = timed_anew::pair(inputs.quantities, (id, baseline), shape, &metric.name)?;
+    let loses = match metric.better {
+        Better::Lower => value > theirs,
+        Better::Higher => value < theirs,
+        Better::Context => false,
+    };
+    let compared = |gate: &GateResult| {
+        let reads = gate.require.reads();
+        gate.level == Level::Required
+            && (!reads.speedups.is_empty() || reads.quantities.iter().any(|read| read.owner != Owner::Case))
+    };
+    if !loses || found.basis == UseBasis::Selected && inputs.judgement.gates.iter().any(compared) {
+        return None;
+    }
+    let (who, holds) = match found.basis {
+        UseBasis::Fallback => ("The fallback", "It holds the gates of the fallback"),
+        UseBasis::Selected | UseBasis::Nothing => ("The selected variant", "It passes every required gate"),
+    };
+    let note = against_baseline(metric, value, theirs, &text::clip(&baseline.0, 24));
+    let is = if note.starts_with("takes ") { "" } else { "is " };
+    let (id, shape) = (text::clip_middle(&id.0, text::LABEL), text::line(&shape.0));
+    let value = number::with_unit(value, &metric.unit);
+    Some(format!("{who} {id} {is}{note} at {shape} ({value}). {holds}, and is worse than the baseline."))
 }
 
 /// `a`, `a and b`, `a, b and c`.

@@ -38,6 +38,7 @@ pub fn sarif(report: &Report) -> Result<String, RenderError> {
         ("phase", "The phase does not pass"),
         ("cheats", "What was timed is not what was checked"),
         ("gate", "A gate does not hold"),
+        ("inconclusive", "A gate could not be decided"),
         ("finding", "What costs time, with what to try"),
     ];
     let driver = json!({
@@ -71,8 +72,12 @@ fn of_gate(report: &Report, gate: &GateRow) -> Value {
         (Level::Required, None) if report.falls_back() => "warning",
         (Level::Required, None) => "error",
     };
-    let text = format!("{}: {} ({})", gate.name, gate.reason, gate.require);
-    result("gate", level, &text, &[place(&report.file, gate.line)])
+    let (rule, verdict) = match gate.verdict {
+        Verdict::Inconclusive => ("inconclusive", "inconclusive: "),
+        Verdict::Pass | Verdict::Fail => ("gate", ""),
+    };
+    let text = format!("{}: {verdict}{} ({})", gate.name, gate.reason, gate.require);
+    result(rule, level, &text, &[place(&report.file, gate.line)])
 }
 
 /// A finding at its lines; none where no line of the project is known.

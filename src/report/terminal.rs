@@ -234,7 +234,19 @@ fn gates(report: &Report, columns: usize, colours: Colours) -> String {
         let rest = text::clip(&format!("{name:<widest$}  {}", against(gate)), columns - lead - 2);
         format!("{}  {rest}\n", paint(&format!("{:<lead$}", state(gate)), gate.verdict, colours))
     };
-    report.gates.iter().map(line).collect()
+    let mut out: String = report.gates.iter().map(line).collect();
+    for gate in report.gates.iter().filter(|gate| gate.waived.is_none()) {
+        // the line of the gate has its numbers alone
+        let open = match gate.verdict {
+            Verdict::Inconclusive if gate.measured.is_some() => Some(format!("inconclusive: {}", gate.why)),
+            Verdict::Inconclusive => None,
+            Verdict::Pass | Verdict::Fail => gate.undecided.clone(),
+        };
+        if let Some(open) = open {
+            paragraph(&mut out, &format!("note: '{}': {open}", gate.name), columns);
+        }
+    }
+    out
 }
 
 /// Measured against limit, else why; and whether the gate only advises.

@@ -33,6 +33,8 @@ pub struct VariantRow {
     pub rank: Option<usize>,
     /// Whether every required gate holds for it.
     pub verdict: Verdict,
+    /// Whether it is inconclusive only because it was not selected and so not re-timed alongside what it is compared with.
+    pub uncompared: bool,
     /// Parameter values, aligned with [`Report::params`](super::Report::params).
     pub params: Vec<Option<String>>,
     /// Whether it computes the right thing.
@@ -70,6 +72,13 @@ pub struct GateCell {
     pub verdict: Verdict,
     /// Measured against limit, or what it lacks.
     pub text: String,
+    /// Whether it is open only because the variant was not selected and so not re-timed alongside what it is compared with.
+    pub uncompared: bool,
+}
+
+/// The state of a variant or of a gate at it, in a word: its verdict, or that nothing compared it.
+pub const fn state(verdict: Verdict, uncompared: bool) -> &'static str {
+    if uncompared { "not compared" } else { verdict.word() }
 }
 
 /// Whether a variant computes the right thing.

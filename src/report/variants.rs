@@ -82,6 +82,7 @@ fn row(
     let build = index.builds.get(&variant.id);
     let parameter =
         |name: &String| variant.params.iter().find(|(n, _)| n == name).map(|(_, v)| text::clip(&v.to_string(), 32));
+    let selected = inputs.judgement.selected.as_ref().is_some_and(|s| s.variant == variant.id);
     VariantRow {
         id: text::line(&variant.id.0),
         label: text::clip(&variant.id.0, text::LABEL),
@@ -91,9 +92,10 @@ fn row(
         graded_by_itself: is_graded_by_itself(variant),
         cheats: result.is_some_and(|r| matches!(r.correctness, Correctness::Cheats { .. })),
         doubt: result.and_then(|r| r.doubt.as_deref()).map(text::line),
-        selected: inputs.judgement.selected.as_ref().is_some_and(|s| s.variant == variant.id),
+        selected,
         rank: result.and_then(|r| r.rank),
         verdict: result.map_or(Verdict::Inconclusive, |r| r.verdict),
+        uncompared: !selected && result.is_some_and(|r| r.is_uncompared()),
         params: params.iter().map(parameter).collect(),
         correctness: correctness(
             result.map(|r| &r.correctness),
@@ -143,15 +145,19 @@ fn cell(
     result: Option<&&VariantResult>,
 ) -> Option<GateCell> {
     if let Some(case) = cases.get(&variant.id) {
-        return Some(GateCell { verdict: case.verdict, text: case_text(gate, case) });
+        return Some(GateCell { verdict: case.verdict, text: case_text(gate, case), uncompared: false });
     }
     let result = result.filter(|_| variant.standing == Standing::Candidate && gate.level == Level::Required)?;
     if let Some(stop) = result.stopped_by.iter().find(|stop| stop.line == Some(gate.line)) {
-        return Some(GateCell { verdict: stop.verdict, text: text::line(&stop.text) });
+        return Some(GateCell { verdict: stop.verdict, text: text::line(&stop.text), uncompared: stop.uncompared });
     }
     let judged_alone = gate.on.glob().is_none();
     let proven = result.correctness.may_hold();
-    (judged_alone && proven).then(|| GateCell { verdict: Verdict::Pass, text: text::line(gate.require.text()) })
+    (judged_alone && proven).then(|| GateCell {
+        verdict: Verdict::Pass,
+        text: text::line(gate.require.text()),
+        uncompared: false,
+    })
 }
 
 fn case_text(gate: &GateResult, case: &Case) -> String {

@@ -85,11 +85,11 @@ function stopped(v) {
 /** Most gates that are shown as dots. */
 const DOTS = 24;
 
-/** A dot a gate, in the order of the phase: full where it fails, a ring where it is inconclusive, small where it holds. */
+/** A dot a gate, in the order of the phase: full where it fails, a ring where it is inconclusive (thin: not compared), small where it holds. */
 function gateDots(v) {
   const dot = (place, at) => {
     const [verdict, text] = place === null ? ["none", "not judged"] : pooled(place);
-    return el("i", { class: "dot " + verdict, title: data.gates[at][0] + ": " + text });
+    return el("i", { class: "dot " + verdict.replace(" ", "-"), title: data.gates[at][0] + ": " + text });
   };
   return el("span", { class: "dots", role: "img", "aria-label": v.stops.join("; ") }, ...v.gates.map(dot));
 }

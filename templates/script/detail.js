@@ -69,7 +69,7 @@ function facts(v) {
     ...(v.doubt ? [["latency does not count", v.doubt]] : []),
     ...audits.filter(([, audit]) => audit),
     ...(v.shares ? [["shares results of", v.shares]] : []),
-    ...v.stops.map((stop) => ["stopped by", stop]),
+    ...v.stops.map((stop) => [v.verdict === "fail" ? "stopped by" : v.verdict, stop]),
     ["build", pooled(v.build)[1]],
     ["compiled with", code(v.command)],
     ...(v.code ? [["machine code", code(v.code)]] : []),

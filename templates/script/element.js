@@ -30,7 +30,7 @@ function table(label, heads, lines) {
   return el("div", region(label), el("table", {}, el("thead", {}, line("th", heads)), body));
 }
 
-const MARKS = { pass: "✓", fail: "✕", inconclusive: "?" };
+const MARKS = { pass: "✓", fail: "✕", inconclusive: "?", "not compared": "–" };
 
 /** A verdict in its colour. */
-const pill = (verdict) => el("span", { class: "pill " + verdict }, MARKS[verdict] + " " + verdict);
+const pill = (verdict) => el("span", { class: "pill " + verdict.replace(" ", "-") }, MARKS[verdict] + " " + verdict);

@@ -90,6 +90,7 @@ const VERDICTS = [
   option("pass", "pass"),
   option("fail", "fail"),
   option("inconclusive", "inconclusive"),
+  option("not compared", "not compared"),
   option("baseline", "baselines"),
 ];
 const metricOptions = data.metrics.map((metric, at) => option(at, metric.title));

@@ -695,6 +695,25 @@ fn ncu_over_an_external_baseline_waits_for_its_turn() {
 }
 
 #[test]
+fn counters_of_a_baseline_that_a_gate_names_are_collected() {
+    let (place, variables) = machine_that_counts(&["copy_honest"], "rounds = 20");
+    compare_with_a_program(
+        &place,
+        "[[gate]]\nname = \"counted\"\nrequire = \"eligible_warps >= 0.1 * other.eligible_warps\"\n",
+    );
+    let (ncu, asked) = (place.path().join("bin/ncu"), place.path().join("asked.txt"));
+    fs::rename(&ncu, place.path().join("bin/ncu.double")).unwrap();
+    let shim = format!("#!/bin/sh\necho \"$@\" >> '{}'\nexec \"$0.double\" \"$@\"\n", asked.display());
+    fs::write(&ncu, shim).unwrap();
+    fs::set_permissions(&ncu, fs::Permissions::from_mode(0o755)).unwrap();
+    let mut command = place.ncugate(&["run", "phase.toml", "--source", "gpu"]);
+    let finished = Finished::of(command.envs(variables).timeout(Duration::from_secs(100)));
+    let asked = fs::read_to_string(asked).unwrap_or_default();
+    let over_other: Vec<&str> = asked.lines().filter(|line| line.contains("program.sh")).collect();
+    assert!(over_other.iter().any(|line| line.contains("smsp__warps_eligible")), "{finished:?} {over_other:?}");
+}
+
+#[test]
 fn ncu_of_the_deep_profile_loads_beside_the_commands_that_are_confirmed() {
     for (close_look, report) in [("selected", Some("deep-early-1.ncu-rep")), ("none", None)] {
         let (place, mut variables) = machine_that_counts(&["copy_honest"], "rounds = 60");

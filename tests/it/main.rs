@@ -58,4 +58,5 @@ mod trace;
 mod unfinished;
 mod verdicts;
 mod witness;
+mod worded;
 mod workflow;

@@ -91,7 +91,7 @@ fn column(column: &ShareColumn, gap: u32) -> Marked {
         rectangle.set_margin(0, 0, 0, gap);
         (to > from).then(|| rectangle.into_dyn())
     };
-    let parts = [part(Tone::Bad, fails, bottom), part(Tone::Muted, unknown, fails), part(Tone::Good, holds, unknown)];
+    let parts = [part(Tone::Bad, fails, bottom), part(Tone::Open, unknown, fails), part(Tone::Good, holds, unknown)];
     Mark::new(&column.label, parts.into_iter().flatten().collect())
 }
 

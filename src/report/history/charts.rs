@@ -74,7 +74,7 @@ fn chart(phase: &PhaseHistory, what: What<'_>, dots: Vec<Dot<'_>>) -> Option<Cha
         },
         of("pass", Tone::Good, Glyph::Disc, &|v| v == Verdict::Pass),
         of("fail", Tone::Bad, Glyph::Cross, &|v| v == Verdict::Fail),
-        of("inconclusive", Tone::Muted, Glyph::Triangle, &|v| v == Verdict::Inconclusive),
+        of("inconclusive", Tone::Open, Glyph::Triangle, &|v| v == Verdict::Inconclusive),
     ];
     series.retain(|s| !matches!(&s.marks, Marks::Points(_, points) if points.is_empty()));
     let change = number::change(last / first);

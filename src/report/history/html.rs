@@ -10,7 +10,10 @@ use serde_json::{Value, json};
 
 /// The page.
 pub fn html(history: &History) -> Result<String, RenderError> {
-    let phases: Vec<Value> = history.phases.iter().map(phase).collect::<Result<_, _>>()?;
+    let newest = |phase: &PhaseHistory| phase.runs.iter().map(|run| run.started).max();
+    let mut phases: Vec<&PhaseHistory> = history.phases.iter().collect();
+    phases.sort_by(|a, b| newest(b).cmp(&newest(a)).then_with(|| a.name.cmp(&b.name)));
+    let phases: Vec<Value> = phases.into_iter().map(phase).collect::<Result<_, _>>()?;
     let runs: usize = history.phases.iter().map(|p| p.runs.len()).sum();
     let context = json!({
         "scope": format!("{} of {}", number::counted(runs, "run"), number::counted(phases.len(), "phase")),

@@ -7,7 +7,7 @@ use crate::plan::Standing;
 use crate::report::number;
 use crate::report::report::Report;
 use crate::report::trust::AuditRow;
-use crate::report::variant_row::VariantRow;
+use crate::report::variant_row::{VariantRow, state};
 use serde_json::{Value, json};
 
 /// What the script draws: the variants, without what is as usual; texts and tables that several share are in the pool,
@@ -53,11 +53,12 @@ fn variant(row: &VariantRow, pool: &mut Pool) -> Value {
         ])
     });
     let uses = row.build.resources.iter().map(|(name, n)| json!([name, n.text]));
-    let gates = row.gates.iter().map(|g| g.as_ref().map(|g| pool.place(json!([g.verdict, g.text]))));
+    let gates =
+        row.gates.iter().map(|g| g.as_ref().map(|g| pool.place(json!([state(g.verdict, g.uncompared), g.text]))));
     let mut data = json!({
         "id": row.id,
         "rank": row.rank,
-        "verdict": row.verdict,
+        "verdict": state(row.verdict, row.uncompared),
         "params": row.params,
         "gates": gates.collect::<Vec<_>>(),
         "correct": pool.place(json!([row.correctness.verdict, row.correctness.text])),

@@ -18,7 +18,7 @@ use super::report::Report;
 use super::shape_matrix::ShapeMatrix;
 use super::steps::StepTable;
 use super::text;
-use super::variant_row::VariantRow;
+use super::variant_row::{VariantRow, state};
 use crate::chart::Chart;
 use crate::model::{Level, Verdict};
 use crate::plan::Standing;
@@ -265,7 +265,7 @@ fn variants(report: &Report) -> String {
         let stop = variant.stopped_by.first().map_or_else(String::new, |s| escape(s));
         let rank = variant.rank.map_or_else(String::new, |r| r.to_string());
         let name = if variant.selected { format!("**{}**", escape(&variant.label)) } else { escape(&variant.label) };
-        let state = variant.verdict.mark().to_owned();
+        let state = state(variant.verdict, variant.uncompared).to_uppercase();
         table.row([state, rank, name].into_iter().chain(values).chain([stop]).collect());
     }
     let wrong = report.variants.iter().filter(|v| v.correctness.verdict == Verdict::Fail).count();

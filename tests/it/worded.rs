@@ -1,0 +1,176 @@
+//! Words and colours of verdicts: inconclusive is never shown as failed, a reason is in every output, and nobody is told to use what
+//! loses.
+
+use crate::command::{Finished, Place, root};
+use crate::stored::Stored;
+use std::fs;
+use std::time::Duration;
+
+/// Two candidates that were not re-timed, and a gate over two shapes: it fails at one, and holds unconfirmed at the other.
+const PHASE: &str = concat!(
+    include_str!("../data/copy.toml"),
+    "[sweep]\nTHREADS = [64, 128]\n[[gate]]\nname = \"both\"\nrequire = \"latency_p50 <= 30000 / S\"\n",
+    "shapes = [\"only\", \"large\"]\n"
+);
+
+/// A shipped recording, judged and rendered into a folder of the place.
+fn rendered(place: &Place, phase: &str) -> Finished {
+    let run = root().join(format!("profiles/{phase}/h200"));
+    place.run(&["report", run.to_str().unwrap(), "--output", phase])
+}
+
+fn read(place: &Place, name: &str) -> String {
+    fs::read_to_string(place.path().join(name)).unwrap_or_else(|e| panic!("{name}: {e}"))
+}
+
+fn unwrapped(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn the_reason_of_an_inconclusive_shape_is_in_every_output_of_a_gate_that_fails_at_another() {
+    let place = Place::new();
+    let text = PHASE.replace("only = { S = 2048 }", "only = { S = 2048 }\nlarge = { S = 4096 }");
+    let folder = Stored::new(&text, "run").unconfirmed().write(&place);
+    let config = place.write("worded.toml", &text);
+    let args = ["gate", config.to_str().unwrap(), "--profile", folder.to_str().unwrap(), "--comment", "comment.md"];
+    let judged = Finished::of(place.ncugate(&args).env("GITHUB_ACTIONS", "true"));
+    assert_eq!(judged.status, Some(1), "{judged:?}");
+    let reason = "not confirmed on fresh samples";
+    assert!(unwrapped(&judged.stdout).contains(reason), "{}", judged.stdout);
+    assert!(judged.stdout.lines().any(|line| line.starts_with("::error") && line.contains(reason)), "{judged:?}");
+    for name in ["report.html", "report.md", "results.json", "junit.xml", "results.sarif"] {
+        let text = read(&place, &format!("reports/copy/run/{name}"));
+        assert!(text.contains(reason) && text.contains("inconclusive at only"), "{name}");
+    }
+    assert!(read(&place, "comment.md").contains(reason));
+}
+
+#[test]
+fn a_gate_that_could_not_be_decided_is_not_said_to_fail() {
+    let place = Place::new();
+    let text = PHASE.replace("shapes = [\"only\", \"large\"]\n", "");
+    let folder = Stored::new(&text, "run").unconfirmed().write(&place);
+    let config = place.write("worded.toml", &text);
+    let args = ["gate", config.to_str().unwrap(), "--profile", folder.to_str().unwrap()];
+    let judged = Finished::of(place.ncugate(&args).env("GITHUB_ACTIONS", "true"));
+    assert_eq!(judged.status, Some(4), "{judged:?}");
+    assert!(unwrapped(&judged.stdout).contains("note: 'both': inconclusive: "), "{}", judged.stdout);
+    assert!(judged.stdout.contains("both::inconclusive: "), "{}", judged.stdout);
+    let sarif: serde_json::Value = serde_json::from_str(&read(&place, "reports/copy/run/results.sarif")).unwrap();
+    let rules: Vec<&str> = sarif
+        .pointer("/runs/0/results")
+        .unwrap()
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|r| r["ruleId"].as_str().unwrap())
+        .collect();
+    assert_eq!(rules, ["phase", "inconclusive"]);
+    let junit = read(&place, "reports/copy/run/junit.xml");
+    assert!(junit.contains("failures=\"0\"") && !junit.contains("failures=\"1\""), "{junit}");
+}
+
+#[test]
+fn variants_that_nothing_was_compared_with_are_neither_failed_nor_open() {
+    let place = Place::new();
+    assert_eq!(rendered(&place, "sdpa_fast").status, Some(0));
+    let page = read(&place, "sdpa_fast/report.html");
+    assert!(!page.contains("fails a gate"), "no gate fails for any variant");
+    assert!(page.contains(">not compared<") && page.contains("\"verdict\":\"not compared\""), "chart and table");
+    assert!(!page.contains("\"verdict\":\"inconclusive\""));
+    let markdown = read(&place, "sdpa_fast/report.md");
+    assert!(markdown.contains("| NOT COMPARED |") && !markdown.contains("| INCONCLUSIVE |"));
+    // programs are given the verdict
+    let results = read(&place, "sdpa_fast/results.json");
+    assert!(results.contains("\"inconclusive\"") && !results.contains("not compared"));
+}
+
+#[test]
+fn nobody_is_told_to_use_what_loses_to_the_baseline() {
+    let place = Place::new();
+    let fallback = rendered(&place, "phase_3");
+    assert_eq!(fallback.status, Some(0), "{fallback:?}");
+    let cost = "takes 13.88× as long as sdpa_default at mission";
+    assert!(unwrapped(&fallback.stdout).contains(cost), "{}", fallback.stdout);
+    for text in [fallback.stdout, read(&place, "phase_3/report.md"), read(&place, "phase_3/report.html")] {
+        assert!(!unwrapped(&text).contains("Use the fallback"), "{text}");
+    }
+    assert!(
+        unwrapped(&read(&place, "phase_3/report.md")).contains(&cost.replace('_', "\\_"))
+            || read(&place, "phase_3/report.md").contains(cost)
+    );
+    // a phase that looks for the worst variant recommends none
+    let worst = rendered(&place, "inversion");
+    assert_eq!(worst.status, Some(0), "{worst:?}");
+    let said = unwrapped(&worst.stdout);
+    assert!(said.contains("No variant is recommended: the phase selects the worst latency p50."), "{said}");
+    assert!(!said.contains("Use debug_build"), "{said}");
+    let results: serde_json::Value = serde_json::from_str(&read(&place, "inversion/results.json")).unwrap();
+    assert_eq!((&results["use"]["variant"], &results["use"]["basis"]), (&serde_json::Value::Null, &"nothing".into()));
+}
+
+#[test]
+fn a_condition_that_holds_or_not_is_not_the_closest_gate() {
+    let place = Place::new();
+    let judged = rendered(&place, "attention_bf16");
+    assert_eq!(judged.status, Some(0), "{judged:?}");
+    let said = unwrapped(&judged.stdout);
+    assert!(said.contains("the closest is '") && !said.contains("(1 against 1)"), "{said}");
+}
+
+#[test]
+fn the_index_has_the_newest_phase_first() {
+    let place = Place::new();
+    let started = |phase: &str| {
+        place.copy(&format!("profiles/{phase}/h200"));
+        let text = read(&place, &format!("profiles/{phase}/h200/manifest.json"));
+        let manifest: serde_json::Value = serde_json::from_str(&text).unwrap();
+        manifest["started"].as_str().unwrap().to_owned()
+    };
+    let mut phases = ["scaling", "softmax", "whole_kv"].map(|phase| (started(phase), phase));
+    phases.sort();
+    phases.reverse();
+    assert_eq!(place.run(&["index"]).status, Some(0));
+    let page = read(&place, "reports/index.html");
+    let places: Vec<usize> =
+        phases.iter().map(|(_, phase)| page.find(&format!("id=\"phase-{phase}\"")).unwrap()).collect();
+    assert!(places.is_sorted(), "{phases:?} {places:?}");
+}
+
+#[test]
+fn an_agent_is_given_status_and_both_streams_and_the_server_outlives_a_message_that_is_too_long() {
+    let place = Place::new();
+    place.write("broken.toml", "[phase\n");
+    let call = |id: u32, tool: &str, key: &str, value: &str| {
+        format!(
+            "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/call\",\"params\":{{\"name\":\"{tool}\",\"arguments\":{{\"{key}\":\"{value}\"}}}}}}\n"
+        )
+    };
+    place.copy("kernels/softmax");
+    place.copy("configs/softmax.toml");
+    let long = format!(
+        "{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":{{\"x\":\"{}\"}}}}\n",
+        "x".repeat(3 << 20)
+    );
+    let ping = "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}\n";
+    let check = call(3, "check", "config", "configs/softmax.toml");
+    let messages = format!("{long}{ping}{check}{}", call(4, "check", "config", "broken.toml"));
+    let path = place.path().join("nothing").display().to_string();
+    let mut command = place.ncugate(&["mcp"]);
+    let run = Finished::of(
+        command.env("PATH", path).env_remove("CUDA_HOME").write_stdin(messages).timeout(Duration::from_secs(60)),
+    );
+    assert_eq!(run.status, Some(0), "{run:?}");
+    let answers: Vec<serde_json::Value> = run.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(answers.len(), 4, "{answers:?}");
+    assert_eq!(answers[0].pointer("/error/code"), Some(&(-32600).into()));
+    assert_eq!(answers[1]["result"], serde_json::json!({}));
+    // nvcc is not there: that is no pass, although candidates are printed
+    let checked = &answers[2]["result"];
+    assert_eq!((&checked["isError"], &checked["structuredContent"]["status"]), (&true.into(), &3.into()), "{checked}");
+    let stderr = checked["structuredContent"]["stderr"].as_str().unwrap();
+    assert!(stderr.contains("nvcc") && checked["content"].to_string().contains("status 3: error"), "{checked}");
+    let refused = &answers[3]["result"];
+    assert_eq!((&refused["isError"], &refused["structuredContent"]["status"]), (&true.into(), &2.into()), "{refused}");
+}
