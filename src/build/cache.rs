@@ -31,6 +31,8 @@ use std::time::SystemTime;
 
 /// Most bytes of a kernel's source.
 pub(super) const MAX_SOURCE: u64 = 64 << 20;
+/// Most bytes of machine code.
+pub(super) const MAX_CODE: u64 = 1 << 30;
 /// Changes when the layout or the meaning of a key does.
 const LAYOUT: &str = "2";
 
@@ -87,6 +89,9 @@ pub enum CacheError {
     /// A file changed under the compiler's hands.
     #[error("`{}` changed while it was compiled; hint: run again", .0.display())]
     Changed(PathBuf),
+    /// The compiler wrote more than a module can be.
+    #[error("the compiler wrote {0} bytes of machine code; the most are {MAX_CODE}")]
+    Large(u64),
     /// The cache cannot be used.
     #[error(transparent)]
     Cache(#[from] BuildError),
@@ -209,7 +214,11 @@ impl Cache {
         }
         let gone = || CacheError::Changed(includes.first().cloned().unwrap_or_default());
         let contents = self.contents(inputs, &includes).ok_or_else(gone)?;
-        let bytes = fs::read(compiled.cubin).map_err(failed(compiled.cubin))?;
+        let size = fs::metadata(compiled.cubin).map_err(failed(compiled.cubin))?.len();
+        if size > MAX_CODE {
+            return Err(CacheError::Large(size));
+        }
+        let bytes = open::bytes(compiled.cubin, MAX_CODE).map_err(failed(compiled.cubin))?;
         let hash = sha256(&bytes);
         let cubin = self.cubin(&hash);
         fs::rename(compiled.cubin, &cubin).map_err(failed(&cubin))?;

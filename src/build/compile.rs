@@ -2,7 +2,7 @@
 
 use super::arch::Arch;
 use super::budget::{SharedArray, shared_arrays};
-use super::cache::{Artifact, Cache, CacheError, Compiled, prerequisites};
+use super::cache::{Artifact, Cache, CacheError, Compiled, MAX_CODE, prerequisites};
 use super::cubin::{self, CubinError, Entry, symbol};
 use super::digest::Digest;
 use super::error::BuildError;
@@ -27,8 +27,6 @@ use std::process::Command;
 use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, SystemTime};
 
-/// Most bytes of machine code that somebody else compiled.
-const MAX_CODE: u64 = 1 << 30;
 /// One compilation may take this long.
 const LIMIT: Duration = Duration::from_secs(900);
 /// The Python where the phase names none.
@@ -232,7 +230,7 @@ impl<'a> Builder<'a> {
         match self.cache.store(&inputs, Compiled { cubin: &cubin, includes, log, started, launch: None }) {
             Ok(artifact) => Ok(Ok(artifact)),
             Err(CacheError::Cache(e)) => Err(e),
-            Err(changed @ CacheError::Changed(_)) => {
+            Err(changed @ (CacheError::Changed(_) | CacheError::Large(_))) => {
                 let _ = fs::remove_file(&cubin);
                 Ok(Err(changed.to_string()))
             }

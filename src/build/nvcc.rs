@@ -11,7 +11,7 @@ use std::process::Command;
 use std::time::Duration;
 
 /// `nvcc --version` takes milliseconds; one that hangs is not nvcc.
-const VERSION_LIMIT: Duration = Duration::from_secs(30);
+const VERSION_LIMIT: Duration = Duration::from_secs(10);
 /// Variables that change what nvcc does without being on its command line.
 const ENVIRONMENT: [&str; 5] = ["NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS", "NVCC_CCBIN", "CPATH", "CPLUS_INCLUDE_PATH"];
 

@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::env;
 use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, SystemTime};
@@ -230,7 +231,9 @@ impl Builder<'_> {
         let (launch, files) = match answer {
             Answer::Failed { error, .. } => return Ok(Err(error)),
             Answer::Compiled { launch, files, form, .. } => {
-                let is_machine_code = fs::read(&missing.request.code).is_ok_and(|code| code.starts_with(ELF));
+                let mut head = [0; ELF.len()];
+                let file = fs::File::open(&missing.request.code);
+                let is_machine_code = file.and_then(|mut file| file.read_exact(&mut head)).is_ok() && head == *ELF;
                 if is_machine_code != (form == Form::Cubin) {
                     return Ok(Err("what the compiler wrote is not what it says".to_owned()));
                 }
@@ -253,7 +256,7 @@ impl Builder<'_> {
                 self.assembled(artifact)
             }
             Err(CacheError::Cache(error)) => Err(error),
-            Err(changed @ CacheError::Changed(_)) => Ok(Err(changed.to_string())),
+            Err(changed @ (CacheError::Changed(_) | CacheError::Large(_))) => Ok(Err(changed.to_string())),
         }
     }
 

@@ -15,7 +15,7 @@ use crate::host::external::{self, PrestartedCommands};
 use crate::host::{Finish, JobPurpose, SinkError, WorkerEvent, WorkerJob, measure};
 use crate::model::VariantId;
 use crate::model::{BuildOutcome, BuildRecord, BuiltKernel};
-use crate::model::{CheckRecord, LatencyOutcome, LatencyRecord};
+use crate::model::{CheckRecord, LatencyOutcome, LatencyRecord, unsound_samples};
 use crate::plan::Plan;
 use crate::process;
 use crate::store::{Run, RunState, RunWriter};
@@ -221,7 +221,9 @@ impl Campaign<'_> {
                 self.writer.check(&record)?;
             }
             WorkerEvent::Timed(record) => {
-                if let LatencyOutcome::Timed { samples, launches, .. } = &record.outcome {
+                if let LatencyOutcome::Timed { samples, launches, .. } = &record.outcome
+                    && unsound_samples(samples).is_none()
+                {
                     totals.sampled_us += samples.iter().sum::<f64>() * f64::from(*launches);
                 }
                 self.progress.step(&record.variant.0);

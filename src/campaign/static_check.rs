@@ -1,5 +1,6 @@
 //! Builds a phase for a GPU that need not be here.
 
+use super::tools::device_within;
 use super::{CampaignError, Progress, Silent, device};
 use crate::build::{Arch, BuildError, Builder, Cache, Nvcc, Sharing};
 use crate::config::Phase;
@@ -8,7 +9,10 @@ use crate::model::{BuildOutcome, BuildRecord, ComputeCapability};
 use crate::plan::{Method, Plan, Variant, reference_entry_plan};
 use std::io;
 use std::path::Path;
+use std::time::Duration;
 
+/// How long a driver may take that is asked for nothing but the GPU's number of multiprocessors.
+const SHORT_PROBE: Duration = Duration::from_secs(5);
 /// What is built for where neither the command line nor the phase says.
 const USUAL: ComputeCapability = ComputeCapability::new(9, 0);
 
@@ -17,11 +21,12 @@ const USUAL: ComputeCapability = ComputeCapability::new(9, 0);
 /// # Errors
 /// This program cannot ask for the GPU.
 pub fn target(asked: Option<Arch>, sms: Option<u32>) -> Result<(Arch, TargetGpu), CampaignError> {
-    let device = match (device(), &asked) {
-        (Ok(found), _) => found.ok(),
-        // What to build for is known: a driver that is broken does not matter.
-        (Err(_), Some(_)) => None,
-        (Err(error), None) => return Err(error),
+    let device = match (&asked, sms) {
+        // Everything is known.
+        (Some(_), Some(_)) => None,
+        // What to build for is known: a driver that is broken or hangs does not matter.
+        (Some(_), None) => device_within(SHORT_PROBE).ok().and_then(Result::ok),
+        (None, _) => device()?.ok(),
     };
     let arch = asked.unwrap_or_else(|| Arch::of(device.as_ref().map_or(USUAL, |device| device.compute_capability)));
     let capability = arch.capability();

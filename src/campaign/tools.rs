@@ -230,7 +230,12 @@ pub fn worker() -> Result<WorkerCommand, CampaignError> {
 
 /// The GPU, if there is one, and why not otherwise.
 pub fn device() -> Result<Result<DeviceAttributes, String>, CampaignError> {
-    Ok(match find_device(&worker()?, PROBE_TIMEOUT)? {
+    device_within(PROBE_TIMEOUT)
+}
+
+/// As [`device`], from a driver that answers within this time.
+pub fn device_within(limit: Duration) -> Result<Result<DeviceAttributes, String>, CampaignError> {
+    Ok(match find_device(&worker()?, limit)? {
         DeviceProbe::Present(device) => Ok(device),
         DeviceProbe::Absent { reason } => Err(reason),
     })

@@ -18,7 +18,7 @@ pub struct PartArgs {
     #[arg(long = "shape", value_name = "NAME")]
     pub shapes: Vec<String>,
     /// Time in so many rounds, instead of as many as the phase asks for
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub rounds: Option<u32>,
 }
 

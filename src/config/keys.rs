@@ -39,6 +39,8 @@ pub enum KeyKind {
     Bool,
     /// A whole number, at least this.
     Whole(i64),
+    /// A whole number between these, both included.
+    Between(i64, i64),
     /// A number.
     Number,
     /// A day.
@@ -235,11 +237,11 @@ pub static BENCH: Spec = spec(
     "How latency is measured. Correctness is checked at every shape, whatever `shapes` says.",
     &[
         key("warmup", KeyKind::Whole(0), "Untimed graph launches before the first sample.").default("5"),
-        key("rounds", KeyKind::Whole(1), "Samples of a variant at a shape; rounds are interleaved over variants.")
+        key("rounds", KeyKind::Between(1, 10_000), "Samples of a variant at a shape; rounds are interleaved over variants.")
             .default("60"),
         key(
             "max_rounds",
-            KeyKind::Whole(1),
+            KeyKind::Between(1, 10_000),
             "Most samples of a confirmation. What was selected and what it is compared with are timed anew in `rounds` rounds; while noise leaves a required latency gate inconclusive, in twice as many each time, up to this many.",
         )
         .default("240"),

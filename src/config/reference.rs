@@ -72,6 +72,7 @@ fn words(kind: &KeyKind) -> String {
         KeyKind::Template => "template".to_owned(),
         KeyKind::Requirement => "requirement".to_owned(),
         KeyKind::Bool => "true or false".to_owned(),
+        KeyKind::Between(low, high) => format!("whole number from {low} to {high}"),
         KeyKind::Whole(low) => format!("whole number, at least {low}"),
         KeyKind::Number => "number".to_owned(),
         KeyKind::Date => "date".to_owned(),

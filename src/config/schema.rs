@@ -55,6 +55,7 @@ fn kind(of: &'static KeyKind) -> Value {
         KeyKind::Name => json!({ "type": "string", "pattern": "^[A-Za-z0-9_+=][A-Za-z0-9_.+=-]*$" }),
         KeyKind::Expr => json!({ "type": ["string", "number"] }),
         KeyKind::Bool => json!({ "type": "boolean" }),
+        KeyKind::Between(low, high) => json!({ "type": "integer", "minimum": low, "maximum": high }),
         KeyKind::Whole(low) => json!({ "type": "integer", "minimum": low }),
         KeyKind::Number => json!({ "type": "number" }),
         KeyKind::Date => json!({ "type": "string", "format": "date" }),

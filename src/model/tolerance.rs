@@ -82,8 +82,10 @@ impl NanRule {
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Differences {
     /// Largest absolute difference; where NaN or infinite values are, over the finite ones.
+    #[serde(serialize_with = "finite")]
     pub max_abs: f64,
     /// L2 norm of the difference over L2 norm of the reference, over the finite ones; the largest of the case's inputs.
+    #[serde(serialize_with = "finite")]
     pub rel_l2: f64,
     /// Elements that are NaN or infinite where the reference is not.
     pub nonfinite: u64,
@@ -106,6 +108,7 @@ pub struct Farthest {
     /// What was allowed.
     pub bound: AllClose,
     /// Its difference over what it was allowed; up to 1 is within.
+    #[serde(serialize_with = "finite")]
     pub ratio: f64,
     /// The share of elements that are off by more than they were allowed; none where nobody counted them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -138,6 +141,16 @@ impl Differences {
             law: worse.law,
         }
     }
+}
+
+/// JSON has no infinity and no NaN: the largest number, which no bound allows.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn finite<S: serde::Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64(if value.is_finite() {
+        *value
+    } else {
+        f64::MAX.copysign(if value.is_nan() { 1.0 } else { *value })
+    })
 }
 
 /// The larger one; NaN where either is.

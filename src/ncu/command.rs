@@ -9,6 +9,8 @@ use super::tool::NcuVersion;
 use super::unit::CounterUnit;
 use crate::model::ComputeCapability;
 
+/// Most bytes of a report.
+pub const MAX_REPORT: u64 = 8 << 30;
 /// What ncu does to the clocks. Nothing here ever sets them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -305,7 +307,7 @@ pub fn argv(command: &Command) -> Vec<OsString> {
     std::iter::once(command.get_program()).chain(command.get_args()).map(OsStr::to_owned).collect()
 }
 
-/// The report that a session wrote, whatever extension this ncu gives it.
+/// The report that a session wrote, whatever extension this ncu gives it. A link, a pipe and what is larger than any report are none.
 pub fn written(output: &Path, log: &str) -> Option<PathBuf> {
     let named = log.lines().filter_map(|line| line.trim().strip_prefix("==PROF== Report: ")).next_back();
     let folder = output.parent()?;
@@ -316,7 +318,9 @@ pub fn written(output: &Path, log: &str) -> Option<PathBuf> {
         path.push(extension);
         PathBuf::from(path)
     });
-    beside.into_iter().chain(extended).find(|path| path.is_file())
+    let is_report =
+        |path: &PathBuf| path.symlink_metadata().is_ok_and(|found| found.is_file() && found.len() <= MAX_REPORT);
+    beside.into_iter().chain(extended).find(is_report)
 }
 
 fn same_folder(one: &Path, other: &Path) -> bool {

@@ -1,6 +1,7 @@
 //! What went wrong under ncu, as types. ncu's exit status is its own or the target's, and it is 0 when nothing was
 //! profiled, so a failure is diagnosed from how the process ended, what its log says, and what the report holds.
 
+use crate::number::text;
 use crate::process::Ending;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -269,7 +270,7 @@ fn telling_lines(printed: &str) -> Vec<String> {
     if shown.is_empty() {
         return vec!["it printed nothing".to_owned()];
     }
-    shown[shown.len().saturating_sub(LAST_LINES)..].iter().map(|&line| line.to_owned()).collect()
+    shown[shown.len().saturating_sub(LAST_LINES)..].iter().map(|line| text::line(line)).collect()
 }
 
 #[cfg(test)]

@@ -20,7 +20,8 @@ mod unit;
 
 pub use batch::{Profiler, Sink};
 pub use command::{
-    CacheControl, ClockControl, Knobs, LaunchSelection, LifeSampling, NcuSession, Processes, ProfileDetail, ReplayMode,
+    CacheControl, ClockControl, Knobs, LaunchSelection, LifeSampling, MAX_REPORT, NcuSession, Processes, ProfileDetail,
+    ReplayMode,
 };
 pub use failure::{NcuFailure, Reach};
 pub use group::{Effort, Group, NcuMetric, PROBES, plan_groups};

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long everything waits for programs that still load.
+/// How long a program may load, from its start; less if an ncu process may not take as long.
 const LOAD_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Sessions that wait for their job; clones share them.
@@ -22,24 +22,27 @@ pub(super) struct PrestartedSession {
     pub session: NcuSession,
     pub child: Piped,
     pub pipe: RequestPipe,
+    /// When it has to be idle.
+    deadline: Instant,
 }
 
 impl PrestartedSessions {
-    pub(super) fn push(&self, waiting: PrestartedSession) {
-        self.lock().push(waiting);
+    /// Keeps a session that was just started; `timeout` is of a whole ncu process.
+    pub(super) fn push(&self, session: NcuSession, child: Piped, pipe: RequestPipe, timeout: Duration) {
+        let deadline = Instant::now() + timeout.min(LOAD_TIMEOUT);
+        self.lock().push(PrestartedSession { session, child, pipe, deadline });
     }
 
-    /// Waits until every program is idle; ends those that are not within two minutes.
+    /// Waits until every program is idle; ends those that are not in time.
     pub fn settle(&self) {
-        let deadline = Instant::now() + LOAD_TIMEOUT;
-        self.lock().retain_mut(|waiting| waiting.settle(deadline));
+        self.lock().retain_mut(PrestartedSession::settle);
     }
 
     /// The session that collects what this job wants, with ncu's locks in `scratch`, which is of one GPU; once its program is idle.
     pub(super) fn take(&self, job: &Job<'_>, scratch: &Path) -> Option<PrestartedSession> {
         let at = self.lock().iter().position(|waiting| waiting.session.scratch == scratch && waiting.serves(job))?;
         let mut waiting = self.lock().swap_remove(at);
-        waiting.settle(Instant::now() + LOAD_TIMEOUT).then_some(waiting)
+        waiting.settle().then_some(waiting)
     }
 
     /// Ends those that nobody needed.
@@ -74,9 +77,9 @@ impl PrestartedSession {
             && metrics(&self.session.metrics) == metrics(job.metrics)
     }
 
-    /// Whether its program is idle before `deadline`.
-    fn settle(&mut self, deadline: Instant) -> bool {
-        let Self { child, pipe, .. } = self;
-        pipe.settle(deadline, || Ok(child.poll()?.is_none()))
+    /// Whether its program is idle in time.
+    fn settle(&mut self) -> bool {
+        let Self { child, pipe, deadline, .. } = self;
+        pipe.settle(*deadline, || Ok(child.poll()?.is_none()))
     }
 }

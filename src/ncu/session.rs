@@ -5,8 +5,9 @@ use super::failure::{NcuFailure, Reach};
 use super::job::Job;
 use super::prestarted::{PrestartedSession, PrestartedSessions};
 use super::tool::Ncu;
-use crate::disk::open;
+use crate::disk::{self, Durability, open};
 use crate::host::external::REQUEST_VARIABLE;
+use crate::number::text;
 use crate::process::{self, Ending, Output, Piped, RequestPipe};
 use sha2::{Digest, Sha256};
 use std::fs::{self, DirBuilder};
@@ -69,8 +70,9 @@ impl Ran {
         // What our worker tells this program is not for people.
         let is_said = |line: &&str| !line.is_empty() && !line.starts_with("==") && !line.starts_with(EVENT);
         let lines: Vec<&str> = self.output.lines().map(str::trim).filter(is_said).collect();
-        let last = &lines[lines.len().saturating_sub(SHOWN_LINES)..];
-        if last.is_empty() { failure.to_string() } else { format!("{failure}; it printed: {}", last.join(" | ")) }
+        let last = lines[lines.len().saturating_sub(SHOWN_LINES)..].iter().map(|line| text::line(line));
+        let last = last.collect::<Vec<_>>().join(" | ");
+        if last.is_empty() { failure.to_string() } else { format!("{failure}; it printed: {last}") }
     }
 }
 
@@ -117,7 +119,7 @@ impl Runner<'_> {
     pub fn prestart(&self, prestarted: &PrestartedSessions, job: &Job<'_>, pipe: RequestPipe) -> io::Result<()> {
         let session = self.session(job)?;
         let child = spawn(&mut session.command(&self.ncu.path, job.target), job, None)?;
-        prestarted.push(PrestartedSession { session, child, pipe });
+        prestarted.push(session, child, pipe, self.timeout);
         Ok(())
     }
 
@@ -139,7 +141,7 @@ impl Runner<'_> {
 
     /// Hands a session that waits the file that the program of `job` is called with, and runs it to its end.
     fn employ(&self, prestarted: PrestartedSession, job: &Job) -> io::Result<Ran> {
-        let PrestartedSession { session, mut child, pipe } = prestarted;
+        let PrestartedSession { session, mut child, pipe, .. } = prestarted;
         let text = fs::read(request_of(job.target))?;
         child.extend(self.timeout);
         pipe.hand(&text, || Ok(child.poll()?.is_none()))?;
@@ -150,8 +152,9 @@ impl Runner<'_> {
     fn conclude(&self, session: &NcuSession, ended: Output) -> io::Result<Ran> {
         let Output { ending, stdout, stderr } = ended;
         let output = [stdout.as_str(), &stderr].concat();
-        fs::write(session.log.with_extension("out"), &output)?;
-        let log = read_text(&session.log)?;
+        // The program may have left a link or a pipe there.
+        disk::replace(&session.log.with_extension("out"), output.as_bytes(), Durability::Cached)?;
+        let log = read_log(&session.log)?;
         let failure = NcuFailure::diagnose(ending, &format!("{log}\n{}", own_lines(&output)));
         Ok(Ran { report: written(&session.output, &log), ending, log, output, told: stdout, failure })
     }
@@ -184,13 +187,13 @@ fn own_lines(output: &str) -> String {
     output.lines().filter(own).collect::<Vec<_>>().join("\n")
 }
 
-/// The last of a text file; nothing where there is none.
-fn read_text(path: &Path) -> io::Result<String> {
-    match open::end(path, KEPT) {
-        Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
-        Err(error) => Err(error),
+/// The last of a log, which is cut to that; nothing if there is no file.
+fn read_log(path: &Path) -> io::Result<String> {
+    let Ok(bytes) = open::end(path, KEPT) else { return Ok(String::new()) };
+    if fs::symlink_metadata(path)?.len() > KEPT {
+        disk::replace(path, &bytes, Durability::Cached)?;
     }
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// A folder of this user's own for ncu's locks and sockets, made if needed: the same for all runs of a user on a GPU, so that

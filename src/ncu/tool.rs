@@ -9,7 +9,7 @@ use std::time::Duration;
 use thiserror::Error;
 
 /// How long `ncu --version` may take; a cold start from a network disk is slow.
-const VERSION_LIMIT: Duration = Duration::from_secs(60);
+const VERSION_LIMIT: Duration = Duration::from_secs(20);
 /// Where installers put it when it is not on `PATH`.
 const USUAL_PLACES: [&str; 2] = ["/usr/local/cuda/bin/ncu", "/opt/nvidia/nsight-compute/*/ncu"];
 

@@ -38,9 +38,11 @@ impl Journal {
         self.file.sync_data().map_err(|source| StoreError::Write { path: self.path.clone(), source })
     }
 
-    /// Appends one record as a line.
-    pub fn append<T: Serialize>(&mut self, record: &T) -> Result<(), StoreError> {
+    /// Appends one record as a line, if it reads back as one: a number that is not finite would end every later reading.
+    pub fn append<T: Serialize + DeserializeOwned>(&mut self, record: &T) -> Result<(), StoreError> {
         let mut line = serde_json::to_vec(record)
+            .map_err(|e| StoreError::Encode { path: self.path.clone(), reason: e.to_string() })?;
+        serde_json::from_slice::<T>(&line)
             .map_err(|e| StoreError::Encode { path: self.path.clone(), reason: e.to_string() })?;
         line.push(b'\n');
         self.file.write_all(&line).map_err(|source| StoreError::Write { path: self.path.clone(), source })?;
@@ -155,6 +157,18 @@ mod tests {
         assert_eq!(read::<i32>(folder.path(), "n").unwrap(), [1]);
         Journal::open(&path).unwrap().append(&2).unwrap();
         assert_eq!(read::<i32>(folder.path(), "n").unwrap(), [1, 2]);
+    }
+
+    #[test]
+    fn a_number_that_is_not_finite_is_never_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("n.jsonl");
+        let mut journal = Journal::open(&path).unwrap();
+        journal.append(&1.5).unwrap();
+        for number in [f64::NAN, f64::INFINITY] {
+            assert!(matches!(journal.append(&number), Err(StoreError::Encode { .. })), "{number}");
+        }
+        assert_eq!(read::<f64>(folder.path(), "n").unwrap(), [1.5]);
     }
 
     #[test]

@@ -3,11 +3,11 @@
 //! Files of an unfinished run have no seal, and anyone who can add files to a checkout can add such a run. The ledger has a line
 //! for each write: the hash of a journal up to there, of the manifest, of a report. A run continues from what its ledger has.
 
-use super::report_file::MAX_BYTES;
 use super::seal::{FILES, file_sha256};
 use super::sha256;
 use crate::disk::{self, open};
 use crate::model::ProfileOutcome;
+use crate::ncu::MAX_REPORT;
 use jiff::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
@@ -78,7 +78,7 @@ impl Ledger {
         let ProfileOutcome::Profiled { report } = outcome else { return };
         if self.file.is_some() && self.reports.insert(report.clone()) {
             let name = format!("reports/{report}");
-            match file_sha256(&folder.join(&name), MAX_BYTES) {
+            match file_sha256(&folder.join(&name), MAX_REPORT) {
                 Ok(hash) => self.note(&name, 0, &hash),
                 Err(_) => self.end(),
             }
@@ -134,7 +134,7 @@ impl Ledger {
         for path in reports {
             let name = format!("reports/{}", path.file_name().unwrap_or_default().to_string_lossy());
             let known = entries.last.get(&name).map(|(_, hash)| hash.as_str());
-            if known.is_none() || known != file_sha256(path, MAX_BYTES).ok().as_deref() {
+            if known.is_none() || known != file_sha256(path, MAX_REPORT).ok().as_deref() {
                 return Err(format!("'{name}' is not what ncugate wrote"));
             }
         }

@@ -37,7 +37,6 @@ pub use manifest::{
 pub use merge::{MergeChoice, MergeError, Merged, merge};
 pub use provenance::{manifest, shard_manifest};
 pub use recording::{absolute_paths, record};
-pub use records::unsound_samples;
 pub use report_file::{is_report_name, prove_report};
 pub use reports::{open_report, open_reports};
 pub use run::{Run, RunWriter, SCHEMA, runs};

@@ -3,14 +3,9 @@
 
 use crate::model::{
     CheckOutcome, CheckRecord, ConfirmationRecord, DeepProfile, LatencyOutcome, LatencyRecord, ProfileOutcome,
-    ProfileRecord, ProfiledOutputs,
+    ProfileRecord, ProfiledOutputs, unsound_samples,
 };
 use std::collections::{BTreeMap, BTreeSet};
-
-/// Microseconds of a day: no launch is timed for so long.
-const DAY_US: f64 = 86_400e6;
-/// Microseconds of the shortest launch that there can be: a nanosecond is one or two cycles of any chip.
-const SHORTEST_US: f64 = 1e-3;
 
 /// The last record of each case, in the order in which the cases came: for records that are made anew as a whole.
 pub fn latest<T, K: Ord>(records: Vec<T>, key: impl Fn(&T) -> K) -> Vec<T> {
@@ -113,16 +108,6 @@ fn unsound_timing(samples: &[f64], launches: u32) -> Option<String> {
     }
 }
 
-/// Why these microseconds are not times of launches.
-pub fn unsound_samples(samples: &[f64]) -> Option<String> {
-    let is_time = |us: f64| us.is_finite() && (SHORTEST_US..DAY_US).contains(&us);
-    match samples.iter().find(|us| !is_time(**us)) {
-        _ if samples.is_empty() => Some("it has no samples".to_owned()),
-        Some(us) => Some(format!("a sample of {us} us is not a time: it has to be above 0.001 us and below a day")),
-        None => None,
-    }
-}
-
 fn folded<T, K: Ord>(records: Vec<T>, key: impl Fn(&T) -> K, join: impl Fn(T, T) -> T) -> Vec<T> {
     let mut order: Vec<Option<T>> = Vec::new();
     let mut at: BTreeMap<K, usize> = BTreeMap::new();
@@ -205,6 +190,11 @@ mod tests {
         for samples in [&[-1.0][..], &[0.0], &[f64::NAN], &[f64::INFINITY], &[90_000e6], &[], &[1.0, 1e-300]] {
             let outcome = &latencies(vec![timed(samples), timed(&[1.0])])[0].outcome;
             assert!(matches!(outcome, LatencyOutcome::Failed { .. }), "{samples:?}: {outcome:?}");
+        }
+        let most = crate::model::MOST_SAMPLES;
+        for (count, is_timed) in [(most, true), (most + 1, false)] {
+            let outcome = &latencies(vec![timed(&vec![1.0; count])])[0].outcome;
+            assert_eq!(matches!(outcome, LatencyOutcome::Timed { .. }), is_timed, "{count} samples");
         }
     }
 }

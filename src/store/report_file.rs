@@ -1,11 +1,9 @@
 //! Files of ncu reports in a run's folder.
 
 use crate::disk::open;
+use crate::ncu::MAX_REPORT;
 use std::io;
 use std::path::Path;
-
-/// Most bytes of an ncu report.
-pub const MAX_BYTES: u64 = 8 << 30;
 
 /// Proves that an ncu report is a regular file, in a folder that is not a link.
 ///
@@ -13,7 +11,7 @@ pub const MAX_BYTES: u64 = 8 << 30;
 /// It is not, or is larger than any report.
 pub fn prove_report(path: &Path) -> io::Result<()> {
     open::folder(path.parent().unwrap_or(Path::new("")))?;
-    open::regular(path, MAX_BYTES).map(drop)
+    open::regular(path, MAX_REPORT).map(drop)
 }
 
 /// Whether a report of a run can have this name: one file name, of ncu's kind.

@@ -10,13 +10,17 @@ use crate::model::{
     BuildRecord, CheckRecord, ConfirmationRecord, DeepProfile, LatencyRecord, ProfileOutcome, ProfileRecord,
     SearchRecord, VariantId,
 };
+use crate::number::text;
 use crate::plan::Plan;
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// Version of the layout that this program writes and reads.
 pub const SCHEMA: u32 = 1;
+/// Names of software that a variant can have.
+const MOST_SOFTWARE: usize = 100;
 /// Characters of a wrong name that are shown.
 const SHOWN: usize = 80;
 
@@ -244,6 +248,7 @@ impl RunWriter {
         let journals =
             [&self.builds, &self.checks, &self.latencies, &self.confirmations, &self.profiles, &self.close_looks];
         journals.into_iter().try_for_each(Journal::sync)?;
+        let seconds = if seconds.is_finite() { seconds } else { 0.0 };
         match self.manifest.stage_seconds.iter_mut().find(|(name, _)| name == stage) {
             Some((_, total)) => *total += seconds,
             None => self.manifest.stage_seconds.push((stage.to_owned(), seconds)),
@@ -253,7 +258,9 @@ impl RunWriter {
 
     /// Keeps what an external command said it is made of.
     pub fn used(&mut self, variant: &VariantId, software: BTreeMap<String, String>) -> Result<(), StoreError> {
-        self.manifest.software.insert(variant.0.clone(), software);
+        let short = |text: &str| text::clip(text, text::LABEL);
+        let named = software.iter().take(MOST_SOFTWARE).map(|(name, version)| (short(name), short(version)));
+        self.manifest.software.insert(variant.0.clone(), named.collect());
         self.save_manifest()
     }
 
@@ -277,8 +284,9 @@ impl RunWriter {
 
     /// Keeps a warning that concerns the whole run.
     pub fn warn(&mut self, warning: &str) -> Result<(), StoreError> {
-        if !self.manifest.warnings.iter().any(|w| w == warning) {
-            self.manifest.warnings.push(warning.to_owned());
+        let warning = text::clean(warning);
+        if !self.manifest.warnings.contains(&warning) {
+            self.manifest.warnings.push(warning);
         }
         self.save_manifest()
     }
@@ -296,7 +304,7 @@ impl RunWriter {
 
     /// Says why measuring ends early.
     pub fn stopped(&mut self, why: &str) -> Result<(), StoreError> {
-        self.manifest.stopped = Some(why.to_owned());
+        self.manifest.stopped = Some(text::clean(why));
         self.save_manifest()
     }
 
@@ -338,6 +346,7 @@ impl RunWriter {
     fn save_manifest(&mut self) -> Result<(), StoreError> {
         self.prove_owned()?;
         let text = seal::text(&self.folder, &mut self.manifest)?;
+        readable(&self.folder, &text)?;
         self.ledger.note("manifest.json", text.len() as u64, &super::sha256(&text));
         super::write_atomically(&self.folder.join("manifest.json"), &text)
     }
@@ -351,8 +360,21 @@ impl Drop for RunWriter {
     }
 }
 
+/// Proves that a manifest can be read again, before it takes the place of the one that is there.
+fn readable(folder: &Path, text: &[u8]) -> Result<(), StoreError> {
+    let refused = |reason| StoreError::Encode { path: folder.join("manifest.json"), reason };
+    if text.len() as u64 > super::MANIFEST {
+        return Err(refused(format!("it would be larger than {} bytes", super::MANIFEST)));
+    }
+    serde_json::from_slice::<Manifest>(text).map(drop).map_err(|error| refused(error.to_string()))
+}
+
 /// Appends a record, and notes that it was appended.
-fn kept(journal: &mut Journal, ledger: &mut Ledger, record: &impl Serialize) -> Result<(), StoreError> {
+fn kept<T: Serialize + DeserializeOwned>(
+    journal: &mut Journal,
+    ledger: &mut Ledger,
+    record: &T,
+) -> Result<(), StoreError> {
     journal.append(record)?;
     let (name, bytes, hash) = journal.state();
     ledger.note(&name, bytes, &hash);
@@ -414,7 +436,7 @@ fn reported<'a>(
 }
 
 /// A file's text and what it says.
-fn required<T: serde::de::DeserializeOwned>(folder: &Path, name: &'static str) -> Result<(String, T), StoreError> {
+fn required<T: DeserializeOwned>(folder: &Path, name: &'static str) -> Result<(String, T), StoreError> {
     let (path, text) = journal::read_text(folder, name)?
         .ok_or_else(|| StoreError::NotARun { folder: folder.to_owned(), missing: name })?;
     match serde_json::from_str(&text) {

@@ -4,9 +4,9 @@
 //! This shows damage, files that were mixed up, and edits by hand. It does not show who wrote the run: whoever can write all
 //! of its files can seal them again.
 
-use super::report_file::MAX_BYTES;
 use super::{Manifest, Seal, SealedFile, StoreError, is_report_name, journal, sha256};
 use crate::disk::open;
+use crate::ncu::MAX_REPORT;
 use sha2::{Digest, Sha256};
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
@@ -116,7 +116,11 @@ fn present(folder: &Path) -> Result<Vec<String>, StoreError> {
         Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
         Err(error) => return Err(failed(error)),
     };
-    let names = entries.into_iter().map(|entry| entry.file_name().to_string_lossy().into_owned());
+    // What no record can name is not part of the run.
+    let files = entries
+        .into_iter()
+        .filter(|entry| entry.metadata().is_ok_and(|found| found.is_file() && found.len() <= MAX_REPORT));
+    let names = files.map(|entry| entry.file_name().to_string_lossy().into_owned());
     paths.extend(names.filter(|name| is_report_name(name)).map(|name| format!("reports/{name}")));
     paths.sort();
     Ok(paths)
@@ -128,7 +132,7 @@ fn sealed(folder: &Path, path: &str) -> Result<SealedFile, StoreError> {
         true => Some(journal::count(&folder.join(path))?),
         false => None,
     };
-    Ok(SealedFile { sha256: file_sha256(&folder.join(path), MAX_BYTES)?, records })
+    Ok(SealedFile { sha256: file_sha256(&folder.join(path), MAX_REPORT)?, records })
 }
 
 /// SHA-256 of a regular file of at most `limit` bytes; nothing of a larger one is read.

@@ -1,6 +1,7 @@
 //! The real binary, run as a user or a merge would: exit status, standard output, standard error, files.
 #![allow(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr, missing_docs)]
 
+mod absurd;
 mod architecture;
 mod base;
 mod baseline;

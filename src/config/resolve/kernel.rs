@@ -298,10 +298,10 @@ pub fn sweep(item: &Item<'_>) -> Sweep {
     for (name, values) in table.free() {
         let Some(name) = identifier(&name, &values) else { continue };
         let items = values.some_list();
-        let mut seen: Vec<Value> = Vec::new();
+        let (mut seen, mut known): (Vec<Value>, _) = (Vec::new(), std::collections::HashSet::new());
         for item in items {
             let Some(value) = item.param() else { continue };
-            if seen.contains(&value) {
+            if !known.insert(format!("{value:?}")) {
                 item.report(format!("`{}` repeats the value `{value}`", values.place.key), None);
             }
             seen.push(value);

@@ -35,12 +35,11 @@ pub fn identifier(key: &Placed<String>, at: &Item<'_>) -> Option<String> {
 
 /// Reports names that occur twice among tables of one kind.
 pub fn no_duplicates<'a>(what: &str, names: impl Iterator<Item = (&'a str, Item<'a>)>) {
-    let mut seen: Vec<&str> = Vec::new();
+    let mut seen = std::collections::HashSet::new();
     for (name, item) in names {
-        if seen.contains(&name) {
+        if !seen.insert(name) {
             item.report(format!("{what} `{name}` is declared twice"), Some("give each its own name".to_owned()));
         }
-        seen.push(name);
     }
 }
 

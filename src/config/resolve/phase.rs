@@ -17,6 +17,7 @@ use crate::config::{
 use crate::expr::Requirement;
 use crate::metric::{Catalogue, MetricSource};
 use crate::model::Better;
+use crate::model::MOST_SAMPLES;
 use crate::model::ShapeName;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -336,8 +337,12 @@ fn build<'a>(root: &Table<'a>, project: Option<&Table<'a>>) -> BuildSettings {
 
 fn bench(layers: &Layers<'_>, vocabulary: &Vocabulary<'_>, judged: &[ShapeName]) -> Option<BenchSettings> {
     let count = |key, low, default| settled(layers, key, default, |item| item.count(low));
-    let (warmup, rounds) = (count("warmup", 0, 5), count("rounds", 1, 60));
-    let (max_rounds, min_sample) = (count("max_rounds", 1, 240), count("min_sample_us", 1, 200));
+    let samples = |key, default| {
+        let most = i64::try_from(MOST_SAMPLES).unwrap_or(i64::MAX);
+        settled(layers, key, default, |item| item.whole(1..=most).and_then(|count| u32::try_from(count).ok()))
+    };
+    let (warmup, rounds) = (count("warmup", 0, 5), samples("rounds", 60));
+    let (max_rounds, min_sample) = (samples("max_rounds", 240), count("min_sample_us", 1, 200));
     let (max_launches, buffer_sets) = (count("max_launches", 1, 50), count("buffer_sets", 1, 4));
     let (processes, timeout) = (count("processes", 1, 5), count("timeout_s", 1, 30));
     let states = [("cold", L2State::Cold), ("rotate", L2State::Rotate), ("warm", L2State::Warm)];

@@ -17,10 +17,11 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-/// What a program may take beside its cases and samples (an interpreter and its libraries starting).
 /// Most bytes of a result.
 const MAX_RESULT_BYTES: u64 = 64 << 20;
+/// What a program may take beside its cases and samples (an interpreter and its libraries starting).
 const START_UP_TIMEOUT: Duration = Duration::from_secs(120);
+
 /// Runs the program of `plan`, or the one that `prestarted` has waiting for it, and hands its records to `sink`; request and
 /// result go into `folder`.
 pub fn measure(
@@ -91,8 +92,12 @@ fn result_text(
     })
 }
 
-/// Text of a result, which is whatever the program left there.
+/// Text of a result, which is whatever the program left there. A file that is too large for a result is removed.
 fn result(path: &Path) -> io::Result<String> {
+    if std::fs::symlink_metadata(path).is_ok_and(|found| found.is_file() && found.len() > MAX_RESULT_BYTES) {
+        std::fs::remove_file(path)?;
+        return Err(io::Error::other(format!("it was larger than {MAX_RESULT_BYTES} bytes")));
+    }
     String::from_utf8(open::bytes(path, MAX_RESULT_BYTES)?)
         .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
 }

@@ -8,7 +8,9 @@ use crate::host::job::CheckCase;
 use crate::host::phase_job::cases;
 use crate::model::{
     CheckOutcome, CheckRecord, Differences, Farthest, LatencyOutcome, LatencyRecord, ShapeName, Tolerance, VariantId,
+    unsound_samples,
 };
+use crate::number::text;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -162,18 +164,19 @@ impl<'a> ExpectedRecords<'a> {
 
     /// Every case crashed, and why.
     pub(super) fn crashed(&self, reason: &str) -> ExternalRecords {
-        self.all(|| CheckOutcome::Crashed { reason: reason.to_owned() }, reason)
+        self.all(|reason| CheckOutcome::Crashed { reason }, reason)
     }
 
     /// Every case was skipped, and why.
     pub(super) fn skipped(&self, reason: &str) -> ExternalRecords {
-        self.all(|| CheckOutcome::Skipped { reason: reason.to_owned() }, reason)
+        self.all(|reason| CheckOutcome::Skipped { reason }, reason)
     }
 
-    fn all(&self, outcome: impl Fn() -> CheckOutcome, reason: &str) -> ExternalRecords {
-        let failed = |shape| self.latency(shape, LatencyOutcome::Failed { reason: reason.to_owned() });
+    fn all(&self, outcome: impl Fn(String) -> CheckOutcome, reason: &str) -> ExternalRecords {
+        let reason = text::clean(reason);
+        let failed = |shape| self.latency(shape, LatencyOutcome::Failed { reason: reason.clone() });
         ExternalRecords {
-            checks: self.cases.iter().map(|case| self.check(case, outcome())).collect(),
+            checks: self.cases.iter().map(|case| self.check(case, outcome(reason.clone()))).collect(),
             latencies: self.timed.iter().map(failed).collect(),
             software: BTreeMap::new(),
         }
@@ -200,8 +203,8 @@ fn latency_outcome(shape: &ShapeName, raw: &[RawLatency]) -> LatencyOutcome {
     if latency.launches == 0 || latency.samples.is_empty() {
         return failed("has no samples");
     }
-    if !latency.samples.iter().all(|s| s.is_finite() && *s > 0.0) {
-        return failed("has a sample that is not finite and positive");
+    if let Some(reason) = unsound_samples(&latency.samples) {
+        return failed(&format!("has no latency: {reason}"));
     }
     LatencyOutcome::Timed { samples: latency.samples.clone(), launches: latency.launches, audit: None }
 }

@@ -9,7 +9,8 @@ use crate::model::Better;
 use crate::model::Cell;
 use crate::model::ShapeName;
 use crate::model::VariantId;
-use crate::store::{Git, Manifest, unsound_samples};
+use crate::model::unsound_samples;
+use crate::store::{Git, Manifest};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
