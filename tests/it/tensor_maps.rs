@@ -21,10 +21,17 @@ fn checked(edits: &[(&str, &str)]) -> Finished {
     place.run(&["check", "phase.toml", "--no-build"])
 }
 
+/// Whether a line is the progress of trying the tolerance.
+fn is_tried(line: &str) -> bool {
+    line.starts_with("try the tolerance on wrong answers: ")
+}
+
 #[test]
 fn the_phase_as_it_is_has_eight_candidates() {
     let right = checked(&[]);
-    assert_eq!((right.status, right.stderr.as_str()), (Some(0), ""), "{right:?}");
+    assert_eq!(right.status, Some(0), "{right:?}");
+    // Trying the tolerance takes a while in a debug build.
+    assert!(right.stderr.lines().all(is_tried), "{right:?}");
     assert!(right.stdout.starts_with("phase.toml: 8 candidates, 0 baselines\n"), "{}", right.stdout);
 }
 
@@ -82,7 +89,7 @@ fn a_chip_without_bulk_copies_refuses_the_variants_that_need_them() {
     assert_eq!(hopper.status, Some(0), "{hopper:?}");
     assert!(hopper.stdout.contains("9 of 9 candidates build for sm_90"), "{}", hopper.stdout);
     let ada = place.run(&["check", "phase.toml", "--arch", "sm_89"]);
-    let lines: Vec<&str> = ada.stderr.lines().collect();
+    let lines: Vec<&str> = ada.stderr.lines().filter(|line| !is_tried(line)).collect();
     let is_progress = matches!(lines.as_slice(), [line] if line.starts_with("build: 9 of 9 in "));
     assert!(ada.status == Some(0) && is_progress, "{ada:?}");
     let refused = " and 5 more: cannot be launched on sm_89\n    tensor map `x_tiles` needs compute capability \

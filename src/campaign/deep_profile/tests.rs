@@ -50,7 +50,7 @@ fn worker() -> WorkerCommand {
         outputs: ProfiledOutputs::Right { seed: 7, evaluations: 1 },
     };
     let says = format!("echo '{}'", serde_json::to_string(&launched).unwrap());
-    WorkerCommand::new("sh".into(), vec!["-c".into(), says.into()])
+    WorkerCommand::new("sh".into(), vec!["-c".into(), says])
 }
 
 fn tools(folder: &Path, environment: &str, disassembler: &str) -> Tools {

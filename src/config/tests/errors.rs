@@ -149,7 +149,7 @@ rounds = "many"
 warmup = -1
 
 [kernel]"#)]), @r##"
-    error: `bench.rounds` is `"many"`, expected a whole number of at least 1
+    error: `bench.rounds` is `"many"`, expected a whole number from 1 to 10000
       --> phase.toml:17:10
        |
     17 | rounds = "many"
