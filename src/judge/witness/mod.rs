@@ -175,7 +175,12 @@ impl<'a> SampleLaunches<'a> {
         let measured_as = self.shares.get(variant).copied().unwrap_or(variant);
         let timed = [self.of.get(&(measured_as, shape)), self.anew.get(&(measured_as, shape))];
         let each = timed.into_iter().flatten().map(|(_, audit)| audit.and_then(|audit| audit.unrepeated.as_ref()));
-        Some(each.collect::<Option<Vec<_>>>()?.into_iter().flatten().collect())
+        let each: Vec<Option<&'a Vec<UnrepeatedSamples>>> = each.collect();
+        // An earlier version recorded none at all. One record without them among others has lost them.
+        each.iter().any(Option::is_some).then(|| match each.into_iter().collect::<Option<Vec<_>>>() {
+            Some(all) => all.into_iter().flatten().collect(),
+            None => Vec::new(),
+        })
     }
 
     /// Whether outputs of its timed launches were not looked at, in the rounds of the sweep or in those of the confirmation.
