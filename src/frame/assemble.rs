@@ -3,8 +3,9 @@
 use super::cells::MetricCells;
 use super::counted::{CaseValues, Counted};
 use super::launch_facts::{Fact, FactGpu, built, together};
-use super::quantities::{FreshSamples, Program, Quantities, Sampling};
+use super::quantities::{CellBounds, FreshSamples, Program, Quantities, Sampling};
 use super::steps::Misfit;
+use super::transfers::{RowTraffic, with_transfers};
 use crate::config::{Phase, Shape};
 use crate::metric::{
     Catalogue, CheckFact, Combination, Definition, Derivation, LatencyForm, LatencyMetric, most_operations,
@@ -52,7 +53,8 @@ pub fn quantities(measured: &Measured<'_>, metrics: &[String]) -> Quantities {
         table.set_sampling(row, sampling(&index, variant, shape));
     }
     let places = measured.counted.places(rows.iter().map(|(v, s)| (index.measured_as(&v.id), &s.name)));
-    let source = MetricSource { measured, index: &index, rows: &rows, places: &places };
+    let traffic = row_traffic(measured, &index, &rows);
+    let source = MetricSource { measured, index: &index, rows: &rows, places: &places, traffic: &traffic };
     for (row, (variant, shape)) in rows.iter().enumerate() {
         if let Some(Ok(samples)) = source.samples(variant, shape) {
             table.set_samples(row, Arc::from(samples));
@@ -67,7 +69,7 @@ pub fn quantities(measured: &Measured<'_>, metrics: &[String]) -> Quantities {
         })
         .collect();
     for metric in metrics {
-        let Column { values: mut column, steps } = source.column(metric);
+        let Column { values: mut column, steps, bounds } = source.column(metric);
         if !left_out.is_empty() {
             column.cells = column.cells.without(&left_out);
         }
@@ -77,9 +79,13 @@ pub fn quantities(measured: &Measured<'_>, metrics: &[String]) -> Quantities {
         }
         for (row, place) in places.iter().enumerate() {
             if let Some(values) = place.and_then(|place| column.repeats.get(&(place as usize))) {
-                table.set_spread(metric, row, values.clone());
+                // Every repeat of a program has the same fills and copies.
+                let added = bounds.get(&row).map_or(0.0, |bounds| bounds.added);
+                let with_steps = || values.iter().map(|value| value + added).collect();
+                table.set_spread(metric, row, if added > 0.0 { with_steps() } else { values.clone() });
             }
         }
+        table.set_bounds(metric, bounds);
     }
     table.set_left_out(left_out);
     table
@@ -178,10 +184,22 @@ fn program(index: &Index<'_>, variant: &Variant, shape: &Shape) -> Result<ShapeP
     }
 }
 
+/// The fills and copies of every row.
+fn row_traffic(measured: &Measured<'_>, index: &Index<'_>, rows: &[(&Variant, &Shape)]) -> RowTraffic {
+    let of = |(row, (variant, shape)): (usize, &(&Variant, &Shape))| {
+        let bytes_of = |buffer: &str| measured.phase.workload.bytes_of(shape, buffer);
+        Some((row, program(index, variant, shape).ok()?.step_traffic(bytes_of)?))
+    };
+    rows.iter().enumerate().filter_map(of).collect()
+}
+
 /// A metric by row, and by launch for rows whose evaluation is several.
+#[derive(Default)]
 struct Column {
     values: CaseValues,
     steps: Vec<(usize, Vec<Cell>)>,
+    /// Of rows with fills or copies.
+    bounds: CellBounds,
 }
 
 /// Where the columns of metrics come from.
@@ -191,6 +209,8 @@ struct MetricSource<'a> {
     rows: &'a [(&'a Variant, &'a Shape)],
     /// Which of the profiled cases each row is.
     places: &'a IdxCa,
+    /// Their fills and copies.
+    traffic: &'a RowTraffic,
 }
 
 impl MetricSource<'_> {
@@ -204,7 +224,7 @@ impl MetricSource<'_> {
             Some(Derivation::Occupancy(fact)) => return self.launchable(metric, Fact::Occupancy(fact)),
             Some(Derivation::Counters) | None => return self.counted(metric),
         };
-        Column { values: CaseValues { cells, repeats: HashMap::new() }, steps: Vec::new() }
+        Column { values: CaseValues { cells, repeats: HashMap::new() }, ..Column::default() }
     }
 
     fn by_row(&self, cell: impl Fn(&Variant, &Shape) -> Cell) -> MetricCells {
@@ -245,7 +265,11 @@ impl MetricSource<'_> {
                 steps.push((row, each));
             }
         }
-        Column { values: CaseValues { cells: cells.into_iter().collect(), repeats: HashMap::new() }, steps }
+        Column {
+            values: CaseValues { cells: cells.into_iter().collect(), repeats: HashMap::new() },
+            steps,
+            ..Column::default()
+        }
     }
 
     fn counted(&self, metric: &str) -> Column {
@@ -253,7 +277,7 @@ impl MetricSource<'_> {
             Ok(definition) => definition,
             Err(reason) => {
                 let cells = self.by_row(|_, _| missing(&reason.to_string()));
-                return Column { values: CaseValues { cells, repeats: HashMap::new() }, steps: Vec::new() };
+                return Column { values: CaseValues { cells, repeats: HashMap::new() }, ..Column::default() };
             }
         };
         let spread = Catalogue::embedded().get(metric).and_then(|known| known.spread).unwrap_or(0.0);
@@ -271,7 +295,8 @@ impl MetricSource<'_> {
         let cells = cells.gather(self.places, why);
         let denied = self.denied(&cells, &definition);
         let cells = if denied.is_empty() { cells } else { cells.without(&denied) };
-        Column { values: CaseValues { cells, repeats }, steps }
+        let (cells, bounds) = with_transfers(metric, &definition, self.traffic, cells);
+        Column { values: CaseValues { cells, repeats }, steps, bounds }
     }
 
     /// Why counters of cases that were profiled or traced otherwise are absent, by row: nobody might count them.

@@ -23,6 +23,7 @@ pub mod schema;
 mod steps;
 mod texts;
 mod traced;
+mod transfers;
 pub mod wanted;
 
 pub use assemble::{Measured, quantities};
@@ -31,7 +32,7 @@ pub use cells::MetricCells;
 pub use close::{CloseRow, close_quantities};
 pub use counted::{Counted, Ownership, ProfiledCases};
 pub use nvtx::{case_of, nvtx_text};
-pub use quantities::{FreshSamples, Program, Quantities, Sampling, Spreads};
+pub use quantities::{Bounds, CellBounds, FreshSamples, Program, Quantities, Sampling, Spreads};
 pub use run_table::{TableFormat, run_table, write_table};
 pub use steps::Misfit;
 pub use traced::{TracedCase, traced_cases};

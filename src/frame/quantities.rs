@@ -23,6 +23,23 @@ pub struct Quantities {
     spreads: HashMap<String, Spreads>,
     steps: HashMap<String, HashMap<usize, Vec<Cell>>>,
     left_out: HashMap<usize, Arc<str>>,
+    bounds: HashMap<String, CellBounds>,
+}
+
+/// Bounds of a metric by row, for programs with fills or copies.
+pub type CellBounds = HashMap<usize, Bounds>;
+
+/// Where the value of a program with fills or copies is, which ncu does not count.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Bounds {
+    /// The least: of its launches alone, if fills and copies can only add to it.
+    pub low: f64,
+    /// The most: the value of the cell, if it covers fills and copies.
+    pub high: f64,
+    /// What of the cell's value is theirs; 0 if it covers launches alone.
+    pub added: f64,
+    /// The fills and copies, in words.
+    pub steps: Arc<str>,
 }
 
 /// How the latency of a row was sampled.
@@ -174,6 +191,19 @@ impl Quantities {
         table
     }
 
+    /// Takes back every value of a variant.
+    pub fn withhold(&mut self, variant: &VariantId, reason: &str) {
+        let metrics: Vec<String> = self.metrics().map(str::to_owned).collect();
+        for metric in metrics {
+            let cell = |(id, shape): &(VariantId, ShapeName)| match id == variant {
+                true => Cell::Missing(reason.into()),
+                false => self.read(id, shape, &metric),
+            };
+            let cells = self.rows.iter().map(cell).collect();
+            self.set_cells(&metric, &cells);
+        }
+    }
+
     /// Keeps the values of a metric that several launches of a row gave.
     pub fn set_spread(&mut self, metric: &str, row: usize, values: Arc<[f64]>) {
         self.spreads.entry(metric.to_owned()).or_default().insert(row, values);
@@ -195,6 +225,27 @@ impl Quantities {
     /// Values of a metric by row, where several launches were measured.
     pub fn spreads(&self, metric: &str) -> Option<&Spreads> {
         self.spreads.get(metric)
+    }
+
+    /// Sets the bounds of a metric, by row.
+    pub(super) fn set_bounds(&mut self, metric: &str, bounds: CellBounds) {
+        if !bounds.is_empty() {
+            self.bounds.insert(metric.to_owned(), bounds);
+        }
+    }
+
+    /// Where the values of a metric are by row, for programs with fills or copies; none if it has none, or they do not bear on it.
+    pub fn bounds(&self, metric: &str) -> Option<&CellBounds> {
+        self.bounds.get(metric)
+    }
+
+    /// A metric of the launches of a row alone, without what its value has of fills and copies.
+    pub fn of_launches(&self, variant: &VariantId, shape: &ShapeName, metric: &str) -> Cell {
+        let bounds = self.row(variant, shape).and_then(|row| self.bounds.get(metric)?.get(&row));
+        match (self.read(variant, shape, metric), bounds) {
+            (Cell::Value(value), Some(bounds)) => Cell::Value(value - bounds.added),
+            (cell, _) => cell,
+        }
     }
 
     /// Keeps the latency samples of a row, in microseconds and the order they were taken.

@@ -63,7 +63,8 @@ impl<'a> Binder<'_, 'a> {
             return Operand::Correct;
         }
         if cells.is_some() || Catalogue::embedded().knows(name) {
-            return Operand::Column { cells, timing: Timing::of(name), spreads: self.context.quantities.spreads(name) };
+            let (spreads, bounds) = (self.context.quantities.spreads(name), self.context.quantities.bounds(name));
+            return Operand::Column { cells, timing: Timing::of(name), spreads, bounds };
         }
         if self.shapes.iter().any(|shape| self.context.dimension(shape, name).is_some()) {
             let of = |shape| self.context.dimension(shape, name).map(Value::Int);
@@ -152,7 +153,9 @@ impl<'a> Binder<'_, 'a> {
         let timed = Timing::of(metric).zip(row).and_then(|(timing, row)| timed(quantities, row, timing, rounds));
         let spread = quantities.spreads(metric).zip(row).and_then(|(of, row)| of.get(&row).cloned());
         let sampling = row.and_then(|row| quantities.sampling_at(row));
+        let bounds = quantities.bounds(metric).zip(row).and_then(|(of, row)| of.get(&row).cloned());
         Fixed {
+            bounds,
             value: value.map_err(|reason| format!("{}.{metric}: {reason}", owner.word()).into()),
             timed,
             spread,

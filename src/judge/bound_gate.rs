@@ -7,6 +7,7 @@ use super::context::{EvalContext, Proof, finite};
 use super::launches::Launches;
 use super::operand::{Absence, CaseSamples, Operand, SPEED};
 use super::results::{Correctness, InconclusiveKind};
+use super::step_bounds::StepBounds;
 use crate::config::Gate;
 use crate::expr::{Comparison, Reference, Value};
 use crate::frame::MetricCells;
@@ -176,6 +177,7 @@ impl<'a> BoundGate<'a> {
             Err(reason) => return CaseOutcome::missing(reason.to_string()),
         };
         let launches = Launches::new(&self.operands, &values, row, shape);
+        let steps = StepBounds::new(&self.operands, self.references(), &values, row, shape);
         let is_timed = samples.timed.iter().any(|timed| timed.own.is_some() || timed.other.is_some());
         let doubt = is_timed.then(|| self.doubt(variant, shape)).flatten();
         let outcome = match &self.requirement.form {
@@ -188,6 +190,10 @@ impl<'a> BoundGate<'a> {
         let outcome = CaseOutcome { origin: samples.origin, ..outcome };
         let outcome = match launches {
             Some(launches) => launches.judge(&self.requirement.form, outcome),
+            None => outcome,
+        };
+        let outcome = match steps {
+            Some(steps) => steps.judge(&self.requirement.form, outcome),
             None => outcome,
         };
         match doubt {

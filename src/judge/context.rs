@@ -273,6 +273,11 @@ impl<'a> EvalContext<'a> {
             return None;
         }
         let row = self.row(at, &self.phase.objective.shape)?;
+        // Of a program with fills or copies the value is of its launches alone, unless it has what they add.
+        let bounds = self.quantities.bounds(&self.phase.objective.metric).and_then(|of| of.get(&row));
+        if bounds.is_some_and(|bounds| bounds.added == 0.0 && bounds.high > bounds.low) {
+            return None;
+        }
         let cell = self.quantities.column(&self.phase.objective.metric)?.get(row)?;
         cell.value().filter(|v| v.is_finite())
     }

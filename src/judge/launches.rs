@@ -103,7 +103,7 @@ impl Launches {
 }
 
 /// Whether a requirement holds for these values, and its left side where it compares.
-fn truth(form: &CompiledForm, values: &[Value]) -> Result<(bool, Option<f64>), String> {
+pub(super) fn truth(form: &CompiledForm, values: &[Value]) -> Result<(bool, Option<f64>), String> {
     let infinite = |value: &&Value| matches!(value, Value::Float(number) if !number.is_finite());
     if let Some(value) = values.iter().find(infinite) {
         return Err(format!("a launch was measured as {value}"));

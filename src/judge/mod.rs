@@ -39,6 +39,7 @@ mod shortfall;
 mod stages;
 mod static_check;
 mod static_gates;
+mod step_bounds;
 mod tally;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::panic)]

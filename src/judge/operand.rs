@@ -4,7 +4,7 @@ use super::context::EvalContext;
 use super::results::SampleOrigin;
 use crate::config::Scalar;
 use crate::expr::Value;
-use crate::frame::{FreshSamples, MetricCells, Program, Quantities, Spreads};
+use crate::frame::{Bounds, CellBounds, FreshSamples, MetricCells, Program, Quantities, Spreads};
 use crate::metric::{Catalogue, LatencyForm};
 use crate::stats::{Statistic, StatsError, Stream, Variance};
 use std::sync::Arc;
@@ -26,6 +26,8 @@ pub enum Operand<'a> {
         timing: Option<Timing>,
         /// Its values where several launches were measured.
         spreads: Option<&'a Spreads>,
+        /// Where its values are, for programs with fills or copies.
+        bounds: Option<&'a CellBounds>,
     },
     /// The same for every variant, by position in the gate's shapes.
     Fixed(Vec<Fixed>),
@@ -56,6 +58,8 @@ pub struct Fixed {
     pub code: Option<Arc<str>>,
     /// The values of several launches, where they were measured.
     pub spread: Option<Arc<[f64]>>,
+    /// Where the value is, for a program with fills or copies that bear on it.
+    pub bounds: Option<Bounds>,
 }
 
 /// How a metric follows from latency samples.
@@ -142,6 +146,15 @@ impl<'a> Operand<'a> {
         match self {
             Self::Fixed(of) | Self::Speedup { over: of, .. } => of.get(shape),
             Self::Column { .. } | Self::Param(_) | Self::Scalar(_) | Self::Correct => None,
+        }
+    }
+
+    /// Where its value at a row, or that of whom it names at a shape of the gate, is for a program with fills or copies.
+    pub fn bounds(&self, row: Option<usize>, shape: usize) -> Option<&Bounds> {
+        match self {
+            Self::Column { bounds, .. } => bounds.as_ref()?.get(&row?),
+            Self::Fixed(of) => of.get(shape)?.bounds.as_ref(),
+            Self::Param(_) | Self::Scalar(_) | Self::Correct | Self::Speedup { .. } => None,
         }
     }
 
@@ -282,6 +295,6 @@ pub fn timed(quantities: &Quantities, row: usize, timing: Timing, rounds: Rounds
 impl Fixed {
     /// What does not follow from samples.
     pub fn untimed(value: Result<Value, Absence>) -> Self {
-        Self { value, timed: None, row: None, code: None, spread: None }
+        Self { value, timed: None, row: None, code: None, spread: None, bounds: None }
     }
 }

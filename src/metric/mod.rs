@@ -12,6 +12,7 @@ mod order;
 mod peak;
 mod settle;
 mod signal;
+mod transfer;
 
 pub use catalogue::{Catalogue, Metric, MetricError, MetricKind, ShownIn};
 pub use combination::Combination;
@@ -22,3 +23,4 @@ pub use derivation::{
 pub use family::Family;
 pub use peak::most_operations;
 pub use signal::{SIGNALS, asked_signals, outside_full_set, signal_counters};
+pub use transfer::{TransferCost, TransferEffect};

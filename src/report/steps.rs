@@ -108,7 +108,7 @@ fn values(
     let of = |metric: &MetricColumn| {
         let cell = match launch {
             Some(at) => inputs.quantities.steps(variant, shape, &metric.name).get(at).cloned()?,
-            None if is_of_launches(&metric.name) => inputs.quantities.read(variant, shape, &metric.name),
+            None if is_of_launches(&metric.name) => inputs.quantities.of_launches(variant, shape, &metric.name),
             None => return None,
         };
         Some(measure(cell))

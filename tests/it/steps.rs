@@ -56,8 +56,10 @@ fn unwrapped(finished: &Finished) -> String {
 #[test]
 fn durations_of_launches_add_up_and_each_step_is_shown() {
     let (place, finished) = judged(&Stored::new(PHASE, "run"));
-    assert_eq!(finished.status, Some(0), "{finished:?}");
+    assert_eq!(finished.status, Some(4), "{finished:?}");
     let printed = unwrapped(&finished);
+    let words = "ncu does not count fills and copies (memset t): duration is of its launches alone";
+    assert!(printed.contains(words), "{printed}");
     assert!(printed.contains("1 memset 2 first: 5,000 (50 %) 3 second: 5,000 (50 %)"), "{printed}");
     let report = |name: &str| fs::read_to_string(place.path().join("reports/copy/run").join(name)).unwrap();
     assert!(report("report.md").contains("## Steps of first at shape only"), "{}", report("report.md"));
@@ -73,6 +75,40 @@ fn durations_of_launches_add_up_and_each_step_is_shown() {
         (&steps[1]["values"]["duration"], &steps[1]["values"]["block_threads"]),
         (&5000.0.into(), &128.0.into())
     );
+}
+
+/// The work of the first launch is moved to a copy, which ncu does not see: 4,096 bytes are read and as many written.
+fn moved(require: &str) -> Finished {
+    let text = PHASE.replace("memset = \"t\"\nbyte = 1", "memcpy = { from = \"x\", to = \"t\" }");
+    let text = text.replace("[[kernel.launch]]\nentry = \"first\"\nargs = [\"x\", \"t\"]\n", "");
+    let (text, _) = text.split_once("[[gate]]\nname = \"duration\"").unwrap();
+    let text = format!("{text}[[gate]]\nname = \"counter\"\nrequire = {require:?}\n");
+    let place = Place::new();
+    let folder = Stored::new(&text, "run").dram_bytes(8192.0).write(&place);
+    let config = place.write("moved.toml", &text);
+    place.run(&["gate", config.to_str().unwrap(), "--profile", folder.to_str().unwrap()])
+}
+
+#[test]
+fn work_that_is_moved_to_a_copy_counts_and_other_counters_say_that_they_lack_it() {
+    let between = "ncu does not count fills and copies (memcpy x to t): dram_bytes is between 8,192 and 16,384";
+    let alone = "ncu does not count fills and copies (memcpy x to t): duration is of its launches alone";
+    for (require, status, words) in [
+        ("dram_bytes <= 17000", 0, ""),
+        ("dram_bytes <= 9000", 4, between),
+        ("dram_bytes <= 8000", 1, "16, needs <= 7.812 KiB"),
+        ("dram_bytes >= 9000", 4, between),
+        ("dram__bytes.sum <= 9000", 4, "dram__bytes.sum is between 8,192 and 16,384"),
+        ("dram_bytes / 2 <= 6000", 4, between),
+        ("dram_bytes <= 9000 or registers < 1", 4, between),
+        ("duration <= 10500", 4, alone),
+        ("duration <= 9000", 1, "10,000"),
+        ("registers <= 64", 0, ""),
+    ] {
+        let finished = moved(require);
+        assert_eq!(finished.status, Some(status), "{require}: {finished:?}");
+        assert!(unwrapped(&finished).contains(words), "{require}: {}", finished.stdout);
+    }
 }
 
 #[test]

@@ -43,6 +43,7 @@ pub struct Stored {
     rounds: Option<u32>,
     seen: bool,
     stretch: f64,
+    dram_bytes: Option<f64>,
     profiled_as: Option<&'static str>,
     code: String,
     confirmed: Confirmed,
@@ -91,6 +92,7 @@ impl Stored {
             rounds: None,
             seen: true,
             stretch: 1.0,
+            dram_bytes: None,
             profiled_as: None,
             code: String::new(),
             confirmed: Confirmed::Alike,
@@ -146,6 +148,12 @@ impl Stored {
     /// ncu gives every launch this many times its latency.
     pub fn stretch(mut self, factor: f64) -> Self {
         self.stretch = factor;
+        self
+    }
+
+    /// ncu counts so many bytes of DRAM of every launch.
+    pub fn dram_bytes(mut self, bytes: f64) -> Self {
+        self.dram_bytes = Some(bytes);
         self
     }
 
@@ -246,7 +254,12 @@ impl Stored {
             // Of several launches each takes an equal part.
             let each = samples[30] * 1e3 * self.stretch / entries.len() as f64;
             let range = format!("{}@{shape}", variant.id);
-            let of = |entry: &str| launch(self.profiled_as.unwrap_or(entry), &range, each);
+            let of = |entry: &str| {
+                let launch = launch(self.profiled_as.unwrap_or(entry), &range, each);
+                self.dram_bytes
+                    .iter()
+                    .fold(launch, |launch, bytes| launch.inside(13, metric(1, Some(message().double(3, *bytes)))))
+            };
             entries.into_iter().map(of).collect::<Vec<_>>()
         });
         std::fs::write(writer.folder().join("reports").join(REPORT), report(launches.collect())).unwrap();
@@ -315,7 +328,7 @@ pub fn report_of_variants(launches: &[(&str, &str, f64)]) -> Vec<u8> {
 }
 
 fn report(launches: Vec<Message>) -> Vec<u8> {
-    let names = message().text(1, DURATION);
+    let names = message().text(1, DURATION).text(1, "dram__bytes.sum");
     let process = message().int(1, 10).text(2, "127.0.0.1").text(3, "/srv/app");
     let block = message().int(2, launches.len() as u64).inside(4, names).inside(6, process);
     file(7, &[(block, launches)])

@@ -21,7 +21,7 @@ use crate::metric::id;
 use crate::model::{
     Audit, BuildRecord, Cell, LatencyOutcome, LatencyRecord, MetricId, ShapeName, UnrepeatedSamples, VariantId,
 };
-use crate::plan::{Arg, Launch, Method, Plan, ShapeProgram, Standing, Step, Variant};
+use crate::plan::{Arg, Launch, Method, Plan, ShapeProgram, Standing, Variant};
 use crate::stats;
 use crate::store::Run;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -311,7 +311,9 @@ impl CaseCounters<'_> {
         // No cache holds more of a kernel's buffers than there is of them. How much memory a function takes is not known.
         let most = set.filter(|_| self.program.is_some()).unwrap_or(f64::INFINITY);
         let again = self.bytes_again();
-        let counted = self.counted(id::DRAM_BYTES).or_else(|| set.filter(|_| self.is_traced).map(|set| set + again));
+        let of_launches = self.counters.of_launches(self.variant, &self.shape.name, &id::DRAM_BYTES).value();
+        let of_launches = of_launches.filter(|bytes| bytes.is_finite());
+        let counted = of_launches.or_else(|| set.filter(|_| self.is_traced).map(|set| set + again));
         let moved = counted.zip(self.chip.dram_bytes_per_second());
         moved.map_or(0.0, |(bytes, peak)| {
             let again = again.min(bytes);
@@ -356,14 +358,9 @@ impl CaseCounters<'_> {
 
     /// Time that fills and copies may take, which no counter sees: their bytes at a quarter of the peak of DRAM.
     fn uncounted_us(&self) -> f64 {
-        let steps = self.program.map_or(&[][..], |program| &program.steps);
-        let buffers = |step: &Step| match step {
-            Step::Launch(_) => Vec::new(),
-            Step::Memset(fill) => vec![fill.buffer.clone()],
-            Step::Memcpy(copy) => vec![copy.from.clone(), copy.to.clone()],
-        };
-        let bytes = |name: &String| self.phase.workload.bytes_of(self.shape, name).unwrap_or(0.0);
-        let moved: f64 = steps.iter().flat_map(buffers).map(|name| bytes(&name)).sum();
+        let bytes_of = |name: &str| self.phase.workload.bytes_of(self.shape, name);
+        let traffic = self.program.and_then(|program| program.step_traffic(bytes_of));
+        let moved = traffic.and_then(|traffic| traffic.moved()).unwrap_or(0.0);
         self.chip.dram_bytes_per_second().map_or(0.0, |peak| 4.0 * moved / peak * 1e6)
     }
 
