@@ -470,6 +470,13 @@ impl Workload {
         self.bytes.as_ref().map(|bytes| bytes.eval_number(&shape.scope())).transpose()
     }
 
+    /// Bytes that every launch has to write: those of outputs whose every element is compared and that hold nothing before. A lower
+    /// bound on its traffic, whatever the phase declares; none if an extent cannot be evaluated.
+    pub fn written_bytes(&self, shape: &Shape) -> Option<f64> {
+        let outputs = self.buffers.iter().filter(|buffer| buffer.role == Role::Output && buffer.init.is_none());
+        outputs.map(|buffer| self.bytes_of(shape, &buffer.name)).sum()
+    }
+
     /// Bytes of a buffer at a shape; none where there is no such buffer, or an extent cannot be evaluated.
     pub fn bytes_of(&self, shape: &Shape, name: &str) -> Option<f64> {
         let scope = shape.scope();

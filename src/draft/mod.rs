@@ -11,12 +11,14 @@ mod phase_text;
 mod signature;
 mod source;
 mod token;
+mod traffic;
 mod types;
 mod usage;
 mod workload;
 
 pub use kernel_file::KernelFile;
 pub use phase_text::DraftNames;
+pub use traffic::{MovedBuffer, moved_bytes};
 
 use crate::model::nearest;
 use family::Family;
@@ -45,6 +47,16 @@ pub enum DraftError {
     /// There are several.
     #[error("the source defines {}; name one with --entry", .0.join(", "))]
     Several(Vec<String>),
+    /// What was drafted cannot be read, because of names or texts of the source.
+    #[error(
+        "no phase can be drafted of '{entry}': what its source says makes no TOML ({reason}); write the phase by hand"
+    )]
+    Unreadable {
+        /// The kernel.
+        entry: String,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// There is none of this name.
     #[error("the source defines no kernel '{asked}'{hint}; it has {}", there.join(", "))]
     Absent {
@@ -69,7 +81,7 @@ pub fn kernel_name(file: &KernelFile, asked: Option<&str>) -> Result<String, Dra
 /// Drafts a phase of the kernel of a source.
 ///
 /// # Errors
-/// See [`kernel_name`].
+/// See [`kernel_name`]; and what was drafted is no TOML.
 pub fn draft(file: &KernelFile, asked: Option<&str>, names: DraftNames<'_>) -> Result<PhaseDraft, DraftError> {
     let tokens = file.tokens();
     let all = kernels(&tokens);
@@ -78,6 +90,12 @@ pub fn draft(file: &KernelFile, asked: Option<&str>, names: DraftNames<'_>) -> R
     let mut geometry = geometry::geometry(&kernel, &work.rows, &work.columns);
     gather(&kernel, &mut work, &mut geometry);
     let text = phase_text::phase_text(&kernel, &work, &geometry, names);
+    if let Err(error) = text.parse::<toml::Table>() {
+        return Err(DraftError::Unreadable {
+            entry: kernel.signature.name.clone(),
+            reason: error.message().to_owned(),
+        });
+    }
     let reference = phase_text::reference_text(&kernel, &work);
     Ok(PhaseDraft { text, reference })
 }

@@ -3,6 +3,7 @@
 use super::family::Family;
 use super::geometry::Geometry;
 use super::source::{ArgumentKind, KernelArgument, KernelSource};
+use super::traffic::{MovedBuffer, moved_bytes};
 use super::types::scalar;
 use super::workload::{DraftBuffer, DraftReference, DraftWorkload};
 use crate::config::Dtype;
@@ -44,7 +45,13 @@ pub fn phase_text(
     text.push_str(&reference(work, names));
     text.push_str(&tolerance(&work.buffers));
     if let Some(flops) = &work.flops {
-        let _ = writeln!(text, "flops = {flops:?}");
+        let _ = writeln!(text, "# CHECK: operations of a launch, a multiply-add counts two.\nflops = {flops:?}");
+    }
+    if let Some(bytes) = bytes(work) {
+        let _ = writeln!(
+            text,
+            "# CHECK: bytes that a launch moves at least: every input read once, every output written once.\nbytes = {bytes:?}"
+        );
     }
     text.push_str(&scalars(kernel, &work.buffers));
     text.push_str(&shapes(kernel, work));
@@ -97,6 +104,16 @@ fn tolerance(buffers: &[DraftBuffer]) -> String {
              tolerance = {{ rel_l2 = {bound:?} }}\n"
         ),
     }
+}
+
+/// Bytes that a launch moves at least; an output of partial results has as many as the grid has blocks, which are left out.
+fn bytes(work: &DraftWorkload) -> Option<String> {
+    let whole = work.buffers.iter().filter(|buffer| buffer.reduce.is_none());
+    moved_bytes(whole.map(|buffer| MovedBuffer {
+        size: buffer.dtype.size(),
+        shape: &buffer.shape,
+        times: if buffer.role == Some("inout") { 2 } else { 1 },
+    }))
 }
 
 fn scalars(kernel: &KernelSource<'_>, buffers: &[DraftBuffer]) -> String {
@@ -153,6 +170,9 @@ fn buffers(work: &DraftWorkload) -> String {
     let mut text = format!(
         "\n# {mark}: extents in elements, outermost first, and what is an input, an output or both (inout).\n[workload.buffers]\n"
     );
+    if !has_output(work) {
+        text.push_str(NO_OUTPUT);
+    }
     for buffer in &work.buffers {
         let shape: Vec<String> = buffer.shape.iter().map(|extent| extent_text(extent)).collect();
         let mut keys = vec![format!("dtype = \"{}\"", buffer.dtype.name()), format!("shape = [{}]", shape.join(", "))];
@@ -162,6 +182,14 @@ fn buffers(work: &DraftWorkload) -> String {
         let _ = writeln!(text, "{} = {{ {} }}", buffer.name, keys.join(", "));
     }
     text
+}
+
+/// Said where the body stores through no pointer that could be seen.
+const NO_OUTPUT: &str =
+    "# FILL: no output was found: give each buffer that the kernel writes `role = \"output\"`, or \"inout\".\n";
+
+fn has_output(work: &DraftWorkload) -> bool {
+    work.buffers.iter().any(|buffer| buffer.role.is_some())
 }
 
 /// A number as one, anything else as an expression.
@@ -181,7 +209,7 @@ fn launch(kernel: &KernelSource<'_>, work: &DraftWorkload, geometry: &Geometry, 
         let _ = writeln!(text, "defines = [{}]", defines.join(", "));
     }
     if let Some(written) = &kernel.site.written {
-        let _ = writeln!(text, "# The source launches it as <<<{}>>>.", written.replace('\n', " "));
+        let _ = writeln!(text, "# The source launches it as <<<{}>>>.", comment_text(written));
     }
     let guess = if geometry.guessed.is_empty() {
         "by the comparisons of its indices"
@@ -190,8 +218,9 @@ fn launch(kernel: &KernelSource<'_>, work: &DraftWorkload, geometry: &Geometry, 
     };
     let _ = writeln!(
         text,
-        "# CHECK: blocks of the grid, {guess}.\ngrid = [{}]\nblock = [{}]",
+        "# CHECK: blocks of the grid, {guess}.\ngrid = [{}]\n# CHECK: threads of a block, {}.\nblock = [{}]",
         list(&geometry.grid),
+        block_source(kernel, geometry),
         list(&geometry.block)
     );
     if kernel.usage.words.contains("this_grid") && kernel.usage.words.contains("sync") {
@@ -209,6 +238,22 @@ fn launch(kernel: &KernelSource<'_>, work: &DraftWorkload, geometry: &Geometry, 
     kernel.arguments.iter().for_each(|argument| text.push_str(&argument_line(argument, work)));
     text.push_str("]\n");
     text
+}
+
+/// What the block was drafted from.
+fn block_source(kernel: &KernelSource<'_>, geometry: &Geometry) -> &'static str {
+    let is_swept = kernel.swept.iter().chain(&geometry.swept).any(|p| geometry.block.contains(&p.name));
+    match (&kernel.site.block, is_swept) {
+        (Some(_), _) => "as the source launches it",
+        (None, true) => "a parameter of the sweep",
+        (None, false) => "a guess: compare with the tile that a block computes",
+    }
+}
+
+/// A text of the source in a comment: on one line, without control characters.
+fn comment_text(text: &str) -> String {
+    let plain: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    plain.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn argument_line(argument: &KernelArgument, work: &DraftWorkload) -> String {
@@ -232,7 +277,7 @@ fn argument_line(argument: &KernelArgument, work: &DraftWorkload) -> String {
         ArgumentKind::Unknown => {
             format!(
                 "  \"FILL_{name}\", # FILL: `{name}` is a {}; docs/config.md, \"Arguments\", says how each kind is written\n",
-                argument.of
+                comment_text(&argument.of)
             )
         }
     }
@@ -263,11 +308,13 @@ pub fn reference_text(kernel: &KernelSource<'_>, work: &DraftWorkload) -> Option
         DraftReference::Unwritten => {
             let outputs: Vec<String> =
                 work.buffers.iter().filter(|b| b.role.is_some()).map(|b| b.name.clone()).collect();
-            let message = format!("compute {} here, in NumPy", outputs.join(", "));
-            vec![
-                format!("# FILL: return {}, as the kernel should compute it.", outputs.join(", ")),
-                format!("raise NotImplementedError({message:?})"),
-            ]
+            let what = if outputs.is_empty() { "the outputs".to_owned() } else { outputs.join(", ") };
+            let message = format!("compute {what} here, in NumPy");
+            let fill = match outputs.as_slice() {
+                [] => "# FILL: no output was found in the source: return what the kernel writes, by the names of its buffers.".to_owned(),
+                names => format!("# FILL: return {}, as the kernel should compute it.", names.join(", ")),
+            };
+            vec![fill, format!("raise NotImplementedError({message:?})")]
         }
     };
     let text = body.join("\n    ");

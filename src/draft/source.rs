@@ -80,6 +80,8 @@ impl<'s> KernelSource<'s> {
             let told = site.template.get(at).or(parameter.default.as_ref()).cloned();
             template.push(template_argument(parameter, told, tokens, &usage, &mut swept));
         }
+        let mut met = std::collections::HashSet::new();
+        swept.retain(|parameter| met.insert(parameter.name.clone()));
         let chosen: Vec<(&str, &str)> =
             signature.template.iter().map(|p| p.name.as_str()).zip(template.iter().map(String::as_str)).collect();
         let arguments = signature.parameters.iter().map(|p| argument(p, tokens, &usage, &chosen)).collect();

@@ -85,10 +85,16 @@ pub fn workload(kernel: &KernelSource<'_>) -> DraftWorkload {
             b.reduce = Some(operation);
         });
     }
-    let flops = (family == Family::Gemm).then(|| {
-        let inner = gemm_extents(&extents).map_or("K", |[_, _, k]| k);
-        format!("2 * {} * {} * {inner}", axes.rows, axes.columns)
-    });
+    let is_real = kernel.buffers().all(|(_, of, _)| !is_whole(of.dtype));
+    let flops = match family {
+        Family::Gemm => {
+            let inner = gemm_extents(&extents).map_or("K", |[_, _, k]| k);
+            Some(format!("2 * {} * {} * {inner}", axes.rows, axes.columns))
+        }
+        Family::Gemv if is_real => Some(format!("2 * {} * {}", axes.rows, axes.columns)),
+        Family::Dot | Family::Axpy if is_real => Some(format!("2 * {}", axes.rows)),
+        _ => None,
+    };
     DraftWorkload { dimensions, buffers, reference, flops, rows: axes.rows, columns: axes.columns }
 }
 

@@ -1,8 +1,10 @@
 //! A problem as a phase and the files that it calls.
 
 use super::error::ImportError;
-use crate::config::{ImportFormat, Project, Ranking};
+use super::tensor::is_float;
+use crate::config::{Dtype, ImportFormat, Project, Ranking};
 use crate::disk::{Durability, replace};
+use crate::draft::{MovedBuffer, moved_bytes};
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 
@@ -239,9 +241,22 @@ impl Problem {
         if !scalars.is_empty() {
             workload["scalars"] = Value::Object(scalars);
         }
+        if let Some(bytes) = self.bytes() {
+            workload["bytes"] = json!(bytes);
+        }
         workload["shapes"] = Value::Object(shapes);
         workload["buffers"] = Value::Object(self.tensors.iter().map(|t| (t.name.clone(), buffer(t))).collect());
         workload
+    }
+
+    /// Bytes that a launch moves at least: outputs written once and inputs read once. Whole numbers may be places in other inputs, of
+    /// which a part is then read: with such an input, outputs alone.
+    fn bytes(&self) -> Option<String> {
+        let is_indexed = self.tensors.iter().any(|t| t.direction == Direction::Input && !is_float(&t.dtype));
+        let counted = self.tensors.iter().filter(|t| t.direction == Direction::Output || !is_indexed);
+        let size = |t: &Tensor| serde_json::from_value::<Dtype>(json!(t.dtype)).ok().map(|dtype: Dtype| dtype.size());
+        let sized = counted.map(|t| Some((size(t)?, t))).collect::<Option<Vec<(usize, &Tensor)>>>()?;
+        moved_bytes(sized.into_iter().map(|(size, tensor)| MovedBuffer { size, shape: &tensor.shape, times: 1 }))
     }
 
     /// The comment above the phase: what it was made of, and what is otherwise in it.
@@ -254,6 +269,13 @@ impl Problem {
         let mut text = comment("", &made);
         for note in &self.notes {
             text.push_str(&comment("- ", note));
+        }
+        if let Some(bytes) = self.bytes() {
+            let note = format!(
+                "CHECK: bytes = \"{bytes}\" is what a launch moves at least, every output written and, if no input is an index, every \
+                 input read once; a candidate that moves less is not believed, so lower it where less is enough"
+            );
+            text.push_str(&comment("- ", &note));
         }
         text
     }

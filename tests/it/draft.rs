@@ -124,3 +124,42 @@ fn no_text_ends_the_program() {
         assert!(matches!(finished.status, Some(0 | 2)), "{at}: {finished:?}");
     }
 }
+
+#[test]
+fn block_bytes_and_an_absent_output_are_marked_and_what_is_no_toml_is_not_written() {
+    let place = Place::new();
+    let gemm = "template <int BM, int BN, int BM2> __global__ void hgemm(const half *a, const half *b, half *c, int M, int N, int K) {\n\
+                int row = blockIdx.y * BM, col = blockIdx.x * BN;\n if (row < M && col < N) c[row * N + col] = a[row * K] * b[col];\n}\n";
+    place.write("gemm.cu", gemm);
+    let init = |file: &str, output: &str| place.run(&["init", file, "-o", output]);
+    assert_eq!(init("gemm.cu", "gemm.toml").status, Some(0));
+    let read = |name: &str| std::fs::read_to_string(place.path().join(name)).unwrap();
+    let text = read("gemm.toml");
+    assert!(text.contains("# CHECK: threads of a block, "), "{text}");
+    assert!(text.contains("# CHECK: bytes that a launch moves at least"), "{text}");
+    assert!(text.contains("bytes = \"2 * M * K + 2 * K * N + 2 * M * N\""), "{text}");
+
+    // Nothing is stored through a pointer that can be seen.
+    place.write("hidden.cu", "__global__ void hidden(const float *x, float *y, int n) { asm(\"st\" :: \"l\"(y)); }\n");
+    assert_eq!(init("hidden.cu", "hidden.toml").status, Some(0));
+    assert!(read("hidden.toml").contains("# FILL: no output was found"), "{}", read("hidden.toml"));
+    let reference = read("hidden_reference.py");
+    assert!(reference.contains("no output was found") && !reference.contains("return ,"), "{reference}");
+
+    // A parameter that occurs twice, a text without an end, control characters.
+    place.write("twice.cu", "template <int T, int T> __global__ void twice(float *y, int n) { y[threadIdx.x] = T; }\n");
+    place.write(
+        "open.cu",
+        "__global__ void unended(float *y, int n) { y[0] = n; }\nvoid h() { unended<<<1, \"32\n\u{1}, 2>>>(0); }\n",
+    );
+    for (file, output) in [("twice.cu", "twice.toml"), ("open.cu", "open.toml")] {
+        let finished = init(file, output);
+        match finished.status {
+            Some(0) => {
+                let text = read(output);
+                assert!(text.parse::<toml::Table>().is_ok() && !text.contains('\u{1}'), "{text}");
+            }
+            status => assert!(status == Some(2) && !place.path().join(output).exists(), "{finished:?}"),
+        }
+    }
+}

@@ -84,7 +84,7 @@ pub static WORKLOAD: Spec = spec(
             "Floating-point operations of one launch, over the dimensions: for TFLOP/s and the roofline.",
         )
         .default("none"),
-        key("bytes", KeyKind::Expr, "Bytes that have to move at least, over the dimensions: for the roofline.")
+        key("bytes", KeyKind::Expr, "Bytes that a launch moves at least, over the dimensions: for the roofline, and counted DRAM bytes are held against them.")
             .default("none"),
     ],
 );

@@ -13,7 +13,7 @@ impl CaseCounters<'_> {
                 factor: floor / self.latency,
                 clear: CLEAR,
                 reason: format!(
-                    "{} µs is below what the chip can do: the declared work takes at least {} µs by its {what} peak",
+                    "{} µs is below what the chip can do: the work takes at least {} µs by its {what} peak",
                     short(self.latency),
                     short(floor)
                 ),
@@ -22,19 +22,15 @@ impl CaseCounters<'_> {
         floors.into_iter().filter_map(under).collect()
     }
 
-    fn declared_bytes(&self) -> Option<f64> {
-        self.phase.workload.bytes_at(self.shape).ok().flatten()
-    }
-
-    /// Declared bytes that L2 cannot hold from one launch on a set to the next one on it, over the peak of DRAM.
+    /// Bytes moved at least that L2 cannot hold from one launch on a set to the next one on it, over the peak of DRAM.
     fn dram_floor(&self) -> Option<f64> {
         let held = self.chip.held_share(self.sets * self.set_bytes()?)?;
-        Some(self.declared_bytes()? * (1.0 - held) / self.chip.dram_bytes_per_second()?)
+        Some(self.least_bytes()?.0 * (1.0 - held) / self.chip.dram_bytes_per_second()?)
     }
 
-    /// All declared bytes over what L2 and the multiprocessors can exchange.
+    /// All bytes moved at least over what L2 and the multiprocessors can exchange.
     fn l2_floor(&self) -> Option<f64> {
-        Some(self.declared_bytes()? / self.chip.l2_bytes_per_second()?)
+        Some(self.least_bytes()?.0 / self.chip.l2_bytes_per_second()?)
     }
 
     /// Declared operations over the peak of the fastest type of the tensor pipe.

@@ -117,6 +117,33 @@ fn a_band_that_is_too_wide_is_no_witness() {
     assert!(matches!(of(&[12.0; 3]), Agreement::Cheats(_)));
 }
 
+#[test]
+fn outputs_that_l2_cannot_hold_are_written_whatever_the_phase_declares() {
+    let text = PHASE.replace("bytes = \"8 * N\"\nflops = \"100 * N\"\n", "").replace("N = 1000000 ", "N = 100000000 ");
+    let of = |text: &str, counted: f64| {
+        let phase = parse(Path::new("copy.toml"), text).unwrap();
+        let (variant, shape) = (VariantId("copy".into()), &phase.workload.shapes[0]);
+        let mut counters = Quantities::new([(variant.clone(), shape.name.clone())]);
+        counters.set_column("duration", vec![Cell::Value(300e3)]);
+        counters.set_column("dram_bytes", vec![Cell::Value(counted)]);
+        let (program, sets, latency, is_traced) = (None, 1.0, 300.0, false);
+        let (phase, chip, variant, counters) = (&phase, &CHIP, &variant, &counters);
+        CaseCounters { phase, chip, shape, variant, program, counters, latency, sets, is_traced }.agreement()
+    };
+    assert_eq!(of(&text, 8e8), Agreement::Agrees);
+    assert_eq!(of(&text, 3.4e8), Agreement::Agrees, "L2 may hold the rest");
+    let found = of(&text, 1e6);
+    assert!(
+        matches!(found, Agreement::Cheats(_)) && reason(&found).contains("400,000,000 that its outputs have"),
+        "{found:?}"
+    );
+    let changed = text.replace("role = \"output\"", "role = \"output\", init = \"zeros\"");
+    assert!(
+        parse(Path::new("copy.toml"), &changed).is_err() || of(&changed, 1e6) == Agreement::Agrees,
+        "not written whole"
+    );
+}
+
 fn reason(agreement: &Agreement) -> &str {
     match agreement {
         Agreement::Agrees => "",
