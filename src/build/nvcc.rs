@@ -153,6 +153,12 @@ impl Nvcc {
         toolkit.into_iter().chain(SYSTEM.map(Path::new)).any(|folder| file.starts_with(folder))
     }
 
+    /// Flags that variables add to every command line of nvcc, by variable; none that is empty.
+    pub fn added_flags() -> impl Iterator<Item = (&'static str, String)> {
+        let flags = ENVIRONMENT.into_iter().filter(|name| name.ends_with("_FLAGS"));
+        flags.filter_map(|name| Some((name, env::var(name).ok().filter(|flags| !flags.trim().is_empty())?)))
+    }
+
     /// What nvcc reads beside its command line, as `NAME=value`.
     pub fn environment() -> Vec<String> {
         ENVIRONMENT.iter().map(|name| format!("{name}={}", env::var(name).unwrap_or_default())).collect()

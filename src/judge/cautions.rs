@@ -3,15 +3,22 @@
 use super::grounds::Grounds;
 use super::limits::unlikely_limits;
 use super::results::FallbackResult;
-use crate::config::{Gate, Phase};
-use crate::model::{Level, OnInconclusive, Scope, Verdict};
-use crate::number::counted;
+use crate::config::{BoundOf, Gate, Laws, OwnBound, Phase};
+use crate::frame::wanted::timed_shapes;
+use crate::model::{Level, NanRule, OnInconclusive, Scope, Verdict};
+use crate::number::{counted, short};
+use crate::store::own_tools;
 use jiff::civil::Date;
+
+/// Fewer seeds than this are listed: one draw of the inputs is one chance to be right.
+const FEW_SEEDS: usize = 2;
 
 /// The cautions of a judged phase, the gravest first.
 pub fn of(phase: &Phase, today: Date, grounds: &Grounds<'_>, fallback: Option<&FallbackResult>) -> Vec<String> {
     let taken = fallback.filter(|fallback| fallback.verdict == Verdict::Pass).map(taken);
-    (taken.into_iter()).chain(grounds.caution()).chain(unlikely_limits(phase)).chain(loosened(phase, today)).collect()
+    let cautions =
+        (taken.into_iter()).chain(grounds.caution()).chain(unlikely_limits(phase)).chain(loosened(phase, today));
+    cautions.chain(weakened(phase)).chain(by_duration_alone(phase)).collect()
 }
 
 fn taken(fallback: &FallbackResult) -> String {
@@ -48,6 +55,49 @@ pub fn loosened(phase: &Phase, today: Date) -> Option<String> {
     (!parts.is_empty()).then(|| format!("loosened: of {} {}", counted(gates.len(), "gate"), parts.join(", ")))
 }
 
+/// What makes a phase's checks weaker than they could be, in a line; none if nothing does.
+pub fn weakened(phase: &Phase) -> Option<String> {
+    let workload = &phase.workload;
+    if workload.is_of_reports() {
+        return None;
+    }
+    let laws = match &workload.laws {
+        Laws::Given(laws) => {
+            let names: Vec<String> = laws.iter().map(|law| format!("\"{law}\"")).collect();
+            Some(format!("inputs have the laws {} alone (`laws`)", names.join(", ")))
+        }
+        Laws::Suited(_) => None,
+    };
+    let share = workload.tolerance.allclose.map(|bound| bound.mismatches).filter(|share| *share > 0.0);
+    let whose = |bound: &OwnBound| match &bound.of {
+        BoundOf::Output(name) => format!("output {name}"),
+        BoundOf::Shape(shape) => format!("shape {shape}"),
+    };
+    let own = distinct(workload.own_bounds.iter().map(whose).collect());
+    let tools = own_tools(phase).map(|(key, path)| format!("`{key}` is the project's own {}", path.display()));
+    let parts = [
+        laws,
+        (workload.seeds.len() < FEW_SEEDS)
+            .then(|| format!("inputs have {} (`seeds`)", counted(workload.seeds.len(), "seed"))),
+        share.map(|share| format!("{} % of an output may be wrong (`mismatches`)", short(100.0 * share))),
+        (workload.tolerance.nan == NanRule::Allowed).then(|| "answers may be NaN (`allow_nan`)".to_owned()),
+        (!own.is_empty()).then(|| format!("{} with a tolerance of its own", own.join(", "))),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().chain(tools).collect();
+    (!parts.is_empty()).then(|| format!("weakened: {}", parts.join("; ")))
+}
+
+/// Said if nothing but a duration stands behind latencies that are judged: no bytes, no operations.
+fn by_duration_alone(phase: &Phase) -> Option<String> {
+    let workload = &phase.workload;
+    let is_alone = workload.bytes.is_none() && workload.flops.is_none();
+    (is_alone && !timed_shapes(phase).is_empty() && !workload.is_of_reports()).then(|| {
+        "witnessed by duration alone: `[workload]` has neither `bytes` nor `flops`, so counted work is held against outputs larger \
+         than L2 at most"
+            .to_owned()
+    })
+}
+
 /// Gates that a phase answers for: its own, those of tiers up to the last required one, and those of stages.
 fn answered_for(phase: &Phase) -> Vec<&Gate> {
     let tiers = &phase.gate_plan.tiers;
@@ -61,4 +111,45 @@ fn distinct(mut texts: Vec<String>) -> Vec<String> {
     let mut seen = std::collections::HashSet::new();
     texts.retain(|text| seen.insert(text.clone()));
     texts
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::config::parse;
+    use std::path::Path;
+
+    fn phase(change: impl Fn(&str) -> String) -> Phase {
+        parse(
+            Path::new("copy.toml"),
+            &change(concat!(include_str!("../../tests/data/copy.toml"), "[sweep]\nTHREADS = [64]\n")),
+        )
+        .unwrap()
+    }
+
+    #[test]
+    fn what_weakens_the_checks_of_a_phase_is_listed() {
+        let plain = phase(str::to_owned);
+        assert!(plain.workload.seeds.len() >= FEW_SEEDS && weakened(&plain).is_none(), "{:?}", weakened(&plain));
+        let weak = |from: &str, to: &str| {
+            let found = phase(|text| {
+                assert!(text.contains(from), "{text}");
+                text.replacen(from, to, 1)
+            });
+            weakened(&found).unwrap_or_default()
+        };
+        assert!(weak("[workload]\n", "[workload]\nlaws = [\"declared\"]\n").contains("the laws \"declared\" alone"));
+        let tools = weak("[kernel]\n", "[profile]\nncu = \"./my/ncu\"\n[kernel]\n");
+        assert!(tools.contains("`[profile] ncu` is the project's own my/ncu") || tools.contains("my/ncu"), "{tools}");
+        let bound = "tolerance = { atol = 1e-3, rtol = 1e-3, mismatches = 0.05, allow_nan = true, shapes = { only = { atol = 9 } } }";
+        let loose = phase(|text| {
+            let line = text.lines().find(|line| line.starts_with("tolerance")).unwrap();
+            text.replacen(line, bound, 1)
+        });
+        let said = weakened(&loose).unwrap();
+        for words in ["5 % of an output may be wrong", "answers may be NaN", "shape only with a tolerance of its own"] {
+            assert!(said.contains(words), "{words}: {said}");
+        }
+    }
 }

@@ -1,5 +1,6 @@
 //! What a run measured, decoded: every report is decoded once, however often the run grows and is judged again.
 
+use super::contradiction::contradictions;
 use super::witness::{ChipFacts, Witness, WitnessInput};
 use super::{Correctness, Evidence, JudgeError, correctness, name_cheats, name_profiled_cheats};
 use crate::config::Phase;
@@ -181,6 +182,12 @@ impl<'a> Measurements<'a> {
         let (capability, sms) = (self.capability(), self.sms());
         let measured = Measured { phase, plan, run, counted: &counted, capability, sms };
         self.quantities = quantities(&measured, &self.metrics);
+        if self.evidence != Evidence::Measured {
+            // What this program did not measure has no seal: it is held against itself.
+            for (variant, reason) in contradictions(plan, &self.reports)? {
+                self.quantities.withhold(&variant, &reason);
+            }
+        }
         self.witness = self.held_against_counters(&measured)?;
         self.correctness = match self.evidence {
             Evidence::Measured => {

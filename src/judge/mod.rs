@@ -11,6 +11,7 @@ mod cautions;
 mod clock;
 mod compiled;
 mod context;
+mod contradiction;
 mod correctness;
 mod counter_spread;
 mod error;
@@ -56,7 +57,7 @@ mod waiver;
 pub mod witness;
 
 pub use base_choice::base_of;
-pub use cautions::loosened;
+pub use cautions::{loosened, weakened};
 pub use clock::Clock;
 pub use context::{BetweenRuns, Context, Noise, Stored};
 pub use correctness::{correctness, name_cheats, name_profiled_cheats};

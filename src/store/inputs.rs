@@ -58,7 +58,15 @@ pub fn named(phase: &Phase, plan: &Plan) -> BTreeSet<PathBuf> {
     }
     paths.extend(arrays(phase));
     paths.extend(reference_plan(phase, plan).iter().flat_map(sources));
+    paths.extend(own_tools(phase).map(|(_, path)| path));
     paths
+}
+
+/// Tools that the project supplies in place of those of the machine: the key of the phase, and the file.
+pub fn own_tools(phase: &Phase) -> impl Iterator<Item = (&'static str, PathBuf)> {
+    let own = |tool: Option<&PathBuf>| tool.and_then(|path| own_program(&path.to_string_lossy()));
+    let found = [("[profile] ncu", own(phase.profile.ncu.as_ref())), ("[build] nvcc", own(phase.build.nvcc.as_ref()))];
+    found.into_iter().filter_map(|(key, path)| Some((key, path?)))
 }
 
 /// Programs outside of the project, by name, with the hash of what is found now. They are of the machine: a run is not
@@ -274,5 +282,19 @@ mod tests {
             "a text of 'gone.cuh', which cannot be read now",
         ];
         assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn a_tool_of_the_project_is_an_input_and_one_of_the_machine_is_not() {
+        let copy = concat!(include_str!("../../tests/data/copy.toml"), "[sweep]\nTHREADS = [64]\n");
+        let of = |tools: &str| {
+            let phase = crate::config::parse(Path::new("copy.toml"), &format!("{copy}{tools}")).unwrap();
+            let plan = crate::plan::unroll(&phase).unwrap();
+            (named(&phase, &plan), own_tools(&phase).map(|(key, _)| key).collect::<Vec<_>>())
+        };
+        let (paths, tools) = of("[profile]\nncu = \"tests/doubles/ncu\"\n[build]\nnvcc = \"tools/nvcc\"\n");
+        assert_eq!(tools, ["[profile] ncu", "[build] nvcc"]);
+        assert!(["tests/doubles/ncu", "tools/nvcc"].iter().all(|tool| paths.contains(Path::new(tool))), "{paths:?}");
+        assert_eq!(of("[profile]\nncu = \"/usr/bin/env\"\n").1, [""; 0]);
     }
 }

@@ -29,7 +29,7 @@ pub use coverage::lacks;
 pub use embedded::write_embedded;
 pub use folder::new_folder;
 use inputs::changed_between;
-pub use inputs::changed_inputs;
+pub use inputs::{changed_inputs, own_tools};
 pub use journal::Journal;
 pub use manifest::{
     Continued, Fingerprint, Git, Machine, Manifest, MergedShard, RunState, RunVerdict, Seal, SealedFile, ShardOf,

@@ -47,9 +47,13 @@ pub fn manifest(phase: &Phase, plan: &Plan, fingerprint: Fingerprint) -> Manifes
         narrowed: None,
         others: Vec::new(),
         merged: Vec::new(),
-        warnings: Vec::new(),
+        warnings: Nvcc::added_flags().map(flags_of_environment).collect(),
         seal: None,
     }
+}
+
+fn flags_of_environment((name, flags): (&'static str, String)) -> String {
+    format!("nvcc was given more flags by the environment: {name}={flags}")
 }
 
 /// The manifest of a run that measures a shard of `plan` and starts now.

@@ -113,3 +113,31 @@ fn a_phase_of_kernels_judges_launches_by_name_only_as_assumed() {
     assert!(assumed.stdout.contains("#4 attn is launch 4 of g12.ncu-rep.zst, attn"), "{}", assumed.stdout);
     assert!(!assumed.stdout.contains("proven correct"), "{}", assumed.stdout);
 }
+
+/// Gate on the duration of launch 4, over the capture with one of its numbers changed to a hundredth.
+fn forged(place_of_number: usize) -> (Option<i32>, String) {
+    let packed = std::fs::File::open(report()).unwrap();
+    let mut bytes = zstd::stream::decode_all(packed).unwrap();
+    let (honest, forged) = (2880.0_f64.to_le_bytes(), 28.8_f64.to_le_bytes());
+    let places: Vec<usize> = (0..bytes.len() - 8).filter(|at| bytes[*at..*at + 8] == honest).collect();
+    assert_eq!(places.len(), 4, "least, mean, greatest and sum");
+    for at in places.into_iter().skip(place_of_number).take(1) {
+        bytes[at..at + 8].copy_from_slice(&forged);
+    }
+    let by_number = "[[variant]]\nname = \"second\"\nmatch = { kernel = \"softmax*\", launch = 4 }\n";
+    let place = place(&[HEAD, by_number, "[[gate]]\nrequire = \"duration <= 1000\"\n"].concat());
+    std::fs::write(place.path().join("forged.ncu-rep"), bytes).unwrap();
+    let finished = place.run(&["gate", "phase.toml", "--profile", "forged.ncu-rep"]);
+    (finished.status, finished.stdout.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+#[test]
+fn a_duration_that_was_changed_contradicts_the_rest_of_its_launch() {
+    let honest = forged(usize::MAX);
+    assert!(honest.0 == Some(1) && honest.1.contains("2.880, needs <= 1 µs"), "{honest:?}");
+    for number in 0..4 {
+        let (status, printed) = forged(number);
+        let words = "launch 4 of forged.ncu-rep contradicts itself: gpu__time_duration.";
+        assert!(status == Some(4) && printed.contains(words), "{number}: {printed}");
+    }
+}
