@@ -237,7 +237,13 @@ impl Catalogue {
         let combinations = file.combination.iter().map(RawCombination::understood).collect::<Result<Vec<_>, _>>()?;
         let costs = |raw: RawTransfer| raw.counters.into_iter().map(move |name| (name, raw.adds));
         let transfers = file.transfer.into_iter().flat_map(costs).collect();
-        Ok(Self { metrics, index, combinations: combinations.into_iter().flatten().collect(), transfers, orders: file.order })
+        Ok(Self {
+            metrics,
+            index,
+            combinations: combinations.into_iter().flatten().collect(),
+            transfers,
+            orders: file.order,
+        })
     }
 }
 

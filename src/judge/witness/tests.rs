@@ -128,7 +128,8 @@ fn outputs_that_l2_cannot_hold_are_written_whatever_the_phase_declares() {
         counters.set_column("dram_bytes", vec![Cell::Value(counted)]);
         let (program, sets, latency, is_traced) = (None, 1.0, 300.0, false);
         let (phase, chip, variant, counters) = (&phase, &CHIP, &variant, &counters);
-        CaseCounters { phase, chip, shape, variant, program, counters, latency, sets, is_traced }.agreement()
+        CaseCounters { phase, chip, shape, variant, program, counters, latency, sets, is_traced, unrepeated: None }
+            .agreement()
     };
     assert_eq!(of(&text, 8e8), Agreement::Agrees);
     assert_eq!(of(&text, 3.4e8), Agreement::Agrees, "L2 may hold the rest");
