@@ -254,6 +254,7 @@ struct RawCatalogue {
     combination: Vec<RawCombination>,
     #[serde(default)]
     order: Vec<Order>,
+    #[serde(default)]
     transfer: Vec<RawTransfer>,
     metric: Vec<RawMetric>,
 }
