@@ -48,7 +48,7 @@ pub struct ProposedPoint {
     /// Its variant.
     pub variant: VariantId,
     /// One value of every axis, by index.
-    pub point: Vec<u16>,
+    pub point: Vec<u32>,
     /// The objective that the model expects, in microseconds; none where there was no model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected_us: Option<f64>,
@@ -97,7 +97,7 @@ pub struct SearchEnded {
     /// What is measured in full, the best first.
     pub finalists: Vec<VariantId>,
     /// The finalists as points.
-    pub points: Vec<Vec<u16>>,
+    pub points: Vec<Vec<u32>>,
     /// How much each axis decided, by the model, as a share of 1; empty where too little was timed.
     pub importance: Vec<(String, f64)>,
     /// Wall seconds of the search.

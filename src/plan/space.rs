@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// One value of every axis, by its index in the axis.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Point(pub Vec<u16>);
+pub struct Point(pub Vec<u32>);
 
 impl Point {
     /// On how many axes two points differ.
@@ -18,7 +18,7 @@ impl Point {
 }
 
 /// What a walk over a space is told of a combination that no part of the condition rules out.
-pub type Visit<'v> = dyn FnMut(&[u16], Result<bool, ConditionError>) -> Walk + 'v;
+pub type Visit<'v> = dyn FnMut(&[u32], Result<bool, ConditionError>) -> Walk + 'v;
 
 /// Whether a walk goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,14 +85,14 @@ impl Space {
     /// Parameters and values of a point.
     pub fn params(&self, point: &Point) -> Vec<(String, Value)> {
         let pairs = self.axes.iter().zip(&point.0);
-        pairs.filter_map(|((name, values), at)| Some((name.clone(), values.get(usize::from(*at))?.clone()))).collect()
+        pairs.filter_map(|((name, values), at)| Some((name.clone(), values.get(*at as usize)?.clone()))).collect()
     }
 
     /// The point of these parameters; none where an axis is missing or does not have the value.
     pub fn point(&self, params: &[(String, Value)]) -> Option<Point> {
         let index = |(name, values): &(String, Vec<Value>)| {
             let (_, value) = params.iter().find(|(param, _)| param == name)?;
-            u16::try_from(values.iter().position(|known| known == value)?).ok()
+            u32::try_from(values.iter().position(|known| known == value)?).ok()
         };
         (params.len() == self.axes.len()).then(|| self.axes.iter().map(index).collect::<Option<_>>().map(Point))?
     }
@@ -100,7 +100,7 @@ impl Space {
     /// Whether the condition keeps a point; a condition that cannot be evaluated there does not.
     pub fn contains(&self, point: &Point) -> bool {
         let whole = point.0.len() == self.axes.len();
-        let inside = point.0.iter().zip(&self.axes).all(|(at, (_, values))| usize::from(*at) < values.len());
+        let inside = point.0.iter().zip(&self.axes).all(|(at, (_, values))| (*at as usize) < values.len());
         whole && inside && self.decided(&point.0) == Ok(true)
     }
 
@@ -117,7 +117,7 @@ impl Space {
 
     /// Visits as [`Space::walk`] does, the values of each axis in the order that `order` gives for it (and for how many there
     /// are) anew each time; those that it leaves out are not visited.
-    pub fn walk_by(&self, order: &mut dyn FnMut(usize, u16) -> Vec<u16>, visit: &mut Visit<'_>) {
+    pub fn walk_by(&self, order: &mut dyn FnMut(usize, u32) -> Vec<u32>, visit: &mut Visit<'_>) {
         self.descend(&mut Vec::with_capacity(self.axes.len()), &mut Names::new(), order, visit);
     }
 
@@ -125,7 +125,7 @@ impl Space {
     /// hundred times as many steps.
     pub fn listed(&self, most: usize) -> Option<Vec<Point>> {
         let (mut points, mut left) = (Vec::new(), most.saturating_mul(100));
-        let mut order = |_: usize, values: u16| {
+        let mut order = |_: usize, values: u32| {
             left = left.saturating_sub(1);
             if left == 0 { Vec::new() } else { (0..values).collect() }
         };
@@ -142,7 +142,7 @@ impl Space {
     pub fn neighbours(&self, point: &Point) -> Vec<Point> {
         let mut found = Vec::new();
         for (axis, (_, values)) in self.axes.iter().enumerate() {
-            for at in 0..u16::try_from(values.len()).unwrap_or(u16::MAX) {
+            for at in 0..u32::try_from(values.len()).unwrap_or(u32::MAX) {
                 let mut other = point.clone();
                 if other.0[axis] != at {
                     other.0[axis] = at;
@@ -156,16 +156,16 @@ impl Space {
 
     fn descend(
         &self,
-        at: &mut Vec<u16>,
+        at: &mut Vec<u32>,
         names: &mut Names,
-        order: &mut dyn FnMut(usize, u16) -> Vec<u16>,
+        order: &mut dyn FnMut(usize, u32) -> Vec<u32>,
         visit: &mut Visit<'_>,
     ) -> Walk {
         let axis = at.len();
         let Some((name, values)) = self.axes.get(axis) else { return visit(at, self.decided(at)) };
-        for index in order(axis, u16::try_from(values.len()).unwrap_or(u16::MAX)) {
+        for index in order(axis, u32::try_from(values.len()).unwrap_or(u32::MAX)) {
             at.push(index);
-            names.insert(name.clone(), values[usize::from(index)].clone());
+            names.insert(name.clone(), values[index as usize].clone());
             let walk = if self.ruled_out(axis, at, names) { Walk::On } else { self.descend(at, names, order, visit) };
             at.pop();
             names.remove(name);
@@ -177,7 +177,7 @@ impl Space {
     }
 
     /// Whether a part that can be asked now, and could not before, says no. One that cannot be evaluated is left to the whole.
-    fn ruled_out(&self, axis: usize, at: &[u16], names: &Names) -> bool {
+    fn ruled_out(&self, axis: usize, at: &[u32], names: &Names) -> bool {
         let mut asked = self.parts.iter().filter(|part| part.after == axis);
         asked.any(|part| match part.only_if {
             Some(conditional) if at[conditional] == 0 => false,
@@ -186,7 +186,7 @@ impl Space {
     }
 
     /// What the whole condition says.
-    fn decided(&self, at: &[u16]) -> Result<bool, ConditionError> {
+    fn decided(&self, at: &[u32]) -> Result<bool, ConditionError> {
         let names: Names = self.params(&Point(at.to_vec())).into_iter().collect();
         let truth = |expr: &Expr| match expr.eval(&names) {
             Ok(Value::Bool(kept)) => Ok(kept),
@@ -219,8 +219,15 @@ mod tests {
     #[test]
     fn a_listing_is_every_kept_combination_the_last_axis_fastest() {
         let space = Space::new(&sweep(&[("A", &[1, 2, 3]), ("B", &[1, 2])], Some("A != 2 and A + B <= 4")), &[]);
-        let kept: Vec<Vec<u16>> = space.listed(10).unwrap().into_iter().map(|point| point.0).collect();
+        let kept: Vec<Vec<u32>> = space.listed(10).unwrap().into_iter().map(|point| point.0).collect();
         assert_eq!(kept, [vec![0, 0], vec![0, 1], vec![2, 0]]);
+    }
+
+    #[test]
+    fn an_axis_keeps_every_value_of_many() {
+        let many: Vec<i64> = (0..70_000).collect();
+        let space = Space::new(&sweep(&[("A", &many)], None), &[]);
+        assert_eq!(space.listed(100_000).unwrap().last(), Some(&Point(vec![69_999])));
     }
 
     #[test]
@@ -244,21 +251,21 @@ mod tests {
     fn a_conditional_axis_keeps_its_first_value_where_it_does_not_count() {
         let conditional = [ConditionalAxis { axis: "B".to_owned(), when: Expr::parse("A == 2").unwrap() }];
         let space = Space::new(&sweep(&[("A", &[1, 2]), ("B", &[7, 8])], None), &conditional);
-        let kept: Vec<Vec<u16>> = space.listed(10).unwrap().into_iter().map(|point| point.0).collect();
+        let kept: Vec<Vec<u32>> = space.listed(10).unwrap().into_iter().map(|point| point.0).collect();
         assert_eq!(kept, [vec![0, 0], vec![1, 0], vec![1, 1]]);
     }
 
     #[test]
     fn a_part_that_cannot_be_evaluated_early_is_left_to_the_whole_condition() {
         let space = Space::new(&sweep(&[("A", &[0, 2]), ("B", &[4, 5])], Some("A != 0 and B % A == 0")), &[]);
-        let kept: Vec<Vec<u16>> = space.listed(10).unwrap().into_iter().map(|point| point.0).collect();
+        let kept: Vec<Vec<u32>> = space.listed(10).unwrap().into_iter().map(|point| point.0).collect();
         assert_eq!(kept, [vec![1, 0]]);
     }
 
     #[test]
     fn neighbours_differ_on_one_axis_and_are_kept() {
         let space = Space::new(&sweep(&[("A", &[1, 2, 3]), ("B", &[1, 2])], Some("A + B != 4")), &[]);
-        let near: Vec<Vec<u16>> = space.neighbours(&Point(vec![0, 0])).into_iter().map(|point| point.0).collect();
+        let near: Vec<Vec<u32>> = space.neighbours(&Point(vec![0, 0])).into_iter().map(|point| point.0).collect();
         assert_eq!(near, [vec![1, 0], vec![0, 1]]);
     }
 }

@@ -101,7 +101,7 @@ impl Pool<'_> {
 
     /// The axis and the value whose share of the pool is most above its share of what was tried and chosen; the first of equals. An idle
     /// axis is none.
-    fn undertried(&self, chosen: &[usize]) -> (usize, u16) {
+    fn undertried(&self, chosen: &[usize]) -> (usize, u32) {
         let available = self.shares(self.points.iter());
         let tried = self.shares(self.tried.iter().copied().chain(chosen.iter().map(|at| &self.points[*at])));
         let mut most = (0, 0, f32::NEG_INFINITY);
@@ -123,7 +123,7 @@ impl Pool<'_> {
         for point in points {
             all += 1.0;
             for (counts, value) in counts.iter_mut().zip(&point.0) {
-                if let Some(count) = counts.get_mut(usize::from(*value)) {
+                if let Some(count) = counts.get_mut(*value as usize) {
                     *count += 1.0;
                 }
             }
@@ -144,7 +144,7 @@ mod tests {
         let scales = vec![AxisScale::of_numbers(&[1.0, 2.0, 4.0, 8.0]), AxisScale::Categorical(2)];
         let expected: Vec<Expectation> = points
             .iter()
-            .map(|point| Expectation { mean: f32::from(point.0[0] + 10 * point.0[1]), deviation: 0.1 })
+            .map(|point| Expectation { mean: (point.0[0] + 10 * point.0[1]) as f32, deviation: 0.1 })
             .collect();
         let best = [Point(vec![3, 0])];
         let pool = Pool {

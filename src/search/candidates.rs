@@ -72,9 +72,9 @@ impl Walked {
     /// than the rest: what is drawn is spread over the space, and not uniform.
     fn one(&self, rng: &mut ChaCha8Rng) -> Option<Point> {
         let (mut found, mut steps) = (None, 0);
-        let mut order = |_: usize, values: u16| {
+        let mut order = |_: usize, values: u32| {
             steps += 1;
-            let mut all: Vec<u16> = if steps > PATIENCE { Vec::new() } else { (0..values).collect() };
+            let mut all: Vec<u32> = if steps > PATIENCE { Vec::new() } else { (0..values).collect() };
             for at in (1..all.len()).rev() {
                 all.swap(at, below(rng, at + 1));
             }

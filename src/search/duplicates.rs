@@ -11,10 +11,10 @@ const PAIRS: usize = 3;
 /// The points that differ from every trial, and from every point before them, on an axis that is not idle: a flag that the launch
 /// bounds of a kernel overrule would fill batches with one and the same kernel. All of them where none is left.
 pub fn without_duplicates(points: Vec<Point>, trials: &[SearchTrial], idle: &HashSet<usize>) -> Vec<Point> {
-    let rest = |point: &Point| -> Vec<u16> {
+    let rest = |point: &Point| -> Vec<u32> {
         point.0.iter().enumerate().filter(|(axis, _)| !idle.contains(axis)).map(|(_, at)| *at).collect()
     };
-    let mut seen: HashSet<Vec<u16>> = trials.iter().map(|trial| rest(&trial.point)).collect();
+    let mut seen: HashSet<Vec<u32>> = trials.iter().map(|trial| rest(&trial.point)).collect();
     let different: Vec<Point> = points.iter().filter(|point| seen.insert(rest(point))).cloned().collect();
     if different.is_empty() { points } else { different }
 }
@@ -44,7 +44,7 @@ pub fn idle_axes(trials: &[SearchTrial]) -> HashSet<usize> {
 mod tests {
     use super::*;
 
-    fn trial(a: u16, b: u16, code: &str) -> SearchTrial {
+    fn trial(a: u32, b: u32, code: &str) -> SearchTrial {
         SearchTrial { point: Point(vec![a, b]), cost: Some(1.0), facts: Vec::new(), code: Some(code.to_owned()) }
     }
 

@@ -99,7 +99,7 @@ impl Encoding {
             row.push(a + b);
             row.push(a - b);
         }
-        let odd = |axis: &usize| self.scales[*axis].odd()?.get(usize::from(*point.0.get(*axis)?)).copied();
+        let odd = |axis: &usize| self.scales[*axis].odd()?.get(*point.0.get(*axis)? as usize).copied();
         row.extend(self.odd.iter().map(|axis| odd(axis).unwrap_or(f32::NAN)));
         row
     }
@@ -130,10 +130,10 @@ fn odd_parts(values: &[f64]) -> Option<Vec<f32>> {
     parts.iter().any(|part| *part > 0.0).then_some(parts)
 }
 
-fn code(scale: &AxisScale, at: u16) -> f32 {
+fn code(scale: &AxisScale, at: u32) -> f32 {
     match scale {
-        AxisScale::Ordered { codes, .. } => codes.get(usize::from(at)).copied().unwrap_or(f32::NAN),
-        AxisScale::Categorical(_) => f32::from(at),
+        AxisScale::Ordered { codes, .. } => codes.get(at as usize).copied().unwrap_or(f32::NAN),
+        AxisScale::Categorical(_) => at as f32,
     }
 }
 

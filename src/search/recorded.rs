@@ -125,7 +125,7 @@ impl RecordedSpace {
                     axis.push(value.clone());
                     axis.len() - 1
                 });
-                point.push(u16::try_from(at).map_err(|_| "an axis has too many values".to_owned())?);
+                point.push(u32::try_from(at).map_err(|_| "an axis has too many values".to_owned())?);
             }
             let read = |metric: &str| match table.read(&variant.id, &objective.shape, metric) {
                 Cell::Value(value) if value.is_finite() => Some(value),
@@ -174,11 +174,11 @@ fn of_cache_text(text: &str, name: String) -> Result<RecordedSpace, String> {
         .iter()
         .map(|key| file.tune_params.get(key).map(|values| (key, values)).ok_or(format!("it has no values of `{key}`")))
         .collect::<Result<_, _>>()?;
-    let index: Vec<HashMap<String, u16>> =
+    let index: Vec<HashMap<String, u32>> =
         axes.iter().map(|(_, values)| values.iter().map(ToString::to_string).zip(0..).collect()).collect();
     let (mut points, mut costs) = (Vec::new(), Vec::new());
     for entry in file.cache.values() {
-        let at = |((key, _), index): (&(&String, _), &HashMap<String, u16>)| {
+        let at = |((key, _), index): (&(&String, _), &HashMap<String, u32>)| {
             let value = entry.get(key.as_str()).map(ToString::to_string).unwrap_or_default();
             index.get(&value).copied().ok_or(format!("`{key}` is {value}, which is not one of its values"))
         };

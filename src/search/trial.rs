@@ -53,7 +53,7 @@ mod tests {
             trial(4, Some(3.0), None),
             trial(5, None, Some("z")),
         ];
-        let points: Vec<u16> = ranked(&trials).iter().map(|trial| trial.point.0[0]).collect();
+        let points: Vec<u32> = ranked(&trials).iter().map(|trial| trial.point.0[0]).collect();
         assert_eq!(points, [1, 0, 3, 4]);
     }
 }
