@@ -3,7 +3,7 @@
 //! A [`Table`] refuses keys that its [`Spec`] does not declare; an [`Item`] gives its value as a type, or records what
 //! was expected at its place and gives nothing.
 
-use super::error::{Place, Problem, line_of};
+use super::error::{Place, Problem};
 use super::keys::Spec;
 use super::locate::within;
 use crate::expr::{Expr, ExprError, Span, Template, Value};
@@ -16,13 +16,16 @@ use toml::de::{DeTable, DeValue};
 /// The text being read and what was found wrong with it so far.
 pub struct TomlText<'s> {
     text: &'s str,
+    /// Byte offsets at which lines begin, but for the first: a phase asks for the line of each of its gates.
+    line_starts: Vec<usize>,
     problems: RefCell<Vec<Problem>>,
 }
 
 impl<'s> TomlText<'s> {
     /// Nothing read yet.
     pub fn new(text: &'s str) -> Self {
-        Self { text, problems: RefCell::new(Vec::new()) }
+        let line_starts = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1).collect();
+        Self { text, line_starts, problems: RefCell::new(Vec::new()) }
     }
 
     /// Records a problem at a place.
@@ -32,7 +35,7 @@ impl<'s> TomlText<'s> {
 
     /// Line of a place, from 1.
     pub fn line(&self, place: &Place) -> usize {
-        line_of(self.text, place.span.start)
+        self.line_starts.partition_point(|start| *start <= place.span.start) + 1
     }
 
     /// What was found wrong.
