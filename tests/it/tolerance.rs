@@ -96,7 +96,8 @@ const PROGRAM: &str = "{ command = [\"sh\", \"ref.sh\"] }";
 fn run_and_checked(changes: &[(&str, &str)]) -> (Finished, Finished, Place) {
     let (place, variables) = machine_that_counts(&["copy_honest"], "rounds = 6");
     place.write("ref.sh", "cp \"$1/inputs/x.npy\" \"$1/outputs/y.npy\"\n");
-    place.write("nan.py", NAN_BUT_ONE);
+    place.write("nan.sh", "cp nan.npy \"$1/outputs/y.npy\"\n");
+    std::fs::write(place.path().join("nan.npy"), nan_but_one()).unwrap();
     let mut phase = std::fs::read_to_string(place.path().join("phase.toml")).unwrap();
     for (from, to) in changes {
         assert!(phase.contains(from), "{from} is not in {phase}");
@@ -109,14 +110,16 @@ fn run_and_checked(changes: &[(&str, &str)]) -> (Finished, Finished, Place) {
     (run, checked, place)
 }
 
-/// Writes an answer that is NaN but for its first element.
-const NAN_BUT_ONE: &str = r#"
-import struct, sys
-header = "{'descr': '<f4', 'fortran_order': False, 'shape': (2048,), }\n".encode()
-values = struct.pack("<2048f", 1.0, *([float("nan")] * 2047))
-with open(sys.argv[1] + "/outputs/y.npy", "wb") as out:
-    out.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + values)
-"#;
+/// A file of NumPy with an answer that is NaN but for its first element.
+fn nan_but_one() -> Vec<u8> {
+    let header = "{'descr': '<f4', 'fortran_order': False, 'shape': (2048,), }\n";
+    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+    bytes.extend(u16::try_from(header.len()).unwrap().to_le_bytes());
+    bytes.extend(header.as_bytes());
+    let values = std::iter::once(1.0f32).chain(std::iter::repeat_n(f32::NAN, 2047));
+    bytes.extend(values.flat_map(f32::to_le_bytes));
+    bytes
+}
 
 const REFERENCE: &str = "reference = \"copy\"";
 const TOLERANCE: &str = "tolerance = { max_abs = 2e-3 }";
@@ -130,7 +133,7 @@ fn a_tolerance_that_accepts_wrong_answers_is_refused_by_run_wherever_it_does() {
     let of_shape = [(TOLERANCE, own), (SHAPES, shapes)];
     let loose = (TOLERANCE, "tolerance = { max_abs = 1e9 }");
     let nan = [
-        (REFERENCE, "reference = { command = [\"python3\", \"nan.py\"] }"),
+        (REFERENCE, "reference = { command = [\"sh\", \"nan.sh\"] }"),
         (TOLERANCE, "tolerance = { max_abs = 1e-3, allow_nan = true }"),
     ];
     let rows = [
