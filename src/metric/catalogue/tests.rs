@@ -3,9 +3,10 @@ use super::*;
 const HOPPER: Option<ComputeCapability> = Some(ComputeCapability::new(9, 0));
 
 /// Not in the captures; from NVIDIA's enumeration of the chip's metrics.
-const NOT_CAPTURED: [&str; 7] = [
+const NOT_CAPTURED: [&str; 8] = [
     "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio",
     "sm__ops_path_tensor_src_fp8.sum",
+    "smsp__cycles_active.avg.pct_of_peak_sustained_elapsed",
     "smsp__inst_executed_op_local_ld.sum",
     "smsp__inst_executed_op_local_st.sum",
     "smsp__sass_thread_inst_executed_op_fadd_pred_on.sum",
@@ -108,6 +109,17 @@ fn unknown_uncounted_and_verbatim_names() {
     assert!(matches!(catalogue.definition("latency_p50", HOPPER), Err(MetricError::NotCounted { .. })));
     let verbatim = catalogue.definition("sm__warps_active.avg", Some(ComputeCapability::new(7, 0))).unwrap();
     assert_eq!(verbatim.metrics(), ["sm__warps_active.avg"]);
+}
+
+/// The share of time in which SMs have work is not the throughput of their busiest pipe.
+#[test]
+fn active_and_busy_are_two_counters() {
+    let counters = |name: &str| {
+        let definition = Catalogue::embedded().definition(name, HOPPER).unwrap();
+        definition.metrics().into_iter().map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(counters("sm_active_pct"), ["smsp__cycles_active.avg.pct_of_peak_sustained_elapsed"]);
+    assert_eq!(counters("sm_busy_pct"), ["sm__instruction_throughput.avg.pct_of_peak_sustained_elapsed"]);
 }
 
 #[test]
