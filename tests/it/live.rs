@@ -129,7 +129,7 @@ fn a_latency_of_launches_that_were_not_verified_does_not_pass() {
 
 #[test]
 fn a_kernel_whose_timed_launches_are_not_what_was_checked_cheats_and_the_run_goes_on() {
-    let names = ["copy_skip", "copy_later", "copy_count", "copy_race", "copy_stray", "copy_honest"];
+    let names = ["copy_skip", "copy_later", "copy_count", "copy_replay", "copy_race", "copy_stray", "copy_honest"];
     let (place, variables) = machine_of_kernels(&names, "");
     let mut command = place.ncugate(&["run", "phase.toml", "--source", "gpu"]);
     let finished = Finished::of(command.envs(variables).timeout(Duration::from_secs(100)));

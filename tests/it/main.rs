@@ -56,6 +56,7 @@ mod table;
 mod tensor_maps;
 mod tolerance;
 mod trace;
+mod trust;
 mod unfinished;
 mod verdicts;
 mod witness;

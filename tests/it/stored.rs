@@ -43,6 +43,7 @@ pub struct Stored {
     rounds: Option<u32>,
     seen: bool,
     stretch: f64,
+    duration: Option<f64>,
     dram_bytes: Option<f64>,
     profiled_as: Option<&'static str>,
     code: String,
@@ -92,6 +93,7 @@ impl Stored {
             rounds: None,
             seen: true,
             stretch: 1.0,
+            duration: None,
             dram_bytes: None,
             profiled_as: None,
             code: String::new(),
@@ -148,6 +150,12 @@ impl Stored {
     /// ncu gives every launch this many times its latency.
     pub fn stretch(mut self, factor: f64) -> Self {
         self.stretch = factor;
+        self
+    }
+
+    /// ncu gives every evaluation so many microseconds, whatever its latency is.
+    pub fn duration(mut self, us: f64) -> Self {
+        self.duration = Some(us);
         self
     }
 
@@ -252,7 +260,8 @@ impl Stored {
             let mut samples: Vec<f64> = (0..60).map(|round| (self.latency)(&variant.id, round)).collect();
             samples.sort_by(f64::total_cmp);
             // Of several launches each takes an equal part.
-            let each = samples[30] * 1e3 * self.stretch / entries.len() as f64;
+            let us = self.duration.unwrap_or(samples[30] * self.stretch);
+            let each = us * 1e3 / entries.len() as f64;
             let range = format!("{}@{shape}", variant.id);
             let of = |entry: &str| {
                 let launch = launch(self.profiled_as.unwrap_or(entry), &range, each);

@@ -1,0 +1,240 @@
+//! Claims of the page on trust that no other file tests: memory that holds no answer, modules that are loaded again, what weakens a
+//! phase, work that was not done, bands that are too wide.
+
+use crate::command::{Finished, Place, root};
+use crate::concurrent::folders;
+use crate::live::{latencies, machine_that_counts};
+use crate::stored::Stored;
+use serde_json::{Value, json};
+use std::fs;
+use std::time::Duration;
+
+type Variables = Vec<(&'static str, String)>;
+
+fn run(place: &Place, variables: &Variables) -> Finished {
+    let mut command = place.ncugate(&["run", "phase.toml", "--source", "gpu"]);
+    Finished::of(command.envs(variables.clone()).timeout(Duration::from_secs(100)))
+}
+
+fn unwrapped(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The files of the one report of a place that are read first, and the cautions of its results.
+fn first_screens(place: &Place) -> Vec<(&'static str, String)> {
+    let folder = fs::read_dir(place.path().join("reports/copy")).unwrap().next().unwrap().unwrap().path();
+    let read = |name: &str| fs::read_to_string(folder.join(name)).unwrap();
+    let results: Value = serde_json::from_str(&read("results.json")).unwrap();
+    let cautions: Vec<&str> = results["cautions"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+    vec![("report.md", read("report.md")), ("report.html", read("report.html")), ("results.json", cautions.join(" "))]
+}
+
+/// Whether a text says this, whatever its lines, marks and escapes are.
+fn says(what: &str, text: &str, words: &str) {
+    let unescaped = text.replace("&quot;", "\"").replace("&#x27;", "'").replace("&#x2f;", "/");
+    let plain = unescaped.replace(['\\', '`'], "").replace("<code>", "").replace("</code>", "");
+    assert!(unwrapped(&plain.to_lowercase()).contains(&words.to_lowercase()), "{what} does not say '{words}'");
+}
+
+/// The reference is a kernel, whose result was on the device; the candidate reads all memory of the device for its answer.
+#[test]
+fn a_kernel_that_reads_all_memory_finds_no_answer_where_none_of_its_own_is() {
+    let (place, variables) = machine_that_counts(&["turn_scan", "turn_honest"], "rounds = 30");
+    let phase = fs::read_to_string(place.path().join("phase.toml")).unwrap();
+    let reference = "reference = { entry = \"turn_honest\", source = \"copy.cu\", grid = [32], block = [128] }";
+    let changed = phase
+        .replace("reference = \"copy\"", reference)
+        .replace("S = 2048", "S = 4096")
+        .replace("\"f16\", shape = [\"S\"], init = \"normal\"", "\"u8\", shape = [\"S\"], init = { indices = 256 }")
+        .replace("\"f16\", shape = [\"S\"], role", "\"u8\", shape = [\"S\"], role");
+    assert_eq!(changed.matches("u8").count(), 2);
+    place.write("phase.toml", &changed);
+    let finished = run(&place, &variables);
+    let records = latencies(&place);
+    let of = |name: &str| records.iter().find(|(variant, _)| variant == name).unwrap().1.clone();
+    let (scan, honest) = (of("turn_scan"), of("turn_honest"));
+    assert!(scan["samples"][0].as_f64() < Some(5.0), "it finds its own earlier outputs: {scan} {finished:?}");
+    for outcome in [scan, honest] {
+        let unrepeated = &outcome["audit"]["unrepeated"][0];
+        let whole = 10.0 * unrepeated["launches"].as_f64().unwrap();
+        let samples = unrepeated["samples"].as_array().unwrap();
+        assert!(
+            samples.len() == 3 && samples.iter().all(|us| (us.as_f64().unwrap() - whole).abs() < 1e-3),
+            "{outcome}"
+        );
+    }
+    assert_eq!(finished.status, Some(0), "{finished:?}");
+    says("terminal", &finished.stdout, "cheats: turn_scan");
+    says("terminal", &finished.stdout, "repeats take less time");
+}
+
+#[test]
+fn modules_are_loaded_again_between_checks_and_timing_and_confirmations_are_verified_too() {
+    let (place, mut variables) = machine_that_counts(&["copy_honest", "copy_again"], "rounds = 60");
+    let firsts = place.path().join("firsts.txt");
+    variables.push(("NCUGATE_DOUBLE_FIRSTS", firsts.display().to_string()));
+    let finished = run(&place, &variables);
+    assert_eq!(finished.status, Some(0), "{finished:?}");
+    let firsts = fs::read_to_string(firsts).unwrap();
+    let process = |line: &str| line.split_once(' ').unwrap().0.to_owned();
+    let of_honest: Vec<String> = firsts.lines().filter(|line| line.ends_with(" copy_honest")).map(process).collect();
+    let loads = |process: &String| of_honest.iter().filter(|other| *other == process).count();
+    // the process that checks and times loads it twice; those that time again or profile have it once
+    let twice = of_honest.iter().filter(|process| loads(process) == 2).count();
+    assert!(twice == 2 && of_honest.iter().any(|process| loads(process) == 1), "{firsts}");
+
+    let text = fs::read_to_string(folders(&place)[0].join("confirmations.jsonl")).unwrap();
+    let audits = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let launches: Vec<u64> = audits.map(|record| audit(&record)["launches"].as_u64().unwrap()).collect();
+    assert!(!launches.is_empty() && launches.iter().all(|launches| *launches >= 299), "{text}");
+}
+
+/// What was verified of a record, wherever its outcome is.
+fn audit(record: &Value) -> &Value {
+    let outcome = record.get("outcome").or_else(|| record.pointer("/timed/outcome"));
+    &outcome.unwrap_or_else(|| panic!("{record}"))["audit"]
+}
+
+const PHASE: &str = concat!(
+    include_str!("../data/copy.toml"),
+    "[sweep]\nTHREADS = [64, 128]\n[[gate]]\nname = \"latency\"\nrequire = \"latency_p50 <= 10.5\"\n"
+);
+
+/// A stored run judged by the phase that it was written with.
+fn judged(text: &str, stored: &Stored) -> (Place, Finished) {
+    let place = Place::new();
+    let folder = stored.write(&place);
+    place.write("phase.toml", text);
+    let finished = place.run(&["gate", "phase.toml", "--profile", folder.to_str().unwrap()]);
+    (place, finished)
+}
+
+#[test]
+fn what_weakens_checks_is_on_the_first_screen_and_in_check() {
+    let bounds =
+        "{ atol = 1e-3, rtol = 1e-3, mismatches = 0.01, allow_nan = true, shapes = { only = { atol = 2e-3 } } }";
+    let weak = PHASE
+        .replace("tolerance = { max_abs = 2e-3 }", &format!("tolerance = {bounds}"))
+        .replace("seeds = [0, 1]", "seeds = [0]\nlaws = [\"declared\"]");
+    let (place, finished) = judged(&weak, &Stored::new(&weak, "run"));
+    let checked = place.run(&["check", "phase.toml", "--no-build"]);
+    let screens = [("terminal", finished.stdout), ("check", checked.stdout)];
+    for (what, text) in screens.into_iter().chain(first_screens(&place)) {
+        for words in [
+            "inputs have the laws \"declared\" alone (laws)",
+            "inputs have 1 seed (seeds)",
+            "1 % of an output may be wrong (mismatches)",
+            "answers may be NaN (allow_nan)",
+            "shape only with a tolerance of its own",
+            "witnessed by duration alone",
+        ] {
+            says(what, &text, words);
+        }
+    }
+    let declared = PHASE.replace("[workload.shapes]", "bytes = \"4 * S\"\n[workload.shapes]");
+    let (place, finished) = judged(&declared, &Stored::new(&declared, "run"));
+    assert_eq!(finished.status, Some(0), "{finished:?}");
+    let checked = place.run(&["check", "phase.toml", "--no-build"]);
+    for text in [&finished.stdout, &checked.stdout] {
+        let text = text.to_lowercase();
+        assert!(!text.contains("weakened") && !text.contains("duration alone"), "{text}");
+    }
+}
+
+#[test]
+fn a_tool_of_the_project_is_listed_and_an_edit_of_it_is_another_run() {
+    let (place, mut variables) = machine_that_counts(&["copy_honest"], "rounds = 60");
+    let phase = fs::read_to_string(place.path().join("phase.toml")).unwrap();
+    place.write("phase.toml", &format!("{phase}[profile]\nncu = \"bin/ncu\"\n"));
+    variables.push(("NVCC_APPEND_FLAGS", "-DFASTER".to_owned()));
+    let finished = run(&place, &variables);
+    assert_eq!(finished.status, Some(0), "{finished:?}");
+    for (what, text) in first_screens(&place) {
+        says(what, &text, "[profile] ncu is the project's own bin/ncu");
+        if what == "report.md" {
+            says(what, &text, "nvcc was given more flags by the environment: NVCC_APPEND_FLAGS=-DFASTER");
+        }
+    }
+    let run = folders(&place).remove(0);
+    let gate = || {
+        let mut command = place.ncugate(&["gate", "phase.toml", "--profile", run.to_str().unwrap()]);
+        Finished::of(command.envs(variables.clone()))
+    };
+    assert_eq!(gate().status, Some(0), "{:?}", gate());
+    let ncu = fs::read_to_string(place.path().join("bin/ncu")).unwrap();
+    place.write("bin/ncu", &format!("{ncu}# another\n"));
+    let edited = gate();
+    assert!(edited.status == Some(3) && edited.stderr.contains("bin/ncu"), "{edited:?}");
+}
+
+#[test]
+fn bytes_below_the_declared_ones_are_work_that_was_not_done() {
+    // 80 KiB are declared, of which the outputs may still be in L2: 76 KiB have to be counted
+    let declared = PHASE.replace("[workload.shapes]", "bytes = \"40 * S\"\n[workload.shapes]");
+    for (counted, status) in [(80_000.0, 0), (60_000.0, 4), (3_000.0, 1)] {
+        let (_, finished) = judged(&declared, &Stored::new(&declared, "run").dram_bytes(counted));
+        assert_eq!(finished.status, Some(status), "{counted}: {finished:?}");
+        let printed = unwrapped(&finished.stdout);
+        assert_eq!(printed.contains("work was not done"), status != 0, "{counted}: {printed}");
+        assert_eq!(printed.contains("variants cheat"), status == 1, "{counted}: {printed}");
+    }
+}
+
+/// Recordings of earlier versions have no samples without repeats: a duration alone has to be near enough.
+#[test]
+fn a_band_that_is_too_wide_is_no_witness() {
+    for (us, status) in [(1.6, 4), (1.8, 0)] {
+        let (_, finished) = judged(PHASE, &Stored::new(PHASE, "run").latency(move |_, _| us));
+        assert_eq!(finished.status, Some(status), "{us}: {finished:?}");
+        assert_eq!(
+            unwrapped(&finished.stdout).contains("no witness is near enough"),
+            status != 0,
+            "{}",
+            finished.stdout
+        );
+    }
+}
+
+#[test]
+fn a_baseline_that_is_slower_than_its_duration_is_no_standard() {
+    let with_twin = PHASE.replace("latency_p50 <= 10.5", "latency_p50 <= baseline.latency_p50");
+    let with_twin = format!("{with_twin}[[baseline]]\nname = \"twin\"\nparams = {{ THREADS = 32 }}\n");
+    // what ncu saw is of 10 us
+    for (slow, status) in [(20.0, 0), (40.0, 4)] {
+        let stored = Stored::new(&with_twin, "run").duration(10.0);
+        let stored = stored.latency(move |id, _| if id.0 == "twin" { slow } else { 10.0 });
+        let (_, finished) = judged(&with_twin, &stored);
+        assert_eq!(finished.status, Some(status), "{slow}: {finished:?}");
+        let printed = unwrapped(&finished.stdout);
+        assert!(status == 0 || printed.contains("two durations disagree"), "{slow}: {printed}");
+        assert!(!printed.contains("cheat"), "slowness is no cheat: {printed}");
+    }
+}
+
+/// An agent is told the verdict of a check, and what the rules could not be asked.
+#[test]
+fn an_agent_is_given_failures_and_what_was_not_asked() {
+    let (place, variables) = machine_that_counts(&["copy_honest"], "rounds = 60");
+    let phase = fs::read_to_string(place.path().join("phase.toml")).unwrap();
+    place.write("phase.toml", &phase.replace("latency_p50 <= 10.5", "registers <= 8"));
+    let run = root().join("profiles/sdpa_fast/h200").display().to_string();
+    let calls = [("check", json!({ "config": "phase.toml" })), ("next", json!({ "run": run }))];
+    let messages: String = calls
+        .into_iter()
+        .map(|(name, arguments)| {
+            let params = json!({ "name": name, "arguments": arguments });
+            format!("{}\n", json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params }))
+        })
+        .collect();
+    let mut command = place.ncugate(&["mcp"]);
+    let served = Finished::of(command.envs(variables).write_stdin(messages).timeout(Duration::from_secs(60)));
+    let answers: Vec<Value> = served.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(answers.len(), 2, "{served:?}");
+    let checked = &answers[0]["result"];
+    assert_eq!((&checked["isError"], &checked["structuredContent"]["status"]), (&json!(false), &json!(1)), "{checked}");
+    assert!(checked["content"].to_string().contains("status 1: fail"), "{checked}");
+    let next: Value =
+        serde_json::from_str(answers[1].pointer("/result/content/0/text").unwrap().as_str().unwrap()).unwrap();
+    let diagnosis = &next["diagnosis"];
+    assert!(diagnosis["outcome"] == "not_judged" && diagnosis["not_asked"] == 3 && diagnosis["of"] == 45, "{next}");
+}
