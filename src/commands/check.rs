@@ -9,7 +9,7 @@ use crate::config::{Phase, Waiver};
 use crate::console::Output;
 use crate::exit::Outcome;
 use crate::host::{check_reference, mutant_table, null_test};
-use crate::judge::{loosened, out_of_reach, preconditions, static_gates, unlikely_limits, weakened};
+use crate::judge::{by_duration_alone, loosened, out_of_reach, preconditions, static_gates, unlikely_limits, weakened};
 use crate::model::{Level, NullTest, Verdict};
 use crate::number::counted;
 use crate::plan::unroll;
@@ -95,8 +95,8 @@ fn one(config: &Path, args: &CheckArgs, found: &mut PhaseCheck, out: &mut Output
     if !phase.is_of_reports() {
         prove_tolerance(&phase, args, found, out)?;
     }
-    for caution in loosened(&phase, Waiver::today()).into_iter().chain(weakened(&phase)).chain(unlikely_limits(&phase))
-    {
+    let weak = loosened(&phase, Waiver::today()).into_iter().chain(weakened(&phase)).chain(by_duration_alone(&phase));
+    for caution in weak.chain(unlikely_limits(&phase)) {
         writeln!(out, "  {caution}")?;
         found.notes.push(caution);
     }

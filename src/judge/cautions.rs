@@ -88,7 +88,7 @@ pub fn weakened(phase: &Phase) -> Option<String> {
 }
 
 /// Said if nothing but a duration stands behind latencies that are judged: no bytes, no operations.
-fn by_duration_alone(phase: &Phase) -> Option<String> {
+pub fn by_duration_alone(phase: &Phase) -> Option<String> {
     let workload = &phase.workload;
     let is_alone = workload.bytes.is_none() && workload.flops.is_none();
     (is_alone && !timed_shapes(phase).is_empty() && !workload.is_of_reports()).then(|| {

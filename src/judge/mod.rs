@@ -57,7 +57,7 @@ mod waiver;
 pub mod witness;
 
 pub use base_choice::base_of;
-pub use cautions::{loosened, weakened};
+pub use cautions::{by_duration_alone, loosened, weakened};
 pub use clock::Clock;
 pub use context::{BetweenRuns, Context, Noise, Stored};
 pub use correctness::{correctness, name_cheats, name_profiled_cheats};
