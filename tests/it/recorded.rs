@@ -178,6 +178,25 @@ fn what_to_use_has_the_numbers_that_gates_judge() {
     );
 }
 
+/// What ncu calls SM busy is 40 % for the whole grid: below the target, as it is for the serial one.
+#[test]
+fn the_time_that_multiprocessors_have_work_tells_a_serial_grid_from_a_whole_one() {
+    let place = Place::new();
+    let judged = place.run_at_root(&["run", "configs/v3_report.toml", "--source", "recorded", "--format", "json"]);
+    assert_eq!(judged.status, Some(1), "{}", judged.stderr);
+    let results: Value = serde_json::from_str(&judged.stdout).unwrap();
+    let variants = results["variants"].as_array().unwrap();
+    let active = |name: &str| {
+        let variant = variants.iter().find(|variant| variant["id"] == name).unwrap();
+        variant["shapes"]["batches"]["values"]["sm_active_pct"].as_f64().unwrap()
+    };
+    assert!(active("serial") < 70.0 && active("whole_grid") >= 70.0, "{} {}", active("serial"), active("whole_grid"));
+    let gate = results["gates"].as_array().unwrap().iter().find(|gate| gate["name"] == "multiprocessors busy").unwrap();
+    assert_eq!(gate["verdict"], "fail", "{gate}");
+    let cautions = results["cautions"].to_string();
+    assert!(!cautions.contains("Check the units"), "{cautions}");
+}
+
 #[test]
 fn gates_may_change_after_the_measurement() {
     let place = phase_d();
