@@ -52,7 +52,9 @@ fn imported(place: &Place, path: &str, name: &str, args: &[&str]) -> (String, St
     assert_eq!(made.status, Some(0), "{name}: {made:?}");
     let checked = ncugate(place, path, &["check", &phase]);
     assert_eq!(checked.status, Some(0), "{name}: {checked:?}");
-    (fs::read_to_string(place.path().join(&phase)).unwrap(), made.stdout)
+    let text = fs::read_to_string(place.path().join(&phase)).unwrap();
+    assert!(text.contains("\nbytes = "), "{name}: what a launch moves at least\n{text}");
+    (text, made.stdout)
 }
 
 const KERNELBENCH: &str = "tests/data/problems/kernelbench";
