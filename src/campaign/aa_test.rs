@@ -124,9 +124,11 @@ fn aa_test(
         let record = records.iter().find(|record| &record.variant == id && &record.shape == shape);
         match record.map(|record| &record.outcome) {
             Some(LatencyOutcome::Timed { samples, .. }) => Ok(samples.clone()),
-            Some(LatencyOutcome::Cheats { reason, .. } | LatencyOutcome::Failed { reason }) => {
-                Err(format!("{id} at {shape}: {reason}"))
-            }
+            Some(
+                LatencyOutcome::Cheats { reason, .. }
+                | LatencyOutcome::Wrong { reason, .. }
+                | LatencyOutcome::Failed { reason },
+            ) => Err(format!("{id} at {shape}: {reason}")),
             None => Err(format!("{id} was not timed at {shape}")),
         }
     };

@@ -237,6 +237,7 @@ fn joined(before: LatencyOutcome, after: LatencyOutcome) -> LatencyOutcome {
             LatencyOutcome::Timed { samples, launches: launches.min(least), audit }
         }
         (cheats @ LatencyOutcome::Cheats { .. }, _) | (_, cheats @ LatencyOutcome::Cheats { .. }) => cheats,
+        (wrong @ LatencyOutcome::Wrong { .. }, _) | (_, wrong @ LatencyOutcome::Wrong { .. }) => wrong,
         (failed @ LatencyOutcome::Failed { .. }, _) | (_, failed @ LatencyOutcome::Failed { .. }) => failed,
     }
 }

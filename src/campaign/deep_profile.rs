@@ -361,7 +361,7 @@ fn longest(run: &Run, cases: &[ProfiledCase]) -> Option<f64> {
         let found = run.latencies.iter().find(|record| &record.variant == variant && &record.shape == shape)?;
         match &found.outcome {
             LatencyOutcome::Timed { samples, .. } => samples.iter().copied().reduce(f64::max),
-            LatencyOutcome::Failed { .. } | LatencyOutcome::Cheats { .. } => None,
+            LatencyOutcome::Failed { .. } | LatencyOutcome::Cheats { .. } | LatencyOutcome::Wrong { .. } => None,
         }
     };
     cases.iter().map(latency).try_fold(0.0, |most: f64, us| Some(most.max(us?)))

@@ -111,9 +111,16 @@ pub const FACTS: &[RuleFact] = &[
     fact("traffic_factor", "bytes that DRAM moved over `minimum_bytes`"),
     fact("reread_factor", "bytes that global loads asked of L1 over `minimum_bytes`"),
     fact("arithmetic_intensity", "`minimum_flops` over `minimum_bytes`"),
-    fact("time_growth", "latency over that at the compared smaller shape, which differs in one dimension"),
-    fact("work_growth", "`flops` (or the dimension) over that at the compared shape"),
+    fact(
+        "time_growth",
+        "latency over that at the compared smaller shape: one that differs in one dimension, else in several of which the grid leaves some out",
+    ),
+    fact("work_growth", "`flops` (or the dimensions) over that at the compared shape"),
     fact("grid_growth", "blocks over those at the compared shape"),
+    fact(
+        "serial_growth",
+        "work of a block over that at the compared shape, where the shapes differ in several dimensions",
+    ),
     fact("outside_pct", "percent of the latency that is not the kernel: launch and gaps"),
     fact("wasted_lanes_pct", "percent of the lanes that do nothing in an executed instruction"),
     fact("l2_busy", "L2 utilisation in percent"),
@@ -140,7 +147,10 @@ pub const FACTS: &[RuleFact] = &[
 
 /// Texts that a sentence of a rule may name in braces beside numbers.
 pub const FACT_TEXTS: &[RuleFact] = &[
-    fact("grown_dimension", "the dimension in which the compared shapes differ"),
+    fact(
+        "grown_dimension",
+        "the dimension in which the compared shapes differ; of several, those that the grid leaves out",
+    ),
     fact("grown_from", "name of the compared smaller shape"),
     fact("limiter", "what keeps another block out: registers, shared memory, warps, blocks, barriers"),
     fact("busiest_unit", "the unit with the highest utilisation"),

@@ -272,6 +272,7 @@ impl CaseFacts<'_> {
             "time_growth" => Some(self.growth?.time),
             "work_growth" => Some(self.growth?.work),
             "grid_growth" => self.growth?.grid,
+            "serial_growth" => self.growth?.serial,
             _ => None,
         }
     }
@@ -306,6 +307,7 @@ mod tests {
             time: 7.7,
             work: 8.0,
             grid: Some(1.0),
+            serial: Some(8.0),
         };
         look(CaseFacts {
             table: &table,
@@ -362,7 +364,7 @@ mod tests {
             FACTS.iter().map(|fact| fact.name).filter(|name| case.number(name).is_some()).collect()
         });
         let given = ["sms", "cc", "debug_build", "device_optimisation", "minimum_bytes", "minimum_flops"];
-        let grown = ["arithmetic_intensity", "time_growth", "work_growth", "grid_growth"];
+        let grown = ["arithmetic_intensity", "time_growth", "work_growth", "grid_growth", "serial_growth"];
         assert_eq!(known, [&given[..], &grown].concat());
     }
 

@@ -95,7 +95,7 @@ pub fn quantities(measured: &Measured<'_>, metrics: &[String]) -> Quantities {
 fn sampling(index: &Index<'_>, variant: &Variant, shape: &Shape) -> Sampling {
     let launches = match index.latency(&variant.id, &shape.name) {
         Some(LatencyOutcome::Timed { launches, .. }) => *launches,
-        Some(LatencyOutcome::Cheats { .. } | LatencyOutcome::Failed { .. }) | None => 1,
+        Some(LatencyOutcome::Cheats { .. } | LatencyOutcome::Wrong { .. } | LatencyOutcome::Failed { .. }) | None => 1,
     };
     let key = (index.measured_as(&variant.id), &shape.name);
     let program = match &variant.method {
@@ -110,7 +110,7 @@ fn fresh(record: &ConfirmationRecord) -> FreshSamples {
     let (samples, launches) = match &record.timed.outcome {
         LatencyOutcome::Timed { samples, launches, .. } => (Ok(Arc::from(samples.as_slice())), *launches),
         LatencyOutcome::Cheats { reason, .. } => (Err(format!("cheats: {reason}").into()), 1),
-        LatencyOutcome::Failed { reason } => (Err(reason.as_str().into()), 1),
+        LatencyOutcome::Wrong { reason, .. } | LatencyOutcome::Failed { reason } => (Err(reason.as_str().into()), 1),
     };
     FreshSamples { samples, launches, processes: record.processes.as_slice().into() }
 }
@@ -362,7 +362,9 @@ impl MetricSource<'_> {
         let samples = match self.index.latency(&variant.id, &shape.name)? {
             LatencyOutcome::Timed { samples, .. } => samples.as_slice(),
             LatencyOutcome::Cheats { reason, .. } => return Some(Err(format!("cheats: {reason}"))),
-            LatencyOutcome::Failed { reason } => return Some(Err(reason.clone())),
+            LatencyOutcome::Wrong { reason, .. } | LatencyOutcome::Failed { reason } => {
+                return Some(Err(reason.clone()));
+            }
         };
         let rounds = self.measured.phase.bench.rounds as usize;
         if samples.len() < rounds {

@@ -101,13 +101,13 @@ impl Worker<'_> {
         repeats: u32,
     ) -> Result<Result<TracedEvaluations, Untraced>, WorkError> {
         let variant = self.job.kernels[index].variant.clone();
-        // What a kernel keeps in variables of its module is gone with the module.
-        self.loaded.remove(&variant);
         let (mut evaluations, mut verified) = (Vec::new(), None::<ProfiledOutputs>);
         for repeat in 0..repeats {
             let mut tries = Vec::new();
             for _ in 0..TRIES {
                 self.started(&variant, buffers.shape, WorkerTask::Profile { repeat })?;
+                // What a kernel keeps in variables of its module is gone with the module.
+                self.loaded.remove(&variant);
                 match self.trace_evaluation(tracer, index, buffers, flush) {
                     Ok((launches, outputs)) => {
                         tries.push(launches);

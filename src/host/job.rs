@@ -223,10 +223,15 @@ impl WorkerJob {
     pub fn settle_latency(&mut self, record: &LatencyRecord) {
         if let Some(kernel) = self.kernel_mut(&record.variant) {
             kernel.shapes.retain(|s| s != &record.shape);
-            if let LatencyOutcome::Cheats { reason, .. } = &record.outcome
+            let disqualified = match &record.outcome {
+                LatencyOutcome::Cheats { reason, .. } => Some(("cheats", reason)),
+                LatencyOutcome::Wrong { reason, .. } => Some(("wrong", reason)),
+                LatencyOutcome::Timed { .. } | LatencyOutcome::Failed { .. } => None,
+            };
+            if let Some((what, reason)) = disqualified
                 && kernel.unverified.is_none()
             {
-                kernel.unverified = Some(format!("not timed: cheats at {} ({reason})", record.shape));
+                kernel.unverified = Some(format!("not timed: {what} at {} ({reason})", record.shape));
             }
         }
     }

@@ -14,6 +14,7 @@ pub mod external;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 pub(crate) mod fixtures;
+mod fresh_launch;
 mod hidden_draws;
 mod hidden_job;
 mod input_arrays;

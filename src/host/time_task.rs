@@ -1,12 +1,15 @@
 //! The worker's latency rounds, over variants that are correct.
 
 use super::event::{WorkerEvent, WorkerTask};
+use super::fresh_launch::FreshOutputs;
 use super::hidden_draws::{cases, seeds};
 use super::worker::{DeviceLost, WorkError, Worker};
 use crate::gpu::{BoundProgram, BufferSet, DeviceError};
 use crate::model::{LatencyOutcome, LatencyRecord, VariantId};
 use crate::prove::{CaseInputs, ExpectedOutputError, ShapeSpec};
-use crate::time::{AuditSchedule, TimedBuffers, TimedKernel, TimedProgram, TimingSettings, VERIFIED_LAUNCHES, order};
+use crate::time::{
+    AuditSchedule, TimedBuffers, TimedKernel, TimedProgram, TimingSettings, VERIFIED_LAUNCHES, WrongSample, order,
+};
 use std::ops::ControlFlow;
 
 /// Calls of a function before it is captured.
@@ -48,7 +51,7 @@ impl Worker<'_> {
             self.started(&variant, shape, WorkerTask::Warm)?;
             let wanted = VERIFIED_LAUNCHES.div_ceil(shapes[index].max(1));
             match self.timed_kernel(index, shape, &buffers, settings, wanted) {
-                Ok(kernel) => kernels.push(Some(kernel)),
+                Ok(kernel) => kernels.push((index, Some(kernel))),
                 Err(error) => {
                     if let lost @ ControlFlow::Break(_) = self.drop_out(&variant, shape, &error)? {
                         return Ok(lost);
@@ -57,13 +60,13 @@ impl Worker<'_> {
             }
         }
         for round in 0..settings.rounds {
-            for index in order(round, kernels.len()) {
-                if let lost @ ControlFlow::Break(_) = self.sample(&mut kernels[index], shape, &mut buffers, round)? {
+            for at in order(round, kernels.len()) {
+                if let lost @ ControlFlow::Break(_) = self.sample(&mut kernels[at], shape, &mut buffers, round)? {
                     return Ok(lost);
                 }
             }
         }
-        for kernel in kernels.into_iter().flatten() {
+        for kernel in kernels.into_iter().filter_map(|(_, kernel)| kernel) {
             let variant = kernel.variant.clone();
             self.timed(&variant, shape, kernel.outcome())?;
         }
@@ -73,7 +76,7 @@ impl Worker<'_> {
     /// Takes one sample of a kernel; one that fails leaves the rounds, and so does one whose output is not right.
     fn sample(
         &mut self,
-        slot: &mut Option<TimedKernel>,
+        (index, slot): &mut (usize, Option<TimedKernel>),
         shape: &ShapeSpec,
         buffers: &mut TimedBuffers,
         round: u32,
@@ -83,11 +86,19 @@ impl Worker<'_> {
         self.started(&variant, shape, WorkerTask::Sample { round })?;
         match kernel.sample(&self.device, buffers, round) {
             Ok(None) => Ok(ControlFlow::Continue(())),
-            Ok(Some(reason)) => {
-                let outcome = kernel.cheats(reason);
+            Ok(Some(WrongSample { reason, content })) => {
+                let audit = Some(kernel.verified());
                 *slot = None;
+                let fresh = self.launch_fresh(*index, shape, buffers.draw(content));
+                let outcome = match fresh {
+                    Ok(FreshOutputs::Wrong) => LatencyOutcome::Wrong { reason, audit },
+                    Ok(FreshOutputs::Right) | Err(_) => LatencyOutcome::Cheats { reason, audit },
+                };
                 self.timed(&variant, shape, outcome)?;
-                Ok(ControlFlow::Continue(()))
+                match fresh {
+                    Ok(_) => Ok(ControlFlow::Continue(())),
+                    Err(error) => self.probe_device(&variant, &error.to_string()),
+                }
             }
             Err(error) => {
                 *slot = None;

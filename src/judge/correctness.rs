@@ -49,20 +49,28 @@ pub fn correctness(
     plan.variants.iter().map(|v| (v.id.clone(), of(&v.id))).collect()
 }
 
-/// The same, with the variants that cheat: one whose timed launches gave wrong outputs at a shape, or none, cheats,
+/// The same, with what was seen of timed launches: a variant of which one gave wrong outputs at a shape, or none, cheats or is wrong there,
 /// whatever its checks say. It goes for every variant that shares its machine code.
 pub fn name_cheats<'a>(
     proofs: BTreeMap<VariantId, Correctness>,
     latencies: impl IntoIterator<Item = &'a LatencyRecord>,
     builds: &[BuildRecord],
 ) -> BTreeMap<VariantId, Correctness> {
-    let cheats = latencies.into_iter().filter_map(|record| match &record.outcome {
-        LatencyOutcome::Cheats { reason, .. } => {
-            Some((&record.variant, format!("at shape '{}' {reason}", record.shape)))
-        }
-        LatencyOutcome::Timed { .. } | LatencyOutcome::Failed { .. } => None,
+    let found = latencies.into_iter().filter_map(|record| {
+        let fault = match &record.outcome {
+            LatencyOutcome::Cheats { reason, .. } => {
+                Correctness::Cheats { reason: format!("at shape '{}' {reason}", record.shape) }
+            }
+            LatencyOutcome::Wrong { reason, .. } => {
+                let place =
+                    format!("wrong at shape '{}' on inputs of a seed that the phase does not have", record.shape);
+                Correctness::Wrong { reason: format!("{place}, and so is a module that was loaded anew: {reason}") }
+            }
+            LatencyOutcome::Timed { .. } | LatencyOutcome::Failed { .. } => return None,
+        };
+        Some((&record.variant, fault))
     });
-    accused(proofs, cheats.collect(), builds)
+    with_faults(proofs, found.collect(), builds)
 }
 
 /// The same of a run's profiled launches, those of deep profiles among them: one whose output is wrong knows that it is profiled, and what was
@@ -70,25 +78,34 @@ pub fn name_cheats<'a>(
 pub fn name_profiled_cheats(proofs: BTreeMap<VariantId, Correctness>, run: &Run) -> BTreeMap<VariantId, Correctness> {
     let profiles = run.profiles.iter().map(|record| (&record.variant, &record.shape, &record.outputs));
     let looks = run.close_looks.iter().map(|look| (&look.variant, &look.shape, &look.outputs));
-    let cheats = profiles.chain(looks).filter_map(|(variant, shape, outputs)| {
+    let found = profiles.chain(looks).filter_map(|(variant, shape, outputs)| {
         let wrong = outputs.as_ref()?.wrong()?;
-        Some((variant, format!("at shape '{shape}' output of a profiled launch differs: {wrong}")))
+        let reason = format!("at shape '{shape}' output of a profiled launch differs: {wrong}");
+        Some((variant, Correctness::Cheats { reason }))
     });
-    accused(proofs, cheats.collect(), &run.builds)
+    with_faults(proofs, found.collect(), &run.builds)
 }
 
-fn accused(
+/// Puts what was found in the place of what the checks say; of several faults of a variant one that is a cheat's.
+fn with_faults(
     mut proofs: BTreeMap<VariantId, Correctness>,
-    cheats: HashMap<&VariantId, String>,
+    found: Vec<(&VariantId, Correctness)>,
     builds: &[BuildRecord],
 ) -> BTreeMap<VariantId, Correctness> {
+    let mut faults: HashMap<&VariantId, Correctness> = HashMap::new();
+    for (variant, fault) in found {
+        let graver = matches!(fault, Correctness::Cheats { .. });
+        if graver || !faults.contains_key(variant) {
+            faults.insert(variant, fault);
+        }
+    }
     let shares: HashMap<&VariantId, &VariantId> =
         builds.iter().filter_map(|build| Some((&build.variant, build.shares.as_ref()?))).collect();
     for (variant, proof) in &mut proofs {
-        let own = cheats.get(variant);
-        let found = own.or_else(|| shares.get(variant).and_then(|other| cheats.get(other)));
-        if let Some(reason) = found {
-            proof.accuse(reason.clone());
+        let own = faults.get(variant);
+        let found = own.or_else(|| shares.get(variant).and_then(|other| faults.get(other)));
+        if let Some(fault) = found {
+            proof.replace_by(fault.clone());
         }
     }
     proofs

@@ -162,11 +162,10 @@ pub enum Correctness {
 }
 
 impl Correctness {
-    /// Says that what was timed is not what was checked. A variant whose checks are wrong stays wrong, and the first
-    /// accusation stays.
-    pub fn accuse(&mut self, reason: String) {
+    /// Puts a fault that was found later in its place. A variant whose checks are wrong stays wrong, and the first fault stays.
+    pub fn replace_by(&mut self, fault: Self) {
         match self {
-            Self::Proven { .. } | Self::Unchecked { .. } | Self::Unproven { .. } => *self = Self::Cheats { reason },
+            Self::Proven { .. } | Self::Unchecked { .. } | Self::Unproven { .. } => *self = fault,
             Self::Wrong { .. } | Self::Cheats { .. } => {}
         }
     }

@@ -141,6 +141,15 @@ pub enum LatencyOutcome {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         audit: Option<Audit>,
     },
+    /// Its checks were right, launches that were timed gave wrong outputs or none, and so do launches of a module that was loaded anew, on
+    /// the same inputs and outside of any sample: it is wrong there, and hides nothing.
+    Wrong {
+        /// Which launch, and what is wrong with its output.
+        reason: String,
+        /// What had been verified until then.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        audit: Option<Audit>,
+    },
     /// No samples, and why (never timed because it was not correct, crashed while timed, absent).
     Failed {
         /// Why.

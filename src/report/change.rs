@@ -94,8 +94,6 @@ pub struct MetricFacts<'a> {
 /// Whether noise is known to explain a change.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum ChangeNoise {
-    /// Nothing is known of it, and the values speak for themselves.
-    Unknown,
     /// Nothing is known of it: a difference is shown, and not called better or worse.
     Unspread,
     /// The interval of the ratio of medians.
@@ -109,7 +107,7 @@ pub enum ChangeNoise {
 impl ChangeNoise {
     fn explains(self) -> bool {
         match self {
-            Self::Unknown | Self::Unspread | Self::Apart => false,
+            Self::Unspread | Self::Apart => false,
             Self::Interval(interval) => interval.holds_one(),
             Self::Overlap => true,
         }
@@ -135,7 +133,7 @@ impl MetricChange {
             change: number::changed(before, after, metric.unit),
             interval: match noise {
                 ChangeNoise::Interval(interval) => Some(interval),
-                ChangeNoise::Unknown | ChangeNoise::Unspread | ChangeNoise::Overlap | ChangeNoise::Apart => None,
+                ChangeNoise::Unspread | ChangeNoise::Overlap | ChangeNoise::Apart => None,
             },
             judged,
         }

@@ -1,6 +1,6 @@
 //! The selected variant beside others: baselines of the phase, and stored runs.
 
-use super::change::{ChangeNoise, LatencyChange, MetricChange};
+use super::change::{ChangeNoise, LatencyChange, MetricChange, ranges};
 use super::in_use::{self, InUse, ShapeUse};
 use super::inputs::ReportInputs;
 use super::model::MetricColumn;
@@ -9,9 +9,10 @@ use super::variant_row::GRADED;
 use super::{number, text, timed_anew};
 use crate::frame::Quantities;
 use crate::judge::{GateResult, base_of};
+use crate::metric::{Catalogue, LatencyForm};
 use crate::model::{Level, ShapeName, VariantId, Verdict};
 use crate::plan::{Variant, is_of_base};
-use crate::stats::{Pairing, Resampler};
+use crate::stats::{Pairing, Resampler, Statistic};
 use serde::Serialize;
 
 /// The selected variant beside another.
@@ -128,9 +129,23 @@ fn row(
             reference.quantities.read(reference.variant, shape, &metric.name).value()?,
         ),
     };
-    let noise = match metric.name.as_str() {
-        "latency_p50" => noise(inputs, variant, shape, reference),
-        _ => ChangeNoise::Unknown,
+    let of_median =
+        Catalogue::embedded().latency(&metric.name).filter(|latency| latency.statistic == Statistic::MEDIAN);
+    let noise = match of_median.map(|latency| latency.form) {
+        Some(LatencyForm::Time) => noise(inputs, variant, shape, reference),
+        Some(LatencyForm::Throughput) => match noise(inputs, variant, shape, reference) {
+            ChangeNoise::Interval(interval) if interval.holds_one() => ChangeNoise::Overlap,
+            ChangeNoise::Interval(_) => ChangeNoise::Apart,
+            other => other,
+        },
+        None => {
+            let repeats = |of: &Quantities, id: &VariantId, value: f64| {
+                let known = of.row(id, shape).and_then(|row| of.spreads(&metric.name)?.get(&row));
+                known.map_or_else(|| vec![value], |values| values.to_vec())
+            };
+            let theirs = repeats(reference.quantities, reference.variant, theirs);
+            ranges(&metric.name, &theirs, &repeats(inputs.quantities, variant, ours))
+        }
     };
     Some(MetricChange::new(metric.facts(), theirs, ours, noise))
 }
@@ -207,5 +222,5 @@ fn noise(inputs: &ReportInputs<'_>, selected: &VariantId, shape: &ShapeName, ref
     };
     let change = samples
         .and_then(|(ours, theirs)| LatencyChange::new(theirs, ours, reference.pairing, &Resampler::default()).ok());
-    change.map_or(ChangeNoise::Unknown, |change| ChangeNoise::Interval(change.interval))
+    change.map_or(ChangeNoise::Unspread, |change| ChangeNoise::Interval(change.interval))
 }

@@ -267,6 +267,7 @@ pub fn missing(inputs: &ReportInputs<'_>) -> Vec<String> {
     for latency in inputs.latencies {
         match &latency.outcome {
             LatencyOutcome::Cheats { reason, .. } => reasons.add("cheats", reason, &latency.variant.0),
+            LatencyOutcome::Wrong { reason, .. } => reasons.add("wrong", reason, &latency.variant.0),
             LatencyOutcome::Failed { reason } => reasons.add("not timed", reason, &latency.variant.0),
             LatencyOutcome::Timed { .. } => {}
         }

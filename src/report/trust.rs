@@ -79,9 +79,9 @@ impl<'a> Audits<'a> {
     /// Those of a run.
     pub fn of(inputs: &ReportInputs<'a>) -> Self {
         let audits = inputs.latencies.iter().filter_map(|record| match &record.outcome {
-            LatencyOutcome::Timed { audit, .. } | LatencyOutcome::Cheats { audit, .. } => {
-                Some(((&record.variant, &record.shape), audit.as_ref()?))
-            }
+            LatencyOutcome::Timed { audit, .. }
+            | LatencyOutcome::Cheats { audit, .. }
+            | LatencyOutcome::Wrong { audit, .. } => Some(((&record.variant, &record.shape), audit.as_ref()?)),
             LatencyOutcome::Failed { .. } => None,
         });
         let shares = inputs.builds.iter().filter_map(|build| Some((&build.variant, build.shares.as_ref()?)));

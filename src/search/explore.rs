@@ -469,7 +469,7 @@ fn outcome(phase: &Phase, latency: &LatencyOutcome) -> TriedOutcome {
             }
         }
         LatencyOutcome::Cheats { reason, .. } => failed(&format!("cheats: {reason}")),
-        LatencyOutcome::Failed { reason } => failed(reason),
+        LatencyOutcome::Wrong { reason, .. } | LatencyOutcome::Failed { reason } => failed(reason),
     }
 }
 

@@ -86,7 +86,7 @@ pub fn confirmations(records: Vec<ConfirmationRecord>) -> Vec<ConfirmationRecord
 /// Whether an outcome is not healed by a later one.
 const fn stands(outcome: &LatencyOutcome) -> bool {
     match outcome {
-        LatencyOutcome::Failed { .. } | LatencyOutcome::Cheats { .. } => true,
+        LatencyOutcome::Failed { .. } | LatencyOutcome::Cheats { .. } | LatencyOutcome::Wrong { .. } => true,
         LatencyOutcome::Timed { .. } => false,
     }
 }

@@ -33,6 +33,8 @@ pub struct WrongLaunch {
     pub reason: String,
     /// Number of its set of buffers.
     pub set: usize,
+    /// Number of the content that its inputs were.
+    pub content: usize,
 }
 
 /// What an audit found.
@@ -118,7 +120,8 @@ impl AuditGraph {
         for (set, pending) in untouched.iter().enumerate() {
             if !buffers.is_fresh(self.start[set], pending) {
                 let reason = "a launch on other buffers wrote to its output".to_owned();
-                return Ok(Audited { wrong: Some(WrongLaunch { reason, set }), inexact: 0 });
+                let content = self.start[set];
+                return Ok(Audited { wrong: Some(WrongLaunch { reason, set, content }), inexact: 0 });
             }
         }
         let mut audited = self.compare(device, (buffers, extents), &pending)?;
@@ -128,7 +131,7 @@ impl AuditGraph {
         }
         for (set, &content) in self.end.iter().enumerate() {
             if let Some(reason) = buffers.written_out_of_bounds(device, set, content)? {
-                audited.wrong = Some(WrongLaunch { reason, set });
+                audited.wrong = Some(WrongLaunch { reason, set, content });
                 return Ok(audited);
             }
         }
@@ -144,10 +147,11 @@ impl AuditGraph {
         let mut audited = Audited::default();
         for (index, digests) in buffers.read_outputs(pending).into_iter().enumerate() {
             let place = OutputPlace::Snapshot(index);
-            let compared = buffers.compare(device, place, (self.contents[index], extents), digests)?;
+            let content = self.contents[index];
+            let compared = buffers.compare(device, place, (content, extents), digests)?;
             audited.inexact += u32::from(compared == Compared::New);
             if let Some(reason) = compared.reason() {
-                audited.wrong = Some(WrongLaunch { reason, set: index % self.start.len() });
+                audited.wrong = Some(WrongLaunch { reason, set: index % self.start.len(), content });
                 return Ok(audited);
             }
         }

@@ -15,4 +15,4 @@ pub use round::order;
 pub use schedule::{AuditSchedule, VERIFIED_LAUNCHES};
 pub use settings::{AuditEffort, HiddenSeeds, LEAST_CONTENTS, TimingSettings};
 pub use timed_buffers::{HiddenCase, TimedBuffers};
-pub use timed_kernel::{TimedKernel, TimedProgram};
+pub use timed_kernel::{TimedKernel, TimedProgram, WrongSample};

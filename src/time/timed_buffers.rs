@@ -190,6 +190,11 @@ impl TimedBuffers {
         self.contents.len()
     }
 
+    /// The inputs of a content, and what is right for them.
+    pub fn draw(&self, content: usize) -> &CaseDraw {
+        &self.contents[content].draw
+    }
+
     /// Contents with inputs of their own: those of a phase's own seeds come several times.
     pub fn distinct_contents(&self) -> Vec<usize> {
         let is_first = |at: &usize| self.contents[..*at].iter().all(|other| other.seed != self.contents[*at].seed);

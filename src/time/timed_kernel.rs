@@ -59,6 +59,15 @@ pub struct TimedKernel {
     audit: Audit,
 }
 
+/// A sample of which an output is not right.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WrongSample {
+    /// Which launch, and what is wrong.
+    pub reason: String,
+    /// Number of the content that its inputs were.
+    pub content: usize,
+}
+
 /// A sample that was taken.
 #[derive(Debug)]
 struct Taken {
@@ -184,7 +193,7 @@ impl TimedKernel {
         device: &Device,
         buffers: &mut TimedBuffers,
         round: u32,
-    ) -> Result<Option<String>, DeviceError> {
+    ) -> Result<Option<WrongSample>, DeviceError> {
         if self.effort == AuditEffort::None {
             buffers.renew(device)?;
             let blocked = buffers.block(device)?;
@@ -314,7 +323,7 @@ impl TimedKernel {
             let compared = buffers.compare(device, place, (content, &self.extents), digests)?;
             self.inexact += u32::from(compared == Compared::New);
             if let Some(reason) = compared.reason() {
-                return Ok(Some((WrongLaunch { reason, set }, launch)));
+                return Ok(Some((WrongLaunch { reason, set, content }, launch)));
             }
         }
         Ok(None)
@@ -349,19 +358,13 @@ impl TimedKernel {
         buffers: &mut TimedBuffers,
         contents: &[usize],
         round: u32,
-    ) -> Result<Option<String>, DeviceError> {
+    ) -> Result<Option<WrongSample>, DeviceError> {
         for (set, &content) in contents.iter().enumerate() {
             if let Some(reason) = buffers.written_out_of_bounds(device, set, content)? {
-                return Ok(Some(said(&WrongLaunch { reason, set }, round, "a timed launch")));
+                return Ok(Some(said(&WrongLaunch { reason, set, content }, round, "a timed launch")));
             }
         }
         Ok(None)
-    }
-
-    /// What was verified so far.
-    fn verified(&self) -> Audit {
-        let unrepeated = self.unrepeated.as_ref().map(|graph| vec![graph.taken().clone()]);
-        Audit { chance: Audit::chance_after(self.audit.launches), unrepeated, ..self.audit.clone() }
     }
 
     /// Its samples.
@@ -373,14 +376,16 @@ impl TimedKernel {
         }
     }
 
-    /// That a launch was not right.
-    pub fn cheats(&self, reason: String) -> LatencyOutcome {
-        LatencyOutcome::Cheats { reason, audit: Some(self.verified()) }
+    /// What was verified so far.
+    pub fn verified(&self) -> Audit {
+        let unrepeated = self.unrepeated.as_ref().map(|graph| vec![graph.taken().clone()]);
+        Audit { chance: Audit::chance_after(self.audit.launches), unrepeated, ..self.audit.clone() }
     }
 }
 
-fn said(wrong: &WrongLaunch, round: u32, launch: &str) -> String {
-    format!("output of {launch} differs: {}, round {round}, set {}", wrong.reason, wrong.set)
+fn said(wrong: &WrongLaunch, round: u32, launch: &str) -> WrongSample {
+    let reason = format!("output of {launch} differs: {}, round {round}, set {}", wrong.reason, wrong.set);
+    WrongSample { reason, content: wrong.content }
 }
 
 /// A graph of that many launches, over the sets in turn.

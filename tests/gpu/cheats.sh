@@ -61,7 +61,7 @@ def how(variant):
         by = {"durations": "counters", "repeats take": "samples without repeats"}
         return "cheats: " + next((what for word, what in by.items() if word in variant["correctness"]), "outputs")
     if variant["correct"] == "fail":
-        return "wrong in checks"
+        return "wrong"
     if variant.get("doubt"):
         return "does not count: " + variant["doubt"].split(":")[0]
     return None

@@ -157,6 +157,21 @@ fn a_kernel_whose_timed_launches_are_not_what_was_checked_cheats_and_the_run_goe
     }
 }
 
+#[test]
+fn a_kernel_that_is_wrong_on_inputs_that_no_check_had_is_wrong_and_cheats_nobody() {
+    let (place, variables) = machine_that_counts(&["copy_narrow", "copy_honest"], "rounds = 6");
+    let mut command = place.ncugate(&["run", "phase.toml", "--source", "gpu", "--format", "json"]);
+    let finished = Finished::of(command.envs(variables).timeout(Duration::from_secs(100)));
+    let results: Value = serde_json::from_str(&finished.stdout).unwrap();
+    let (_, outcome) = latencies(&place).into_iter().find(|(variant, _)| variant == "copy_narrow").unwrap();
+    assert_eq!(outcome["status"], "wrong", "{outcome}");
+    let narrow = results["variants"].as_array().unwrap().iter().find(|v| v["id"] == "copy_narrow").unwrap();
+    assert_eq!((&narrow["cheats"], &narrow["correct"]), (&Value::Bool(false), &Value::from("fail")), "{narrow}");
+    let reason = narrow["correctness"].as_str().unwrap();
+    assert!(reason.contains("a seed that the phase does not have") && !reason.contains("cheats"), "{reason}");
+    assert_eq!(results["selected"], "copy_honest", "{finished:?}");
+}
+
 /// A machine whose one candidate is a program of these steps over x, scratch t and y.
 fn machine_of_steps(entries: &[&str], steps: &str) -> (Place, Vec<(&'static str, String)>) {
     let (place, variables) = machine_of_kernels(entries, "rounds = 30");

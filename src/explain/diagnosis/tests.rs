@@ -159,6 +159,45 @@ fn time_that_grows_while_the_grid_does_not_is_serialised() {
     assert!(outgrown.iter().any(|f| f.rule == "superlinear"), "{outgrown:?}");
 }
 
+/// Shapes of B and H, whose work is their product.
+fn grown_in_both(names: [&str; 2], grid: [f64; 2], time: [f64; 2], work: f64) -> Option<Finding> {
+    let variant = VariantId("v".into());
+    let of = |name: &str, b: i64, h: i64, flops: f64| ShapeFacts {
+        name: ShapeName(name.into()),
+        dims: vec![("B".to_owned(), b), ("H".to_owned(), h), ("S".to_owned(), 512)],
+        work: DeclaredWork { flops: Some(flops), bytes: None },
+    };
+    let shapes = [of(names[0], 1, 8, 1e9), of(names[1], 8, 16, work * 1e9)];
+    let mut quantities = Quantities::new(shapes.iter().map(|s| (variant.clone(), s.name.clone())));
+    let columns =
+        [("latency_p50", time), ("grid_blocks", grid), ("waves", [0.1, 0.2]), ("issue_slot_utilisation", [9.0; 2])];
+    for (metric, values) in columns {
+        quantities.set_column(metric, values.map(Cell::Value).to_vec());
+    }
+    diagnose(&quantities, &shapes, &[variant]).into_iter().find(|finding| finding.rule == "serialised")
+}
+
+#[test]
+fn of_several_dimensions_those_that_the_grid_leaves_out_are_serialised() {
+    let sentence = |grid, time, work| Some(grown_in_both(["small", "large"], grid, time, work)?.sentence);
+    let said = sentence([32.0, 64.0], [10.7, 83.4], 16.0).unwrap();
+    assert!(
+        said.starts_with("Serialised over B: from 'small' there is 16 times the work on 2 times the blocks"),
+        "{said}"
+    );
+    let said = sentence([32.0, 32.0], [10.7, 166.0], 16.0).unwrap();
+    assert!(said.starts_with("Serialised over B and H: from 'small'"), "{said}");
+    assert_eq!(sentence([32.0, 512.0], [10.7, 83.4], 16.0), None, "the grid covers both");
+    assert_eq!(
+        sentence([32.0, 96.0], [10.7, 60.0], 16.0),
+        None,
+        "no choice of dimensions makes three times the blocks"
+    );
+    assert_eq!(sentence([32.0, 64.0], [10.7, 20.0], 16.0), None, "blocks take twice as long for eight times the work");
+    assert_eq!(sentence([32.0, 64.0], [10.7, 170.0], 16.0), None, "they take longer than their work");
+    assert_eq!(sentence([32.0, 64.0], [10.7, 83.4], 64.0), None, "the work is no product of the dimensions");
+}
+
 #[test]
 fn flags_say_how_it_was_compiled() {
     let of = |flags: &[&str]| {

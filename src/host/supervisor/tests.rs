@@ -95,6 +95,7 @@ fn supervise(first: &str, second: &str, timeout: Duration) -> (Result<Finish, Me
             WorkerEvent::Timed(LatencyRecord { variant, outcome, .. }) => match outcome {
                 LatencyOutcome::Timed { .. } => format!("{variant} timed"),
                 LatencyOutcome::Cheats { reason, .. } => format!("{variant} cheats {reason}"),
+                LatencyOutcome::Wrong { reason, .. } => format!("{variant} wrong {reason}"),
                 LatencyOutcome::Failed { reason } => format!("{variant} failed {reason}"),
             },
             _ => return Ok(()),

@@ -129,7 +129,7 @@ impl Witness {
         for (shape, agreements) in &self.agreements {
             for (variant, agreement) in agreements {
                 if let (Agreement::Cheats(reason), Some(proof)) = (agreement, proofs.get_mut(variant)) {
-                    proof.accuse(format!("at shape '{shape}' {reason}"));
+                    proof.replace_by(Correctness::Cheats { reason: format!("at shape '{shape}' {reason}") });
                 }
             }
         }
@@ -150,7 +150,7 @@ impl<'a> SampleLaunches<'a> {
             LatencyOutcome::Timed { launches, ref audit, .. } => {
                 Some(((&record.variant, &record.shape), (launches, audit.as_ref())))
             }
-            LatencyOutcome::Cheats { .. } | LatencyOutcome::Failed { .. } => None,
+            LatencyOutcome::Cheats { .. } | LatencyOutcome::Wrong { .. } | LatencyOutcome::Failed { .. } => None,
         };
         let shared = |build: &'a BuildRecord| Some((&build.variant, build.shares.as_ref()?));
         Self {

@@ -37,7 +37,9 @@ fn summary(measured: &ExternalRecords) -> (String, Option<String>) {
     };
     let latency = match &measured.latencies[0].outcome {
         LatencyOutcome::Timed { .. } => None,
-        LatencyOutcome::Cheats { reason, .. } | LatencyOutcome::Failed { reason } => Some(reason.clone()),
+        LatencyOutcome::Cheats { reason, .. }
+        | LatencyOutcome::Wrong { reason, .. }
+        | LatencyOutcome::Failed { reason } => Some(reason.clone()),
     };
     (measured.checks.iter().map(letter).collect(), latency)
 }

@@ -1,0 +1,46 @@
+//! A variant whose outputs were wrong while it was measured, launched again as a check launches it: of a module that was loaded anew, on the
+//! same inputs. One that is right there hides something; one that is wrong there too is wrong at these inputs, which no check had.
+
+use super::worker::Worker;
+use crate::gpu::DeviceError;
+use crate::model::CheckOutcome;
+use crate::prove::{CaseDraw, CheckBuffers, ShapeSpec, case_outcome};
+
+/// Outputs of launches of a module that was loaded anew.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum FreshOutputs {
+    /// They are right.
+    Right,
+    /// They are wrong.
+    Wrong,
+}
+
+impl Worker<'_> {
+    /// Launches a kernel on a draw, once over each of its poisons. Graphs of its earlier module have to be gone.
+    ///
+    /// # Errors
+    /// There is no memory for it, or a launch fails; the device may not work any more.
+    pub(super) fn launch_fresh(
+        &mut self,
+        index: usize,
+        shape: &ShapeSpec,
+        draw: &CaseDraw,
+    ) -> Result<FreshOutputs, DeviceError> {
+        let program = self.program(index, shape)?;
+        let kernel = &self.job.kernels[index];
+        let extents = kernel.extents_at(&shape.name);
+        self.loaded.remove(&kernel.variant.clone());
+        let mut buffers = CheckBuffers::allocate(&self.device, &shape.buffers)?;
+        buffers.prepare(shape, &draw.inputs);
+        self.load(index)?;
+        let loaded = self.loaded[&self.job.kernels[index].variant].as_ref().map_err(Clone::clone)?;
+        let (program, spec) = ((loaded, &program), (shape, &extents));
+        let result = buffers.launch_draw(&self.device, program, spec, draw, &self.job.tolerance)?;
+        Ok(match case_outcome(vec![result], &self.job.tolerance) {
+            CheckOutcome::Correct { .. } => FreshOutputs::Right,
+            CheckOutcome::Wrong { .. } | CheckOutcome::Crashed { .. } | CheckOutcome::Skipped { .. } => {
+                FreshOutputs::Wrong
+            }
+        })
+    }
+}
