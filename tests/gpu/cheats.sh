@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What the witness is worth on a GPU machine: the cheats of kernels/cheats twenty times, each of them caught every time and the
-# honest kernel selected, which passes; then every shipped phase three times, with no honest variant called a cheat.
+# honest kernel selected, which passes, and work that is moved to a copy, of which no gate on traffic holds; then every shipped phase three times, with no honest variant called a cheat.
 # Needs a GPU, nvcc, ncu and python3 (with torch for the phases that compare with it). Prints a table.
 #
 #   tests/gpu/cheats.sh BINARY [RUNS_OF_CHEATS] [RUNS_OF_PHASES] [PHASE...]
@@ -42,7 +42,7 @@ export gpus=${GPUS:-$(nvidia-smi --query-gpu=index --format=csv,noheader | xargs
     for phase in "${phases[@]}"; do
         for ((run = 1; run <= others; ++run)); do echo "$phase $run"; done
     done
-    for ((run = 1; run <= runs; ++run)); do printf '%s\n' "cheats $run" "cheats_repeats $run"; done
+    for ((run = 1; run <= runs; ++run)); do printf '%s\n' "cheats $run" "cheats_repeats $run" "cheats_moved $run"; done
 } | xargs -P "$(wc -w <<< "$gpus")" -L 1 --process-slot-var=lane bash -c 'measure "$0" "$1"'
 
 cat > "$work/table.py" <<'PY'
@@ -88,11 +88,17 @@ for name, found in tricks.items():
     caught = tried - found["NOT CAUGHT"]
     failed |= caught < tried
     print(f"{name:<20} {caught:>3} of {tried:<3}  " + "; ".join(f"{what} ({n})" for what, n in found.most_common()))
+moved = [({variant["id"]: variant for variant in results["variants"]}, status) for results, status in runs("cheats_moved")]
+caught = sum(by["moved"]["verdict"] == "inconclusive" and status == 4 for by, status in moved)
+print(f"{'moved':<20} {caught:>3} of {len(moved):<3}  its gate on traffic is inconclusive")
+plain = sum(by["honest"]["verdict"] == "pass" for by, _ in moved)
+print(f"{'honest next to it':<20} {plain:>3} of {len(moved):<3}  holds the gate on traffic")
+failed |= min(caught, plain) < int(sys.argv[2])
 failed |= honest < total or total < 2 * int(sys.argv[2]) or not any(folder.glob("*.json"))
 print(f"{'honest':<20} {honest:>3} of {total:<3}  selected, and the phase passes")
 
 print(f"\n{'phase':<20} {'runs':>4}  statuses   called a cheat or doubted")
-phases = sorted({path.stem.rsplit("-", 1)[0] for path in folder.glob("*.json")} - {"cheats", "cheats_repeats"})
+phases = sorted({path.stem.rsplit("-", 1)[0] for path in folder.glob("*.json")} - {"cheats", "cheats_repeats", "cheats_moved"})
 for phase in phases:
     statuses, accused = [], collections.Counter()
     for results, status in runs(phase):
