@@ -179,6 +179,7 @@ impl Reporter {
 
     /// Writes one event as one line, at once.
     pub(super) fn report(&mut self, event: &WorkerEvent) -> io::Result<()> {
+        crate::number::finite::check(event).map_err(io::Error::other)?;
         let mut line = serde_json::to_vec(event)?;
         line.push(b'\n');
         self.out.write_all(&line)

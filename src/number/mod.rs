@@ -1,5 +1,6 @@
 //! How numbers and words are written for people. The only place that rounds, and the one that makes text safe to show.
 
+pub mod finite;
 pub mod text;
 mod written;
 

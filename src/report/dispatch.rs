@@ -4,6 +4,7 @@ use super::error::RenderError;
 use super::in_use::{InUse, ShapeUse};
 use super::report::Report;
 use crate::model::Verdict;
+use crate::number::finite;
 use crate::number::text::escaped_json;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -53,6 +54,7 @@ fn json(report: &Report) -> Result<String, RenderError> {
         r#use: &report.in_use,
         variants,
     };
+    finite::check(&table)?;
     Ok(escaped_json(&serde_json::to_string_pretty(&table)?) + "\n")
 }
 

@@ -1,6 +1,7 @@
 //! What can go wrong while a report is rendered or written.
 
 use crate::chart::svg::DrawError;
+use crate::number::finite::NotFinite;
 use std::path::PathBuf;
 
 /// A report that could not be rendered.
@@ -15,6 +16,9 @@ pub enum RenderError {
     /// A value could not be written as JSON.
     #[error("the results cannot be written as JSON: {0}")]
     Json(#[from] serde_json::Error),
+    /// A value is not a number that JSON has.
+    #[error("the results cannot be written as JSON: {0}")]
+    NotFinite(#[from] NotFinite),
     /// The JUnit file could not be written.
     #[error("the JUnit report cannot be written: {0}")]
     Junit(#[from] quick_junit::SerializeError),

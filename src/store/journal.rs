@@ -2,6 +2,7 @@
 
 use super::StoreError;
 use crate::disk::open;
+use crate::number::finite;
 use serde::{Serialize, de::DeserializeOwned};
 use sha2::{Digest, Sha256};
 use std::fs::File;
@@ -38,12 +39,13 @@ impl Journal {
         self.file.sync_data().map_err(|source| StoreError::Write { path: self.path.clone(), source })
     }
 
-    /// Appends one record as a line, if it reads back as one: a number that is not finite would end every later reading.
+    /// Appends one record as a line, if its numbers are finite and it reads back as one. A number that is not would end every later reading,
+    /// and an optional one would be read back as not measured.
     pub fn append<T: Serialize + DeserializeOwned>(&mut self, record: &T) -> Result<(), StoreError> {
-        let mut line = serde_json::to_vec(record)
-            .map_err(|e| StoreError::Encode { path: self.path.clone(), reason: e.to_string() })?;
-        serde_json::from_slice::<T>(&line)
-            .map_err(|e| StoreError::Encode { path: self.path.clone(), reason: e.to_string() })?;
+        let encode = |reason: String| StoreError::Encode { path: self.path.clone(), reason };
+        finite::check(record).map_err(|e| encode(e.to_string()))?;
+        let mut line = serde_json::to_vec(record).map_err(|e| encode(e.to_string()))?;
+        serde_json::from_slice::<T>(&line).map_err(|e| encode(e.to_string()))?;
         line.push(b'\n');
         self.file.write_all(&line).map_err(|source| StoreError::Write { path: self.path.clone(), source })?;
         self.digest.update(&line);
@@ -167,6 +169,7 @@ mod tests {
         journal.append(&1.5).unwrap();
         for number in [f64::NAN, f64::INFINITY] {
             assert!(matches!(journal.append(&number), Err(StoreError::Encode { .. })), "{number}");
+            assert!(matches!(journal.append(&Some(number)), Err(StoreError::Encode { .. })), "optional {number}");
         }
         assert_eq!(read::<f64>(folder.path(), "n").unwrap(), [1.5]);
     }

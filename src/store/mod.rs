@@ -45,6 +45,7 @@ pub use search_journal::{SearchJournal, take_search};
 pub use source_text::source_text;
 
 use crate::disk::{self, Durability, LockOwner};
+use crate::number::finite;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
@@ -204,8 +205,9 @@ pub fn write_json(path: &Path, value: &impl Serialize) -> Result<(), StoreError>
 
 /// A value as indented JSON, for `path`.
 fn json(path: &Path, value: &impl Serialize) -> Result<Vec<u8>, StoreError> {
-    let mut bytes = serde_json::to_vec_pretty(value)
-        .map_err(|e| StoreError::Encode { path: path.to_owned(), reason: e.to_string() })?;
+    let encode = |reason: String| StoreError::Encode { path: path.to_owned(), reason };
+    finite::check(value).map_err(|e| encode(e.to_string()))?;
+    let mut bytes = serde_json::to_vec_pretty(value).map_err(|e| encode(e.to_string()))?;
     bytes.push(b'\n');
     Ok(bytes)
 }

@@ -6,6 +6,7 @@ use crate::disk::open;
 use crate::model::{
     BuildOutcome, BuildRecord, DeepProfile, ProfileOutcome, ProfileRecord, SearchRecord, TriedOutcome, TriedPoint,
 };
+use crate::number::finite;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -111,8 +112,9 @@ fn pack<'a, T: Serialize + 'a>(
     let path = draft.join(format!("{name}.zst"));
     let mut text = Vec::new();
     for value in values {
-        serde_json::to_writer(&mut text, value)
-            .map_err(|e| StoreError::Encode { path: path.clone(), reason: e.to_string() })?;
+        let encode = |reason: String| StoreError::Encode { path: path.clone(), reason };
+        finite::check(value).map_err(|e| encode(e.to_string()))?;
+        serde_json::to_writer(&mut text, value).map_err(|e| encode(e.to_string()))?;
         text.push(b'\n');
     }
     let packed =

@@ -3,6 +3,7 @@
 use super::{Conditions, LeaderboardEntry};
 use crate::disk::open;
 use crate::model::Better;
+use crate::number::finite;
 use crate::store::{StoreError, write_atomically};
 use std::path::{Path, PathBuf};
 
@@ -119,8 +120,9 @@ impl Leaderboard {
 
     /// Adds an entry and writes the file.
     pub fn append(&mut self, entry: LeaderboardEntry) -> Result<(), StoreError> {
-        let line = serde_json::to_string(&entry)
-            .map_err(|e| StoreError::Encode { path: self.path.clone(), reason: e.to_string() })?;
+        let encode = |reason: String| StoreError::Encode { path: self.path.clone(), reason };
+        finite::check(&entry).map_err(|e| encode(e.to_string()))?;
+        let line = serde_json::to_string(&entry).map_err(|e| encode(e.to_string()))?;
         if !self.text.is_empty() && !self.text.ends_with('\n') {
             self.text.push('\n');
         }

@@ -16,6 +16,7 @@ use super::model::MetricColumn;
 use super::report::Report;
 use super::trust::CheatRow;
 use crate::model::Verdict;
+use crate::number::finite;
 use crate::number::text::escaped_json;
 use indexmap::IndexMap;
 use schemars::JsonSchema;
@@ -26,7 +27,9 @@ pub const SCHEMA: u32 = 1;
 
 /// The JSON file, on one line.
 pub fn json(report: &Report) -> Result<String, RenderError> {
-    Ok(escaped_json(&serde_json::to_string(&Results::new(report))?) + "\n")
+    let results = Results::new(report);
+    finite::check(&results)?;
+    Ok(escaped_json(&serde_json::to_string(&results)?) + "\n")
 }
 
 /// JSON Schema of `results.json`.
