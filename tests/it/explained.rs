@@ -358,6 +358,17 @@ fn a_sweep_says_what_its_parameters_do() {
     );
 }
 
+/// Its shapes differ in B and H at once, and its grid covers H alone.
+#[test]
+fn the_grid_of_v3_that_forgets_the_batch_is_named() {
+    let serial = at_root(&["explain", "profiles/v3_report/h200", "--variant", "serial", "--shape", "batches"]);
+    let lines: Vec<&str> = serial.stdout.lines().collect();
+    assert_eq!(lines[2], "Work is serialised over a dimension that the grid does not cover", "{}", serial.stdout);
+    assert!(lines[3].contains("Serialised over B: from 'canonical' there is 16 times the work"), "{}", serial.stdout);
+    let whole = at_root(&["explain", "profiles/v3_report/h200", "--variant", "whole_grid", "--shape", "batches"]);
+    assert!(!whole.stdout.contains("erialised over"), "{}", whole.stdout);
+}
+
 #[test]
 fn a_report_of_another_program_is_one_short_answer_for_an_agent_and_short_names_for_people() {
     let place = Place::new();
