@@ -226,13 +226,21 @@ pub fn ranges(metric: &str, before: &[f64], after: &[f64]) -> ChangeNoise {
 
 /// What the catalogue says of the noise of single launches: a fact of build and launch has none, and a counter its spread.
 fn spread(metric: &str, before: &[f64], after: &[f64]) -> ChangeNoise {
-    let Some(known) = Catalogue::embedded().get(metric) else { return ChangeNoise::Unspread };
-    if known.kind == MetricKind::Deterministic {
-        return ChangeNoise::Apart;
-    }
-    let (Some(spread), Ok(a), Ok(b)) = (known.spread, stats::median(before), stats::median(after)) else {
+    let (Some(explained), Ok(a), Ok(b)) = (explained(metric), stats::median(before), stats::median(after)) else {
         return ChangeNoise::Unspread;
     };
-    let explained = EXPLAINED * spread * a.hypot(b);
-    if (b - a).abs() <= explained { ChangeNoise::Overlap } else { ChangeNoise::Apart }
+    match explained > 0.0 && (b - a).abs() <= explained * a.hypot(b) {
+        true => ChangeNoise::Overlap,
+        false => ChangeNoise::Apart,
+    }
+}
+
+/// The share of the size of two single values (the root of the sum of their squares) up to which noise explains their difference: 0 for what
+/// is equal for equal code and launch. None where the catalogue knows no spread.
+pub fn explained(metric: &str) -> Option<f64> {
+    let known = Catalogue::embedded().get(metric)?;
+    match known.kind {
+        MetricKind::Deterministic => Some(0.0),
+        MetricKind::Counter | MetricKind::Timing => known.spread.map(|spread| EXPLAINED * spread),
+    }
 }

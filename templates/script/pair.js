@@ -51,10 +51,12 @@ function metricLine(a, b, at) {
   return el("tr", {}, title, value(x), value(y), changeCell(x, y, metric));
 }
 
+/** A change has a word and a colour only where more than noise is known to be in it. */
 function changeCell(x, y, metric) {
   if (x.value === null || y.value === null) return el("td", { class: "num" });
   const improved = (metric.better === "higher") === y.value > x.value;
-  const word = x.value === y.value || metric.better === "context" ? "" : improved ? "better" : "worse";
+  const beyond = metric.explained !== null && Math.abs(y.value - x.value) > metric.explained * Math.hypot(x.value, y.value);
+  const word = !beyond || metric.better === "context" ? "" : improved ? "better" : "worse";
   const spoken = word ? el("span", { class: "hidden" }, " " + word) : null;
   return el("td", { class: classes("num", word) }, changeText(x, y, metric), spoken);
 }

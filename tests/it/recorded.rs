@@ -197,6 +197,22 @@ fn the_time_that_multiprocessors_have_work_tells_a_serial_grid_from_a_whole_one(
     assert!(!cautions.contains("Check the units"), "{cautions}");
 }
 
+/// A percentile of the samples has no interval beside a baseline: its difference is shown, and is neither better nor worse.
+#[test]
+fn a_difference_without_a_spread_has_no_verdict() {
+    let place = Place::new();
+    let judged = place.run_at_root(&["run", "configs/phase_d.toml", "--source", "recorded", "--format", "json"]);
+    let results: Value = serde_json::from_str(&judged.stdout).unwrap();
+    let delta = results["deltas"].as_array().unwrap().iter().find(|delta| delta["against"] == "sdpa_flash").unwrap();
+    let judged = |metric: &str| delta["metrics"][metric]["judged"].as_str().unwrap();
+    for unspread in ["latency_p90", "latency_mean", "latency_min"] {
+        assert_eq!(judged(unspread), "", "{unspread}: {delta}");
+    }
+    for (known, word) in [("latency_p50", "worse"), ("tflops", "worse"), ("registers", "better")] {
+        assert_eq!(judged(known), word, "{known}: {delta}");
+    }
+}
+
 #[test]
 fn gates_may_change_after_the_measurement() {
     let place = phase_d();

@@ -4,6 +4,7 @@ use super::changes::changes;
 use super::columns::column;
 use super::pool::Pool;
 use crate::plan::Standing;
+use crate::report::change::explained;
 use crate::report::number;
 use crate::report::report::Report;
 use crate::report::trust::AuditRow;
@@ -22,6 +23,7 @@ pub fn data(report: &Report) -> Value {
         "shape": report.objective_shape,
         "metrics": report.metrics.iter().map(|m| json!({
             "name": m.name, "title": m.title, "unit": number::unit(&m.unit), "better": m.better, "gated": m.gated,
+            "explained": explained(&m.name),
         })).collect::<Vec<_>>(),
         "gates": report.gates.iter().map(|g| json!([g.name, g.require])).collect::<Vec<_>>(),
         "values": values,
