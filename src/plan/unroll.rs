@@ -12,6 +12,7 @@ use crate::config::{
 };
 use crate::expr::{Names, Template, Value};
 use crate::model::{KernelName, Scope, VariantId, glob};
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::rc::Rc;
 
@@ -407,9 +408,11 @@ fn check_globs(phase: &Phase, plan: &Plan, places: &KeyPlaces<'_>, faults: &mut 
     let stages = stages.map(|(at, stage)| (format!("stage[{at}].variant"), &stage.variant));
     let fallback = phase.gate_plan.fallback.iter().map(|f| ("fallback.variant".to_owned(), &f.variant));
     globs.extend(stages.chain(fallback).map(|(key, variant)| (key, variant.clone(), variant.as_str())));
+    // Gates mostly share their globs.
+    let mut known: HashMap<&str, bool> = HashMap::new();
     for (key, written, pattern) in globs {
-        let matched = glob(pattern).is_ok_and(|m| plan.candidates().any(|variant| m.is_match(&variant.id.0)));
-        if !matched {
+        let is_matched = || glob(pattern).is_ok_and(|m| plan.candidates().any(|variant| m.is_match(&variant.id.0)));
+        if !*known.entry(pattern).or_insert_with(is_matched) {
             let hint = crate::model::nearest(pattern, Scope::WORDS.into_iter())
                 .filter(|_| key.ends_with(".on"))
                 .map_or_else(String::new, |word| format!("did you mean \"{word}\"? "));

@@ -369,10 +369,11 @@ fn range(item: &Item<'_>) -> Option<(f64, f64)> {
     }
 }
 
+/// `gates` are the names of all gates, sorted.
 fn waiver(table: &Table<'_>, gates: &[&str]) -> Option<Waiver> {
     let gate = table.need("gate").and_then(|item| {
         let text = item.text()?;
-        if !gates.contains(&text.as_str()) {
+        if gates.binary_search(&text.as_str()).is_err() {
             let message = format!("`{}` names the gate `{text}`, which is not declared", item.place.key);
             item.report(message, Some(suggest(&text, gates.iter().copied())));
         }
