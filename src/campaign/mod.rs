@@ -4,6 +4,7 @@
 //! Judges nothing: what a run holds is read back by [`crate::store`] and judged elsewhere.
 
 mod aa_test;
+mod absent_files;
 mod activity;
 mod base_checkout;
 mod base_error;
@@ -30,6 +31,7 @@ mod targets;
 mod tools;
 
 pub use aa_test::{CalibrationError, calibrate};
+pub use absent_files::{absent_aids, absent_programs, prove_files};
 pub use activity::cupti;
 pub use base_checkout::BaseCheckout;
 pub use base_error::BaseError;
@@ -46,5 +48,5 @@ pub use live::{LiveError, LiveRun, MeasuredRun, Start};
 pub use progress::{Progress, Silent, Terminal, Volume};
 pub use reference_cubin::{ReferenceCubin, reference_cubin};
 pub use stages::Campaign;
-pub use static_check::{absent_programs, build_for, reference_problem, target};
+pub use static_check::{build_for, reference_problem, target};
 pub use tools::{RunGpu, Tools, device, gpu};

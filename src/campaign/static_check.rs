@@ -8,7 +8,6 @@ use crate::judge::TargetGpu;
 use crate::model::{BuildOutcome, BuildRecord, ComputeCapability};
 use crate::plan::{Method, Plan, Variant, reference_entry_plan};
 use std::io;
-use std::path::Path;
 use std::time::Duration;
 
 /// How long a driver may take that is asked for nothing but the GPU's number of multiprocessors.
@@ -77,23 +76,3 @@ pub fn reference_problem(phase: &Phase, plan: &Plan, arch: &Arch) -> Result<Opti
     };
     Ok(build_for(&plan, phase, arch, &Silent)?.into_iter().find_map(problem))
 }
-
-/// Programs of external commands that are not there, and scripts that they are given and cannot read, a sentence each.
-pub fn absent_programs(plan: &Plan) -> Vec<String> {
-    let here = std::env::current_dir().map_or_else(|_| ".".to_owned(), |folder| folder.display().to_string());
-    let mut said: Vec<String> = Vec::new();
-    for (variant, command) in plan.commands() {
-        let program = command.argv.first().filter(|name| which::which(name).is_err());
-        let program = program
-            .map(|name| format!("{variant}: there is no program `{name}` (looked on PATH, and in {here} for a path)"));
-        let is_script =
-            |word: &&String| Path::new(word.as_str()).extension().is_some_and(|e| SCRIPTS.iter().any(|s| e == *s));
-        let scripts = command.argv.iter().skip(1).filter(is_script).filter(|word| !Path::new(word.as_str()).is_file());
-        let scripts = scripts.map(|word| format!("{variant}: there is no file `{word}` (looked in {here})"));
-        said.extend(program.into_iter().chain(scripts));
-    }
-    said
-}
-
-/// Arguments with one of these extensions are scripts, which have to be there.
-const SCRIPTS: [&str; 2] = ["py", "sh"];

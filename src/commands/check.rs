@@ -3,13 +3,15 @@
 use super::project::open_phase;
 use super::{CommandError, library, manner, print, signal};
 use crate::build::Arch;
-use crate::campaign::{Progress as _, absent_programs, build_for, reference_problem, target};
+use crate::campaign::{Progress as _, absent_aids, absent_programs, build_for, prove_files, reference_problem, target};
 use crate::cli::{CheckArgs, OutputFormat};
 use crate::config::{Phase, Waiver};
 use crate::console::Output;
 use crate::exit::Outcome;
 use crate::host::{check_reference, mutant_table, null_test};
-use crate::judge::{by_duration_alone, loosened, out_of_reach, preconditions, static_gates, unlikely_limits, weakened};
+use crate::judge::{
+    by_duration_alone, loosened, out_of_reach, preconditions, static_gates, unlikely_limits, unlisted_metrics, weakened,
+};
 use crate::model::{Level, NullTest, Verdict};
 use crate::number::counted;
 use crate::plan::unroll;
@@ -92,43 +94,46 @@ fn one(config: &Path, args: &CheckArgs, found: &mut PhaseCheck, out: &mut Output
     (found.candidates, found.baselines) = (candidates, baselines);
     let (candidates, baselines) = (counted(candidates, "candidate"), counted(baselines, "baseline"));
     writeln!(out, "{}: {candidates}, {baselines}", config.display())?;
+    prove_files(&phase, &plan)?;
     if !phase.is_of_reports() {
         prove_tolerance(&phase, args, found, out)?;
     }
+    let notes = absent_aids(&phase).into_iter().chain(unlisted_metrics(&phase)).map(|note| format!("note: {note}"));
     let weak = loosened(&phase, Waiver::today()).into_iter().chain(weakened(&phase)).chain(by_duration_alone(&phase));
-    for caution in weak.chain(unlikely_limits(&phase)) {
+    for caution in notes.chain(weak).chain(unlikely_limits(&phase)) {
         writeln!(out, "  {caution}")?;
         found.notes.push(caution);
     }
+    let mut outcome = Outcome::Passed;
+    for problem in absent_programs(&plan) {
+        writeln!(out, "  {} {problem}", Verdict::Fail.mark())?;
+        found.problems.push(problem);
+        outcome = Outcome::Failed;
+    }
     if args.no_build {
-        return Ok(Outcome::Passed);
+        return Ok(outcome);
     }
     if phase.is_of_reports() {
         let file = config.display();
         writeln!(out, "  nothing is built: `ncugate gate {file} --profile REPORT` judges launches of ncu reports")?;
-        return Ok(Outcome::Passed);
+        return Ok(outcome);
     }
     let asked = args.arch.as_ref().or(phase.build.arch.as_ref()).map(|text| text.parse::<Arch>()).transpose()?;
     let (arch, target) = target(asked, args.sms)?;
     found.arch = Some(arch.to_string());
-    let mut outcome = Outcome::Passed;
+    let mut go = Outcome::Passed;
     for result in preconditions(&phase, Some(target.capability)) {
         let (name, reason) = (result.name.clone(), result.reason.clone());
         found.judged.push(JudgedAhead { name, level: Level::Required, verdict: result.verdict, reason });
         write!(out, "{}", static_check::verdict(&result.name, result.verdict, &result.reason))?;
-        outcome = outcome.and(result.verdict.into());
+        go = go.and(result.verdict.into());
     }
-    if outcome == Outcome::Failed {
+    outcome = outcome.and(go);
+    if go == Outcome::Failed {
         writeln!(out, "  nothing is built: a precondition does not hold")?;
         return Ok(outcome);
     }
     let progress = manner::progress();
-    let programs = absent_programs(&plan);
-    programs.iter().try_for_each(|problem| writeln!(out, "  {} {problem}", Verdict::Fail.mark()))?;
-    if !programs.is_empty() {
-        found.problems.extend(programs.iter().map(ToString::to_string));
-        outcome = Outcome::Failed;
-    }
     let builds = build_for(&plan, &phase, &arch, &progress);
     progress.clear();
     let builds = builds?;

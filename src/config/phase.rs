@@ -204,6 +204,14 @@ pub struct Phase {
 }
 
 impl Phase {
+    /// Its own gates, and those of tiers, stages and the fallback.
+    pub fn every_gate(&self) -> impl Iterator<Item = &Gate> {
+        let plan = &self.gate_plan;
+        let tiers = plan.tiers.iter().flat_map(|tier| &tier.gates);
+        let stages = plan.stages.iter().flat_map(|stage| &stage.gates);
+        self.gates.iter().chain(tiers).chain(stages).chain(plan.fallback.iter().flat_map(|fallback| &fallback.gates))
+    }
+
     /// The phase with these combinations of its sweep as candidates, whatever else the sweep has.
     pub fn with_points(self, points: Vec<Vec<(String, Value)>>) -> Self {
         Self { sweep: Sweep { points: Some(points), ..self.sweep }, ..self }

@@ -3,6 +3,7 @@
 use super::grounds::Grounds;
 use super::limits::unlikely_limits;
 use super::results::FallbackResult;
+use super::unlisted::unlisted_metrics;
 use crate::config::{BoundOf, Gate, Laws, OwnBound, Phase};
 use crate::frame::wanted::timed_shapes;
 use crate::model::{Level, NanRule, OnInconclusive, Scope, Verdict};
@@ -17,8 +18,8 @@ const FEW_SEEDS: usize = 2;
 pub fn of(phase: &Phase, today: Date, grounds: &Grounds<'_>, fallback: Option<&FallbackResult>) -> Vec<String> {
     let taken = fallback.filter(|fallback| fallback.verdict == Verdict::Pass).map(taken);
     let cautions =
-        (taken.into_iter()).chain(grounds.caution()).chain(unlikely_limits(phase)).chain(loosened(phase, today));
-    cautions.chain(weakened(phase)).chain(by_duration_alone(phase)).collect()
+        (taken.into_iter()).chain(grounds.caution()).chain(unlikely_limits(phase)).chain(unlisted_metrics(phase));
+    cautions.chain(loosened(phase, today)).chain(weakened(phase)).chain(by_duration_alone(phase)).collect()
 }
 
 fn taken(fallback: &FallbackResult) -> String {
@@ -30,7 +31,9 @@ fn taken(fallback: &FallbackResult) -> String {
 /// What makes a phase's gates easier to hold, in a line; none where nothing does.
 pub fn loosened(phase: &Phase, today: Date) -> Option<String> {
     let gates = answered_for(phase);
-    let is_waived = |gate: &&&Gate| phase.gate_plan.waivers.iter().any(|w| w.gate == gate.name && today <= w.expires);
+    let valid = phase.gate_plan.waivers.iter().filter(|waiver| today <= waiver.expires);
+    let waivers: std::collections::HashSet<&str> = valid.map(|waiver| waiver.gate.as_str()).collect();
+    let is_waived = |gate: &&&Gate| waivers.contains(gate.name.as_str());
     let required: Vec<&Gate> = gates.iter().copied().filter(|gate| gate.level == Level::Required).collect();
     let count = |is: &dyn Fn(&Gate) -> bool| required.iter().filter(|gate| is(gate)).count();
     let until = phase.gate_plan.waivers.iter().map(|w| w.expires).filter(|expires| today <= *expires).max();

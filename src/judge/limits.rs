@@ -9,12 +9,8 @@ use crate::number::said;
 /// A sentence for all limits of a phase's gates that look wrong, at most one. A limit that is written with its unit is what it
 /// says.
 pub fn unlikely_limits(phase: &Phase) -> Option<String> {
-    let plan = &phase.gate_plan;
-    let tiers = plan.tiers.iter().flat_map(|tier| &tier.gates);
-    let stages = plan.stages.iter().flat_map(|stage| &stage.gates);
-    let fallback = plan.fallback.iter().flat_map(|fallback| &fallback.gates);
-    let all = phase.gates.iter().chain(tiers).chain(stages).chain(fallback);
-    let mut found: Vec<String> = all.filter(|gate| gate.level == Level::Required).filter_map(unlikely).collect();
+    let required = phase.every_gate().filter(|gate| gate.level == Level::Required);
+    let mut found: Vec<String> = required.filter_map(unlikely).collect();
     found.dedup();
     (!found.is_empty()).then(|| format!("check the units: {}", found.join("; ")))
 }

@@ -8,6 +8,7 @@ mod definition;
 mod derivation;
 mod family;
 pub mod id;
+mod listed;
 mod order;
 mod peak;
 mod settle;
@@ -21,6 +22,7 @@ pub use derivation::{
     BuildFact, CheckFact, Derivation, LatencyForm, LatencyMetric, LaunchFact, MetricSource, OccupancyFact,
 };
 pub use family::Family;
+pub use listed::{is_listed, nearest_listed};
 pub use peak::most_operations;
 pub use signal::{SIGNALS, asked_signals, outside_full_set, signal_counters};
 pub use transfer::{TransferCost, TransferEffect};

@@ -7,6 +7,7 @@ mod arguments;
 mod base;
 mod fault;
 mod launch;
+mod named_files;
 mod narrow;
 mod program;
 mod python;
@@ -27,7 +28,8 @@ mod variants;
 
 pub use arg::{Arg, BufferElement, ScalarValue, SurfaceView, Swizzle, TensorMap, TexelMemory, TextureView};
 pub use base::{is_of_base, unroll};
-pub use fault::PlanErrors;
+pub use fault::{Faults, PlanErrors};
+pub use named_files::{NamedFile, named_files};
 pub use narrow::{NarrowError, Narrowing};
 pub use program::{
     BufferCopy, BufferFill, KernelCode, KernelPlan, Launch, LaunchKey, PythonKernel, ShapeProgram, Step, SymbolFill,

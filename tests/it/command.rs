@@ -20,6 +20,8 @@ impl Place {
         let place = Self { folder: tempfile::tempdir().unwrap() };
         // phases in folders of their own have the paths of the repository
         place.write("ncugate.toml", "");
+        // those made of tests/data/copy.toml name it
+        place.write("copy.cu", "");
         place
     }
 

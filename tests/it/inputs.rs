@@ -85,6 +85,7 @@ fn inputs_are_written_as_numpy_files_and_read_again() {
 #[test]
 fn a_tolerance_that_accepts_the_state_of_before_is_refused() {
     let place = Place::new();
+    place.copy("tests/gpu/traits");
     let text = std::fs::read_to_string(root().join("tests/gpu/traits/softmax_in_place.toml")).unwrap();
     let phase = text.replace("max_abs = 1e-4, rel_l2 = 1e-3", "max_abs = 10");
     place.write("phase.toml", &phase);

@@ -6,6 +6,7 @@ mod architecture;
 mod base;
 mod baseline;
 mod captures;
+mod checked;
 mod ci;
 mod command;
 mod concurrent;

@@ -17,6 +17,7 @@ fn edited(edits: &[(&str, &str)]) -> String {
 /// `ncugate check --no-build` of the edited phase.
 fn checked(edits: &[(&str, &str)]) -> Finished {
     let place = Place::new();
+    place.copy("tests/gpu/tensor_maps");
     place.write("phase.toml", &edited(edits));
     place.run(&["check", "phase.toml", "--no-build"])
 }

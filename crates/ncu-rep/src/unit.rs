@@ -63,6 +63,11 @@ pub fn unit_of(metric: &str) -> &'static str {
     unit
 }
 
+/// Metrics of the table without suffixes.
+pub(crate) fn bases() -> impl Iterator<Item = &'static str> {
+    UNITS.keys().map(|name| split(name).0)
+}
+
 fn derived(unit: &str) -> Option<&'static (&'static str, &'static str, &'static str)> {
     DERIVED.iter().find(|row| row.0 == unit)
 }
