@@ -3,7 +3,9 @@
 use super::project::open_phase;
 use super::{CommandError, library, manner, print, signal};
 use crate::build::Arch;
-use crate::campaign::{Progress as _, absent_aids, absent_programs, build_for, prove_files, reference_problem, target};
+use crate::campaign::{
+    Progress as _, Volume, absent_aids, absent_programs, build_for, prove_files, reference_problem, target,
+};
 use crate::cli::{CheckArgs, OutputFormat};
 use crate::config::{Phase, Waiver};
 use crate::console::Output;
@@ -124,7 +126,7 @@ fn one(config: &Path, args: &CheckArgs, found: &mut PhaseCheck, out: &mut Output
     let mut go = Outcome::Passed;
     for result in preconditions(&phase, Some(target.capability)) {
         let (name, reason) = (result.name.clone(), result.reason.clone());
-        found.judged.push(JudgedAhead { name, level: Level::Required, verdict: result.verdict, reason });
+        found.judged.push(JudgedAhead { name, of: None, level: Level::Required, verdict: result.verdict, reason });
         write!(out, "{}", static_check::verdict(&result.name, result.verdict, &result.reason))?;
         go = go.and(result.verdict.into());
     }
@@ -151,10 +153,9 @@ fn one(config: &Path, args: &CheckArgs, found: &mut PhaseCheck, out: &mut Output
     }
     let gates = static_gates(&phase, &plan, builds, target);
     found.take_gates(&gates);
-    write!(out, "{}", static_check::gates(&gates))?;
-    if gates.impossible.is_some() {
-        outcome = Outcome::Failed;
+    if manner::volume() == Volume::Verbose {
+        write!(out, "{}", static_check::facts(&plan, &gates, &phase.objective.shape))?;
     }
-    let required = gates.judged.iter().filter(|gate| gate.level == Level::Required);
-    Ok(required.fold(outcome.and(built.into()), |outcome, gate| outcome.and(gate.verdict.into())))
+    write!(out, "{}", static_check::gates(&gates))?;
+    Ok(outcome.and(built.into()).and(gates.verdict().into()))
 }

@@ -39,7 +39,9 @@ mod session;
 mod shortfall;
 mod stages;
 mod static_check;
+mod static_facts;
 mod static_gates;
+mod static_groups;
 mod step_bounds;
 mod tally;
 #[cfg(test)]
@@ -51,6 +53,7 @@ mod together;
 mod traced;
 mod unchanged;
 mod uncounted;
+mod unknown;
 mod unlisted;
 mod unresolved;
 mod untried;
@@ -75,8 +78,11 @@ pub use results::{
     SelectedVariant, Shortfall, StageResult, TierResult, VariantResult,
 };
 pub use session::Session;
-pub use static_check::{StaticCheck, Unjudged, static_check};
+pub use static_check::{StaticCheck, static_check};
+pub use static_facts::VariantFacts;
 pub use static_gates::{TargetGpu, known_failures, static_facts, static_gates, unmet};
+pub use static_groups::GroupAhead;
 pub use to_confirm::to_confirm;
+pub use unknown::Unjudged;
 pub use unlisted::unlisted_metrics;
 pub use unresolved::unresolved;

@@ -3,20 +3,17 @@
 use super::bound_gate::BoundGate;
 use super::context::{Context, EvalContext, Proof};
 use super::evaluator::{Candidates, GateEvaluator};
-use super::owner::{ResolvedOwner, resolve_owner};
 use super::results::GateResult;
 use super::scope::ScopeRule;
+use super::static_facts::VariantFacts;
+use super::static_groups::{GroupAhead, Groups};
 use super::together::Together;
-use crate::config::{BASE, Phase};
-use crate::expr::{Owner, Quantity, Reference};
+use super::unknown::{Unjudged, unknown};
+use crate::config::Phase;
 use crate::frame::Quantities;
-use crate::metric::{Catalogue, Metric};
-use crate::model::{VariantId, is_ncu_metric};
-use crate::plan::{Method, Plan};
+use crate::model::{Level, VariantId, Verdict};
+use crate::plan::Plan;
 use std::collections::{BTreeMap, BTreeSet};
-
-/// Metrics that follow from occupancy and from how many multiprocessors the GPU has, which does not follow from the architecture.
-const OF_SMS: [&str; 2] = ["waves", "tail_fraction"];
 
 /// What is known of a phase's gates before anything runs.
 #[derive(Debug, Default)]
@@ -25,19 +22,60 @@ pub struct StaticCheck {
     pub judged: Vec<GateResult>,
     /// The others.
     pub unjudged: Vec<Unjudged>,
+    /// Tiers and stages, in the order of the file.
+    pub groups: Vec<GroupAhead>,
+    /// The fallback, which stands in where the phase fails.
+    pub fallback: Option<GroupAhead>,
     /// Why no variant can hold all required gates together, where that is known already.
     pub impossible: Option<String>,
+    /// Why the staged plan fails, where that is known already.
+    pub stopped: Option<String>,
+    /// What build, launch and chip say of each variant of the plan at the objective's shape; empty where nobody asked.
+    pub facts: Vec<VariantFacts>,
     /// Required gates that fewer than half of the candidates can hold, a sentence each.
     pub narrow: Vec<String>,
 }
 
-/// A gate that cannot be judged before anything runs.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unjudged {
-    /// Its name.
-    pub name: String,
-    /// What it reads that is not known yet.
-    pub reason: String,
+impl StaticCheck {
+    /// Why the phase fails whatever is measured, but for its fallback, a sentence each.
+    pub fn failures(&self) -> Vec<String> {
+        let gates = self.judged.iter().filter(|gate| is_failure(gate));
+        let gates = gates.map(|gate| format!("gate '{}' fails whatever is measured: {}", gate.name, gate.reason));
+        let is_tier = |group: &&GroupAhead| group.required && group.name.starts_with("tier");
+        let tiers = self.groups.iter().filter(is_tier);
+        let tiers =
+            tiers.filter_map(|tier| Some(format!("{} is not reached: {}", tier.name, tier.impossible.as_ref()?)));
+        gates.chain(tiers).chain(self.impossible.clone()).chain(self.stopped.clone()).collect()
+    }
+
+    /// What is left to a phase that fails: its fallback, or why not that either.
+    pub fn left(&self) -> Option<String> {
+        let fallback = self.fallback.as_ref().filter(|_| !self.failures().is_empty())?;
+        Some(match &fallback.impossible {
+            None => "only the fallback can pass: a run ends with 0 through it if it is correct and holds its gates"
+                .to_owned(),
+            Some(why) => format!("the fallback cannot pass either: {why}"),
+        })
+    }
+
+    /// What `run` cannot get past: a phase that fails unless its fallback is left. Gates that are not judged do not count.
+    pub fn verdict(&self) -> Verdict {
+        if !self.failures().is_empty() {
+            let is_left = self.fallback.as_ref().is_some_and(|fallback| fallback.impossible.is_none());
+            return if is_left { Verdict::Pass } else { Verdict::Fail };
+        }
+        let tiers = self.groups.iter().filter(|group| group.required && group.name.starts_with("tier"));
+        let gates = self.judged.iter().filter(|gate| gate.level == Level::Required);
+        let mut counted = gates.chain(tiers.flat_map(|tier| &tier.judged)).filter(|gate| gate.waived.is_none());
+        match counted.any(|gate| gate.verdict == Verdict::Inconclusive) {
+            true => Verdict::Inconclusive,
+            false => Verdict::Pass,
+        }
+    }
+}
+
+fn is_failure(gate: &GateResult) -> bool {
+    gate.level == Level::Required && gate.waived.is_none() && gate.verdict == Verdict::Fail
 }
 
 /// Judges the gates that build and launch alone decide, before anything runs; says of the others what they wait for.
@@ -77,59 +115,12 @@ pub fn static_check(
             together.ask(&bound);
         }
     }
-    found.impossible = together.impossible();
+    found.impossible = together.impossible("no variant can meet all required gates");
     found.narrow = together.narrow();
+    let groups = Groups { evaluator: &evaluator, refused };
+    let (stages, stopped) = groups.stages();
+    found.groups = groups.tiers(&all).into_iter().chain(stages).collect();
+    found.stopped = stopped;
+    found.fallback = groups.fallback();
     found
-}
-
-/// What a gate looks at that is not known yet, if there is something.
-fn unknown(bound: &BoundGate<'_>, context: &EvalContext<'_>) -> Option<String> {
-    bound.references().iter().find_map(|reference| match reference {
-        Reference::Quantity(Quantity { owner, name }) => match (Catalogue::embedded().get(name), owner) {
-            (Some(metric), Owner::Case) => unknown_metric(metric, context),
-            (Some(metric), owner) => unknown_metric(metric, context).or_else(|| unknown_owner(owner, context)),
-            // A dimension or a parameter is known; a name of ncu's own is counted.
-            (None, Owner::Case) => (is_ncu_metric(name) || name == "correct").then(measured),
-            (None, _) => Some(measured()),
-        },
-        Reference::Speedup { .. } => Some(measured()),
-    })
-}
-
-fn measured() -> String {
-    "measured on a GPU".to_owned()
-}
-
-fn unknown_metric(metric: &Metric, context: &EvalContext<'_>) -> Option<String> {
-    let is_kernel = |at: &usize| matches!(context.variant(*at).method, Method::Kernel(_));
-    if !metric.is_static() || !context.candidates().iter().any(is_kernel) {
-        return Some(measured());
-    }
-    (OF_SMS.contains(&metric.name.as_str()) && context.given.sms.is_none())
-        .then(|| "the GPU's number of multiprocessors is not known; give it with --sms".to_owned())
-}
-
-/// Why nothing is known of another whose metric is asked for: it is not a kernel of this plan.
-fn unknown_owner(owner: &Owner, context: &EvalContext<'_>) -> Option<String> {
-    let stored = |name: &str| context.given.stored.contains_key(name);
-    let name = match resolve_owner::<usize>(owner, context.phase, stored, None) {
-        ResolvedOwner::Named(name) => name,
-        ResolvedOwner::Nobody(_) if owner.word() == BASE => {
-            return Some("measured by `ncugate run --base REF`".to_owned());
-        }
-        ResolvedOwner::PreviousStage(_) | ResolvedOwner::Stored(_) | ResolvedOwner::Nobody(_) | ResolvedOwner::Base => {
-            owner.word()
-        }
-    };
-    match context.plan.variants.iter().find(|variant| variant.id.0 == name).map(|variant| &variant.method) {
-        Some(Method::Kernel(_)) => None,
-        Some(Method::Function(_)) => {
-            Some(format!("'{name}' is a Python function; its launches are known only after it ran"))
-        }
-        Some(Method::Captured(_)) => Some(format!("'{name}' is known only from a report")),
-        Some(Method::Command(_)) => {
-            Some(format!("'{name}' is an external command; its launches are known only after it ran"))
-        }
-        None => Some(format!("'{name}' is known only after it is measured")),
-    }
 }

@@ -1,9 +1,10 @@
 //! What is known of a phase before anything is launched: preconditions, builds, and gates that build and launch decide.
 
+use super::static_facts::{FACTS, facts};
 use super::{Context, PreconditionResult, StaticCheck, preconditions, static_check};
 use crate::config::{Phase, Waiver};
 use crate::frame::{Counted, Measured, Quantities, quantities, wanted};
-use crate::model::{BuildOutcome, BuildRecord, ComputeCapability, Level, Verdict};
+use crate::model::{BuildOutcome, BuildRecord, ComputeCapability, Verdict};
 use crate::plan::Plan;
 use crate::store::{Fingerprint, Run, manifest};
 use std::path::PathBuf;
@@ -37,9 +38,14 @@ pub fn static_gates(phase: &Phase, plan: &Plan, builds: Vec<BuildRecord>, target
         |build: &&BuildRecord| matches!(build.outcome, BuildOutcome::Failed { .. } | BuildOutcome::Refused { .. });
     let refused = builds.iter().filter(refused).map(|build| build.variant.clone()).collect();
     let TargetGpu { capability, sms } = target;
-    let table = static_facts(phase, plan, builds, target, &wanted::metrics(phase));
+    let mut metrics = wanted::metrics(phase);
+    let more: Vec<String> =
+        FACTS.iter().map(|name| (*name).to_owned()).filter(|name| !metrics.contains(name)).collect();
+    metrics.extend(more);
+    let table = static_facts(phase, plan, builds, target, &metrics);
     let context = Context { sms, ..Context::new(Some(capability), Waiver::today()) };
-    static_check(phase, plan, &table, &refused, &context)
+    let facts = facts(plan, &table, &phase.objective.shape);
+    StaticCheck { facts, ..static_check(phase, plan, &table, &refused, &context) }
 }
 
 /// A run of which nothing is known but its builds.
@@ -72,9 +78,7 @@ pub fn known_failures(phase: &Phase, plan: &Plan, builds: &[BuildRecord], target
         }
     };
     let gates = static_gates(phase, plan, builds.to_vec(), target);
-    let failed = gates.judged.iter().filter(|gate| gate.verdict == Verdict::Fail && gate.level == Level::Required);
-    let failed = failed.map(|gate| format!("gate '{}' fails whatever is measured: {}", gate.name, gate.reason));
-    builds.iter().filter_map(out).chain(failed).chain(gates.impossible.clone()).collect()
+    builds.iter().filter_map(out).chain(gates.failures()).chain(gates.left()).collect()
 }
 
 /// The precondition that does not hold, if there is one: then nothing is built. One that fails comes before one that is

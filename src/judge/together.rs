@@ -61,9 +61,9 @@ impl<'c, 'a> Together<'c, 'a> {
         few.map(|(left, gate)| format!("only {left} of {} can hold {gate}", counted(all, "candidate"))).collect()
     }
 
-    /// `no variant can meet all required gates: of 33 candidates 20 can hold 'registers' (registers <= 64), ... and none all of
+    /// `LEAD: of 33 candidates 20 can hold 'registers' (registers <= 64), ... and none all of
     /// them; the nearest, a, fails 'b'`; none where some candidate can, or where there is none.
-    pub fn impossible(&self) -> Option<String> {
+    pub fn impossible(&self, lead: &str) -> Option<String> {
         if self.fails.iter().any(Vec::is_empty) {
             return None;
         }
@@ -71,10 +71,6 @@ impl<'c, 'a> Together<'c, 'a> {
         let all = counted(self.candidates.len(), "candidate");
         let (leaves, fails) = (self.leaves.join(", "), fails.join(", "));
         let id = &self.context.variant(*nearest).id;
-        let fallback = self.context.phase.gate_plan.fallback.as_ref();
-        let fallback = fallback.map_or_else(String::new, |f| format!("; only the fallback \"{}\" is left", f.variant));
-        Some(format!(
-            "no variant can meet all required gates: of {all} {leaves}, and none all of them; the nearest, {id}, fails {fails}{fallback}"
-        ))
+        Some(format!("{lead}: of {all} {leaves}, and none all of them; the nearest, {id}, fails {fails}"))
     }
 }

@@ -1,6 +1,6 @@
 //! What is known of a phase without a GPU, for programs.
 
-use crate::judge::{GateResult, StaticCheck};
+use crate::judge::{GateResult, StaticCheck, Unjudged, VariantFacts};
 use crate::model::{BuildOutcome, BuildRecord, Level, Verdict};
 use crate::plan::{Plan, Standing, Variant};
 use serde::Serialize;
@@ -24,7 +24,7 @@ pub struct PhaseCheck {
     pub problems: Vec<String>,
     /// Preconditions and gates that could be judged.
     pub judged: Vec<JudgedAhead>,
-    /// Gates that could not, and what they wait for.
+    /// Gates that could not, and what they wait for; those of tiers, stages and the fallback behind whose they are.
     pub not_judged: Vec<(String, String)>,
     /// How variants were built.
     pub builds: Vec<BuiltAhead>,
@@ -35,6 +35,9 @@ pub struct PhaseCheck {
 pub struct JudgedAhead {
     /// Its name.
     pub name: String,
+    /// `tier 'minimum'`, `stage 'one'` or `fallback`, whose gate it is; none of a gate of the phase and of a precondition.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub of: Option<String>,
     /// Whether the phase fails with it.
     pub level: Level,
     /// The verdict.
@@ -44,7 +47,7 @@ pub struct JudgedAhead {
 }
 
 /// How a variant was built.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct BuiltAhead {
     /// Its id.
     pub variant: String,
@@ -52,6 +55,9 @@ pub struct BuiltAhead {
     pub outcome: &'static str,
     /// Why not.
     pub reason: Option<String>,
+    /// What build, launch and chip say of it at the objective's shape.
+    #[serde(flatten)]
+    pub facts: VariantFacts,
 }
 
 impl PhaseCheck {
@@ -64,23 +70,36 @@ impl PhaseCheck {
                 BuildOutcome::Failed { message } => ("failed", Some(message.clone())),
                 BuildOutcome::Refused { reasons, .. } => ("refused", Some(reasons.join("\n"))),
             };
-            BuiltAhead { variant: variant.id.0.clone(), outcome, reason }
+            BuiltAhead { variant: variant.id.0.clone(), outcome, reason, facts: VariantFacts::default() }
         };
         self.builds = plan.variants.iter().zip(builds).map(row).collect();
         self.candidates = plan.variants.iter().filter(|variant| variant.standing == Standing::Candidate).count();
     }
 
-    /// Takes what the build decides of the gates.
+    /// Takes what the build decides of the gates, and what it says of the variants.
     pub fn take_gates(&mut self, gates: &StaticCheck) {
-        let row = |gate: &GateResult| JudgedAhead {
-            name: gate.name.clone(),
-            level: gate.level,
-            verdict: gate.verdict,
-            reason: gate.reason.clone(),
-        };
-        self.judged.extend(gates.judged.iter().map(row));
+        self.judged.extend(gates.judged.iter().map(|gate| row(gate, None)));
         self.not_judged = gates.unjudged.iter().map(|gate| (gate.name.clone(), gate.reason.clone())).collect();
+        for group in gates.groups.iter().chain(&gates.fallback) {
+            self.judged.extend(group.judged.iter().map(|gate| row(gate, Some(&group.name))));
+            let waits = |gate: &Unjudged| (format!("{}: {}", group.name, gate.name), gate.reason.clone());
+            self.not_judged.extend(group.unjudged.iter().map(waits));
+        }
         self.notes.extend(gates.narrow.iter().cloned());
-        self.problems.extend(gates.impossible.iter().cloned());
+        self.problems.extend(gates.impossible.iter().chain(&gates.stopped).cloned());
+        self.notes.extend(gates.left());
+        for (build, facts) in self.builds.iter_mut().zip(&gates.facts) {
+            build.facts = facts.clone();
+        }
+    }
+}
+
+fn row(gate: &GateResult, of: Option<&String>) -> JudgedAhead {
+    JudgedAhead {
+        name: gate.name.clone(),
+        of: of.cloned(),
+        level: gate.level,
+        verdict: gate.verdict,
+        reason: gate.reason.clone(),
     }
 }

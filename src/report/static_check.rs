@@ -1,8 +1,9 @@
 //! What is known of a phase without a GPU, in words.
 
 use crate::build::warnings;
-use crate::judge::StaticCheck;
-use crate::model::{BuildOutcome, BuildRecord, Verdict};
+use crate::judge::{GateResult, GroupAhead, StaticCheck, Unjudged, VariantFacts};
+use crate::model::{BuildOutcome, BuildRecord, ShapeName, Verdict};
+use crate::number;
 use crate::plan::{Plan, Standing};
 use indexmap::IndexMap;
 use std::fmt::Write;
@@ -16,21 +17,76 @@ pub fn verdict(name: &str, verdict: Verdict, reason: &str) -> String {
     format!("  {word:12} {name}: {reason}\n")
 }
 
-/// How gates were judged, and which were not.
+/// How gates were judged, and which were not: those of the phase, then those of tiers, stages and the fallback.
 pub fn gates(ahead: &StaticCheck) -> String {
-    let mut text: String = ahead.judged.iter().map(|gate| verdict(&gate.name, gate.verdict, &gate.reason)).collect();
-    let mut by_reason: IndexMap<&str, Vec<&str>> = IndexMap::new();
-    for gate in &ahead.unjudged {
-        by_reason.entry(&gate.reason).or_default().push(&gate.name);
-    }
-    for (reason, gates) in by_reason {
-        let _ = writeln!(text, "  {:12} {}: {reason}", "not judged", gates.join("; "));
+    let mut text = group("", &ahead.judged, &ahead.unjudged);
+    for other in ahead.groups.iter().chain(&ahead.fallback) {
+        text.push_str(&group(&format!("{}: ", titled(other, ahead)), &other.judged, &other.unjudged));
+        // a gate that fails by itself is shown with its reason
+        let by_itself = other.judged.iter().any(|gate| gate.verdict == Verdict::Fail);
+        if let Some(impossible) = other.impossible.as_ref().filter(|_| !by_itself) {
+            let _ = writeln!(text, "  {:12} {impossible}", Verdict::Fail.mark());
+        }
     }
     for narrow in &ahead.narrow {
         let _ = writeln!(text, "  {:12} {narrow}", "note");
     }
-    if let Some(impossible) = &ahead.impossible {
-        let _ = writeln!(text, "  {:12} {impossible}", Verdict::Fail.mark());
+    for stop in ahead.impossible.iter().chain(&ahead.stopped) {
+        let _ = writeln!(text, "  {:12} {stop}", Verdict::Fail.mark());
+    }
+    if let Some(left) = ahead.left() {
+        let _ = writeln!(text, "  {:12} {left}", "note");
+    }
+    text
+}
+
+/// `tier 'stretch' (not required)`.
+pub fn titled(group: &GroupAhead, ahead: &StaticCheck) -> String {
+    let is_fallback = ahead.fallback.as_ref().is_some_and(|fallback| fallback.name == group.name);
+    match (group.required, is_fallback) {
+        (true, _) | (_, true) => group.name.clone(),
+        (false, false) if group.name.starts_with("stage") => format!("{} (may be skipped)", group.name),
+        (false, false) => format!("{} (not required)", group.name),
+    }
+}
+
+fn group(lead: &str, judged: &[GateResult], unjudged: &[Unjudged]) -> String {
+    let line = |gate: &GateResult| verdict(&format!("{lead}{}", gate.name), gate.verdict, &gate.reason);
+    let mut text: String = judged.iter().map(line).collect();
+    let mut by_reason: IndexMap<&str, Vec<&str>> = IndexMap::new();
+    for gate in unjudged {
+        by_reason.entry(&gate.reason).or_default().push(&gate.name);
+    }
+    for (reason, gates) in by_reason {
+        let _ = writeln!(text, "  {:12} {lead}{}: {reason}", "not judged", gates.join("; "));
+    }
+    text
+}
+
+/// A line a variant: what build, launch and chip say of it.
+pub fn facts(plan: &Plan, ahead: &StaticCheck, shape: &ShapeName) -> String {
+    let cell = |value: Option<f64>| value.map_or_else(|| "n/a".to_owned(), number::short);
+    let head = ["registers", "spills", "shared_mem", "occupancy %", "blocks/SM", "limited by"].map(str::to_owned);
+    let row = |facts: &VariantFacts| {
+        [
+            cell(facts.registers),
+            cell(facts.spills),
+            cell(facts.shared_mem),
+            cell(facts.theoretical_occupancy),
+            cell(facts.blocks_per_sm),
+            facts.limiters.join(", "),
+        ]
+    };
+    let rows: Vec<[String; 6]> = std::iter::once(head).chain(ahead.facts.iter().map(row)).collect();
+    let names = std::iter::once(format!("at shape {shape}")).chain(plan.variants.iter().map(|v| v.id.0.clone()));
+    let names: Vec<String> = names.collect();
+    let widest = names.iter().map(|name| name.chars().count()).max().unwrap_or_default();
+    let mut text = String::new();
+    for (name, [registers, spills, shared, occupancy, blocks, limiters]) in names.iter().zip(&rows) {
+        let _ = writeln!(
+            text,
+            "  {name:widest$}  {registers:>9}  {spills:>6}  {shared:>10}  {occupancy:>11}  {blocks:>9}  {limiters}"
+        );
     }
     text
 }

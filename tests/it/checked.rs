@@ -1,6 +1,7 @@
 //! What `check` says of a phase before anything is built: files that it names, and metrics.
 
 use crate::command::{Finished, Place};
+use crate::live::machine_that_counts;
 use std::time::Duration;
 
 const SOON: Duration = Duration::from_secs(20);
@@ -125,4 +126,111 @@ fn a_metric_that_no_chip_has_is_warned_of_with_the_nearest_name() {
     }
     let fine = checked(&place, "[kernel]", "[kernel]", &gate(known).replace("dram__byte.", "dram__bytes."));
     assert!(fine.status == Some(0) && !fine.stdout.contains("no metric of"), "{fine:?}");
+}
+
+/// Two kernels of 32 registers, built by the double of nvcc; the phase has `more` instead of its gate.
+fn built(more: &str) -> (Place, Vec<(&'static str, String)>) {
+    let (place, variables) = machine_that_counts(&["copy_honest", "copy_slow"], "rounds = 5");
+    let phase = std::fs::read_to_string(place.path().join("phase.toml")).unwrap();
+    let gate = "[[gate]]\nname = \"latency\"\nrequire = \"latency_p50 <= 10.5\"\n";
+    assert!(phase.contains(gate), "{phase}");
+    place.write("phase.toml", &phase.replace(gate, more));
+    (place, variables)
+}
+
+fn check_built(more: &str, arguments: &[&str]) -> Finished {
+    let (place, variables) = built(more);
+    let mut command = place.ncugate(&[&["check", "phase.toml", "--arch", "sm_90"], arguments].concat());
+    Finished::of(command.envs(variables).timeout(Duration::from_secs(60)))
+}
+
+fn stage(name: &str, require: &str, on_failure: &str) -> String {
+    format!(
+        "[[stage]]\nname = \"{name}\"\nvariant = \"copy_{name}\"\nrequire = [{require}]\non_failure = \"{on_failure}\"\n"
+    )
+}
+
+#[test]
+fn a_staged_plan_that_no_build_can_meet_fails_the_check() {
+    let impossible = check_built(
+        &[stage("honest", "\"registers <= 8\"", "skip"), stage("slow", "\"registers <= 8\"", "skip")].concat(),
+        &[],
+    );
+    assert!(impossible.status == Some(1) && impossible.stdout.contains("no stage can be accepted"), "{impossible:?}");
+    assert!(impossible.stdout.contains("stage 'honest' (may be skipped): registers <= 8"), "{impossible:?}");
+    let ends = check_built(
+        &[stage("honest", "\"registers <= 64\"", "revert"), stage("slow", "\"registers <= 8\"", "revert")].concat(),
+        &[],
+    );
+    let said = "stage 'slow' cannot be accepted, and the plan ends there: gate 'registers <= 8'";
+    assert!(ends.status == Some(1) && ends.stdout.contains(said), "{ends:?}");
+    // one that is skipped does not fail the plan, and what waits for a run is listed
+    let skipped = check_built(
+        &[
+            stage("honest", "\"registers <= 64\", \"latency_p50 <= 10.5\"", "revert"),
+            stage("slow", "\"registers <= 8\"", "skip"),
+        ]
+        .concat(),
+        &[],
+    );
+    assert_eq!(skipped.status, Some(0), "{skipped:?}");
+    assert!(skipped.stdout.contains("not judged   stage 'honest': latency_p50 <= 10.5: measured"), "{skipped:?}");
+}
+
+#[test]
+fn a_tier_is_judged_by_the_build_and_fails_the_check_where_it_is_required() {
+    let tier =
+        |more: &str| format!("[[tier]]\nname = \"t\"\nrequire = [\"registers <= 8\", \"latency_p50 <= 10.5\"]\n{more}");
+    let aim = check_built(&tier(""), &[]);
+    assert_eq!(aim.status, Some(0), "{aim:?}");
+    for said in ["tier 't' (not required): registers <= 8: ", "not judged   tier 't' (not required): latency_p50"] {
+        assert!(aim.stdout.contains(said), "{said}: {aim:?}");
+    }
+    let required = check_built(&tier("required = true\n"), &[]);
+    assert_eq!(required.status, Some(1), "{required:?}");
+}
+
+#[test]
+fn check_lets_through_what_a_run_passes_by_its_fallback() {
+    let fallback = |registers: u32| {
+        format!(
+            "[[gate]]\nrequire = \"registers <= 8\"\n[fallback]\nvariant = \"copy_honest\"\nrequire = [\"registers <= {registers}\"]\n"
+        )
+    };
+    let left = check_built(&fallback(64), &[]);
+    assert!(left.status == Some(0) && left.stdout.contains("only the fallback can pass"), "{left:?}");
+    let json = check_built(&fallback(64), &["--format", "json"]);
+    let found: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
+    assert_eq!((json.status, found[0]["outcome"].as_str()), (Some(0), Some("pass")), "{found}");
+    assert!(found[0]["notes"].to_string().contains("only the fallback can pass"), "{found}");
+    let of = found[0]["judged"].as_array().unwrap().iter().find(|gate| gate["of"] == "fallback").unwrap();
+    assert_eq!(of["verdict"], "pass", "{found}");
+    let none = check_built(&fallback(4), &[]);
+    assert!(none.status == Some(1) && none.stdout.contains("the fallback cannot pass either"), "{none:?}");
+
+    for (registers, status) in [(64, 0), (4, 1)] {
+        let (place, variables) = built(&fallback(registers));
+        let run = Finished::of(place.ncugate(&["run", "phase.toml"]).envs(variables).timeout(Duration::from_secs(120)));
+        assert_eq!(run.status, Some(status), "{registers}: {run:?}");
+    }
+}
+
+#[test]
+fn a_check_has_the_numbers_of_each_variant() {
+    let gate = "[[gate]]\nrequire = \"registers <= 64\"\n";
+    let json = check_built(gate, &["--format", "json"]);
+    let found: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
+    let builds = found[0]["builds"].as_array().unwrap();
+    assert_eq!(builds.len(), 2, "{found}");
+    for build in builds {
+        assert_eq!((build["registers"].as_f64(), build["spills"].as_f64()), (Some(32.0), Some(0.0)), "{found}");
+        assert!(build["shared_mem"].is_number() && build["blocks_per_sm"].as_f64() > Some(0.0), "{found}");
+        // 32 registers and 128 threads: 16 blocks of 4 warps fill the 64 warps of a multiprocessor
+        assert_eq!(build["theoretical_occupancy"].as_f64(), Some(100.0), "{found}");
+        assert!(build["limiters"].to_string().contains("warps"), "{found}");
+    }
+    let text = check_built(gate, &["-v"]);
+    let row = text.stdout.lines().find(|line| line.trim_start().starts_with("copy_honest  ")).unwrap();
+    let cells: Vec<&str> = row.split_whitespace().collect();
+    assert_eq!((cells[1], cells[2], cells[4]), ("32", "0", "100"), "{row}");
 }
