@@ -286,7 +286,7 @@ pub static PROFILE: Spec = spec(
     &[
         key("ncu", KeyKind::Text, "The profiler.").default("`ncu` on `PATH`"),
         key("shapes", NAMES, "Shapes that are profiled.").default("the objective's, and those that gates name"),
-        key("metrics", TEXTS, "Metrics to collect beside those that gates and report use: logical names, or ncu's.")
+        key("metrics", TEXTS, "Metrics to collect beside those that gates and report use, of external baselines too: logical names, or ncu's.")
             .default("[]"),
         key("timeout_s", KeyKind::Whole(1), "One ncu process may take this many seconds.").default("300"),
         key("repeat", KeyKind::Whole(1), "Profiled launches of each variant and shape, for the spread of counters.")

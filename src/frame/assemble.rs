@@ -6,6 +6,7 @@ use super::launch_facts::{Fact, FactGpu, built, together};
 use super::quantities::{CellBounds, FreshSamples, Program, Quantities, Sampling};
 use super::steps::Misfit;
 use super::transfers::{RowTraffic, with_transfers};
+use super::wanted;
 use crate::config::{Phase, Shape};
 use crate::metric::{
     Catalogue, CheckFact, Combination, Definition, Derivation, LatencyForm, LatencyMetric, most_operations,
@@ -18,7 +19,7 @@ use crate::model::{BuildOutcome, BuildRecord, Resources};
 use crate::model::{CheckOutcome, CheckRecord, ConfirmationRecord, LatencyOutcome, LatencyRecord};
 use crate::model::{ProfileOutcome, ProfileRecord};
 use crate::number;
-use crate::plan::{Launch, Method, Plan, ShapeProgram, Variant};
+use crate::plan::{Launch, Method, Plan, ShapeProgram, Standing, Variant};
 use crate::stats;
 use crate::store::{Run, sha256};
 use polars::prelude::IdxCa;
@@ -287,7 +288,7 @@ impl MetricSource<'_> {
             None => cell,
         };
         let cells: MetricCells = cells.iter().map(possible).collect();
-        let why = |row: usize| self.rows.get(row).map_or_else(String::new, |(v, s)| self.why_not_profiled(&v.id, s));
+        let why = |row: usize| self.rows.get(row).map_or_else(String::new, |(v, s)| self.why_not_profiled(v, s));
         let keys = self.rows.iter().map(|(variant, shape)| (self.index.measured_as(&variant.id), &shape.name));
         let steps = self.measured.counted.evaluate_steps(&definition, keys).into_iter().enumerate();
         let steps = steps.filter(|(_, cells)| !cells.is_empty());
@@ -299,7 +300,7 @@ impl MetricSource<'_> {
         Column { values: CaseValues { cells, repeats }, steps, bounds }
     }
 
-    /// Why counters of cases that were profiled or traced otherwise are absent, by row: nobody might count them.
+    /// Why counters of cases that were profiled or traced otherwise are absent, by row: nobody might count them, or nobody asked for them.
     fn denied(&self, cells: &MetricCells, definition: &Definition) -> HashMap<usize, Arc<str>> {
         if cells.reasons().is_none() {
             return HashMap::new();
@@ -311,12 +312,17 @@ impl MetricSource<'_> {
             let has = |record: &ProfileRecord, name: &str| record.metrics.iter().any(|metric| metric == name);
             let given = |name: &str| records.iter().filter(|record| !failed(record)).any(|record| has(record, name));
             let lacks: Vec<&str> = definition.metrics().into_iter().filter(|name| !given(name)).collect();
-            records.iter().find_map(|record| match &record.outcome {
-                ProfileOutcome::Failed { reason } if lacks.iter().any(|name| has(record, name)) => {
-                    Some((row, reason.as_str().into()))
-                }
+            let failure = records.iter().find_map(|record| match &record.outcome {
+                ProfileOutcome::Failed { reason } if lacks.iter().any(|name| has(record, name)) => Some(reason.clone()),
                 ProfileOutcome::Failed { .. } | ProfileOutcome::Profiled { .. } | ProfileOutcome::Traced { .. } => None,
-            })
+            });
+            let is_counted = records.iter().any(|record| !failed(record));
+            // Facts of launches are in every report, unasked.
+            let asked = |name: &&str| !name.starts_with("launch__") && !name.starts_with("device__");
+            let unasked: Vec<&str> = lacks.into_iter().filter(asked).collect();
+            let not_collected = || wanted::not_collected(self.measured.phase, variant, &shape.name, &unasked);
+            let reason = failure.or_else(|| (is_counted && !unasked.is_empty()).then(not_collected))?;
+            Some((row, reason.into()))
         };
         cells.iter().enumerate().filter_map(of_row).collect()
     }
@@ -434,15 +440,21 @@ impl MetricSource<'_> {
         if fact == CheckFact::Correct { Cell::Value(1.0) } else { Cell::finite(worst) }
     }
 
-    fn why_not_profiled(&self, variant: &VariantId, shape: &Shape) -> String {
-        let key = (self.index.measured_as(variant), &shape.name);
+    fn why_not_profiled(&self, variant: &Variant, shape: &Shape) -> String {
+        let key = (self.index.measured_as(&variant.id), &shape.name);
         let records = self.index.profiles.get(&key).map(Vec::as_slice).unwrap_or_default();
         let failure = records.iter().find_map(|r| match &r.outcome {
             ProfileOutcome::Failed { reason } => Some(reason.clone()),
             ProfileOutcome::Profiled { .. } | ProfileOutcome::Traced { .. } => None,
         });
-        let misfit = || self.measured.counted.misfit(self.index.measured_as(variant), &shape.name).map(Misfit::words);
-        failure.or_else(misfit).unwrap_or_else(|| format!("was not profiled at shape '{}'", shape.name))
+        let misfit =
+            || self.measured.counted.misfit(self.index.measured_as(&variant.id), &shape.name).map(Misfit::words);
+        let is_looked_at = variant.standing == Standing::Baseline && matches!(variant.method, Method::Command(_));
+        let unasked = || match is_looked_at && !wanted::profiles_baselines(self.measured.phase) {
+            true => wanted::not_collected(self.measured.phase, variant, &shape.name, &[]),
+            false => format!("was not profiled at shape '{}'", shape.name),
+        };
+        failure.or_else(misfit).unwrap_or_else(unasked)
     }
 }
 

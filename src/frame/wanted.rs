@@ -5,6 +5,7 @@ use crate::config::Phase;
 use crate::expr::{Owner, Requirement};
 use crate::metric::{Catalogue, MetricSource, ShownIn, asked_signals, id};
 use crate::model::{ComputeCapability, ShapeName};
+use crate::plan::{Method, Standing, Variant};
 use std::collections::BTreeSet;
 
 /// ncu's own names of what a deep profile asks for beside its sections; what a section derives, it derives unasked.
@@ -32,8 +33,11 @@ pub fn metrics(phase: &Phase) -> Vec<String> {
     shown.into_iter().chain(more).collect()
 }
 
-/// Whether a requirement reads a counter of a baseline, so that baselines have to be profiled too.
+/// Whether a requirement reads a counter of a baseline, or the phase asks for counters by name, so that external baselines are profiled too.
 pub fn profiles_baselines(phase: &Phase) -> bool {
+    if phase.profile.metrics.iter().any(|name| is_counter(name)) {
+        return true;
+    }
     let reads = requirements(phase).flat_map(|requirement| requirement.reads().quantities);
     let is_baseline = |owner: &Owner| match owner {
         Owner::Baseline => true,
@@ -41,6 +45,19 @@ pub fn profiles_baselines(phase: &Phase) -> bool {
         Owner::Case | Owner::Previous | Owner::Best => false,
     };
     reads.into_iter().any(|read| is_baseline(&read.owner) && is_counter(&read.name))
+}
+
+/// Why counters of a variant at a shape are absent which nobody asked ncu for.
+pub fn not_collected(phase: &Phase, variant: &Variant, shape: &ShapeName, counters: &[&str]) -> String {
+    if !phase.profile.shapes.contains(shape) {
+        return format!("not collected at shape '{shape}': `[profile] shapes` does not name it");
+    }
+    let is_command = matches!(variant.method, Method::Command(_));
+    if is_command && variant.standing == Standing::Baseline && !profiles_baselines(phase) {
+        return "not collected: no requirement reads a counter of a baseline; `[profile] metrics` asks for it"
+            .to_owned();
+    }
+    format!("not collected: ncu was not asked for '{}' when this was measured; measure again", counters.join("', '"))
 }
 
 /// Whether one launch of every external baseline is looked at: it is compared with, and nothing else is counted of it.
@@ -152,4 +169,23 @@ fn unstaged_gates(phase: &Phase) -> impl Iterator<Item = &Gate> {
     let tiers = plan.tiers.iter().flat_map(|tier| &tier.gates);
     let fallback = plan.fallback.iter().flat_map(|fallback| &fallback.gates);
     phase.gates.iter().chain(tiers).chain(fallback)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::config::parse;
+    use std::path::Path;
+
+    #[test]
+    fn counters_that_are_asked_for_by_name_are_collected_of_baselines() {
+        let text = include_str!("../../configs/phase_d.toml");
+        let with = |metrics: &str| {
+            let text = text.replacen("\nmetrics = []", &format!("\nmetrics = [{metrics}]"), 1);
+            profiles_baselines(&parse(Path::new("phase_d.toml"), &text).unwrap())
+        };
+        assert_eq!((with(""), with("\"registers\"")), (false, false), "a library is seen once, for its duration");
+        assert!(with("\"eligible_warps\"") && with("\"sm__cycles_active.avg\""));
+    }
 }

@@ -55,7 +55,7 @@ fn rules() -> Vec<(String, i32, &'static str)> {
     vec![
         (gate("registers <= 64"), 0, "PASS"),
         (gate("registers <= 63"), 1, "FAIL"),
-        (gate("eligible_warps >= 2"), 4, "has no value"),
+        (gate("eligible_warps >= 2"), 4, "not collected: ncu was not asked for"),
         (gate("latency_p50 <= 0.98 * baseline.latency_p50"), 0, "PASS"),
         (gate("latency_p50 <= 0.8 * baseline.latency_p50"), 1, "FAIL"),
         (gate("latency_p90 <= baseline.latency_p90"), 0, "PASS"),

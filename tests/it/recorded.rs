@@ -213,6 +213,26 @@ fn a_difference_without_a_spread_has_no_verdict() {
     }
 }
 
+/// Of libraries a duration is counted alone, unless a requirement or `[profile] metrics` asks for more: that is the reason, and not that
+/// the counter has no value.
+#[test]
+fn a_counter_of_a_baseline_that_nobody_asked_for_says_so() {
+    let place = Place::new();
+    let judged = place.run_at_root(&["run", "configs/phase_d.toml", "--source", "recorded", "--format", "json"]);
+    let results: Value = serde_json::from_str(&judged.stdout).unwrap();
+    let variants = results["variants"].as_array().unwrap();
+    let library = variants.iter().find(|variant| variant["id"] == "sdpa_flash").unwrap();
+    let shapes = library["shapes"].as_object().unwrap();
+    assert!(shapes["mission"]["values"]["duration"].is_number(), "{library}");
+    for (shape, of_shape) in shapes {
+        let reason = of_shape["missing"]["achieved_occupancy"].as_str().unwrap();
+        assert!(reason.starts_with("not collected"), "{shape}: {reason}");
+    }
+    let reason = &shapes["mission"]["missing"]["achieved_occupancy"];
+    let said = "not collected: no requirement reads a counter of a baseline; `[profile] metrics` asks for it";
+    assert_eq!(reason, said);
+}
+
 #[test]
 fn gates_may_change_after_the_measurement() {
     let place = phase_d();
