@@ -7,6 +7,7 @@ use crate::live::{latencies, machine_that_counts};
 use crate::stored::Stored;
 use serde_json::{Value, json};
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
 type Variables = Vec<(&'static str, String)>;
@@ -237,4 +238,37 @@ fn an_agent_is_given_failures_and_what_was_not_asked() {
         serde_json::from_str(answers[1].pointer("/result/content/0/text").unwrap().as_str().unwrap()).unwrap();
     let diagnosis = &next["diagnosis"];
     assert!(diagnosis["outcome"] == "not_judged" && diagnosis["not_asked"] == 3 && diagnosis["of"] == 45, "{next}");
+}
+
+/// What is read of a stored run is data: no program on the path is started, by any command that judges, shows or hands it on.
+#[test]
+fn a_stored_run_starts_no_program() {
+    let place = Place::new();
+    for path in ["configs/whole_kv.toml", "kernels/sdpa_scalar", "profiles/whole_kv/h200"] {
+        place.copy(path);
+    }
+    let log = place.path().join("started.txt");
+    for name in ["git", "sh", "nvcc", "ncu", "python3", "nvdisasm", "cuobjdump", "nvidia-smi", "cc", "c++filt"] {
+        let shim = format!("#!/bin/sh\necho \"{name} $*\" >> '{}'\nexit 1\n", log.display());
+        let path = place.write(&format!("bin/{name}"), &shim);
+        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let (run, phase) = ("profiles/whole_kv/h200", "configs/whole_kv.toml");
+    for (args, status) in [
+        (&["run", phase, "--source", "recorded"][..], 1),
+        (&["gate", phase, "--profile", run], 1),
+        (&["report", run], 1),
+        (&["compare", run, run], 0),
+        (&["explain", run], 0),
+        (&["next", run], 0),
+        (&["table", run], 0),
+        (&["show", "profiles/whole_kv/h200/reports/other-1.ncu-repz"], 0),
+        (&["record", run, "-o", "kept"], 0),
+        (&["index"], 0),
+    ] {
+        let mut command = place.ncugate(args);
+        let finished = Finished::of(command.env("PATH", place.path().join("bin")).env_remove("CUDA_HOME"));
+        assert_eq!(finished.status, Some(status), "{args:?}: {finished:?}");
+        assert!(!log.exists(), "{args:?} started {}", fs::read_to_string(&log).unwrap());
+    }
 }
