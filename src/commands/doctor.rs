@@ -9,7 +9,7 @@ use crate::exit::Outcome;
 use crate::ncu::Ncu;
 use crate::ncu::preflight::{self, Check, CompilerFacts, Facts, Status, VisibleGpu};
 use crate::number::counted;
-use crate::number::text::escaped_json;
+use crate::number::text::{self, escaped_json};
 use serde::Serialize;
 use std::io::{self, Write};
 
@@ -79,9 +79,9 @@ fn write_check(check: &Check, width: usize, out: &mut dyn Write) -> io::Result<(
         Status::Warning => "warning",
         Status::Problem => "problem",
     };
-    writeln!(out, "{mark:<7}  {:<width$}  {}", check.name, check.found)?;
+    writeln!(out, "{mark:<7}  {}  {}", text::left(check.name, width), check.found)?;
     if !check.advice.is_empty() {
-        writeln!(out, "{:<7}  {:<width$}  -> {}", "", "", check.advice)?;
+        writeln!(out, "{:<7}  {}  -> {}", "", text::left("", width), check.advice)?;
     }
     Ok(())
 }

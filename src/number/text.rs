@@ -112,6 +112,24 @@ pub fn clip_middle(text: &str, longest: usize) -> String {
     format!("{start}…{end}")
 }
 
+/// `text` at the left of a column of `width` characters. Widths of a format string have 16 bits and panic beyond.
+pub fn left(text: &str, width: usize) -> String {
+    let mut padded = text.to_owned();
+    padded.extend(blanks(text, width));
+    padded
+}
+
+/// `text` at the right of a column of `width` characters.
+pub fn right(text: &str, width: usize) -> String {
+    let mut padded: String = blanks(text, width).collect();
+    padded.push_str(text);
+    padded
+}
+
+fn blanks(text: &str, width: usize) -> impl Iterator<Item = char> + use<> {
+    std::iter::repeat_n(' ', width.saturating_sub(text.chars().count()))
+}
+
 /// A title inside a sentence: `Latency p50` is `latency p50`, `DRAM bytes` stays.
 pub fn inside(title: &str) -> String {
     let mut letters = title.chars();
@@ -170,6 +188,13 @@ mod tests {
         assert_eq!(sentence("schedulers issue in 47 % of cycles"), "Schedulers issue in 47 % of cycles.");
         assert_eq!((sentence("Held.").as_str(), sentence("").as_str()), ("Held.", ""));
         assert_eq!((inside("Latency p50").as_str(), inside("DRAM bytes").as_str()), ("latency p50", "DRAM bytes"));
+    }
+
+    #[test]
+    fn columns_are_as_wide_as_any_cell() {
+        assert_eq!((left("größe", 7), right("größe", 7)), ("größe  ".to_owned(), "  größe".to_owned()));
+        assert_eq!((left("größe", 3), right("", 0)), ("größe".to_owned(), String::new()));
+        assert_eq!(left("k", 200_000).len() + right("k", 200_000).len(), 400_000);
     }
 
     #[test]

@@ -23,15 +23,23 @@ pub fn kernels(library: &LibraryUse) -> String {
     let names = names(&most[..most.len().min(SHOWN)]);
     let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(6).max(6);
     let mut out = format!(
-        "{:<width$}  {:<7} {:>9} {:>6} {:>6} {:>6} {:>9} {:>10}\n",
-        "kernel", "arch", "registers", "spills", "local", "stack", "shared", "occupancy"
+        "{}  {:<7} {:>9} {:>6} {:>6} {:>6} {:>9} {:>10}\n",
+        text::left("kernel", width),
+        "arch",
+        "registers",
+        "spills",
+        "local",
+        "stack",
+        "shared",
+        "occupancy"
     );
     for (kernel, name) in most.iter().zip(&names) {
         let occupancy = kernel.occupancy.map_or_else(|| "n/a".to_owned(), |percent| format!("{percent} %"));
         let KernelUse { arch, registers, spills, local, stack, shared, .. } = kernel;
         let _ = writeln!(
             out,
-            "{name:<width$}  {arch:<7} {registers:>9} {spills:>6} {local:>6} {stack:>6} {shared:>9} {occupancy:>10}"
+            "{}  {arch:<7} {registers:>9} {spills:>6} {local:>6} {stack:>6} {shared:>9} {occupancy:>10}",
+            text::left(name, width)
         );
     }
     if library.kernels.len() > SHOWN {

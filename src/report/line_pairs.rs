@@ -144,7 +144,12 @@ pub fn words(pair: &PairedLines) -> String {
             let side = |one: &Option<SampledInstruction>| {
                 one.as_ref().map_or_else(String::new, |one| format!("{:>9} {}", one.time, one.text))
             };
-            let _ = writeln!(out, "    {:<COLUMN$} | {}", text::clip(&side(&row.first), COLUMN), side(&row.other));
+            let _ = writeln!(
+                out,
+                "    {} | {}",
+                text::left(&text::clip(&side(&row.first), COLUMN), COLUMN),
+                side(&row.other)
+            );
         }
         if line.left_out > 0 {
             let _ = writeln!(out, "    {} more are left out", line.left_out);

@@ -2,24 +2,25 @@
 
 use crate::host::MutantTable;
 use crate::model::Differences;
+use crate::number::text;
 use crate::prove::{MutantOutcome, MutantStanding};
 use std::fmt::Write;
 
 /// A line a mutant, a column a shape: whether it is accepted, and how far it is.
 pub fn table(table: &MutantTable) -> String {
-    let mut text = String::new();
+    let mut out = String::new();
     let width = table.rows.iter().map(|(name, _, _)| name.len()).max().unwrap_or(0);
     let header: String = table.shapes.iter().map(|shape| format!("  {:24}", shape.0)).collect();
-    let _ = writeln!(text, "  {:10} {:width$}{}", "", "mutant", header.trim_end());
+    let _ = writeln!(out, "  {:10} {}{}", "", text::left("mutant", width), header.trim_end());
     for (name, standing, cells) in &table.rows {
         let cells_text: String = cells.iter().map(|cell| format!("  {:24}", words(cell))).collect();
-        let _ = writeln!(text, "  {:10} {name:width$}{}", mark(*standing, cells), cells_text.trim_end());
+        let _ = writeln!(out, "  {:10} {}{}", mark(*standing, cells), text::left(name, width), cells_text.trim_end());
     }
     if !table.left_out.is_empty() {
         let names: Vec<&str> = table.left_out.iter().map(|shape| shape.0.as_str()).collect();
-        let _ = writeln!(text, "  not tried, too much work for the host: {}", names.join(", "));
+        let _ = writeln!(out, "  not tried, too much work for the host: {}", names.join(", "));
     }
-    text
+    out
 }
 
 /// What to look at: a null that is accepted, an honest answer that is not, and faults that nothing shows.

@@ -171,16 +171,16 @@ fn variants(report: &Report, columns: usize) -> String {
     if !shared.is_empty() {
         paragraph(&mut out, &format!("{shared}, in all that are shown"), columns);
     }
-    let _ = write!(out, "{:>3}  {:<name$}", "#", "variant");
+    let _ = write!(out, "{:>3}  {}", "#", text::left("variant", name));
     for (_, head, width) in &shown {
-        let _ = write!(out, "  {head:>width$}");
+        let _ = write!(out, "  {}", text::right(head, *width));
     }
     out.push('\n');
     for (variant, label) in rows.into_iter().zip(names) {
         let rank = variant.rank.map_or_else(|| "-".to_owned(), |r| r.to_string());
-        let _ = write!(out, "{rank:>3}  {:<name$}", text::clip_middle(&label, name));
+        let _ = write!(out, "{rank:>3}  {}", text::left(&text::clip_middle(&label, name), name));
         for (at, _, width) in &shown {
-            let _ = write!(out, "  {:>width$}", value(variant, *at));
+            let _ = write!(out, "  {}", text::right(&value(variant, *at), *width));
         }
         out.push('\n');
     }
@@ -231,8 +231,8 @@ fn gates(report: &Report, columns: usize, colours: Colours) -> String {
     let widest = report.gates.iter().map(|g| g.name.chars().count()).max().unwrap_or(4).clamp(4, room);
     let line = |gate: &GateRow| {
         let name = text::clip(&gate.name, widest);
-        let rest = text::clip(&format!("{name:<widest$}  {}", against(gate)), columns - lead - 2);
-        format!("{}  {rest}\n", paint(&format!("{:<lead$}", state(gate)), gate.verdict, colours))
+        let rest = text::clip(&format!("{}  {}", text::left(&name, widest), against(gate)), columns - lead - 2);
+        format!("{}  {rest}\n", paint(&text::left(state(gate), lead), gate.verdict, colours))
     };
     let mut out: String = report.gates.iter().map(line).collect();
     for gate in report.gates.iter().filter(|gate| gate.waived.is_none()) {

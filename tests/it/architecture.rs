@@ -269,3 +269,16 @@ fn no_file_is_longer_than_500_lines() {
     let long: Vec<&PathBuf> = files.iter().filter(|path| !is_test(path) && lines(path) > 500).collect();
     assert!(long.is_empty(), "{long:#?}");
 }
+
+/// A width of a format string has 16 bits, and a larger one panics: text is padded by `number::text`. Digits behind the point may follow data.
+#[test]
+fn no_width_of_a_format_comes_from_data() {
+    for (module, code) in modules() {
+        let is_width = |line: &str, at: usize| {
+            let spec = line[..at].rsplit('{').next().and_then(|field| field.split_once(':'));
+            spec.is_some_and(|(_, spec)| !spec.contains('.'))
+        };
+        let found = code.lines().find(|line| line.match_indices("$}").any(|(at, _)| is_width(line, at)));
+        assert!(found.is_none(), "{}: {found:?}", module.join("/"));
+    }
+}

@@ -8,6 +8,7 @@ use ncu_rep::{MetricValue, Report};
 use serde_json::Value;
 
 use crate::captures;
+use crate::crafted::{Message, file, message, metric};
 
 fn show(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ncugate"));
@@ -361,4 +362,60 @@ fn one_thing_is_shown_at_a_time() {
     assert!(failure(&[&full1, "--disasm", "--rules"]).contains("cannot be used with"));
     assert!(failure(&[&full1, "--disasm", "--sources"]).contains("cannot be used with"));
     assert!(failure(&[&full1, "--format", "csv"]).contains("--format is for --sources"));
+}
+
+/// A report of one launch: its kernel, text metric and NVTX ranges, and the comments of its session.
+fn crafted(kernel: &str, metric_text: &str, ranges: usize, comments: &[u8]) -> Vec<u8> {
+    let process = message().int(1, 10).text(2, "127.0.0.1").text(3, kernel);
+    let range = |domain: Message, at: usize| domain.inside(3, message().text(1, &format!("range {at}")));
+    let domain = (0..ranges).fold(message().int(1, 0), range);
+    let nvtx = message()
+        .inside(1, message().int(1, 0).text(2, "<default domain>"))
+        .inside(2, message().int(1, 655).inside(2, domain))
+        .int(4, 0);
+    let kernel = message()
+        .int(1, 655)
+        .text(5, kernel)
+        .text(6, kernel)
+        .text(7, kernel)
+        .inside(10, message().int(1, 1).int(2, 1).int(3, 1))
+        .inside(11, message().int(1, 32).int(2, 1).int(3, 1))
+        .inside(13, metric(0, Some(message().text(1, metric_text))))
+        .inside(21, nvtx);
+    let session = message().int(2, 1_800_000_000).bytes(7, comments).text(11, metric_text);
+    let blocks = [
+        (message().int(1, 0).int(2, 0).inside(3, session).inside(6, process.clone()), vec![]),
+        (message().int(2, 1).inside(4, message().text(1, "a__text")).inside(6, process), vec![kernel]),
+    ];
+    file(7, &blocks)
+}
+
+#[test]
+fn cells_and_ranges_of_any_length_are_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("long.ncu-rep");
+    let nested = (0..6_742).fold(message(), |inside, _| message().inside(7, inside));
+    let long = |length: usize| "k".repeat(length);
+    let reports =
+        [65_535, 65_536, 200_000].map(|length| crafted(&long(length), &long(length), 1, long(length).as_bytes()));
+    let others = [crafted("f", "text", 10_924, b"none"), crafted("f", "text", 1, &nested.0)];
+    for (at, report) in reports.iter().chain(&others).enumerate() {
+        std::fs::write(&path, report).unwrap();
+        let report = path.to_str().unwrap();
+        let page = folder.path().join(format!("{at}.html"));
+        let asked: [&[&str]; 7] = [
+            &[report],
+            &[report, "--nvtx"],
+            &[report, "--launch", "0"],
+            &[report, "--session"],
+            &[report, "--rules"],
+            &[report, "--metric", "a__text"],
+            &[report, "--html", "--output", page.to_str().unwrap()],
+        ];
+        for arguments in asked {
+            let out = show(arguments).env("COLUMNS", "200000").output().unwrap();
+            let said = String::from_utf8_lossy(&out.stderr);
+            assert!(out.status.success(), "{at} {arguments:?}: {} {}", out.status, said.get(..200).unwrap_or(&said));
+        }
+    }
 }

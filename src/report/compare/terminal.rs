@@ -32,8 +32,8 @@ pub fn terminal(comparison: &RunComparison, columns: usize) -> String {
         for gate in turned {
             let _ = writeln!(
                 out,
-                "  {:<width$}  {}, then {}",
-                gate.name,
+                "  {}  {}, then {}",
+                text::left(&gate.name, width),
                 GateChange::words(&gate.a),
                 GateChange::words(&gate.b)
             );
@@ -61,13 +61,20 @@ fn latencies(out: &mut String, comparison: &RunComparison, columns: usize) {
     }
     let room = columns.saturating_sub(58).max(20);
     let width = timed.iter().map(|(p, _)| p.name.chars().count()).max().unwrap_or(0).min(room);
-    let _ = writeln!(out, "\n{:<width$}  {:>9}  {:>9}  {:>8}  95 % interval", "latency p50", "A µs", "B µs", "change");
+    let _ = writeln!(
+        out,
+        "\n{}  {:>9}  {:>9}  {:>8}  95 % interval",
+        text::left("latency p50", width),
+        "A µs",
+        "B µs",
+        "change"
+    );
     for (pair, l) in timed {
         let turned = pair.turned.map_or_else(String::new, |(a, b)| format!(", {a} then {b}"));
         let _ = writeln!(
             out,
-            "{:<width$}  {:>9}  {:>9}  {:>8}  {}  {}{turned}",
-            text::clip(&pair.name, width),
+            "{}  {:>9}  {:>9}  {:>8}  {}  {}{turned}",
+            text::left(&text::clip(&pair.name, width), width),
             number::plain(l.before),
             number::plain(l.after),
             number::change(l.ratio),
@@ -97,8 +104,8 @@ fn metrics(out: &mut String, pair: &ComparedPair, columns: usize) {
     for row in &shown {
         let _ = writeln!(
             out,
-            "  {:<width$}  {:>12}  {:>12}  {:>9} {}",
-            text::clip(&titled(row), width),
+            "  {}  {:>12}  {:>12}  {:>9} {}",
+            text::left(&text::clip(&titled(row), width), width),
             row.before.text,
             row.after.text,
             row.change,

@@ -1,6 +1,7 @@
 //! Tables that read as text.
 
 use super::escape::escape;
+use crate::number::text;
 
 /// A Markdown table, its columns padded so that it reads as text.
 pub struct MarkdownTable {
@@ -27,7 +28,7 @@ impl std::fmt::Display for MarkdownTable {
         let widths: Vec<usize> = (0..columns).map(|at| width(at).unwrap_or(0).clamp(3, WIDEST)).collect();
         for (at, row) in self.rows.iter().enumerate() {
             for (cell, width) in row.iter().zip(&widths) {
-                write!(f, "| {cell:<width$} ")?;
+                write!(f, "| {} ", text::left(cell, *width))?;
             }
             writeln!(f, "|")?;
             if at == 0 {

@@ -6,6 +6,7 @@ use super::Located;
 use super::input::{Content, Input};
 use crate::frame::launches::FrameError;
 use crate::frame::rows::{self, AnyLaunch};
+use crate::number::text;
 use ncu_rep::{EstimatedSpeedup, MetricSelection, MetricValue, Session, SpeedupScope, SystemInfo, unit_of};
 
 /// What the list shows of every launch when nothing is asked for.
@@ -326,9 +327,7 @@ impl Table {
         for row in &self.rows {
             let mut line = String::new();
             for (cell, width) in row.iter().zip(&widths) {
-                // Widths of a format have 16 bits.
-                line.push_str(cell);
-                line.extend(std::iter::repeat_n(' ', width.saturating_sub(cell.chars().count()) + 2));
+                line.push_str(&text::left(cell, width + 2));
             }
             out.push_str(line.trim_end());
             out.push('\n');
