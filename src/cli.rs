@@ -287,6 +287,9 @@ pub struct CheckArgs {
     /// List what the tolerance accepts: answers with faults in their inputs, arithmetic or result
     #[arg(long)]
     pub mutants: bool,
+    /// Refuse a phase that names a program to run or a file outside of its project, as `mcp` does for an agent
+    #[arg(long, hide = true)]
+    pub confined: bool,
 }
 
 /// `ncugate gate`

@@ -1,7 +1,7 @@
 //! `ncugate check`: what can be known of a phase without a GPU.
 
 use super::project::open_phase;
-use super::{CommandError, library, manner, print, signal};
+use super::{CommandError, confined, library, manner, print, signal};
 use crate::build::Arch;
 use crate::campaign::{
     Progress as _, Volume, absent_aids, absent_programs, build_for, prove_files, reference_problem, target,
@@ -90,6 +90,9 @@ fn prove_tolerance(
 fn one(config: &Path, args: &CheckArgs, found: &mut PhaseCheck, out: &mut Output) -> Result<Outcome, CommandError> {
     let phase = open_phase(config)?;
     let plan = unroll(&phase)?;
+    if args.confined {
+        confined::prove(&phase, &plan)?;
+    }
     // From here on there may be children; what was done before ends with the first signal.
     signal::watch();
     let (candidates, baselines) = (plan.candidates().count(), plan.baselines().count());

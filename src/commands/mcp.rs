@@ -1,14 +1,19 @@
 //! `ncugate mcp`: the commands of an agent's loop as tools of the Model Context Protocol, over standard input and output
 //! (JSON-RPC 2.0, a message a line; specification 2025-06-18). Each call is a process of this program, so that one that ends badly
-//! ends alone.
+//! ends alone. Calls wait for each other; every other message is answered meanwhile.
 
-use super::{CommandError, print};
+use super::{CommandError, confined, print, signal};
 use crate::console::Output;
 use crate::exit::Outcome;
-use crate::process::{self, Ending};
+use crate::process::{self, Ending, Piped};
 use serde_json::{Value, json};
+use std::collections::VecDeque;
 use std::io::{self, BufRead, Read, Write};
+use std::path::Path;
 use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
 /// Longest message that is read, in bytes.
@@ -16,6 +21,15 @@ const MESSAGE: u64 = 1 << 20;
 
 /// How long a call may take.
 const CALL: Duration = Duration::from_secs(1800);
+
+/// Calls that may wait for another.
+const WAITING: usize = 16;
+
+/// Events that may wait for this program.
+const EVENTS: usize = 16;
+
+/// How often a signal is looked for.
+const LOOK: Duration = Duration::from_millis(200);
 
 /// What a call printed, and how it ended.
 struct CallResult {
@@ -64,39 +78,173 @@ impl CallResult {
     }
 }
 
-/// Answers messages until standard input ends.
-pub fn mcp(input: &mut dyn BufRead, out: &mut Output) -> Result<Outcome, CommandError> {
-    loop {
-        let mut line = Vec::new();
-        Read::take(&mut *input, MESSAGE).read_until(b'\n', &mut line)?;
-        if line.is_empty() {
-            return Ok(Outcome::Passed);
-        }
-        let answer = match line.last() != Some(&b'\n') && line.len() as u64 >= MESSAGE {
-            true => {
-                input.skip_until(b'\n')?;
+/// What happens to the server.
+enum Event {
+    /// A message came.
+    Message(Vec<u8>),
+    /// A message came that is longer than [`MESSAGE`], and was skipped.
+    TooLong,
+    /// Standard input ended.
+    End(io::Result<()>),
+    /// The running call is over: its answer, unless it was cancelled.
+    Over(Option<Value>),
+}
+
+/// A call that was asked for.
+#[derive(Debug, PartialEq)]
+struct Call {
+    id: Value,
+    argv: Vec<String>,
+}
+
+/// What a message asks for.
+#[derive(Debug, PartialEq)]
+enum Reply {
+    /// Nothing: it is a notification.
+    None,
+    /// This answer.
+    Answer(Value),
+    /// A call.
+    Call(Call),
+    /// That this call is not made or ended, and not answered.
+    Cancel(Value),
+}
+
+/// Answers messages until standard input has ended and every call is answered.
+pub fn mcp(input: impl BufRead + Send + 'static, out: &mut Output) -> Result<Outcome, CommandError> {
+    signal::watch();
+    let (sender, events) = sync_channel(EVENTS);
+    let mut server = Server { sender: sender.clone(), running: None, waiting: VecDeque::new() };
+    std::thread::spawn(move || read(input, &sender));
+    let mut has_ended = false;
+    while !has_ended || server.running.is_some() {
+        let Some(event) = next(&events, &server)? else { return Ok(Outcome::Environment) };
+        let answer = match event {
+            Event::Message(line) => server.take(reply(&line)),
+            Event::TooLong => {
                 Some(failure(&Value::Null, -32600, &format!("the message is longer than {MESSAGE} bytes")))
             }
-            false => answer(&line, &called),
+            Event::End(read) => {
+                read?;
+                has_ended = true;
+                None
+            }
+            Event::Over(answer) => {
+                server.running = None;
+                server.start();
+                answer
+            }
         };
         if let Some(answer) = answer {
             print::json_text(&answer.to_string(), out)?;
             out.flush()?;
         }
     }
+    Ok(Outcome::Passed)
 }
 
-/// What a message is answered with; nothing for a notification.
-fn answer(line: &[u8], call: &dyn Fn(&[String]) -> io::Result<CallResult>) -> Option<Value> {
+/// The next event; none once the user asked to stop and the call that ran has ended.
+fn next(events: &Receiver<Event>, server: &Server) -> Result<Option<Event>, CommandError> {
+    loop {
+        match events.recv_timeout(LOOK) {
+            Ok(event) => return Ok(Some(event)),
+            Err(RecvTimeoutError::Timeout) if process::interrupted() && server.running.is_none() => return Ok(None),
+            Err(RecvTimeoutError::Timeout) => {}
+            // The server has a sender itself.
+            Err(RecvTimeoutError::Disconnected) => return Ok(None),
+        }
+    }
+}
+
+/// Reads messages to the end of standard input.
+fn read(mut input: impl BufRead, events: &SyncSender<Event>) {
+    let end = loop {
+        let mut line = Vec::new();
+        let event = match Read::take(&mut input, MESSAGE).read_until(b'\n', &mut line) {
+            Err(error) => break Err(error),
+            Ok(0) => break Ok(()),
+            Ok(_) if line.last() != Some(&b'\n') && line.len() as u64 >= MESSAGE => match input.skip_until(b'\n') {
+                Err(error) => break Err(error),
+                Ok(_) => Event::TooLong,
+            },
+            Ok(_) => Event::Message(line),
+        };
+        if events.send(event).is_err() {
+            return;
+        }
+    };
+    // Nobody listens once the server has ended.
+    let _ = events.send(Event::End(end));
+}
+
+/// The calls of a server.
+struct Server {
+    sender: SyncSender<Event>,
+    /// The id of the call that runs, and what ends it.
+    running: Option<(Value, Arc<AtomicBool>)>,
+    waiting: VecDeque<Call>,
+}
+
+impl Server {
+    /// Does what a message asks for; gives what can be answered now.
+    fn take(&mut self, reply: Reply) -> Option<Value> {
+        match reply {
+            Reply::None => None,
+            Reply::Answer(answer) => Some(answer),
+            Reply::Call(call) if self.waiting.len() >= WAITING => Some(failure(
+                &call.id,
+                -32000,
+                &format!("{WAITING} calls wait already; ask again when one is answered"),
+            )),
+            Reply::Call(call) => {
+                self.waiting.push_back(call);
+                self.start();
+                None
+            }
+            Reply::Cancel(id) => {
+                self.waiting.retain(|call| call.id != id);
+                if let Some((running, stop)) = &self.running
+                    && *running == id
+                {
+                    stop.store(true, Ordering::Relaxed);
+                }
+                None
+            }
+        }
+    }
+
+    /// Starts the call that has waited longest, if none runs.
+    fn start(&mut self) {
+        if self.running.is_some() {
+            return;
+        }
+        let Some(call) = self.waiting.pop_front() else { return };
+        let stop = Arc::new(AtomicBool::new(false));
+        self.running = Some((call.id.clone(), Arc::clone(&stop)));
+        let sender = self.sender.clone();
+        std::thread::spawn(move || {
+            let answer = answer(&call, called(&call.argv, &stop));
+            // Nobody listens once the server has ended.
+            let _ = sender.send(Event::Over(answer));
+        });
+    }
+}
+
+/// What a message asks for.
+fn reply(line: &[u8]) -> Reply {
     if line.iter().all(u8::is_ascii_whitespace) {
-        return None;
+        return Reply::None;
     }
     let message: Value = match serde_json::from_slice(line) {
         Ok(message) => message,
-        Err(e) => return Some(failure(&Value::Null, -32700, &format!("not JSON: {e}"))),
+        Err(e) => return Reply::Answer(failure(&Value::Null, -32700, &format!("not JSON: {e}"))),
     };
-    let id = message.get("id")?;
-    let result = match message.get("method").and_then(Value::as_str) {
+    let method = message.get("method").and_then(Value::as_str);
+    let Some(id) = message.get("id") else {
+        let cancelled = message.pointer("/params/requestId").filter(|_| method == Some("notifications/cancelled"));
+        return cancelled.map_or(Reply::None, |id| Reply::Cancel(id.clone()));
+    };
+    let result = match method {
         Some("initialize") => json!({
             "protocolVersion": message.pointer("/params/protocolVersion").cloned().unwrap_or_else(|| "2025-06-18".into()),
             "capabilities": { "tools": {} },
@@ -107,20 +255,30 @@ fn answer(line: &[u8], call: &dyn Fn(&[String]) -> io::Result<CallResult>) -> Op
         Some("tools/call") => {
             let name = message.pointer("/params/name").and_then(Value::as_str).unwrap_or_default();
             let arguments = message.pointer("/params/arguments").cloned().unwrap_or_else(|| json!({}));
-            match argv(name, &arguments) {
-                Ok(argv) => match call(&argv) {
-                    Ok(result) => result.answer(),
-                    Err(e) => json!({
-                        "content": [{ "type": "text", "text": format!("the command could not be run: {e}") }],
-                        "isError": true,
-                    }),
-                },
-                Err(reason) => return Some(failure(id, -32602, &reason)),
-            }
+            return match argv(name, &arguments) {
+                Ok(argv) => Reply::Call(Call { id: id.clone(), argv }),
+                Err(reason) => Reply::Answer(failure(id, -32602, &reason)),
+            };
         }
-        Some(_) | None => return Some(failure(id, -32601, "no such method")),
+        Some(_) | None => return Reply::Answer(failure(id, -32601, "no such method")),
     };
-    Some(json!({ "jsonrpc": "2.0", "id": id, "result": result }))
+    Reply::Answer(success(id, &result))
+}
+
+/// The answer to a call; none where it was cancelled.
+fn answer(call: &Call, result: io::Result<Option<CallResult>>) -> Option<Value> {
+    let result = match result {
+        Ok(result) => result?.answer(),
+        Err(e) => json!({
+            "content": [{ "type": "text", "text": format!("the command could not be run: {e}") }],
+            "isError": true,
+        }),
+    };
+    Some(success(&call.id, &result))
+}
+
+fn success(id: &Value, result: &Value) -> Value {
+    json!({ "jsonrpc": "2.0", "id": id, "result": result })
 }
 
 fn failure(id: &Value, code: i32, message: &str) -> Value {
@@ -157,7 +315,8 @@ fn tools() -> Value {
         },
         {
             "name": "check",
-            "description": "What can be known of a phase without a GPU: errors of its file, the build, gates that they decide.",
+            "description": "What can be known of a phase without a GPU: errors of its file, the build, gates that they decide. \
+                Refuses a phase that names a compiler or has a program run.",
             "inputSchema": {
                 "type": "object",
                 "properties": { "config": text("the phase's TOML file") },
@@ -167,18 +326,23 @@ fn tools() -> Value {
     ])
 }
 
-/// The command line of a call. Values are never options: one that begins with a dash is refused.
+/// The command line of a call. Values are never options: one that begins with a dash is refused. Paths lead into the working directory.
 fn argv(tool: &str, arguments: &Value) -> Result<Vec<String>, String> {
     let text = |key: &str| match arguments.get(key) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) if !text.starts_with('-') && !text.is_empty() => Ok(Some(text.clone())),
         Some(_) => Err(format!("`{key}` has to be a text that is not an option")),
     };
-    let need = |key: &str| text(key)?.ok_or_else(|| format!("`{key}` is missing"));
+    let path = |key: &str| {
+        let path = text(key)?.ok_or_else(|| format!("`{key}` is missing"))?;
+        confined::inside(Path::new(&path)).map_err(|why| format!("`{key}`: {why}"))?;
+        Ok::<_, String>(path)
+    };
     match tool {
-        "next" | "check" => Ok(vec![tool.to_owned(), need(if tool == "next" { "run" } else { "config" })?]),
+        "next" => Ok(vec!["next".to_owned(), path("run")?]),
+        "check" => Ok(vec!["check".to_owned(), path("config")?, "--confined".to_owned()]),
         "try" => {
-            let mut argv = vec!["try".to_owned(), need("config")?, "--source".to_owned(), need("source")?];
+            let mut argv = vec!["try".to_owned(), path("config")?, "--source".to_owned(), path("source")?];
             if let Some(idea) = text("idea")? {
                 argv.push(format!("--idea={idea}"));
             }
@@ -196,9 +360,10 @@ fn argv(tool: &str, arguments: &Value) -> Result<Vec<String>, String> {
     }
 }
 
-/// Runs this program; gives what it printed, and its status.
-fn called(argv: &[String]) -> io::Result<CallResult> {
-    Ok(CallResult::new(process::run(Command::new(std::env::current_exe()?).args(argv), CALL)?))
+/// Runs this program; gives what it printed, and its status. Nothing where `stop` ended it.
+fn called(argv: &[String], stop: &AtomicBool) -> io::Result<Option<CallResult>> {
+    let child = Piped::spawn(Command::new(std::env::current_exe()?).args(argv), Some(CALL))?;
+    Ok(child.finish_unless(stop)?.map(CallResult::new))
 }
 
 #[cfg(test)]
@@ -224,8 +389,11 @@ mod tests {
     }
 
     fn ask(message: &Value) -> Option<Value> {
-        let echo = |argv: &[String]| Ok(printed(Ending::Completed, &argv.join(" "), ""));
-        answer(message.to_string().as_bytes(), &echo)
+        match reply(message.to_string().as_bytes()) {
+            Reply::None | Reply::Cancel(_) => None,
+            Reply::Answer(answer) => Some(answer),
+            Reply::Call(call) => answer(&call, Ok(Some(printed(Ending::Completed, &call.argv.join(" "), "")))),
+        }
     }
 
     #[test]
@@ -255,9 +423,46 @@ mod tests {
 
     #[test]
     fn what_is_not_a_message_is_an_error_and_not_the_end() {
-        let echo = |_: &[String]| Ok(printed(Ending::Completed, "", ""));
-        assert_eq!(answer(b"{", &echo).unwrap().pointer("/error/code").unwrap(), -32700);
+        let Reply::Answer(refused) = reply(b"{") else { unreachable!("an error is an answer") };
+        assert_eq!(refused["error"]["code"], -32700);
         assert_eq!(ask(&json!({"id": 1, "method": "resources/list"})).unwrap().pointer("/error/code").unwrap(), -32601);
-        assert_eq!(answer(b"  \n", &echo), None);
+        assert_eq!(reply(b"  \n"), Reply::None);
+    }
+
+    #[test]
+    fn calls_wait_for_each_other_and_a_cancelled_one_is_not_answered() {
+        let (sender, events) = sync_channel(EVENTS);
+        let stop = Arc::new(AtomicBool::new(false));
+        let mut server = Server { sender, running: Some((json!(1), Arc::clone(&stop))), waiting: VecDeque::new() };
+        let call = |id: usize| Reply::Call(Call { id: json!(id), argv: vec!["--version".to_owned()] });
+        for id in 2..2 + WAITING {
+            assert_eq!(server.take(call(id)), None);
+        }
+        let refused = server.take(call(99)).unwrap();
+        assert_eq!((&refused["id"], &refused["error"]["code"]), (&json!(99), &json!(-32000)));
+        let cancel = |id: Value| {
+            let params = json!({"requestId": id});
+            reply(json!({"method": "notifications/cancelled", "params": params}).to_string().as_bytes())
+        };
+        assert_eq!(server.take(cancel(json!(3))), None);
+        assert!(server.waiting.iter().all(|call| call.id != 3) && server.waiting.len() == WAITING - 1);
+        assert!(!stop.load(Ordering::Relaxed));
+        assert_eq!(server.take(cancel(json!(1))), None);
+        assert!(stop.load(Ordering::Relaxed) && events.try_recv().is_err());
+        let ended = answer(&Call { id: json!(1), argv: Vec::new() }, Ok(None));
+        assert_eq!(ended, None);
+    }
+
+    #[test]
+    fn paths_lead_into_the_working_directory() {
+        for (key, path) in [("config", "/etc/passwd"), ("config", "../x.toml"), ("config", "src/../../x.toml")] {
+            let params = json!({"name": "check", "arguments": {key: path}});
+            let refused = ask(&json!({"id": 1, "method": "tools/call", "params": params})).unwrap();
+            assert_eq!(refused["error"]["code"], -32602, "{path}: {refused}");
+            assert!(
+                refused["error"]["message"].as_str().unwrap().contains("outside of the working directory"),
+                "{refused}"
+            );
+        }
     }
 }

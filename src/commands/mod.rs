@@ -6,6 +6,7 @@ mod calibrate;
 mod check;
 mod compare;
 mod conclude;
+mod confined;
 mod demo;
 mod doctor;
 mod error;
@@ -88,7 +89,7 @@ fn act(command: &Command, out: &mut Output) -> Result<Outcome, CommandError> {
         Command::Schema(args) => schema::schema(args, out),
         Command::Try(args) => attempt::attempt(args, out),
         Command::Next(args) => next::next_steps(args, out),
-        Command::Mcp => mcp::mcp(&mut io::stdin().lock(), out),
+        Command::Mcp => mcp::mcp(io::BufReader::new(io::stdin()), out),
         Command::Search(args) => search::search(args, out),
         Command::Show(args) => show::show(args, out),
         Command::Table(args) => table::table(args, out),

@@ -328,6 +328,17 @@ impl Piped {
         self.child.extend(limit);
     }
 
+    /// As [`Self::finish`]; once `stop` is true it is ended, and gives nothing.
+    pub fn finish_unless(mut self, stop: &AtomicBool) -> io::Result<Option<Output>> {
+        while self.poll()?.is_none() {
+            if stop.load(Ordering::Relaxed) {
+                return Ok(None);
+            }
+            self.child.sleep(LOOK);
+        }
+        self.finish().map(Some)
+    }
+
     /// Waits until it ends. A descendant that left its group and holds a pipe is not waited for.
     pub fn finish(mut self) -> io::Result<Output> {
         let ending = self.child.wait()?;

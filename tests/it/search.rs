@@ -147,3 +147,114 @@ fn a_search_is_run_from_its_phase_and_its_winner_is_confirmed() {
         "{useless:?}"
     );
 }
+
+/// The server of an agent, its standard input and output.
+struct Server {
+    child: std::process::Child,
+    lines: std::io::Lines<std::io::BufReader<std::process::ChildStdout>>,
+}
+
+impl Server {
+    fn start(place: &Place, path: &str) -> Self {
+        let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin!("ncugate"));
+        command.arg("mcp").current_dir(place.path()).env("PATH", path).env_remove("CUDA_HOME");
+        command.env("NCUGATE_CACHE", place.path().join("cache")).env("CUDA_VISIBLE_DEVICES", "");
+        command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let lines = std::io::BufRead::lines(std::io::BufReader::new(child.stdout.take().unwrap()));
+        Self { child, lines }
+    }
+
+    fn say(&mut self, message: &serde_json::Value) {
+        use std::io::Write as _;
+        writeln!(self.child.stdin.as_mut().unwrap(), "{message}").unwrap();
+    }
+
+    fn check(&mut self, id: u32, config: &str) {
+        let params = serde_json::json!({"name": "check", "arguments": {"config": config}});
+        self.say(&serde_json::json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}));
+    }
+
+    fn answer(&mut self) -> serde_json::Value {
+        serde_json::from_str(&self.lines.next().unwrap().unwrap()).unwrap()
+    }
+}
+
+#[test]
+fn an_agent_is_answered_while_a_call_works_and_a_cancelled_call_ends() {
+    let place = Place::new();
+    let seconds = "40.0404";
+    let nvcc = format!(
+        "#!/bin/sh\n[ \"$1\" = --version ] && echo 'release 13.0, V13.0.88' && exit\ntouch started\nsleep {seconds}\n"
+    );
+    let tool = place.write("bin/nvcc", &nvcc);
+    std::fs::set_permissions(tool, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    place.write("copy.cu", "extern \"C\" __global__ void copy() {}\n");
+    let gate = "[[gate]]\nname = \"latency\"\nrequire = \"latency_p50 <= 10.5\"\n";
+    let variant = "[[variant]]\nname = \"copy\"\nparams = { THREADS = 128 }\n";
+    place.write("phase.toml", &format!("{}{variant}{gate}", include_str!("../data/copy.toml")));
+    let path = format!("{}:{}", place.path().join("bin").display(), std::env::var("PATH").unwrap());
+    let mut server = Server::start(&place, &path);
+    server.check(1, "phase.toml");
+    crate::command::wait_for("nvcc was started", || place.path().join("started").exists());
+    server.check(2, "phase.toml");
+    server.say(&serde_json::json!({"jsonrpc": "2.0", "id": 3, "method": "ping"}));
+    assert_eq!(server.answer()["id"], 3, "while a call works");
+    let cancel = |id: u32| serde_json::json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}});
+    server.say(&cancel(2));
+    server.say(&cancel(1));
+    crate::command::wait_for("the call is ended", || !crate::safety::runs(seconds));
+    server.say(&serde_json::json!({"jsonrpc": "2.0", "id": 4, "method": "ping"}));
+    assert_eq!(server.answer()["id"], 4, "neither call is answered");
+    drop(server.child.stdin.take());
+    assert!(server.lines.next().is_none() && server.child.wait().unwrap().success());
+}
+
+#[test]
+fn an_agent_runs_no_program_by_a_check_and_leaves_its_folder_by_none() {
+    let place = Place::new();
+    let evil = place.write("evil", "#!/bin/sh\ntouch EXECUTED\n");
+    std::fs::set_permissions(&evil, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    place.write("copy.cu", "");
+    place.write("evil.py", "open('EXECUTED', 'w')\ndef f(x): pass\n");
+    let gate = "[[gate]]\nname = \"latency\"\nrequire = \"latency_p50 <= 10.5\"\n";
+    let variant = "[[variant]]\nname = \"copy\"\nparams = { THREADS = 128 }\n";
+    let phase = format!("{}{variant}{gate}", include_str!("../data/copy.toml"));
+    let reference = phase.lines().find(|line| line.starts_with("reference")).unwrap();
+    let outside = tempfile::tempdir().unwrap();
+    std::fs::write(outside.path().join("phase.toml"), &phase).unwrap();
+    std::fs::write(outside.path().join("copy.cu"), "").unwrap();
+    std::os::unix::fs::symlink(outside.path(), place.path().join("link")).unwrap();
+    for (name, text, said) in [
+        ("nvcc", format!("{phase}[build]\nnvcc = \"./evil\"\n"), "`build.nvcc` names ./evil"),
+        ("python", format!("{phase}[build]\npython = \"./evil\"\n"), "`build.python` names"),
+        ("cache", format!("{phase}[build]\ncache = \"/tmp\"\n"), "`build.cache` names"),
+        (
+            "reference",
+            phase.replace(reference, "reference = { command = [\"./evil\"] }"),
+            "`workload.reference` is a program",
+        ),
+        ("host", phase.replace("[kernel]", "[kernel]\nflags = [\"-ccbin\", \"./evil\"]"), "`flags` has `-ccbin`"),
+        ("shell", phase.replace("[kernel]", "[kernel]\nflags = [\"-DX=$(./evil)\"]"), "which a shell may act on"),
+        ("source", phase.replace("\"copy.cu\"", "\"link/copy.cu\""), "outside of the working directory"),
+    ] {
+        assert_ne!(text, phase, "{name}");
+        place.write(&format!("{name}.toml"), &text);
+        let path = format!("{}:{}", place.path().display(), std::env::var("PATH").unwrap());
+        let mut server = Server::start(&place, &path);
+        server.check(1, &format!("{name}.toml"));
+        let answer = server.answer();
+        let result = &answer["result"]["structuredContent"];
+        assert_eq!(result["status"], 2, "{name}: {answer}");
+        assert!(result["stderr"].as_str().unwrap().contains(said), "{name}: {answer}");
+        for elsewhere in ["link/phase.toml", outside.path().join("phase.toml").to_str().unwrap(), "../phase.toml"] {
+            server.check(2, elsewhere);
+            let refused = server.answer();
+            let said = refused["error"]["message"].as_str().unwrap();
+            assert!(said.contains("is outside of the working directory"), "{elsewhere}: {refused}");
+        }
+        drop(server.child.stdin.take());
+        assert!(server.child.wait().unwrap().success());
+        assert!(!place.path().join("EXECUTED").exists(), "{name}");
+    }
+}

@@ -1,0 +1,225 @@
+//! What a phase may ask of `check` where an agent chose it (`check --confined`, which `mcp` asks for): no program that the phase names is run,
+//! and no file outside of the project is opened.
+
+use super::CommandError;
+use crate::config::{Phase, WorkloadReference};
+use crate::plan::{KernelCode, KernelPlan, Method, Plan};
+use std::path::{Component, Path};
+
+/// Options of nvcc that name no file and no program, by the beginning of the name; `-` and `--` are alike.
+const PLAIN: [&str; 24] = [
+    "D",
+    "U",
+    "O",
+    "std",
+    "lineinfo",
+    "generate-line-info",
+    "G",
+    "device-debug",
+    "maxrregcount",
+    "use_fast_math",
+    "ftz",
+    "prec-div",
+    "prec-sqrt",
+    "fmad",
+    "expt-relaxed-constexpr",
+    "expt-extended-lambda",
+    "extended-lambda",
+    "restrict",
+    "extra-device-vectorization",
+    "dopt",
+    "diag-suppress",
+    "I",
+    "include-path",
+    "Xptxas",
+];
+/// Those of ptxas.
+const PLAIN_PTXAS: [&str; 11] = [
+    "O",
+    "v",
+    "opt-level",
+    "dlcm",
+    "dscm",
+    "flcm",
+    "fscm",
+    "def-load-cache",
+    "def-store-cache",
+    "allow-expensive-optimizations",
+    "maxrregcount",
+];
+/// Options whose value may be the next word.
+const VALUED: [&str; 12] = [
+    "D",
+    "U",
+    "std",
+    "maxrregcount",
+    "diag-suppress",
+    "I",
+    "include-path",
+    "Xptxas",
+    "ftz",
+    "fmad",
+    "prec-div",
+    "prec-sqrt",
+];
+/// Signs of words beside letters and digits: nvcc starts its tools through a shell.
+const SIGNS: &str = "_-=+,.:/ []";
+
+/// Proves that checking the phase runs no program that it names and opens no file outside of the working directory, which is the root
+/// of its project.
+///
+/// # Errors
+/// What it names.
+pub fn prove(phase: &Phase, plan: &Plan) -> Result<(), CommandError> {
+    refusal(phase, plan).map_err(|why| {
+        CommandError::Usage(format!("{why}, and an agent chose the phase; run `ncugate check` yourself to allow it"))
+    })
+}
+
+fn refusal(phase: &Phase, plan: &Plan) -> Result<(), String> {
+    let build = &phase.build;
+    for (key, path) in [("nvcc", &build.nvcc), ("python", &build.python), ("cache", &build.cache)] {
+        if let Some(path) = path {
+            return Err(format!("`build.{key}` names {}", path.display()));
+        }
+    }
+    match &phase.workload.reference {
+        WorkloadReference::Program(_) => return Err("`workload.reference` is a program".to_owned()),
+        WorkloadReference::Npy { path } => inside(path)?,
+        WorkloadReference::Entry { source, .. } => source.iter().try_for_each(|path| inside(path))?,
+        WorkloadReference::Builtin { .. } | WorkloadReference::Absent => {}
+    }
+    plan.variants.iter().try_for_each(|variant| match &variant.method {
+        Method::Kernel(kernel) => of_kernel(kernel).map_err(|why| format!("variant `{}`: {why}", variant.id)),
+        // They are not run without a GPU.
+        Method::Function(_) | Method::Command(_) | Method::Captured(_) => Ok(()),
+    })
+}
+
+fn of_kernel(kernel: &KernelPlan) -> Result<(), String> {
+    inside(&kernel.source)?;
+    let source = kernel.source.to_string_lossy();
+    let defines = kernel.defines.iter().flat_map(|(name, value)| [name, value]);
+    for word in kernel.flags.iter().chain(defines).map(String::as_str).chain([&*source]) {
+        if let Some(sign) = word.chars().find(|c| !c.is_ascii_alphanumeric() && !SIGNS.contains(*c)) {
+            return Err(format!("`{word}` has {sign:?}, which a shell may act on"));
+        }
+    }
+    match &kernel.code {
+        KernelCode::Python(_) => Err("a kernel in Python is compiled by running its module".to_owned()),
+        KernelCode::Cuda | KernelCode::Ptx | KernelCode::Cubin => of_flags(&kernel.flags),
+    }
+}
+
+/// Refuses what is not known to name neither a file nor a program: a host compiler, a file of options, another output.
+fn of_flags(flags: &[String]) -> Result<(), String> {
+    let mut words = flags.iter().map(String::as_str);
+    while let Some(word) = words.next() {
+        let unknown = || Err(format!("`flags` has `{word}`, which may name a program or a file"));
+        let Some(option) = word.strip_prefix("--").or_else(|| word.strip_prefix('-')) else { return unknown() };
+        let (name, value) = option.split_once('=').map_or((option, None), |(name, value)| (name, Some(value)));
+        let Some(known) = known(name, &PLAIN) else { return unknown() };
+        let value = match value {
+            None if VALUED.contains(&name) => words.next(),
+            None => name.strip_prefix(known),
+            given => given,
+        };
+        if known != "Xptxas" && value.is_some_and(|value| value.starts_with('-')) {
+            return unknown();
+        }
+        match (known, value.unwrap_or_default()) {
+            ("I" | "include-path", folders) => folders.split(',').try_for_each(|folder| inside(Path::new(folder)))?,
+            ("Xptxas", options) => {
+                let is_known = |option: &str| {
+                    let option = option.trim_start_matches('-');
+                    self::known(option.split('=').next().unwrap_or(option), &PLAIN_PTXAS).is_some()
+                };
+                if !options.split(',').all(is_known) {
+                    return unknown();
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// The option of a list that a name is: the whole of it, or for one letter its beginning, which the value follows.
+fn known<'l>(name: &str, list: &[&'l str]) -> Option<&'l str> {
+    let is_it =
+        |option: &&&str| name == **option || (matches!(**option, "D" | "U" | "O" | "I") && name.starts_with(**option));
+    list.iter().find(is_it).copied()
+}
+
+/// Proves that a path leads into the working directory, with its links followed as far as it exists.
+///
+/// # Errors
+/// It leads elsewhere.
+pub fn inside(path: &Path) -> Result<(), String> {
+    let outside = || format!("{} is outside of the working directory", path.display());
+    let here = std::env::current_dir().and_then(|here| here.canonicalize());
+    let here = here.map_err(|error| format!("there is no working directory: {error}"))?;
+    let whole = here.join(path);
+    if let Ok(real) = whole.canonicalize() {
+        return if real.starts_with(&here) { Ok(()) } else { Err(outside()) };
+    }
+    // What is not there cannot be followed, and must not climb.
+    let climbs = path.components().any(|part| part == Component::ParentDir);
+    let known = whole.ancestors().find_map(|folder| folder.canonicalize().ok());
+    let is_inside = !climbs && known.is_some_and(|known| known.starts_with(&here));
+    if is_inside { Ok(()) } else { Err(outside()) }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_that_may_name_programs_or_files_are_refused() {
+        let judged = |flags: &[&str]| of_flags(&flags.iter().map(|flag| (*flag).to_owned()).collect::<Vec<_>>());
+        let plain: [&[&str]; 8] = [
+            &["-O3", "-lineinfo", "-maxrregcount=128", "-G"],
+            &["-Xptxas=-O3", "-Xptxas", "-dlcm=cg,-dscm=cs", "-Xptxas=--allow-expensive-optimizations=true"],
+            &["--use_fast_math", "-ftz=true", "-prec-div=false", "-fmad=false"],
+            &["-std=c++20", "--std", "c++17", "-DTILE=4", "-D", "STAGES=2", "-UNDEBUG"],
+            &["--expt-relaxed-constexpr", "--extended-lambda"],
+            &["-I", "src", "-Isrc", "--include-path=src,docs"],
+            &["-diag-suppress", "177"],
+            &[],
+        ];
+        for flags in plain {
+            assert_eq!(judged(flags), Ok(()), "{flags:?}");
+        }
+        let refused: [&[&str]; 15] = [
+            &["-ccbin", "evil"],
+            &["-ccbin=evil"],
+            &["--compiler-bindir=evil"],
+            &["-Xcompiler", "-wrapper,evil"],
+            &["--options-file=x"],
+            &["-optf", "x"],
+            &["@x"],
+            &["other.cu"],
+            &["-o", "/tmp/x"],
+            &["-Xptxas=-o,/tmp/x"],
+            &["-Xptxas", "--options-file=x"],
+            &["-I/usr/include"],
+            &["-I", "../.."],
+            &["-include", "/etc/passwd"],
+            &["-D", "-ccbin", "evil"],
+        ];
+        for flags in refused {
+            assert!(judged(flags).is_err(), "{flags:?}");
+        }
+    }
+
+    #[test]
+    fn a_path_is_followed_as_far_as_it_exists() {
+        for path in ["src/lib.rs", "src", "src/../docs", "nowhere/new.cu", "."] {
+            assert_eq!(inside(Path::new(path)), Ok(()), "{path}");
+        }
+        for path in ["/etc/passwd", "..", "src/../../x", "nowhere/../../x", "/nowhere"] {
+            assert!(inside(Path::new(path)).is_err(), "{path}");
+        }
+    }
+}
