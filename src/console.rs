@@ -4,7 +4,7 @@
 //! mark that turns the direction of text, and no line that a CI runner takes for a command. What programs read (JSON, CSV, a page, a workflow
 //! command that is meant) goes out by [`Output::machine`].
 
-use crate::number::text::logged;
+use crate::number::text::{LONGEST, logged};
 use std::borrow::Cow;
 use std::io::{self, ErrorKind, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,10 +19,11 @@ pub fn allow_colours(output: bool, errors: bool) {
     }
 }
 
-/// Prints text for people on standard error, cleaned. It may be closed; there is nowhere left to say so.
+/// Prints text for people on standard error, cleaned and in lines of at most [`LONGEST`] characters: names from outside have any length. It may be closed; there is nowhere left to say so.
 pub fn warn(text: &str) {
     let coloured = COLOURED.last().is_some_and(|stream| stream.load(Ordering::Relaxed));
-    let text: String = text.split('\n').map(|line| cleaned(line, coloured).into_owned() + "\n").collect();
+    let text: String =
+        text.split('\n').map(|line| cleaned(&shortened(line, coloured), coloured).into_owned() + "\n").collect();
     let _ = io::stderr().write_all(text.as_bytes());
 }
 
@@ -122,6 +123,13 @@ impl Write for MachineOutput<'_> {
     fn flush(&mut self) -> io::Result<()> {
         self.0.pass(|out| out.flush())
     }
+}
+
+/// The beginning of a line that is too long to be read.
+fn shortened(line: &str, coloured: bool) -> Cow<'_, str> {
+    let Some((end, _)) = line.char_indices().nth(LONGEST) else { return Cow::Borrowed(line) };
+    let reset = if coloured { "\u{1b}[0m" } else { "" };
+    Cow::Owned(format!("{}{reset}… ({} characters)", &line[..end], line.chars().count()))
 }
 
 /// One line as it goes out.
@@ -237,6 +245,16 @@ mod tests {
             writeln!(out, "::b").unwrap();
         });
         assert_eq!(text, "'::a\n::error::meant\n'::b\n");
+    }
+
+    #[test]
+    fn a_line_of_a_message_has_an_end() {
+        let short = "x".repeat(LONGEST);
+        assert_eq!(shortened(&short, false), short);
+        let long = shortened(&"x".repeat(1_000_000), false).into_owned();
+        assert!(long.ends_with("x… (1000000 characters)") && long.len() < LONGEST + 40, "{}", long.len());
+        let coloured = cleaned(&shortened(&"é".repeat(LONGEST + 1), true), true).into_owned();
+        assert!(coloured.ends_with("é\u{1b}[0m… (2001 characters)"), "{}", coloured.len());
     }
 
     #[test]

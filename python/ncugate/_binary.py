@@ -46,9 +46,18 @@ def binary() -> pathlib.Path:
     return pathlib.Path(found)
 
 
+def positional(path: PathLike) -> str:
+    """A path that the program takes for a path: one that begins with a dash is not an option."""
+    text = os.fsdecode(path)
+    return os.path.join(os.curdir, text) if text.startswith("-") else text
+
+
 def call(arguments: Sequence[PathLike]) -> "subprocess.CompletedProcess[bytes]":
-    """Runs the program to its end, whatever its status."""
-    command = [str(binary()), *(os.fspath(argument) for argument in arguments)]
+    """Runs the program to its end, whatever its status. Raises NcugateError for an argument that no program can be given."""
+    command = [str(binary()), *(os.fsdecode(argument) for argument in arguments)]
+    for argument in command:
+        if "\0" in argument:
+            raise NcugateError(2, f"{argument!r} has a NUL character, which no path or argument can have")
     return subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
 
 

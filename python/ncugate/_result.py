@@ -9,7 +9,7 @@ import os
 from dataclasses import dataclass, field
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
-from ._binary import NcugateError, PathLike, call
+from ._binary import NcugateError, PathLike, call, positional
 
 
 class Verdict(str, enum.Enum):
@@ -94,7 +94,7 @@ def run(
     `source` is `auto`, `gpu` or `recorded`; `arguments` are further ones of the command line. A phase that fails or is inconclusive is a
     result. Raises NcugateError where nothing could be judged (status 2 or 3).
     """
-    words: List[PathLike] = ["run", config, "--source", source]
+    words: List[PathLike] = ["run", positional(config), f"--source={source}"]
     return _judged(words, against, profiles, reports, arguments)
 
 
@@ -108,7 +108,7 @@ def judge(
     arguments: Sequence[str] = (),
 ) -> RunResult:
     """Judges a run, a recording or an ncu report by a phase: `ncugate gate CONFIG --profile PATH`. As `run` else."""
-    words: List[PathLike] = ["gate", config, "--profile", profile]
+    words: List[PathLike] = ["gate", positional(config), "--profile", positional(profile)]
     return _judged(words, against, profiles, reports, arguments)
 
 
@@ -122,7 +122,7 @@ def _judged(
     words += ["--format", "json"]
     for option, value in (("--against", against), ("--profiles", profiles), ("--reports", reports)):
         if value is not None:
-            words += [option, os.fspath(value)]
+            words.append(f"{option}={os.fsdecode(value)}")
     ended = call([*words, *arguments])
     said = ended.stderr.decode("utf-8", "replace").strip()
     if ended.returncode not in (0, 1, 4):

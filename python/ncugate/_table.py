@@ -6,7 +6,7 @@ import io
 import os
 from typing import TYPE_CHECKING, Any, List, Optional, Sequence
 
-from ._binary import PathLike, output
+from ._binary import PathLike, output, positional
 
 if TYPE_CHECKING:
     import pandas
@@ -60,9 +60,9 @@ def read_report(path: PathLike, metrics: Sequence[str] = (), *, wide: bool = Fal
     `metrics` are full names or globs; without them every metric is read. With `wide`, a row is a launch and a column a metric.
     Raises NcugateError where the file is not a report, or is damaged.
     """
-    arguments: List[PathLike] = ["show", os.fspath(path), "--export", "arrow"]
+    arguments: List[PathLike] = ["show", positional(path), "--export", "arrow"]
     for metric in metrics:
-        arguments += ["--metric", metric]
+        arguments.append(f"--metric={metric}")
     if wide:
         arguments.append("--wide")
     return ArrowTable(output(arguments))
@@ -74,4 +74,4 @@ def load_run(folder: PathLike) -> ArrowTable:
     A metric that was not measured is null, with the reason in the column `METRIC.reason`. Raises NcugateError where the folder is not
     a run.
     """
-    return ArrowTable(output(["table", os.fspath(folder), "--to", "arrow"]))
+    return ArrowTable(output(["table", positional(folder), "--to", "arrow"]))

@@ -51,6 +51,26 @@ def test_a_report_is_read_with_every_value():
         ncugate.read_report("README.md")
 
 
+def test_a_path_is_never_an_option(tmp_path, monkeypatch):
+    report = (ROOT / "tests/data/full1.ncu-rep.zst").read_bytes()
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "--help").write_bytes(report)
+    assert len(ncugate.read_report("--help").ipc) > 10_000
+    for call in (ncugate.read_report, ncugate.load_run, ncugate.run):
+        with pytest.raises(ncugate.NcugateError):
+            call("--version")
+    with pytest.raises(ncugate.NcugateError):
+        ncugate.judge("--help", "--version")
+    with pytest.raises(ncugate.NcugateError):
+        ncugate.read_report("--help", ["--session"])
+
+
+def test_a_nul_is_an_error_of_the_program():
+    for call in (ncugate.read_report, ncugate.load_run, ncugate.run):
+        with pytest.raises(ncugate.NcugateError, match="NUL"):
+            call("a\0b")
+
+
 def test_a_run_is_loaded_as_its_wide_table():
     pytest.importorskip("pyarrow")
     table = ncugate.load_run("profiles/softmax/h200").to_pyarrow()

@@ -4,7 +4,6 @@ use super::base_error::BaseError;
 use crate::disk::{FileLock, Taken};
 use crate::process::{self, Ending, Output};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::Duration;
 
 /// git looks up a commit in milliseconds, and writes the files of a large repository in minutes.
@@ -51,8 +50,7 @@ impl BaseCheckout {
             Self { root: worktree.join(&inside), reference: reference.to_owned(), commit, worktree, lock: Some(lock) };
         checkout.remove();
         let path = checkout.worktree.display().to_string();
-        // A hook of the repository is not part of the commit.
-        let add = ["-c", "core.hooksPath=/dev/null", "worktree", "add", "--detach", "--force", &path, &checkout.commit];
+        let add = ["worktree", "add", "--detach", "--force", &path, &checkout.commit];
         git(&add).map_err(|why| BaseError::Checkout { reference: reference.to_owned(), why })?;
         Ok(checkout)
     }
@@ -60,7 +58,7 @@ impl BaseCheckout {
     fn remove(&self) {
         // What is not there needs no removing, and what cannot be removed is replaced by the next run.
         let _ = std::fs::remove_dir_all(&self.worktree);
-        let _ = process::run_apart(Command::new("git").args(["worktree", "prune"]), LIMIT);
+        let _ = process::run_apart(process::git().args(["worktree", "prune"]), LIMIT);
     }
 }
 
@@ -77,7 +75,7 @@ impl Drop for BaseCheckout {
 
 /// What git prints, or why it failed.
 fn git(args: &[&str]) -> Result<String, String> {
-    let output = process::run(Command::new("git").args(args), LIMIT).map_err(|error| error.to_string())?;
+    let output = process::run(process::git().args(args), LIMIT).map_err(|error| error.to_string())?;
     match output {
         Output { ending: Ending::Completed, stdout, .. } => Ok(stdout.trim().to_owned()),
         Output { ending: Ending::NonZero(_), stderr, .. } if !stderr.trim().is_empty() => {

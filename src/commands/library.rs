@@ -6,11 +6,11 @@ use crate::cli::{CheckArgs, OutputFormat};
 use crate::console::Output;
 use crate::disk::open;
 use crate::exit::Outcome;
-use crate::judge::kernel_ratchet::{Baseline, LibraryUse, library_use, ratchet};
+use crate::judge::kernel_ratchet::{Baseline, BaselineError, LibraryUse, library_use, ratchet};
 use crate::report::library_check;
 use crate::report::write::replace;
 use memmap2::Mmap;
-use std::io::{Read as _, Write};
+use std::io::{ErrorKind, Read as _, Write};
 use std::path::{Path, PathBuf};
 
 /// Longest baseline that is read, in bytes.
@@ -39,6 +39,7 @@ pub fn check(args: &CheckArgs, out: &mut Output) -> Result<Outcome, CommandError
             let why = "there is no machine code to write a baseline of";
             return Err(CommandError::Usage(why.to_owned()));
         }
+        prove_baseline(path)?;
         replace(path, &Baseline::write(&library))?;
         writeln!(out, "baseline: {}, {}", path.display(), library_check::summary(&library))?;
         return Ok(Outcome::Passed);
@@ -67,6 +68,21 @@ fn read(paths: &[PathBuf], arch: Option<&str>) -> Result<LibraryUse, CommandErro
         all.add(found);
     }
     Ok(all)
+}
+
+/// Proves that what `--update` replaces is a baseline, of whatever form, or nothing.
+fn prove_baseline(path: &Path) -> Result<(), CommandError> {
+    if std::fs::symlink_metadata(path).is_err_and(|error| error.kind() == ErrorKind::NotFound) {
+        return Ok(());
+    }
+    let text = text(path)?;
+    match Baseline::parse(&text) {
+        Err(BaselineError::Damaged(_)) if !text.trim().is_empty() => Err(CommandError::Usage(format!(
+            "{} is not a baseline, and --update replaces nothing else; name another file, or remove it",
+            path.display()
+        ))),
+        Ok(_) | Err(_) => Ok(()),
+    }
 }
 
 /// The text of the baseline.

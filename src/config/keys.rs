@@ -145,7 +145,7 @@ pub static ROOT: Spec = spec(
             KeyKind::List(&KeyKind::Table(&VARIANT)),
             "What candidates are compared with; the first is `baseline` in requirements.",
         ),
-        key("gate", KeyKind::List(&KeyKind::Table(&GATE)), "One requirement."),
+        key("gate", GATES, "One requirement: a table, or its text alone."),
         key(
             "tier",
             KeyKind::List(&KeyKind::Table(&TIER)),

@@ -347,6 +347,13 @@ impl Piped {
     }
 }
 
+/// git as it is asked here: whatever the repository's own settings say, it starts no hook and no monitor of files.
+pub fn git() -> Command {
+    let mut command = Command::new("git");
+    command.args(["-c", "core.fsmonitor=", "-c", "core.hooksPath=/dev/null"]);
+    command
+}
+
 /// Runs `command` to its end; of what it prints the first and the last 64 KiB are kept.
 pub fn run(command: &mut Command, limit: Duration) -> io::Result<Output> {
     Piped::spawn(command, Some(limit))?.finish()

@@ -9,7 +9,6 @@ use crate::process;
 use jiff::Timestamp;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::process::Command;
 use std::time::Duration;
 
 /// git answers in milliseconds or not at all.
@@ -86,7 +85,7 @@ fn measured_sha256(phase: &Phase, plan: &Plan, settings: &BTreeMap<String, Strin
 /// The commit of the working directory, if it is in a git repository.
 fn git() -> Option<Git> {
     let ask = |args: &[&str]| {
-        let output = process::run(Command::new("git").args(args), GIT_TIMEOUT).ok()?;
+        let output = process::run(process::git().args(args), GIT_TIMEOUT).ok()?;
         output.ending.completed().then(|| output.stdout.trim().to_owned())
     };
     let commit = ask(&["rev-parse", "HEAD"])?;

@@ -1,7 +1,7 @@
 //! ncu reports opened by their paths. Opening maps a file and reads its directory; nothing is decoded yet.
 
 use super::{StoreError, prove_report};
-use ncu_rep::Report;
+use ncu_rep::{Report, ReportError};
 use std::path::{Path, PathBuf};
 
 /// Opens a report.
@@ -9,7 +9,14 @@ use std::path::{Path, PathBuf};
 /// # Errors
 /// [`StoreError::Report`], which names the file.
 pub fn open_report(path: &Path) -> Result<Report, StoreError> {
-    Report::open(path).map_err(|e| StoreError::Report { path: path.to_owned(), reason: e.to_string() })
+    Report::open(path).map_err(|error| {
+        let reason = match &error {
+            // The path is in the error already.
+            ReportError::Read { source, .. } => source.to_string(),
+            other => other.to_string(),
+        };
+        StoreError::Report { path: path.to_owned(), reason }
+    })
 }
 
 /// Opens the reports of a run, each with its file name.

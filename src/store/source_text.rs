@@ -4,7 +4,6 @@ use super::sha256;
 use crate::disk::open;
 use crate::process;
 use std::path::Path;
-use std::process::Command;
 use std::time::Duration;
 
 /// Most bytes of a source that is looked at.
@@ -24,7 +23,7 @@ fn at_commit(path: &str, commit: &str) -> Option<Vec<u8>> {
     if commit.is_empty() || !commit.chars().all(|c| c.is_ascii_hexdigit()) || path.starts_with('/') {
         return None;
     }
-    let mut command = Command::new("git");
+    let mut command = process::git();
     command.args(["--no-pager", "show", &format!("{commit}:./{path}")]);
     let output = process::run_whole(&mut command, GIT_TIMEOUT).ok()?;
     output.ending.completed().then(|| output.stdout.into_bytes())

@@ -53,6 +53,30 @@ fn a_phase_of_launches_needs_no_workload_and_names_kernels() {
 }
 
 #[test]
+fn settings_of_a_repository_start_no_program() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let place = place(&[HEAD, SOFTMAX, GATE].concat());
+    let git = |args: &[&str]| {
+        let mut command = std::process::Command::new("git");
+        let made = command.args(["-c", "user.name=A", "-c", "user.email=a@example.org"]).args(args);
+        assert!(made.current_dir(place.path()).output().unwrap().status.success(), "{args:?}");
+    };
+    git(&["init", "--quiet"]);
+    git(&["add", "--all"]);
+    git(&["commit", "--quiet", "--message", "first"]);
+    let monitor = place.write("monitor", "#!/bin/sh\ntouch EXECUTED\n");
+    std::fs::set_permissions(&monitor, std::fs::Permissions::from_mode(0o755)).unwrap();
+    git(&["config", "core.fsmonitor", monitor.to_str().unwrap()]);
+    let executed = place.path().join("EXECUTED");
+    git(&["status"]);
+    assert!(executed.exists(), "git itself runs it");
+    std::fs::remove_file(&executed).unwrap();
+    let judged = place.run(&["gate", "phase.toml", "--profile", &report()]);
+    assert_eq!(judged.status, Some(0), "{judged:?}");
+    assert!(!executed.exists());
+}
+
+#[test]
 fn a_gate_that_fails_is_status_1_and_one_on_what_no_report_holds_is_status_2() {
     let failing = [HEAD, SOFTMAX, "[[gate]]\nrequire = \"registers <= 8\"\n"].concat();
     assert_eq!(gate(&failing, &[]).0, Some(1));

@@ -53,6 +53,26 @@ fn a_library_is_held_against_what_its_kernels_used_before() {
     );
     assert_eq!(edited("registers", "rejisters").status, Some(2), "a baseline that is not one");
     assert_eq!(edited("schema = 1", "schema = 9").status, Some(2));
+    assert_eq!(
+        place.run(&["check", &library, "--baseline", "kernels.toml", "--update"]).status,
+        Some(0),
+        "another form"
+    );
+}
+
+#[test]
+fn an_update_replaces_a_baseline_and_no_other_file() {
+    let place = Place::new();
+    place.write("mine.txt", "mine");
+    place.write("phase.toml", include_str!("../data/copy.toml"));
+    place.write("empty", "");
+    for (name, status) in [("mine.txt", 2), ("phase.toml", 2), ("empty", 0), ("new.toml", 0)] {
+        let before = std::fs::read(place.path().join(name)).ok();
+        let ended = place.run(&["check", &file("kernels.so"), "--baseline", name, "--update"]);
+        assert_eq!(ended.status, Some(status), "{name}: {ended:?}");
+        let unchanged = std::fs::read(place.path().join(name)).ok() == before;
+        assert_eq!((unchanged, ended.stderr.contains("is not a baseline")), (status == 2, status == 2), "{ended:?}");
+    }
 }
 
 #[test]

@@ -483,6 +483,99 @@ fn globs_of_the_command_line_have_the_limits_of_those_in_a_phase() {
 }
 
 #[test]
+fn a_report_that_has_no_end_is_refused_at_once() {
+    let place = Place::new();
+    place.write("phase.toml", "[phase]\nname = \"x\"\n[[gate]]\nrequire = \"registers <= 64\"\non = \"each\"\n[[variant]]\nname = \"x\"\nmatch = { kernel = \"*\" }\n");
+    mkfifo(&place.path().join("pipe"), Mode::S_IRWXU).unwrap();
+    for (endless, said) in [("pipe", "it is a named pipe"), ("/dev/zero", "it is a device")] {
+        let commands: [&[&str]; 5] = [
+            &["show", endless],
+            &["show", endless, "--html"],
+            &["compare", endless, endless],
+            &["gate", "phase.toml", "--profile", endless],
+            &["explain", endless],
+        ];
+        for command in commands {
+            let refused = Finished::of(place.ncugate(command).timeout(SOON));
+            assert!(matches!(refused.status, Some(2 | 3)), "{command:?}: {refused:?}");
+            assert!(refused.stderr.contains(said), "{command:?}: {refused:?}");
+        }
+    }
+    // a pipe from another program is read
+    let packed = fs::read(root().join("tests/data/full1.ncu-rep.zst")).unwrap();
+    let shown = Finished::of(place.ncugate(&["show", "/dev/stdin"]).write_stdin(packed).timeout(SOON));
+    assert!(shown.status == Some(0) && shown.stdout.contains("attn"), "{shown:?}");
+    let mut zeros = Command::new("sh");
+    zeros.args(["-c", "cat /dev/zero | exec \"$0\" show /dev/stdin"]).arg(assert_cmd::cargo::cargo_bin!("ncugate"));
+    let started = Instant::now();
+    let refused = zeros.output().unwrap();
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("it starts with `00 00 00 00`"), "{refused:?}");
+    assert!(started.elapsed() < SOON);
+}
+
+#[test]
+fn messages_are_not_longer_than_what_they_are_about() {
+    let place = Place::new();
+    let long = "n".repeat(1_000_000);
+    place.write("init.cu", &format!("__global__ void {long}(float *x) {{}}\n__global__ void b{long}(float *x) {{}}\n"));
+    place.write("baseline.toml", &format!("schema = 1\n[[kernel]]\nname = \"{long}\"\n{long} = 1\n"));
+    let library = root().join("tests/data/library/kernels.so").display().to_string();
+    let definition = root().join("tests/data/problems/flashinfer");
+    let mut commands: Vec<Vec<String>> = vec![
+        vec!["init".into(), "init.cu".into()],
+        vec!["init".into(), "init.cu".into(), "--entry".into(), "x".into()],
+        vec!["check".into(), library, "--baseline".into(), "baseline.toml".into()],
+    ];
+    let found = walk(&definition)
+        .into_iter()
+        .find(|path| path.ends_with("rmsnorm_h64.json") && path.to_string_lossy().contains("definitions"));
+    let text = fs::read_to_string(found.unwrap()).unwrap();
+    let whole: serde_json::Value = serde_json::from_str(&text).unwrap();
+    for (at, leaf) in leaves(&whole).into_iter().enumerate() {
+        let mut changed = whole.clone();
+        *changed.pointer_mut(&leaf).unwrap() = long.clone().into();
+        place.write(&format!("t{at}/definitions/x/rmsnorm_h64.json"), &changed.to_string());
+        place.write(&format!("t{at}/workloads/.keep"), "");
+        let output = format!("o{at}.toml");
+        let words = ["import", "flashinfer", &format!("t{at}"), "--definition", "rmsnorm_h64", "-o", &output];
+        commands.push(words.map(str::to_owned).to_vec());
+    }
+    assert!(commands.len() > 8, "{}", commands.len());
+    for command in commands {
+        let words: Vec<&str> = command.iter().map(String::as_str).collect();
+        let said = Finished::of(place.ncugate(&words).timeout(SOON));
+        assert!(
+            said.stderr.len() + said.stdout.len() < 2_100_000,
+            "{words:?}: {} {}",
+            said.stdout.len(),
+            said.stderr.len()
+        );
+    }
+}
+
+/// Every file below a folder.
+fn walk(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries.flat_map(|path| if path.is_dir() { walk(&path) } else { vec![path] }).collect()
+}
+
+/// Pointers to every text in a JSON value.
+pub fn leaves(value: &serde_json::Value) -> Vec<String> {
+    let below = |key: &str, inner: &serde_json::Value| {
+        let key = key.replace('~', "~0").replace('/', "~1");
+        leaves(inner).into_iter().map(move |rest| format!("/{key}{rest}")).collect::<Vec<_>>()
+    };
+    match value {
+        serde_json::Value::String(_) => vec![String::new()],
+        serde_json::Value::Array(items) => {
+            items.iter().enumerate().flat_map(|(at, item)| below(&at.to_string(), item)).collect()
+        }
+        serde_json::Value::Object(fields) => fields.iter().flat_map(|(key, inner)| below(key, inner)).collect(),
+        _ => Vec::new(),
+    }
+}
+
+#[test]
 fn a_report_that_is_shortened_while_it_is_read_is_an_error_and_not_a_crash() {
     let packed = fs::read(root().join("tests/data/g1200.ncu-rep.zst")).unwrap();
     let one = zstd::decode_all(&packed[..]).unwrap();

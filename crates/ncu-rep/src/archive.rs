@@ -15,6 +15,8 @@ const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 const FREE_BYTES: u64 = 64 << 20;
 /// Reports from this size on are mapped. A smaller one is read, in less than a millisecond, and may be overwritten meanwhile.
 const MAPPED_FROM: u64 = 4 << 20;
+/// Most bytes of a report that comes through a pipe, which says nothing about its size.
+const PIPED: u64 = 1 << 30;
 /// Compression level of the reports that are kept: 5 times smaller than none at 1/3 of the time of level 19.
 const LEVEL: i32 = 9;
 
@@ -63,16 +65,11 @@ impl ReportBytes {
     /// Maps the file, or decompresses it into memory when it holds a zstd frame.
     pub fn open(path: &Path, limits: Limits) -> Result<Self, ReportError> {
         let read = |source| ReportError::Read { path: path.to_path_buf(), source };
+        has_end(path).map_err(read)?;
         let mut file = File::open(path).map_err(read)?;
         let about = file.metadata().map_err(read)?;
         if !about.is_file() {
-            // A pipe cannot be mapped; it is read as far as the limit goes.
-            let mut bytes = Vec::new();
-            file.take(limits.bytes.saturating_add(1)).read_to_end(&mut bytes).map_err(read)?;
-            if bytes.len() as u64 > limits.bytes {
-                return Err(too_large(limits.bytes, bytes.len() as u64, "size"));
-            }
-            return Self::from_bytes(bytes, limits);
+            return Self::from_pipe(file, path, limits);
         }
         let mut start = [0; ZSTD_MAGIC.len()];
         let is_frame = file.read_exact(&mut start).is_ok() && start == ZSTD_MAGIC;
@@ -89,6 +86,22 @@ impl ReportBytes {
         // process shortens while it is mapped ends this process with SIGBUS, as it does any program that maps files.
         let map = unsafe { Mmap::map(&file) }.map_err(read)?;
         Ok(Self::Mapped(map))
+    }
+
+    /// Reads a pipe, which cannot be mapped, as far as the limit goes.
+    fn from_pipe(mut pipe: impl Read, path: &Path, limits: Limits) -> Result<Self, ReportError> {
+        let read = |source| ReportError::Read { path: path.to_path_buf(), source };
+        let mut bytes = Vec::new();
+        pipe.by_ref().take(MAGIC.len() as u64).read_to_end(&mut bytes).map_err(read)?;
+        if !bytes.starts_with(&MAGIC) && !bytes.starts_with(&ZSTD_MAGIC) {
+            return Err(ReportError::not_a_report(&bytes));
+        }
+        let limit = limits.bytes.min(PIPED);
+        pipe.take(limit).read_to_end(&mut bytes).map_err(read)?;
+        if bytes.len() as u64 > limit {
+            return Err(too_large(limit, bytes.len() as u64, "size"));
+        }
+        Self::from_bytes(bytes, limits)
     }
 
     /// Takes the bytes as they are, or decompresses them when they hold a zstd frame.
@@ -119,6 +132,28 @@ impl ReportBytes {
             let _ = unsafe { map.unchecked_advise_range(memmap2::UncheckedAdvice::DontNeed, start, end - start) };
         }
     }
+}
+
+/// Proves that a path can be opened without waiting for another program, and read to an end: a file, or a pipe without a name of its
+/// own (`/dev/stdin`).
+#[cfg(unix)]
+fn has_end(path: &Path) -> std::io::Result<()> {
+    use std::os::unix::fs::FileTypeExt;
+    let kind = std::fs::metadata(path)?.file_type();
+    // What `/dev/stdin` leads to is not in the file system.
+    let is_named = || path.canonicalize().is_ok();
+    match kind.is_char_device() || kind.is_block_device() || kind.is_socket() {
+        true => Err(std::io::Error::other("it is a device, not a file")),
+        false if kind.is_fifo() && is_named() => {
+            Err(std::io::Error::other("it is a named pipe, which may have no writer; name a file or /dev/stdin"))
+        }
+        false => Ok(()),
+    }
+}
+
+#[cfg(not(unix))]
+fn has_end(_: &Path) -> std::io::Result<()> {
+    Ok(())
 }
 
 fn too_large(limit: u64, compressed: u64, reason: &'static str) -> ReportError {
@@ -190,6 +225,18 @@ mod tests {
         ));
         let limits = Limits { bytes: 4100, ..Limits::default() };
         assert_eq!(ReportBytes::from_bytes(frame, limits).unwrap().bytes().len(), 4100);
+    }
+
+    #[test]
+    fn a_pipe_is_read_only_as_long_as_it_may_be_a_report() {
+        let limits = Limits { bytes: 4099, ..Limits::default() };
+        let piped = |start: &[u8], rest| {
+            ReportBytes::from_pipe(start.chain(std::io::repeat(7).take(rest)), Path::new("p"), limits)
+        };
+        assert!(matches!(piped(b"zero", u64::MAX), Err(ReportError::NotAReport { .. })));
+        assert!(matches!(piped(b"", 2), Err(ReportError::NotAReport { .. })));
+        assert!(matches!(piped(&MAGIC, u64::MAX), Err(ReportError::TooLarge { limit: 4099, .. })));
+        assert_eq!(piped(&MAGIC, 4095).unwrap().bytes().len(), 4099);
     }
 
     #[test]

@@ -23,7 +23,8 @@ pub static GATE: Spec = spec(
     ],
 );
 
-const GATES: KeyKind = KeyKind::List(&KeyKind::Either(&[KeyKind::Requirement, KeyKind::Table(&GATE)]));
+/// A list of gates.
+pub(super) const GATES: KeyKind = KeyKind::List(&KeyKind::Either(&[KeyKind::Requirement, KeyKind::Table(&GATE)]));
 
 /// `[[tier]]`.
 pub static TIER: Spec = spec(

@@ -174,3 +174,12 @@ fn the_documented_keys_and_metrics_are_current() {
     current_section("keys", &reference());
     current_section("metrics", &metric_table());
 }
+
+#[test]
+fn a_gate_may_be_its_text_alone_for_the_reader_and_the_schema() {
+    let phase = format!("gate = [\"latency_p50 <= 10 us\"]\n{}", include_str!("../../../tests/data/copy.toml"));
+    let phase = format!("{phase}[[variant]]\nname = \"a\"\nparams = {{ THREADS = 64 }}\n");
+    let read = crate::config::parse(std::path::Path::new("phase.toml"), &phase).unwrap();
+    assert_eq!((read.gates.len(), read.gates[0].name.as_str()), (1, "latency_p50 <= 10 us"));
+    conforms(&toml::from_str(&phase).unwrap(), &schema()).unwrap();
+}
