@@ -143,6 +143,27 @@ fn without_ncu_everything_else_is_measured_and_the_gates_say_what_is_absent() {
 }
 
 #[test]
+fn an_ncu_that_hangs_ends_soon_after_its_limit_and_its_kernel_is_named() {
+    for scenario in ["hang", "hang-after"] {
+        let (place, mut variables) = honest("[profile]\ntimeout_s = 3\n");
+        variables.push(("NCUGATE_DOUBLE_SCENARIO", scenario.to_owned()));
+        let started = Instant::now();
+        let finished = run(&place, &variables, &[]);
+        let took = started.elapsed();
+        println!("{scenario}: {took:?}");
+        assert!(took < Duration::from_secs(40), "{scenario}: {took:?}: {finished:?}");
+        // The latency has no witness.
+        assert_eq!(finished.status, Some(4), "{scenario}: {finished:?}");
+        let profiles = records(&folders(&place)[0], "profiles.jsonl");
+        let last = profiles.last().unwrap();
+        assert_eq!((&last["variant"], &last["outcome"]["status"]), (&"copy_honest".into(), &"failed".into()), "{last}");
+        assert!(last["outcome"]["reason"].as_str().unwrap().contains("time limit"), "{last}");
+        let page = missing(&place);
+        assert!(page.contains("time limit") && page.contains("copy_honest"), "{page}");
+    }
+}
+
+#[test]
 fn without_permission_everything_else_is_measured_and_the_page_says_how_to_get_it() {
     for required in [false, true] {
         let (place, mut variables) = honest(&format!("[profile]\nrequire = {required}\n"));
