@@ -86,7 +86,7 @@ pub fn live(args: &RunArgs, measured: Measured<'_>, tools: &Tools, out: &mut Out
     let MeasuredRun { session, ended } = measured?;
     if let Some(journal) = journal.filter(|_| ended.is_ok()) {
         // The run has it; what is left would make the next search one that has ended.
-        let _ = std::fs::remove_dir_all(journal.with_file_name(""));
+        crate::store::forget_search(journal);
     }
     let folder = args.folders.report(&phase.name, &session.measurements().run().manifest.run);
     let judged = conclude_in(&folder, &session, RunSource::Live, &args.saying, out)?;

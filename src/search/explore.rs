@@ -91,6 +91,11 @@ impl Exploration<'_> {
         let mut journal = SearchJournal::open(self.profiles, &self.phase.name, &key)?;
         if self.anew {
             journal.clear()?;
+        } else if let Some(why) = journal.refused() {
+            self.progress.say(&format!(
+                "starting the search afresh: what {} holds does not count: {why}",
+                journal.path().display()
+            ));
         }
         let axes = space.axes().iter();
         let scales =

@@ -1,7 +1,7 @@
-//! What this program wrote into an unfinished run, kept in a folder of the user outside of the checkout.
+//! What this program wrote into an unfinished run or search, kept in a folder of the user outside of the checkout.
 //!
 //! Files of an unfinished run have no seal, and anyone who can add files to a checkout can add such a run. The ledger has a line
-//! for each write: the hash of a journal up to there, of the manifest, of a report. A run continues from what its ledger has.
+//! for each write: the hash of a journal up to there, of the manifest, of a report. A run or search continues from what its ledger has.
 
 use super::seal::{FILES, file_sha256};
 use super::sha256;
@@ -31,10 +31,12 @@ const JOURNALS: [&str; 6] =
     ["builds.jsonl", "checks.jsonl", "latencies.jsonl", "confirmations.jsonl", "profiles.jsonl", "closelooks.jsonl"];
 /// The journal of a search, which the run has a copy of.
 const SEARCH: &str = "search.jsonl";
+/// Why there is no ledger where there is no home folder.
+const HOMELESS: &str = "there is no home folder to keep a record of it in";
 /// The file whose last two versions count: the process may have ended before it wrote the last.
 const MANIFEST: &str = "manifest.json";
 
-/// The ledger of a run that this process writes.
+/// The ledger of a run or search that this process writes.
 #[derive(Debug)]
 pub struct Ledger {
     path: PathBuf,
@@ -57,7 +59,7 @@ struct Entries {
 pub type Resumed = (Ledger, Timestamp);
 
 impl Ledger {
-    /// The ledger of a run that begins in `folder`.
+    /// The ledger of a run or search that begins in `folder`.
     pub fn begin(folder: &Path) -> Self {
         let path = place(folder).unwrap_or_default();
         let file = created(&path).ok();
@@ -93,14 +95,33 @@ impl Ledger {
         }
     }
 
+    /// Removes the ledger of `folder`.
+    pub fn forget(folder: &Path) {
+        if let Some(path) = place(folder) {
+            // One that stays is pruned.
+            let _ = fs::remove_file(path);
+        }
+    }
+
+    /// Opens the ledger of a search, and cuts its journal back to what the ledger has.
+    ///
+    /// # Errors
+    /// Why the search does not continue.
+    pub fn resume_search(folder: &Path) -> Result<Self, String> {
+        let path = place(folder).ok_or(HOMELESS)?;
+        let (file, entries) = opened(&path)?;
+        let (bytes, hash) = entries.last.get(SEARCH).map_or((0, None), |(bytes, hash)| (*bytes, Some(hash)));
+        cut(&folder.join(SEARCH), bytes, hash).map_err(|_| changed(SEARCH))?;
+        Ok(Self { path, file: Some(file), reports: BTreeSet::new() })
+    }
+
     /// Opens the ledger of an unfinished run, and cuts the run's journals back to what the ledger has.
     ///
     /// # Errors
     /// Why the run does not continue.
     pub fn resume(folder: &Path) -> Result<Resumed, String> {
-        let path = place(folder).ok_or("there is no home folder to keep a record of it in")?;
+        let path = place(folder).ok_or(HOMELESS)?;
         let (file, entries) = opened(&path)?;
-        let changed = |name: &str| format!("'{name}' is not what ncugate wrote");
         for name in JOURNALS {
             let (bytes, hash) = entries.last.get(name).map_or((0, None), |(bytes, hash)| (*bytes, Some(hash)));
             cut(&folder.join(name), bytes, hash).map_err(|_| changed(name))?;
@@ -135,14 +156,18 @@ impl Ledger {
             let name = format!("reports/{}", path.file_name().unwrap_or_default().to_string_lossy());
             let known = entries.last.get(&name).map(|(_, hash)| hash.as_str());
             if known.is_none() || known != file_sha256(path, MAX_REPORT).ok().as_deref() {
-                return Err(format!("'{name}' is not what ncugate wrote"));
+                return Err(changed(&name));
             }
         }
         Ok(())
     }
 }
 
-/// The ledger of the run in `folder`: `$XDG_STATE_HOME/ncugate/unfinished/<hash of the folder>`, else below `~/.local/state`.
+fn changed(name: &str) -> String {
+    format!("'{name}' is not what ncugate wrote")
+}
+
+/// The ledger of the run or search in `folder`: `$XDG_STATE_HOME/ncugate/unfinished/<hash of the folder>`, else below `~/.local/state`.
 fn place(folder: &Path) -> Option<PathBuf> {
     let of = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let state = of("XDG_STATE_HOME").or_else(|| of("HOME").map(|home| home.join(".local/state")))?;

@@ -41,7 +41,7 @@ pub use report_file::{is_report_name, prove_report};
 pub use reports::{open_report, open_reports};
 pub use run::{Run, RunWriter, SCHEMA, runs};
 pub use seal::seal;
-pub use search_journal::{SearchJournal, take_search};
+pub use search_journal::{SearchJournal, forget_search, take_search};
 pub use source_text::source_text;
 
 use crate::disk::{self, Durability, LockOwner};

@@ -3,6 +3,7 @@
 use super::StoreError;
 use super::folder::own;
 use super::journal::{self, Journal};
+use super::ledger::Ledger;
 use crate::disk::{FileLock, open};
 use crate::model::SearchRecord;
 use std::path::{Path, PathBuf};
@@ -19,11 +20,13 @@ pub struct SearchJournal {
     journal: Journal,
     /// One process searches.
     _lock: FileLock,
+    ledger: Ledger,
     records: Vec<SearchRecord>,
+    refused: Option<String>,
 }
 
 impl SearchJournal {
-    /// Opens the journal of the search of that key, whole or empty.
+    /// Opens the journal of the search of that key, whole or empty. One that another user, or a checkout, may have put there is emptied.
     ///
     /// # Errors
     /// It cannot be read or written, or a line of it is not a record.
@@ -32,9 +35,26 @@ impl SearchJournal {
         let failed = |source| StoreError::Write { path: folder.clone(), source };
         std::fs::create_dir_all(&folder).map_err(failed)?;
         let lock = own(&folder)?;
-        let records = journal::read(&folder, "search")?;
+        let is_begun = std::fs::symlink_metadata(folder.join(NAME)).is_ok_and(|found| found.len() > 0);
+        let (resumed, refused) = match is_begun.then(|| Ledger::resume_search(&folder)) {
+            None => (None, None),
+            Some(Ok(ledger)) => (Some(ledger), None),
+            Some(Err(why)) => (None, Some(why)),
+        };
+        let (ledger, records) = match resumed {
+            Some(ledger) => (ledger, journal::read(&folder, "search")?),
+            None => {
+                super::write_atomically(&folder.join(NAME), b"")?;
+                (Ledger::begin(&folder), Vec::new())
+            }
+        };
         let journal = Journal::open(&folder.join(NAME))?;
-        Ok(Self { folder, journal, _lock: lock, records })
+        Ok(Self { folder, journal, _lock: lock, ledger, records, refused })
+    }
+
+    /// Why what was tried before does not count, where there was something.
+    pub fn refused(&self) -> Option<&str> {
+        self.refused.as_deref()
     }
 
     /// What it holds.
@@ -53,6 +73,8 @@ impl SearchJournal {
     /// It cannot be written.
     pub fn append(&mut self, record: SearchRecord) -> Result<(), StoreError> {
         self.journal.append(&record)?;
+        let (name, bytes, hash) = self.journal.state();
+        self.ledger.note(&name, bytes, &hash);
         self.records.push(record);
         Ok(())
     }
@@ -64,9 +86,18 @@ impl SearchJournal {
     pub fn clear(&mut self) -> Result<(), StoreError> {
         super::write_atomically(&self.path(), b"")?;
         self.journal = Journal::open(&self.path())?;
+        self.ledger = Ledger::begin(&self.folder);
         self.records.clear();
         Ok(())
     }
+}
+
+/// Removes the journal of a search that a run has taken, and its ledger.
+pub fn forget_search(journal: &Path) {
+    let folder = journal.with_file_name("");
+    Ledger::forget(&folder);
+    // What stays is taken up by the next run of the same search.
+    let _ = std::fs::remove_dir_all(folder);
 }
 
 /// Puts the journal of a search into the folder of the run that measures what it chose.
@@ -106,5 +137,34 @@ mod tests {
         let journal = SearchJournal::open(folder.path(), "phase", "0123456789abcdef0123").unwrap();
         assert_eq!(journal.records(), [record(0), record(1)]);
         assert!(SearchJournal::open(folder.path(), "phase", "another").unwrap().records().is_empty());
+    }
+
+    #[test]
+    fn a_journal_that_somebody_else_wrote_or_changed_does_not_count() {
+        let folder = tempfile::tempdir().unwrap();
+        let record = |batch| SearchRecord::Proposed { batch, points: Vec::new(), seconds: 0.5 };
+        let open = || SearchJournal::open(folder.path(), "phase", "0123456789abcdef").unwrap();
+        let mut journal = open();
+        assert_eq!(journal.refused(), None);
+        journal.append(record(0)).unwrap();
+        journal.append(record(1)).unwrap();
+        let path = journal.path();
+        drop(journal);
+        let text = std::fs::read_to_string(&path).unwrap();
+        // behind the last note it is cut off
+        std::fs::write(&path, text.clone() + &text).unwrap();
+        assert_eq!(open().records(), [record(0), record(1)]);
+        std::fs::write(&path, text.replacen("\"batch\":0", "\"batch\":7", 1)).unwrap();
+        let changed = open();
+        assert_eq!((changed.records(), changed.refused()), (&[][..], Some("'search.jsonl' is not what ncugate wrote")));
+        drop(changed);
+        let other = folder.path().join("phase/search/planted");
+        std::fs::create_dir_all(&other).unwrap();
+        std::fs::write(other.join(NAME), &text).unwrap();
+        let planted = SearchJournal::open(folder.path(), "phase", "planted").unwrap();
+        assert!(
+            planted.records().is_empty()
+                && planted.refused().is_some_and(|why| why.contains("no record of this user's"))
+        );
     }
 }

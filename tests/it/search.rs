@@ -135,6 +135,23 @@ fn a_search_is_run_from_its_phase_and_its_winner_is_confirmed() {
     let report = place.path().join("reports/copy").join(run_folder.file_name().unwrap());
     let page = std::fs::read_to_string(report.join("report.html")).unwrap();
     assert!(page.contains("<section id=\"search\">"), "the search is on the page");
+    // A journal that somebody put there does not count, and that of a search that was killed does.
+    let key = &records[0]["key"].as_str().unwrap()[..16];
+    let journal = place.write(&format!("profiles/copy/search/{key}/search.jsonl"), &text);
+    let planted = run(&["run", "phase.toml", "--source", "gpu"]);
+    let said = "starting the search afresh";
+    assert!(planted.stderr.contains(said) && planted.stderr.contains("no record of this user's"), "{planted:?}");
+    assert!(!planted.stderr.contains("continuing a search"), "{planted:?}");
+    let mut child = crate::concurrent::start(&place, &variables, &["run", "phase.toml", "--source", "gpu"]);
+    let tried = || std::fs::read_to_string(&journal).is_ok_and(|text| text.contains("\"tried\""));
+    crate::command::wait_for("a variant was tried", tried);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let again = run(&["run", "phase.toml", "--source", "gpu"]);
+    assert!(again.stderr.contains("continuing a search that has tried"), "{again:?}");
+    assert!(!again.stderr.contains(said), "{again:?}");
+    let ledgers = place.path().join("state/ncugate/unfinished");
+    assert!(std::fs::read_dir(ledgers).unwrap().next().is_none(), "runs and searches are complete");
     let part = run(&["run", "phase.toml", "--source", "gpu", "--filter", "PAD == 3"]);
     assert_eq!(part.status, Some(2), "{part:?}");
     assert!(part.stderr.contains("are proposed by its search"), "{}", part.stderr);
