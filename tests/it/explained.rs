@@ -365,6 +365,9 @@ fn the_grid_of_v3_that_forgets_the_batch_is_named() {
     let lines: Vec<&str> = serial.stdout.lines().collect();
     assert_eq!(lines[2], "Work is serialised over a dimension that the grid does not cover", "{}", serial.stdout);
     assert!(lines[3].contains("Serialised over B: from 'canonical' there is 16 times the work"), "{}", serial.stdout);
+    let each = at_root(&["explain", "profiles/v3_report/h200", "--each"]);
+    let serialised = |line: &str| line.starts_with("| serial ") && line.contains("Work is serialised over a dimension");
+    assert!(each.stdout.lines().any(serialised), "{}", each.stdout);
     let whole = at_root(&["explain", "profiles/v3_report/h200", "--variant", "whole_grid", "--shape", "batches"]);
     assert!(!whole.stdout.contains("erialised over"), "{}", whole.stdout);
 }
