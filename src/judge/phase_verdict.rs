@@ -172,6 +172,7 @@ fn variants(context: &EvalContext<'_>, ranked: &[usize], shortfalls: Shortfalls)
             variant: variant.id.clone(),
             objective: context.objective(at),
             doubt: context.objective(at).and(context.objective_doubt(at)).map(str::to_owned),
+            bands: context.given.witness.map_or_else(BTreeMap::new, |witness| witness.bands(&variant.id)),
             rank: ranks[at],
             correctness,
             verdict,

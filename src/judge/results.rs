@@ -1,9 +1,11 @@
 //! Verdicts: of a case, a gate, a variant, a tier, a stage, a phase.
 
+use super::witness::durations::WitnessBand;
 use crate::config::Waiver;
 use crate::expr::{Owner, Requirement};
 use crate::model::{Level, Scope, ShapeName, VariantId, Verdict};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Why a case is inconclusive.
@@ -199,6 +201,8 @@ pub struct VariantResult {
     pub objective: Option<f64>,
     /// What keeps its objective from counting, where that is a latency: then it comes after all whose objective counts.
     pub doubt: Option<String>,
+    /// Its durations undisturbed and under a profiler by shape, where both are known.
+    pub bands: BTreeMap<ShapeName, WitnessBand>,
     /// Rank by the objective among correct candidates, from 1.
     pub rank: Option<usize>,
     /// Whether every required gate, judged on this variant alone, holds.

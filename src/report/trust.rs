@@ -2,6 +2,7 @@
 
 use super::inputs::{ReportInputs, RunSource};
 use super::{number, text};
+use crate::judge::witness::durations::WitnessBand;
 use crate::judge::{CapturedVariant, Correctness, VariantResult};
 use crate::model::{
     Audit, Better, LatencyOutcome, ProfileOutcome, ProfileRecord, ProfiledOutputs, ShapeName, VariantId,
@@ -98,8 +99,9 @@ impl<'a> Audits<'a> {
 /// What the numbers of a run rest on.
 pub fn trust(inputs: &ReportInputs<'_>) -> Trust {
     let cheats = cheats(inputs);
-    let lines = [said(&cheats), passed_over(inputs), graded_by_itself(inputs), verified(inputs)];
-    let lines = lines.into_iter().flatten().chain(captured(inputs)).collect();
+    let found = [said(&cheats), passed_over(inputs), graded_by_itself(inputs)];
+    let lines = found.into_iter().chain([verified(inputs), witnessed(inputs), not_recorded(inputs)]);
+    let lines = lines.flatten().chain(captured(inputs)).collect();
     Trust { cheats, lines }
 }
 
@@ -238,10 +240,40 @@ fn profiled(inputs: &ReportInputs<'_>) -> String {
         Some(ProfiledOutputs::OfCommand) | None => None,
     });
     match compared.sum::<usize>() {
-        0 if kernels.is_empty() => String::new(),
-        0 => " (not of profiled ones, in this recording of an earlier version)".to_owned(),
+        0 => String::new(),
         count => format!(" and {}", number::counted(count, "profiled one")),
     }
+}
+
+/// The selected variant's durations at the shape where they are nearest to what is allowed.
+fn witnessed(inputs: &ReportInputs<'_>) -> Option<String> {
+    let selected = inputs.judgement.selected.as_ref()?;
+    let result = inputs.judgement.variants.iter().find(|result| result.variant == selected.variant)?;
+    let share = |band: &WitnessBand| band.profiled_us / band.allowed_us;
+    let (shape, band) = result.bands.iter().max_by(|(_, a), (_, b)| share(a).total_cmp(&share(b)))?;
+    let place = match result.bands.len() {
+        1 => format!("at shape '{}'", text::line(&shape.0)),
+        shapes => format!("at shape '{}', the nearest to its limit of {shapes}", text::line(&shape.0)),
+    };
+    Some(format!("Duration of the selected variant {place}: {band}."))
+}
+
+/// What a recording of an earlier version does not have.
+fn not_recorded(inputs: &ReportInputs<'_>) -> Option<String> {
+    if matches!(inputs.source, RunSource::Foreign { .. }) {
+        return None;
+    }
+    let audits = Audits::of(inputs);
+    let no_unrepeated = !audits.of.is_empty() && audits.of.values().all(|audit| audit.unrepeated.is_none());
+    let mut profiles = inputs.profiles.iter().filter(|record| has_launches(record)).peekable();
+    let no_outputs = profiles.peek().is_some() && profiles.all(|record| record.outputs.is_none());
+    let lacks = [
+        (no_unrepeated, "samples without repeats"),
+        (no_outputs, "outputs of profiled launches"),
+        (inputs.manifest.null_test.is_none(), "wrong answers that the tolerance was tried on"),
+    ];
+    let lacks: Vec<&str> = lacks.into_iter().filter_map(|(is_absent, what)| is_absent.then_some(what)).collect();
+    (!lacks.is_empty()).then(|| format!("Recorded by an earlier version, which kept no {}.", lacks.join(", no ")))
 }
 
 fn has_launches(record: &ProfileRecord) -> bool {

@@ -4,6 +4,7 @@ use super::model::Measure;
 use super::ncu_advice::NcuAdvice;
 use super::number::Number;
 use super::trust::AuditRow;
+use crate::judge::witness::durations::WitnessBand;
 use crate::model::Verdict;
 use crate::plan::Standing;
 use serde::Serialize;
@@ -139,6 +140,8 @@ pub struct ShapeValues {
     pub samples: Vec<f64>,
     /// What was verified of the launches behind the samples; none where their outputs were not looked at.
     pub audit: Option<AuditRow>,
+    /// Its durations undisturbed and under a profiler, where both are known.
+    pub witness: Option<WitnessBand>,
 }
 
 /// A step of an evaluation.

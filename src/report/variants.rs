@@ -302,5 +302,6 @@ fn values(
         values: metrics.iter().map(measure).collect(),
         samples: inputs.quantities.samples(&variant.id, shape).map_or_else(Vec::new, |s| s.to_vec()),
         audit: index.audits.at(&variant.id, shape),
+        witness: index.results.get(&variant.id).and_then(|result| result.bands.get(shape)).copied(),
     }
 }

@@ -15,6 +15,7 @@ const usual = {
   shares: null,
   code: null,
   audits: [],
+  witness: [],
   advice: [],
 };
 data.variants = data.variants.map((v, at) => ({ ...usual, label: v.id, ...v, at, correct: data.pool[v.correct] }));

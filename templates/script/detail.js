@@ -61,6 +61,7 @@ function facts(v) {
   const code = (text) => el("code", {}, text);
   const launches = pooled(v.launch).map((launch, at) => ["launch at " + data.shapes[at], launch]);
   const audits = v.audits.map((audit, at) => ["timed at " + data.shapes[at], audit]);
+  const durations = v.witness.map((band, at) => ["durations at " + data.shapes[at], band]);
   return [
     ["gates", v.baseline ? "a baseline: not judged" : pill(v.verdict)],
     ["rank", String(v.rank ?? "none")],
@@ -68,6 +69,7 @@ function facts(v) {
     ...(v.graded ? [["measured", "graded by itself: it takes its own time and checks its own results"]] : []),
     ...(v.doubt ? [["latency does not count", v.doubt]] : []),
     ...audits.filter(([, audit]) => audit),
+    ...durations.filter(([, band]) => band),
     ...(v.shares ? [["shares results of", v.shares]] : []),
     ...v.stops.map((stop) => [v.verdict === "fail" ? "stopped by" : v.verdict, stop]),
     ["build", pooled(v.build)[1]],

@@ -14,6 +14,46 @@
 //! idle chip starts slowly. `cold` is the time that DRAM takes for bytes which the timed launches find in L2.
 
 use crate::number::short;
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::fmt;
+
+/// The two durations of an evaluation, and how long it may take under the profiler; microseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct WitnessBand {
+    /// Undisturbed: the median of the samples, or of those of the confirmation where it is shorter.
+    pub latency_us: f64,
+    /// Under the profiler, all launches together.
+    pub profiled_us: f64,
+    /// The longest that they may take there together.
+    pub allowed_us: f64,
+    /// Who took the second duration.
+    pub profiler: DurationSource,
+    /// Whether a saving as large as the latency itself could hide in the band: then it witnesses nothing.
+    pub too_wide: bool,
+}
+
+/// Who takes the duration of a launch that is not timed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum DurationSource {
+    /// Nsight Compute.
+    Ncu,
+    /// CUPTI's activity records.
+    Cupti,
+}
+
+impl fmt::Display for WitnessBand {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let profiler = match self.profiler {
+            DurationSource::Ncu => "ncu",
+            DurationSource::Cupti => "CUPTI",
+        };
+        let [latency, profiled, allowed] = [self.latency_us, self.profiled_us, self.allowed_us].map(short);
+        write!(f, "{latency} µs undisturbed, {profiled} µs under {profiler}, allowed up to {allowed} µs")?;
+        if self.too_wide { f.write_str(" (too wide to be a witness)") } else { Ok(()) }
+    }
+}
 
 /// Two durations of a launch that do not fit.
 #[derive(Debug, Clone, PartialEq)]
@@ -79,6 +119,17 @@ impl Durations {
     /// Whether the band is too wide for the duration to be a witness.
     pub fn is_wide(&self) -> bool {
         self.most_us() > NO_WITNESS * self.latency_us
+    }
+
+    /// The durations with their limit.
+    pub fn band(&self, profiler: DurationSource) -> WitnessBand {
+        WitnessBand {
+            latency_us: self.latency_us,
+            profiled_us: self.counted_us,
+            allowed_us: self.allowed_us(),
+            profiler,
+            too_wide: self.is_wide(),
+        }
     }
 
     /// Why a duration with a wide band is no witness.

@@ -12,7 +12,7 @@ mod floor;
 mod unrepeated;
 mod work;
 
-use self::durations::{Disagreement, Durations, least_of};
+use self::durations::{Disagreement, DurationSource, Durations, WitnessBand, least_of};
 use self::unrepeated::Repeats;
 use super::results::Correctness;
 use crate::config::{LaunchMode, Phase, Shape};
@@ -61,6 +61,7 @@ pub struct Mismatch {
 #[derive(Debug, Clone, Default)]
 pub struct Witness {
     agreements: HashMap<ShapeName, HashMap<VariantId, Agreement>>,
+    bands: HashMap<VariantId, BTreeMap<ShapeName, WitnessBand>>,
 }
 
 /// What is asked, and where the answers are.
@@ -93,6 +94,8 @@ pub(super) struct CaseCounters<'a> {
     counters: &'a Quantities,
     /// Median latency in microseconds.
     latency: f64,
+    /// The shortest sample in microseconds.
+    shortest: f64,
     /// Sets of buffers that its launches rotate over.
     sets: f64,
     /// Whether its duration is CUPTI's.
@@ -106,14 +109,23 @@ impl Witness {
     pub fn compare(input: &WitnessInput<'_>) -> Self {
         let launches = SampleLaunches::read(input.run);
         let mut agreements: HashMap<ShapeName, HashMap<VariantId, Agreement>> = HashMap::new();
+        let mut bands: HashMap<VariantId, BTreeMap<ShapeName, WitnessBand>> = HashMap::new();
         for shape in &input.phase.workload.shapes {
             let at_shape = agreements.entry(shape.name.clone()).or_default();
             for variant in &input.plan.variants {
-                let agreement = input.agreement(variant, shape, &launches);
+                let (agreement, band) = input.agreement(variant, shape, &launches);
                 at_shape.insert(variant.id.clone(), agreement);
+                if let Some(band) = band {
+                    bands.entry(variant.id.clone()).or_default().insert(shape.name.clone(), band);
+                }
             }
         }
-        Self { agreements }
+        Self { agreements, bands }
+    }
+
+    /// A variant's durations by shape, where both are known.
+    pub fn bands(&self, variant: &VariantId) -> BTreeMap<ShapeName, WitnessBand> {
+        self.bands.get(variant).cloned().unwrap_or_default()
     }
 
     /// What keeps a variant's latency at a shape from counting; none where the counters agree with it.
@@ -193,22 +205,33 @@ impl<'a> SampleLaunches<'a> {
 }
 
 impl WitnessInput<'_> {
-    fn agreement(&self, variant: &Variant, shape: &Shape, launches: &SampleLaunches<'_>) -> Agreement {
+    fn agreement(
+        &self,
+        variant: &Variant,
+        shape: &Shape,
+        launches: &SampleLaunches<'_>,
+    ) -> (Agreement, Option<WitnessBand>) {
+        let doubtful = |reason: &str| (Agreement::Doubtful(reason.into()), None);
         let latency = match self.latencies.read(&variant.id, &shape.name, &id::LATENCY_P50) {
-            Cell::Value(latency) => self.confirmed(&variant.id, &shape.name).map_or(latency, |anew| anew.min(latency)),
-            Cell::Missing(reason) => return Agreement::Doubtful(reason),
+            Cell::Value(latency) => latency,
+            Cell::Missing(reason) => return doubtful(&reason),
         };
         match (&variant.method, variant.standing) {
-            (Method::Captured(_), _) => Agreement::Doubtful("a launch of another program".into()),
-            (Method::Command(_), Standing::Candidate) => Agreement::Doubtful(GRADED_BY_ITSELF.into()),
-            (Method::Command(_), Standing::Baseline) => self.seen(variant),
+            (Method::Captured(_), _) => doubtful("a launch of another program"),
+            (Method::Command(_), Standing::Candidate) => doubtful(GRADED_BY_ITSELF),
+            (Method::Command(_), Standing::Baseline) => (self.seen(variant), None),
             (Method::Function(_), _) if self.is_traced(&variant.id, &shape.name) => {
-                Agreement::Doubtful("its own code ran in the process that traced it".into())
+                doubtful("its own code ran in the process that traced it")
             }
             (Method::Kernel(_) | Method::Function(_), _) if launches.unverified(&variant.id, &shape.name) => {
-                Agreement::Doubtful("outputs of its timed launches were not verified".into())
+                doubtful("outputs of its timed launches were not verified")
             }
             (Method::Kernel(_) | Method::Function(_), _) => {
+                let confirmed = self.confirmed(&variant.id, &shape.name);
+                let median = confirmed.and_then(|samples| stats::median(samples).ok());
+                let samples = self.latencies.samples(&variant.id, &shape.name).map_or(&[][..], |samples| samples);
+                let all = samples.iter().chain(confirmed.unwrap_or_default());
+                let shortest = all.copied().fold(latency, f64::min);
                 let unrepeated = launches.unrepeated(&variant.id, &shape.name);
                 let launches = launches.at(&variant.id, &shape.name);
                 let sets = f64::from(self.phase.bench.buffer_sets.min(launches).max(1));
@@ -218,9 +241,20 @@ impl WitnessInput<'_> {
                     Method::Function(_) | Method::Command(_) | Method::Captured(_) => None,
                 };
                 let variant = &variant.id;
-                let is_traced = self.is_traced(variant, &shape.name);
-                CaseCounters { phase, chip, shape, variant, program, counters, latency, sets, is_traced, unrepeated }
-                    .agreement()
+                CaseCounters {
+                    phase,
+                    chip,
+                    shape,
+                    variant,
+                    program,
+                    counters,
+                    latency: median.map_or(latency, |anew| anew.min(latency)),
+                    shortest,
+                    sets,
+                    is_traced: self.is_traced(variant, &shape.name),
+                    unrepeated,
+                }
+                .agreement()
             }
         }
     }
@@ -230,10 +264,10 @@ impl WitnessInput<'_> {
         !self.traced.is_empty() && self.traced.contains(&(self.run.measured_as(variant).clone(), shape.clone()))
     }
 
-    /// The median of the samples that were taken anew: those judge, so the counters have to agree with them too.
-    fn confirmed(&self, variant: &VariantId, shape: &ShapeName) -> Option<f64> {
+    /// The samples that were taken anew: those judge, so the counters have to agree with them too.
+    fn confirmed(&self, variant: &VariantId, shape: &ShapeName) -> Option<&[f64]> {
         let fresh = self.latencies.sampling_at(self.latencies.row(variant, shape)?)?.fresh.as_ref()?;
-        stats::median(fresh.samples.as_ref().ok()?).ok()
+        fresh.samples.as_deref().ok()
     }
 
     /// A program that is compared with grades itself; ncu has to have seen a kernel of it, at any shape.
@@ -259,20 +293,27 @@ impl CaseCounters<'_> {
         self.counters.read(self.variant, &self.shape.name, metric).value().filter(|v| v.is_finite())
     }
 
-    fn agreement(&self) -> Agreement {
+    fn agreement(&self) -> (Agreement, Option<WitnessBand>) {
         let duration = match self.counters.read(self.variant, &self.shape.name, &id::DURATION) {
             Cell::Value(ns) if ns > 0.0 => ns,
-            Cell::Value(ns) => return Agreement::Doubtful(format!("the profiler gives a duration of {ns} ns").into()),
+            Cell::Value(ns) => {
+                return (Agreement::Doubtful(format!("the profiler gives a duration of {ns} ns").into()), None);
+            }
             Cell::Missing(reason) => {
-                return Agreement::Doubtful(format!("no counter saw this kernel: {reason}").into());
+                return (Agreement::Doubtful(format!("no counter saw this kernel: {reason}").into()), None);
             }
         };
-        let (durations, repeats) = (self.durations(duration), self.repeats());
+        let durations = self.durations(duration);
+        let profiler = if self.is_traced { DurationSource::Cupti } else { DurationSource::Ncu };
+        (self.agreement_of(&durations), Some(durations.band(profiler)))
+    }
+
+    fn agreement_of(&self, durations: &Durations) -> Agreement {
         let mut mismatches: Vec<Mismatch> = durations.disagreement().into_iter().map(Mismatch::from).collect();
         mismatches.extend(self.bytes());
         mismatches.extend(self.operations());
         mismatches.extend(self.floors());
-        match repeats {
+        match self.repeats() {
             Repeats::Differ(mismatch) => mismatches.push(mismatch),
             Repeats::TooFew(reason) if mismatches.is_empty() => return Agreement::Doubtful(reason.into()),
             Repeats::NotRecorded if mismatches.is_empty() && durations.is_wide() => {

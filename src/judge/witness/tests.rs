@@ -67,11 +67,12 @@ fn agreement_of(
         program: None,
         counters: &counters,
         latency,
+        shortest: latency,
         sets: 4.0,
         is_traced,
         unrepeated,
     };
-    case.agreement()
+    case.agreement().0
 }
 
 #[test]
@@ -128,8 +129,21 @@ fn outputs_that_l2_cannot_hold_are_written_whatever_the_phase_declares() {
         counters.set_column("dram_bytes", vec![Cell::Value(counted)]);
         let (program, sets, latency, is_traced) = (None, 1.0, 300.0, false);
         let (phase, chip, variant, counters) = (&phase, &CHIP, &variant, &counters);
-        CaseCounters { phase, chip, shape, variant, program, counters, latency, sets, is_traced, unrepeated: None }
-            .agreement()
+        let (shortest, unrepeated) = (latency, None);
+        let case = CaseCounters {
+            phase,
+            chip,
+            shape,
+            variant,
+            program,
+            counters,
+            latency,
+            shortest,
+            sets,
+            is_traced,
+            unrepeated,
+        };
+        case.agreement().0
     };
     assert_eq!(of(&text, 8e8), Agreement::Agrees);
     assert_eq!(of(&text, 3.4e8), Agreement::Agrees, "L2 may hold the rest");
@@ -250,6 +264,7 @@ fn what_dram_has_to_move_depends_on_the_sets_that_l2_cannot_hold() {
             program: None,
             counters: &counters,
             latency,
+            shortest: latency,
             sets,
             is_traced: false,
             unrepeated: None,

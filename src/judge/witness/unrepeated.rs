@@ -17,6 +17,8 @@ const LONGER: f64 = 1.25;
 const LONGER_UNSEEN: f64 = 1.75;
 /// The same of a single sample, which a disturbance may have hit.
 const LONGER_ALONE: f64 = 3.0;
+/// How much longer one may take than the shortest ordinary sample, which a gate on the minimum reads.
+const LONGER_THAN_SHORTEST: f64 = 1.5;
 /// Microseconds that are granted to a sample once, beside what empty kernels take.
 const ONCE_US: f64 = 1.0;
 /// A factor that no honest kernel is off by: both are times of one process.
@@ -59,7 +61,8 @@ impl CaseCounters<'_> {
         let least = |values: &[f64]| values.iter().copied().reduce(f64::min);
         let any = least(&all).unwrap_or(f64::INFINITY);
         let shortest = Shortest { any, unseen: least(&unseen), unseen_count: unseen.len() };
-        shortest.mismatch(self.latency).map_or(Repeats::Agree, Repeats::Differ)
+        let mismatch = shortest.mismatch(self.latency).or_else(|| shortest.mismatch_of_shortest(self.shortest));
+        mismatch.map_or(Repeats::Agree, Repeats::Differ)
     }
 }
 
@@ -70,6 +73,20 @@ fn each(process: &UnrepeatedSamples) -> impl Iterator<Item = f64> + '_ {
 }
 
 impl Shortest {
+    /// A sample that some of its repeats made shorter leaves the median as it is.
+    fn mismatch_of_shortest(&self, sample_us: f64) -> Option<Mismatch> {
+        (self.any > LONGER_THAN_SHORTEST * sample_us).then(|| Mismatch {
+            factor: self.any / sample_us,
+            clear: CLEAR,
+            reason: format!(
+                "repeats take less time in a sample: {} µs is the shortest, and {} µs a launch where no launch can find its answer: a factor of {}",
+                short(sample_us),
+                short(self.any),
+                short(self.any / sample_us)
+            ),
+        })
+    }
+
     fn mismatch(&self, latency_us: f64) -> Option<Mismatch> {
         let longer = if self.unseen_count > 1 { LONGER_UNSEEN } else { LONGER_ALONE };
         let of = |us: f64, longer: f64, what: &str| {
@@ -104,6 +121,14 @@ mod tests {
         assert!(table.factor > CLEAR && table.reason.contains("no launch has read before"), "{table:?}");
         assert_eq!(of(10.0, 10.0, Some(17.0), 2), None);
         assert_eq!((of(10.0, 10.0, Some(29.0), 1), of(10.0, 10.0, None, 0)), (None, None));
+    }
+
+    #[test]
+    fn one_sample_that_is_too_short_does_not_fit() {
+        let shortest = Shortest { any: 10.0, unseen: Some(10.0), unseen_count: 2 };
+        assert_eq!(shortest.mismatch_of_shortest(7.0), None);
+        assert!(shortest.mismatch_of_shortest(6.0).unwrap().factor < CLEAR);
+        assert!(shortest.mismatch_of_shortest(3.0).unwrap().factor > CLEAR);
     }
 
     #[test]

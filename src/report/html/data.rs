@@ -3,6 +3,7 @@
 use super::changes::changes;
 use super::columns::column;
 use super::pool::Pool;
+use crate::judge::witness::durations::WitnessBand;
 use crate::plan::Standing;
 use crate::report::change::explained;
 use crate::report::number;
@@ -82,6 +83,7 @@ fn variant(row: &VariantRow, pool: &mut Pool) -> Value {
         ("shares", json!(row.shares), row.shares.is_some()),
         ("code", json!(row.build.code_sha256), row.build.code_sha256.is_some()),
         ("audits", audits(row), row.shapes.iter().any(|shape| shape.audit.is_some())),
+        ("witness", witness(row), row.shapes.iter().any(|shape| shape.witness.is_some())),
         ("advice", advice(row), !row.advice.is_empty()),
     ];
     for (key, value, _) in unusual.into_iter().filter(|(.., kept)| *kept) {
@@ -93,6 +95,11 @@ fn variant(row: &VariantRow, pool: &mut Pool) -> Value {
 /// What was verified of the timed launches, by shape.
 fn audits(row: &VariantRow) -> Value {
     row.shapes.iter().map(|shape| shape.audit.as_ref().map(AuditRow::text)).collect()
+}
+
+/// Durations undisturbed and under a profiler, by shape.
+fn witness(row: &VariantRow) -> Value {
+    row.shapes.iter().map(|shape| shape.witness.as_ref().map(WitnessBand::to_string)).collect()
 }
 
 fn advice(row: &VariantRow) -> Value {

@@ -1,5 +1,6 @@
 //! Columns of the report as maps by name: variants at shapes, deep profiles, deltas.
 
+use crate::judge::witness::durations::WitnessBand;
 use crate::model::Verdict;
 use crate::plan::Standing;
 use crate::report::change::MetricChange;
@@ -67,6 +68,9 @@ pub struct MeasuredValues<'a> {
     /// What was verified of the launches behind the samples; absent where their outputs were not looked at.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub audit: Option<&'a AuditRow>,
+    /// Durations undisturbed and under a profiler, and how far apart they may be; absent where one of them is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub witness: Option<WitnessBand>,
     /// What ncu's own rules say, the largest estimated speedup first; absent where the report holds none.
     #[serde(skip_serializing_if = "is_empty")]
     #[schemars(default)]
@@ -187,6 +191,7 @@ fn at_shape<'a>(report: &'a Report, shape: &'a ShapeValues, advice: Option<&'a N
         samples: &shape.samples,
         steps: shape.steps.iter().map(|row| step(report, row)).collect(),
         audit: shape.audit.as_ref(),
+        witness: shape.witness,
         rules: advice.map_or(&[], |advice| &advice.rules),
         hot: advice.map_or(&[], |advice| &advice.hot),
     }
