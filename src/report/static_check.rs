@@ -3,7 +3,7 @@
 use crate::build::warnings;
 use crate::judge::{GateResult, GroupAhead, StaticCheck, Unjudged, VariantFacts};
 use crate::model::{BuildOutcome, BuildRecord, ShapeName, Verdict};
-use crate::number;
+use crate::number::{self, text};
 use crate::plan::{Plan, Standing};
 use indexmap::IndexMap;
 use std::fmt::Write;
@@ -85,7 +85,8 @@ pub fn facts(plan: &Plan, ahead: &StaticCheck, shape: &ShapeName) -> String {
     for (name, [registers, spills, shared, occupancy, blocks, limiters]) in names.iter().zip(&rows) {
         let _ = writeln!(
             text,
-            "  {name:widest$}  {registers:>9}  {spills:>6}  {shared:>10}  {occupancy:>11}  {blocks:>9}  {limiters}"
+            "  {}  {registers:>9}  {spills:>6}  {shared:>10}  {occupancy:>11}  {blocks:>9}  {limiters}",
+            text::left(name, widest)
         );
     }
     text
