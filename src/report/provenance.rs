@@ -331,14 +331,16 @@ pub fn reproduce(inputs: &ReportInputs<'_>) -> Vec<String> {
         return vec![format!("ncugate gate {file}{}", files.concat())];
     }
     let mut commands = Vec::new();
-    if let Some(git) = &inputs.manifest.git {
-        commands.push(format!("git checkout {}", text::line(&git.commit)));
+    // What is not a commit is not put into a command that a reader pastes.
+    let is_commit = |commit: &str| !commit.is_empty() && commit.chars().all(|c| c.is_ascii_hexdigit());
+    if let Some(git) = inputs.manifest.git.as_ref().filter(|git| is_commit(&git.commit)) {
+        commands.push(format!("git checkout {}", git.commit));
     }
     if let RunSource::Recorded { .. } | RunSource::Unasked { .. } = &inputs.source {
         commands.push(format!("ncugate run {file} --source recorded"));
     }
-    let base =
-        inputs.phase.base.as_ref().map_or_else(String::new, |base| format!(" --base {}", text::line(&base.commit)));
+    let base = inputs.phase.base.as_ref().filter(|base| is_commit(&base.commit));
+    let base = base.map_or_else(String::new, |base| format!(" --base {}", base.commit));
     commands.push(format!("ncugate run {file} --source gpu{base}"));
     commands
 }

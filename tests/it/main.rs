@@ -42,6 +42,7 @@ mod occupancies;
 mod pages;
 mod passes;
 mod paths;
+mod poison;
 mod problems;
 mod profiled;
 mod python_kernels;

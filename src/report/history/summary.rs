@@ -3,9 +3,11 @@
 use super::entry::{History, HistoryEntry, PhaseHistory};
 use crate::model::Verdict;
 use crate::report::code_diff::CodeDiff;
-use crate::report::markdown::{MarkdownTable, escape};
+use crate::report::markdown::{MarkdownTable, code as code_lines, escape};
 use crate::report::model::Conclusion;
 use crate::report::number::{self, Number};
+use crate::report::provenance::quoted;
+use crate::report::text;
 use std::fmt::Write as _;
 
 /// The file. `reports` is the folder of reports as seen from where the file will lie; without it nothing is linked.
@@ -133,7 +135,8 @@ fn code(run: &HistoryEntry, earlier: Option<&HistoryEntry>) -> String {
     if let (Some(before), Some(after)) = (&earlier.code.commit, &run.code.commit)
         && [before, after].iter().all(|commit| commit.chars().all(|c| c.is_ascii_hexdigit()))
     {
-        let _ = writeln!(out, "    git diff {before} {after} -- {}\n", changed.join(" "));
+        let files: Vec<String> = changed.iter().map(|file| quoted(&text::line(file))).collect();
+        let _ = writeln!(out, "{}", code_lines([format!("git diff {before} {after} -- {}", files.join(" ")).as_str()]));
     }
     out
 }
@@ -146,7 +149,7 @@ fn difference(diff: &CodeDiff) -> String {
     let mut lines = Vec::new();
     for hunk in &diff.hunks {
         lines.push(format!("@@ -{} +{} @@", hunk.before, hunk.after));
-        lines.extend(hunk.lines.iter().map(|line| format!("{}{}", line.change.sign(), line.text)));
+        lines.extend(hunk.lines.iter().map(|line| text::logged(&format!("{}{}", line.change.sign(), line.text))));
     }
     let left = lines.len().saturating_sub(SHOWN_LINES);
     lines.truncate(SHOWN_LINES);

@@ -1,5 +1,7 @@
 //! Text from outside inside of Markdown.
 
+use crate::number::text;
+
 /// Text that Markdown and the HTML within it leave as it is: no markup, no link, no mention.
 pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -34,6 +36,11 @@ pub fn escape(text: &str) -> String {
     out
 }
 
+/// Lines as code: nothing in them is markup, and none is a command of a CI runner.
+pub fn code<'l>(lines: impl IntoIterator<Item = &'l str>) -> String {
+    lines.into_iter().map(|line| format!("    {}\n", text::logged(&text::line(line)))).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -47,5 +54,10 @@ mod tests {
         assert_eq!(escape("www.x.y a@x.y o/r#12"), "www\u{200b}.x.y a&#64;\u{200b}x.y o/r\\#\u{200b}12");
         assert_eq!(escape("registers <= 64"), "registers <= 64");
         assert_eq!(escape("a * b != c"), "a * b != c");
+    }
+
+    #[test]
+    fn a_line_of_code_is_one_line_and_no_command() {
+        assert_eq!(code(["git log", "::error::x\n##[group]y"]), "    git log\n    '::error::x ## [group]y\n");
     }
 }

@@ -5,7 +5,7 @@ mod deltas;
 mod escape;
 mod table;
 
-pub use self::escape::escape;
+pub use self::escape::{code, escape};
 pub use self::table::MarkdownTable;
 
 use self::deep_profile::deep_profile;
@@ -370,6 +370,6 @@ fn provenance(report: &Report) -> String {
         table.row(vec![format!("SHA-256 of {}", escape(path)), escape(hash)]);
     }
     table.row(vec!["command line".to_owned(), escape(&provenance.argv)]);
-    let commands: String = report.reproduce.iter().map(|c| format!("    {c}\n")).collect();
+    let commands = code(report.reproduce.iter().map(String::as_str));
     format!("## Provenance\n\n{table}\nReproduce:\n\n{commands}")
 }
