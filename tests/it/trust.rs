@@ -224,18 +224,19 @@ fn an_agent_is_given_failures_and_what_was_not_asked() {
         .into_iter()
         .map(|(name, arguments)| {
             let params = json!({ "name": name, "arguments": arguments });
-            format!("{}\n", json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params }))
+            format!("{}\n", json!({ "jsonrpc": "2.0", "id": name, "method": "tools/call", "params": params }))
         })
         .collect();
     let mut command = place.ncugate(&["mcp"]);
     let served = Finished::of(command.envs(variables).write_stdin(messages).timeout(Duration::from_secs(60)));
     let answers: Vec<Value> = served.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(answers.len(), 2, "{served:?}");
-    let checked = &answers[0]["result"];
+    // answers come as calls end
+    let of = |name: &str| &answers.iter().find(|answer| answer["id"] == name).unwrap()["result"];
+    let checked = of("check");
     assert_eq!((&checked["isError"], &checked["structuredContent"]["status"]), (&json!(false), &json!(1)), "{checked}");
     assert!(checked["content"].to_string().contains("status 1: fail"), "{checked}");
-    let next: Value =
-        serde_json::from_str(answers[1].pointer("/result/content/0/text").unwrap().as_str().unwrap()).unwrap();
+    let next: Value = serde_json::from_str(of("next").pointer("/content/0/text").unwrap().as_str().unwrap()).unwrap();
     let diagnosis = &next["diagnosis"];
     assert!(diagnosis["outcome"] == "not_judged" && diagnosis["not_asked"] == 3 && diagnosis["of"] == 45, "{next}");
 }
