@@ -1,7 +1,7 @@
 //! Claims of the page on trust that no other file tests: memory that holds no answer, modules that are loaded again, what weakens a
 //! phase, work that was not done, bands that are too wide.
 
-use crate::command::{Finished, Place, root};
+use crate::command::{Finished, Place};
 use crate::concurrent::folders;
 use crate::live::{latencies, machine_that_counts};
 use crate::stored::Stored;
@@ -218,7 +218,8 @@ fn an_agent_is_given_failures_and_what_was_not_asked() {
     let (place, variables) = machine_that_counts(&["copy_honest"], "rounds = 60");
     let phase = fs::read_to_string(place.path().join("phase.toml")).unwrap();
     place.write("phase.toml", &phase.replace("latency_p50 <= 10.5", "registers <= 8"));
-    let run = root().join("profiles/sdpa_fast/h200").display().to_string();
+    let run = "profiles/sdpa_fast/h200";
+    place.copy(run);
     let calls = [("check", json!({ "config": "phase.toml" })), ("next", json!({ "run": run }))];
     let messages: String = calls
         .into_iter()
@@ -232,7 +233,7 @@ fn an_agent_is_given_failures_and_what_was_not_asked() {
     let answers: Vec<Value> = served.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(answers.len(), 2, "{served:?}");
     // answers come as calls end
-    let of = |name: &str| &answers.iter().find(|answer| answer["id"] == name).unwrap()["result"];
+    let of = |name: &str| &answers.iter().find(|answer| answer["id"] == name).unwrap_or_else(|| panic!("{served:?}"))["result"];
     let checked = of("check");
     assert_eq!((&checked["isError"], &checked["structuredContent"]["status"]), (&json!(false), &json!(1)), "{checked}");
     assert!(checked["content"].to_string().contains("status 1: fail"), "{checked}");
