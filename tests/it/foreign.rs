@@ -1,6 +1,6 @@
 //! Reports of another program, judged by a phase that names launches of them.
 
-use crate::command::{Place, root};
+use crate::command::{Place, is_here, root};
 
 const HEAD: &str = "[phase]\nname = \"torch\"\n";
 const SOFTMAX: &str = "[[variant]]\nname = \"softmax\"\nmatch = { kernel = \"softmax_warp_forward*\" }\n";
@@ -55,6 +55,9 @@ fn a_phase_of_launches_needs_no_workload_and_names_kernels() {
 #[test]
 fn settings_of_a_repository_start_no_program() {
     use std::os::unix::fs::PermissionsExt as _;
+    if !is_here("git") {
+        return;
+    }
     let place = place(&[HEAD, SOFTMAX, GATE].concat());
     let git = |args: &[&str]| {
         let mut command = std::process::Command::new("git");
