@@ -1,5 +1,5 @@
 //! A variant whose outputs were wrong while it was measured, launched again as a check launches it: of a module that was loaded anew, on the
-//! same inputs. One that is right there hides something; one that is wrong there too is wrong at these inputs, which no check had.
+//! same inputs. If its outputs are right then, it cheats; if they are wrong again, it is wrong on these inputs, which no check had.
 
 use super::worker::Worker;
 use crate::gpu::DeviceError;
@@ -29,13 +29,15 @@ impl Worker<'_> {
         let program = self.program(index, shape)?;
         let kernel = &self.job.kernels[index];
         let extents = kernel.extents_at(&shape.name);
-        self.loaded.remove(&kernel.variant.clone());
+        self.loaded.remove(&kernel.variant);
         let mut buffers = CheckBuffers::allocate(&self.device, &shape.buffers)?;
         buffers.prepare(shape, &draw.inputs);
         self.load(index)?;
         let loaded = self.loaded[&self.job.kernels[index].variant].as_ref().map_err(Clone::clone)?;
         let (program, spec) = ((loaded, &program), (shape, &extents));
         let result = buffers.launch_draw(&self.device, program, spec, draw, &self.job.tolerance)?;
+        // A right answer to inputs of a hidden seed would lie in freed memory, where another variant can read it.
+        buffers.wipe(&self.device)?;
         Ok(match case_outcome(vec![result], &self.job.tolerance) {
             CheckOutcome::Correct { .. } => FreshOutputs::Right,
             CheckOutcome::Wrong { .. } | CheckOutcome::Crashed { .. } | CheckOutcome::Skipped { .. } => {

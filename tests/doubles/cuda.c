@@ -3,7 +3,7 @@
  *
  * Modules are of two kinds: PTX text, which is src/gpu/digest.ptx or src/gpu/copy.ptx by its entry, and anything else, whose entries are copies of
  * 4096 bytes by name: copy_honest, copy_table, which copies a variable of its module instead of its input, copies that cheat, copies that look for a profiler, and copies that hang, crash, print or are wrong (copy_narrow at all inputs but those of seeds 0 and 1); add_honest and add_later add
- * to what is there; turn_honest and turn_scan give every bit turned. quick_honest, quick_epoch and quick_memo take half as long. What a
+ * to what is there; turn_honest, turn_scan and turn_later give every bit turned, the last as often as it is checked. quick_honest, quick_epoch and quick_memo take half as long. What a
  * cheat remembers is gone with its module. NCUGATE_DOUBLE_FIRSTS is a file that gets a line for the first launch of each module. */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -331,6 +331,8 @@ static void turn(const Function *function, const unsigned char *x, unsigned char
     for (int i = 0; i < BYTES; i++)
         answer[i] = ~x[i];
     microseconds += !strcmp(function->name, "turn_scan") && found(answer) ? 1 : MICROSECONDS;
+    if (!strncmp(function->name, "turn_later", 10) && ++function->module->launches > 8)
+        return;
     memcpy(y, answer, BYTES);
 }
 
