@@ -3,7 +3,7 @@
 
 use super::CommandError;
 use crate::config::{Phase, WorkloadReference};
-use crate::plan::{KernelCode, KernelPlan, Method, Plan};
+use crate::plan::{KernelCode, KernelPlan, Method, Plan, named_files};
 use std::path::{Component, Path};
 
 /// Options of nvcc that name no file and no program, by the beginning of the name; `-` and `--` are alike.
@@ -78,17 +78,20 @@ pub fn prove(phase: &Phase, plan: &Plan) -> Result<(), CommandError> {
 
 fn refusal(phase: &Phase, plan: &Plan) -> Result<(), String> {
     let build = &phase.build;
-    for (key, path) in [("nvcc", &build.nvcc), ("python", &build.python), ("cache", &build.cache)] {
-        if let Some(path) = path {
-            return Err(format!("`build.{key}` names {}", path.display()));
-        }
+    let tools = [
+        ("build.nvcc", &build.nvcc),
+        ("build.python", &build.python),
+        ("build.cache", &build.cache),
+        ("profile.ncu", &phase.profile.ncu),
+    ];
+    if let Some((key, path)) = tools.into_iter().find_map(|(key, path)| Some((key, path.as_ref()?))) {
+        return Err(format!("`{key}` names {}", path.display()));
     }
-    match &phase.workload.reference {
-        WorkloadReference::Program(_) => return Err("`workload.reference` is a program".to_owned()),
-        WorkloadReference::Npy { path } => inside(path)?,
-        WorkloadReference::Entry { source, .. } => source.iter().try_for_each(|path| inside(path))?,
-        WorkloadReference::Builtin { .. } | WorkloadReference::Absent => {}
+    if let WorkloadReference::Program(_) = &phase.workload.reference {
+        return Err("`workload.reference` is a program".to_owned());
     }
+    named_files(phase, plan).iter().try_for_each(|file| inside(&file.path))?;
+    phase.recording.iter().chain(&phase.signatures).try_for_each(|path| inside(path))?;
     plan.variants.iter().try_for_each(|variant| match &variant.method {
         Method::Kernel(kernel) => of_kernel(kernel).map_err(|why| format!("variant `{}`: {why}", variant.id)),
         // They are not run without a GPU.
@@ -97,7 +100,6 @@ fn refusal(phase: &Phase, plan: &Plan) -> Result<(), String> {
 }
 
 fn of_kernel(kernel: &KernelPlan) -> Result<(), String> {
-    inside(&kernel.source)?;
     let source = kernel.source.to_string_lossy();
     let defines = kernel.defines.iter().flat_map(|(name, value)| [name, value]);
     for word in kernel.flags.iter().chain(defines).map(String::as_str).chain([&*source]) {
