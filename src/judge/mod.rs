@@ -81,7 +81,7 @@ pub use session::Session;
 pub use static_check::{StaticCheck, static_check};
 pub use static_facts::VariantFacts;
 pub use static_gates::{TargetGpu, known_failures, static_facts, static_gates, unmet};
-pub use static_groups::GroupAhead;
+pub use static_groups::{GroupAhead, GroupKind};
 pub use to_confirm::to_confirm;
 pub use unknown::Unjudged;
 pub use unlisted::unlisted_metrics;

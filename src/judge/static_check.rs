@@ -6,7 +6,7 @@ use super::evaluator::{Candidates, GateEvaluator};
 use super::results::GateResult;
 use super::scope::ScopeRule;
 use super::static_facts::VariantFacts;
-use super::static_groups::{GroupAhead, Groups};
+use super::static_groups::{GroupAhead, GroupKind, Groups};
 use super::together::Together;
 use super::unknown::{Unjudged, unknown};
 use crate::config::Phase;
@@ -41,11 +41,17 @@ impl StaticCheck {
     pub fn failures(&self) -> Vec<String> {
         let gates = self.judged.iter().filter(|gate| is_failure(gate));
         let gates = gates.map(|gate| format!("gate '{}' fails whatever is measured: {}", gate.name, gate.reason));
-        let is_tier = |group: &&GroupAhead| group.required && group.name.starts_with("tier");
-        let tiers = self.groups.iter().filter(is_tier);
-        let tiers =
-            tiers.filter_map(|tier| Some(format!("{} is not reached: {}", tier.name, tier.impossible.as_ref()?)));
-        gates.chain(tiers).chain(self.impossible.clone()).chain(self.stopped.clone()).collect()
+        gates.chain(self.problems()).collect()
+    }
+
+    /// Those of them that are of no single gate of the phase.
+    pub fn problems(&self) -> Vec<String> {
+        let tier = |tier: &GroupAhead| Some(format!("{} is not reached: {}", tier.name, tier.impossible.as_ref()?));
+        self.required_tiers().filter_map(tier).chain(self.impossible.clone()).chain(self.stopped.clone()).collect()
+    }
+
+    fn required_tiers(&self) -> impl Iterator<Item = &GroupAhead> {
+        self.groups.iter().filter(|group| group.required && group.kind == GroupKind::Tier)
     }
 
     /// What is left to a phase that fails: its fallback, or why not that either.
@@ -60,13 +66,12 @@ impl StaticCheck {
 
     /// What `run` cannot get past: a phase that fails unless its fallback is left. Gates that are not judged do not count.
     pub fn verdict(&self) -> Verdict {
-        if !self.failures().is_empty() {
-            let is_left = self.fallback.as_ref().is_some_and(|fallback| fallback.impossible.is_none());
-            return if is_left { Verdict::Pass } else { Verdict::Fail };
-        }
-        let tiers = self.groups.iter().filter(|group| group.required && group.name.starts_with("tier"));
-        let gates = self.judged.iter().filter(|gate| gate.level == Level::Required);
-        let mut counted = gates.chain(tiers.flat_map(|tier| &tier.judged)).filter(|gate| gate.waived.is_none());
+        let gates: Vec<&GateResult> = match (self.failures().is_empty(), &self.fallback) {
+            (true, _) => self.judged.iter().chain(self.required_tiers().flat_map(|tier| &tier.judged)).collect(),
+            (false, Some(fallback)) if fallback.impossible.is_none() => fallback.judged.iter().collect(),
+            (false, _) => return Verdict::Fail,
+        };
+        let mut counted = gates.into_iter().filter(|gate| gate.level == Level::Required && gate.waived.is_none());
         match counted.any(|gate| gate.verdict == Verdict::Inconclusive) {
             true => Verdict::Inconclusive,
             false => Verdict::Pass,

@@ -12,9 +12,22 @@ use crate::config::{Gate, OnStageFailure};
 use crate::model::{VariantId, Verdict};
 use std::collections::BTreeSet;
 
+/// What a group of gates belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GroupKind {
+    /// A tier.
+    Tier,
+    /// A stage.
+    Stage,
+    /// The fallback.
+    Fallback,
+}
+
 /// The gates of a tier, a stage or the fallback.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct GroupAhead {
+    /// Which of them.
+    pub kind: GroupKind,
     /// `tier 'minimum'`, `stage 'one'`, `fallback`.
     pub name: String,
     /// Whether the phase fails with it.
@@ -56,7 +69,7 @@ impl Groups<'_, '_> {
         let of = |(at, tier): (usize, &crate::config::Tier)| {
             let needs = if at < required { Needs::All } else { Needs::Required };
             let name = format!("tier '{}'", tier.name);
-            GroupAhead { required: at < required, ..self.group(name, &tier.gates, all, needs) }
+            GroupAhead { required: at < required, ..self.group((GroupKind::Tier, name), &tier.gates, all, needs) }
         };
         tiers.iter().enumerate().map(of).collect()
     }
@@ -67,7 +80,8 @@ impl Groups<'_, '_> {
         let stages = &self.context().phase.gate_plan.stages;
         let of = |stage: &crate::config::Stage| {
             let variants = self.context().matching(&stage.variant).unwrap_or_default();
-            let group = self.group(format!("stage '{}'", stage.name), &stage.gates, &variants, Needs::Required);
+            let name = format!("stage '{}'", stage.name);
+            let group = self.group((GroupKind::Stage, name), &stage.gates, &variants, Needs::Required);
             GroupAhead { required: stage.on_failure == OnStageFailure::Revert, ..group }
         };
         let groups: Vec<GroupAhead> = stages.iter().map(of).collect();
@@ -89,13 +103,14 @@ impl Groups<'_, '_> {
     pub fn fallback(&self) -> Option<GroupAhead> {
         let fallback = self.context().phase.gate_plan.fallback.as_ref()?;
         let variants = self.context().matching(&fallback.variant).unwrap_or_default();
-        Some(self.group("fallback".to_owned(), &fallback.gates, &variants, Needs::Required))
+        Some(self.group((GroupKind::Fallback, "fallback".to_owned()), &fallback.gates, &variants, Needs::Required))
     }
 
-    fn group(&self, name: String, gates: &[Gate], variants: &[usize], needs: Needs) -> GroupAhead {
+    fn group(&self, (kind, name): (GroupKind, String), gates: &[Gate], variants: &[usize], needs: Needs) -> GroupAhead {
         let candidates = Candidates::new(self.context(), variants);
         let mut together = Together::new(self.context(), variants, self.refused);
-        let mut group = GroupAhead { name, ..GroupAhead::default() };
+        let (judged, unjudged) = (Vec::new(), Vec::new());
+        let mut group = GroupAhead { kind, name, required: false, judged, unjudged, impossible: None };
         for gate in gates {
             let bound = BoundGate::new(gate, self.context(), None);
             if let Some(reason) = unknown(&bound, self.context()) {

@@ -1,4 +1,4 @@
-//! ncu's own names that no listed chip has: mostly typing errors, which a run would find out about on a GPU.
+//! ncu's own names that no listed chip has: mostly typing errors, which would otherwise show on a GPU.
 
 use crate::config::Phase;
 use crate::metric::{is_listed, nearest_listed};
@@ -43,10 +43,10 @@ pub fn unlisted_metrics(phase: &Phase) -> Vec<String> {
         let hint = nearest_listed(&name).map_or_else(String::new, |near| format!(" did you mean `{near}`?"));
         let places = places.join(", ");
         format!(
-            "`{name}` ({places}{others}) is no metric of the chips that are known, 7.5 to 12.0;{hint} `ncu --query-metrics` lists those of a chip"
+            "`{name}` ({places}{others}) is not a metric of compute capability 7.5 to 12.0;{hint} `ncu --query-metrics` lists those of a chip"
         )
     };
     let mut said: Vec<String> = found.into_iter().take(MOST).map(sentence).collect();
-    said.extend((more > 0).then(|| format!("{more} more metrics are of no chip that is known")));
+    said.extend((more > 0).then(|| format!("{more} more metrics are unknown")));
     said
 }

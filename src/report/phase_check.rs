@@ -86,7 +86,7 @@ impl PhaseCheck {
             self.not_judged.extend(group.unjudged.iter().map(waits));
         }
         self.notes.extend(gates.narrow.iter().cloned());
-        self.problems.extend(gates.impossible.iter().chain(&gates.stopped).cloned());
+        self.problems.extend(gates.problems());
         self.notes.extend(gates.left());
         for (build, facts) in self.builds.iter_mut().zip(&gates.facts) {
             build.facts = facts.clone();

@@ -1,7 +1,7 @@
 //! What is known of a phase without a GPU, in words.
 
 use crate::build::warnings;
-use crate::judge::{GateResult, GroupAhead, StaticCheck, Unjudged, VariantFacts};
+use crate::judge::{GateResult, GroupAhead, GroupKind, StaticCheck, Unjudged, VariantFacts};
 use crate::model::{BuildOutcome, BuildRecord, ShapeName, Verdict};
 use crate::number::{self, text};
 use crate::plan::{Plan, Standing};
@@ -21,7 +21,7 @@ pub fn verdict(name: &str, verdict: Verdict, reason: &str) -> String {
 pub fn gates(ahead: &StaticCheck) -> String {
     let mut text = group("", &ahead.judged, &ahead.unjudged);
     for other in ahead.groups.iter().chain(&ahead.fallback) {
-        text.push_str(&group(&format!("{}: ", titled(other, ahead)), &other.judged, &other.unjudged));
+        text.push_str(&group(&format!("{}: ", titled(other)), &other.judged, &other.unjudged));
         // a gate that fails by itself is shown with its reason
         let by_itself = other.judged.iter().any(|gate| gate.verdict == Verdict::Fail);
         if let Some(impossible) = other.impossible.as_ref().filter(|_| !by_itself) {
@@ -41,12 +41,11 @@ pub fn gates(ahead: &StaticCheck) -> String {
 }
 
 /// `tier 'stretch' (not required)`.
-pub fn titled(group: &GroupAhead, ahead: &StaticCheck) -> String {
-    let is_fallback = ahead.fallback.as_ref().is_some_and(|fallback| fallback.name == group.name);
-    match (group.required, is_fallback) {
-        (true, _) | (_, true) => group.name.clone(),
-        (false, false) if group.name.starts_with("stage") => format!("{} (may be skipped)", group.name),
-        (false, false) => format!("{} (not required)", group.name),
+pub fn titled(group: &GroupAhead) -> String {
+    match (group.kind, group.required) {
+        (_, true) | (GroupKind::Fallback, false) => group.name.clone(),
+        (GroupKind::Stage, false) => format!("{} (may be skipped)", group.name),
+        (GroupKind::Tier, false) => format!("{} (not required)", group.name),
     }
 }
 
