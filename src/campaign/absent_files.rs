@@ -1,4 +1,4 @@
-//! What a phase names and is not there: known before anything is built.
+//! Files and programs that a phase names and that do not exist, found before anything is built.
 
 use crate::config::{KeyPlaces, Phase};
 use crate::plan::{Faults, NamedFile, Plan, PlanErrors, named_files};
@@ -30,7 +30,7 @@ pub fn prove_files(phase: &Phase, plan: &Plan) -> Result<(), PlanErrors> {
 /// Why a file cannot be read. One that is no regular file is not opened: a pipe would be waited for.
 fn flaw(path: &Path) -> Option<String> {
     match std::fs::metadata(path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => Some("is not there".to_owned()),
+        Err(error) if error.kind() == ErrorKind::NotFound => Some("does not exist".to_owned()),
         Err(error) => Some(format!("cannot be looked at: {error}")),
         Ok(found) if found.is_dir() => Some("is a folder, not a regular file".to_owned()),
         Ok(found) if !found.is_file() => Some("is not a regular file".to_owned()),
@@ -55,14 +55,17 @@ pub fn absent_aids(phase: &Phase) -> Vec<String> {
         [("build.nvcc", &phase.build.nvcc), ("build.python", &phase.build.python), ("profile.ncu", &phase.profile.ncu)];
     let tool = |(key, path): (&str, &Option<PathBuf>)| {
         let path = path.as_ref().filter(|path| which::which(path).is_err())?;
-        Some(format!("`{key}` is `{}`, which is no program on this machine", path.display()))
+        Some(format!("`{key}` is `{}`, which is not on this machine", path.display()))
     };
     let is_run = |path: &&PathBuf| path.join("manifest.json").is_file();
     let recording = phase.recording.iter().filter(|path| !is_run(path)).map(|path| {
-        format!("`phase.recording` is `{}`, where no run is kept yet; `ncugate record` keeps one", path.display())
+        format!("`phase.recording` is `{}`, which has no run yet; `ncugate record` puts one there", path.display())
     });
     let signatures = phase.signatures.iter().filter(|path| std::fs::metadata(path).is_err()).map(|path| {
-        format!("`explain.signatures` names `{}`, which is not there; nothing is compared with it", path.display())
+        format!(
+            "`explain.signatures` names `{}`, which does not exist; findings are not compared with it",
+            path.display()
+        )
     });
     tools.into_iter().filter_map(tool).chain(recording).chain(signatures).collect()
 }

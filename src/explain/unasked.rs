@@ -141,9 +141,8 @@ fn fact(name: &str) -> Option<&'static str> {
     Some(match name {
         "minimum_bytes" => "`bytes` of the workload",
         "minimum_flops" => "`flops` of the workload",
-        "time_growth" | "work_growth" | "grid_growth" | "serial_growth" => {
-            "a smaller shape that differs in one dimension"
-        }
+        "time_growth" | "work_growth" | "grid_growth" => "a smaller shape to compare with",
+        "serial_growth" => "a smaller shape that differs in several dimensions",
         "debug_build" | "device_optimisation" => "the compiler's flags",
         "sms" | "cc" => "the chip",
         _ if name.starts_with("baseline.") => "the baseline's numbers",

@@ -8,7 +8,7 @@ use crate::model::BuildOutcome;
 use crate::model::ProfileOutcome;
 use crate::model::ShapeName;
 use crate::model::{CheckOutcome, LatencyOutcome};
-use crate::store::{Fingerprint, Git, Manifest, RunState};
+use crate::store::{Fingerprint, Git, Manifest, RunState, is_commit};
 use jiff::Timestamp;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -332,7 +332,6 @@ pub fn reproduce(inputs: &ReportInputs<'_>) -> Vec<String> {
     }
     let mut commands = Vec::new();
     // What is not a commit is not put into a command that a reader pastes.
-    let is_commit = |commit: &str| !commit.is_empty() && commit.chars().all(|c| c.is_ascii_hexdigit());
     if let Some(git) = inputs.manifest.git.as_ref().filter(|git| is_commit(&git.commit)) {
         commands.push(format!("git checkout {}", git.commit));
     }

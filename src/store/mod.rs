@@ -42,7 +42,7 @@ pub use reports::{open_report, open_reports};
 pub use run::{Run, RunWriter, SCHEMA, runs};
 pub use seal::seal;
 pub use search_journal::{SearchJournal, forget_search, take_search};
-pub use source_text::source_text;
+pub use source_text::{is_commit, source_text};
 
 use crate::disk::{self, Durability, LockOwner};
 use crate::number::finite;

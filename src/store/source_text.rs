@@ -19,8 +19,13 @@ pub fn source_text(path: &str, hash: &str, commit: Option<&str>) -> Option<Strin
     String::from_utf8(of_file.or_else(of_git)?).ok()
 }
 
+/// Whether a text can only be the hash of a commit, so that it may be part of a command.
+pub fn is_commit(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| c.is_ascii_hexdigit())
+}
+
 fn at_commit(path: &str, commit: &str) -> Option<Vec<u8>> {
-    if commit.is_empty() || !commit.chars().all(|c| c.is_ascii_hexdigit()) || path.starts_with('/') {
+    if !is_commit(commit) || path.starts_with('/') {
         return None;
     }
     let mut command = process::git();

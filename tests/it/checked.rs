@@ -65,7 +65,10 @@ fn every_file_that_a_phase_names_has_to_be_there() {
         };
         assert_eq!(missing.status, Some(2), "{key}: {missing:?}");
         let said = format!("`{key}` is `");
-        assert!(missing.stderr.contains(&said) && missing.stderr.contains("which is not there"), "{key}: {missing:?}");
+        assert!(
+            missing.stderr.contains(&said) && missing.stderr.contains("which does not exist"),
+            "{key}: {missing:?}"
+        );
         assert!(missing.stderr.contains("phase.toml:"), "{key} has a line: {missing:?}");
     }
 }
@@ -77,7 +80,7 @@ fn a_path_with_parameters_is_tried_for_each_variant() {
     let templated = |more: &str| checked(&place, "\"copy.cu\"", "\"copy_{{ THREADS }}.cu\"", more);
     assert_eq!(templated(ONE).status, Some(0));
     let missing = templated("[sweep]\nTHREADS = [64, 128, 256]\n");
-    let said = "`kernel.source` is `copy_128.cu`, which is not there, for variant THREADS=128 and 1 more";
+    let said = "`kernel.source` is `copy_128.cu`, which does not exist, for variant THREADS=128 and 1 more";
     assert!(missing.status == Some(2) && missing.stderr.contains(said), "{missing:?}");
 }
 
@@ -117,7 +120,7 @@ fn a_metric_that_no_chip_has_is_warned_of_with_the_nearest_name() {
     let warned = checked(&place, "[kernel]", "[kernel]", &gate(typed));
     assert_eq!(warned.status, Some(0), "{warned:?}");
     for said in [
-        format!("`{typed}` (gate at line 25, gate at line 29) is no metric of the chips that are known"),
+        format!("`{typed}` (gate at line 25, gate at line 29) is not a metric of compute capability 7.5 to 12.0"),
         format!("did you mean `{known}`?"),
         "`dram__byte.sum` (`profile.metrics`)".to_owned(),
         "did you mean `dram__bytes.sum`?".to_owned(),

@@ -28,7 +28,7 @@ fn paths_begin_at_the_nearest_ncugate_toml_else_at_the_phase() {
     let moved = in_folder(&place, "elsewhere", &["check", "../project/phases/p.toml"]);
     let looked = format!("begin at the root of the project, {}", place.path().join("project").display());
     assert!(moved.status == Some(2) && moved.stderr.contains(&looked), "{moved:?}");
-    assert!(moved.stderr.contains("`variant[0].command[1]` is `tools/mine.sh`, which is not there"), "{moved:?}");
+    assert!(moved.stderr.contains("`variant[0].command[1]` is `tools/mine.sh`, which does not exist"), "{moved:?}");
     place.write("project/tools/mine.sh", "");
     assert_eq!(in_folder(&place, "", &["check", "project/phases/p.toml"]).status, Some(0));
 }

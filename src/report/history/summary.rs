@@ -8,6 +8,7 @@ use crate::report::model::Conclusion;
 use crate::report::number::{self, Number};
 use crate::report::provenance::quoted;
 use crate::report::text;
+use crate::store::is_commit;
 use std::fmt::Write as _;
 
 /// The file. `reports` is the folder of reports as seen from where the file will lie; without it nothing is linked.
@@ -133,7 +134,8 @@ fn code(run: &HistoryEntry, earlier: Option<&HistoryEntry>) -> String {
     let mut out =
         format!("Sources that changed since run {}: {}.\n\n", escape(&earlier.run), escape(&changed.join(", ")));
     if let (Some(before), Some(after)) = (&earlier.code.commit, &run.code.commit)
-        && [before, after].iter().all(|commit| commit.chars().all(|c| c.is_ascii_hexdigit()))
+        && is_commit(before)
+        && is_commit(after)
     {
         let files: Vec<String> = changed.iter().map(|file| quoted(&text::line(file))).collect();
         let _ = writeln!(out, "{}", code_lines([format!("git diff {before} {after} -- {}", files.join(" ")).as_str()]));
