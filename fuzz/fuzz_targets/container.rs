@@ -1,6 +1,5 @@
 //! Reports of any bytes: values or an error, never a panic; what is redacted can be read again.
 #![no_main]
-#![allow(missing_docs)]
 
 use ncu_rep::bulk::Occurrence;
 use ncu_rep::{Report, ReportError, redact};

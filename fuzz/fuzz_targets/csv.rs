@@ -1,6 +1,5 @@
 //! CSV of any text: launches or an error, never a panic.
 #![no_main]
-#![allow(missing_docs)]
 
 use ncu_rep::csv::CsvReport;
 

@@ -53,7 +53,6 @@ impl fmt::Display for Arch {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

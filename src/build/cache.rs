@@ -331,7 +331,6 @@ pub(super) fn prerequisites(rule: &str) -> Vec<PathBuf> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::config::CodeForm;

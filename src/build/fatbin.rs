@@ -234,7 +234,6 @@ fn unreadable(reason: impl ToString) -> FatbinError {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -178,7 +178,6 @@ fn version_in(text: &str) -> Option<&str> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 pub(super) mod tests {
     use super::*;
     use crate::model::ComputeCapability;
@@ -186,7 +185,6 @@ pub(super) mod tests {
 
     /// The nvcc that tests use: `$NCUGATE_TEST_NVCC`, else the one a user would get. Absent, a test says so and is skipped;
     /// in CI that is a failure.
-    #[allow(clippy::print_stderr)]
     pub fn for_test() -> Option<Nvcc> {
         let explicit = env::var_os("NCUGATE_TEST_NVCC").map(PathBuf::from);
         match Nvcc::find(explicit.as_deref()) {

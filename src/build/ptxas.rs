@@ -59,7 +59,6 @@ fn before(line: &str, unit: &str) -> Option<u32> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -463,5 +463,4 @@ fn constants(kernel: &PythonKernel) -> Vec<(String, serde_json::Value)> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::panic)]
 mod tests;

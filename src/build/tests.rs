@@ -1,5 +1,4 @@
 //! The build with a real nvcc.
-#![allow(clippy::unwrap_used)]
 
 mod cache;
 

@@ -68,7 +68,6 @@ pub fn variable<'v>(variables: &'v [ModuleVariable], name: &str) -> Result<&'v M
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

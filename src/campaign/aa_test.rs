@@ -137,7 +137,6 @@ fn aa_test(
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::model::LatencyRecord;

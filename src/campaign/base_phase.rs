@@ -84,7 +84,6 @@ fn toml(text: &str) -> String {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::toml;
     use std::collections::BTreeMap;

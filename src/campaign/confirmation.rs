@@ -291,5 +291,4 @@ fn fresh_folder(logs: &Path) -> Result<PathBuf, CampaignError> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::panic)]
 mod tests;

@@ -388,5 +388,4 @@ fn reason(ran: &Ran, launched: bool) -> String {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests;

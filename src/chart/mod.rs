@@ -38,7 +38,6 @@ pub use spec::{
 };
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests;
 
 /// Ids of charts of which a report has one at most.

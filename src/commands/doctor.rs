@@ -87,7 +87,6 @@ fn write_check(check: &Check, width: usize, out: &mut dyn Write) -> io::Result<(
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::ncu::preflight::tests::{bare, healthy};

@@ -367,7 +367,6 @@ fn called(argv: &[String], stop: &AtomicBool) -> io::Result<Option<CallResult>> 
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

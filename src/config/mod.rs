@@ -22,7 +22,6 @@ pub mod rule;
 mod schema;
 pub mod search;
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::panic)]
 mod tests;
 mod untested;
 pub mod workload;

@@ -264,7 +264,6 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use std::time::SystemTime;

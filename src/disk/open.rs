@@ -123,7 +123,6 @@ fn too_large(limit: u64) -> io::Error {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -92,7 +92,6 @@ fn shared(path: &Path) -> io::Result<File> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

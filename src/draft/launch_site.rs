@@ -116,7 +116,6 @@ fn declared<'s>(tokens: &Tokens<'s>, name: &str) -> Option<Vec<Token<'s>>> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::super::signature::kernels;
     use super::*;

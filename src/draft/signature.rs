@@ -271,7 +271,6 @@ pub fn joined(tokens: &[Token<'_>]) -> String {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

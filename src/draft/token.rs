@@ -232,7 +232,6 @@ pub fn closing(tokens: &[Token<'_>], at: usize, open: &str, close: &str) -> Opti
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -391,7 +391,6 @@ fn bounds(body: &[Token<'_>], extents: &[&str]) -> Vec<Bound> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::super::signature::kernels;
     use super::*;

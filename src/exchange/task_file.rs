@@ -87,7 +87,6 @@ pub(super) fn readable(path: &Path) -> Result<(), ImportError> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -101,7 +101,6 @@ pub(super) fn is_identifier(name: &str) -> bool {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

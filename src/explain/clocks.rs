@@ -110,7 +110,6 @@ fn range(part: &str, low: f64, high: f64) -> String {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -409,5 +409,4 @@ impl Compilation {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::print_stdout)]
 mod tests;

@@ -279,7 +279,6 @@ impl CaseFacts<'_> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::super::case_table::CaseColumns;
     use super::*;

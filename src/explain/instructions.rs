@@ -217,7 +217,6 @@ fn number(value: &MetricValue<'_>) -> Option<f64> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

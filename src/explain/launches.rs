@@ -166,7 +166,6 @@ fn is_debug(report: &Report, launch: &Launch<'_>) -> Result<Option<bool>, Report
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

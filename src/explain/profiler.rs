@@ -357,7 +357,6 @@ fn address(correlation: &MetricValue<'_>) -> Option<u64> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

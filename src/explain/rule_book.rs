@@ -19,7 +19,7 @@ pub struct RuleBook {
 
 impl RuleBook {
     /// The rules that ship with the program.
-    #[allow(clippy::panic, reason = "the file is embedded at build time and a test parses it")]
+    #[expect(clippy::panic, reason = "the file is embedded at build time and a test parses it")]
     pub fn shipped() -> &'static Self {
         static BOOK: OnceLock<RuleBook> = OnceLock::new();
         BOOK.get_or_init(|| Self::parse(SHIPPED).unwrap_or_else(|e| panic!("embedded rules: {e}")))
@@ -68,7 +68,6 @@ impl RuleBook {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::explain::finding::Severity;

@@ -180,7 +180,7 @@ pub struct SignatureBook {
 
 impl SignatureBook {
     /// Those that ship with the program.
-    #[allow(clippy::panic, reason = "the files are embedded at build time and a test parses them")]
+    #[expect(clippy::panic, reason = "the files are embedded at build time and a test parses them")]
     pub fn shipped() -> &'static Self {
         static BOOK: OnceLock<SignatureBook> = OnceLock::new();
         BOOK.get_or_init(|| {
@@ -335,7 +335,6 @@ impl Scale {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

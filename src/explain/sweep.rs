@@ -398,7 +398,6 @@ fn holm(plain: &[f64]) -> Vec<f64> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::model::VariantId;

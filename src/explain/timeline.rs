@@ -141,7 +141,6 @@ fn moment(launch: &Launch<'_>, name: &str) -> Result<Option<u64>, ReportError> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use ncu_rep::Report;

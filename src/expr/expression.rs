@@ -266,7 +266,6 @@ impl fmt::Display for Expr {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::panic)]
 mod tests {
     use super::*;
 

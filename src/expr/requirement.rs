@@ -289,7 +289,6 @@ impl<'de> Deserialize<'de> for Requirement {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::panic)]
 mod tests {
     use super::*;
 

@@ -218,7 +218,6 @@ fn scrambled(seed: u64) -> u64 {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::expr::Owner;

@@ -364,7 +364,6 @@ impl Cases {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::super::evaluations::DURATION;
     use super::*;

@@ -263,7 +263,6 @@ pub(super) fn metrics<'r, P: Send>(
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -298,7 +298,6 @@ pub(super) fn parquet(frame: &mut DataFrame, out: &mut dyn Write) -> Result<(), 
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

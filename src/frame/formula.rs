@@ -49,7 +49,6 @@ fn sum(names: &[String], read: Read<'_>) -> Option<Float64Chunked> {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::metric::ZeroShare;

@@ -44,7 +44,6 @@ fn rows(group: &GroupsIndicator<'_>) -> Vec<usize> {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use polars::prelude::{IntoColumn, NewChunkedArray, StringChunked};

@@ -116,7 +116,6 @@ impl LaunchFrames {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::frame::decode::cell;

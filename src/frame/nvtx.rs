@@ -23,7 +23,6 @@ pub fn case_of(ranges: &str) -> Option<(VariantId, ShapeName)> {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

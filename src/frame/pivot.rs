@@ -32,7 +32,6 @@ pub(super) fn pivot(long: &DataFrame, rows: usize) -> Result<DataFrame, PolarsEr
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use polars::prelude::{IdxCa, StringChunked};

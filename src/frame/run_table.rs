@@ -170,7 +170,6 @@ fn text(value: &AnyValue<'_>) -> String {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::model::ShapeName;

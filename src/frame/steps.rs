@@ -150,7 +150,6 @@ fn misfit(plan: &Plan, case: &Case, launches: &[SeenLaunch<'_>], rows: &[usize])
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::host::fixtures;

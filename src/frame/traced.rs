@@ -87,7 +87,6 @@ impl LaunchFrames {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::super::counted::{Counted, Ownership, ProfiledCases};
     use super::*;

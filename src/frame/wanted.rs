@@ -172,7 +172,6 @@ fn unstaged_gates(phase: &Phase) -> impl Iterator<Item = &Gate> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::config::parse;

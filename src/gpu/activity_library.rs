@@ -225,7 +225,6 @@ fn add_packages(python: &Path, folders: &mut Vec<PathBuf>) {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -104,7 +104,6 @@ pub(super) fn release(api: u32) -> Option<CuptiRelease> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use std::ffi::c_void;

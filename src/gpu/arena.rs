@@ -163,7 +163,6 @@ fn first_difference(before: &[u8], after: &[u8]) -> Option<usize> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::config::Dtype;

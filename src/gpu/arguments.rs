@@ -259,7 +259,6 @@ const fn data_type(dtype: Dtype) -> DataType {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::config::Role;

@@ -480,7 +480,6 @@ impl Drop for Device {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::super::attributes::query_attributes;
     use super::*;

@@ -134,7 +134,6 @@ impl TriedDraw<'_> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::config::{Dtype, Role};

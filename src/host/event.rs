@@ -139,7 +139,6 @@ impl WorkerEvent {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::model::{CheckOutcome, Differences};

@@ -116,7 +116,6 @@ fn draw(
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::host::fixtures::{phase, plan};

@@ -65,7 +65,6 @@ fn array(shape: &ShapeName, seed: u64, buffer: &BufferSpec, bytes: &[u8]) -> Inp
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::super::fixtures::phase;
     use super::*;

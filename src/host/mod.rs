@@ -12,7 +12,6 @@ mod evaluate;
 mod event;
 pub mod external;
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 pub(crate) mod fixtures;
 mod fresh_launch;
 mod hidden_draws;

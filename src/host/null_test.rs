@@ -167,7 +167,6 @@ fn mutation_test<'a>(
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::super::fixtures::phase;
     use super::*;

@@ -128,5 +128,4 @@ pub fn cases(phase: &Phase) -> Vec<CheckCase> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests;

@@ -436,5 +436,4 @@ fn read_lines(pipe: impl io::Read + Send + 'static) -> Receiver<String> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests;

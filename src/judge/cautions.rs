@@ -117,7 +117,6 @@ fn distinct(mut texts: Vec<String>) -> Vec<String> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::config::parse;

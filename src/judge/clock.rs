@@ -37,7 +37,6 @@ impl Clock {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::Clock;
 

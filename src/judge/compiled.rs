@@ -153,7 +153,6 @@ fn shown(value: Option<&Value>) -> String {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

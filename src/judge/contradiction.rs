@@ -118,7 +118,6 @@ fn times(names: &[&str], read: Read<'_>, chip: &ChipFacts) -> Option<String> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use std::path::Path;

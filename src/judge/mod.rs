@@ -45,7 +45,6 @@ mod static_groups;
 mod step_bounds;
 mod tally;
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::panic)]
 mod tests;
 mod tiers;
 mod to_confirm;

@@ -109,7 +109,6 @@ fn bound(metric: &str, launch: &Launch, chip: &Chip, sms: u32) -> Option<f64> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::config::load;

@@ -168,7 +168,6 @@ fn judgement(measurements: &Measurements<'_>, references: &ReferenceRuns) -> Jud
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::model::LatencyOutcome;

@@ -131,7 +131,7 @@ pub struct Catalogue {
 
 impl Catalogue {
     /// The catalogue that ships with the program.
-    #[allow(clippy::panic, reason = "the file is embedded at build time and a test parses it")]
+    #[expect(clippy::panic, reason = "the file is embedded at build time and a test parses it")]
     pub fn embedded() -> &'static Self {
         static CATALOGUE: OnceLock<Catalogue> = OnceLock::new();
         CATALOGUE.get_or_init(|| Self::parse(EMBEDDED).unwrap_or_else(|e| panic!("embedded metric catalogue: {e}")))
@@ -388,5 +388,4 @@ impl RawMetric {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests;

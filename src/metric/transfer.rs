@@ -57,7 +57,6 @@ impl TransferEffect {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::super::Catalogue;
     use super::*;

@@ -189,7 +189,6 @@ fn size(extents: [u32; 3]) -> f64 {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

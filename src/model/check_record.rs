@@ -182,7 +182,6 @@ pub struct LatencyRecord {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::model::NanRule;

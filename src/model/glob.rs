@@ -39,7 +39,6 @@ pub fn glob(pattern: &str) -> Result<GlobMatcher, GlobError> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::glob;
 

@@ -123,7 +123,6 @@ pub enum OnInconclusive {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::Scope;
 

@@ -144,7 +144,6 @@ impl Differences {
 }
 
 /// JSON has no infinity and no NaN: the largest number, which no bound allows.
-#[allow(clippy::trivially_copy_pass_by_ref)]
 fn finite<S: serde::Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_f64(if value.is_finite() {
         *value

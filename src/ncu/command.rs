@@ -349,7 +349,6 @@ fn without_macros(path: &Path) -> OsString {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

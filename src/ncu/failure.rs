@@ -274,7 +274,6 @@ fn telling_lines(printed: &str) -> Vec<String> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use NcuFailure::*;

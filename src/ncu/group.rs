@@ -253,7 +253,6 @@ fn named(bundles: Vec<Bundle>, attributes: Vec<NcuMetric>) -> Vec<Group> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::super::pass_book::tests::h200;
     use super::*;

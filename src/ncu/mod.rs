@@ -4,7 +4,6 @@
 
 mod batch;
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod batch_tests;
 mod command;
 mod failure;

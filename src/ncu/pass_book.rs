@@ -131,7 +131,6 @@ pub fn cache_folder(lookup: impl Fn(&str) -> Option<std::ffi::OsString>) -> Opti
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 pub(super) mod tests {
     use super::*;
 

@@ -392,5 +392,4 @@ fn check_environment(facts: &Facts) -> Check {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 pub(crate) mod tests;

@@ -232,7 +232,6 @@ fn request_of(target: &Command) -> PathBuf {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::super::command::{LaunchSelection, ProfileDetail};
     use super::*;

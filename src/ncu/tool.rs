@@ -123,7 +123,6 @@ fn parse_version(printed: &str) -> Option<NcuVersion> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

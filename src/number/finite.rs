@@ -230,7 +230,6 @@ impl ser::SerializeMap for Check {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use std::collections::BTreeMap;

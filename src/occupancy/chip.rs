@@ -87,7 +87,6 @@ impl Chip {
 const OVERSIZED: u32 = 328 * KIB;
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

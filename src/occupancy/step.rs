@@ -91,7 +91,6 @@ pub fn curve(chip: &Chip, demand: &Demand, resource: Limiter) -> Vec<CurveStep> 
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

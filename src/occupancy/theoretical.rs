@@ -157,7 +157,6 @@ fn by_shared(chip: &Chip, demand: &Demand, carveout: Option<u32>) -> u32 {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::model::ComputeCapability;

@@ -19,7 +19,6 @@ mod surface;
 mod symbol;
 mod tensor_map;
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::panic)]
 mod tests;
 mod texel;
 mod texture;

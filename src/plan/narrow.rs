@@ -223,7 +223,6 @@ fn fixed(text: &str, phase: &Phase) -> Result<(String, Value), NarrowError> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::config;

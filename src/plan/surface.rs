@@ -126,7 +126,6 @@ fn view(dtype: Dtype, extents: &[u64], surface: &SurfaceTemplate) -> Result<Surf
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -61,7 +61,6 @@ fn view(dtype: Dtype, extents: &[u64], texture: &TextureTemplate) -> Result<Text
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::config::TextureSampling;

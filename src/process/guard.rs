@@ -78,7 +78,6 @@ fn note(groups: &mut BTreeSet<i32>, line: &str) {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use std::os::unix::process::ExitStatusExt;

@@ -378,7 +378,6 @@ pub fn run_apart(command: &mut Command, limit: Duration) -> io::Result<Output> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -106,7 +106,6 @@ impl Drop for RequestPipe {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

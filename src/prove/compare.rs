@@ -302,7 +302,6 @@ pub fn unwritten(launches: &[DifferenceTally]) -> u64 {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::model::{CheckOutcome, NanRule, Tolerance};

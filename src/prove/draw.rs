@@ -236,7 +236,6 @@ pub fn as_held(dtype: Dtype, values: &[f64]) -> Vec<f64> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::config::Role;

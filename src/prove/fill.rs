@@ -33,7 +33,6 @@ pub fn values(init: &Init, seed: u64, buffer: &str, extents: &[usize]) -> Option
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

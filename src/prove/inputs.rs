@@ -78,7 +78,6 @@ fn from_file(init: &Init, buffer: &BufferSpec, shape: &ShapeSpec, seed: u64) -> 
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::super::expected::{ExpectedOutput, ReferenceSpec, expected_on_host};
     use super::super::reference::Builtin;

@@ -168,7 +168,6 @@ fn mix(seed: u64, index: u64) -> u64 {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::super::expected::ReferenceSpec;
     use super::super::inputs::CaseInputs;

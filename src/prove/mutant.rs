@@ -271,7 +271,6 @@ fn terms(fault: TermFault, dtype: Dtype, builtin: &BoundBuiltin, inputs: &CaseIn
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::super::mutation_test::{MutantOutcome, MutationTest};
     use super::super::{Builtin, ReferenceSpec};

@@ -149,7 +149,6 @@ fn turn_last_bits<const BYTES: usize>(first: &[u8], second: &mut [u8]) {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::config::Role;

@@ -86,7 +86,6 @@ fn below(rng: &mut ChaCha8Rng, bound: usize) -> usize {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::super::fill::values;
     use crate::config::Init;

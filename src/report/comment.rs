@@ -181,7 +181,6 @@ fn fold(out: &mut String, sections: &[String]) {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::report::fixture::Fixture;

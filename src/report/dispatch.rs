@@ -190,7 +190,6 @@ fn string(text: &str) -> String {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::report::fixture::Fixture;

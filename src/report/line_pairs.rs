@@ -287,7 +287,6 @@ fn state_words(state: &str) -> String {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::model::{Line, ShapeName, VariantId};

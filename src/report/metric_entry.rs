@@ -219,7 +219,6 @@ pub fn metric_text(entry: &MetricEntry) -> String {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

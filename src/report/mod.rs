@@ -82,8 +82,6 @@ pub use shape_matrix::{MatrixCell, MatrixRow, ShapeMatrix};
 pub use variant_row::{BuildRow, CheckRow, CorrectnessRow, GateCell, ShapeValues, VariantRow};
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod fixture;
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests;

@@ -119,7 +119,6 @@ fn uri(path: &str) -> String {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::report::fixture::Fixture;

@@ -161,7 +161,6 @@ impl Read<'_> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::model::VariantId;

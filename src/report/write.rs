@@ -73,7 +73,6 @@ fn disk(path: &Path, source: std::io::Error) -> WriteError {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -143,7 +143,6 @@ pub fn line<T: Serialize>(answer: &mut T, shorten: impl Fn(&mut T) -> bool) -> R
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -186,7 +186,6 @@ fn faster_gate(shape: &ShapeName, name: &str) -> Table {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::plan::unroll;

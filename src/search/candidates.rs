@@ -138,7 +138,6 @@ pub fn candidates(space: &Space) -> Box<dyn PointSource> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::config::Sweep;

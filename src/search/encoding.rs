@@ -22,7 +22,6 @@ impl AxisScale {
     /// The scale of numbers in the order of the axis.
     pub fn of_numbers(values: &[f64]) -> Self {
         let positive = values.iter().all(|value| *value > 0.0);
-        #[expect(clippy::cast_possible_truncation, reason = "a feature of a model, which needs no more digits")]
         let code = |value: &f64| if positive { value.log2() as f32 } else { *value as f32 };
         Self::Ordered { codes: values.iter().map(code).collect(), odd: odd_parts(values) }
     }
@@ -123,7 +122,6 @@ impl Encoding {
 fn odd_parts(values: &[f64]) -> Option<Vec<f32>> {
     let part = |value: &f64| {
         let whole = *value >= 1.0 && *value <= f64::from(u32::MAX) && value.fract() == 0.0;
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a whole number in range")]
         whole.then_some(*value as u32).map(|number| (f64::from(number >> number.trailing_zeros())).log2() as f32)
     };
     let parts: Vec<f32> = values.iter().map(part).collect::<Option<_>>()?;

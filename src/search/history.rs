@@ -129,7 +129,6 @@ impl AttemptHistory {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

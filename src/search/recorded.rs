@@ -198,7 +198,6 @@ fn scale(values: &[serde_json::Value]) -> AxisScale {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

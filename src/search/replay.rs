@@ -150,7 +150,6 @@ fn score(found: &[Vec<f64>], random: &[f64], optimum: f64) -> f64 {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::super::encoding::AxisScale;
     use super::*;

@@ -135,7 +135,6 @@ fn surprise(rounds: &[f64], part: std::ops::Range<usize>, centre: f64) -> f64 {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

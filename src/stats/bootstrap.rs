@@ -217,7 +217,6 @@ fn select(values: &mut [f64], q: f64) -> f64 {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -145,7 +145,6 @@ pub(super) fn finite(samples: &[f64]) -> Result<(), StatsError> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

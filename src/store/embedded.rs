@@ -30,7 +30,6 @@ fn write(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::store::Run;

@@ -146,7 +146,6 @@ fn limit(name: &str) -> u64 {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

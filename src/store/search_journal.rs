@@ -111,7 +111,6 @@ pub fn take_search(journal: &Path, run: &Path) -> Result<(), StoreError> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

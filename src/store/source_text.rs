@@ -35,7 +35,6 @@ fn at_commit(path: &str, commit: &str) -> Option<Vec<u8>> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -1,7 +1,5 @@
 //! The real captures of `tests/data`, and NVIDIA's `ncu_report` where a Python has it.
 
-#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "tests")]
-
 use std::path::{Path, PathBuf};
 use std::process::Command;
 

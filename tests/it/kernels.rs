@@ -217,7 +217,6 @@ fn pins() -> Pins {
 }
 
 /// `$NCUGATE_TEST_NVCC`, else the one a user would get; in CI there must be one.
-#[allow(clippy::print_stderr)]
 pub fn nvcc() -> Option<Nvcc> {
     let explicit = env::var_os("NCUGATE_TEST_NVCC").map(PathBuf::from);
     match Nvcc::find(explicit.as_deref()) {
@@ -266,7 +265,6 @@ fn every_family_is_pinned() {
 }
 
 #[test]
-#[allow(clippy::print_stderr)]
 fn every_kernel_compiles_and_uses_what_is_pinned() {
     let Some(nvcc) = nvcc() else { return };
     let bless = env::var_os("NCUGATE_BLESS").is_some();

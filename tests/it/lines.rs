@@ -1,12 +1,5 @@
 //! Source lines and text of instructions against NVIDIA's own reader, over the captures that hold machine code.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "tests; what was compared is the result"
-)]
-
 use crate::captures;
 use ncu_rep::{Launch, Report};
 use ncugate::explain::listing::{Disassembler, LineTable};

@@ -1,7 +1,5 @@
 //! Theoretical occupancy against what ncu says of every launch of every capture and recording.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests")]
-
 use std::path::PathBuf;
 
 use ncu_rep::{Launch, Report};

@@ -1,7 +1,5 @@
 //! `ncugate show` on the real captures, through the real binary.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
-
 use std::process::{Command, Stdio};
 
 use ncu_rep::{MetricValue, Report};

@@ -198,7 +198,6 @@ pub fn compress(report: &[u8]) -> Result<Vec<u8>, ReportError> {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -55,6 +55,8 @@
 //! Reports name the machine that they were made on: host names, addresses, paths, the command line. [`redact`] takes them
 //! out.
 
+#![warn(missing_docs)]
+
 mod archive;
 mod block;
 pub mod bulk;

@@ -1,6 +1,6 @@
 //! Reports that are crafted, cut, changed or hostile: the right values, or an error; never a panic, never much memory.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
+#![allow(clippy::panic, clippy::unwrap_used)]
 
 mod crafted;
 

@@ -18,5 +18,4 @@ pub use drawing::{DrawError, draw};
 pub use surface::Setting;
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests;

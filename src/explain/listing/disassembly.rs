@@ -105,7 +105,6 @@ fn parse(text: &str, entry: &str) -> BTreeMap<u64, String> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use std::os::unix::fs::PermissionsExt;

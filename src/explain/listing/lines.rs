@@ -209,7 +209,6 @@ fn unreadable(error: gimli::Error) -> ListingError {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 pub(super) mod tests {
     use super::*;
 

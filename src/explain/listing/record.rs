@@ -121,7 +121,6 @@ impl Lines<'_> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::super::lines::tests::cubin;
     use super::*;

@@ -103,5 +103,4 @@ fn result(path: &Path) -> io::Result<String> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests;

@@ -199,7 +199,6 @@ impl ReferenceRuns {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::config;

@@ -13,7 +13,6 @@ mod noise;
 mod promotion;
 mod request;
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests;
 
 pub use conditions::Conditions;

@@ -437,5 +437,4 @@ fn verdict(mismatches: &[Mismatch]) -> Agreement {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::print_stdout)]
 mod tests;

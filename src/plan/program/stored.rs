@@ -91,7 +91,6 @@ impl StoredLaunch {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::super::BufferFill;
     use super::*;

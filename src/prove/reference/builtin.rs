@@ -183,5 +183,4 @@ fn set_op(op: &mut ReduceOp, value: &str) -> bool {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests;

@@ -165,7 +165,6 @@ fn tuple(text: &str) -> Option<Vec<usize>> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

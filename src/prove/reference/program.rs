@@ -156,7 +156,6 @@ impl Drop for CallFolder {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::config::Dtype;

@@ -17,5 +17,4 @@ pub use side::{ComparedSide, ComparedSubject, LaunchedKernel, MeasuredWith, Side
 pub use terminal::terminal;
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests;

@@ -15,5 +15,4 @@ pub use html::html;
 pub use summary::summary;
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests;

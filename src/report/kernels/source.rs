@@ -93,7 +93,6 @@ fn row(at: u32, texts: &[&str], hot: Option<&HotLine>, hottest: f64) -> SourceLi
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::model::Line;

@@ -130,7 +130,6 @@ fn rows(text: &str) -> Option<(u64, String)> {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::value::MetricValue;

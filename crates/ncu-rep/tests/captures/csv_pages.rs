@@ -1,7 +1,5 @@
 //! ncu's own CSV pages of the captures, read by our CSV reader, against the native reader on the same capture.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests; what was compared is the result")]
-
 use std::collections::{HashMap, HashSet};
 
 use ncu_rep::csv::{CsvLaunch, CsvReport};

@@ -1,5 +1,5 @@
 //! The reader against NVIDIA's own readers, over the real captures of the repository's `tests/data`.
-#![allow(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr, missing_docs)]
+#![allow(clippy::panic, clippy::print_stderr, clippy::print_stdout, clippy::unwrap_used)]
 
 #[path = "../../../../tests/it/captures.rs"]
 mod captures;

@@ -1,7 +1,5 @@
 //! Every value of every capture against NVIDIA's own reader.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests; what was compared is the result")]
-
 use ncu_rep::{
     EstimatedSpeedup, Launch, Metric, MetricValue, Redaction, Report, ResultKind, SourcePolicy, SpeedupScope, redact,
     redact_with,

@@ -1,7 +1,5 @@
 //! Small reports made field by field, with everything in them that the captures lack.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
-
 /// A message under construction.
 #[derive(Debug, Clone, Default)]
 pub struct Message(pub Vec<u8>);
