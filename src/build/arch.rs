@@ -19,7 +19,6 @@ impl Arch {
         Self { major: capability.major, minor: capability.minor, suffix: "" }
     }
 
-    /// Its compute capability.
     pub const fn capability(&self) -> ComputeCapability {
         ComputeCapability::new(self.major, self.minor)
     }

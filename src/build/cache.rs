@@ -49,17 +49,13 @@ pub struct Cache {
 /// A compiled unit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Artifact {
-    /// Where the cubin is.
     pub cubin: PathBuf,
     /// SHA-256 of the cubin.
     pub sha256: String,
-    /// The cubin.
     pub bytes: Vec<u8>,
-    /// What nvcc printed.
     pub log: String,
     /// How it is launched, where the compiler says.
     pub launch: Option<CompiledLaunch>,
-    /// Whether the cache had it.
     pub cached: bool,
     /// Files that the compiler read, with their SHA-256.
     pub includes: BTreeMap<PathBuf, String>,
@@ -75,9 +71,7 @@ pub struct Compiled<'a> {
     pub cubin: &'a Path,
     /// The files that it read.
     pub includes: Vec<PathBuf>,
-    /// What it printed.
     pub log: String,
-    /// When it was started.
     pub started: SystemTime,
     /// How it is launched, where the compiler says.
     pub launch: Option<CompiledLaunch>,

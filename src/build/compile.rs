@@ -37,7 +37,6 @@ const PYTHON: &str = "python3";
 pub enum Sharing {
     /// The first is measured, the others share its results.
     Share,
-    /// Each is measured.
     Each,
 }
 

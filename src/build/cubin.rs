@@ -23,10 +23,7 @@ type Section<'a, 'b> = object::read::elf::ElfSection<'a, 'b, FileHeader64<Endian
 pub enum CubinError {
     /// Not an ELF file, or a damaged one.
     #[error("the cubin cannot be read: {reason}")]
-    Damaged {
-        /// What is wrong.
-        reason: String,
-    },
+    Damaged { reason: String },
     /// Several of its kernels have that name.
     #[error("`{entry}` names {} kernels of the cubin: {}; hint: write namespaces and template arguments, or the mangled name", .fitting.len(), .fitting.join(", "))]
     Ambiguous {
@@ -40,7 +37,6 @@ pub enum CubinError {
     NoEntry {
         /// The name that was asked for.
         entry: String,
-        /// Those there are.
         present: String,
         /// What may be meant, or empty.
         hint: String,

@@ -24,7 +24,6 @@ impl Digest {
         parts.fold(counted, Self::part)
     }
 
-    /// The hash.
     pub fn hex(self) -> String {
         hex(&self.0.finalize())
     }

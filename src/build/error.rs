@@ -11,22 +11,13 @@ pub enum BuildError {
         "nvcc not found ({looked}); hint: install the CUDA toolkit, put its bin folder on PATH or into $CUDA_HOME, or name \
          the program in `[build] nvcc`"
     )]
-    NotFound {
-        /// Where it was looked for.
-        looked: String,
-    },
+    NotFound { looked: String },
     /// What was found does not work as nvcc.
     #[error("`{}` does not work as nvcc: {reason}", path.display())]
-    Unusable {
-        /// The program.
-        path: PathBuf,
-        /// What it did.
-        reason: String,
-    },
+    Unusable { path: PathBuf, reason: String },
     /// nvcc could not be started.
     #[error("cannot start `{}`", path.display())]
     Start {
-        /// The program.
         path: PathBuf,
         /// What the system said.
         source: io::Error,
@@ -37,16 +28,10 @@ pub enum BuildError {
          nvidia-cutlass-dsl in `[build] python`",
         python.display()
     )]
-    NoPythonCompiler {
-        /// The Python.
-        python: PathBuf,
-        /// What is missing.
-        reason: String,
-    },
+    NoPythonCompiler { python: PathBuf, reason: String },
     /// The cache cannot be used.
     #[error("cannot write the build cache at `{}`; hint: name another folder in $NCUGATE_CACHE", path.display())]
     Cache {
-        /// The file or folder.
         path: PathBuf,
         /// What the system said.
         source: io::Error,
@@ -54,14 +39,10 @@ pub enum BuildError {
     /// There is no folder for a cache.
     #[error("no folder for the build cache; hint: set $NCUGATE_CACHE, $XDG_CACHE_HOME or $HOME")]
     NoCache,
-    /// Not an architecture.
     #[error(
         "`{text}` is not an architecture; allowed: `sm_` and a compute capability, such as `sm_90`, `sm_90a`, `sm_89`"
     )]
-    Arch {
-        /// The text.
-        text: String,
-    },
+    Arch { text: String },
     /// Threads to compile in could not be started.
     #[error("cannot start threads to compile in: {reason}")]
     Threads {

@@ -46,7 +46,6 @@ pub enum FatbinError {
     Damaged {
         /// Where in the section or file.
         at: usize,
-        /// What is wrong.
         reason: String,
     },
 }
@@ -55,12 +54,7 @@ pub enum FatbinError {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DeviceCode<'a> {
     /// Machine code for a chip.
-    Cubin {
-        /// The chip.
-        capability: ComputeCapability,
-        /// An ELF file.
-        bytes: Cow<'a, [u8]>,
-    },
+    Cubin { capability: ComputeCapability, bytes: Cow<'a, [u8]> },
     /// PTX, which the driver compiles where it runs: what it uses is not known here.
     Ptx {
         /// The least chip it is for.

@@ -24,11 +24,9 @@ const SYSTEM: [&str; 4] = ["/usr/include", "/usr/lib", "/usr/lib64", "/usr/local
 /// What is compiled in one call: equal units give equal cubins.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct CompileUnit {
-    /// The file.
     pub source: PathBuf,
     /// What is in it: CUDA C++ or PTX.
     pub code: CodeForm,
-    /// nvcc flags.
     pub flags: Vec<String>,
     /// `-D` defines.
     pub defines: Vec<(String, String)>,
@@ -56,7 +54,6 @@ impl CompileUnit {
     }
 }
 
-/// A working nvcc.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Nvcc {
     path: PathBuf,
@@ -97,7 +94,6 @@ impl Nvcc {
         }
     }
 
-    /// The program.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -7,23 +7,34 @@
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Attribute {
     /// Registers a thread of the function with that symbol.
-    Registers { symbol: u32, count: u32 },
+    Registers {
+        symbol: u32,
+        count: u32,
+    },
     /// Stack frame in bytes a thread of the function with that symbol.
-    Frame { symbol: u32, bytes: u32 },
+    Frame {
+        symbol: u32,
+        bytes: u32,
+    },
     /// Least stack in bytes a thread of the entry with that symbol, with all it calls.
-    MinStack { symbol: u32, bytes: u32 },
+    MinStack {
+        symbol: u32,
+        bytes: u32,
+    },
     /// Most threads a block (`__launch_bounds__`), by dimension.
     MaxThreads([u32; 3]),
     /// The only block that is allowed, by dimension.
     RequiredBlock([u32; 3]),
     /// The cluster the kernel was compiled for (`__cluster_dims__`).
     Cluster([u32; 3]),
-    /// Named barriers.
     Barriers(u32),
     /// Bytes that all parameters take.
     ParameterBytes(u32),
     /// A kernel parameter: its place in the signature and its size in bytes.
-    Parameter { ordinal: u32, bytes: u32 },
+    Parameter {
+        ordinal: u32,
+        bytes: u32,
+    },
     /// Offsets of instructions that spill registers or fetch them back.
     Spills(Vec<u32>),
     /// Notes on instructions of a kind that is not known here.

@@ -11,7 +11,6 @@ pub struct FunctionReport {
     pub spill_loads: u32,
     /// Registers a thread.
     pub registers: u32,
-    /// Named barriers.
     pub barriers: u32,
     /// Static shared memory in bytes a block.
     pub static_shared: u32,

@@ -100,7 +100,6 @@ struct ArgRequest {
     element_bytes: u64,
     /// Bytes of a buffer from where the argument points to.
     bytes: u64,
-    /// That of a number.
     value: Option<serde_json::Value>,
 }
 
@@ -344,7 +343,6 @@ fn passed(workload: Option<&Workload>, program: &ShapeProgram, about: &PythonKer
     }
 }
 
-/// A number as JSON has it.
 fn number(value: ScalarValue) -> serde_json::Value {
     use serde_json::Value as Json;
     match value {
@@ -451,7 +449,6 @@ fn function(kernel: &KernelPlan) -> &str {
     kernel.entries().first().copied().unwrap_or_default()
 }
 
-/// The constants as JSON has them.
 fn constants(kernel: &PythonKernel) -> Vec<(String, serde_json::Value)> {
     let json = |value: &Value| match value {
         Value::Int(value) => serde_json::Value::from(*value),

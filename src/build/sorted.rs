@@ -19,11 +19,9 @@ pub(super) type PlannedKernel<'p> = (usize, &'p KernelPlan);
 pub(super) struct Sorted<'p> {
     /// Outcomes where nothing has to be compiled.
     pub known: Vec<(usize, BuildOutcome)>,
-    /// What nvcc compiles.
     pub units: Units<'p>,
     /// Kernels that come as machine code.
     pub cubins: Vec<PlannedKernel<'p>>,
-    /// Kernels in Python.
     pub python: Vec<PlannedKernel<'p>>,
 }
 

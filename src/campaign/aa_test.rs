@@ -23,7 +23,6 @@ type AaSamples = Vec<(ShapeName, [Vec<f64>; 2])>;
 /// Why a machine's noise is not known after a calibration.
 #[derive(Debug, thiserror::Error)]
 pub enum CalibrationError {
-    /// Measuring ended early.
     #[error(transparent)]
     Campaign(#[from] CampaignError),
     /// What was found cannot be kept.

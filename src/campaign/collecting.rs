@@ -30,17 +30,11 @@ const NEEDS_NO_PERMISSION: [&str; 3] = ["launch__", "smsp__sass_", "sass__"];
 /// A run that is profiled, on one of its GPUs.
 #[derive(Clone, Copy)]
 pub(super) struct ProfiledRun<'a> {
-    /// The phase.
     pub phase: &'a Phase,
-    /// Its variants.
     pub plan: &'a Plan,
-    /// What to profile with.
     pub tools: &'a Tools,
-    /// Where records go.
     pub writer: &'a Mutex<&'a mut RunWriter>,
-    /// The run's folder.
     pub folder: &'a Path,
-    /// The GPU.
     pub gpu: RunGpu<'a>,
     /// What the user sees meanwhile.
     pub progress: &'a (dyn Progress + Sync),
@@ -48,7 +42,6 @@ pub(super) struct ProfiledRun<'a> {
 
 /// Collecting counters on one GPU.
 pub(super) struct Collecting<'a> {
-    /// The run there.
     pub run: ProfiledRun<'a>,
     /// What earlier sessions of the run have profiled.
     pub covered: Covered,

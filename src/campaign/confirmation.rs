@@ -26,22 +26,17 @@ use std::time::Instant;
 /// Most commands that are started before their turn: an interpreter with its libraries takes some hundred megabytes.
 const MOST_PRESTARTED: usize = 12;
 
-/// Variants at shapes.
 pub type TimedCases = BTreeSet<(VariantId, ShapeName)>;
 
 /// Times anew what a complete run selected.
 pub struct Confirmation<'a> {
-    /// The phase.
     pub phase: &'a Phase,
-    /// Its variants.
     pub plan: &'a Plan,
-    /// What times kernels.
     pub worker: &'a WorkerCommand,
     /// What was started for its turn behind the confirmation: nothing is timed beside one that still loads.
     pub waiting: &'a PrestartedSessions,
     /// The reference entry, where it has a source of its own.
     pub reference: &'a BTreeMap<VariantId, BuiltKernel>,
-    /// Where records go.
     pub writer: &'a mut RunWriter,
     /// What the user sees meanwhile.
     pub progress: &'a (dyn Progress + Sync),
@@ -174,9 +169,7 @@ type Batches = BTreeMap<(VariantId, ShapeName), Vec<LatencyOutcome>>;
 struct Batch<'a> {
     /// The phase, with as many rounds as are asked for now.
     phase: &'a Phase,
-    /// What was built.
     run: &'a Run,
-    /// Variants at shapes.
     cases: &'a TimedCases,
     /// For the files of the worker and of commands.
     folder: &'a Path,
@@ -277,7 +270,6 @@ fn no_folder(source: io::Error) -> CampaignError {
     CampaignError::Io { what: "make a folder for a confirmation", source }
 }
 
-/// Folders of the processes of a look.
 fn process_folders(look: &Path) -> impl Iterator<Item = PathBuf> {
     (1..).map(|number| look.join(format!("process-{number}")))
 }

@@ -56,7 +56,6 @@ fn count_in(ncu: &Ncu, place: &Path, scratch: &Path) -> Result<f64, String> {
     }
 }
 
-/// The count in a report.
 fn counted(report: &Path) -> Result<f64, String> {
     let report = open_report(report).map_err(|e| e.to_string())?;
     let launch = report.launches().next().ok_or("ncu's report has no launch")?;

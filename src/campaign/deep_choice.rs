@@ -8,7 +8,6 @@ use std::str::FromStr;
 /// A wish for deep profiles.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DeepChoice {
-    /// A variant by its id.
     Variant(VariantId),
     /// The best by the objective.
     Top(usize),

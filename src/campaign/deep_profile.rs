@@ -42,13 +42,9 @@ const MAX_UNKNOWN: usize = 8;
 
 /// Takes deep profiles of variants of a run that is measured.
 pub struct DeepProfiler<'a> {
-    /// The phase.
     pub phase: &'a Phase,
-    /// Its variants.
     pub plan: &'a Plan,
-    /// What to profile with.
     pub tools: &'a Tools,
-    /// Where records go.
     pub writer: &'a mut RunWriter,
     /// What the user sees meanwhile.
     pub progress: &'a (dyn Progress + Sync),
@@ -100,7 +96,6 @@ impl DeepProfiler<'_> {
         }
     }
 
-    /// The variants of a deep profile.
     fn wanted(&self, selected: Option<&VariantId>, asked: &[VariantId]) -> Vec<VariantId> {
         let selected = match self.phase.profile.close_look {
             CloseLookAt::None => None,

@@ -11,18 +11,13 @@ use std::path::PathBuf;
 /// Why a campaign ended early. What was measured is kept.
 #[derive(Debug, thiserror::Error)]
 pub enum CampaignError {
-    /// No GPU.
     #[error("no GPU to measure on: {reason}")]
-    NoGpu {
-        /// What is missing.
-        reason: String,
-    },
+    NoGpu { reason: String },
     /// A GPU that was chosen cannot take part.
     #[error("GPU {wanted} cannot take part: {why}")]
     NoSuchGpu {
         /// The GPU, as it was named.
         wanted: String,
-        /// Why not.
         why: String,
     },
     /// The GPUs that were chosen are not of one kind.
@@ -77,16 +72,10 @@ pub enum CampaignError {
     },
     /// Another run measures on the GPU.
     #[error("{gpu} is taken: {holder} measures on it; wait for it, or give a longer --wait")]
-    GpuBusy {
-        /// The GPU's name.
-        gpu: String,
-        /// Who measures.
-        holder: String,
-    },
+    GpuBusy { gpu: String, holder: String },
     /// Nobody can tell whether another run measures on the GPU.
     #[error("cannot lock the GPU with {}: {source}; remove the file, or set NCUGATE_LOCKS to a folder that all users can write", path.display())]
     GpuLock {
-        /// The file.
         path: PathBuf,
         /// What the system said.
         source: io::Error,

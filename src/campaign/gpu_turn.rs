@@ -20,7 +20,6 @@ const FOLDER: &str = "NCUGATE_LOCKS";
 pub enum Patience {
     /// Until it is free.
     Endless,
-    /// So long.
     Limited(Duration),
 }
 

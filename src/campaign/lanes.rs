@@ -24,7 +24,6 @@ impl fmt::Display for GpuName {
 pub enum GpuWanted {
     /// By its place among those that are visible.
     Ordinal(usize),
-    /// By its UUID.
     Name(GpuName),
 }
 
@@ -38,7 +37,6 @@ pub enum GpuChoice {
     All,
     /// All of the first one's kind on which nobody measures now.
     Free,
-    /// These.
     Listed(Vec<GpuWanted>),
 }
 
@@ -72,7 +70,6 @@ impl FromStr for GpuChoice {
 pub struct Lane {
     /// Its name, for the processes that work on it.
     pub name: GpuName,
-    /// What it is.
     pub device: DeviceAttributes,
 }
 

@@ -20,7 +20,6 @@ use std::sync::Arc;
 /// Why measuring ended early. What was measured is kept.
 #[derive(Debug, thiserror::Error)]
 pub enum LiveError {
-    /// Measuring failed.
     #[error(transparent)]
     Campaign(#[from] CampaignError),
     /// What was measured cannot be judged.
@@ -34,21 +33,15 @@ pub enum LiveError {
 /// Whether an unfinished run of the same plan is continued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Start {
-    /// Where there is one.
     Continue,
-    /// Never.
     Anew,
 }
 
 /// A phase about to be measured.
 pub struct LiveRun<'a> {
-    /// The phase.
     pub phase: &'a Phase,
-    /// Its variants.
     pub plan: &'a Plan,
-    /// What to measure with.
     pub tools: &'a Tools,
-    /// The folder of runs.
     pub profiles: &'a Path,
     /// What the run is compared with.
     pub request: &'a ReferenceRequest,
@@ -70,11 +63,8 @@ pub struct LiveRun<'a> {
     pub null_test: &'a NullTest,
 }
 
-/// A run that was measured.
 pub struct MeasuredRun<'a> {
-    /// The run, judged.
     pub session: Session<'a>,
-    /// How measuring ended.
     pub ended: Result<(), LiveError>,
 }
 

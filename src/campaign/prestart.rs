@@ -35,11 +35,8 @@ const SHARE: u64 = 16;
 /// What measures the variants of a run, before there is a job for it. What cannot be started now says why at its turn.
 #[derive(Clone, Copy)]
 pub(super) struct Prestart<'a> {
-    /// The phase.
     pub phase: &'a Phase,
-    /// Its variants.
     pub plan: &'a Plan,
-    /// What is started.
     pub tools: &'a Tools,
     /// Metrics that judging and reporting need.
     pub metrics: &'a [String],

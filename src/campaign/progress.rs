@@ -20,7 +20,6 @@ pub trait Progress {
     fn say(&self, line: &str);
 }
 
-/// Says nothing.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Silent;
 
@@ -34,7 +33,6 @@ impl Progress for Silent {
 /// How much is said of the progress.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Volume {
-    /// Nothing.
     Quiet,
     /// A bar on a terminal, elsewhere a line a stage, and what the user should know.
     #[default]
@@ -78,7 +76,6 @@ pub struct Terminal {
 }
 
 impl Terminal {
-    /// Says so much.
     pub fn new(volume: Volume) -> Self {
         let has_bar = io::stderr().is_terminal();
         Self { bar: Mutex::new(ProgressBar::hidden()), stage: Mutex::default(), volume, has_bar }

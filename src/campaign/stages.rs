@@ -27,17 +27,13 @@ use std::time::Instant;
 
 /// One execution of a plan.
 pub struct Campaign<'a> {
-    /// The phase.
     pub phase: &'a Phase,
-    /// Its variants.
     pub plan: &'a Plan,
-    /// What to measure with.
     pub tools: &'a Tools,
     /// Metrics that judging and reporting need.
     pub metrics: &'a [String],
     /// Whether equal variants are measured once.
     pub sharing: Sharing,
-    /// Where records go.
     pub writer: RunWriter,
     /// What the user sees meanwhile.
     pub progress: &'a (dyn Progress + Sync),

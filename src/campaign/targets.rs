@@ -113,7 +113,6 @@ impl CommandTarget {
     }
 }
 
-/// The launches of a command that are of a case.
 pub(super) fn launches_of(plan: &CommandPlan, (variant, shape): &ProfiledCase) -> LaunchSelection {
     let range = LaunchSelection::Range(range_name(variant, shape));
     plan.kernel_filter.clone().map_or(range, LaunchSelection::Kernels)

@@ -19,7 +19,6 @@ const PROBE_TIMEOUT: Duration = Duration::from_secs(60);
 /// Everything that measuring needs.
 #[derive(Debug, Clone)]
 pub struct Tools {
-    /// The compiler.
     pub nvcc: Nvcc,
     /// The profiler, or why there is none.
     pub ncu: Result<Ncu, ToolError>,
@@ -31,7 +30,6 @@ pub struct Tools {
     pub others: Vec<Lane>,
     /// Which GPUs those are.
     pub other_machines: Vec<Machine>,
-    /// This program as a worker.
     pub worker: WorkerCommand,
     /// Which GPU and host.
     pub machine: Machine,
@@ -125,7 +123,6 @@ impl Tools {
         self.prestarted.dismiss();
     }
 
-    /// The GPU that times.
     pub const fn timing_gpu(&self) -> RunGpu<'_> {
         RunGpu { tools: self, other: None }
     }
@@ -169,7 +166,6 @@ pub struct RunGpu<'a> {
 }
 
 impl<'a> RunGpu<'a> {
-    /// What it is.
     pub fn device(self) -> &'a DeviceAttributes {
         self.other.map_or(&self.tools.device, |(_, lane)| &lane.device)
     }

@@ -9,18 +9,15 @@ pub use crate::plan::Standing;
 
 use super::spec::{Glyph, Tone};
 
-/// A judged run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChartedRun<'a> {
     /// Shapes, in the order of the phase.
     pub shapes: Vec<ChartedShape<'a>>,
-    /// Metric of the objective.
     pub objective: &'a str,
     /// Index in `shapes` of the objective's shape.
     pub objective_shape: usize,
     /// Parameters of the variants, in the order of the sweep.
     pub params: &'a [String],
-    /// Metrics that were measured.
     pub metrics: Vec<ChartedMetric<'a>>,
     /// Gates, in the order of the file.
     pub gates: Vec<ChartedGate<'a>>,
@@ -49,9 +46,7 @@ pub struct ChartedRun<'a> {
 /// The life of a launch.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ChartedTimeline<'a> {
-    /// The variant.
     pub variant: &'a str,
-    /// What was sampled.
     pub timeline: &'a Timeline,
 }
 
@@ -64,21 +59,17 @@ pub struct ChartedSearch<'a> {
     pub trials: &'a [(u32, f64)],
 }
 
-/// A problem size.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ChartedShape<'a> {
-    /// Its name.
     pub name: &'a str,
     /// Its dimensions by name.
     pub dims: &'a [(String, i64)],
 }
 
-/// A metric.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ChartedMetric<'a> {
     /// Its name in gates and results.
     pub name: &'a str,
-    /// What it is called.
     pub title: &'a str,
     /// Its unit (`us`, `bytes`, `%`, or empty).
     pub unit: &'a str,
@@ -86,10 +77,8 @@ pub struct ChartedMetric<'a> {
     pub better: Better,
 }
 
-/// A gate.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChartedGate<'a> {
-    /// Its name.
     pub name: &'a str,
     /// The requirement as written.
     pub require: &'a str,
@@ -104,7 +93,6 @@ pub struct ChartedGate<'a> {
 /// A stage of a staged plan; speedups are ratios.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ChartedStage<'a> {
-    /// Its name.
     pub name: &'a str,
     /// Expected speedup over the last accepted stage, from and to.
     pub expected: Option<(f64, f64)>,
@@ -112,14 +100,11 @@ pub struct ChartedStage<'a> {
     pub measured: Option<f64>,
     /// Measured speedup over the first stage.
     pub cumulative: Option<f64>,
-    /// Whether it was kept.
     pub accepted: bool,
 }
 
-/// A variant.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChartedVariant<'a> {
-    /// Its id.
     pub id: &'a str,
     /// Its id, short enough for a table.
     pub label: &'a str,
@@ -127,7 +112,6 @@ pub struct ChartedVariant<'a> {
     pub name: Option<&'a str>,
     /// Its parameter values alone where it has them all, else its label.
     pub short: &'a str,
-    /// Candidate or baseline.
     pub standing: Standing,
     /// Whether the objective chose it.
     pub selected: bool,
@@ -156,7 +140,6 @@ pub enum VariantMark {
     Uncompared,
     /// A candidate that passes every gate.
     Passes,
-    /// A baseline.
     Baseline,
 }
 
@@ -172,7 +155,6 @@ impl VariantMark {
 }
 
 impl ChartedVariant<'_> {
-    /// Its mark.
     pub fn mark(&self) -> VariantMark {
         match (self.standing, self.verdict) {
             (Standing::Baseline, _) => VariantMark::Baseline,
@@ -196,7 +178,6 @@ pub struct ChartedValues<'a> {
 /// What a gate says of a variant.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ChartedVerdict<'a> {
-    /// The verdict.
     pub verdict: Verdict,
     /// Measured against limit, or what is missing.
     pub text: &'a str,
@@ -211,10 +192,8 @@ pub struct WarpStates<'a> {
     pub states: Vec<WarpState<'a>>,
 }
 
-/// A state of warps.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WarpState<'a> {
-    /// Its metric.
     pub name: &'a str,
     /// Cycles for each issued instruction, aligned with [`WarpStates::variants`].
     pub cycles: Vec<Option<f64>>,
@@ -224,7 +203,6 @@ pub struct WarpState<'a> {
 const BASELINES: usize = 6;
 
 impl<'a> ChartedRun<'a> {
-    /// The metric of that name.
     pub fn metric(&self, name: &str) -> Option<&ChartedMetric<'a>> {
         self.metrics.iter().find(|m| m.name == name)
     }

@@ -23,17 +23,13 @@ pub fn axes(names: impl Iterator<Item = (String, String)>) -> Scale {
     Scale::Names(rows)
 }
 
-/// The row of an axis.
 pub const fn row_of(axis: usize) -> f64 {
     (axis * APART) as f64
 }
 
-/// An objective.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FrontObjective {
-    /// What it is called.
     pub title: String,
-    /// Its unit.
     pub unit: String,
     /// Which way is better; [`Better::Context`] counts as higher.
     pub better: Better,
@@ -42,7 +38,6 @@ pub struct FrontObjective {
 /// A variant with a value for each objective.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FrontLine {
-    /// Its label.
     pub label: String,
     /// Its values, aligned with the objectives.
     pub values: Vec<f64>,

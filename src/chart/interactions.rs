@@ -4,7 +4,6 @@ use super::charted::{ChartedRun, Interaction, Separation};
 use super::spec::{Chart, ChartAxis, ChartTable, Marks, Scale, Series, ShareColumn, Tone};
 use crate::number;
 
-/// Most cells drawn.
 const CELLS: usize = 400;
 
 /// The chart of the strongest interaction that is clear and was measured in every cell.

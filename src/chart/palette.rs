@@ -37,7 +37,6 @@ pub const SERIES: [Colour; 6] = [BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SLATE]
 /// Every colour that a drawing can have.
 pub const ALL: [Colour; 12] = [PAGE, INK, QUIET, GRID, LIMIT, MUTED, BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SLATE];
 
-/// The colour of a tone.
 pub const fn colour(tone: Tone) -> Colour {
     match tone {
         Tone::Good => BLUE,

@@ -4,18 +4,14 @@ use crate::number;
 use crate::stats;
 use serde::Serialize;
 
-/// A chart.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Chart {
     /// Stable id, also its file name.
     pub id: String,
-    /// Title.
     pub title: String,
     /// What to look for, in a sentence.
     pub note: String,
-    /// Horizontal axis.
     pub x: ChartAxis,
-    /// Vertical axis.
     pub y: ChartAxis,
     /// Series, drawn in order.
     pub series: Vec<Series>,
@@ -27,7 +23,6 @@ pub struct Chart {
     pub table: ChartTable,
 }
 
-/// An axis.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ChartAxis {
     /// What is along it.
@@ -39,7 +34,6 @@ pub struct ChartAxis {
 }
 
 impl ChartAxis {
-    /// An axis with a scale.
     pub fn new(label: &str, unit: &str, scale: Scale) -> Self {
         Self { label: label.to_owned(), unit: unit.to_owned(), scale }
     }
@@ -81,7 +75,6 @@ pub enum Tone {
     Open,
     /// What others are compared with.
     Baseline,
-    /// The selected one.
     Chosen,
     /// Behind the others.
     Muted,
@@ -93,15 +86,11 @@ pub enum Tone {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Glyph {
-    /// A disc.
     Disc,
-    /// A cross.
     Cross,
-    /// A diamond.
     Diamond,
     /// A circle around another point.
     Ring,
-    /// A triangle.
     Triangle,
     /// A small dot, for many.
     Dot,
@@ -112,9 +101,7 @@ pub enum Glyph {
 pub struct Series {
     /// Its name in the legend; empty keeps it out.
     pub name: String,
-    /// Its colour.
     pub tone: Tone,
-    /// Its marks.
     pub marks: Marks,
 }
 
@@ -122,7 +109,6 @@ pub struct Series {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Marks {
-    /// Points.
     Points(Glyph, Vec<ChartPoint>),
     /// A line through points.
     Line(Stroke, Vec<(f64, f64)>),
@@ -140,61 +126,45 @@ pub enum Marks {
 pub enum Stroke {
     /// Whole.
     Solid,
-    /// Dashed.
     Dashed,
     /// Thin, one of many.
     Thin,
 }
 
-/// A point.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ChartPoint {
     /// Along the horizontal axis.
     pub x: f64,
     /// Along the vertical axis.
     pub y: f64,
-    /// What it is.
     pub label: String,
 }
 
-/// A horizontal bar.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Bar {
-    /// Row.
     pub row: usize,
-    /// Where it starts.
     pub from: f64,
-    /// Where it ends.
     pub to: f64,
-    /// What it is.
     pub label: String,
 }
 
-/// A distribution.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Spread {
-    /// Row.
     pub row: usize,
     /// Least, first quartile, median, third quartile, greatest.
     pub quartiles: [f64; 5],
-    /// What it is.
     pub label: String,
 }
 
-/// A column of shares.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ShareColumn {
-    /// Row.
     pub row: usize,
-    /// Left edge.
     pub from: f64,
-    /// Right edge.
     pub to: f64,
     /// Share of those counted that fail.
     pub fail: f64,
     /// Share that is inconclusive.
     pub unknown: f64,
-    /// What it is.
     pub label: String,
 }
 
@@ -211,9 +181,7 @@ pub enum Across {
 /// A line that values are held to.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LimitLine {
-    /// Which axis.
     pub across: Across,
-    /// Where.
     pub value: f64,
     /// What it is (`registers <= 64`).
     pub label: String,
@@ -222,7 +190,6 @@ pub struct LimitLine {
 /// The numbers behind a chart.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct ChartTable {
-    /// Column heads.
     pub head: Vec<String>,
     /// Rows, at most [`ChartTable::LONGEST`].
     pub rows: Vec<Vec<String>>,

@@ -32,7 +32,6 @@ pub enum CommandError {
     /// The phase cannot be unrolled.
     #[error("{}", .0.0.render(manner::colours_errors()))]
     Plan(#[from] PlanErrors),
-    /// Measuring ended early.
     #[error(transparent)]
     Campaign(#[from] CampaignError),
     /// A run cannot be judged.
@@ -68,7 +67,6 @@ pub enum CommandError {
     /// A file that was asked for cannot be written.
     #[error("cannot write {}: {source}", path.display())]
     Output {
-        /// The file.
         path: PathBuf,
         /// What the system said.
         source: io::Error,
@@ -76,27 +74,16 @@ pub enum CommandError {
     /// A file that was named cannot be read.
     #[error("cannot read {}: {source}", path.display())]
     Input {
-        /// The file.
         path: PathBuf,
         /// What the system said.
         source: io::Error,
     },
     /// A built file cannot be looked into.
     #[error("{}: {source}", path.display())]
-    Library {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        source: FatbinError,
-    },
+    Library { path: PathBuf, source: FatbinError },
     /// The kernels of a built file cannot be read.
     #[error("{}: {source}", path.display())]
-    Kernels {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        source: CubinError,
-    },
+    Kernels { path: PathBuf, source: CubinError },
     /// What kernels used before cannot be read.
     #[error(transparent)]
     Baseline(#[from] BaselineError),

@@ -64,7 +64,6 @@ pub fn explain(args: &ExplainArgs, out: &mut Output) -> Result<Outcome, CommandE
     Ok(if is_unknown { Outcome::Inconclusive } else { Outcome::Passed })
 }
 
-/// What a metric means.
 fn metric(entry: &MetricEntry, args: &ExplainArgs, out: &mut Output) -> Result<Outcome, CommandError> {
     match args.format {
         OutputFormat::Json => {

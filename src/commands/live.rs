@@ -21,9 +21,7 @@ use std::path::{Path, PathBuf};
 /// What is measured: a phase and its plan, or a part of them.
 #[derive(Clone, Copy)]
 pub struct Measured<'a> {
-    /// The phase.
     pub phase: &'a Phase,
-    /// Its variants.
     pub plan: &'a Plan,
     /// The part that they are, where they are not the whole.
     pub narrowed: Option<&'a Narrowing>,

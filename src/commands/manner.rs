@@ -44,7 +44,6 @@ pub fn output() -> Colours {
     colours(io::stdout().is_terminal())
 }
 
-/// Whether errors are coloured.
 pub fn colours_errors() -> bool {
     colours(io::stderr().is_terminal()) == Colours::Ansi
 }

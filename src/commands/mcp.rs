@@ -80,11 +80,9 @@ impl CallResult {
 
 /// What happens to the server.
 enum Event {
-    /// A message came.
     Message(Vec<u8>),
     /// A message came that is longer than [`MESSAGE`], and was skipped.
     TooLong,
-    /// Standard input ended.
     End(io::Result<()>),
     /// The running call is over: its answer, unless it was cancelled.
     Over(Option<Value>),
@@ -102,9 +100,7 @@ struct Call {
 enum Reply {
     /// Nothing: it is a notification.
     None,
-    /// This answer.
     Answer(Value),
-    /// A call.
     Call(Call),
     /// That this call is not made or ended, and not answered.
     Cancel(Value),

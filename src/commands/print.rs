@@ -37,7 +37,6 @@ pub fn report(report: &Report, page: &Path, format: OutputFormat, out: &mut Outp
     Ok(())
 }
 
-/// Prints a value as JSON.
 pub fn json(value: &impl Serialize, out: &mut Output) -> Result<(), CommandError> {
     json_text(&serde_json::to_string_pretty(value).map_err(io::Error::from)?, out)
 }

@@ -71,7 +71,6 @@ fn settled(config: &Path, args: &RunArgs, out: &mut Output) -> Result<Outcome, C
     one(config, &args, out)
 }
 
-/// Runs a phase.
 fn one(config: &Path, args: &RunArgs, out: &mut Output) -> Result<Outcome, CommandError> {
     let file = std::path::absolute(config)?;
     let whole = open_phase(config)?;

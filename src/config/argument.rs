@@ -13,16 +13,13 @@ pub enum ArgTemplate {
     Null,
     /// A buffer from an element on.
     Element {
-        /// The buffer.
         buffer: String,
         /// Elements before it.
         offset: Expr,
     },
-    /// A value.
     Value {
         /// C type that it is passed as.
         dtype: ScalarType,
-        /// The value.
         value: Expr,
     },
     /// A struct by value, its fields in order.
@@ -40,7 +37,6 @@ pub enum ArgTemplate {
 /// A surface object (`cudaSurfaceObject_t`) over an array that is filled from a buffer before a launch, and written back after.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SurfaceTemplate {
-    /// The buffer.
     pub buffer: String,
     /// Elements of a texel, along the buffer's last axis.
     pub channels: u32,
@@ -49,7 +45,6 @@ pub struct SurfaceTemplate {
 /// A texture object (`cudaTextureObject_t`) over a buffer, by the kernel's own terms.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TextureTemplate {
-    /// The buffer.
     pub buffer: String,
     /// Elements of a texel, along the buffer's last axis.
     pub channels: u32,
@@ -89,7 +84,6 @@ pub enum TextureAddress {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TextureFilter {
-    /// The nearest.
     #[default]
     Point,
     /// What lies between the nearest.
@@ -100,7 +94,6 @@ pub enum TextureFilter {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TextureRead {
-    /// Themselves.
     #[default]
     Element,
     /// Floats from 0 or -1 to 1 (`cudaReadModeNormalizedFloat`).

@@ -55,7 +55,6 @@ impl ConfigErrors {
         Self { file: file.to_owned(), text: text.to_owned(), problems: kept }
     }
 
-    /// The file.
     pub fn file(&self) -> &Path {
         &self.file
     }

@@ -11,13 +11,9 @@ use serde::{Deserialize, Serialize};
 /// One requirement of a phase.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Gate {
-    /// Its name.
     pub name: String,
-    /// The sentence.
     pub require: Requirement,
-    /// Which variants.
     pub on: Scope,
-    /// What failing means.
     pub level: Level,
     /// Shapes it is judged at; never empty.
     pub shapes: Vec<ShapeName>,
@@ -55,7 +51,6 @@ pub enum OnStageFailure {
 /// A step of a staged plan.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Stage {
-    /// Its name.
     pub name: String,
     /// Glob of the variants that implement it; the best correct one stands for the stage.
     pub variant: String,
@@ -63,7 +58,6 @@ pub struct Stage {
     pub expect: Option<(f64, f64)>,
     /// Exit gates; `previous.` names the last accepted stage.
     pub gates: Vec<Gate>,
-    /// When they fail.
     pub on_failure: OnStageFailure,
     /// Line in the file, from 1.
     pub line: usize,
@@ -83,7 +77,6 @@ pub struct Fallback {
 /// A go/no-go condition over workload and chip, judged before anything is built.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Precondition {
-    /// Its name.
     pub name: String,
     /// Over shape dimensions, `dtype` (of the first input), and `cc`.
     pub condition: Expr,
@@ -94,11 +87,9 @@ pub struct Precondition {
 /// A gate that may fail for a while: who is responsible, and why.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Waiver {
-    /// Name of the gate.
     pub gate: String,
     /// Glob of variants.
     pub variant: String,
-    /// Why.
     pub reason: String,
     /// Who answers for it.
     pub owner: String,
@@ -132,6 +123,5 @@ pub struct GatePlan {
     pub fallback: Option<Fallback>,
     /// Go/no-go conditions.
     pub preconditions: Vec<Precondition>,
-    /// Waivers.
     pub waivers: Vec<Waiver>,
 }

@@ -25,17 +25,13 @@ impl ImportFormat {
 /// By what gpu-mode ranks the submissions of a task: means of its benchmarks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Ranking {
-    /// That of the last benchmark.
     #[default]
     Last,
-    /// Their arithmetic mean.
     Mean,
-    /// Their geometric mean.
     Geom,
 }
 
 impl Ranking {
-    /// All of them.
     pub const ALL: [Self; 3] = [Self::Last, Self::Mean, Self::Geom];
 
     /// As a task and a phase write it.
@@ -53,7 +49,6 @@ impl Ranking {
 pub struct Imported {
     /// The format it was read from.
     pub format: ImportFormat,
-    /// The name of the problem there.
     pub problem: String,
     /// The workload behind each shape, by the name of the shape, as JSON.
     pub workloads: Vec<(String, String)>,

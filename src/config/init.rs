@@ -30,32 +30,21 @@ impl Amount {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Init<T = f64> {
-    /// Gaussian.
     Normal {
-        /// Mean.
         mean: T,
         /// Standard deviation.
         std: T,
     },
     /// Uniform on `[low, high)`.
-    Uniform {
-        /// Lower end.
-        low: T,
-        /// Upper end.
-        high: T,
-    },
+    Uniform { low: T, high: T },
     /// `start + step * index`.
     Arange {
-        /// First value.
         start: T,
         /// Difference between neighbours.
         step: T,
     },
     /// The same value everywhere.
-    Constant {
-        /// The value.
-        value: T,
-    },
+    Constant { value: T },
     /// Infinity everywhere: where a running minimum starts.
     Infinity,
     /// Minus infinity everywhere: where a running maximum starts.
@@ -68,12 +57,7 @@ pub enum Init<T = f64> {
     /// The whole numbers from 0 to the extent of the last axis, less one, in random order: one permutation a row.
     Permutation,
     /// Uniform on `[low, high)`, ascending along the last axis.
-    Sorted {
-        /// Lower end.
-        low: T,
-        /// Upper end.
-        high: T,
-    },
+    Sorted { low: T, high: T },
     /// Row pointers of a matrix in CSR form: ascending along the last axis from 0 to `nonzeros`, in rows of random lengths.
     RowPointers {
         /// Elements that the rows have together.

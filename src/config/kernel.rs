@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 /// A kernel source, how to build it and what to launch of it; expressions see shape dimensions and variant parameters.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KernelTemplate {
-    /// What is in the file.
     pub code: CodeForm,
     /// The file, over the variant's parameters.
     pub source: Template,
@@ -49,32 +48,24 @@ pub struct SymbolTemplate {
 pub struct StepTemplate {
     /// Its place in the kernel's list `launch`; none where there is no list and the kernel's own keys are the only launch.
     pub place: Option<usize>,
-    /// What it does.
     pub action: StepAction,
 }
 
-/// What a step does.
 #[derive(Debug, Clone, PartialEq)]
 pub enum StepAction {
-    /// Launches a kernel.
     Launch(LaunchTemplate),
     /// Sets every byte of a buffer.
     Memset {
-        /// The buffer.
         buffer: String,
-        /// The byte.
         byte: u8,
     },
     /// Copies a buffer to another of as many bytes.
     Memcpy {
-        /// What is read.
         from: String,
-        /// What is written.
         to: String,
     },
 }
 
-/// A launch.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LaunchTemplate {
     /// Name of the `__global__` function, over the variant's parameters: `extern "C"`, mangled, or as C++ has it, with
@@ -102,19 +93,15 @@ pub struct LaunchTemplate {
 /// What the file of a kernel holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum CodeForm {
-    /// CUDA C++.
     #[default]
     Cuda,
-    /// PTX.
     Ptx,
-    /// Machine code.
     Cubin,
     /// A Python module with a kernel of Triton, Numba or CuTe DSL.
     Python,
 }
 
 impl CodeForm {
-    /// All of them.
     pub const ALL: [Self; 4] = [Self::Cuda, Self::Ptx, Self::Cubin, Self::Python];
 
     /// The key that names the file.
@@ -178,7 +165,6 @@ impl LaunchMode {
 pub struct TensorMapTemplate {
     /// Its name in `args`.
     pub name: String,
-    /// The buffer.
     pub buffer: String,
     /// Elements of one copy along each axis of the buffer, in the buffer's order (outermost first).
     pub box_dims: Vec<Expr>,
@@ -191,7 +177,6 @@ pub struct TensorMapTemplate {
 pub struct DynamicArray {
     /// The array, where the file declares arrays.
     pub name: Option<String>,
-    /// Its bytes.
     pub bytes: Expr,
 }
 
@@ -242,9 +227,7 @@ pub struct LaunchPattern {
 pub enum VariantSpecKind {
     /// A kernel, with what the file overrides already merged over `[kernel]`.
     Kernel(Box<KernelTemplate>),
-    /// A Python function.
     Function(FunctionTemplate),
-    /// An external command.
     Command(CommandTemplate),
     /// Nothing is run: launches of reports that another program made.
     Captured(LaunchPattern),
@@ -265,9 +248,7 @@ impl VariantSpecKind {
 pub struct VariantSpec {
     /// Its name, also its id.
     pub name: String,
-    /// Its parameters.
     pub params: Vec<(String, Value)>,
-    /// How it computes.
     pub kind: VariantSpecKind,
     /// Line of its table in the file, from 1.
     pub line: usize,

@@ -25,7 +25,6 @@ pub use workload::*;
 /// What a value may be.
 #[derive(Debug, Clone, Copy)]
 pub enum KeyKind {
-    /// A text.
     Text,
     /// A name: letters, digits and `_ . - + =`.
     Name,
@@ -41,17 +40,13 @@ pub enum KeyKind {
     Whole(i64),
     /// A whole number between these, both included.
     Between(i64, i64),
-    /// A number.
     Number,
-    /// A day.
     Date,
     /// A parameter's value: a truth value, a number, or a short text.
     Param,
     /// One of these words.
     OneOf(&'static [&'static str]),
-    /// An array.
     List(&'static KeyKind),
-    /// A table.
     Table(&'static Spec),
     /// A table of which any part may be given.
     Part(&'static Spec),
@@ -72,7 +67,6 @@ pub struct Key {
     pub required: bool,
     /// What holds when the file does not have it.
     pub default: Option<&'static str>,
-    /// What it means.
     pub doc: &'static str,
 }
 
@@ -81,7 +75,6 @@ pub struct Key {
 pub struct Spec {
     /// How the file writes the table (`[bench]`, `[[gate]]`).
     pub title: &'static str,
-    /// What it is for.
     pub doc: &'static str,
     /// Keys with a fixed name.
     pub keys: &'static [Key],
@@ -121,7 +114,6 @@ const NAMES: KeyKind = KeyKind::List(&KeyKind::Name);
 const EXPRS: KeyKind = KeyKind::List(&KeyKind::Expr);
 const TEMPLATES: KeyKind = KeyKind::List(&KeyKind::Template);
 
-/// The file.
 pub static ROOT: Spec = spec(
     "the file",
     "One phase: one experiment.",
@@ -182,7 +174,6 @@ pub static PROJECT: Spec = spec(
     ],
 );
 
-/// `[phase]`.
 pub static PHASE: Spec = spec("[phase]", "Name, title and objective.", &[
     key("name", KeyKind::Name, "Short name; runs and reports are kept in folders of this name.").required(),
     key("title", KeyKind::Text, "Title for people.").default("the name"),
@@ -203,7 +194,6 @@ pub static PHASE: Spec = spec("[phase]", "Name, title and objective.", &[
         .default("none"),
 ]);
 
-/// `objective = { ... }`.
 pub static OBJECTIVE: Spec = spec(
     "objective = { ... }",
     "Exactly one of the two.",
@@ -213,7 +203,6 @@ pub static OBJECTIVE: Spec = spec(
     ],
 );
 
-/// `[build]`.
 pub static BUILD: Spec = spec(
     "[build]",
     "How variants are compiled.",
@@ -231,7 +220,6 @@ pub static BUILD: Spec = spec(
     ],
 );
 
-/// `[bench]`.
 pub static BENCH: Spec = spec(
     "[bench]",
     "How latency is measured. Correctness is checked at every shape, whatever `shapes` says.",
@@ -279,7 +267,6 @@ pub static BENCH: Spec = spec(
     ],
 );
 
-/// `[profile]`.
 pub static PROFILE: Spec = spec(
     "[profile]",
     "How counters are collected.",
@@ -308,7 +295,6 @@ pub static PROFILE: Spec = spec(
     ],
 );
 
-/// `[machine]`.
 pub static MACHINE: Spec = spec(
     "[machine]",
     "What the phase is measured on.",
@@ -321,7 +307,6 @@ pub static MACHINE: Spec = spec(
     .default("GPUs that take part together have to be of one kind")],
 );
 
-/// `[kernel]`.
 pub static KERNEL: Spec = spec(
     "[kernel]",
     "A kernel source and how to build and launch it. Expressions see dimensions and the variant's parameters.",
@@ -388,7 +373,6 @@ pub static TENSOR_MAPS: Spec = Spec {
     free: Some(KeyKind::Table(&TENSOR_MAP)),
 };
 
-/// One tensor map.
 pub static TENSOR_MAP: Spec = spec(
     "[kernel.tensor_maps] NAME = { ... }",
     "A buffer of 1 to 5 axes as it lies in memory. Expressions see dimensions and the variant's parameters.",
@@ -417,7 +401,6 @@ pub static DYNAMIC_ARRAYS: Spec = Spec {
     free: Some(KeyKind::Expr),
 };
 
-/// `[sweep]`.
 pub static SWEEP: Spec = Spec {
     title: "[sweep]",
     doc: "`NAME = [values]`: every combination is a candidate, the last axis fastest.",
@@ -495,6 +478,5 @@ pub static LAUNCH_PATTERN: Spec = spec(
     ],
 );
 
-/// `params`.
 pub static PARAMS: Spec =
     Spec { title: "params = { ... }", doc: "Parameter and value.", keys: &[], free: Some(KeyKind::Param) };

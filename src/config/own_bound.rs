@@ -6,7 +6,6 @@ use serde::Serialize;
 /// A bound of elements that one output has, or all outputs at one shape.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct OwnBound {
-    /// Whose.
     pub of: BoundOf,
     /// What an element may be off by.
     pub atol: f64,
@@ -14,7 +13,6 @@ pub struct OwnBound {
     pub rtol: f64,
 }
 
-/// What has a bound of its own.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BoundOf {

@@ -14,7 +14,6 @@ use std::time::Duration;
 pub struct Objective {
     /// A metric of the catalogue (`latency_p50`).
     pub metric: String,
-    /// Which way is better.
     pub better: Better,
     /// The shape it is read at.
     pub shape: ShapeName,
@@ -69,7 +68,6 @@ pub struct BenchSettings {
     pub verify: Verification,
     /// A correctness case or a sample that takes longer is a hang, and its worker is ended.
     pub timeout: Duration,
-    /// Shapes that are timed.
     pub shapes: Vec<ShapeName>,
 }
 
@@ -77,7 +75,6 @@ pub struct BenchSettings {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verification {
-    /// They are.
     #[default]
     Audited,
     /// They are not, and no latency counts.
@@ -109,7 +106,6 @@ pub enum L2State {
 pub struct ProfileSettings {
     /// ncu to use instead of the one on `PATH`.
     pub ncu: Option<PathBuf>,
-    /// Shapes that are profiled.
     pub shapes: Vec<ShapeName>,
     /// Metrics to collect beside those that gates and report use: catalogue names or ncu names.
     pub metrics: Vec<String>,
@@ -137,7 +133,6 @@ pub enum CloseLookAt {
     /// The selected variant, and the first baseline that is a kernel of this program.
     #[default]
     Selected,
-    /// Nothing.
     None,
 }
 
@@ -159,7 +154,6 @@ pub struct Phase {
     pub project: Option<String>,
     /// Short name, used for folders.
     pub name: String,
-    /// Title for people.
     pub title: String,
     /// What the selected variant is best at.
     pub objective: Objective,
@@ -177,11 +171,9 @@ pub struct Phase {
     pub counting: Counting,
     /// Parts of the names of GPUs that one call measures, each kind by itself; none: they have to be of one kind.
     pub groups: Vec<String>,
-    /// What is computed.
     pub workload: Workload,
     /// The swept kernel, if the phase has one.
     pub kernel: Option<KernelTemplate>,
-    /// The sweep over it.
     pub sweep: Sweep,
     /// How it is searched, where not every combination is built.
     pub search: Option<SearchSettings>,
@@ -230,7 +222,6 @@ pub struct Base {
     pub commit: String,
     /// Where its files are while the run measures.
     pub folder: PathBuf,
-    /// Its candidates.
     pub kernels: BaseKernels,
 }
 
@@ -240,10 +231,7 @@ pub enum BaseKernels {
     /// Those of the phase as the commit has it.
     Of(Box<Phase>),
     /// None that could be measured.
-    Absent {
-        /// Why not.
-        reason: String,
-    },
+    Absent { reason: String },
 }
 
 impl Base {

@@ -22,7 +22,6 @@ pub struct TomlText<'s> {
 }
 
 impl<'s> TomlText<'s> {
-    /// Nothing read yet.
     pub fn new(text: &'s str) -> Self {
         let line_starts = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1).collect();
         Self { text, line_starts, problems: RefCell::new(Vec::new()) }
@@ -57,9 +56,7 @@ impl<'s> TomlText<'s> {
 /// A value with its place.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Placed<T> {
-    /// The value.
     pub value: T,
-    /// Where it is.
     pub place: Place,
 }
 
@@ -67,7 +64,6 @@ pub struct Placed<T> {
 #[derive(Clone)]
 pub struct Item<'a> {
     value: &'a DeValue<'a>,
-    /// Where it is.
     pub place: Place,
     source: &'a TomlText<'a>,
 }
@@ -98,17 +94,14 @@ impl<'a> Item<'a> {
         Placed { value, place: self.place.clone() }
     }
 
-    /// Whether it is a string.
     pub fn is_text(&self) -> bool {
         matches!(self.value, DeValue::String(_))
     }
 
-    /// Whether it is an array.
     pub fn is_list(&self) -> bool {
         matches!(self.value, DeValue::Array(_))
     }
 
-    /// Whether it is a table.
     pub fn is_table(&self) -> bool {
         matches!(self.value, DeValue::Table(_))
     }
@@ -327,7 +320,6 @@ impl<'a> Item<'a> {
 /// A table whose keys are checked against what is declared.
 pub struct Table<'a> {
     spec: &'static Spec,
-    /// Where it is.
     pub place: Place,
     entries: &'a DeTable<'a>,
     source: &'a TomlText<'a>,

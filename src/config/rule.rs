@@ -41,12 +41,10 @@ pub enum RuleKind {
 /// One way to see a trouble.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RuleCase {
-    /// The condition.
     pub when: Expr,
     /// Upper bounds of what mending it saves, in percent of the time: the least of those that are known counts, and the first
     /// has to be known. Empty where nothing can be said.
     pub saves: Vec<Expr>,
-    /// How sure it is.
     pub confidence: Confidence,
     /// One sentence with the numbers.
     pub says: Template,
@@ -67,7 +65,6 @@ pub enum Confidence {
 /// A number that rules may read beside metrics.
 #[derive(Debug, Clone, Copy)]
 pub struct RuleFact {
-    /// Its name.
     pub name: &'static str,
     /// What it is, with its unit.
     pub doc: &'static str,

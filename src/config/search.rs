@@ -31,9 +31,7 @@ pub struct SearchBudget {
 /// An axis that has a value other than its first only where a condition holds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ConditionalAxis {
-    /// The axis.
     pub axis: String,
-    /// Where it counts.
     pub when: Expr,
 }
 
@@ -46,9 +44,7 @@ pub fn usual_batch(budget: u32) -> u32 {
 /// A search over the sweep.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SearchSettings {
-    /// When it stops.
     pub budget: SearchBudget,
-    /// How it proposes.
     pub strategy: SearchStrategy,
     /// Decides what is drawn at random.
     pub seed: u64,

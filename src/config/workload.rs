@@ -10,7 +10,6 @@ use std::path::PathBuf;
 /// One problem size: dimensions by name, in the order of the file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shape {
-    /// Its name.
     pub name: ShapeName,
     /// Dimension name to extent, all positive.
     pub dims: Vec<(String, i64)>,
@@ -35,7 +34,6 @@ pub enum Dtype {
     /// IEEE binary16.
     #[serde(rename = "f16")]
     F16,
-    /// bfloat16.
     #[serde(rename = "bf16")]
     Bf16,
     /// OCP FP8 E4M3 (finite, no infinities).
@@ -172,7 +170,6 @@ impl Role {
 pub struct Buffer {
     /// Its name, used in `args` and by the reference.
     pub name: String,
-    /// Element type.
     pub dtype: Dtype,
     /// Extent of each axis, an expression over the shape's dimensions; of outputs with `reduce` and of scratch also over the
     /// variant's parameters.
@@ -190,11 +187,8 @@ pub struct Buffer {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reduction {
-    /// Their sum.
     Sum,
-    /// The largest.
     Max,
-    /// The smallest.
     Min,
 }
 
@@ -222,7 +216,6 @@ pub enum ScalarType {
     I8,
     /// `unsigned char`.
     U8,
-    /// `bool`.
     Bool,
     /// `__half`.
     F16,
@@ -256,35 +249,24 @@ pub struct Scalar {
     pub name: String,
     /// C type it is passed as.
     pub dtype: ScalarType,
-    /// Its value.
     pub value: Expr,
 }
 
 /// A program that gives the right outputs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReferenceProgram {
-    /// Which.
     pub program: ProgramKind,
     /// One call may take this many seconds.
     pub timeout_s: u32,
 }
 
-/// What is called.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum ProgramKind {
     /// A function that is given arrays by the names of its parameters.
-    Python {
-        /// The file.
-        file: PathBuf,
-        /// The function.
-        function: String,
-    },
+    Python { file: PathBuf, function: String },
     /// A program that is given a folder as its last argument.
-    Command {
-        /// Program and arguments.
-        argv: Vec<String>,
-    },
+    Command { argv: Vec<String> },
 }
 
 /// Where the right answer comes from. All built-ins are evaluated in float64 on the host.
@@ -293,14 +275,12 @@ pub enum ProgramKind {
 pub enum WorkloadReference {
     /// Built in, by name (`sdpa`, `gemm`, `softmax`, `reduce`, `copy`), with its options.
     Builtin {
-        /// Which one.
         name: String,
         /// Options of the built-in as strings, e.g. `causal = "true"`, `op = "max"`.
         options: Vec<(String, String)>,
     },
     /// Another kernel, with a grid and a block of its own.
     Entry {
-        /// Entry name.
         entry: String,
         /// Its source; the kernel's own where it is not given.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -362,10 +342,8 @@ pub enum UntestedTolerance {
 pub struct Workload {
     /// Seeds of the inputs; every one is a correctness case.
     pub seeds: Vec<u64>,
-    /// Laws of the inputs.
     #[serde(skip_serializing_if = "Laws::are_suited")]
     pub laws: Laws,
-    /// The right answer.
     pub reference: WorkloadReference,
     /// How near to it an output must be.
     pub tolerance: Tolerance,
@@ -375,7 +353,6 @@ pub struct Workload {
     /// What a tolerance means that was not tried on wrong answers. No part of what is measured.
     #[serde(skip)]
     pub untested_tolerance: UntestedTolerance,
-    /// Scalars by name.
     pub scalars: Vec<Scalar>,
     /// Problem sizes, in the order of the file.
     pub shapes: Vec<Shape>,

@@ -38,11 +38,9 @@ pub struct LockOwner {
     pub host: String,
     /// The machine since it was started, and the namespace that its numbers of processes are of.
     place: String,
-    /// The process.
     pub pid: u32,
     /// When the process started, in clock ticks since the machine did.
     start: Option<u64>,
-    /// Since when it owns.
     pub since: Timestamp,
 }
 

@@ -27,7 +27,6 @@ pub enum Family {
     Dot,
     /// An expression of NumPy over the inputs, element by element; `{0}` is the first input.
     Elementwise(&'static str),
-    /// Something else.
     Unknown,
 }
 

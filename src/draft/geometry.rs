@@ -41,7 +41,6 @@ pub fn geometry(kernel: &KernelSource<'_>, rows: &str, columns: &str) -> Geometr
     Geometry { grid, guessed, block, swept }
 }
 
-/// Blocks for an extent.
 fn divided(extent: &str, division: Division, threads: &str, block: &[String]) -> String {
     match division {
         Division::Blocks => extent.to_owned(),

@@ -14,7 +14,6 @@ const MOST_INCLUDED: usize = 64;
 /// The text of a kernel's file, and of what it includes in quotation marks: those say what types and constants are called.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct KernelFile {
-    /// The kernel's file.
     pub text: String,
     /// Included files that were found beside it.
     pub included: Vec<String>,

@@ -27,7 +27,6 @@ use signature::{KernelSignature, kernels};
 use source::{KernelSource, SweptParameter};
 use workload::DraftWorkload;
 
-/// A drafted phase.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PhaseDraft {
     /// The phase's file.
@@ -44,27 +43,19 @@ pub enum DraftError {
         "the source defines no `__global__` function; macros that make kernels, and kernels in included files, are not looked into"
     )]
     NoKernel,
-    /// There are several.
     #[error("the source defines {}; name one with --entry", .0.join(", "))]
     Several(Vec<String>),
     /// What was drafted cannot be read, because of names or texts of the source.
     #[error(
         "no phase can be drafted of '{entry}': what its source says makes no TOML ({reason}); write the phase by hand"
     )]
-    Unreadable {
-        /// The kernel.
-        entry: String,
-        /// What is wrong with it.
-        reason: String,
-    },
+    Unreadable { entry: String, reason: String },
     /// There is none of this name.
     #[error("the source defines no kernel '{asked}'{hint}; it has {}", there.join(", "))]
     Absent {
-        /// What was asked for.
         asked: String,
         /// A name like it.
         hint: String,
-        /// What there is.
         there: Vec<String>,
     },
 }

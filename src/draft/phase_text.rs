@@ -12,7 +12,6 @@ use std::fmt::Write as _;
 /// Names that the text takes from outside.
 #[derive(Debug, Clone, Copy)]
 pub struct DraftNames<'a> {
-    /// The phase.
     pub phase: &'a str,
     /// Its file, as the reader would write it.
     pub file: &'a str,

@@ -6,7 +6,6 @@ use std::ops::Range;
 /// A kernel as it is declared.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KernelSignature {
-    /// Name of the function.
     pub name: String,
     /// Line of its name.
     pub line: usize,
@@ -20,10 +19,8 @@ pub struct KernelSignature {
     pub body: Range<usize>,
 }
 
-/// A parameter of a template.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TemplateParameter {
-    /// Its name.
     pub name: String,
     /// What stands for it.
     pub kind: TemplateKind,
@@ -47,7 +44,6 @@ pub enum TemplateKind {
 /// A parameter of a kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parameter {
-    /// Its name.
     pub name: String,
     /// Its type without qualifiers, pointers and references: `unsigned int`, `float4`.
     pub of: String,
@@ -257,7 +253,6 @@ pub fn parts<'t, 's>(list: &'t [Token<'s>]) -> Vec<&'t [Token<'s>]> {
     found
 }
 
-/// Tokens as one text.
 pub fn joined(tokens: &[Token<'_>]) -> String {
     let mut text = String::new();
     for token in tokens {

@@ -12,9 +12,7 @@ use crate::metric::Catalogue;
 /// A parameter of the sweep.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SweptParameter {
-    /// Its name.
     pub name: String,
-    /// Its values.
     pub values: Vec<i64>,
     /// Whether it is given to the compiler as a macro.
     pub is_define: bool,
@@ -25,40 +23,32 @@ pub struct SweptParameter {
 /// What an argument of the kernel is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ArgumentKind {
-    /// A buffer.
     Buffer(ElementType, PointerUse),
     /// An extent: a whole number that sizes depend on.
     Extent(Dtype),
     /// A whole number of another meaning: a stride, a flag.
     Whole(Dtype),
-    /// A real number.
     Real(Dtype),
     /// Nothing that can be told from the source.
     Unknown,
 }
 
-/// An argument of the kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KernelArgument {
     /// Its name in the phase.
     pub name: String,
     /// Its type in the source.
     pub of: String,
-    /// What it is.
     pub kind: ArgumentKind,
 }
 
 /// A kernel with everything that its source says of it.
 pub struct KernelSource<'s> {
-    /// The file's tokens.
     pub tokens: &'s Tokens<'s>,
-    /// Its declaration.
     pub signature: &'s KernelSignature,
-    /// What its body does.
     pub usage: Usage,
     /// Where host code launches it.
     pub site: LaunchSite,
-    /// What it computes.
     pub family: Family,
     /// Its arguments, in order.
     pub arguments: Vec<KernelArgument>,

@@ -21,9 +21,7 @@ impl Token<'_> {
 /// A macro of the file that stands for a whole number.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NumberMacro {
-    /// Its name.
     pub name: String,
-    /// Its value.
     pub value: i64,
     /// Whether it stands in `#ifndef`, so that the compiler's `-D` goes before it.
     pub is_guarded: bool,

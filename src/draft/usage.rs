@@ -31,7 +31,6 @@ pub enum Division {
 /// An extent that bounds the index of an axis of the grid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bound {
-    /// The parameter.
     pub extent: String,
     /// Axis of the grid: 0 is `x`.
     pub axis: usize,
@@ -44,7 +43,6 @@ pub struct Bound {
 /// An index that blocks make.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BlockIndex {
-    /// Its name.
     pub name: String,
     /// Axis of the grid.
     pub axis: usize,
@@ -57,21 +55,17 @@ pub struct BlockIndex {
 /// What the body of a kernel shows.
 #[derive(Debug, Clone, Default)]
 pub struct Usage {
-    /// How each pointer is used.
     pub pointers: BTreeMap<String, PointerUse>,
     /// Extents and the axes that they bound, in the order in which they are met.
     pub bounds: Vec<Bound>,
     /// Indices that blocks make, by name, with the axis of the grid.
     pub indices: Vec<BlockIndex>,
-    /// How many axes threads have.
     pub thread_axes: usize,
-    /// How many axes blocks have.
     pub block_axes: usize,
     /// Whether it takes dynamic shared memory.
     pub has_dynamic_shared: bool,
     /// Extents of its static shared arrays that are written as numbers.
     pub shared_extents: Vec<i64>,
-    /// Every word of it.
     pub words: BTreeSet<String>,
 }
 

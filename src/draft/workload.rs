@@ -20,7 +20,6 @@ pub enum DraftReference {
 /// A dimension, with its extent in each shape.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DraftDimension {
-    /// Its name.
     pub name: String,
     /// Its extent in the shape that is timed.
     pub large: i64,
@@ -28,14 +27,11 @@ pub struct DraftDimension {
     pub ragged: i64,
 }
 
-/// A buffer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DraftBuffer {
-    /// Its name.
     pub name: String,
     /// Type of an element.
     pub dtype: Dtype,
-    /// Extents.
     pub shape: Vec<String>,
     /// Its role, where it is not an input.
     pub role: Option<&'static str>,
@@ -52,9 +48,7 @@ pub struct DraftWorkload {
     pub dimensions: Vec<DraftDimension>,
     /// Buffers in the order of the signature.
     pub buffers: Vec<DraftBuffer>,
-    /// What is right.
     pub reference: DraftReference,
-    /// Floating-point operations.
     pub flops: Option<String>,
     /// Extent of rows, for the grid.
     pub rows: String,

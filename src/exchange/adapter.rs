@@ -7,7 +7,6 @@ use std::fmt::Write;
 /// What another project's function is given in a place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Argument {
-    /// The tensor of this name.
     Tensor(String),
     /// A literal of Python.
     Literal(String),
@@ -34,7 +33,6 @@ pub(super) fn literals<'t>(texts: impl Iterator<Item = &'t str>) -> String {
     format!("({})", texts.join(" "))
 }
 
-/// Names of tensors in one direction.
 pub(super) fn names(tensors: &[Tensor], direction: Direction) -> impl Iterator<Item = &str> {
     tensors.iter().filter(move |t| t.direction == direction).map(|t| t.name.as_str())
 }

@@ -21,7 +21,6 @@ const LIMIT: Duration = Duration::from_secs(60);
 /// The Python whose parser reads files.
 #[derive(Debug, Clone)]
 pub struct Parser {
-    /// The interpreter.
     pub python: PathBuf,
 }
 
@@ -34,7 +33,6 @@ pub(super) struct Description {
     pub constants: IndexMap<String, i64>,
     /// Parameters of the model's `forward`.
     pub forward: Option<Vec<String>>,
-    /// Parameters of the function.
     pub parameters: Vec<String>,
     /// Those that need not be given, with the whole number that they are then, if it is one.
     pub defaults: IndexMap<String, Option<i64>>,

@@ -9,44 +9,25 @@ pub enum ImportError {
     /// A file cannot be read.
     #[error("cannot read {}", path.display())]
     Read {
-        /// The file.
         path: PathBuf,
         /// What the system said.
         source: io::Error,
     },
     /// A file is not what its format says.
     #[error("{}: {what}", path.display())]
-    Format {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        what: String,
-    },
+    Format { path: PathBuf, what: String },
     /// The problem has something that a phase cannot express, or does not say what a phase needs.
     #[error("{problem}: {what}")]
-    Unmapped {
-        /// The problem.
-        problem: String,
-        /// What it is, and what to do.
-        what: String,
-    },
+    Unmapped { problem: String, what: String },
     /// The Python that parses files cannot be used.
     #[error("cannot parse {} with `{python}`: {what}", path.display())]
-    Python {
-        /// The file.
-        path: PathBuf,
-        /// The interpreter.
-        python: String,
-        /// What it said.
-        what: String,
-    },
+    Python { path: PathBuf, python: String, what: String },
     /// What would be written is there already.
     #[error("{} is there already: remove it, or name another file with --output", .0.display())]
     Exists(PathBuf),
     /// A file cannot be written.
     #[error("cannot write {}", path.display())]
     Write {
-        /// The file.
         path: PathBuf,
         /// What the system said.
         source: io::Error,
@@ -62,7 +43,6 @@ pub enum ImportError {
 pub struct ExportRefusal {
     /// The run's id.
     pub run: String,
-    /// Why.
     pub why: String,
 }
 

@@ -29,7 +29,6 @@ pub(super) enum CaseEnding {
 /// A variant at a shape.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Evaluated {
-    /// How it ended.
     pub ending: CaseEnding,
     /// How far its answers were off at worst, where they were compared.
     pub differences: Option<Differences>,
@@ -38,7 +37,6 @@ pub(super) struct Evaluated {
 }
 
 impl CaseEnding {
-    /// Its samples.
     pub(super) fn samples(&self) -> Option<&[f64]> {
         match self {
             Self::Timed(samples) => Some(samples),

@@ -14,7 +14,6 @@ use yaml_rust2::Yaml;
 /// A task with its submissions.
 #[derive(Debug, Clone)]
 pub struct GpuModeProblem {
-    /// The task's file.
     pub task: PathBuf,
     /// Files with a `custom_kernel`; `submission.py` beside the task where none is named.
     pub submissions: Vec<PathBuf>,

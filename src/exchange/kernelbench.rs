@@ -14,11 +14,8 @@ use std::path::PathBuf;
 /// The type that a problem is computed in, and how near an answer has to be: KernelBench's tolerance for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Precision {
-    /// float32.
     Fp32,
-    /// float16.
     Fp16,
-    /// bfloat16.
     Bf16,
 }
 
@@ -43,7 +40,6 @@ impl Precision {
 /// A problem of KernelBench with its solutions.
 #[derive(Debug, Clone)]
 pub struct KernelBenchProblem {
-    /// The problem's file.
     pub problem: PathBuf,
     /// Files with a `ModelNew`.
     pub solutions: Vec<PathBuf>,
@@ -57,7 +53,6 @@ pub struct KernelBenchProblem {
 
 /// The dimension of a problem whose extents have no names.
 const UNNAMED: &str = "ONE";
-/// The one shape.
 const SHAPE: &str = "problem";
 
 /// The phase of a problem.

@@ -84,13 +84,10 @@ impl NewPhase {
 /// What a buffer is for, as other projects tell it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Direction {
-    /// Read.
     Input,
-    /// Written.
     Output,
 }
 
-/// A tensor of a problem.
 #[derive(Debug, Clone)]
 pub(super) struct Tensor {
     pub name: String,
@@ -138,7 +135,6 @@ pub(super) struct Call {
 /// A solution of a problem.
 #[derive(Debug, Clone)]
 pub(super) struct Candidate {
-    /// The id of the variant.
     pub variant: String,
     /// What the other project calls it.
     pub solution: String,
@@ -175,7 +171,6 @@ const REFERENCE: &str = "reference";
 const REFERENCE_LIMIT: u64 = 600;
 
 impl Problem {
-    /// The phase of the problem.
     pub(super) fn phase(self, target: &ImportTarget) -> Result<NewPhase, ImportError> {
         if self.candidates.is_empty() {
             let why = if self.notes.is_empty() { String::new() } else { format!(" ({})", self.notes.join("; ")) };

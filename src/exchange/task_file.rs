@@ -9,7 +9,6 @@ use yaml_rust2::{Event, Yaml, YamlLoader};
 
 /// Most parts of a task's file: some thousand cases.
 const MOST_NODES: usize = 100_000;
-/// Most levels of it.
 const MOST_LEVELS: usize = 64;
 /// Most bytes of a file of Python, which is parsed before it is copied.
 pub(super) const MAX_PYTHON: u64 = 4 << 20;

@@ -48,7 +48,6 @@ pub(super) fn is_float(dtype: &str) -> bool {
 /// A tensor that the command line describes: `x=f32[N, 2 * K]` or `mask=bool[N]:{ mask = 0.5 }`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GivenTensor {
-    /// Its name.
     pub name: String,
     /// Type of its elements, as a phase writes it.
     pub dtype: String,

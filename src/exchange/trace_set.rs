@@ -14,7 +14,6 @@ use std::path::{Path, PathBuf};
 /// Most bytes of a JSON file.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// What is computed.
 #[derive(Debug, Clone, Deserialize)]
 pub(super) struct Definition {
     pub name: String,
@@ -30,12 +29,12 @@ pub(super) struct Definition {
     pub constraints: Vec<String>,
 }
 
-/// A dimension.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(super) enum Axis {
-    /// Of one extent.
-    Const { value: i64 },
+    Const {
+        value: i64,
+    },
     /// Of the extent that a workload gives.
     Var,
 }
@@ -57,7 +56,6 @@ pub(super) struct WorkloadTrace {
     pub solution: Option<String>,
 }
 
-/// Extents and inputs.
 #[derive(Debug, Clone, Deserialize)]
 pub(super) struct Workload {
     pub uuid: String,
@@ -71,13 +69,16 @@ pub(super) struct Workload {
 pub(super) enum InputSpec {
     /// Drawn.
     Random,
-    /// A number.
-    Scalar { value: Value },
+    Scalar {
+        value: Value,
+    },
     /// A tensor in a file; the path is relative to the root.
-    Safetensors { path: String, tensor_key: String },
+    Safetensors {
+        path: String,
+        tensor_key: String,
+    },
 }
 
-/// An implementation.
 #[derive(Debug, Clone, Deserialize)]
 pub(super) struct Solution {
     pub name: String,
@@ -140,7 +141,6 @@ fn linker_flags() -> Vec<String> {
 /// What a solution is written in, as far as it is called differently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LanguageFamily {
-    /// A Python module.
     Python,
     /// Sources that are compiled, behind a binding.
     Compiled(Binding),
@@ -201,7 +201,6 @@ pub(super) struct TraceSet {
 }
 
 impl TraceSet {
-    /// Reads a folder.
     pub(super) fn read(root: &Path) -> Result<Self, ImportError> {
         let definitions = files(&root.join("definitions"), "json")?;
         let solutions = files(&root.join("solutions"), "json")?;

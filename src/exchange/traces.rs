@@ -23,7 +23,6 @@ enum CorrectnessField {
     Absent,
 }
 
-/// The status of an ending.
 const fn status(ending: &CaseEnding) -> (&'static str, CorrectnessField) {
     match ending {
         CaseEnding::Timed(_) => STATUSES[0],

@@ -17,7 +17,6 @@ pub struct BoundRule {
     cases: Vec<BoundCase>,
 }
 
-/// A case of a rule.
 #[derive(Debug, Clone)]
 struct BoundCase {
     when: Node<usize>,
@@ -29,7 +28,6 @@ struct BoundCase {
 /// A rule that holds for a case.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct HeldCase {
-    /// Which of its cases decided.
     pub case: usize,
     /// What mending saves at most, in percent of the time, where that is known.
     pub percent: Option<f64>,

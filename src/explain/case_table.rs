@@ -33,14 +33,12 @@ impl<'a> CaseColumns<'a> {
 pub struct KnownNumbers {
     /// By place in the rule book.
     pub by_place: Vec<Cell<Known>>,
-    /// By name.
     pub by_name: RefCell<HashMap<String, Option<f64>>>,
 }
 
 /// A number that may have been worked out.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub enum Known {
-    /// Nobody asked.
     #[default]
     NotAsked,
     /// It is this, or there is none.
@@ -60,7 +58,6 @@ impl<'a> CaseTable<'a> {
         Self { columns, known: columns.quantities.rows().iter().map(|_| OnceCell::new()).collect() }
     }
 
-    /// The row of a variant and shape.
     pub fn row(&self, variant: &VariantId, shape: &ShapeName) -> Option<usize> {
         self.columns.quantities.row(variant, shape)
     }

@@ -11,7 +11,6 @@ use std::error::Error;
 /// What deep profiles gave.
 #[derive(Debug, Default)]
 pub struct DeepProfiles {
-    /// What was counted.
     pub quantities: Quantities,
     /// What ncu's rules and sampler say.
     pub observations: Vec<NcuObservations>,

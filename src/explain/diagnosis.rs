@@ -23,7 +23,6 @@ use std::collections::HashMap;
 /// Everything that a diagnosis reads.
 #[derive(Debug, Clone, Copy)]
 pub struct Diagnosis<'a> {
-    /// The rules.
     pub rules: &'a RuleBook,
     /// Defects whose cost is known.
     pub signatures: &'a SignatureBook,
@@ -35,7 +34,6 @@ pub struct Diagnosis<'a> {
     pub compilation: Compilation,
     /// The shapes, in the order of the phase.
     pub shapes: &'a [ShapeFacts],
-    /// The chip.
     pub chip: &'a ChipKnowledge,
     /// What the sampler saw.
     pub observations: &'a [NcuObservations],
@@ -64,7 +62,6 @@ const SPEED_OF_LIGHT: [(&str, &[&str]); 5] = [
 /// How often a rule holds.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
 pub struct RuleAnswers {
-    /// The rule.
     pub rule: String,
     /// Variants and shapes, or launches, for which it holds.
     pub holds: usize,
@@ -364,7 +361,6 @@ fn severity(finding: &Finding) -> Severity {
     }
 }
 
-/// How each variant of a plan was compiled.
 fn compiled(plan: &Plan) -> HashMap<&VariantId, Compilation> {
     let of = |method: &Method| match method {
         Method::Kernel(kernel) => Compilation::of_flags(&kernel.flags),

@@ -12,9 +12,7 @@ use crate::occupancy::{Chip, Demand, Occupancy, theoretical};
 pub struct ChipKnowledge {
     /// Its name: `NVIDIA H200`.
     pub name: Option<String>,
-    /// Compute capability.
     pub capability: Option<ComputeCapability>,
-    /// Streaming multiprocessors.
     pub sms: Option<u32>,
     /// Peak of DRAM in bytes a second, by its clock and the width of its bus.
     pub dram_peak: Option<f64>,
@@ -32,17 +30,12 @@ pub struct Compilation {
 /// One variant at one shape, with all that rules may read of it.
 #[derive(Debug, Clone, Copy)]
 pub struct CaseFacts<'a> {
-    /// The table.
     pub table: &'a CaseTable<'a>,
-    /// Its row.
     pub row: usize,
     /// The row of the first baseline at the same shape.
     pub baseline: Option<usize>,
-    /// The chip.
     pub chip: &'a ChipKnowledge,
-    /// How it was compiled.
     pub compilation: Compilation,
-    /// What it has to do.
     pub work: DeclaredWork,
     /// How it grew from a smaller shape.
     pub growth: Option<&'a ShapeGrowth>,

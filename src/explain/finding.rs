@@ -39,7 +39,6 @@ pub enum EstimateSource {
 pub struct Saving {
     /// Upper bound in percent of the time; estimates of several findings do not add up.
     pub percent: f64,
-    /// Where it comes from.
     pub source: EstimateSource,
     /// The variant without the trouble, and how much less time it takes in percent, where two variants were measured.
     pub pair: Option<MeasuredPair>,
@@ -61,7 +60,6 @@ pub struct MeasuredPair {
 pub struct EvidenceValue {
     /// Metric or fact.
     pub name: String,
-    /// Its value.
     pub value: f64,
     /// Its unit; empty where it has none.
     pub unit: String,
@@ -83,11 +81,8 @@ pub struct FindingLine {
 /// Something that the numbers say about a variant at a shape.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Finding {
-    /// The rule.
     pub rule: String,
-    /// The variant.
     pub variant: VariantId,
-    /// The shape.
     pub shape: ShapeName,
     /// What is wrong, in a few words.
     pub cause: String,
@@ -97,7 +92,6 @@ pub struct Finding {
     pub sentence: String,
     /// How much it matters.
     pub severity: Severity,
-    /// How sure it is.
     pub confidence: Confidence,
     /// What mending could save, where the rule can say.
     pub saving: Option<Saving>,

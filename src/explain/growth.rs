@@ -15,9 +15,7 @@ pub struct DeclaredWork {
 /// A shape as rules need it.
 #[derive(Debug, Clone)]
 pub struct ShapeFacts {
-    /// Its name.
     pub name: ShapeName,
-    /// Its dimensions.
     pub dims: Vec<(String, i64)>,
     /// Operations and bytes that the workload declares.
     pub work: DeclaredWork,

@@ -28,7 +28,6 @@ pub struct DiagnosedLaunch {
     pub findings: Vec<Finding>,
     /// Rules that could not be asked.
     pub unasked: UnaskedRules,
-    /// What ncu says.
     pub observations: Option<NcuObservations>,
 }
 

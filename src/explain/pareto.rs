@@ -8,7 +8,6 @@ use crate::model::VariantId;
 /// A metric and which way it improves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ParetoAxis<'m> {
-    /// The metric.
     pub metric: &'m str,
     /// Which way is better; [`Better::Context`] counts as higher.
     pub better: Better,
@@ -17,9 +16,7 @@ pub struct ParetoAxis<'m> {
 /// A variant in the plane of two metrics.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct ParetoPoint {
-    /// The variant.
     pub variant: VariantId,
-    /// First metric.
     pub x: f64,
     /// Second metric.
     pub y: f64,
@@ -80,7 +77,6 @@ fn mark(points: &mut [ParetoPoint], x: Better, y: Better) {
 /// A variant in the space of several objectives.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct FrontVariant {
-    /// The variant.
     pub variant: VariantId,
     /// Its objectives, in the order asked.
     pub values: Vec<f64>,
@@ -89,7 +85,6 @@ pub struct FrontVariant {
 /// The variants that no other beats in every objective.
 #[derive(Debug, Clone, PartialEq, Default, serde::Serialize)]
 pub struct ObjectiveFront {
-    /// Names of the objectives.
     pub objectives: Vec<String>,
     /// Those on the front, by the first objective, the best first.
     pub front: Vec<FrontVariant>,

@@ -26,9 +26,7 @@ const FUNCTIONS: &str = "launch__function_pcs";
 /// What ncu says about a variant at a shape.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NcuObservations {
-    /// The variant.
     pub variant: VariantId,
-    /// The shape.
     pub shape: ShapeName,
     /// What its rules say, the largest estimated speedup first.
     pub rules: Vec<NcuRuleMessage>,
@@ -60,7 +58,6 @@ pub struct NcuRuleMessage {
 pub struct HotSpot {
     /// Bytes from the kernel's first instruction.
     pub offset: u64,
-    /// Samples taken there.
     pub samples: u64,
     /// Percent of the launch's samples.
     pub share: f64,
@@ -77,7 +74,6 @@ pub struct HotSpot {
 /// A source line that the sampler found warps at.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HotLine {
-    /// The line.
     pub line: Line,
     /// Samples of its instructions.
     pub samples: u64,
@@ -98,7 +94,6 @@ pub struct LineInstruction {
     pub offset: u64,
     /// The instruction, where it is known.
     pub text: Option<String>,
-    /// Samples taken there.
     pub samples: u64,
     /// Why most of these warps waited.
     pub stall: String,
@@ -284,7 +279,6 @@ impl InstructionSamples {
         })
     }
 
-    /// All samples.
     pub fn total(&self) -> u64 {
         self.places.values().flat_map(BTreeMap::values).sum()
     }

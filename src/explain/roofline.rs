@@ -21,7 +21,6 @@ pub struct Ceiling {
 /// A variant under the roof.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct RooflinePoint {
-    /// The variant.
     pub variant: VariantId,
     /// Operations a byte of DRAM traffic.
     pub intensity: f64,

@@ -10,14 +10,12 @@ pub struct ParameterLevel {
     pub value: String,
     /// Median of the objective over the variants that have it.
     pub median: f64,
-    /// How many they are.
     pub variants: usize,
 }
 
 /// What a parameter does.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Effect {
-    /// The parameter.
     pub parameter: String,
     /// Its values, in the order of the sweep.
     pub levels: Vec<ParameterLevel>,

@@ -76,33 +76,26 @@ pub struct MeasuredChip {
     pub name: String,
     /// `9.0`.
     pub compute_capability: String,
-    /// Multiprocessors.
     pub sms: u32,
 }
 
 /// What each defect did to one kernel on one chip.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Inversion {
-    /// The phase.
     pub family: String,
-    /// Source of the kernel.
     pub kernel: String,
-    /// The shape.
     pub shape: String,
     /// The variant without a defect.
     pub without: String,
-    /// Where it was measured.
     pub chip: MeasuredChip,
     /// The defects, the costliest first.
     pub defects: Vec<DefectSignature>,
 }
 
-/// What a defect did.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DefectSignature {
     /// The variant with it.
     pub defect: String,
-    /// The rule that names it.
     pub rule: String,
     /// How much more time it takes.
     pub cost: MeasuredCost,
@@ -119,7 +112,6 @@ pub struct MeasuredCost {
     pub percent: f64,
     /// Lower end of the bootstrap interval at 95 %.
     pub low: f64,
-    /// Upper end.
     pub high: f64,
 }
 
@@ -137,15 +129,12 @@ pub struct SignatureCounter {
 /// A defect that a kernel looks like.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SignatureMatch {
-    /// The defect.
     pub defect: String,
     /// The phase that measured it.
     pub family: String,
-    /// Where it was measured.
     pub chip: MeasuredChip,
     /// Whether that is the chip at hand.
     pub on: ChipMatch,
-    /// What it cost there.
     pub cost: MeasuredCost,
     /// How alike the two are, from 0 to 1.
     pub likeness: f64,
@@ -153,7 +142,6 @@ pub struct SignatureMatch {
     pub alike: usize,
     /// Counters of the signature that are known of both.
     pub compared: usize,
-    /// What to try.
     pub opposite: String,
 }
 

@@ -29,7 +29,6 @@ const ALPHA: f64 = 0.05;
 pub enum Separation {
     /// Its adjusted p-value is below 5 %.
     Clear,
-    /// It is not.
     Noise,
 }
 
@@ -46,18 +45,14 @@ pub struct MatchedChange {
     pub pairs: usize,
     /// P-value, adjusted for every effect of its kind that was asked.
     pub p: f64,
-    /// Whether it is clear.
     pub separation: Separation,
 }
 
 /// What a parameter does: its two values that lie farthest apart.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MainEffect {
-    /// The parameter.
     pub parameter: String,
-    /// From this value.
     pub from: String,
-    /// To this one.
     pub to: String,
     /// The change of the objective, everything else equal.
     pub change: MatchedChange,
@@ -66,9 +61,7 @@ pub struct MainEffect {
 /// How much the effect of one parameter depends on another, between the ends of both.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Interaction {
-    /// One parameter.
     pub first: String,
-    /// The other.
     pub second: String,
     /// Their first and last values.
     pub ends: [[String; 2]; 2],
@@ -86,7 +79,6 @@ pub struct Interaction {
 /// A parameter that is best at the end of its range.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RangeEdge {
-    /// The parameter.
     pub parameter: String,
     /// The value at the end, which the best variant has.
     pub value: String,
@@ -101,7 +93,6 @@ pub struct RangeEdge {
 /// What a sweep says of its parameters.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct SweepAnalysis {
-    /// Variants that count.
     pub variants: usize,
     /// The largest effect first.
     pub effects: Vec<MainEffect>,

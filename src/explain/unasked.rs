@@ -11,7 +11,6 @@ use std::collections::BTreeSet;
 /// Rules that could not be asked of one variant at one shape.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct UnaskedRules {
-    /// Rules in all.
     pub of: usize,
     /// Rules that counters would answer.
     pub lacking_counters: Vec<String>,
@@ -21,7 +20,6 @@ pub struct UnaskedRules {
     pub counters: BTreeSet<String>,
     /// Rules that read something that no counter gives.
     pub lacking_facts: Vec<String>,
-    /// What that is.
     pub facts: IndexSet<&'static str>,
 }
 

@@ -169,7 +169,6 @@ impl Owner {
 /// A named value: a metric of some owner, or a dimension, parameter or scalar of the variant that is judged.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Quantity {
-    /// Whose.
     pub owner: Owner,
     /// Its name; names of ncu's with their dots.
     pub name: String,
@@ -178,7 +177,6 @@ pub struct Quantity {
 /// What an expression reads.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Reference {
-    /// A named value.
     Quantity(Quantity),
     /// Median latency of another over that of the variant that is judged.
     Speedup {
@@ -219,13 +217,10 @@ impl fmt::Display for Reference {
 /// index of operands once bound.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Node<R> {
-    /// What it is.
     pub kind: NodeKind<R>,
-    /// Where it is.
     pub span: Span,
 }
 
-/// What a node is.
 #[derive(Debug, Clone, PartialEq)]
 pub enum NodeKind<R> {
     /// A number, a text, `true` or `false`.
@@ -246,7 +241,6 @@ pub enum NodeKind<R> {
     In {
         /// What is looked for.
         value: Box<Node<R>>,
-        /// Where.
         list: Vec<Node<R>>,
         /// Whether it must not be there.
         negated: bool,
@@ -259,9 +253,7 @@ pub enum NodeKind<R> {
     Conditional {
         /// The value where the condition holds.
         then: Box<Node<R>>,
-        /// The condition.
         condition: Box<Node<R>>,
-        /// The value elsewhere.
         otherwise: Box<Node<R>>,
     },
 }

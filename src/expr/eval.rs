@@ -9,7 +9,6 @@ use super::value::Value;
 /// Why a node has no value, and which bytes of the text say so.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EvalError {
-    /// What is wrong.
     pub reason: String,
     /// The bytes of the node.
     pub span: Span,

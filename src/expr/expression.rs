@@ -21,9 +21,7 @@ pub enum ExprError {
     /// It does not parse.
     #[error("expression '{text}' does not parse: {reason}")]
     Syntax {
-        /// The expression.
         text: Box<str>,
-        /// What is wrong.
         reason: Box<str>,
         /// The bytes of the text that are.
         span: Option<Span>,
@@ -31,33 +29,21 @@ pub enum ExprError {
     /// A name it uses is not in scope.
     #[error("'{name}' in expression '{text}' is unknown{hint}")]
     Unknown {
-        /// The expression.
         text: Box<str>,
-        /// The name.
         name: Box<str>,
         /// `; did you mean ...?` or empty.
         hint: Box<str>,
-        /// Where the name is.
         span: Option<Span>,
     },
     /// It failed while being evaluated (division by zero, wrong operand).
     #[error("expression '{text}' cannot be evaluated: {reason}")]
-    Evaluation {
-        /// The expression.
-        text: Box<str>,
-        /// What went wrong.
-        reason: Box<str>,
-        /// The part that did.
-        span: Option<Span>,
-    },
+    Evaluation { text: Box<str>, reason: Box<str>, span: Option<Span> },
     /// Its value has the wrong type or range.
     #[error("expression '{text}' gives {got}, expected {expected}")]
     Kind {
-        /// The expression.
         text: Box<str>,
         /// The value it gave.
         got: Box<str>,
-        /// What is needed.
         expected: &'static str,
     },
 }
@@ -131,7 +117,6 @@ impl Expr {
         parts
     }
 
-    /// The source text.
     pub fn text(&self) -> &str {
         &self.text
     }

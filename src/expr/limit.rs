@@ -7,9 +7,7 @@ use super::value::Value;
 /// A limit whose unit does not fit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnitError {
-    /// What is wrong.
     pub reason: String,
-    /// The limit.
     pub span: Span,
 }
 

@@ -24,14 +24,7 @@ pub struct Requirement {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Form<R> {
     /// Two numbers and a comparison: `eligible_warps >= 2`.
-    Compare {
-        /// Left side.
-        left: Node<R>,
-        /// The comparison.
-        comparison: Comparison,
-        /// Right side.
-        right: Node<R>,
-    },
+    Compare { left: Node<R>, comparison: Comparison, right: Node<R> },
     /// A truth value: `not (dram_pct > 80 and tensor_pct < 40)`.
     Condition(Node<R>),
 }
@@ -39,7 +32,6 @@ pub enum Form<R> {
 /// Everything a requirement reads, each once and sorted.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Reads {
-    /// Named values.
     pub quantities: Vec<Quantity>,
     /// Arguments of `speedup("...")`; `speedup()` is over the baseline.
     pub speedups: Vec<Owner>,
@@ -58,21 +50,14 @@ pub enum RequirementError {
     /// It does not parse.
     #[error("requirement '{text}' does not parse: {reason}")]
     Syntax {
-        /// The requirement.
         text: String,
-        /// What is wrong.
         reason: String,
         /// The bytes that are.
         span: Span,
     },
     /// `1 < x < 2`.
     #[error("requirement '{text}' chains comparisons; write two gates, or join them with 'and'")]
-    Chained {
-        /// The requirement.
-        text: String,
-        /// The chain.
-        span: Span,
-    },
+    Chained { text: String, span: Span },
     /// `registers`, `2 * registers`.
     #[error("requirement '{0}' compares nothing; write for example '{0} >= 1'")]
     NoComparison(String),
@@ -188,12 +173,10 @@ impl Requirement {
         &self.text
     }
 
-    /// What it is made of.
     pub fn form(&self) -> &Form<Reference> {
         &self.form
     }
 
-    /// The comparison, where it is one.
     pub fn comparison(&self) -> Option<Comparison> {
         match &*self.form {
             Form::Compare { comparison, .. } => Some(*comparison),
@@ -225,7 +208,6 @@ impl Requirement {
         }
     }
 
-    /// What it reads.
     pub fn reads(&self) -> Reads {
         let mut reads = Reads::default();
         for (reference, _) in self.references() {

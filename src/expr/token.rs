@@ -6,30 +6,25 @@ use super::unit::Unit;
 /// What is wrong with a text, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SyntaxError {
-    /// What is wrong.
     pub reason: String,
     /// The bytes that are.
     pub span: Span,
 }
 
-/// What a token is.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Token<'t> {
     /// An identifier, or several joined by dots; words such as `and` too.
     Name(&'t str),
     /// A quoted text, its escapes resolved.
     Text(String),
-    /// An integer.
     Int(i64),
     /// A number with a fraction or an exponent.
     Float(f64),
-    /// A comparison.
     Compare(Comparison),
     /// Arithmetic; `-` is also the sign of a number.
     Arithmetic(Arithmetic),
     /// A bracket or a comma.
     Mark(char),
-    /// After the last.
     End,
 }
 

@@ -32,7 +32,6 @@ pub enum Source {
 /// The part of a requirement that no measurement decides.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Trivial {
-    /// What is wrong with it.
     pub reason: &'static str,
     /// Its bytes of the text.
     pub span: Span,

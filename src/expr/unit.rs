@@ -55,7 +55,6 @@ const UNITS: [(&str, Kind, f64); 27] = [
 ];
 
 impl Unit {
-    /// The unit of that word.
     pub fn of_word(word: &str) -> Option<Self> {
         let found = UNITS.into_iter().find(|(known, ..)| *known == word);
         found.map(|(word, kind, size)| Self { word, kind, size })

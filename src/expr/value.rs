@@ -9,11 +9,8 @@ use std::fmt;
 pub enum Value {
     /// `true` or `false`.
     Bool(bool),
-    /// An integer.
     Int(i64),
-    /// A real number.
     Float(f64),
-    /// Text.
     Text(String),
 }
 

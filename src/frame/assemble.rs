@@ -29,11 +29,8 @@ use std::sync::Arc;
 /// What the table is made from.
 #[derive(Debug, Clone, Copy)]
 pub struct Measured<'a> {
-    /// The phase.
     pub phase: &'a Phase,
-    /// Its variants.
     pub plan: &'a Plan,
-    /// What was measured.
     pub run: &'a Run,
     /// Counters of its reports.
     pub counted: &'a Counted,

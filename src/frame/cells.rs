@@ -44,7 +44,6 @@ impl MetricCells {
         self.reasons.as_ref()
     }
 
-    /// Whether any value is there.
     pub fn has_value(&self) -> bool {
         self.numbers.null_count() < self.len()
     }
@@ -64,7 +63,6 @@ impl MetricCells {
         (0..self.len()).map(|row| self.at(row))
     }
 
-    /// All values.
     pub fn to_vec(&self) -> Vec<Cell> {
         self.iter().collect()
     }

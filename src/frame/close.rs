@@ -12,9 +12,7 @@ use crate::model::VariantId;
 /// The variant and shape of a row, and the variant whose measurements stand for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CloseRow {
-    /// The variant.
     pub variant: VariantId,
-    /// The shape.
     pub shape: ShapeName,
     /// Itself, or the one it shares measurements with.
     pub measured_as: VariantId,

@@ -88,7 +88,6 @@ pub(super) struct Piece<'r> {
     pub missing: Vec<usize>,
     /// Text of the rows that have one, in their order.
     pub texts: Vec<(usize, Cow<'r, str>)>,
-    /// Attributes of each launch.
     attributes: Vec<Attributes<'r>>,
 }
 
@@ -160,7 +159,6 @@ impl Plan {
 }
 
 impl<'r> Piece<'r> {
-    /// How many rows there are.
     pub fn rows(&self) -> usize {
         self.slots.len()
     }

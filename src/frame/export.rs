@@ -25,14 +25,12 @@ use ncu_rep::{MetricSelection, MetricValue};
 /// Columns of the long form in CSV and JSON.
 pub const LONG: [&str; 6] = [m::REPORT, m::LAUNCH, m::KERNEL, m::METRIC, m::UNIT, m::VALUE];
 
-/// A file format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     /// Comma-separated values with a header.
     Csv,
     /// An array of objects, one a line.
     Json,
-    /// Apache parquet.
     Parquet,
     /// An Arrow IPC file (Feather 2).
     Arrow,
@@ -64,16 +62,11 @@ pub enum ExportError {
     Parquet(#[from] PolarsError),
 }
 
-/// What to export.
 #[derive(Debug, Clone, Copy)]
 pub struct Export<'a> {
-    /// The inputs.
     pub captures: &'a [Capture<'a>],
-    /// Launches to take.
     pub filter: &'a LaunchFilter,
-    /// Metrics to take.
     pub selection: MetricSelection<'a>,
-    /// Layout.
     pub layout: Layout,
 }
 
@@ -291,7 +284,6 @@ pub(super) fn arrow(frame: &mut DataFrame, out: &mut dyn Write) -> Result<(), Ex
     Ok(IpcWriter::new(out).with_compat_level(CompatLevel::oldest()).finish(frame)?)
 }
 
-/// Writes a frame as parquet.
 pub(super) fn parquet(frame: &mut DataFrame, out: &mut dyn Write) -> Result<(), ExportError> {
     ParquetWriter::new(out).with_compression(ParquetCompression::Snappy).finish(frame)?;
     Ok(())

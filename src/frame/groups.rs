@@ -25,7 +25,6 @@ impl RowGroups {
         Ok(Self { keys: DataFrame::new(firsts.len(), keys)?, groups })
     }
 
-    /// How many groups there are.
     pub fn len(&self) -> usize {
         self.groups.len()
     }

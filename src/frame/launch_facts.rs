@@ -6,7 +6,6 @@ use crate::number;
 use crate::occupancy::{self, Chip, Demand};
 use crate::plan::Launch;
 
-/// A fact of a launch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fact {
     Build(BuildFact),

@@ -18,9 +18,7 @@ pub enum FrameError {
     /// A report is damaged.
     #[error("report `{report}`")]
     Report {
-        /// The report's name.
         report: String,
-        /// What is wrong with it.
         #[source]
         source: ReportError,
     },
@@ -32,7 +30,6 @@ pub enum FrameError {
 /// Where launches come from.
 #[derive(Debug, Clone, Copy)]
 pub enum Origin<'a> {
-    /// A native report.
     Report(&'a Report),
     /// CSV that ncu printed.
     Csv(&'a CsvReport),
@@ -43,7 +40,6 @@ pub enum Origin<'a> {
 pub struct Capture<'a> {
     /// Name in the `report` column.
     pub name: &'a str,
-    /// The launches.
     pub origin: Origin<'a>,
 }
 

@@ -18,7 +18,6 @@ use ncu_rep::{MetricSelection, MetricValue, Report, unit_of};
 /// Most rows whose columns are built side by side. The allocator keeps for each thread what a column needed on its way.
 const SIDE_BY_SIDE_ROWS: usize = 1 << 20;
 
-/// Builds one column.
 type Build<'a> = fn(&MetricTable<'a>) -> Result<Column, PolarsError>;
 
 /// Rows of a frame and what their indices mean.

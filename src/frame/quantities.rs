@@ -45,7 +45,6 @@ pub struct Bounds {
 /// How the latency of a row was sampled.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sampling {
-    /// What ran.
     pub program: Program,
     /// Launches that each sample of the sweep is the mean of.
     pub launches: u32,
@@ -118,7 +117,6 @@ impl Quantities {
         numbers.map(|column| column.name().as_str())
     }
 
-    /// Row of a variant and shape.
     pub fn row(&self, variant: &VariantId, shape: &ShapeName) -> Option<usize> {
         self.index.get(shape)?.get(variant).copied()
     }

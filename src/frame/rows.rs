@@ -12,7 +12,6 @@ use ncu_rep::{Launch, MetricSelection, MetricValue};
 /// One launch of any origin.
 #[derive(Debug, Clone, Copy)]
 pub enum AnyLaunch<'a> {
-    /// Of a report.
     Report(Launch<'a>),
     /// Of ncu's CSV.
     Csv(&'a CsvLaunch),
@@ -32,7 +31,6 @@ pub struct LaunchFilter {
 /// One metric of one launch.
 #[derive(Debug, Clone)]
 pub struct Row<'a> {
-    /// Name of the report.
     pub report: &'a str,
     /// The id that ncu prints.
     pub launch: u32,
@@ -42,7 +40,6 @@ pub struct Row<'a> {
     pub metric: &'a str,
     /// Base unit.
     pub unit: &'a str,
-    /// Value.
     pub value: MetricValue<'a>,
 }
 
@@ -92,7 +89,6 @@ impl<'a> AnyLaunch<'a> {
         }
     }
 
-    /// CUDA stream.
     #[must_use]
     pub fn stream(&self) -> Option<u32> {
         match self {
@@ -114,7 +110,6 @@ impl<'a> AnyLaunch<'a> {
 }
 
 impl LaunchFilter {
-    /// Whether every launch is wanted.
     #[must_use]
     pub fn is_open(&self) -> bool {
         self.kernel.is_none() && self.nvtx.is_none() && self.launch.is_none()

@@ -21,7 +21,6 @@ use ncu_rep::MetricValue;
 pub enum TableFormat {
     /// Comma-separated values with a header; what is absent is empty.
     Csv,
-    /// Apache Parquet.
     Parquet,
     /// An Arrow IPC file (Feather 2).
     Arrow,

@@ -47,17 +47,13 @@ pub mod launches {
     pub const KERNEL: &str = "kernel";
     /// Demangled name of the kernel.
     pub const DEMANGLED: &str = "demangled";
-    /// Process id.
     pub const PID: &str = "pid";
     /// Name of the executable.
     pub const PROCESS: &str = "process";
-    /// CUDA context.
     pub const CONTEXT: &str = "context";
-    /// CUDA stream.
     pub const STREAM: &str = "stream";
     /// Index of the device.
     pub const DEVICE: &str = "device";
-    /// Name of the device.
     pub const DEVICE_NAME: &str = "device_name";
     /// Compute capability as in `9.0`.
     pub const CAPABILITY: &str = "cc";
@@ -73,7 +69,6 @@ pub mod launches {
     pub const NVTX: &str = "nvtx";
     /// Whether ncu was asked to lock the clocks.
     pub const CLOCK_REQUESTED: &str = "clock_lock_requested";
-    /// Whether the clocks were locked.
     pub const CLOCK_LOCKED: &str = "clock_locked";
     /// When it was measured, in seconds since 1970.
     pub const CREATED: &str = "created";

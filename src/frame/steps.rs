@@ -4,7 +4,6 @@ use crate::model::{KernelName, ShapeName, VariantId, demangled};
 use crate::plan::{Method, Plan};
 use std::collections::HashMap;
 
-/// A variant at a shape.
 pub(super) type Case = (VariantId, ShapeName);
 
 /// Launches of one range that a misfit names.
@@ -13,7 +12,6 @@ const NAMED: usize = 6;
 /// A launch as a report has it.
 #[derive(Debug, Clone)]
 pub(super) struct SeenLaunch<'a> {
-    /// The report that it is in.
     pub report: &'a str,
     /// The case whose range it is in, where that is one.
     pub case: Option<Case>,
@@ -26,7 +24,6 @@ pub(super) struct SeenLaunch<'a> {
 /// The launch of a program that a launch is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct OwnedLaunch {
-    /// The case.
     pub case: Case,
     /// Which of the program's launches it is, from 0; 0 for those of a command.
     pub step: u32,
@@ -35,9 +32,7 @@ pub(super) struct OwnedLaunch {
 /// Launches in the range of a case that are not those which the plan has there, so that what was counted of them does not count.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Misfit {
-    /// The variant.
     pub variant: VariantId,
-    /// The shape.
     pub shape: ShapeName,
     /// The kernels of the plan, in order.
     pub planned: Vec<String>,

@@ -7,7 +7,6 @@ use polars::prelude::{Column, IntoColumn, NewChunkedArray, PlSmallStr, Scalar, S
 #[derive(Default)]
 pub(super) struct Texts {
     pool: IndexSet<String>,
-    /// The text of each row.
     rows: Vec<Option<u32>>,
 }
 

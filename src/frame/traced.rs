@@ -13,14 +13,10 @@ use std::collections::HashMap;
 /// What stands for the name of a report; no report of ncu can have it.
 pub(super) const REPORT: &str = "CUPTI";
 
-/// A case that was traced.
 #[derive(Debug, Clone, Copy)]
 pub struct TracedCase<'a> {
-    /// The variant.
     pub variant: &'a VariantId,
-    /// The shape.
     pub shape: &'a ShapeName,
-    /// The launches.
     pub trace: &'a ActivityTrace,
     /// ncu's names of which ncu itself has no value, and which CUPTI has.
     pub counters: &'a [String],

@@ -21,26 +21,13 @@ const IN_PACKAGES: [&str; 2] = ["nvidia/cu13/lib", "nvidia/cuda_cupti/lib"];
 pub enum ActivityError {
     /// There is no library.
     #[error("libcupti was not found ({looked})")]
-    NotFound {
-        /// Where it was looked for.
-        looked: String,
-    },
+    NotFound { looked: String },
     /// There is one that is of no use here.
     #[error("{}: {reason}", library.display())]
-    Unfit {
-        /// The library.
-        library: PathBuf,
-        /// Why.
-        reason: String,
-    },
+    Unfit { library: PathBuf, reason: String },
     /// A function of it failed.
     #[error("{call}: {reason}")]
-    Call {
-        /// The function.
-        call: &'static str,
-        /// What CUPTI said.
-        reason: String,
-    },
+    Call { call: &'static str, reason: String },
     /// What it gave cannot be read.
     #[error("its records cannot be read: {0}")]
     Records(String),

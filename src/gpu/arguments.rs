@@ -15,9 +15,7 @@ const AXES: usize = 5;
 /// A buffer as a texture or a surface, which the driver makes an object of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ImageView<'a> {
-    /// A texture.
     Texture(&'a TextureView),
-    /// A surface.
     Surface(&'a SurfaceView),
 }
 
@@ -30,7 +28,6 @@ pub struct KernelArguments(Vec<Argument>);
 enum Argument {
     /// Little endian, at the start of 8 bytes.
     Word(u64),
-    /// A struct.
     Bytes(Vec<u8>),
     /// Encoded by the driver, aligned as its type says.
     TensorMap(CUtensorMap),

@@ -16,9 +16,7 @@ pub enum ComputeMode {
     /// Any number.
     #[default]
     Default,
-    /// One.
     ExclusiveProcess,
-    /// None.
     Prohibited,
 }
 
@@ -33,14 +31,11 @@ impl ComputeMode {
     }
 }
 
-/// What a device is.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DeviceAttributes {
     /// `NVIDIA H200`.
     pub name: String,
-    /// Compute capability.
     pub compute_capability: ComputeCapability,
-    /// Streaming multiprocessors.
     pub sms: u32,
     /// Device memory in bytes.
     pub memory: u64,
@@ -109,7 +104,6 @@ pub(super) fn find(ordinal: u32) -> Result<sys::CUdevice, DeviceError> {
     }
 }
 
-/// The attributes of a device.
 pub(super) fn attributes_of(device: sys::CUdevice) -> Result<DeviceAttributes, DeviceError> {
     let attribute = |attribute: Attribute| {
         // SAFETY: `device` comes from cuDeviceGet.

@@ -11,7 +11,6 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 /// The kernel; ends with NUL, as the driver wants it.
 const PTX: &str = concat!(include_str!("blocking.ptx"), "\0");
-/// Its entry.
 const ENTRY: &str = "ncugate_blocking";
 /// Nanoseconds after which the device goes on by itself, should the host never get there.
 const LIMIT_NS: u64 = 1_000_000_000;

@@ -7,9 +7,7 @@ use std::collections::BTreeMap;
 /// A buffer at one shape.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BufferSpec {
-    /// Its name.
     pub name: String,
-    /// Element type.
     pub dtype: Dtype,
     /// Extents in elements, all positive, the outermost axis first; of partial results those of what they are put together to.
     pub extents: Vec<usize>,

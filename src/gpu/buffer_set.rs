@@ -78,12 +78,10 @@ impl BufferSet {
         device.upload(&self.memory, image)
     }
 
-    /// Where its buffers are.
     pub const fn layout(&self) -> &ArenaLayout {
         &self.layout
     }
 
-    /// Its memory.
     pub const fn memory(&self) -> &DeviceMemory {
         &self.memory
     }

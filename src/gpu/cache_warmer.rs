@@ -8,7 +8,6 @@ use std::ffi::c_void;
 
 /// The kernel; ends with NUL, as the driver wants it.
 const PTX: &str = concat!(include_str!("warm.ptx"), "\0");
-/// Its entry.
 const ENTRY: &str = "ncugate_warm";
 /// Threads of a block, as `warm.ptx` has it.
 const THREADS: usize = 256;

@@ -12,7 +12,6 @@ use std::ops::Range;
 
 /// The kernel; ends with NUL, as the driver wants it.
 const PTX: &str = concat!(include_str!("copy.ptx"), "\0");
-/// Its entry.
 const ENTRY: &str = "ncugate_copy";
 /// Threads of a block, as `copy.ptx` has it.
 const THREADS: usize = 256;

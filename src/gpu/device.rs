@@ -44,7 +44,6 @@ pub struct Device {
 }
 
 impl Device {
-    /// Opens the device of that ordinal.
     pub fn open(ordinal: u32) -> Result<Self, DeviceError> {
         let device = find(ordinal)?;
         let attributes = attributes_of(device)?;
@@ -68,7 +67,6 @@ impl Device {
         })
     }
 
-    /// With a caller of functions.
     #[must_use]
     pub fn with_functions(self, caller: impl FunctionCaller + 'static) -> Self {
         let mut device = self;
@@ -76,7 +74,6 @@ impl Device {
         device
     }
 
-    /// What it is.
     pub const fn attributes(&self) -> &DeviceAttributes {
         &self.attributes
     }
@@ -462,7 +459,6 @@ fn load_image(image: &[u8]) -> Result<LoadedModule, DeviceError> {
     Ok(LoadedModule { module })
 }
 
-/// An entry of a module.
 fn function(module: &LoadedModule, entry: CString) -> Result<sys::CUfunction, DeviceError> {
     // SAFETY: the module is loaded.
     unsafe { result::module::get_function(module.module, entry) }.map_err(cuda("cuModuleGetFunction"))

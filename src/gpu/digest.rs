@@ -13,7 +13,6 @@ use std::ffi::c_void;
 
 /// The kernel; ends with NUL, as the driver wants it.
 const PTX: &str = concat!(include_str!("digest.ptx"), "\0");
-/// Its entry.
 const ENTRY: &str = "ncugate_digest";
 /// Threads of a block, as `digest.ptx` has it.
 const THREADS: usize = 256;

@@ -15,7 +15,6 @@ pub enum DeviceError {
     NoDevice {
         /// The ordinal asked for.
         ordinal: u32,
-        /// How many there are.
         count: i32,
     },
     /// The driver lacks calls that are used here.
@@ -34,18 +33,11 @@ pub enum DeviceError {
     },
     /// A cubin cannot be read.
     #[error("cannot read cubin {}: {reason}", path.display())]
-    Cubin {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        reason: String,
-    },
+    Cubin { path: PathBuf, reason: String },
     /// A tensor map cannot be encoded.
     #[error("cannot make tensor map '{name}' of buffer '{buffer}': {reason}")]
     TensorMap {
-        /// The tensor map.
         name: String,
-        /// The buffer.
         buffer: String,
         /// What the driver said.
         reason: String,
@@ -61,7 +53,6 @@ pub enum DeviceError {
     Launch(String),
 }
 
-/// The error of a call of the driver.
 pub(super) fn cuda(call: &'static str) -> impl Fn(DriverError) -> DeviceError {
     move |error| {
         let text = |t: Result<&std::ffi::CStr, DriverError>| {

@@ -26,32 +26,25 @@ pub trait FunctionCaller {
     fn end_graph(&self) -> Result<(), DeviceError>;
 }
 
-/// A call of a function.
 #[derive(Debug, Clone, Copy)]
 pub struct FunctionCall<'a> {
-    /// The function.
     pub function: u32,
-    /// The shape.
     pub shape: u32,
     /// Addresses of all buffers, in their order.
     pub addresses: &'a [u64],
-    /// The stream.
     pub stream: u64,
 }
 
 /// A result that is to be copied to its buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ResultCopy {
-    /// Where it is.
     pub from: u64,
-    /// The buffer.
     pub to: u64,
     /// Bytes of both.
     pub bytes: usize,
 }
 
 impl ResultCopy {
-    /// Queues the copy.
     pub(super) fn queue(&self, stream: sys::CUstream) -> Result<(), DeviceError> {
         // SAFETY: the caller of the function says that both are allocations of that many bytes.
         unsafe { result::memcpy_dtod_async(self.to, self.from, self.bytes, stream) }.map_err(cuda("cuMemcpyDtoD"))

@@ -8,7 +8,6 @@ use cudarc::driver::result;
 use cudarc::driver::sys::{self, CUfunction_attribute as FunctionAttribute};
 use std::ffi::CString;
 
-/// A loaded module.
 #[derive(Debug)]
 pub struct LoadedModule {
     pub(super) module: sys::CUmodule,
@@ -45,7 +44,6 @@ pub enum LoadedProgram {
     Function(u32),
 }
 
-/// What a launch launches.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum LaunchTarget {
     /// An entry of a module.
@@ -60,7 +58,6 @@ impl LoadedProgram {
         matches!(self, Self::Function(_))
     }
 
-    /// What a launch of an entry launches.
     pub(super) fn target(&self, entry: &str) -> Result<LaunchTarget, DeviceError> {
         let functions = match self {
             Self::Function(number) => return Ok(LaunchTarget::Function(*number)),

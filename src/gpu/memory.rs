@@ -3,7 +3,6 @@
 use super::error::DeviceError;
 use cudarc::driver::{result, sys};
 
-/// Device memory.
 #[derive(Debug)]
 pub struct DeviceMemory {
     pub(super) address: sys::CUdeviceptr,
@@ -11,12 +10,10 @@ pub struct DeviceMemory {
 }
 
 impl DeviceMemory {
-    /// Its address.
     pub const fn address(&self) -> u64 {
         self.address
     }
 
-    /// Its bytes.
     pub const fn bytes(&self) -> usize {
         self.bytes
     }

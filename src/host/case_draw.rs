@@ -41,13 +41,9 @@ pub(super) fn comparable(
 /// A draw of the declared inputs of a seed, on which the tolerance is tried.
 #[derive(Clone, Copy)]
 pub(super) struct TriedDraw<'a> {
-    /// The reference and the tolerance.
     pub(super) proof: (&'a ReferenceSpec, &'a Tolerance),
-    /// The shape.
     pub(super) shape: &'a ShapeSpec,
-    /// The seed.
     pub(super) seed: u64,
-    /// The draw.
     pub(super) draw: &'a CaseDraw,
     /// The seeds of the phase: those that have files, where a seed has files.
     pub(super) known: &'a [u64],

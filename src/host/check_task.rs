@@ -23,11 +23,9 @@ struct CheckedShape<'s> {
 
 /// How far the tolerance has been tried on wrong answers at a shape.
 enum Tried {
-    /// Not at all.
     No,
     /// On all but another seed's answer: with the answers to the declared inputs of this seed.
     OnOne(Vec<ExpectedOutput>),
-    /// On all.
     OnAll,
 }
 

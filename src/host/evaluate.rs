@@ -28,7 +28,6 @@ pub(super) fn built<'a>(
     })
 }
 
-/// The functions of a plan that are wanted.
 pub(super) fn functions<'a>(
     plan: &'a Plan,
     wanted: &'a BTreeMap<VariantId, BuiltKernel>,

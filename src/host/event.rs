@@ -13,34 +13,25 @@ use std::path::PathBuf;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum WorkerEvent {
-    /// The device it works on.
     Device(DeviceAttributes),
     /// There is no device to work on (asked by a probe).
     NoDevice {
-        /// What is missing.
         reason: String,
     },
     /// What a variant that is a function uses, by name and version.
     Uses {
-        /// The variant.
         variant: VariantId,
-        /// Names and versions.
         software: BTreeMap<String, String>,
     },
     /// It makes inputs and reference of a shape and seed; no variant is the cause of what happens now.
     Preparing {
-        /// The shape.
         shape: ShapeName,
-        /// The seed.
         seed: u64,
     },
     /// It starts something that only this variant can be the cause of.
     Started {
-        /// The variant.
         variant: VariantId,
-        /// The shape.
         shape: ShapeName,
-        /// What.
         task: WorkerTask,
     },
     /// A correctness case ended.
@@ -51,57 +42,44 @@ pub enum WorkerEvent {
     Timed(LatencyRecord),
     /// A profiled launch came back, and its outputs were compared.
     Launched {
-        /// The variant.
         variant: VariantId,
-        /// The shape.
         shape: ShapeName,
         /// Which of its launches, from 0.
         repeat: u32,
-        /// Whether they are right.
         outputs: ProfiledOutputs,
     },
     /// A profiled launch failed, and why.
     LaunchFailed {
-        /// The variant.
         variant: VariantId,
-        /// The shape.
         shape: ShapeName,
         /// What the driver said.
         reason: String,
     },
     /// A variant was traced at a shape.
     Traced {
-        /// The variant.
         variant: VariantId,
-        /// The shape.
         shape: ShapeName,
-        /// Its launches.
         trace: ActivityTrace,
-        /// Whether their outputs are right.
         outputs: ProfiledOutputs,
     },
     /// The CUPTI that launches can be traced with (asked by a probe).
     Activity {
-        /// The library.
         library: PathBuf,
         /// The CUDA release that it came with.
         release: String,
     },
     /// The device no longer works after what was just reported of this variant; the worker ends.
     DeviceLost {
-        /// The variant.
         variant: VariantId,
         /// What the driver said.
         reason: String,
     },
     /// It cannot go on, and no variant is the cause.
     Failed {
-        /// Why.
         reason: String,
     },
     /// The tolerance of the phase proves nothing: the phase is wrong, and no variant or tool.
     Refused {
-        /// Why.
         reason: String,
     },
     /// It did everything it was asked.
@@ -112,19 +90,15 @@ pub enum WorkerEvent {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "task", rename_all = "snake_case")]
 pub enum WorkerTask {
-    /// A correctness case.
     Check {
-        /// The seed.
         seed: u64,
     },
     /// Building its graph and warming up.
     Warm,
     /// A sample of this round, from 0.
     Sample {
-        /// The round.
         round: u32,
     },
-    /// A profiled launch.
     Profile {
         /// Which, from 0.
         repeat: u32,

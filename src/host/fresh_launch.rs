@@ -9,9 +9,7 @@ use crate::prove::{CaseDraw, CheckBuffers, ShapeSpec, case_outcome};
 /// Outputs of launches of a module that was loaded anew.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FreshOutputs {
-    /// They are right.
     Right,
-    /// They are wrong.
     Wrong,
 }
 

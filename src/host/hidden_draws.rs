@@ -26,7 +26,6 @@ pub(super) struct HiddenDraws {
 }
 
 impl HiddenDraws {
-    /// Begins with them.
     pub(super) fn begin(job: HiddenJob) -> Self {
         let own = job.clone();
         Self::start(job, move || made(own))
@@ -64,7 +63,6 @@ impl HiddenDraws {
     }
 }
 
-/// All cases of a job.
 fn made(job: HiddenJob) -> HashMap<ShapeName, HiddenCases> {
     let HiddenJob { reference, tolerance, shapes, settings, l2_bytes } = job;
     let of_shape = |shape: ShapeSpec| {
@@ -95,7 +93,6 @@ pub(super) fn cases(
     Ok(cases)
 }
 
-/// The hidden seeds of a shape.
 pub(super) fn seeds<'s>(shape: &ShapeSpec, settings: &'s TimingSettings, l2_bytes: u64) -> &'s [u64] {
     let all = &settings.hidden.inputs;
     let contents = settings.contents(ArenaLayout::new(&shape.buffers).bytes(), l2_bytes) as usize;

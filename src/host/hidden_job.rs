@@ -37,7 +37,6 @@ impl HiddenJob {
         Ok(Self::new(&reference, phase.workload.tolerance, timed, settings, l2_bytes))
     }
 
-    /// That of shapes that are timed.
     pub(super) fn new<'s>(
         reference: &ReferenceSpec,
         tolerance: Tolerance,
@@ -60,7 +59,6 @@ impl HiddenJob {
         Self { reference: reference.clone(), tolerance, shapes, settings, l2_bytes }
     }
 
-    /// The seeds.
     pub(super) fn seeds(&self) -> HiddenSeeds {
         self.settings.hidden.clone()
     }

@@ -16,14 +16,7 @@ pub enum InputArraysError {
     Job(#[from] JobError),
     /// A file of the phase does not give them.
     #[error("no inputs for shape '{shape}', seed {seed}")]
-    Input {
-        /// The shape.
-        shape: ShapeName,
-        /// The seed.
-        seed: u64,
-        /// Why.
-        source: InputError,
-    },
+    Input { shape: ShapeName, seed: u64, source: InputError },
 }
 
 /// A buffer before a launch.

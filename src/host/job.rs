@@ -27,7 +27,6 @@ pub struct WorkerJob {
     /// Laws of the inputs that cases are checked under.
     #[serde(default)]
     pub laws: CaseLaws,
-    /// The right answer.
     pub reference: ReferenceSpec,
     /// How near to it an output must be.
     pub tolerance: Tolerance,
@@ -44,7 +43,6 @@ pub struct WorkerJob {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "mode", rename_all = "snake_case")]
 pub enum JobMode {
-    /// Check, then time.
     Bench(TimingSettings),
     /// Launch inside NVTX ranges and nothing else, but for a reference that takes the device.
     Profile {
@@ -67,9 +65,7 @@ pub enum JobMode {
 /// A correctness case of one variant.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckCase {
-    /// The shape.
     pub shape: ShapeName,
-    /// The seed.
     pub seed: u64,
 }
 
@@ -98,9 +94,7 @@ impl CaseLaws {
 /// A variant, and what is still to do for it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct JobKernel {
-    /// The variant.
     pub variant: VariantId,
-    /// Its cubin.
     pub cubin: PathBuf,
     /// The Python function that takes the place of a cubin.
     #[serde(default)]
@@ -121,9 +115,7 @@ pub struct JobKernel {
 /// A Python function over the buffers of a shape.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct JobFunction {
-    /// The module.
     pub file: PathBuf,
-    /// The function in it.
     pub name: String,
     /// Values that it is given beside buffers, dimensions and scalars.
     pub params: Vec<(String, Value)>,
@@ -201,7 +193,6 @@ impl WorkerJob {
         }
     }
 
-    /// The shape of that name.
     pub fn shape(&self, name: &ShapeName) -> Option<&ShapeSpec> {
         self.shapes.iter().find(|s| &s.name == name)
     }

@@ -8,14 +8,11 @@ use crate::prove::ReferenceError;
 /// Why a phase cannot be made into a job.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum JobError {
-    /// An expression failed.
     #[error("{what} at shape '{shape}'")]
     Expression {
         /// The buffer, scalar or reference launch.
         what: String,
-        /// The shape.
         shape: ShapeName,
-        /// Why.
         source: ExprError,
     },
     /// An extent is not positive, or the buffer is larger than memory can be.
@@ -23,9 +20,7 @@ pub enum JobError {
         "buffer '{buffer}' at shape '{shape}' has extents {extents:?}; each must be positive and all fit in memory"
     )]
     Extents {
-        /// The buffer.
         buffer: String,
-        /// The shape.
         shape: ShapeName,
         /// What the expressions gave.
         extents: Vec<i64>,
@@ -33,9 +28,7 @@ pub enum JobError {
     /// What fills a buffer means nothing at a shape.
     #[error("`init` of buffer '{buffer}' at shape '{shape}': {problem}")]
     Init {
-        /// The buffer.
         buffer: String,
-        /// The shape.
         shape: ShapeName,
         /// What its numbers cannot be.
         problem: String,
@@ -54,20 +47,10 @@ pub enum JobError {
     NoSeeds,
     /// The plan has no launch for a shape.
     #[error("variant '{variant}' has no launch for shape '{shape}'")]
-    NoLaunch {
-        /// The variant.
-        variant: VariantId,
-        /// The shape.
-        shape: ShapeName,
-    },
+    NoLaunch { variant: VariantId, shape: ShapeName },
     /// A launch names a buffer that the workload does not have.
     #[error("variant '{variant}' passes buffer '{buffer}', which the workload does not declare")]
-    UnknownBuffer {
-        /// The variant.
-        variant: VariantId,
-        /// The name.
-        buffer: String,
-    },
+    UnknownBuffer { variant: VariantId, buffer: String },
     /// An argument of the reference entry cannot be passed.
     #[error(transparent)]
     ReferenceArguments(#[from] PlanErrors),
@@ -76,20 +59,13 @@ pub enum JobError {
     Reference(#[from] ReferenceError),
     /// The operating system gives no seeds.
     #[error("the operating system gives no random numbers for the inputs that are timed: {reason}")]
-    NoRandomness {
-        /// What it said.
-        reason: String,
-    },
+    NoRandomness { reason: String },
     /// A reference entry needs a cubin of its source, and no variant was built.
     #[error("the reference entry '{entry}' needs a variant of the phase's kernel that builds; none did")]
-    NoReferenceCubin {
-        /// The entry.
-        entry: String,
-    },
+    NoReferenceCubin { entry: String },
     /// Grid or block of a reference entry is not 1 to 3 positive numbers.
     #[error("{what} of reference entry '{entry}' must be 1 to 3 numbers from 1 to 2147483647")]
     ReferenceLaunch {
-        /// The entry.
         entry: String,
         /// Grid or block.
         what: &'static str,

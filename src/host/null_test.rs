@@ -19,12 +19,7 @@ pub enum NullTestError {
     Job(#[from] JobError),
     /// The right answer is not known, or the tolerance cannot tell it from others.
     #[error("{} shape '{shape}'", if source.is_of_tolerance() { "at" } else { "no reference for" })]
-    Reference {
-        /// The shape.
-        shape: ShapeName,
-        /// Why.
-        source: ExpectedOutputError,
-    },
+    Reference { shape: ShapeName, source: ExpectedOutputError },
     /// The tolerance would accept answers that are no answers.
     #[error(
         "the tolerance proves nothing: at shape '{shape}' it accepts {}; lower it until `ncugate check --mutants` shows them rejected",
@@ -33,7 +28,6 @@ pub enum NullTestError {
     ProvesNothing {
         /// The smallest shape.
         shape: ShapeName,
-        /// What it accepts.
         accepted: Vec<String>,
     },
 }
@@ -41,7 +35,6 @@ pub enum NullTestError {
 /// What a tolerance says to the mutants of its reference.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MutantTable {
-    /// Shapes that were tried.
     pub shapes: Vec<ShapeName>,
     /// Shapes that take too long on the host.
     pub left_out: Vec<ShapeName>,

@@ -16,7 +16,6 @@ use std::collections::BTreeMap;
 /// Which job to make of a phase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum JobPurpose {
-    /// Check and time.
     Bench,
     /// Time what was checked before; outputs of timed launches are verified all the same.
     Time,

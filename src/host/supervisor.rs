@@ -47,15 +47,11 @@ pub enum MeasureError {
     Io {
         /// What was being done.
         what: String,
-        /// Why not.
         source: io::Error,
     },
     /// The worker reported that it cannot work.
     #[error("{reason}")]
-    Worker {
-        /// Why.
-        reason: String,
-    },
+    Worker { reason: String },
     /// The worker found that the phase's tolerance proves nothing.
     #[error("in `workload`: {reason}")]
     Refused {
@@ -65,7 +61,6 @@ pub enum MeasureError {
     /// The worker ended while it ran no variant.
     #[error("the worker process {ending} before it was done{}", quoted(stderr))]
     Died {
-        /// How.
         ending: Ending,
         /// Last lines of its standard error.
         stderr: String,
@@ -82,13 +77,8 @@ fn quoted(stderr: &str) -> String {
 /// What there is to measure on.
 #[derive(Debug, Clone, PartialEq)]
 pub enum DeviceProbe {
-    /// A device.
     Present(DeviceAttributes),
-    /// None.
-    Absent {
-        /// What is missing.
-        reason: String,
-    },
+    Absent { reason: String },
 }
 
 /// Asks a worker, started with `--probe`, for its device: the first that is visible.
@@ -123,7 +113,6 @@ pub fn find_devices(
 /// A CUPTI that launches can be traced with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ActivityLibrary {
-    /// The library.
     pub path: PathBuf,
     /// The CUDA release that it came with.
     pub release: String,

@@ -1,6 +1,5 @@
 //! What of a process's standard error goes into the reason of its failure.
 
-/// Lines of it.
 const LAST_LINES: usize = 5;
 /// Characters of them at most.
 const LAST_CHARACTERS: usize = 600;

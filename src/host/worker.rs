@@ -23,20 +23,10 @@ use std::path::PathBuf;
 pub enum WorkError {
     /// The job cannot be read.
     #[error("cannot read job {}: {reason}", path.display())]
-    Job {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        reason: String,
-    },
+    Job { path: PathBuf, reason: String },
     /// Python functions cannot be called.
     #[error("cannot run functions with `{}`: {reason}", python.display())]
-    Python {
-        /// The Python.
-        python: PathBuf,
-        /// Why not.
-        reason: String,
-    },
+    Python { python: PathBuf, reason: String },
     /// The device cannot be used.
     #[error(transparent)]
     Device(#[from] DeviceError),
@@ -46,7 +36,6 @@ pub enum WorkError {
     /// Buffers of a shape cannot be allocated.
     #[error("cannot allocate buffers of {bytes} bytes for shape '{shape}'")]
     Buffers {
-        /// The shape.
         shape: ShapeName,
         /// Bytes of one set.
         bytes: usize,
@@ -55,24 +44,10 @@ pub enum WorkError {
     },
     /// There is no right answer to compare with.
     #[error("no reference for shape '{shape}', seed {seed}: {reason}")]
-    Reference {
-        /// The shape.
-        shape: ShapeName,
-        /// The seed.
-        seed: u64,
-        /// Why.
-        reason: String,
-    },
+    Reference { shape: ShapeName, seed: u64, reason: String },
     /// The tolerance of the phase proves nothing at a shape.
     #[error("at shape '{shape}', seed {seed}: {reason}")]
-    Tolerance {
-        /// The shape.
-        shape: ShapeName,
-        /// The seed.
-        seed: u64,
-        /// Why.
-        reason: String,
-    },
+    Tolerance { shape: ShapeName, seed: u64, reason: String },
     /// A variant took the device down; the parent knows which.
     #[error("the device was lost; what is left needs another process")]
     Lost,

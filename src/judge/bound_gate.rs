@@ -57,7 +57,6 @@ fn over_shapes(gate: &Gate, cases: &[CaseOutcome]) -> Verdict {
 
 /// A gate ready to judge.
 pub struct BoundGate<'a> {
-    /// The gate.
     pub gate: &'a Gate,
     pub(super) context: &'a EvalContext<'a>,
     requirement: CompiledRequirement,
@@ -111,7 +110,6 @@ impl<'a> BoundGate<'a> {
         shape.map_or_else(String::new, |shape| format!(" at {shape}"))
     }
 
-    /// What it looks at.
     pub fn references(&self) -> &[Reference] {
         &self.requirement.references
     }

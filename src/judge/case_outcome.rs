@@ -7,21 +7,17 @@ use crate::model::Verdict;
 /// Verdict and numbers of a case.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CaseOutcome {
-    /// The verdict.
     pub verdict: Verdict,
     /// What makes it inconclusive.
     pub inconclusive: Option<InconclusiveKind>,
     /// The verdict of the values as they were measured, where noise leaves it open.
     pub estimate: Option<Verdict>,
-    /// Left side.
     pub measured: Option<f64>,
-    /// Right side.
     pub limit: Option<f64>,
     /// Distance inside the limit.
     pub margin: Option<f64>,
     /// Interval in the unit of `measured`.
     pub interval: Option<(f64, f64)>,
-    /// Samples behind it.
     pub samples: usize,
     /// Which samples of the run they are.
     pub origin: Option<SampleOrigin>,

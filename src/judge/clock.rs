@@ -7,7 +7,6 @@ use jiff::Timestamp;
 /// Name of the variable, as <https://reproducible-builds.org/specs/source-date-epoch/> has it.
 const FIXED: &str = "SOURCE_DATE_EPOCH";
 
-/// A moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Clock {
     now: Timestamp,
@@ -30,7 +29,6 @@ impl Clock {
         Some(Self { now })
     }
 
-    /// The moment.
     pub fn now(self) -> Timestamp {
         self.now
     }

@@ -4,7 +4,6 @@ use crate::expr::{Arithmetic, Comparison, Form, Node, NodeKind, Reference, Requi
 
 /// A requirement whose references are indices of operands.
 pub struct CompiledRequirement {
-    /// What is tested.
     pub form: CompiledForm,
     /// What the operands are, each once.
     pub references: Vec<Reference>,
@@ -12,28 +11,17 @@ pub struct CompiledRequirement {
 
 /// The forms of a requirement.
 pub enum CompiledForm {
-    /// Two numbers compared.
-    Compare {
-        /// Left side.
-        left: CompiledSide,
-        /// How.
-        comparison: Comparison,
-        /// Right side.
-        right: CompiledSide,
-    },
-    /// A truth value.
+    Compare { left: CompiledSide, comparison: Comparison, right: CompiledSide },
     Condition(CompiledSide),
 }
 
 /// One side: what most gates write is evaluated without walking a tree.
 pub enum CompiledSide {
-    /// `64`
     Constant(f64),
     /// `registers`, `0.98 * baseline.latency_p50`
     Scaled {
         /// The factor, 1 when there is none.
         factor: f64,
-        /// The operand.
         operand: usize,
     },
     /// Anything else.
@@ -41,7 +29,6 @@ pub enum CompiledSide {
 }
 
 impl CompiledRequirement {
-    /// Compiles a requirement.
     pub fn new(requirement: &Requirement) -> Self {
         let mut references: Vec<Reference> = Vec::new();
         let mut index = |reference: &Reference| {

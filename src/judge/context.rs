@@ -41,7 +41,6 @@ pub struct Noise {
 pub struct BetweenRuns {
     /// Processes it was estimated from.
     pub runs: u32,
-    /// Of medians.
     pub median: f64,
     /// Of 90th percentiles; none where the rounds were too few for it.
     pub p90: Option<f64>,
@@ -68,7 +67,6 @@ impl Noise {
 pub struct Context<'a> {
     /// Compute capability of the chip that measured.
     pub cc: Option<ComputeCapability>,
-    /// Its multiprocessors.
     pub sms: Option<u32>,
     /// The day waivers are held against.
     pub today: jiff::civil::Date,
@@ -78,7 +76,6 @@ pub struct Context<'a> {
     pub absent: BTreeMap<String, String>,
     /// The machine's own noise by shape, where it was calibrated.
     pub noise: BTreeMap<ShapeName, Noise>,
-    /// How samples are resampled.
     pub resampling: Resampling,
     /// What the counters say of latencies; none where a table is judged that no run stands behind.
     pub witness: Option<&'a Witness>,
@@ -111,13 +108,9 @@ pub enum Proof {
 
 /// Everything a gate looks at, with rows looked up once.
 pub struct EvalContext<'a> {
-    /// The phase.
     pub phase: &'a Phase,
-    /// The plan.
     pub plan: &'a Plan,
-    /// What was measured.
     pub quantities: &'a Quantities,
-    /// Circumstances.
     pub given: &'a Context<'a>,
     /// What a pass rests on.
     pub proof: Proof,
@@ -242,7 +235,6 @@ impl<'a> EvalContext<'a> {
         ranked.into_iter().map(|(_, at)| at).collect()
     }
 
-    /// Row of a variant at a shape.
     pub fn row(&self, variant: usize, shape: &ShapeName) -> Option<usize> {
         let shape = *self.shapes.get(shape)?;
         self.rows[variant * self.shapes.len() + shape]

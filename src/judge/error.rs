@@ -26,12 +26,7 @@ pub enum JudgeError {
     Frame(#[from] FrameError),
     /// A recording does not hold what the phase asks for.
     #[error("the recording in {} does not hold what the phase asks for; it has:{}\nmeasure again on a GPU, then keep the run with `ncugate record`", folder.display(), lacks.iter().map(|l| format!("\n  {l}")).collect::<String>())]
-    Recording {
-        /// Its folder.
-        folder: PathBuf,
-        /// What it lacks.
-        lacks: Vec<String>,
-    },
+    Recording { folder: PathBuf, lacks: Vec<String> },
     /// Two measurements cannot be compared.
     #[error("cannot compare with {label}:{}\nmeasure both alike, or compare all the same with --allow-mismatch", differences.iter().map(|d| format!("\n  {d}")).collect::<String>())]
     Unlike {
@@ -42,12 +37,7 @@ pub enum JudgeError {
     },
     /// A stored run has nothing that others can be compared with.
     #[error("cannot compare with the run in {}: {reason}", folder.display())]
-    NoReference {
-        /// Its folder.
-        folder: PathBuf,
-        /// Why.
-        reason: String,
-    },
+    NoReference { folder: PathBuf, reason: String },
     /// Reports of another program hold no launch of a variant.
     #[error("{0}")]
     NoLaunch(String),

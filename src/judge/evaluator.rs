@@ -14,11 +14,9 @@ const DETAILED_CASES: usize = 2000;
 
 /// Whom a gate's scope picks from.
 pub struct Candidates<'c> {
-    /// All that compete.
     pub variants: &'c [usize],
     /// Those that are proven correct and measured by the objective, best first.
     pub ranked: Vec<usize>,
-    /// The one of them that is selected.
     pub selected: Option<usize>,
     /// The last accepted stage.
     pub previous: Option<usize>,
@@ -32,9 +30,7 @@ impl<'c> Candidates<'c> {
     }
 }
 
-/// Judges gates.
 pub struct GateEvaluator<'a> {
-    /// What they look at.
     pub context: &'a EvalContext<'a>,
 }
 

@@ -18,7 +18,6 @@ use std::sync::Arc;
 /// A run made of reports of another program.
 #[derive(Debug)]
 pub struct ForeignRun {
-    /// The run, with the phase it is judged by.
     pub run: PhaseRun,
     /// What its variants are, in the order of the plan.
     pub captured: Vec<CapturedVariant>,
@@ -29,7 +28,6 @@ pub struct ForeignRun {
 /// A variant that is launches of ncu reports.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CapturedVariant {
-    /// The variant.
     pub variant: VariantId,
     /// File name of the report and number in it, of each launch.
     pub launches: Vec<(String, u32)>,
@@ -147,7 +145,6 @@ fn by_launch(phase: &Phase, reports: &[OpenedReport]) -> Result<Plan, JudgeError
     Ok(Plan { variants })
 }
 
-/// Kernels that the phase names.
 fn entries(phase: &Phase) -> Vec<KernelName> {
     let named = phase.variants.iter().chain(&phase.baselines).filter_map(|variant| variant.kind.kernel());
     let kernels = phase.kernel.iter().chain(named);

@@ -14,7 +14,6 @@ use std::sync::Arc;
 
 /// A gate's result, and what it means for whatever asked.
 pub struct GateVerdict {
-    /// The result as it is.
     pub result: GateResult,
     /// What it counts as: a waived failure, or noise that only warns, counts as a pass.
     pub effect: Verdict,

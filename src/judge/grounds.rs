@@ -7,16 +7,13 @@ use crate::model::{Scope, VariantId, Verdict};
 /// What a phase would use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Choice<'v> {
-    /// This variant.
     Selected(&'v VariantId),
-    /// None was found.
     Nobody,
     /// Nothing is selected among launches of ncu reports: every gate speaks for what it judged.
     NotMade,
 }
 
 impl<'v> Choice<'v> {
-    /// That of a phase with this selected variant.
     pub fn of(phase: &Phase, selected: Option<&'v VariantId>) -> Self {
         match selected {
             _ if phase.is_of_reports() => Self::NotMade,

@@ -57,7 +57,6 @@ pub struct LibraryKernel {
     pub arch: String,
 }
 
-/// What a kernel uses.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct KernelUse {
@@ -221,7 +220,6 @@ impl KernelUse {
     }
 }
 
-/// A kernel that changed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct KernelChange {
     /// The kernel as a person writes it.
@@ -237,7 +235,6 @@ pub struct KernelChange {
 pub struct RatchetResult {
     /// Fail where a kernel uses more, inconclusive where the baseline is not of this library, else pass.
     pub verdict: Verdict,
-    /// Kernels that were compared.
     pub compared: usize,
     /// Kernels that use more of something.
     pub worse: Vec<KernelChange>,
@@ -290,7 +287,6 @@ pub fn ratchet(now: &LibraryUse, baseline: &Baseline) -> RatchetResult {
 pub struct Baseline {
     /// Version of its form.
     pub schema: u32,
-    /// Kernels.
     #[serde(default)]
     pub kernel: Vec<KernelUse>,
 }
@@ -304,7 +300,6 @@ pub enum BaselineError {
     /// Another version wrote it.
     #[error("the baseline has form {0}, and this program reads form {SCHEMA}; write it anew with --update")]
     Form(u32),
-    /// A kernel is in it twice.
     #[error("the baseline has the kernel `{0}` twice")]
     Twice(String),
 }

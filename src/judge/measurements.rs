@@ -87,17 +87,14 @@ impl<'a> Measurements<'a> {
         Ok(Growth::Grown)
     }
 
-    /// The phase.
     pub fn phase(&self) -> &'a Phase {
         self.phase
     }
 
-    /// Its variants.
     pub fn plan(&self) -> &'a Plan {
         self.plan
     }
 
-    /// The run.
     pub fn run(&self) -> &Run {
         &self.run
     }

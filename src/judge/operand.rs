@@ -48,7 +48,6 @@ pub enum Operand<'a> {
 
 /// A value that does not depend on the variant.
 pub struct Fixed {
-    /// The value.
     pub value: Result<Value, Absence>,
     /// How it varies, where it follows from samples.
     pub timed: Option<Timed>,
@@ -65,7 +64,6 @@ pub struct Fixed {
 /// How a metric follows from latency samples.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Timing {
-    /// It is a statistic of them.
     Statistic(Statistic),
     /// It is inversely proportional to their median.
     Rate,
@@ -74,13 +72,11 @@ pub enum Timing {
 /// How a value varies with the rounds that were drawn.
 #[derive(Debug, Clone)]
 pub struct Timed {
-    /// The samples.
     pub samples: Arc<[f64]>,
     /// How the value follows from them.
     pub timing: Timing,
     /// Whose rounds they are of.
     pub rounds: Rounds,
-    /// What ran.
     pub program: Program,
     /// Launches that each sample is the mean of.
     pub launches: u32,
@@ -93,7 +89,6 @@ pub struct Timed {
 pub enum Rounds {
     /// Of the run that is judged.
     Own,
-    /// Of a stored run.
     Stored,
 }
 
@@ -109,7 +104,6 @@ pub struct TimedOperand {
 /// What the operands of a case follow from.
 #[derive(Debug, Clone)]
 pub struct CaseSamples {
-    /// By operand.
     pub timed: Vec<TimedOperand>,
     /// Which samples of the run they are; none where nothing follows from samples of the run.
     pub origin: Option<SampleOrigin>,
@@ -121,7 +115,6 @@ impl CaseSamples {
         self.all().next().is_some()
     }
 
-    /// All of them.
     pub fn all(&self) -> impl Iterator<Item = &Timed> {
         self.timed.iter().flat_map(|timed| timed.own.iter().chain(&timed.other))
     }

@@ -14,7 +14,6 @@ pub enum ResolvedOwner<'o, P> {
     Named(&'o str),
     /// The base of the run.
     Base,
-    /// Nobody, and why.
     Nobody(String),
 }
 

@@ -25,9 +25,7 @@ pub enum Evidence {
 pub struct PhaseRun {
     /// The phase: its gates as they are now.
     pub phase: Phase,
-    /// Its variants.
     pub plan: Plan,
-    /// What was measured.
     pub run: Arc<Run>,
     /// What is known of its results.
     pub evidence: Evidence,

@@ -56,7 +56,6 @@ enum Part {
 
 /// Samples that vary, and the number that follows from them.
 struct Party<'s> {
-    /// Which operand.
     at: usize,
     part: Part,
     timed: &'s Timed,

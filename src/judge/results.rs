@@ -39,7 +39,6 @@ pub struct Case {
     pub variant: Arc<VariantId>,
     /// The shape; one name for all cases of a gate.
     pub shape: Arc<ShapeName>,
-    /// The verdict.
     pub verdict: Verdict,
     /// What makes it inconclusive; none otherwise.
     pub inconclusive: Option<InconclusiveKind>,
@@ -65,13 +64,10 @@ const UNDECIDED: usize = 4;
 /// A gate judged over all variants it applies to.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GateResult {
-    /// Name of the gate.
     pub name: String,
-    /// The requirement.
     pub require: Requirement,
     /// Which variants it was judged on.
     pub on: Scope,
-    /// Required or advisory.
     pub level: Level,
     /// The catalogue metric on the left side, when it is one.
     pub metric: Option<String>,
@@ -79,19 +75,16 @@ pub struct GateResult {
     pub unit: String,
     /// Line in the phase's file.
     pub line: usize,
-    /// The verdict.
     pub verdict: Verdict,
     /// Why, in a sentence; says how many cases were judged when it passes.
     pub reason: String,
     /// The case that decided: the worst failing, or the tightest passing.
     pub deciding: Option<usize>,
-    /// Every case.
     pub cases: Vec<Case>,
     /// Cases of a variant that have to hold: of all its shapes, or of as many as `at_least` says.
     pub needed: usize,
     /// The waiver in force, if any.
     pub waived: Option<Waiver>,
-    /// The waiver that has expired, if any.
     pub expired_waiver: Option<Waiver>,
 }
 
@@ -135,7 +128,6 @@ impl GateResult {
 pub enum Correctness {
     /// Every shape and seed that the phase asks for is right.
     Proven {
-        /// Cases checked.
         cases: usize,
         /// Largest absolute difference over them.
         max_abs: f64,
@@ -157,10 +149,7 @@ pub enum Correctness {
         reason: String,
     },
     /// A case is missing.
-    Unproven {
-        /// What is missing.
-        reason: String,
-    },
+    Unproven { reason: String },
 }
 
 impl Correctness {
@@ -193,9 +182,7 @@ impl Correctness {
 /// A variant among the others.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct VariantResult {
-    /// The variant.
     pub variant: VariantId,
-    /// Whether it is right.
     pub correctness: Correctness,
     /// Value of the objective, if it is right and was measured.
     pub objective: Option<f64>,
@@ -236,39 +223,30 @@ impl VariantResult {
 /// The variant the objective chose.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SelectedVariant {
-    /// The variant.
     pub variant: VariantId,
     /// The objective's metric.
     pub metric: String,
     /// Its value at the objective's shape.
     pub value: f64,
-    /// Unit.
     pub unit: String,
     /// Correct candidates it was chosen from.
     pub among: usize,
 }
 
-/// A tier judged.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TierResult {
-    /// Its name.
     pub name: String,
     /// Whether the phase must reach it.
     pub required: bool,
-    /// The verdict.
     pub verdict: Verdict,
-    /// Its gates.
     pub gates: Vec<GateResult>,
 }
 
-/// A stage judged.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StageResult {
-    /// Its name.
     pub name: String,
     /// The variant that stands for it.
     pub variant: Option<VariantId>,
-    /// Whether it was kept.
     pub accepted: bool,
     /// The verdict of its exit gates.
     pub verdict: Verdict,
@@ -282,46 +260,34 @@ pub struct StageResult {
     pub measured: Option<f64>,
     /// Measured speedup of the accepted stages so far over the first.
     pub cumulative: Option<f64>,
-    /// Its gates.
     pub gates: Vec<GateResult>,
 }
 
-/// The fallback judged.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FallbackResult {
-    /// The variant taken.
     pub variant: Option<VariantId>,
     /// The verdict of its own gates.
     pub verdict: Verdict,
-    /// Why.
     pub reason: String,
     /// What it costs against what is not used instead: the rejected variant and the first baseline.
     pub cost: Option<String>,
-    /// Its gates.
     pub gates: Vec<GateResult>,
 }
 
 /// A go/no-go condition judged.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PreconditionResult {
-    /// Its name.
     pub name: String,
-    /// The condition as written.
     pub condition: String,
-    /// The verdict.
     pub verdict: Verdict,
-    /// Why.
     pub reason: String,
 }
 
-/// A phase judged.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Judgement {
     /// Pass when every required gate holds, fail when one does not, else inconclusive.
     pub verdict: Verdict,
-    /// One sentence why.
     pub reason: String,
-    /// The chosen variant.
     pub selected: Option<SelectedVariant>,
     /// Gates, in the order of the file.
     pub gates: Vec<GateResult>,

@@ -7,7 +7,6 @@ use crate::model::{Scope, Verdict};
 pub struct ScopeRule<'g> {
     /// Glob of the candidates that it is about; all where there is none.
     pub glob: Option<&'g str>,
-    /// Which of those are judged.
     pub picks: Picks,
     /// How their verdicts make one.
     pub combine: Combine,
@@ -16,7 +15,6 @@ pub struct ScopeRule<'g> {
 /// Which candidates are judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Picks {
-    /// All of them.
     All,
     /// The selected one: the best by the objective that is proven correct, in a staged plan the one that it kept.
     Selected,
@@ -34,7 +32,6 @@ pub enum Combine {
 }
 
 impl<'g> ScopeRule<'g> {
-    /// The rule of a scope.
     pub fn of(scope: &'g Scope) -> Self {
         let (picks, combine) = match scope {
             Scope::Selected => (Picks::Selected, Combine::All),

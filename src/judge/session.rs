@@ -68,12 +68,10 @@ impl<'a> Session<'a> {
         self.judgement.withhold_pass(reason);
     }
 
-    /// What was measured.
     pub fn measurements(&self) -> &Measurements<'a> {
         &self.measurements
     }
 
-    /// The verdicts.
     pub fn judgement(&self) -> &Judgement {
         &self.judgement
     }

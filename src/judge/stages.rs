@@ -12,7 +12,6 @@ use crate::number::{counted, short};
 /// Variants of a stage that are kept.
 const ELITE: usize = 3;
 
-/// Stages judged.
 pub struct Stages {
     /// In order.
     pub results: Vec<StageResult>,

@@ -20,7 +20,6 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct StaticCheck {
     /// Gates that build, launch and chip decide, in the order of the file.
     pub judged: Vec<GateResult>,
-    /// The others.
     pub unjudged: Vec<Unjudged>,
     /// Tiers and stages, in the order of the file.
     pub groups: Vec<GroupAhead>,

@@ -12,7 +12,6 @@ use std::path::PathBuf;
 /// The GPU that is meant.
 #[derive(Debug, Clone, Copy)]
 pub struct TargetGpu {
-    /// Its compute capability.
     pub capability: ComputeCapability,
     /// Its multiprocessors, where they are known.
     pub sms: Option<u32>,

@@ -15,18 +15,14 @@ use std::collections::BTreeSet;
 /// What a group of gates belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GroupKind {
-    /// A tier.
     Tier,
-    /// A stage.
     Stage,
-    /// The fallback.
     Fallback,
 }
 
 /// The gates of a tier, a stage or the fallback.
 #[derive(Debug, Clone)]
 pub struct GroupAhead {
-    /// Which of them.
     pub kind: GroupKind,
     /// `tier 'minimum'`, `stage 'one'`, `fallback`.
     pub name: String,
@@ -34,7 +30,6 @@ pub struct GroupAhead {
     pub required: bool,
     /// Gates that build, launch and chip decide, in the order of the file.
     pub judged: Vec<GateResult>,
-    /// The others.
     pub unjudged: Vec<Unjudged>,
     /// Why no variant can hold all of them, where that is known already.
     pub impossible: Option<String>,
@@ -42,7 +37,6 @@ pub struct GroupAhead {
 
 /// Judges groups of gates of a phase.
 pub struct Groups<'c, 'a> {
-    /// What they look at.
     pub evaluator: &'c GateEvaluator<'a>,
     /// Variants that cannot be built or launched.
     pub refused: &'c BTreeSet<VariantId>,
@@ -53,7 +47,6 @@ pub struct Groups<'c, 'a> {
 enum Needs {
     /// Those of level `required`.
     Required,
-    /// All of them.
     All,
 }
 
@@ -99,7 +92,6 @@ impl Groups<'_, '_> {
         (groups, failure)
     }
 
-    /// The fallback.
     pub fn fallback(&self) -> Option<GroupAhead> {
         let fallback = self.context().phase.gate_plan.fallback.as_ref()?;
         let variants = self.context().matching(&fallback.variant).unwrap_or_default();

@@ -7,7 +7,6 @@ use super::shortfall::Shortfalls;
 use super::tally::VerdictTally;
 use crate::model::Verdict;
 
-/// Tiers judged.
 pub struct Tiers {
     /// In order.
     pub results: Vec<TierResult>,

@@ -38,24 +38,19 @@ pub enum ShownIn {
     Lead,
     /// The facts of the selected variant at the top.
     Headline,
-    /// The deep profile.
     Deep,
 }
 
-/// A logical metric.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Metric {
     /// The name a gate uses.
     pub name: String,
-    /// For people.
     pub title: String,
     /// Unit of its value; empty where it is a count or a ratio.
     pub unit: String,
     /// Which way it improves.
     pub better: Better,
-    /// How it repeats.
     pub kind: MetricKind,
-    /// Where it comes from.
     pub source: MetricSource,
     /// What exactly it is computed from.
     pub derivation: Derivation,
@@ -84,37 +79,26 @@ pub enum MetricError {
     /// Neither in the catalogue nor the name of an ncu metric.
     #[error("metric '{name}' is unknown{}", .nearest.as_ref().map_or_else(String::new, |n| format!("; did you mean '{n}'?")))]
     Unknown {
-        /// The name.
         name: String,
         /// The most similar name.
         nearest: Option<String>,
     },
     /// Nobody said which chip it was.
     #[error("the GPU that measured is not known, so the counters of '{name}' are not known")]
-    NoChip {
-        /// The name.
-        name: String,
-    },
+    NoChip { name: String },
     /// The chip is older or newer than the catalogue.
     #[error("compute capability {cc} is not in the metric catalogue; name ncu metrics verbatim on this chip")]
-    Chip {
-        /// Its compute capability.
-        cc: ComputeCapability,
-    },
+    Chip { cc: ComputeCapability },
     /// The chip does not have it.
     #[error("metric '{name}' does not exist on compute capability {cc}")]
     Absent {
-        /// The name.
         name: String,
         /// The chip's compute capability.
         cc: ComputeCapability,
     },
     /// It does not come from Nsight Compute.
     #[error("metric '{name}' is not counted by ncu")]
-    NotCounted {
-        /// The name.
-        name: String,
-    },
+    NotCounted { name: String },
 }
 
 /// Every logical metric, in the order of the file.

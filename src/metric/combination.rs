@@ -6,11 +6,8 @@ use serde::Deserialize;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Combination {
-    /// They add up.
     Sum,
-    /// The greatest.
     Greatest,
-    /// The least.
     Least,
     /// That of the launch that took longest; of launches that are alike, the value they have.
     Longest,

@@ -8,7 +8,6 @@ const DOUBTED: f64 = 4.0;
 /// What to collect on a chip, and what to make of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Definition {
-    /// The computation.
     pub formula: Formula,
     /// Unit of its value.
     pub unit: String,
@@ -33,12 +32,7 @@ pub enum Formula {
         zero: ZeroShare,
     },
     /// `factor * product`.
-    Product {
-        /// Factor.
-        factor: f64,
-        /// Factors measured.
-        names: Vec<String>,
-    },
+    Product { factor: f64, names: Vec<String> },
 }
 
 /// What zeros of a share mean.

@@ -9,32 +9,24 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MetricSource {
-    /// The cubin.
     Build,
-    /// The launch.
     Launch,
     /// Computed from launch, cubin and chip.
     Occupancy,
     /// The samples of the undisturbed timing.
     Latency,
-    /// The correctness cases.
     Check,
-    /// Nsight Compute.
     Ncu,
 }
 
 /// What a metric is computed from: its source, and which of the source's facts it is.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Derivation {
-    /// A fact of the build.
     Build(BuildFact),
-    /// A fact of the launch.
     Launch(LaunchFact),
     /// Occupancy, or what follows from it.
     Occupancy(OccupancyFact),
-    /// The latency samples.
     Latency(LatencyMetric),
-    /// The correctness cases.
     Check(CheckFact),
     /// Counters of Nsight Compute, by the formula of the chip.
     Counters,
@@ -60,9 +52,7 @@ pub enum BuildFact {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LaunchFact {
-    /// Threads a block.
     BlockThreads,
-    /// Blocks of the grid.
     GridBlocks,
     /// Bytes of static and dynamic shared memory a block.
     SharedMemory,

@@ -10,7 +10,6 @@ pub struct TracedLaunch {
     pub kernel: String,
     /// When the GPU began with it, in nanoseconds of CUPTI's clock.
     pub start_ns: u64,
-    /// When it had ended.
     pub end_ns: u64,
     /// Registers a thread.
     pub registers: u32,
@@ -33,9 +32,7 @@ pub struct TracedLaunch {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(try_from = "Vec<u64>", into = "Vec<u64>")]
 pub struct TracedChip {
-    /// L2 in bytes.
     pub l2_bytes: u64,
-    /// Multiprocessors.
     pub sms: u32,
     /// Highest clock of the multiprocessors in kHz.
     pub clock_khz: Option<u32>,
@@ -50,7 +47,6 @@ pub struct TracedChip {
 pub struct ActivityTrace {
     /// The CUDA release of the CUPTI that traced (`13.0`).
     pub cupti: String,
-    /// The GPU.
     pub chip: TracedChip,
     /// The launches of each evaluation, in the order they ran.
     pub evaluations: Vec<Vec<TracedLaunch>>,

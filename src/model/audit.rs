@@ -34,7 +34,6 @@ pub struct Audit {
 /// no launch before it in the sample has.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct UnrepeatedSamples {
-    /// Launches of each sample.
     pub launches: u32,
     /// Microseconds that the device needs for a graph beside its launches, measured with empty kernels.
     pub fixed_us: f64,

@@ -49,7 +49,6 @@ impl Resources {
 pub struct EntryResources {
     /// Its name, as the plan has it.
     pub entry: String,
-    /// What it uses.
     pub resources: Resources,
 }
 
@@ -76,7 +75,6 @@ pub enum CompiledLaunch {
 /// How a kernel is launched at a shape, as its compiler says.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShapeLaunch {
-    /// The shape.
     pub shape: ShapeName,
     /// Grid and block, where the compiler says; else those of the plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -106,12 +104,10 @@ pub enum CompiledArg {
     Given(usize),
     /// A pointer into the buffer that is the argument of that place.
     Into {
-        /// The place.
         argument: usize,
         /// Bytes from where the argument points to.
         bytes: u64,
     },
-    /// A whole number.
     Whole {
         /// Bytes that it takes: 1, 2, 4 or 8.
         bytes: u8,
@@ -125,7 +121,6 @@ pub enum CompiledArg {
 /// A variant's machine code, ready to be launched.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BuiltKernel {
-    /// The cubin.
     pub cubin: PathBuf,
     /// How it is launched, where its compiler says.
     pub launch: Option<CompiledLaunch>,
@@ -136,7 +131,6 @@ pub struct BuiltKernel {
 /// A shape at which a variant is never launched, while it is at others.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeftOutShape {
-    /// The shape.
     pub shape: ShapeName,
     /// Why, at least one reason.
     pub reasons: Vec<String>,
@@ -162,7 +156,6 @@ pub enum BuildOutcome {
         entries: Vec<EntryResources>,
         /// Architecture it was built for (`sm_90`).
         arch: String,
-        /// Whether the cache had it.
         cached: bool,
         /// What nvcc printed, warnings mostly, without ptxas' reports of resources.
         log: String,
@@ -208,10 +201,8 @@ impl BuildOutcome {
 /// A line of `builds.jsonl`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BuildRecord {
-    /// The variant.
     pub variant: VariantId,
     /// The variant whose measurements it shares, because machine code and launches are equal.
     pub shares: Option<VariantId>,
-    /// What came of it.
     pub outcome: BuildOutcome,
 }

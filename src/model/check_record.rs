@@ -19,7 +19,6 @@ pub enum Defect {
     /// Elements of outputs still hold what they held before the launch.
     #[error("{elements} of {compared} output elements were never written")]
     Unwritten {
-        /// How many.
         elements: u64,
         /// Output elements.
         compared: u64,
@@ -37,13 +36,9 @@ pub enum Defect {
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum CheckOutcome {
     /// Within the tolerance and without a defect.
-    Correct {
-        /// How near.
-        differences: Differences,
-    },
+    Correct { differences: Differences },
     /// Beyond the tolerance, or with a defect.
     Wrong {
-        /// How far.
         differences: Differences,
         /// Why it counted as wrong when it ran: every defect and every bound that it broke.
         reason: String,
@@ -58,10 +53,7 @@ pub enum CheckOutcome {
         reason: String,
     },
     /// Not run (a build that failed, an external program that is absent).
-    Skipped {
-        /// Why.
-        reason: String,
-    },
+    Skipped { reason: String },
 }
 
 impl CheckOutcome {
@@ -99,13 +91,9 @@ impl CheckOutcome {
 /// A line of `checks.jsonl`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CheckRecord {
-    /// The variant.
     pub variant: VariantId,
-    /// The shape.
     pub shape: ShapeName,
-    /// The seed of the inputs.
     pub seed: u64,
-    /// What came of it.
     pub outcome: CheckOutcome,
     /// Wrong answers that the tolerance was tried on with the inputs of this case, and rejected. 0 where another record of the shape has
     /// them, and in a record of an earlier version.
@@ -151,10 +139,7 @@ pub enum LatencyOutcome {
         audit: Option<Audit>,
     },
     /// No samples, and why (never timed because it was not correct, crashed while timed, absent).
-    Failed {
-        /// Why.
-        reason: String,
-    },
+    Failed { reason: String },
 }
 
 /// A line of `confirmations.jsonl`: samples that were taken anew, after variants had been selected by those of
@@ -173,11 +158,8 @@ pub struct ConfirmationRecord {
 /// A line of `latencies.jsonl`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LatencyRecord {
-    /// The variant.
     pub variant: VariantId,
-    /// The shape.
     pub shape: ShapeName,
-    /// What came of it.
     pub outcome: LatencyOutcome,
 }
 

@@ -13,7 +13,6 @@ const MOST_BRACES: usize = 20;
 pub struct GlobError {
     /// The text, cut where it is long.
     pub pattern: String,
-    /// What is wrong with it.
     pub reason: String,
 }
 

@@ -8,9 +8,7 @@ use serde::{Deserialize, Serialize};
 pub struct Gpu {
     /// `NVIDIA H200`.
     pub name: String,
-    /// Compute capability.
     pub compute_capability: ComputeCapability,
-    /// Streaming multiprocessors.
     pub sms: u32,
     /// Device memory in bytes; none where a report of ncu is all that is known.
     pub memory: Option<u64>,

@@ -9,7 +9,6 @@ use cpp_demangle::{DemangleOptions, Symbol};
 pub struct KernelName {
     /// Namespaces and classes, the outermost first, without anonymous ones.
     scopes: Vec<String>,
-    /// Name of the function.
     function: String,
     /// Template arguments as one text; none where none are written.
     arguments: Option<String>,

@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A source line.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Line {
     /// The run's path of a kernel source; of any other file its name alone.
@@ -14,7 +13,6 @@ pub struct Line {
     pub text: Option<String>,
 }
 
-/// An instruction.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Instruction {
     /// Bytes from the kernel's first instruction.

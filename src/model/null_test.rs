@@ -9,8 +9,5 @@ pub enum NullTest {
     /// Every wrong answer is rejected.
     Held,
     /// It was not made, and why; the worker tries the tolerance where it checks.
-    NotMade {
-        /// Why.
-        reason: String,
-    },
+    NotMade { reason: String },
 }

@@ -17,15 +17,9 @@ pub enum ProfileOutcome {
     },
     /// No report has it: ncu could not count here. Its launches were traced by CUPTI instead, which says how long they took and
     /// with what they were launched.
-    Traced {
-        /// The launches.
-        trace: ActivityTrace,
-    },
+    Traced { trace: ActivityTrace },
     /// It has no launch in any report, and why.
-    Failed {
-        /// Why, with what to do.
-        reason: String,
-    },
+    Failed { reason: String },
 }
 
 /// Whether the outputs of profiled launches are right. They are compared as those of timed launches are: with what is right for inputs of
@@ -37,16 +31,10 @@ pub enum ProfiledOutputs {
     Right {
         /// The seed; one of the phase's where inputs or answers are in files of its seeds.
         seed: u64,
-        /// Evaluations that were compared.
         evaluations: u32,
     },
     /// Those of one are wrong or missing.
-    Wrong {
-        /// The seed.
-        seed: u64,
-        /// What is wrong.
-        reason: String,
-    },
+    Wrong { seed: u64, reason: String },
     /// An external command launched them, and checks its results itself.
     OfCommand,
 }
@@ -78,9 +66,7 @@ impl ProfiledOutputs {
 /// Judging reads nothing of it but whether its outputs are right.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DeepProfile {
-    /// The variant.
     pub variant: VariantId,
-    /// The shape.
     pub shape: ShapeName,
     /// ncu names that were asked for, sorted.
     pub metrics: Vec<String>,
@@ -93,7 +79,6 @@ pub struct DeepProfile {
     /// The sampled instructions, as far as they are known.
     #[serde(default)]
     pub listing: Listing,
-    /// What came of it.
     pub outcome: ProfileOutcome,
     /// Whether its outputs are right; none where it failed, and in runs of earlier versions, which compared none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -103,13 +88,10 @@ pub struct DeepProfile {
 /// A line of `profiles.jsonl`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProfileRecord {
-    /// The variant.
     pub variant: VariantId,
-    /// The shape.
     pub shape: ShapeName,
     /// ncu names that were asked for in this group, sorted.
     pub metrics: Vec<String>,
-    /// What came of it.
     pub outcome: ProfileOutcome,
     /// As that of a deep profile.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -12,7 +12,6 @@ use std::str::FromStr;
 pub enum Scope {
     /// The one the objective selected.
     Selected,
-    /// Every candidate.
     Each,
     /// At least one correct candidate.
     Any,

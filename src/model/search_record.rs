@@ -8,24 +8,20 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum SearchRecord {
-    /// The search began.
     Began(SearchBegan),
     /// A batch was proposed.
     Proposed {
         /// Which, from 0.
         batch: u32,
-        /// What is in it.
         points: Vec<ProposedPoint>,
         /// Wall seconds of the search until then.
         seconds: f64,
     },
     /// A proposed variant was tried.
     Tried(TriedPoint),
-    /// The search ended.
     Ended(SearchEnded),
 }
 
-/// What was searched, and how.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SearchBegan {
     /// Hash of what the search is made of: phase, tools, GPU, sources. One made of something else does not go on.
@@ -45,7 +41,6 @@ pub struct SearchBegan {
 /// A point that is to be tried.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ProposedPoint {
-    /// Its variant.
     pub variant: VariantId,
     /// One value of every axis, by index.
     pub point: Vec<u32>,
@@ -59,9 +54,7 @@ pub struct ProposedPoint {
 pub struct TriedPoint {
     /// The batch it was proposed in.
     pub batch: u32,
-    /// Its variant.
     pub variant: VariantId,
-    /// How it ended.
     pub outcome: TriedOutcome,
     /// A hash of its machine code and launches: variants with equal ones are timed once. None where it was not built.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -89,10 +82,8 @@ pub enum TriedOutcome {
     },
 }
 
-/// How a search ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SearchEnded {
-    /// Why it stopped.
     pub why: String,
     /// What is measured in full, the best first.
     pub finalists: Vec<VariantId>,

@@ -89,7 +89,6 @@ pub struct Differences {
     pub rel_l2: f64,
     /// Elements that are NaN or infinite where the reference is not.
     pub nonfinite: u64,
-    /// Elements compared.
     pub compared: u64,
     /// The element that is farthest by the tolerance's [`AllClose`]; none where that was not asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -105,7 +104,6 @@ pub struct Differences {
 /// How far the farthest element is, in units of what it was allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Farthest {
-    /// What was allowed.
     pub bound: AllClose,
     /// Its difference over what it was allowed; up to 1 is within.
     #[serde(serialize_with = "finite")]
@@ -189,36 +187,18 @@ pub enum Violation {
     NothingCompared,
     /// The output has NaN or infinite values where the reference has none.
     #[error("{elements} of {compared} elements are NaN or infinite")]
-    Nonfinite {
-        /// How many.
-        elements: u64,
-        /// Elements compared.
-        compared: u64,
-    },
+    Nonfinite { elements: u64, compared: u64 },
     /// A difference that no comparison can give: NaN, infinite or negative.
     #[error("{difference} is {value}, which is not a difference")]
-    Meaningless {
-        /// Which.
-        difference: Difference,
-        /// Its value.
-        value: f64,
-    },
+    Meaningless { difference: Difference, value: f64 },
     /// A difference is larger than its bound.
     #[error("{difference} {value:.3e} exceeds the tolerance {bound:e}")]
-    Exceeds {
-        /// Which.
-        difference: Difference,
-        /// Its value.
-        value: f64,
-        /// The bound.
-        bound: f64,
-    },
+    Exceeds { difference: Difference, value: f64, bound: f64 },
     /// An element is farther from its answer than `atol + rtol |expected|`.
     #[error("an element is off by {ratio:.3e} times what atol {:e} + rtol {:e} x |expected| allows", bound.atol, bound.rtol)]
     Apart {
         /// Its difference over what it is allowed.
         ratio: f64,
-        /// What is allowed.
         bound: AllClose,
     },
     /// More elements than may are farther from their answers than `atol + rtol |expected|`.
@@ -226,18 +206,10 @@ pub enum Violation {
         "{:.3} % of the elements are off by more than atol {:e} + rtol {:e} x |expected| allows, where {} % may be",
         100.0 * share, bound.atol, bound.rtol, 100.0 * bound.mismatches
     )]
-    TooMany {
-        /// The share that is.
-        share: f64,
-        /// What is allowed.
-        bound: AllClose,
-    },
+    TooMany { share: f64, bound: AllClose },
     /// A bound is given, and what it bounds was not measured, or was measured for another bound.
     #[error("{difference} of this tolerance was not measured")]
-    Unmeasured {
-        /// Which.
-        difference: Difference,
-    },
+    Unmeasured { difference: Difference },
     /// The tolerance has no bound, or one that is NaN, infinite or negative.
     #[error("the tolerance has no usable bound")]
     NoBound,

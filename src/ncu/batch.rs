@@ -25,13 +25,9 @@ const PROBED_CASES: usize = 3;
 /// Where a record goes, at once.
 pub type Sink<'a> = &'a mut dyn FnMut(ProfileRecord) -> io::Result<()>;
 
-/// Profiles subjects.
 pub struct Profiler<'a> {
-    /// Runs the processes.
     pub runner: Runner<'a>,
-    /// Reads the reports.
     pub verify: &'a dyn Verify,
-    /// What is there already.
     pub covered: &'a Covered,
     /// ncu starts that planning may spend; [`PROBES`] is the default.
     pub probes: u32,

@@ -56,7 +56,6 @@ pub enum Processes {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LaunchSelection {
-    /// All of them.
     Everything,
     /// Those inside a push/pop range of this name, in any process.
     Range(String),
@@ -70,7 +69,6 @@ pub enum LaunchSelection {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProfileDetail {
-    /// Nothing: counters alone.
     #[default]
     Counters,
     /// Sections with what their rules say, samples of every instruction and over the launch's life, machine code and source text.
@@ -118,7 +116,6 @@ impl LifeSampling {
             .map_or(Self::Automatic, |nanoseconds| Self::Every { nanoseconds })
     }
 
-    /// ncu's options.
     fn options(self) -> Vec<(&'static str, String)> {
         match self {
             Self::Automatic => Vec::new(),
@@ -157,11 +154,8 @@ impl ProfileDetail {
 /// Settings that make two sets of counters comparable; recorded with the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Knobs {
-    /// Clocks.
     pub clock_control: ClockControl,
-    /// Caches.
     pub cache_control: CacheControl,
-    /// Replay.
     pub replay_mode: ReplayMode,
 }
 
@@ -219,11 +213,8 @@ pub struct NcuSession {
     pub log: PathBuf,
     /// A folder of this user's own, for locks and sockets; a short path, since sockets have a limit of 107 bytes.
     pub scratch: PathBuf,
-    /// Launches.
     pub selection: LaunchSelection,
-    /// Processes.
     pub processes: Processes,
-    /// Knobs.
     pub knobs: Knobs,
 }
 

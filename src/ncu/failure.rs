@@ -19,7 +19,6 @@ pub enum NcuFailure {
         /// What the system said.
         reason: String,
     },
-    /// `ERR_NVGPUCTRPERM`.
     #[error(
         "no permission to read GPU performance counters (ERR_NVGPUCTRPERM); run as root or with CAP_SYS_ADMIN \
          (containers: --cap-add=SYS_ADMIN), or have the host load the driver with \
@@ -66,10 +65,7 @@ pub enum NcuFailure {
     UnknownGpu,
     /// A report or log cannot be written.
     #[error("ncu is unable to write '{file}'; check that the folder exists, is writable and has space")]
-    UnableToWrite {
-        /// The file.
-        file: String,
-    },
+    UnableToWrite { file: String },
     /// Memory for saving what a launch writes ran out.
     #[error("memory ran out while ncu saved device memory between passes; use smaller shapes or fewer metrics")]
     OutOfMemory,
@@ -89,26 +85,15 @@ pub enum NcuFailure {
     Interrupted,
     /// There is a report that cannot be read.
     #[error("the report cannot be read: {reason}")]
-    UnreadableReport {
-        /// What is wrong with it.
-        reason: String,
-    },
+    UnreadableReport { reason: String },
     /// The report lacks a launch, and nothing says why.
     #[error("ncu {ending}, and its report does not have the launch")]
-    Missing {
-        /// How the process ended.
-        ending: String,
-    },
+    Missing { ending: String },
     /// The report has the launches, and the program that launched them did not say whether what they left is right.
     #[error("outputs of its profiled launches were not verified (ncu {ending}), so its counters do not count")]
-    Unverified {
-        /// How the process ended.
-        ending: String,
-    },
-    /// Something else.
+    Unverified { ending: String },
     #[error("ncu {ending}: {}", lines.join(" | "))]
     Other {
-        /// How the process ended.
         ending: String,
         /// The errors it printed, else the last lines.
         lines: Vec<String>,
@@ -204,7 +189,6 @@ impl NcuFailure {
         }
     }
 
-    /// How far it reaches.
     pub fn reach(&self) -> Reach {
         match self {
             Self::NotStarted { .. }

@@ -18,13 +18,11 @@ const FAILED_UNIONS: u32 = 2;
 
 /// Seconds, measured on an H200 with ncu 2025.3.1 and small kernels: they only decide what is worth splitting.
 mod cost {
-    /// A start of ncu.
     const START: f64 = 1.5;
     /// A launch in one pass.
     const SINGLE: f64 = 0.02;
     /// A launch in several: this once, and...
     const REPLAY: f64 = 0.01;
-    /// ...this for every pass.
     const PASS: f64 = 0.03;
 
     /// An ncu process over `launches` that take `passes` each.

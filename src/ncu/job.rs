@@ -12,10 +12,7 @@ pub struct Job<'a> {
     pub metrics: &'a [String],
     /// What is collected beside them.
     pub detail: ProfileDetail,
-    /// The program.
     pub target: &'a Command,
-    /// Its launches.
     pub selection: &'a LaunchSelection,
-    /// Its processes.
     pub processes: Processes,
 }

@@ -60,7 +60,6 @@ pub enum Known {
     FitsOne,
     /// It holds a set that needs at least this many.
     AtLeast(u32),
-    /// Nothing.
     Unknown,
 }
 

@@ -20,7 +20,6 @@ const NEWER_DRIVER: u32 = 580;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// Nothing to do.
     Ok,
     /// Measuring works, with a caveat.
     Warning,
@@ -35,7 +34,6 @@ pub struct Check {
     pub name: &'static str,
     /// How it came out.
     pub status: Status,
-    /// What is there.
     pub found: String,
     /// What to do; empty when there is nothing to do.
     pub advice: String,
@@ -54,10 +52,8 @@ pub struct VisibleGpu {
     pub compute_mode: ComputeMode,
 }
 
-/// nvcc as found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CompilerFacts {
-    /// The executable.
     pub path: PathBuf,
     /// Its version (`13.0.88`).
     pub version: String,
@@ -75,7 +71,6 @@ pub struct Privileges {
 /// A lock file of ncu's in the temporary folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LockFile {
-    /// The file.
     pub path: PathBuf,
     /// Its owner's user id.
     pub owner: u32,
@@ -84,13 +79,10 @@ pub struct LockFile {
 /// Everything the checks look at. `Err` says why something is not there.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Facts {
-    /// The GPU.
     pub device: Result<VisibleGpu, String>,
     /// Version of the kernel module (`580.159.04`), when one is loaded.
     pub driver: Option<String>,
-    /// nvcc.
     pub nvcc: Result<CompilerFacts, String>,
-    /// ncu.
     pub ncu: Result<Ncu, ToolError>,
     /// Whether the driver keeps counters for administrators; `None` where it does not say.
     pub admin_only: Option<bool>,

@@ -29,7 +29,6 @@ const KEPT: u64 = 16 << 20;
 /// Runs sessions with the same ncu, folders and knobs.
 #[derive(Debug, Clone, Copy)]
 pub struct Runner<'a> {
-    /// The ncu.
     pub ncu: &'a Ncu,
     /// Existing folder for reports.
     pub reports: &'a Path,
@@ -41,7 +40,6 @@ pub struct Runner<'a> {
     pub timeout: Duration,
     /// Beginning of the names of all files: GPUs that work at once write into the same folders.
     pub prefix: &'a str,
-    /// Knobs.
     pub knobs: Knobs,
     /// Sessions that were started before their turn.
     pub prestarted: Option<&'a PrestartedSessions>,
@@ -50,11 +48,8 @@ pub struct Runner<'a> {
 /// What came of a session.
 #[derive(Debug)]
 pub struct Ran {
-    /// The report, when there is one.
     pub report: Option<PathBuf>,
-    /// How the process ended.
     pub ending: Ending,
-    /// What ncu said.
     pub log: String,
     /// What the target (or ncu, beside its log) printed.
     pub output: String,

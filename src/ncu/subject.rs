@@ -10,7 +10,6 @@ use std::path::Path;
 use std::process::Command;
 use thiserror::Error;
 
-/// A variant at a shape.
 pub type ProfiledCase = (VariantId, ShapeName);
 
 /// A program that launches the kernels of cases, in their order, each inside its NVTX range.
@@ -30,7 +29,6 @@ pub struct Contents {
     pub outputs: BTreeMap<ProfiledCase, ProfiledOutputs>,
 }
 
-/// Reads reports.
 pub trait Verify {
     /// What `report` holds of `cases`, and what the program `told` of their outputs on standard output; or why the report cannot be read.
     fn read(&self, report: &Path, told: &str, cases: &[ProfiledCase]) -> Result<Contents, String>;
@@ -100,11 +98,8 @@ impl Expect {
 pub struct Subject<'a> {
     /// The cases, in the order they are launched.
     pub cases: Vec<ProfiledCase>,
-    /// The program.
     pub target: &'a dyn Target,
-    /// Launches that count.
     pub selection: LaunchSelection,
-    /// Processes that count.
     pub processes: Processes,
     /// Launches a case.
     pub expect: Expect,
@@ -188,7 +183,6 @@ pub enum ProfileError {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("none of {tried} variants that were tried alone could be profiled: {reason}")]
 pub struct Unprofilable {
-    /// How many.
     pub tried: usize,
     /// Why the last one could not.
     pub reason: String,

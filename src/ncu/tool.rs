@@ -41,7 +41,6 @@ impl FromStr for NcuVersion {
 /// An ncu that answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ncu {
-    /// The executable.
     pub path: PathBuf,
     /// What it says it is.
     pub version: NcuVersion,
@@ -58,16 +57,10 @@ pub enum ToolError {
     },
     /// It is there and does not run.
     #[error("'{}' does not run: {reason}; try `{} --version` by hand", path.display(), path.display())]
-    Unusable {
-        /// The executable.
-        path: PathBuf,
-        /// What happened.
-        reason: String,
-    },
+    Unusable { path: PathBuf, reason: String },
     /// It runs and is something else.
     #[error("'{}' does not print a Nsight Compute version (it printed '{printed}'); name the right file with `ncu` under [profile]", path.display())]
     NotNcu {
-        /// The executable.
         path: PathBuf,
         /// The first line it printed.
         printed: String,

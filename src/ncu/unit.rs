@@ -9,9 +9,7 @@ pub enum CounterUnit {
     Core,
     /// Warp stall reasons, two counters each.
     Stall,
-    /// L2.
     L2,
-    /// Memory controllers.
     Dram,
     /// Maxima over many counters: several passes whatever is done.
     Throughput,
@@ -22,7 +20,6 @@ pub enum CounterUnit {
 }
 
 impl CounterUnit {
-    /// By name.
     pub fn of(metric: &str) -> Self {
         let base = metric.split('.').next().unwrap_or(metric);
         let starts = |prefixes: &[&str]| prefixes.iter().any(|prefix| base.starts_with(prefix));

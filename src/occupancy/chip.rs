@@ -16,7 +16,6 @@ const KIB: u32 = 1024;
 /// Limits of one multiprocessor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Chip {
-    /// Compute capability.
     pub capability: ComputeCapability,
     /// Most resident warps.
     pub warps: u32,

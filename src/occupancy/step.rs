@@ -13,7 +13,6 @@ const MOST_REGISTERS: u32 = 255;
 pub struct NextStep {
     /// What is changed: `registers`, `shared memory`.
     pub resource: &'static str,
-    /// Now.
     pub from: u32,
     /// The largest value with which more blocks fit, the other resources as they are.
     pub to: u32,
@@ -24,9 +23,7 @@ pub struct NextStep {
 /// A run of values of a resource with equal blocks a multiprocessor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct CurveStep {
-    /// First value.
     pub from: u32,
-    /// Last value.
     pub to: u32,
     /// Resident warps a multiprocessor.
     pub warps: u32,

@@ -26,7 +26,6 @@ pub struct Demand {
 /// Most blocks a multiprocessor as each resource alone would allow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// By registers.
     pub registers: u32,
     /// By shared memory.
     pub shared: u32,
@@ -41,15 +40,10 @@ pub struct Limits {
 /// A resource that stops a multiprocessor from holding another block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Limiter {
-    /// Registers.
     Registers,
-    /// Shared memory.
     Shared,
-    /// Resident warps.
     Warps,
-    /// Resident blocks.
     Blocks,
-    /// Named barriers.
     Barriers,
 }
 

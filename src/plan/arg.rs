@@ -8,7 +8,6 @@ const POINTER: usize = 8;
 /// Bytes of a `CUtensorMap`, and what it is aligned to.
 const TENSOR_MAP: (usize, usize) = (128, 64);
 
-/// A kernel argument.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Arg {
@@ -20,7 +19,6 @@ pub enum Arg {
     Null,
     /// A tensor map of a buffer, by value.
     TensorMap(TensorMap),
-    /// A value.
     Scalar(ScalarValue),
     /// Device pointer of so many bytes that only this kernel uses; a null pointer where there are none.
     Workspace(u64),
@@ -39,7 +37,6 @@ pub enum Arg {
 /// A buffer as a surface: how many texels.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SurfaceView {
-    /// The buffer.
     pub buffer: String,
     /// Elements of a texel.
     pub channels: u32,
@@ -53,7 +50,6 @@ pub struct SurfaceView {
 /// A buffer as a texture: how many texels, and how they are read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TextureView {
-    /// The buffer.
     pub buffer: String,
     /// Elements of a texel.
     pub channels: u32,
@@ -64,7 +60,6 @@ pub struct TextureView {
     pub height: Option<u64>,
     /// How texels are read.
     pub sampling: TextureSampling,
-    /// Where they are.
     #[serde(default, skip_serializing_if = "TexelMemory::is_linear")]
     pub memory: TexelMemory,
 }
@@ -100,7 +95,6 @@ impl TexelMemory {
 /// An element of a buffer that a pointer is to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BufferElement {
-    /// The buffer.
     pub buffer: String,
     /// Bytes from its start.
     pub bytes: u64,
@@ -147,7 +141,6 @@ impl Arg {
         }
     }
 
-    /// The buffer that it is of, where it is of one.
     pub fn buffer(&self) -> Option<&str> {
         match self {
             Self::Buffer(name) => Some(name),
@@ -190,7 +183,6 @@ impl Arg {
 pub struct TensorMap {
     /// Its name, for errors.
     pub name: String,
-    /// The buffer.
     pub buffer: String,
     /// Elements of one copy along each axis of the buffer, in the buffer's order (outermost first).
     pub box_dims: Vec<u32>,
@@ -258,7 +250,6 @@ pub enum ScalarValue {
     I8(i8),
     /// `unsigned char`
     U8(u8),
-    /// `bool`
     Bool(bool),
     /// `__half`, as what it rounds to
     F16(f32),

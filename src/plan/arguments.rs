@@ -7,7 +7,6 @@ use crate::config::{ArgTemplate, ScalarType};
 use crate::expr::Expr;
 
 impl Launching<'_> {
-    /// The arguments of a launch.
     pub(super) fn arguments(&self, args: &[ArgTemplate], faults: &mut Faults) -> Option<Vec<Arg>> {
         let args: Vec<Option<Arg>> = args.iter().enumerate().map(|(at, arg)| self.argument(at, arg, faults)).collect();
         args.into_iter().collect()

@@ -11,13 +11,11 @@ pub struct PlanErrors(pub ConfigErrors);
 /// One wrong value, of one variant and maybe one shape.
 #[derive(Debug, Clone)]
 struct Fault {
-    /// Key path.
     key: String,
     /// The text that is written there and the part of it that is wrong; none for all of it.
     part: Option<(String, Span)>,
     /// What is wrong, without the variant.
     message: String,
-    /// What is allowed.
     help: String,
     /// The variant and shape that it was first seen with, and how many more there are.
     first: String,

@@ -14,9 +14,7 @@ pub struct Launching<'p> {
     pub tensor_maps: &'p [TensorMapTemplate],
     /// Key path of a key of the step in the file.
     pub key: &'p dyn Fn(&str) -> String,
-    /// What is computed.
     pub workload: &'p Workload,
-    /// The shape.
     pub shape: &'p Shape,
     /// Dimensions and the variant's parameters.
     pub scope: &'p Names,

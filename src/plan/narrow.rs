@@ -36,46 +36,32 @@ pub enum NarrowError {
     Condition {
         /// As it was given.
         text: String,
-        /// What is wrong with it.
         reason: String,
     },
-    /// Nothing fits.
     #[error("no candidate of the phase fits {asked}; it has {there}")]
-    Nothing {
-        /// What was asked for.
-        asked: String,
-        /// What there is.
-        there: String,
-    },
+    Nothing { asked: String, there: String },
     /// The candidates of the phase are proposed by a search.
     #[error(
         "{asked}: the candidates of this phase are proposed by its search, so there is no list to take a part of; change [sweep]"
     )]
-    Searched {
-        /// What was asked for.
-        asked: String,
-    },
+    Searched { asked: String },
     /// A value is not one of the sweep.
     #[error("--set {text}: {reason}")]
     Fixed {
         /// As it was given.
         text: String,
-        /// What is wrong with it.
         reason: String,
     },
     /// There is no such shape.
     #[error("--shape {asked}: the phase has no such shape{hint}; it has {there}")]
     Shape {
-        /// What was asked for.
         asked: String,
         /// A name like it.
         hint: String,
-        /// What there is.
         there: String,
     },
 }
 
-/// A filter, read.
 enum Filter {
     Glob(GlobMatcher),
     Condition(Expr),

@@ -14,9 +14,7 @@ use std::path::PathBuf;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(into = "StoredKernelPlan", try_from = "StoredKernelPlan")]
 pub struct KernelPlan {
-    /// The file that the kernel is in.
     pub source: PathBuf,
-    /// What is in the file.
     pub code: KernelCode,
     /// nvcc flags, rendered.
     pub flags: Vec<String>,
@@ -30,12 +28,10 @@ pub struct KernelPlan {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum KernelCode {
-    /// CUDA C++.
     #[default]
     Cuda,
     /// PTX, which nvcc assembles.
     Ptx,
-    /// Machine code.
     Cubin,
     /// A Python module with a kernel, which is compiled by the compiler of its decorator.
     #[serde(rename = "triton")]
@@ -43,7 +39,6 @@ pub enum KernelCode {
 }
 
 impl KernelCode {
-    /// Whether it is CUDA C++.
     pub const fn is_cuda(&self) -> bool {
         matches!(self, Self::Cuda)
     }
@@ -114,7 +109,6 @@ impl KernelPlan {
 /// What a variant runs at a shape, once: one evaluation of the workload.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ShapeProgram {
-    /// The shape.
     pub shape: ShapeName,
     /// Variables of the module that are written before the steps.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -176,11 +170,9 @@ pub struct SymbolFill {
     pub bytes: u64,
 }
 
-/// A step of a program.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Step {
-    /// A kernel.
     Launch(Launch),
     /// A fill of a whole buffer.
     Memset(BufferFill),
@@ -191,9 +183,7 @@ pub enum Step {
 /// A fill of a whole buffer with a byte.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BufferFill {
-    /// The buffer.
     pub buffer: String,
-    /// The byte.
     pub byte: u8,
     /// Bytes that are filled, from the start, where the buffer differs between variants; else all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -203,9 +193,7 @@ pub struct BufferFill {
 /// A copy of a whole buffer to another of as many bytes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BufferCopy {
-    /// What is read.
     pub from: String,
-    /// What is written.
     pub to: String,
     /// Bytes that are copied, from the start, where a buffer differs between variants; else all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -215,7 +203,6 @@ pub struct BufferCopy {
 /// A kernel that is launched.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Launch {
-    /// Entry name.
     pub entry: String,
     /// Blocks a grid.
     pub grid: [u32; 3],

@@ -12,7 +12,6 @@ use std::str::FromStr;
 pub struct Shard {
     /// Which one, from 1.
     pub index: u32,
-    /// Of how many.
     pub count: u32,
 }
 

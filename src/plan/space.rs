@@ -25,7 +25,6 @@ pub type Visit<'v> = dyn FnMut(&[u32], Result<bool, ConditionError>) -> Walk + '
 pub enum Walk {
     /// To the next combination.
     On,
-    /// No further.
     Stop,
 }
 

@@ -22,11 +22,9 @@ pub enum Standing {
 pub struct Variant {
     /// Stable id.
     pub id: VariantId,
-    /// Candidate or baseline.
     pub standing: Standing,
     /// Parameters with their values, in the order of the sweep.
     pub params: Vec<(String, Value)>,
-    /// How it computes.
     pub method: Method,
 }
 
@@ -47,9 +45,7 @@ pub enum Method {
 /// A Python function; its parameters are the variant's.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FunctionPlan {
-    /// The module.
     pub file: PathBuf,
-    /// The function in it.
     pub function: String,
     /// Regular expression of the kernels that count.
     pub kernel_filter: Option<String>,
@@ -58,7 +54,6 @@ pub struct FunctionPlan {
 /// A program and its arguments, rendered.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandPlan {
-    /// Program and arguments.
     pub argv: Vec<String>,
     /// Regular expression of the kernels that count.
     pub kernel_filter: Option<String>,
@@ -67,22 +62,18 @@ pub struct CommandPlan {
 /// Every variant of a phase: candidates in sweep order, then named candidates, then baselines.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
-    /// The variants.
     pub variants: Vec<Variant>,
 }
 
 impl Plan {
-    /// The variant of that id.
     pub fn variant(&self, id: &VariantId) -> Option<&Variant> {
         self.variants.iter().find(|v| &v.id == id)
     }
 
-    /// Those that compete.
     pub fn candidates(&self) -> impl Iterator<Item = &Variant> {
         self.variants.iter().filter(|v| v.standing == Standing::Candidate)
     }
 
-    /// Kernels in Python.
     pub fn python_kernels(&self) -> impl Iterator<Item = (&VariantId, &KernelPlan)> {
         self.variants.iter().filter_map(|variant| match &variant.method {
             Method::Kernel(kernel) if matches!(kernel.code, KernelCode::Python(_)) => Some((&variant.id, kernel)),
@@ -90,7 +81,6 @@ impl Plan {
         })
     }
 
-    /// External commands.
     pub fn commands(&self) -> impl Iterator<Item = (&VariantId, &CommandPlan)> {
         self.variants.iter().filter_map(|variant| match &variant.method {
             Method::Kernel(_) | Method::Function(_) | Method::Captured(_) => None,

@@ -33,7 +33,6 @@ pub(super) enum GroupChange {
     Over,
 }
 
-/// Tells the guard of a group.
 pub(super) fn tell(change: GroupChange, group: i32) {
     if let Some(pipe) = GUARD.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
         let sign = match change {

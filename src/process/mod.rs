@@ -94,7 +94,6 @@ pub enum Ending {
     Completed,
     /// It exited with this other status.
     NonZero(i32),
-    /// This signal ended it.
     Signaled(i32),
     /// It ran past its deadline and was ended.
     TimedOut,
@@ -141,7 +140,6 @@ impl std::fmt::Display for Ending {
 enum Heeds {
     /// The user asked to stop, or its deadline.
     Interrupts,
-    /// Its deadline alone.
     Deadline,
 }
 
@@ -276,7 +274,6 @@ impl Drop for Supervised {
 /// What a child that was run to its end printed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Output {
-    /// How it ended.
     pub ending: Ending,
     /// Standard output, lossily decoded; of one that is too long the beginning and the end.
     pub stdout: String,

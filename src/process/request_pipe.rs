@@ -35,7 +35,6 @@ impl RequestPipe {
         Ok(Self { path: path.to_owned(), writer: None })
     }
 
-    /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -36,11 +36,8 @@ const CHUNK: usize = 1 << 13;
 /// Inputs under one law, and the outputs that are right for them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CaseDraw {
-    /// The law.
     pub law: Law,
-    /// The inputs.
     pub inputs: CaseInputs,
-    /// The right outputs.
     pub expected: Vec<ExpectedOutput>,
     /// How many times larger each of them is than to the declared inputs, at least 1.
     scales: Vec<f64>,

@@ -23,7 +23,6 @@ pub enum ReferenceSpec {
     Builtin(Builtin),
     /// Another entry, launched on the GPU.
     Entry {
-        /// Entry name.
         entry: String,
         /// A cubin of the source it is in.
         cubin: PathBuf,
@@ -31,13 +30,9 @@ pub enum ReferenceSpec {
         programs: Vec<ShapeProgram>,
     },
     /// NumPy files; a template (`{{ }}`) over `shape`, `seed` and `buffer`.
-    Npy {
-        /// The template.
-        path: String,
-    },
+    Npy { path: String },
     /// A program, called for every draw.
     Program {
-        /// Which.
         program: ReferenceProgram,
         /// The Python that calls a function; `python3` on `PATH` where the phase names none.
         #[serde(default)]
@@ -52,7 +47,6 @@ pub enum ReferenceSpec {
 pub struct ExpectedOutput {
     /// Index of the buffer in its shape.
     pub buffer: usize,
-    /// Its elements.
     pub values: Vec<f64>,
 }
 
@@ -79,84 +73,47 @@ pub enum ExpectedOutputError {
     NoReference,
     /// The reference entry is not launched at the shape.
     #[error("entry '{entry}' has no launch for it")]
-    NoLaunch {
-        /// The entry.
-        entry: String,
-    },
+    NoLaunch { entry: String },
     /// The reference entry cannot be launched, or writes where it should not.
     #[error("entry '{entry}': {reason}")]
     Entry {
-        /// The entry.
         entry: String,
         /// What the driver said, or what was written.
         reason: String,
     },
     /// The reference entry does not write all elements of all outputs.
     #[error("entry '{entry}' leaves {elements} output elements unwritten")]
-    Unwritten {
-        /// The entry.
-        entry: String,
-        /// How many.
-        elements: u64,
-    },
+    Unwritten { entry: String, elements: u64 },
     /// An output has no right answer, or one of another size.
     #[error("it does not give every element of output '{buffer}'")]
-    Uncovered {
-        /// The output.
-        buffer: String,
-    },
+    Uncovered { buffer: String },
     /// The tolerance cannot tell the right answer from what is there before a launch.
     #[error(
         "the tolerance accepts what '{buffer}' holds before the launch, so that a kernel that does nothing would pass; lower \
          the tolerance, or choose inputs that change it more"
     )]
-    Unmoved {
-        /// The buffer.
-        buffer: String,
-    },
+    Unmoved { buffer: String },
     /// The tolerance accepts an answer that is none.
     #[error(
         "the tolerance proves nothing of output '{buffer}': it accepts {null}; lower it, give the output or the shape a bound of its own \
          (`tolerance.outputs`, `tolerance.shapes`), or choose inputs whose answer differs more"
     )]
-    ProvesNothing {
-        /// The output.
-        buffer: String,
-        /// What it accepts.
-        null: String,
-    },
+    ProvesNothing { buffer: String, null: String },
     /// There is next to nothing to compare with.
     #[error(
         "{finite} of {elements} elements of output '{buffer}' are finite in the reference: at least half have to be, or a kernel that \
          writes NaN would pass; choose inputs that give numbers"
     )]
-    MostlyNonfinite {
-        /// The output.
-        buffer: String,
-        /// How many are finite.
-        finite: usize,
-        /// How many there are.
-        elements: usize,
-    },
+    MostlyNonfinite { buffer: String, finite: usize, elements: usize },
     /// The right answer has whole numbers that float64 does not have.
     #[error("the right answer of output '{buffer}' has {value:e}; values beyond 2^53 cannot be compared exactly")]
-    TooLarge {
-        /// The output.
-        buffer: String,
-        /// One of them.
-        value: f64,
-    },
+    TooLarge { buffer: String, value: f64 },
     /// The right answer has NaN, and the tolerance does not allow it.
     #[error(
         "{elements} elements of output '{buffer}' are NaN in the reference; `tolerance = {{ ..., allow_nan = true }}` \
          holds an output to NaN there"
     )]
-    Nan {
-        /// The output.
-        buffer: String,
-        /// How many.
-        elements: usize,
-    },
+    Nan { buffer: String, elements: usize },
 }
 
 impl ExpectedOutputError {

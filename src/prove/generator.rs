@@ -23,7 +23,6 @@ impl Generator {
         Self(hash.finalize().into())
     }
 
-    /// A stream of it.
     pub fn stream(self, stream: u64) -> ChaCha8Rng {
         let mut rng = ChaCha8Rng::from_seed(self.0);
         rng.set_stream(stream);

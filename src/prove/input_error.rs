@@ -8,18 +8,8 @@ use crate::expr::ExprError;
 pub enum InputError {
     /// The path of its file does not render.
     #[error("path of the file of input '{buffer}'")]
-    Path {
-        /// The buffer.
-        buffer: String,
-        /// Why.
-        source: ExprError,
-    },
+    Path { buffer: String, source: ExprError },
     /// Its file cannot be read, or holds something else.
     #[error("input '{buffer}'")]
-    File {
-        /// The buffer.
-        buffer: String,
-        /// Why.
-        source: NpyError,
-    },
+    File { buffer: String, source: NpyError },
 }

@@ -21,7 +21,6 @@ pub struct Minifloat {
 
 /// IEEE binary16.
 pub const F16: Minifloat = Minifloat { exponent_bits: 5, mantissa_bits: 10, top: Top::Ieee };
-/// bfloat16.
 pub const BF16: Minifloat = Minifloat { exponent_bits: 8, mantissa_bits: 7, top: Top::Ieee };
 /// OCP FP8 E4M3: largest 448, no infinity; encoding saturates.
 pub const FP8_E4M3: Minifloat = Minifloat { exponent_bits: 4, mantissa_bits: 3, top: Top::NanOnly };

@@ -25,13 +25,8 @@ pub struct MutationTest<'a> {
 #[derive(Debug, Clone, PartialEq)]
 pub enum MutantOutcome {
     /// It is within the tolerance under every law.
-    Accepted {
-        /// How far it is.
-        differences: Differences,
-    },
-    /// It is not.
+    Accepted { differences: Differences },
     Rejected {
-        /// How far it is.
         differences: Differences,
         /// Why, and under which law.
         reason: String,

@@ -28,13 +28,11 @@ const ROW: usize = 256;
 /// A wrong answer for one output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NullAnswer {
-    /// Zero everywhere.
     Zeros,
     /// One everywhere, where the right answer is zero everywhere.
     Ones,
     /// The mean of the right answer everywhere.
     Mean,
-    /// NaN everywhere.
     Nan,
     /// The right answer off by a share of each element.
     Off,

@@ -23,7 +23,6 @@ const CHUNK: usize = 1 << 12;
 pub struct PoisonKey([u8; 32]);
 
 impl PoisonKey {
-    /// A fresh key.
     pub fn random() -> Self {
         let mut key = [0; 32];
         for part in key.as_chunks_mut::<8>().0 {

@@ -9,9 +9,7 @@ use std::collections::BTreeMap;
 /// A problem size with its buffers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ShapeSpec {
-    /// Its name.
     pub name: ShapeName,
-    /// Dimensions.
     pub dims: Vec<(String, i64)>,
     /// Buffers, in the order of the file.
     pub buffers: Vec<BufferSpec>,

@@ -83,9 +83,7 @@ impl ChangeDirection {
 pub struct MetricFacts<'a> {
     /// Its name in gates and results.
     pub name: &'a str,
-    /// What it is called.
     pub title: &'a str,
-    /// Its unit.
     pub unit: &'a str,
     /// Which way it improves.
     pub better: Better,

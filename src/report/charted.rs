@@ -138,7 +138,6 @@ fn roofline(inputs: &ReportInputs<'_>) -> Option<Roofline> {
     explain::roofline(&inputs.quantities.beside(inputs.deep.quantities), objective, &all, operations)
 }
 
-/// Ranked candidates.
 fn ranked(inputs: &ReportInputs<'_>) -> Vec<VariantId> {
     inputs.judgement.variants.iter().filter(|v| v.rank.is_some()).map(|v| v.variant.clone()).collect()
 }

@@ -36,7 +36,6 @@ impl LineChange {
 /// A line of a difference.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct DiffLine {
-    /// What happened to it.
     pub change: LineChange,
     /// Its text, without control characters.
     pub text: String,
@@ -49,7 +48,6 @@ pub struct DiffHunk {
     pub before: usize,
     /// Number of its first line in the second text, from 1.
     pub after: usize,
-    /// The lines.
     pub lines: Vec<DiffLine>,
 }
 

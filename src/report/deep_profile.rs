@@ -21,7 +21,6 @@ use serde::Serialize;
 pub struct DeepProfileRow {
     /// Who was profiled: the selected variant first.
     pub variants: Vec<ProfiledVariant>,
-    /// At which shape.
     pub shape: String,
     /// What it took, and what it is not.
     pub note: String,
@@ -33,29 +32,22 @@ pub struct DeepProfileRow {
     pub pairs: Vec<PairedLines>,
 }
 
-/// A variant that was profiled.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ProfiledVariant {
-    /// Its id.
     pub id: String,
     /// Its id, short enough for a table.
     pub label: String,
     /// Its parameter values alone, where it has them all.
     pub short: String,
-    /// Replay passes.
     pub passes: Option<u32>,
     /// Wall seconds of the ncu process.
     pub seconds: f64,
 }
 
-/// A metric of a deep profile.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct DeepMetric {
-    /// Its name.
     pub name: String,
-    /// What it is called.
     pub title: String,
-    /// Its unit.
     pub unit: String,
     /// Values, aligned with [`DeepProfileRow::variants`].
     pub values: Vec<Measure>,

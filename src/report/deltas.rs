@@ -24,7 +24,6 @@ pub struct Delta {
     pub graded_by_itself: bool,
     /// Where a stored run comes from; none for a baseline of the phase.
     pub about: Option<String>,
-    /// Shape.
     pub shape: String,
     /// Metrics both have.
     pub rows: Vec<MetricChange>,
@@ -33,7 +32,6 @@ pub struct Delta {
 /// The objective at a shape beside what it is compared with: the base, else the first stored run, else the first baseline.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ShapeDelta {
-    /// The shape.
     pub shape: String,
     /// The variant in use here, else the selected one.
     pub variant: String,

@@ -16,7 +16,6 @@ use std::fmt::Write as _;
 pub enum DispatchFormat {
     /// A C header without dependencies, for C99 and C++.
     Header,
-    /// One JSON object.
     Json,
 }
 

@@ -27,13 +27,11 @@ pub enum RenderError {
 /// A report that could not be written to disk.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
-    /// Rendering failed.
     #[error(transparent)]
     Render(#[from] RenderError),
     /// The folder or a file in it cannot be written.
     #[error("cannot write '{path}': {source}; choose another folder or make this one writable")]
     Disk {
-        /// The file or folder.
         path: PathBuf,
         /// What the system said.
         source: std::io::Error,

@@ -90,7 +90,6 @@ impl Fixture {
         Self::judged(phase, plan)
     }
 
-    /// Measures and judges.
     fn judged(mut phase: Phase, plan: Plan) -> Self {
         let rounds: u32 = if plan.variants.len() <= 8 { 12 } else { 60 };
         (phase.bench.rounds, phase.bench.max_rounds) = (rounds, rounds);
@@ -141,7 +140,6 @@ impl Fixture {
         }
     }
 
-    /// The report on it.
     pub fn report(&self) -> Report {
         Report::new(&ReportInputs {
             phase: &self.phase,

@@ -68,9 +68,7 @@ pub struct GateRow {
 /// The case that decided a gate.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Decider {
-    /// Variant.
     pub variant: String,
-    /// Shape.
     pub shape: String,
 }
 
@@ -107,7 +105,6 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Counts verdicts.
     pub fn of(verdicts: impl IntoIterator<Item = Verdict>) -> Self {
         let mut counts = Self::default();
         for verdict in verdicts {

@@ -10,7 +10,6 @@ use crate::judge::{
 use crate::model::{Scope, Verdict};
 use std::collections::HashSet;
 
-/// A gate as a row.
 pub fn row(gate: &GateResult) -> GateRow {
     let deciding = gate.deciding.and_then(|at| gate.cases.get(at));
     let number = |value: Option<f64>| value.filter(|v| v.is_finite()).map(Number::new);
@@ -115,7 +114,6 @@ fn share(margin: f64, limit: f64) -> f64 {
     (margin / limit.abs()).clamp(-1.0, 1.0)
 }
 
-/// A tier as a row.
 pub fn tier(tier: &TierResult) -> TierRow {
     TierRow {
         name: text::line(&tier.name),
@@ -125,7 +123,6 @@ pub fn tier(tier: &TierResult) -> TierRow {
     }
 }
 
-/// A stage as a row.
 pub fn stage(stage: &StageResult) -> StageRow {
     StageRow {
         name: text::line(&stage.name),
@@ -141,7 +138,6 @@ pub fn stage(stage: &StageResult) -> StageRow {
     }
 }
 
-/// The fallback as a row.
 pub fn fallback(fallback: &FallbackResult) -> FallbackRow {
     FallbackRow {
         variant: fallback.variant.as_ref().map(|v| text::line(&v.0)),

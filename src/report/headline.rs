@@ -12,7 +12,6 @@ use crate::model::VariantId;
 use crate::model::{Level, Verdict};
 use std::collections::HashSet;
 
-/// Writes the banner.
 pub fn headline(inputs: &ReportInputs<'_>, metrics: &[MetricColumn]) -> Headline {
     let judgement = inputs.judgement;
     let fallback = judgement.fallback.as_ref().is_some_and(|f| f.verdict == Verdict::Pass);

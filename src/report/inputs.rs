@@ -18,22 +18,17 @@ pub enum RunSource {
     /// Measured by this command.
     Live,
     /// Read from a run on disk: its folder, as the reader would write it.
-    Recorded {
-        /// The folder.
-        folder: String,
-    },
+    Recorded { folder: String },
     /// ncu reports that another program made.
     Foreign {
         /// The files, as the reader would write them.
         files: Vec<String>,
         /// When the first and the last of the launches were profiled, where the reports say.
         made: Option<(Timestamp, Timestamp)>,
-        /// What the variants are.
         captured: Vec<CapturedVariant>,
     },
     /// The recording of the phase, shown because nothing could be measured. It was not asked for: it never passes.
     Unasked {
-        /// The folder.
         folder: String,
         /// Why nothing was measured.
         why: String,
@@ -43,9 +38,7 @@ pub enum RunSource {
 /// What was profiled once more, for the report alone.
 #[derive(Debug, Clone, Copy)]
 pub struct DeepProfileInputs<'a> {
-    /// The profiles.
     pub profiles: &'a [DeepProfile],
-    /// What they counted.
     pub quantities: &'a Quantities,
     /// Why they cannot be read.
     pub problem: Option<&'a str>,
@@ -60,7 +53,6 @@ pub struct Earlier<'a> {
     pub label: &'a str,
     /// The variant that stands for it.
     pub variant: &'a VariantId,
-    /// What it measured.
     pub quantities: &'a Quantities,
 }
 
@@ -68,23 +60,15 @@ pub struct Earlier<'a> {
 pub struct ReportInputs<'a> {
     /// The phase as run.
     pub phase: &'a Phase,
-    /// Its variants.
     pub plan: &'a Plan,
-    /// When, where, with what.
     pub manifest: &'a Manifest,
-    /// How variants were built.
     pub builds: &'a [BuildRecord],
-    /// Correctness cases.
     pub checks: &'a [CheckRecord],
-    /// Latencies.
     pub latencies: &'a [LatencyRecord],
-    /// What was profiled.
     pub profiles: &'a [ProfileRecord],
     /// How the candidates were found; empty where they are a sweep.
     pub search: &'a [SearchRecord],
-    /// Everything measured.
     pub quantities: &'a Quantities,
-    /// The verdicts.
     pub judgement: &'a Judgement,
     /// What the counters say, gravest first (of the selected variant, or of several).
     pub findings: &'a [explain::Finding],
@@ -98,9 +82,7 @@ pub struct ReportInputs<'a> {
     pub speed_of_light: &'a [explain::Utilisation],
     /// What ncu's own rules and sampler say.
     pub said: &'a [explain::NcuObservations],
-    /// The deep profiles.
     pub deep: DeepProfileInputs<'a>,
-    /// Live or recorded.
     pub source: RunSource,
     /// Stored runs that requirements compare with, a line each: `baseline: run ...`.
     pub compared: &'a [String],

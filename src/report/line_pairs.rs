@@ -6,7 +6,6 @@ use crate::explain::{HotLine, LineInstruction, NcuObservations};
 use serde::Serialize;
 use std::fmt::Write as _;
 
-/// Lines shown of a pair.
 const SHOWN: usize = 14;
 /// Lines of a pair whose machine code is shown.
 const CODED: usize = 6;
@@ -22,9 +21,7 @@ const WIDEST: usize = 120;
 /// Two variants, line by line.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PairedLines {
-    /// The first variant.
     pub first: String,
-    /// The other.
     pub other: String,
     /// Lines that both or one of them spend time at, the largest change first.
     pub lines: Vec<PairedLine>,
@@ -39,7 +36,6 @@ pub struct PairedLine {
     pub source: Option<String>,
     /// At the first variant; none where no warp was sampled there.
     pub first: Option<LineTime>,
-    /// At the other.
     pub other: Option<LineTime>,
     /// From the other to the first; a line at which one spends nothing counts from zero.
     pub change: String,
@@ -65,14 +61,11 @@ pub struct LineTime {
 pub struct PairedInstruction {
     /// Of the first variant.
     pub first: Option<SampledInstruction>,
-    /// Of the other.
     pub other: Option<SampledInstruction>,
 }
 
-/// A sampled instruction.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SampledInstruction {
-    /// What it is.
     pub text: String,
     /// Its part of the time.
     pub time: String,
@@ -80,12 +73,9 @@ pub struct SampledInstruction {
     pub stall: String,
 }
 
-/// A profiled variant.
 #[derive(Debug, Clone, Copy)]
 pub struct Sampled<'a> {
-    /// How it is called.
     pub label: &'a str,
-    /// Its samples.
     pub said: &'a NcuObservations,
     /// Its duration under the profiler in nanoseconds.
     pub duration: Option<f64>,

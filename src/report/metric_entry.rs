@@ -10,13 +10,11 @@ use std::fmt::Write;
 pub struct MetricEntry {
     /// Its name in requirements.
     pub name: String,
-    /// What it is called.
     pub title: Option<String>,
     /// Its unit; empty where it is a count or a ratio. None of a name of Nsight Compute's, whose unit the report says.
     pub unit: Option<String>,
     /// Which way it improves: `higher`, `lower` or `context`.
     pub better: Option<Better>,
-    /// How it is judged.
     pub judged: String,
     /// What is counted for it, by chips: compute capabilities and a formula over names of Nsight Compute.
     pub computed: Vec<(String, String)>,
@@ -239,7 +237,6 @@ mod tests {
         );
     }
 
-    /// The page of all metrics.
     fn page() -> String {
         let mut page = "# Metrics\n\n\
             What each metric of the catalogue says, how it misleads, and what is counted for it. `ncugate explain METRIC` prints the same, also for \

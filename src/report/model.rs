@@ -8,14 +8,11 @@ use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use std::fmt;
 
-/// The banner.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Headline {
-    /// Verdict of the phase.
     pub verdict: Verdict,
     /// The verdict, or that the fallback was taken.
     pub conclusion: Conclusion,
-    /// One sentence why.
     pub reason: String,
     /// What the verdict has to be read with, a sentence each: what the selected variant is not judged by, what loosens gates,
     /// what a fallback costs.
@@ -93,15 +90,11 @@ impl Serialize for Conclusion {
 /// What the selected variant was selected by.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ObjectiveRow {
-    /// The metric's name.
     pub metric: String,
-    /// What it is called.
     pub title: String,
-    /// Its unit.
     pub unit: String,
     /// Its value at the objective's shape, of the selected variant.
     pub value: Option<Number>,
-    /// What it is compared with.
     pub note: String,
 }
 
@@ -112,10 +105,8 @@ impl ObjectiveRow {
     }
 }
 
-/// One headline number.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Fact {
-    /// What it is.
     pub label: String,
     /// The number with its unit.
     pub text: String,
@@ -149,14 +140,12 @@ impl MetricColumn {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Measure {
-    /// Measured.
     Number(Number),
     /// Not measured, and why.
     Missing(String),
 }
 
 impl Measure {
-    /// The number, if there is one.
     pub fn number(&self) -> Option<&Number> {
         match self {
             Self::Number(number) => Some(number),

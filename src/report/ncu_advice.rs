@@ -11,7 +11,6 @@ use serde::Serialize;
 /// What Nsight Compute says about a variant at a shape.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct NcuAdvice {
-    /// Shape.
     pub shape: String,
     /// Its rules, the largest estimated speedup first.
     pub rules: Vec<RuleRow>,
@@ -64,7 +63,6 @@ pub struct HotLineRow {
     pub line: String,
     /// Its text, where it is known.
     pub source: Option<String>,
-    /// Samples.
     pub samples: Number,
     /// Percent of the launch's samples.
     pub share: Number,

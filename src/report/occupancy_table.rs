@@ -36,7 +36,6 @@ pub struct OccupancyAnswer {
 pub struct ClusterAsked {
     /// Blocks a cluster; 1 for none.
     pub blocks: u32,
-    /// Multiprocessors.
     pub sms: Option<u32>,
 }
 
@@ -64,7 +63,6 @@ pub fn occupancy_answer(chip: &Chip, demand: &Demand, cluster: ClusterAsked) -> 
     }
 }
 
-/// The answer as text.
 pub fn occupancy_text(chip: &Chip, answer: &OccupancyAnswer) -> String {
     let mut out = format!(
         "{} a multiprocessor, {} of {} warps: {} %\n",

@@ -12,9 +12,7 @@ pub struct PhaseCheck {
     pub config: String,
     /// How it ended: `pass`, `fail`, `inconclusive`.
     pub outcome: &'static str,
-    /// How many candidates there are.
     pub candidates: usize,
-    /// How many baselines there are.
     pub baselines: usize,
     /// The architecture that was built for; none where nothing was built.
     pub arch: Option<String>,
@@ -26,34 +24,28 @@ pub struct PhaseCheck {
     pub judged: Vec<JudgedAhead>,
     /// Gates that could not, and what they wait for; those of tiers, stages and the fallback behind whose they are.
     pub not_judged: Vec<(String, String)>,
-    /// How variants were built.
     pub builds: Vec<BuiltAhead>,
 }
 
 /// A precondition or a gate that could be judged.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct JudgedAhead {
-    /// Its name.
     pub name: String,
     /// `tier 'minimum'`, `stage 'one'` or `fallback`, whose gate it is; none of a gate of the phase and of a precondition.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub of: Option<String>,
     /// Whether the phase fails with it.
     pub level: Level,
-    /// The verdict.
     pub verdict: Verdict,
-    /// Why.
     pub reason: String,
 }
 
 /// How a variant was built.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct BuiltAhead {
-    /// Its id.
     pub variant: String,
     /// `built`, `failed`, `refused` or `not needed`.
     pub outcome: &'static str,
-    /// Why not.
     pub reason: Option<String>,
     /// What build, launch and chip say of it at the objective's shape.
     #[serde(flatten)]

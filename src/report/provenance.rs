@@ -16,7 +16,6 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Whether the run was measured now or is replayed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RunOrigin {
-    /// Whether it is a recording.
     pub replay: bool,
     /// `recorded on NVIDIA H200, 2026-11-21, ncu 2025.3.1`.
     pub sentence: String,
@@ -52,7 +51,6 @@ pub struct Provenance {
     pub stages: Vec<(String, Number)>,
     /// Source path and SHA-256.
     pub hashes: Vec<(String, String)>,
-    /// The command line.
     pub argv: String,
     /// The phase's file as run.
     pub config: String,

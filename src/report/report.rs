@@ -23,11 +23,9 @@ use serde::Serialize;
 /// A judged run, ready to be shown.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Report {
-    /// Title of the phase.
     pub title: String,
     /// Short name of the phase.
     pub phase: String,
-    /// Id of the run.
     pub run: String,
     /// File of the phase, for annotations.
     pub file: String,
@@ -119,7 +117,6 @@ impl Report {
         self.fallback.as_ref().is_some_and(|f| f.verdict == Verdict::Pass)
     }
 
-    /// The metric of that name and its column.
     pub fn metric(&self, name: &str) -> Option<(usize, &MetricColumn)> {
         self.metrics.iter().enumerate().find(|(_, m)| m.name == name)
     }

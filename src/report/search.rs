@@ -28,7 +28,6 @@ pub struct SearchRow {
 /// A variant that a search measured in full.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FinalistRow {
-    /// The variant.
     pub variant: String,
     /// What the model expected before it was tried, in microseconds.
     pub expected: Option<Number>,

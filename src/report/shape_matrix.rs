@@ -8,7 +8,6 @@ use serde::Serialize;
 pub struct ShapeMatrix {
     /// What the values are: `Latency p50 (µs)`.
     pub title: String,
-    /// The columns.
     pub shapes: Vec<String>,
     /// The rows: candidates, then baselines.
     pub rows: Vec<MatrixRow>,
@@ -21,7 +20,6 @@ pub struct ShapeMatrix {
 pub struct MatrixRow {
     /// Its id, short enough for a table.
     pub label: String,
-    /// Candidate or baseline.
     pub standing: Standing,
     /// A value a shape; none where it was not measured, or the variant is not proven correct.
     pub cells: Vec<Option<MatrixCell>>,
@@ -30,12 +28,10 @@ pub struct MatrixRow {
 /// A variant at a shape.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MatrixCell {
-    /// The value.
     pub text: String,
     /// How far from the best candidate: `+12.0 %`; empty for the best.
     pub beside_best: String,
     /// Whether no proven candidate is better here.
     pub best: bool,
-    /// Whether it is the one to use here.
     pub in_use: bool,
 }

@@ -17,9 +17,7 @@ const COLUMNS: usize = 6;
 /// The steps of a variant at a shape, beside each other.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct StepTable {
-    /// The variant.
     pub variant: String,
-    /// The shape.
     pub shape: String,
     /// Titles of the columns of numbers, with their units.
     pub columns: Vec<String>,

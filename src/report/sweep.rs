@@ -21,9 +21,7 @@ const FRONT: usize = 12;
 /// A sweep, analysed at one shape.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SweepReport {
-    /// The phase.
     pub phase: String,
-    /// The shape.
     pub shape: String,
     /// The metric that effects are about.
     pub objective: String,
@@ -115,7 +113,6 @@ pub fn analyse(
     })
 }
 
-/// For people.
 pub fn words(report: &SweepReport) -> String {
     let SweepReport { phase, shape, objective, analysis, front, .. } = report;
     let counted = number::counted(analysis.variants, "variant");

@@ -15,18 +15,14 @@ use std::fmt::Write as _;
 /// Whether the terminal takes colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Colours {
-    /// ANSI sequences.
     Ansi,
-    /// Plain text.
     Plain,
 }
 
-/// How the terminal is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Screen {
     /// Columns; fewer than 60 count as 60.
     pub columns: usize,
-    /// Colours.
     pub colours: Colours,
 }
 

@@ -9,10 +9,8 @@ use crate::model::Verdict;
 use crate::plan::Standing;
 use serde::Serialize;
 
-/// A variant.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct VariantRow {
-    /// Its id.
     pub id: String,
     /// Its id, short enough for a table.
     pub label: String,
@@ -20,7 +18,6 @@ pub struct VariantRow {
     pub name: Option<String>,
     /// Its parameter values alone (`64 · 128 · 32 · 16`) where it has them all, else its label: for charts.
     pub short: String,
-    /// Candidate or baseline.
     pub standing: Standing,
     /// Whether it is a program that takes its own time and checks its own results.
     pub graded_by_itself: bool,
@@ -44,7 +41,6 @@ pub struct VariantRow {
     pub stopped_by: Vec<String>,
     /// The variant whose measurements it shares.
     pub shares: Option<String>,
-    /// How it was built.
     pub build: BuildRow,
     /// The launches of ncu reports that it is, with their kernels.
     pub captured: Option<String>,
@@ -66,10 +62,8 @@ impl VariantRow {
 /// The mark of a program that takes its own time and checks its own results.
 pub const GRADED: &str = "graded by itself";
 
-/// A gate at a variant.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct GateCell {
-    /// The verdict.
     pub verdict: Verdict,
     /// Measured against limit, or what it lacks.
     pub text: String,
@@ -87,18 +81,13 @@ pub const fn state(verdict: Verdict, uncompared: bool) -> &'static str {
 pub struct CorrectnessRow {
     /// Proven right, wrong, or neither.
     pub verdict: Verdict,
-    /// In words.
     pub text: String,
-    /// Every case.
     pub cases: Vec<CheckRow>,
 }
 
-/// A correctness case.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CheckRow {
-    /// Shape.
     pub shape: String,
-    /// Seed.
     pub seed: u64,
     /// Right, wrong, or not run.
     pub verdict: Verdict,
@@ -110,7 +99,6 @@ pub struct CheckRow {
     pub reason: Option<String>,
 }
 
-/// How a variant was built.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct BuildRow {
     /// Whether there is something to launch.

@@ -12,7 +12,6 @@ use std::path::{Path, PathBuf};
 /// Files of a written report.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Written {
-    /// The folder.
     pub folder: PathBuf,
     /// `report.html`.
     pub page: PathBuf,

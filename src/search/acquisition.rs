@@ -12,7 +12,6 @@ const NEIGHBOURHOODS: usize = 3;
 /// Where a place of a batch looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Region {
-    /// Everywhere.
     Everywhere,
     /// Points that differ on at most one axis from one of the best.
     NearBest,
@@ -29,7 +28,6 @@ const TURNS: [Region; 4] = [Region::Everywhere, Region::NearBest, Region::Everyw
 pub struct Expectation {
     /// The mean over trees.
     pub mean: f32,
-    /// Their deviation.
     pub deviation: f32,
 }
 
@@ -49,13 +47,10 @@ impl Expectation {
 
 /// Points that can be tried, and what is known beside them.
 pub struct Pool<'a> {
-    /// The points.
     pub points: &'a [Point],
-    /// What is expected of each.
     pub expected: &'a [Expectation],
     /// The points as features.
     pub encoding: &'a Encoding,
-    /// Points that were tried.
     pub tried: Vec<&'a Point>,
     /// The best of these, from the best on.
     pub best: &'a [Point],

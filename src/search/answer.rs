@@ -34,18 +34,14 @@ pub struct AttemptAnswer {
     pub diagnosis: Option<AgentDiagnosis>,
     /// Gates of the phase that compare with what is not measured here.
     pub not_judged: Vec<String>,
-    /// The run.
     pub run: String,
 }
 
-/// A finding.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct AgentFinding {
     /// In a few words.
     pub title: String,
-    /// With the numbers.
     pub evidence: String,
-    /// What to try.
     pub next: String,
 }
 
@@ -60,7 +56,6 @@ impl AgentFinding {
 /// Whether the rules could be asked of the variant in use at the objective's shape.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct AgentDiagnosis {
-    /// What came of it.
     pub outcome: DiagnosisOutcome,
     /// How many rules lack counters.
     pub not_asked: usize,

@@ -35,14 +35,12 @@ pub struct AttemptSource {
     pub file: Option<PathBuf>,
     /// A folder that its includes are looked up in too.
     pub include: Option<PathBuf>,
-    /// Its parameters.
     pub params: Vec<(String, Value)>,
 }
 
 /// A phase with an attempt and the best so far.
 #[derive(Debug)]
 pub struct AttemptPhase {
-    /// The phase.
     pub phase: Phase,
     /// Gates of the original that compare with what is not here, by name.
     pub left_out: Vec<String>,

@@ -46,13 +46,10 @@ pub enum SearchError {
 
 /// A search about to begin, or to go on.
 pub struct Exploration<'a> {
-    /// The phase.
     pub phase: &'a Phase,
     /// Its `[search]`.
     pub settings: &'a SearchSettings,
-    /// What to measure with.
     pub tools: &'a Tools,
-    /// The folder of runs.
     pub profiles: &'a Path,
     /// How long to wait for a GPU on which another run measures.
     pub patience: Patience,
@@ -67,7 +64,6 @@ pub struct Exploration<'a> {
 pub struct Explored {
     /// Parameters of what is to be measured in full, the best first.
     pub chosen: Vec<Vec<(String, crate::expr::Value)>>,
-    /// Its journal.
     pub journal: PathBuf,
 }
 

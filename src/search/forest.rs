@@ -10,7 +10,6 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 /// What a forest is made of.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ForestSettings {
-    /// Trees.
     pub trees: usize,
     /// Samples at least in a leaf.
     pub leaf: usize,
@@ -27,7 +26,6 @@ pub struct Samples {
     pub targets: Vec<Vec<f32>>,
 }
 
-/// A forest.
 #[derive(Debug, Clone)]
 pub struct Forest {
     trees: Vec<Vec<Node>>,
@@ -62,7 +60,6 @@ impl Forest {
         Self { trees, importance }
     }
 
-    /// How many trees it has.
     pub fn trees(&self) -> usize {
         self.trees.len()
     }

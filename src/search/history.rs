@@ -15,7 +15,6 @@ const MAX_HISTORY: u64 = 256 << 20;
 /// Most bytes of a source.
 pub const MAX_SOURCE: u64 = 64 << 20;
 
-/// An attempt.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AttemptRecord {
     /// Its number, from 0.
@@ -28,9 +27,7 @@ pub struct AttemptRecord {
     pub source_sha256: String,
     /// The folder that its source lay in, for what it includes.
     pub include: PathBuf,
-    /// Its parameters.
     pub params: Vec<(String, Value)>,
-    /// The run.
     pub run: String,
     /// The commit that was checked out.
     pub commit: Option<String>,

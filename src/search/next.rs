@@ -19,13 +19,10 @@ const PROPOSED: usize = 4;
 /// What to try next.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct NextAnswer {
-    /// The verdict of the run.
     pub verdict: Verdict,
     /// Why, in a sentence.
     pub reason: String,
-    /// The selected variant.
     pub selected: Option<String>,
-    /// What the objective is.
     pub objective: String,
     /// Its value, of the selected variant.
     pub value: Option<String>,
@@ -42,7 +39,6 @@ pub struct NextAnswer {
 /// A point to try.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct NextPoint {
-    /// Its parameters.
     pub params: BTreeMap<String, crate::expr::Value>,
     /// The objective that the model expects.
     pub expected: Option<f64>,

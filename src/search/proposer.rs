@@ -35,7 +35,6 @@ const FACTS: f32 = 0.25;
 /// A point to try, and what the model expects of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Proposal {
-    /// The point.
     pub point: Point,
     /// The cost that the model expects (a harmonic mean over trees); none where there was no model.
     pub expected: Option<f64>,
@@ -43,13 +42,11 @@ pub struct Proposal {
 
 /// Proposes points of a space.
 pub struct Proposer<'a> {
-    /// The space.
     pub candidates: &'a dyn PointSource,
     /// Its points as features.
     pub encoding: &'a Encoding,
     /// Points that are tried before all others.
     pub first: &'a [Point],
-    /// How.
     pub strategy: SearchStrategy,
     /// Decides what is drawn at random.
     pub seed: u64,

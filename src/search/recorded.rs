@@ -17,7 +17,6 @@ const MAX_BYTES: u64 = 1 << 30;
 /// A space of which every point was measured.
 #[derive(Debug, Clone)]
 pub struct RecordedSpace {
-    /// What it is called.
     pub name: String,
     /// Its points, in the order of the file.
     pub points: Vec<Point>,
@@ -33,22 +32,15 @@ pub struct RecordedSpace {
 /// Why a file is not a space that can be replayed.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordedError {
-    /// It cannot be read.
     #[error("cannot read {}: {source}", path.display())]
     Read {
-        /// The file.
         path: PathBuf,
         /// What the system said.
         source: std::io::Error,
     },
     /// It is not what it should be.
     #[error("{} is not a recorded space: {reason}", path.display())]
-    Form {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong.
-        reason: String,
-    },
+    Form { path: PathBuf, reason: String },
 }
 
 /// What is read of a cache file (kernel_tuner's schema `T1`, version 1).
@@ -139,7 +131,6 @@ impl RecordedSpace {
         Self::new(name, scales, points, costs, facts)
     }
 
-    /// What a point costs.
     pub fn cost(&self, point: &Point) -> Option<f64> {
         self.by_point.get(point).and_then(|at| self.costs[*at])
     }

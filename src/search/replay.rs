@@ -11,7 +11,6 @@ use serde::Serialize;
 /// How a strategy is tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReplaySettings {
-    /// The strategy.
     pub strategy: SearchStrategy,
     /// Points that are tried in one search; those that fail count.
     pub evaluations: usize,
@@ -21,14 +20,12 @@ pub struct ReplaySettings {
     pub repeats: u32,
     /// The first seed.
     pub seed: u64,
-    /// What the model learns from.
     pub learning: Learning,
 }
 
 /// What a model learns from beside parameters and times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Learning {
-    /// Nothing.
     Times,
     /// What is recorded of each trial: facts of the build, counters.
     Facts,
@@ -37,9 +34,7 @@ pub enum Learning {
 /// How a strategy did on one space.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ReplayScore {
-    /// The space.
     pub space: String,
-    /// Its points.
     pub points: usize,
     /// The optimum over the best that was found, a mean over repeats: after a quarter, half and all of the evaluations.
     pub fraction: [f64; 3],

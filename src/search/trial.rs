@@ -6,7 +6,6 @@ use std::collections::HashSet;
 /// What came of a point.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SearchTrial {
-    /// The point.
     pub point: Point,
     /// What is minimised, positive; none where there is none: it did not build, was refused, wrong, or crashed.
     pub cost: Option<f64>,

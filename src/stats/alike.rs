@@ -31,7 +31,6 @@ pub struct Alikeness {
     /// The least and the greatest median of a part of the rounds, as a distance from that of all of them, where parts
     /// differ by more than chance allows.
     pub parts: Option<(f64, f64)>,
-    /// Rounds.
     pub rounds: usize,
 }
 

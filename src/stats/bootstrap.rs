@@ -23,9 +23,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// A range that holds the true value with a probability.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interval {
-    /// Lower end.
     pub low: f64,
-    /// Upper end.
     pub high: f64,
     /// Probability, 0 to 1.
     pub level: f64,
@@ -38,14 +36,11 @@ impl Interval {
     }
 }
 
-/// How to resample.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Resampling {
-    /// Resamples.
     pub resamples: usize,
     /// Level of intervals, 0 to 1.
     pub level: f64,
-    /// Seed of the draws.
     pub seed: u64,
 }
 
@@ -82,12 +77,10 @@ pub struct Resampler {
 }
 
 impl Resampler {
-    /// With these settings.
     pub fn new(settings: Resampling) -> Self {
         Self { settings, draws: Mutex::default() }
     }
 
-    /// Its settings.
     pub fn settings(&self) -> &Resampling {
         &self.settings
     }
@@ -118,7 +111,6 @@ impl Resampler {
         })
     }
 
-    /// The interval of a statistic of one sample.
     pub fn of(&self, samples: &[f64], statistic: Statistic) -> Result<Interval, StatsError> {
         self.interval(&self.replicates(samples, statistic, Stream::First)?)
     }

@@ -19,7 +19,6 @@ pub enum Pairing {
 pub struct Estimate {
     /// The value of the samples as they are.
     pub value: f64,
-    /// Its interval.
     pub interval: Interval,
 }
 

@@ -13,17 +13,11 @@ pub enum StatsError {
     NotFinite {
         /// Which, from 0.
         index: usize,
-        /// What it is.
         value: f64,
     },
     /// Too few for an interval of this statistic to be able to hold its level.
     #[error("{have} samples, needs at least {needed}")]
-    TooFew {
-        /// Samples there are.
-        have: usize,
-        /// Samples it takes.
-        needed: usize,
-    },
+    TooFew { have: usize, needed: usize },
 }
 
 /// A number that stands for a sample.
@@ -31,16 +25,13 @@ pub enum StatsError {
 pub enum Statistic {
     /// A quantile from 0 (minimum) to 1 (maximum).
     Quantile(f64),
-    /// The arithmetic mean.
     Mean,
 }
 
 impl Statistic {
-    /// The middle.
     pub const MEDIAN: Self = Self::Quantile(0.5);
     /// The 90th percentile.
     pub const P90: Self = Self::Quantile(0.9);
-    /// The smallest.
     pub const MINIMUM: Self = Self::Quantile(0.0);
 
     /// Whether it is a quantile as far out as the 90th percentile, or farther.
@@ -92,7 +83,6 @@ impl FromStr for Statistic {
     }
 }
 
-/// The median.
 pub fn median(samples: &[f64]) -> Result<f64, StatsError> {
     quantile(samples, 0.5)
 }

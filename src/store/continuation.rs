@@ -15,12 +15,10 @@ pub enum Continuation {
     Of(Box<Unfinished>),
     /// Nothing; there is an unfinished run, and this is why it cannot go on.
     Refused {
-        /// The newest one.
         folder: PathBuf,
         /// In what it differs.
         reason: String,
     },
-    /// Nothing.
     None,
 }
 

@@ -32,7 +32,6 @@ pub struct Machine {
 /// Everything that makes two runs comparable.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
 pub struct Fingerprint {
-    /// The GPU, when one measured.
     pub gpu: Option<Gpu>,
     /// Driver version (`580.159.04`).
     pub driver: Option<String>,
@@ -62,7 +61,6 @@ impl Fingerprint {
 /// The source tree that was measured.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Git {
-    /// Commit.
     pub commit: String,
     /// Whether tracked files differed from it.
     pub dirty: bool,
@@ -71,7 +69,6 @@ pub struct Git {
 /// How a run ended, judged by its own phase when everything was measured.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunVerdict {
-    /// The verdict.
     pub verdict: Verdict,
     /// The fallback that was taken, where one was: the selected variant did not pass.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -111,7 +108,6 @@ pub struct SealedFile {
 /// Which part of a phase a run measured.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShardOf {
-    /// The part.
     pub shard: Shard,
     /// What [`Manifest::plan_sha256`] is of the whole phase.
     pub whole_sha256: String,
@@ -120,7 +116,6 @@ pub struct ShardOf {
 /// A run that a merged run is made of.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MergedShard {
-    /// Its id.
     pub run: String,
     /// The part that it measured.
     pub shard: Shard,
@@ -131,7 +126,6 @@ pub struct MergedShard {
 /// That a run went on in another process.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Continued {
-    /// When.
     pub at: Timestamp,
     /// When it was last written before.
     pub written: Timestamp,
@@ -146,22 +140,17 @@ pub struct Manifest {
     pub schema: u32,
     /// Version of ncugate that measured.
     pub ncugate: String,
-    /// The phase's name.
     pub phase: String,
     /// The run's id, also its folder's name.
     pub run: String,
     /// How far it got.
     pub state: RunState,
-    /// When it started.
     pub started: Timestamp,
-    /// When it ended.
     pub finished: Option<Timestamp>,
     /// When it went on after it had ended early.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub continued: Vec<Continued>,
-    /// The command line.
     pub argv: Vec<String>,
-    /// Machine and tools.
     pub fingerprint: Fingerprint,
     /// SHA-256 of the phase's text.
     pub config_sha256: String,
@@ -198,7 +187,6 @@ pub struct Manifest {
     /// The text of the project's `ncugate.toml`, whose settings are those of the phase where it has none of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
-    /// The commit.
     pub git: Option<Git>,
     /// Wall seconds by stage (`build`, `bench`, `profile`).
     pub stage_seconds: Vec<(String, f64)>,

@@ -32,33 +32,23 @@ pub enum MergeError {
     Plan(#[from] PlanErrors),
     /// A run is not a whole shard.
     #[error("cannot merge {}: {reason}", folder.display())]
-    Unfit {
-        /// The run.
-        folder: PathBuf,
-        /// Why not.
-        reason: String,
-    },
+    Unfit { folder: PathBuf, reason: String },
     /// Two runs differ in what they were measured with, or what.
     #[error("cannot merge {} with {}: {}", one.display(), other.display(), differences.join("; "))]
     Unlike {
-        /// The first run.
         one: PathBuf,
         /// The one that differs.
         other: PathBuf,
-        /// In what.
         differences: Vec<String>,
     },
     /// Two runs are the same shard.
     #[error("cannot merge: shard {shard} is there twice, in {} and {}; name one of them", one.display(), other.display())]
     Twice {
-        /// The shard.
         shard: String,
         /// A run.
         one: PathBuf,
-        /// The other.
         other: PathBuf,
     },
-    /// Not all shards are there.
     #[error(
         "cannot merge: of {count} shards {missing} is not there; measure it with `ncugate run CONFIG --shard {missing}/{count}`{more}"
     )]
@@ -75,9 +65,7 @@ pub enum MergeError {
 /// A merged run.
 #[derive(Debug)]
 pub struct Merged {
-    /// Its folder.
     pub folder: PathBuf,
-    /// Shards in it.
     pub shards: usize,
     /// GPUs that they were measured on.
     pub gpus: usize,

@@ -56,62 +56,38 @@ pub const MANIFEST: u64 = 64 << 20;
 /// Why a run could not be written or read.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// Writing failed.
     #[error("cannot write {path}: {source}; what was measured before is kept: free the disk or fix the permission and run again to continue", path = .path.display())]
     Write {
-        /// The file or folder.
         path: PathBuf,
         /// What the system said.
         source: std::io::Error,
     },
-    /// Reading failed.
     #[error("cannot read {path}: {source}", path = .path.display())]
     Read {
-        /// The file.
         path: PathBuf,
         /// What the system said.
         source: std::io::Error,
     },
     /// A value has no JSON form.
     #[error("cannot encode a record of {path}: {reason}", path = .path.display())]
-    Encode {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        reason: String,
-    },
+    Encode { path: PathBuf, reason: String },
     /// A line does not parse.
     #[error("{path}:{line} is not a record of this program: {reason}", path = .path.display())]
     Record {
-        /// The file.
         path: PathBuf,
         /// Line, from 1.
         line: usize,
-        /// Why.
         reason: String,
     },
     /// A folder is not a run.
     #[error("{folder} is not a run: it has no {missing}", folder = .folder.display())]
-    NotARun {
-        /// The folder.
-        folder: PathBuf,
-        /// The file that is missing.
-        missing: &'static str,
-    },
+    NotARun { folder: PathBuf, missing: &'static str },
     /// The layout is another version's.
     #[error("{folder} has layout {found}, this program reads {expected}: measure again", folder = .folder.display())]
-    Schema {
-        /// The folder.
-        folder: PathBuf,
-        /// Its version.
-        found: u32,
-        /// Ours.
-        expected: u32,
-    },
+    Schema { folder: PathBuf, found: u32, expected: u32 },
     /// A compressed file unpacks to more than any run holds.
     #[error("{path} unpacks to more than {limit} bytes", path = .path.display())]
     TooLarge {
-        /// The file.
         path: PathBuf,
         /// The limit in bytes.
         limit: u64,
@@ -119,43 +95,25 @@ pub enum StoreError {
     /// A manifest names a run or phase in a way that no folder is named.
     #[error("{path} says that the {key} is {name:?}, which is not a name of letters, digits and `_ . - + =`", path = .path.display())]
     Name {
-        /// The manifest.
         path: PathBuf,
         /// `run` or `phase`.
         key: &'static str,
-        /// What it says.
         name: String,
     },
     /// A run lies in the folder of another.
     #[error("{folder} holds run '{run}': the folder of a run has its name; rename it, or keep the run with `ncugate record`", folder = .folder.display())]
-    Misplaced {
-        /// The folder.
-        folder: PathBuf,
-        /// The run.
-        run: String,
-    },
+    Misplaced { folder: PathBuf, run: String },
     /// A record names a report that is not a file of the run.
     #[error("{path} has the report {name:?}: the name of a report is one file name that ends in .ncu-rep or .ncu-repz", path = .path.display())]
-    ReportName {
-        /// The journal.
-        path: PathBuf,
-        /// What it says.
-        name: String,
-    },
+    ReportName { path: PathBuf, name: String },
     /// A file is not the one that the run was written with.
     #[error("{path} {reason}: the run is not what was measured; restore it or measure again", path = .path.display())]
-    Seal {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        reason: String,
-    },
+    Seal { path: PathBuf, reason: String },
     /// Another process writes the run.
     #[error("{folder} is being written by {owner}; wait for it, or end it", folder = .folder.display())]
     Held {
         /// The run's folder.
         folder: PathBuf,
-        /// Who writes.
         owner: Box<LockOwner>,
     },
     /// Another process took the run over.
@@ -169,23 +127,14 @@ pub enum StoreError {
     Destination {
         /// The folder as it was named.
         folder: PathBuf,
-        /// Why not.
         reason: String,
     },
     /// The recording that the program carries may not be written there.
     #[error("{path} is there already, with something else in it; name another folder", path = .path.display())]
-    Occupied {
-        /// The file.
-        path: PathBuf,
-    },
+    Occupied { path: PathBuf },
     /// An ncu report of the run cannot be read or redacted.
     #[error("cannot use report {path}: {reason}", path = .path.display())]
-    Report {
-        /// The report.
-        path: PathBuf,
-        /// Why.
-        reason: String,
-    },
+    Report { path: PathBuf, reason: String },
 }
 
 /// Writes a file whole or not at all; makes its folder.

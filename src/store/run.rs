@@ -27,13 +27,10 @@ const SHOWN: usize = 80;
 /// Everything that a run measured, as read from its folder.
 #[derive(Debug, Clone)]
 pub struct Run {
-    /// The folder.
     pub folder: PathBuf,
-    /// When, where, with what.
     pub manifest: Manifest,
     /// The phase's text, as run.
     pub phase: String,
-    /// What was planned.
     pub plan: Plan,
     /// The workload that was measured, as JSON.
     pub workload: serde_json::Value,
@@ -200,12 +197,10 @@ impl RunWriter {
         Ok(writer)
     }
 
-    /// The folder.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Keeps a build.
     pub fn build(&mut self, record: &BuildRecord) -> Result<(), StoreError> {
         self.writing()?;
         kept(&mut self.builds, &mut self.ledger, record)
@@ -217,7 +212,6 @@ impl RunWriter {
         kept(&mut self.checks, &mut self.ledger, record)
     }
 
-    /// Keeps latency samples.
     pub fn latency(&mut self, record: &LatencyRecord) -> Result<(), StoreError> {
         self.writing()?;
         kept(&mut self.latencies, &mut self.ledger, record)

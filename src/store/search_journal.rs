@@ -13,7 +13,6 @@ const NAME: &str = "search.jsonl";
 /// Most bytes of it that are taken over.
 const MAX_BYTES: u64 = 1 << 30;
 
-/// The journal of a search.
 #[derive(Debug)]
 pub struct SearchJournal {
     folder: PathBuf,
@@ -57,12 +56,10 @@ impl SearchJournal {
         self.refused.as_deref()
     }
 
-    /// What it holds.
     pub fn records(&self) -> &[SearchRecord] {
         &self.records
     }
 
-    /// The file.
     pub fn path(&self) -> PathBuf {
         self.folder.join(NAME)
     }

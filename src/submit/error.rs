@@ -9,62 +9,29 @@ use std::path::PathBuf;
 pub enum SubmitError {
     /// A command of the engine cannot be started, or refuses.
     #[error("{command}: {said}")]
-    Engine {
-        /// The command.
-        command: String,
-        /// What it said.
-        said: String,
-    },
+    Engine { command: String, said: String },
     /// The engine does not answer any more.
     #[error(
         "{command} has failed {times} times in a row: {said}; the jobs may go on, and the same command follows them again"
     )]
-    Silent {
-        /// The command.
-        command: String,
-        /// How often.
-        times: u32,
-        /// What it said last.
-        said: String,
-    },
+    Silent { command: String, times: u32, said: String },
     /// A file of the submission.
     #[error("cannot {what} {}", path.display())]
     File {
         /// What was being done.
         what: &'static str,
-        /// The file.
         path: PathBuf,
-        /// Why not.
         source: io::Error,
     },
     /// A path or option cannot be written into a script.
     #[error("{what} '{value}' cannot be written into a script: {reason}")]
-    Unwritable {
-        /// What it is.
-        what: &'static str,
-        /// As it is.
-        value: String,
-        /// Why not.
-        reason: &'static str,
-    },
+    Unwritable { what: &'static str, value: String, reason: &'static str },
     /// Another process follows the submission.
     #[error("{} is followed by {owner}", folder.display())]
-    Held {
-        /// The folder.
-        folder: PathBuf,
-        /// Who follows it.
-        owner: String,
-    },
+    Held { folder: PathBuf, owner: String },
     /// A stage has failed too often, or for a reason that stays.
     #[error("{stage} failed: {reason}; its output is in {}", logs.display())]
-    Failed {
-        /// The stage.
-        stage: Stage,
-        /// What is known of it.
-        reason: String,
-        /// The folder of outputs.
-        logs: PathBuf,
-    },
+    Failed { stage: Stage, reason: String, logs: PathBuf },
     /// The user asked to stop.
     #[error("interrupted: {cancelled} were cancelled; what was measured is kept, and the same command goes on")]
     Interrupted {

@@ -22,7 +22,6 @@ const TAIL: u64 = 2000;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Submission {
-    /// The engine.
     pub engine: String,
     /// The last job of each stage.
     pub jobs: BTreeMap<Stage, ClusterJob>,
@@ -63,12 +62,10 @@ impl SubmitFolder {
         }
     }
 
-    /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Its outputs.
     pub fn logs(&self) -> PathBuf {
         self.path.join("logs")
     }

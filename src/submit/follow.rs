@@ -24,19 +24,14 @@ pub struct Retries(pub u32);
 /// How a submission ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Followed {
-    /// The status of judging.
     pub status: u8,
-    /// What judging said.
     pub said: String,
 }
 
 /// A submission that is followed.
 pub struct Follower<'a> {
-    /// The engine.
     pub engine: &'a dyn Engine,
-    /// What is submitted.
     pub work: &'a Work,
-    /// Its folder.
     pub folder: &'a SubmitFolder,
     /// How often each stage is submitted again.
     pub retries: Retries,
@@ -46,7 +41,6 @@ pub struct Follower<'a> {
     pub progress: &'a dyn Progress,
 }
 
-/// What there is to do.
 enum Step {
     /// The stage has to be submitted.
     Submit(Stage),
@@ -206,7 +200,6 @@ impl Follower<'_> {
         self.submit(submission, stage, alive)
     }
 
-    /// Cancels every job.
     fn stop(&self, submission: &Submission) -> SubmitError {
         let jobs: Vec<ClusterJob> = submission.jobs.values().copied().collect();
         let list = jobs.iter().map(ClusterJob::to_string).collect::<Vec<_>>().join(", ");

@@ -8,7 +8,6 @@ use super::stage::{ClusterJob, Stage};
 use serde::Deserialize;
 use std::process::Command;
 
-/// HyperQueue.
 #[derive(Debug, Clone)]
 pub struct HyperQueue {
     /// The resource of which a task takes one (`gpus/nvidia`).
@@ -24,7 +23,6 @@ struct Listed {
     task_stats: TaskStats,
 }
 
-/// Its tasks, by state.
 #[derive(Debug, Deserialize)]
 struct TaskStats {
     running: u64,

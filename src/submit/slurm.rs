@@ -13,9 +13,7 @@ const NOTICE: u32 = 60;
 /// GPUs of a node, as Slurm writes them: `gpu:8`, `gpu:h200:8`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Gres {
-    /// Name and type.
     kind: String,
-    /// How many.
     pub count: u32,
 }
 
@@ -41,7 +39,6 @@ impl FromStr for Gres {
     }
 }
 
-/// Slurm.
 #[derive(Debug, Clone)]
 pub struct Slurm {
     /// GPUs of a node.

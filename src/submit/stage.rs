@@ -19,7 +19,6 @@ pub enum Stage {
 }
 
 impl Stage {
-    /// All, in order.
     pub const ALL: [Self; 4] = [Self::Build, Self::Measure, Self::Merge, Self::Judge];
 
     /// Its name, of scripts and outputs too.
@@ -47,16 +46,13 @@ impl fmt::Display for Stage {
     }
 }
 
-/// What is submitted.
 #[derive(Debug, Clone)]
 pub struct Work {
-    /// The phase's name.
     pub phase: String,
     /// Its file, absolute.
     pub config: PathBuf,
     /// The folder that its paths are relative to.
     pub root: PathBuf,
-    /// This program.
     pub program: PathBuf,
     /// Into how many shards it is cut.
     pub shards: u32,
@@ -64,14 +60,11 @@ pub struct Work {
     pub arch: Option<String>,
     /// The compile cache that all nodes share.
     pub cache: PathBuf,
-    /// The folder of runs.
     pub profiles: PathBuf,
-    /// The folder of reports.
     pub reports: PathBuf,
 }
 
 impl Work {
-    /// Its stages.
     pub fn stages(&self) -> impl Iterator<Item = Stage> + '_ {
         Stage::ALL.into_iter().filter(|stage| *stage != Stage::Build || self.arch.is_some())
     }

@@ -29,7 +29,6 @@ pub struct AuditGraph {
 /// A launch that is not right.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WrongLaunch {
-    /// What is wrong.
     pub reason: String,
     /// Number of its set of buffers.
     pub set: usize,

@@ -26,7 +26,6 @@ const SPARSE: u32 = 8;
 /// How a timed graph is laid out.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GraphExtent {
-    /// Launches.
     pub launches: u32,
     /// Sets of buffers that they use.
     pub sets: u32,

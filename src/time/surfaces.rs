@@ -5,7 +5,6 @@ use crate::gpu::{BoundProgram, Device, DeviceError, Surface, SurfaceCopy};
 /// Surfaces of a program, whose arrays hold what the buffers of a sample hold.
 #[derive(Debug)]
 pub struct Surfaces {
-    /// By set.
     sets: Vec<Vec<Surface>>,
     lead_in: Vec<Surface>,
 }

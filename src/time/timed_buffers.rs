@@ -26,7 +26,6 @@ const STATE_BYTES: usize = 1 << 30;
 /// Inputs of a hidden seed, and what is right for them.
 #[derive(Debug)]
 pub struct HiddenCase {
-    /// The seed.
     pub seed: u64,
     /// The inputs, and the right outputs, which stay on the host.
     pub draw: CaseDraw,
@@ -58,7 +57,6 @@ struct TimedContent {
 pub enum Restored {
     /// The workload has no state.
     Nothing,
-    /// State.
     State,
 }
 
@@ -206,7 +204,6 @@ impl TimedBuffers {
         self.fixed_us
     }
 
-    /// Their seeds.
     pub fn seeds(&self) -> Vec<u64> {
         self.contents.iter().map(|content| content.seed).collect()
     }
@@ -399,7 +396,6 @@ impl TimedBuffers {
         snapshot_bytes(&lengths)
     }
 
-    /// Bytes for all snapshots.
     pub const fn snapshots_bytes(&self) -> usize {
         self.snapshots.bytes()
     }

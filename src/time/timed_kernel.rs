@@ -23,7 +23,6 @@ const RESTED_LEAD_IN_US: f64 = 180.0;
 /// its steps, once.
 #[derive(Debug)]
 pub struct TimedProgram<'a> {
-    /// By set.
     pub sets: Vec<BoundProgram<'a>>,
     /// On the buffers of the lead-in.
     pub lead_in: BoundProgram<'a>,
@@ -34,7 +33,6 @@ pub struct TimedProgram<'a> {
 /// A variant being timed at a shape.
 #[derive(Debug)]
 pub struct TimedKernel {
-    /// The variant.
     pub variant: VariantId,
     lead_in: ExecutableGraph,
     graph: ExecutableGraph,
@@ -367,7 +365,6 @@ impl TimedKernel {
         Ok(None)
     }
 
-    /// Its samples.
     pub fn outcome(self) -> LatencyOutcome {
         let audit = (self.effort != AuditEffort::None).then(|| self.verified());
         match self.samples.is_empty() {

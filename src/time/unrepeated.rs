@@ -84,7 +84,6 @@ impl UnrepeatedGraph {
         self.due.get(round as usize).copied().unwrap_or(0)
     }
 
-    /// Samples that were taken.
     pub const fn taken(&self) -> &UnrepeatedSamples {
         &self.taken
     }

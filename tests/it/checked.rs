@@ -101,7 +101,8 @@ fn what_a_run_can_do_without_is_a_note() {
     let more = format!("{ONE}[explain]\nsignatures = \"gone.toml\"\n[profile]\nncu = \"/gone/ncu\"\n");
     let noted = checked(&place, "name = \"copy\"", "name = \"copy\"\nrecording = \"profiles/gone\"", &more);
     assert_eq!(noted.status, Some(0), "{noted:?}");
-    for said in ["`explain.signatures` names `gone.toml`", "`profile.ncu` is `/gone/ncu`", "`ncugate record` puts one there"]
+    for said in
+        ["`explain.signatures` names `gone.toml`", "`profile.ncu` is `/gone/ncu`", "`ncugate record` puts one there"]
     {
         assert!(noted.stdout.contains(said), "{said}: {noted:?}");
     }

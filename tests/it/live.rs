@@ -619,7 +619,6 @@ fn a_run_is_interrupted_although_its_program_takes_no_notice() {
     assert!(states.len() == 1 && states[0].contains("\"state\": \"interrupted\""), "{states:?}");
 }
 
-/// The one run in a place.
 fn run_of(place: &Place) -> std::path::PathBuf {
     fs::read_dir(place.path().join("profiles/copy")).unwrap().next().unwrap().unwrap().path()
 }

@@ -62,7 +62,6 @@ fn a_recording_is_not_judged_in_part_asked_for_or_not() {
     assert_eq!(whole.status, Some(0), "{whole:?}");
 }
 
-/// The one run of a place.
 fn run_of(place: &Place) -> PathBuf {
     fs::read_dir(place.path().join("profiles/copy")).unwrap().next().unwrap().unwrap().path()
 }

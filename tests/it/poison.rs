@@ -131,7 +131,6 @@ impl Texts {
     }
 }
 
-/// A recording in a place, unpacked.
 fn unpacked(place: &Place, recording: &str, config: &str) -> PathBuf {
     place.copy(recording);
     place.copy(config);

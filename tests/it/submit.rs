@@ -33,7 +33,6 @@ fn run(place: &Place, variables: &Variables, args: &[&str]) -> Finished {
     Finished::of(place.ncugate(args).envs(variables.clone()).timeout(Duration::from_secs(100)))
 }
 
-/// Folders of submissions.
 fn submissions(place: &Place) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(place.path().join("jobs/copy")) else { return Vec::new() };
     entries.map(|entry| entry.unwrap().path()).collect()

@@ -16,9 +16,7 @@ const CHARACTER: f64 = 0.58;
 /// What a drawing says of itself.
 #[derive(Debug, Clone, Copy)]
 pub struct SvgHead<'a> {
-    /// Id of the chart.
     pub id: &'a str,
-    /// Its title.
     pub title: &'a str,
     /// What it shows, for those who do not see it.
     pub alt: &'a str,
@@ -29,9 +27,7 @@ pub struct SvgHead<'a> {
 /// How the elements of a group are drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Manner {
-    /// As they are.
     Plain,
-    /// With dashed lines.
     Dashed,
     /// Over a halo in the colour of the page, which keeps text readable over what it lies on.
     Halo,

@@ -19,9 +19,7 @@ use std::rc::Rc;
 #[derive(Debug, thiserror::Error)]
 #[error("chart '{chart}' cannot be drawn: {reason}")]
 pub struct DrawError {
-    /// Id of the chart.
     pub chart: String,
-    /// What plotters said.
     pub reason: String,
 }
 

@@ -14,9 +14,7 @@ const LONG: f64 = 1e15;
 /// A value with the text beside it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tick {
-    /// The value.
     pub value: f64,
-    /// Its text.
     pub text: String,
 }
 

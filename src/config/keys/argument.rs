@@ -67,5 +67,4 @@ pub static SYMBOLS: Spec = Spec {
 /// What a table of arguments has in it.
 static PART: KeyKind = KeyKind::Either(&[KeyKind::Text, KeyKind::Again(&ARGUMENT)]);
 static ARG: KeyKind = KeyKind::Either(&[KeyKind::Text, KeyKind::Table(&ARGUMENT)]);
-/// Arguments.
 pub const ARGUMENTS: KeyKind = KeyKind::List(&ARG);

@@ -2,7 +2,6 @@
 
 use super::{KeyKind, Spec, key, spec};
 
-/// `[base]`.
 pub static BASE: Spec = spec(
     "[base]",
     "The kernels of another commit, timed beside the phase's own: requirements compare with them as `base.latency_p50`. \

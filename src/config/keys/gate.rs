@@ -2,7 +2,6 @@
 
 use super::{KeyKind, NAMES, Spec, key, spec};
 
-/// `[[gate]]`.
 pub static GATE: Spec = spec(
     "[[gate]]",
     "One requirement. The same keys serve where a tier, stage or fallback writes a gate as a table.",
@@ -23,10 +22,8 @@ pub static GATE: Spec = spec(
     ],
 );
 
-/// A list of gates.
 pub(super) const GATES: KeyKind = KeyKind::List(&KeyKind::Either(&[KeyKind::Requirement, KeyKind::Table(&GATE)]));
 
-/// `[[tier]]`.
 pub static TIER: Spec = spec(
     "[[tier]]",
     "A named group of gates, from the easiest tier to the hardest.",
@@ -38,7 +35,6 @@ pub static TIER: Spec = spec(
     ],
 );
 
-/// `[[stage]]`.
 pub static STAGE: Spec = spec(
     "[[stage]]",
     "A step of a staged plan.",
@@ -62,7 +58,6 @@ pub static STAGE: Spec = spec(
     ],
 );
 
-/// `[fallback]`.
 pub static FALLBACK: Spec = spec(
     "[fallback]",
     "What to use when required gates fail.",
@@ -72,7 +67,6 @@ pub static FALLBACK: Spec = spec(
     ],
 );
 
-/// `[[precondition]]`.
 pub static PRECONDITION: Spec = spec(
     "[[precondition]]",
     "A go/no-go condition.",
@@ -87,7 +81,6 @@ pub static PRECONDITION: Spec = spec(
     ],
 );
 
-/// `[[waiver]]`.
 pub static WAIVER: Spec = spec(
     "[[waiver]]",
     "A gate that may fail for a while; every report shows it.",

@@ -2,7 +2,6 @@
 
 use super::{KeyKind, Spec, key, spec};
 
-/// `[imported]`.
 pub static IMPORTED: Spec = spec(
     "[imported]",
     "What another project calls the problem and its parts: `ncugate export` writes results under these names. Nothing that is \
@@ -24,7 +23,6 @@ pub static IMPORTED: Spec = spec(
     ],
 );
 
-/// `[imported.workloads]`.
 pub static IMPORTED_WORKLOADS: Spec = Spec {
     title: "[imported.workloads]",
     doc: "`SHAPE = '{...}'`: the workload object, as JSON.",
@@ -32,6 +30,5 @@ pub static IMPORTED_WORKLOADS: Spec = Spec {
     free: Some(KeyKind::Text),
 };
 
-/// `[imported.solutions]`.
 pub static IMPORTED_SOLUTIONS: Spec =
     Spec { title: "[imported.solutions]", doc: "`VARIANT = \"name\"`.", keys: &[], free: Some(KeyKind::Text) };

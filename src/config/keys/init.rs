@@ -8,7 +8,6 @@ pub const INIT_WORDS: &[&str] = &["normal", "uniform", "arange", "constant", "in
 /// A number, or an expression over the dimensions.
 const AMOUNT: KeyKind = KeyKind::Expr;
 
-/// `init = { ... }`.
 pub static INIT: Spec = spec(
     "init = { ... }",
     "Exactly one. Numbers may be expressions over the dimensions (`\"V - 1\"`). Rows are those of the last axis. Two words have no table: `permutation` is the whole numbers below the row's length in random order, `one_hot` a single 1 a row; `inf` and `-inf` are infinite everywhere.",
@@ -38,7 +37,6 @@ pub static INIT: Spec = spec(
         ),
     ],
 );
-/// `init = { normal = ... }`.
 pub static NORMAL: Spec = spec(
     "init = { normal = { ... } }",
     "Gaussian.",
@@ -50,7 +48,6 @@ pub static UNIFORM: Spec = spec(
     "Uniform; `sorted` has the same keys.",
     &[key("low", AMOUNT, "Lower end.").default("0"), key("high", AMOUNT, "Upper end.").default("1")],
 );
-/// `init = { arange = ... }`.
 pub static ARANGE: Spec = spec(
     "init = { arange = { ... } }",
     "Arithmetic progression.",

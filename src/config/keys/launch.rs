@@ -12,19 +12,14 @@ pub const ENTRY: Key = key(
      `reduce<float, {{ THREADS }}>`). A template is instantiated with the arguments that are written (enumerators too), if the source \
      does not. Namespaces may be left out while one kernel fits.",
 );
-/// Grid.
 pub const GRID: Key = key("grid", EXPRS, "Blocks a grid, 1 to 3 axes.");
-/// Block.
 pub const BLOCK: Key = key("block", EXPRS, "Threads a block, 1 to 3 axes.");
-/// Cluster.
 pub const CLUSTER: Key = key("cluster", EXPRS, "Blocks a cluster, 1 to 3 axes.");
-/// Dynamic shared memory.
 pub const DYNAMIC_SHARED: Key = key(
     "dynamic_shared",
     BYTES_OR_ARRAYS,
     "Dynamic shared memory a block, in bytes; or array by array, so that a refusal can say what takes it.",
 );
-/// Cooperative launch.
 pub const COOPERATIVE: Key = key(
     "cooperative",
     KeyKind::Bool,
@@ -38,21 +33,18 @@ pub const PDL: Key = key(
     "Programmatic dependent launch: whether it may begin before the launch before it has ended, for which it waits itself \
      (`cudaGridDependencySynchronize`). Compute capability 9.0 or later.",
 );
-/// Carve-out.
 pub const CARVEOUT: Key = key(
     "carveout",
     KeyKind::Expr,
     "Preferred share of L1 and shared memory to use as shared memory, in percent, as \
      `cudaFuncAttributePreferredSharedMemoryCarveout` takes it. The driver may give more.",
 );
-/// Arguments.
 pub const ARGS: Key = key(
     "args",
     super::ARGUMENTS,
     "Arguments in the order of the signature: buffers, tensor maps, scalars, or dimensions (passed as `int`) by name; other ones as tables.",
 );
 
-/// Workspace.
 pub const WORKSPACE: Key = key(
     "workspace",
     EXPRS,
@@ -85,7 +77,6 @@ pub static LAUNCH: Spec = spec(
     ],
 );
 
-/// `memcpy = { ... }`.
 pub static MEMCPY: Spec = spec(
     "memcpy = { ... }",
     "A copy of a whole buffer to one of as many bytes.",

@@ -9,7 +9,6 @@ pub static RULES: Spec = spec(
     &[key("rule", KeyKind::List(&KeyKind::Table(&RULE)), "A rule.").required()],
 );
 
-/// `[[rule]]`.
 pub static RULE: Spec = spec(
     "[[rule]]",
     "A rule of the diagnosis: what says that a kernel has a certain trouble, what it costs, what to try. It joins the rules that the \
@@ -38,7 +37,6 @@ pub static RULE: Spec = spec(
     ],
 );
 
-/// `[explain]`.
 pub static EXPLAIN: Spec = spec(
     "[explain]",
     "What the diagnosis compares with. No verdict depends on it.",
@@ -51,7 +49,6 @@ pub static EXPLAIN: Spec = spec(
     .default("those of the program")],
 );
 
-/// `[[rule.case]]`.
 pub static RULE_CASE: Spec = spec(
     "[[rule.case]]",
     "One way to see the trouble. Names are metrics, ncu's own metrics, and facts of the diagnosis.",

@@ -2,7 +2,6 @@
 
 use super::{EXPRS, KeyKind, NAMES, Spec, key, spec};
 
-/// `[search]`.
 pub static SEARCH: Spec = spec(
     "[search]",
     "Not every combination of `[sweep]` is built: batches are proposed, built, proven and timed with few samples until \
@@ -34,7 +33,6 @@ pub static SEARCH: Spec = spec(
     ],
 );
 
-/// `[search] budget`.
 pub static SEARCH_BUDGET: Spec = spec(
     "[search] budget = { ... }",
     "At least one of them; the first that is spent ends the search.",
@@ -45,7 +43,6 @@ pub static SEARCH_BUDGET: Spec = spec(
     ],
 );
 
-/// `[search] when`.
 pub static SEARCH_WHEN: Spec = Spec {
     title: "[search] when = { ... }",
     doc: "`AXIS = \"condition\"`: elsewhere the axis has its first value.",

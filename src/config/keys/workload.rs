@@ -41,12 +41,10 @@ const fn law_names() -> [&'static str; Law::ALL.len()] {
 }
 static LAWS: [&str; Law::ALL.len()] = law_names();
 
-/// Built-in references.
 pub const BUILTINS: &[&str] = &["sdpa", "gemm", "softmax", "reduce", "copy"];
 const REDUCTIONS: &[&str] = &["sum", "max", "min"];
 const ROLES: &[&str] = &["input", "output", "inout", "scratch"];
 
-/// `[workload]`.
 pub static WORKLOAD: Spec = spec(
     "[workload]",
     "What is computed, and what counts as right.",
@@ -89,7 +87,6 @@ pub static WORKLOAD: Spec = spec(
     ],
 );
 
-/// `reference = { ... }`.
 pub static REFERENCE: Spec = Spec {
     title: "reference = { ... }",
     doc: "Exactly one of `builtin`, `entry`, `npy`, `python` and `command`; [references.md](references.md) says what each computes. Options of a built-in stand beside it: `causal` (sdpa), `transpose_b` (gemm), `op` = sum, max, min or mean (reduce).",
@@ -135,7 +132,6 @@ pub static OWN_TOLERANCES: Spec = Spec {
     free: Some(KeyKind::Table(&OWN_TOLERANCE)),
 };
 
-/// An own bound.
 pub static OWN_TOLERANCE: Spec = spec(
     "tolerance.outputs NAME = { ... }",
     "At least one of the two. `{ atol = 0 }` is exact, as indices have to be.",
@@ -145,7 +141,6 @@ pub static OWN_TOLERANCE: Spec = spec(
     ],
 );
 
-/// `tolerance = { ... }`.
 pub static TOLERANCE: Spec = spec(
     "tolerance = { ... }",
     "At least one bound. Where answers under a law are larger than those to the declared inputs, differences are divided by how many times.",
@@ -196,7 +191,6 @@ pub static TOLERANCE: Spec = spec(
     ],
 );
 
-/// `scalars`.
 pub static SCALARS: Spec = Spec {
     title: "[workload.scalars]",
     doc: "`name = \"expression\"` is an f32; a table says the type. Expressions see dimensions and the variant's parameters.",
@@ -204,7 +198,6 @@ pub static SCALARS: Spec = Spec {
     free: Some(KeyKind::Either(&[KeyKind::Expr, KeyKind::Table(&SCALAR)])),
 };
 
-/// One scalar.
 pub static SCALAR: Spec = spec(
     "[workload.scalars] NAME = { ... }",
     "A scalar with its type.",
@@ -219,7 +212,6 @@ pub static SCALAR: Spec = spec(
     ],
 );
 
-/// `[workload.shapes]`.
 pub static SHAPES: Spec = Spec {
     title: "[workload.shapes]",
     doc: "`name = { B = 1, S = 512 }`: a problem size and its dimensions. Every shape has the same dimensions.",
@@ -227,7 +219,6 @@ pub static SHAPES: Spec = Spec {
     free: Some(KeyKind::Table(&DIMS)),
 };
 
-/// One shape.
 pub static DIMS: Spec = Spec {
     title: "[workload.shapes] NAME = { ... }",
     doc: "Dimension and extent.",
@@ -235,7 +226,6 @@ pub static DIMS: Spec = Spec {
     free: Some(KeyKind::Whole(1)),
 };
 
-/// `[workload.buffers]`.
 pub static BUFFERS: Spec = Spec {
     title: "[workload.buffers]",
     doc: "`name = { dtype = \"f16\", shape = [\"S\", \"D\"] }`: a device buffer.",
@@ -243,7 +233,6 @@ pub static BUFFERS: Spec = Spec {
     free: Some(KeyKind::Table(&BUFFER)),
 };
 
-/// One buffer.
 pub static BUFFER: Spec = spec(
     "[workload.buffers] NAME = { ... }",
     "A device buffer.",

@@ -13,13 +13,11 @@ use std::collections::BTreeMap;
 
 /// What requirements may name beside metrics.
 pub struct Vocabulary<'n> {
-    /// The metrics.
     pub metrics: &'n Catalogue,
     /// Dimensions, parameters, scalars, `cc`, `dtype`.
     pub values: Vec<String>,
     /// Baselines, variants and stages that `owner.metric` and `speedup("...")` may compare with.
     pub subjects: Vec<String>,
-    /// The shapes.
     pub shapes: &'n [Shape],
     /// Where a gate is judged that names no shapes.
     pub default_shape: Option<ShapeName>,

@@ -33,7 +33,6 @@ pub struct KernelParts {
     has_source: bool,
     /// Keys the file has, whether or not their values are right.
     present: Vec<&'static str>,
-    /// What is run of it as it is.
     pub runs: KernelUse,
 }
 
@@ -133,7 +132,6 @@ impl KernelParts {
         if self.form() == CodeForm::Python { self.shared.of_function(name()) } else { self.shared.clone() }
     }
 
-    /// The file.
     fn file(&self) -> Option<Template> {
         let source = &self.source.as_ref()?.value;
         if self.form() != CodeForm::Python {

@@ -81,7 +81,6 @@ impl LaunchParts {
         Self { entry: name, grid: own(&self.grid), block: own(&self.block), present, ..self.clone() }
     }
 
-    /// Its expressions.
     pub fn exprs(&self) -> impl Iterator<Item = &Placed<Expr>> {
         let axes = [&self.grid, &self.block, &self.cluster].into_iter().flatten().flatten();
         let axes = axes.chain(self.workspace.iter().flatten());

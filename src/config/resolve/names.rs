@@ -5,7 +5,6 @@ use crate::config::reader::{Item, Placed};
 
 /// What kernels are checked against.
 pub struct KernelNames<'n> {
-    /// Dimension names.
     pub dims: &'n [String],
     /// Buffers of the workload.
     pub buffers: &'n [Buffer],

@@ -263,7 +263,6 @@ fn head(table: &Table<'_>, vocabulary: &Vocabulary<'_>) -> Head {
     }
 }
 
-/// Ways to select.
 const SELECTIONS: [(&str, Selection); 2] = [("best", Selection::Best), ("best that passes", Selection::BestThatPasses)];
 
 fn objective(table: &Table<'_>, vocabulary: &Vocabulary<'_>, shape: Option<ShapeName>) -> Option<Objective> {

@@ -9,7 +9,6 @@ use crate::expr::{Expr, Span, Template};
 pub struct InScope {
     /// "the dimensions", "the dimensions and the sweep's parameters".
     pub who: String,
-    /// The names.
     pub names: Vec<String>,
 }
 

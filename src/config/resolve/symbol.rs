@@ -41,7 +41,6 @@ impl SymbolParts {
         }
     }
 
-    /// The pointer in it, where it has one.
     fn pointer(&self, names: &KernelNames<'_>) -> Option<String> {
         match &self.value.value {
             ArgTemplate::Named(_) | ArgTemplate::Value { .. } | ArgTemplate::Alignment(_) => None,
@@ -61,7 +60,6 @@ impl SymbolParts {
         }
     }
 
-    /// What it means.
     pub fn template(&self) -> SymbolTemplate {
         SymbolTemplate { name: self.name.clone(), value: self.value.value.clone() }
     }

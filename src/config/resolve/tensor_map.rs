@@ -12,7 +12,6 @@ const AXES: usize = 5;
 /// A tensor map as read, with places for checks.
 #[derive(Debug, Clone)]
 pub struct MapParts {
-    /// Its name.
     pub name: Placed<String>,
     buffer: Option<Placed<String>>,
     /// One for each axis, none where it could not be read.
@@ -73,7 +72,6 @@ impl MapParts {
         }
     }
 
-    /// Its expressions.
     pub fn exprs(&self) -> impl Iterator<Item = &Placed<Expr>> {
         self.box_dims.iter().flat_map(|written| &written.value).flatten().chain(&self.swizzle)
     }

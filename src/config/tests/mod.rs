@@ -64,7 +64,6 @@ fn shown(edits: &[(&str, &str)]) -> String {
     }
 }
 
-/// The edited phase, which has to be right.
 fn right(edits: &[(&str, &str)]) -> Phase {
     read(&edited(edits)).unwrap_or_else(|e| panic!("{e}"))
 }

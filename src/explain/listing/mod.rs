@@ -19,30 +19,20 @@ pub use source::{Own, Texts};
 pub enum ListingError {
     /// The report holds no machine code for the launch.
     #[error("the report holds no machine code of `{kernel}`")]
-    NoCode {
-        /// The kernel.
-        kernel: String,
-    },
+    NoCode { kernel: String },
     /// The machine code is damaged.
     #[error("the cubin cannot be read: {reason}")]
-    Cubin {
-        /// What is wrong.
-        reason: String,
-    },
+    Cubin { reason: String },
     /// The kernel calls functions, and it is not known which of them is the kernel itself.
     #[error("the kernel is one of {functions} functions over {span} bytes, and it is not known which")]
     Ambiguous {
-        /// How many.
         functions: usize,
         /// From the first to the last.
         span: u64,
     },
     /// CUDA's disassembler is not there.
     #[error("nvdisasm was not found: {looked}; it comes with the CUDA toolkit")]
-    NoDisassembler {
-        /// Where it was looked for.
-        looked: String,
-    },
+    NoDisassembler { looked: String },
     /// Nothing was asked of a disassembler: the report was not made by this program.
     #[error("instructions have no text: a report holds none, and nvdisasm is asked only while a run is measured")]
     NotAsked,

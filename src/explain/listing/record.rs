@@ -10,7 +10,6 @@ use std::collections::BTreeMap;
 /// Machine code of a launch.
 #[derive(Debug, Clone, Copy)]
 pub struct Code<'a> {
-    /// The cubin.
     pub cubin: &'a [u8],
     /// The kernel's symbol.
     pub entry: &'a str,
@@ -89,12 +88,10 @@ impl Listing {
         listing
     }
 
-    /// The instruction at an offset.
     pub fn at(&self, offset: u64) -> Option<&Instruction> {
         self.instructions.binary_search_by_key(&offset, |i| i.offset).ok().and_then(|at| self.instructions.get(at))
     }
 
-    /// A line by index.
     pub fn line(&self, index: Option<usize>) -> Option<&Line> {
         self.lines.get(index?)
     }

@@ -9,12 +9,7 @@ use std::path::PathBuf;
 pub enum ExternalError {
     /// The request cannot be written, or the folder not used.
     #[error("cannot write request {}", path.display())]
-    Request {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    Request { path: PathBuf, source: io::Error },
     /// The workload has no output, so there is nothing to ask for.
     #[error("the workload has no output buffer; give one `role = \"output\"`")]
     NoOutput,

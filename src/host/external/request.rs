@@ -32,15 +32,11 @@ pub enum RequestMode {
 pub struct Request {
     /// [`PROTOCOL`].
     pub version: u32,
-    /// What to do.
     pub mode: RequestMode,
-    /// The variant's id.
     pub variant: VariantId,
     /// Element type of the first output.
     pub dtype: Dtype,
-    /// Problem sizes.
     pub shapes: Vec<RequestShape>,
-    /// Seeds of the inputs.
     pub seeds: Vec<u64>,
     /// The workload's tolerance, for the program's information.
     pub tolerance: Tolerance,
@@ -50,16 +46,13 @@ pub struct Request {
     pub launches: u32,
     /// Untimed samples before the first.
     pub warmup: u32,
-    /// Where to write the result.
     pub result: PathBuf,
 }
 
 /// A problem size in a request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RequestShape {
-    /// Its name.
     pub name: ShapeName,
-    /// Dimensions by name.
     pub dims: BTreeMap<String, i64>,
 }
 

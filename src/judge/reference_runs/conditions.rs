@@ -12,7 +12,6 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The variant and its source are not part of it: that they differ is what a comparison is about.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Conditions {
-    /// Machine and tools.
     pub fingerprint: Fingerprint,
     /// SHA-256 of shapes, buffers and scalars.
     pub problem_sha256: String,

@@ -24,7 +24,6 @@ pub struct LeaderboardEntry {
     pub run: String,
     /// The variant that stands for it: what its objective selected.
     pub variant: VariantId,
-    /// When it was measured.
     pub measured: Timestamp,
     /// When it became an entry.
     pub promoted: Timestamp,
@@ -32,22 +31,17 @@ pub struct LeaderboardEntry {
     pub accepted_worse: bool,
     /// The commit that was measured.
     pub git: Option<Git>,
-    /// Machine, tools, problem.
     pub conditions: Conditions,
     /// What it was selected by.
     pub objective: ObjectiveValue,
     /// Every value of the variant.
     pub readings: Vec<StoredValue>,
-    /// Its latency samples.
     pub latencies: Vec<LatencySamples>,
 }
 
-/// Value of an objective.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ObjectiveValue {
-    /// The metric.
     pub metric: String,
-    /// Which way is better.
     pub better: Better,
     /// The shape it is read at.
     pub shape: ShapeName,
@@ -58,9 +52,7 @@ pub struct ObjectiveValue {
 /// Value of a metric at a shape, in the metric's unit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StoredValue {
-    /// The shape.
     pub shape: ShapeName,
-    /// The metric.
     pub metric: String,
     /// Its value; finite.
     pub value: f64,
@@ -69,7 +61,6 @@ pub struct StoredValue {
 /// Latency samples at a shape.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LatencySamples {
-    /// The shape.
     pub shape: ShapeName,
     /// Microseconds, in the order they were taken: those of the confirmation where there are some.
     pub samples: Vec<f64>,
@@ -84,17 +75,13 @@ pub struct LatencySamples {
 /// A run about to be reduced.
 #[derive(Debug, Clone, Copy)]
 pub struct EntrySource<'a> {
-    /// When and where.
     pub manifest: &'a Manifest,
-    /// Machine, tools, problem.
     pub conditions: &'a Conditions,
     /// What it was measured by.
     pub objective: &'a Objective,
     /// The variant that stands for it.
     pub variant: &'a VariantId,
-    /// Value of the objective.
     pub value: f64,
-    /// Everything measured.
     pub quantities: &'a Quantities,
 }
 

@@ -70,7 +70,6 @@ pub fn entry_of_run(
 
 /// Where stored runs of a phase are looked for, and what they are compared with.
 pub struct Finder<'a> {
-    /// The phase.
     pub phase: &'a Phase,
     /// The folder of runs and leaderboards.
     pub profiles: &'a Path,

@@ -15,11 +15,9 @@ use std::path::Path;
 pub struct Beside<'a> {
     /// `previous run`, `best run` or `stored baseline`.
     pub what: &'static str,
-    /// Where it comes from.
     pub label: String,
     /// The variant that stands for it.
     pub entry: &'a LeaderboardEntry,
-    /// Its values.
     pub quantities: &'a Quantities,
 }
 

@@ -31,7 +31,6 @@ pub enum Lookup<'a> {
     Alike(&'a LeaderboardEntry),
     /// Entries, but none that can be compared: the last one, and in what it differs.
     Unlike(&'a LeaderboardEntry, Vec<String>),
-    /// No entry.
     Absent,
 }
 
@@ -69,7 +68,6 @@ impl Leaderboard {
         Ok(Self { entries, text, path })
     }
 
-    /// Its file.
     pub fn path(&self) -> &Path {
         &self.path
     }

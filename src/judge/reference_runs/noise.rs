@@ -18,21 +18,16 @@ const MAX_BYTES: u64 = 16 << 20;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Calibration {
-    /// Machine, tools, problem.
     pub conditions: Conditions,
     /// The variant that was timed against itself.
     pub variant: VariantId,
-    /// When.
     pub measured: Timestamp,
-    /// By shape.
     pub shapes: Vec<ShapeNoise>,
 }
 
-/// Noise at a shape.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ShapeNoise {
-    /// The shape.
     pub shape: ShapeName,
     /// Rounds it was measured in.
     pub rounds: usize,
@@ -141,7 +136,6 @@ impl NoiseBook {
         Ok(Self { path, calibrations })
     }
 
-    /// Its file.
     pub fn path(&self) -> &Path {
         &self.path
     }

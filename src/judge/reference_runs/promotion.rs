@@ -34,7 +34,6 @@ pub fn unfit(judgement: &Judgement) -> Option<String> {
 /// Whether an entry that is worse than the present one is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Worse {
-    /// It is refused.
     Refuse,
     /// It is taken, and the entry says so.
     Accept,
@@ -43,9 +42,7 @@ pub enum Worse {
 /// A metric of the present entry beside the new one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Change {
-    /// The shape.
     pub shape: ShapeName,
-    /// The metric.
     pub metric: String,
     /// Before; none where it was not measured.
     pub before: Option<f64>,
@@ -58,26 +55,16 @@ pub struct Change {
 pub enum Refusal {
     /// The run is the present entry.
     #[error("run {run} is the entry '{name}' already")]
-    Already {
-        /// The run.
-        run: String,
-        /// The name.
-        name: String,
-    },
-    /// The objective is worse.
+    Already { run: String, name: String },
     #[error(
         "{metric} is {after} at '{shape}', the present entry '{name}' has {before}; --accept-worse takes it all the same"
     )]
     Worse {
         /// The entry's name.
         name: String,
-        /// The objective.
         metric: String,
-        /// Its shape.
         shape: ShapeName,
-        /// Before.
         before: f64,
-        /// After.
         after: f64,
     },
     /// The objective is another one, so that better and worse mean nothing.
@@ -87,9 +74,7 @@ pub enum Refusal {
     Objective {
         /// The entry's name.
         name: String,
-        /// Before.
         before: String,
-        /// After.
         after: String,
     },
 }
@@ -111,7 +96,6 @@ impl Promotion {
         Self { entry, replaced }
     }
 
-    /// What it replaces.
     pub fn replaced(&self) -> Option<&LeaderboardEntry> {
         self.replaced.as_ref()
     }

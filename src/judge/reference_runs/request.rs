@@ -3,10 +3,8 @@
 /// Whether a stored run that was measured under other conditions is compared with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Mismatch {
-    /// It is an error.
     #[default]
     Refuse,
-    /// It is a warning.
     Allow,
 }
 

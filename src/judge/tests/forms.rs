@@ -380,7 +380,6 @@ fn waves_wait_for_the_number_of_multiprocessors() {
     );
 }
 
-/// Nothing is refused.
 fn none() -> std::collections::BTreeSet<VariantId> {
     std::collections::BTreeSet::new()
 }

@@ -142,7 +142,6 @@ impl Fixture {
         judge(&self.phase, &self.plan, &self.quantities, &self.correctness, context)
     }
 
-    /// The result of the first gate.
     fn first(&self) -> GateResult {
         self.judge().gates.swap_remove(0)
     }

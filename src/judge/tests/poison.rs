@@ -44,7 +44,6 @@ const FORMS: [Form; 12] = [
     Form::Fallback,
 ];
 
-/// What is poisoned.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Target {
     Counter,
@@ -55,7 +54,6 @@ enum Target {
     StoredSamples,
 }
 
-/// With what.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Odd {
     Nan,

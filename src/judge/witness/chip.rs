@@ -11,7 +11,6 @@ const L2_BYTES_PER_CLOCK: f64 = 128.0;
 /// Facts of the device that measured. What a report lacks is none, and floors that need it are not looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct ChipFacts {
-    /// L2 in bytes.
     pub l2_bytes: Option<f64>,
     /// Highest clock of memory in Hz.
     pub memory_hz: Option<f64>,
@@ -19,9 +18,7 @@ pub struct ChipFacts {
     pub bus_bits: Option<f64>,
     /// Highest clock of the multiprocessors in Hz.
     pub sm_hz: Option<f64>,
-    /// Multiprocessors.
     pub sms: Option<f64>,
-    /// Compute capability.
     pub capability: Option<ComputeCapability>,
 }
 

@@ -67,13 +67,10 @@ pub struct Witness {
 /// What is asked, and where the answers are.
 #[derive(Debug, Clone, Copy)]
 pub struct WitnessInput<'a> {
-    /// The phase.
     pub phase: &'a Phase,
-    /// Its variants.
     pub plan: &'a Plan,
     /// The run: how many launches a sample had, and which kernels were profiled.
     pub run: &'a Run,
-    /// Latencies.
     pub latencies: &'a Quantities,
     /// Counters: the columns of [`witness_metrics`](crate::frame::wanted::witness_metrics).
     pub counters: &'a Quantities,
@@ -89,7 +86,6 @@ pub(super) struct CaseCounters<'a> {
     chip: &'a ChipFacts,
     shape: &'a Shape,
     variant: &'a VariantId,
-    /// What it runs there.
     program: Option<&'a ShapeProgram>,
     counters: &'a Quantities,
     /// Median latency in microseconds.

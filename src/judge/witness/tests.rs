@@ -277,7 +277,6 @@ fn what_dram_has_to_move_depends_on_the_sets_that_l2_cannot_hold() {
     assert!(!of(4.0, 162.0).is_empty(), "four sets leave a sixteenth of each in L2 at most");
 }
 
-/// Every shipped recording.
 fn recordings() -> Vec<PhaseRun> {
     let folders = std::fs::read_dir("profiles").unwrap().map(|entry| entry.unwrap().path().join("h200"));
     let mut folders: Vec<_> = folders.filter(|folder| folder.is_dir()).collect();

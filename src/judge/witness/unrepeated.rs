@@ -31,9 +31,7 @@ pub(super) enum Repeats {
     NotRecorded,
     /// There are not enough of them.
     TooFew(String),
-    /// They agree with it.
     Agree,
-    /// They take longer.
     Differ(Mismatch),
 }
 

@@ -55,21 +55,17 @@ pub enum Maximum {
     Row,
     /// The largest of the first so many.
     First(usize),
-    /// Nothing.
     None,
 }
 
 /// Which keys, or columns, of a row take part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Kept {
-    /// All.
     #[default]
     All,
-    /// All but the last.
     ButLast,
     /// All but the last of every so many.
     ButOneIn(usize),
-    /// The first half.
     FirstHalf,
 }
 
@@ -88,19 +84,16 @@ impl Kept {
 /// The arithmetic of a softmax, alone or inside attention; the default is the definition in float64.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SoftmaxArithmetic {
-    /// Of scores.
     pub score: Rounding,
     /// What scores are multiplied by beside their scale.
     pub factor: f64,
     /// What is subtracted from them.
     pub maximum: Maximum,
-    /// How exponentials are computed.
     pub exponential: Exponential,
     /// Of exponentials, as they are added up.
     pub term: Rounding,
     /// Of exponentials, as values are weighted with them.
     pub weight: Rounding,
-    /// Which take part.
     pub kept: Kept,
 }
 

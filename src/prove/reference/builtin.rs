@@ -28,10 +28,7 @@ pub enum Builtin {
     /// Softmax over the last axis: `x` -> `y`.
     Softmax,
     /// Reduction over the last axis: `x` -> `y`.
-    Reduce {
-        /// Which.
-        op: ReduceOp,
-    },
+    Reduce { op: ReduceOp },
     /// The same values: `x` -> `y`.
     Copy,
 }
@@ -39,15 +36,10 @@ pub enum Builtin {
 /// A built-in fitted to the buffers of one shape.
 #[derive(Debug, Clone, PartialEq)]
 pub enum BoundBuiltin {
-    /// Attention.
     Sdpa(Sdpa),
-    /// Matrix product.
     Gemm(Gemm),
-    /// Softmax.
     Softmax(Softmax),
-    /// Reduction.
     Reduce(Reduce),
-    /// Copy.
     Copy(Identity),
 }
 
@@ -104,7 +96,6 @@ impl Builtin {
     /// What can be named in a phase.
     pub const NAMES: [&str; 5] = BUILT_IN;
 
-    /// The built-in of that name with its options.
     pub fn parse(name: &str, options: &[(String, String)]) -> Result<Self, ReferenceError> {
         let mut builtin = match name {
             "sdpa" => Self::Sdpa { causal: false },

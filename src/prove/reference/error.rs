@@ -11,31 +11,19 @@ pub enum ReferenceError {
     /// No built-in has that name.
     #[error("reference '{name}' is not built in{hint}; built in are {}", BUILT_IN.join(", "))]
     Unknown {
-        /// The name.
         name: String,
         /// `; did you mean ...?` or empty.
         hint: String,
     },
     /// An option it does not have, or a value the option cannot take.
     #[error("option {key} = '{value}' of reference '{builtin}': {allowed}")]
-    Option {
-        /// The built-in.
-        builtin: &'static str,
-        /// The option.
-        key: String,
-        /// Its value.
-        value: String,
-        /// What there is.
-        allowed: &'static str,
-    },
+    Option { builtin: &'static str, key: String, value: String, allowed: &'static str },
     /// A buffer it needs is not there.
     #[error("reference '{builtin}' needs an {role} buffer named '{buffer}' (or {needed} {role} buffers in its order)")]
     Missing {
-        /// The built-in.
         builtin: &'static str,
         /// The buffer's name.
         buffer: &'static str,
-        /// Input or output.
         role: &'static str,
         /// How many buffers of the role it takes.
         needed: usize,
@@ -43,9 +31,7 @@ pub enum ReferenceError {
     /// It gives one output, and the workload has more.
     #[error("reference '{builtin}' gives '{given}' only; output '{other}' would stay unchecked")]
     MoreOutputs {
-        /// The built-in.
         builtin: &'static str,
-        /// What it gives.
         given: String,
         /// What it does not.
         other: String,
@@ -53,19 +39,12 @@ pub enum ReferenceError {
     /// Extents do not fit each other.
     #[error("reference '{builtin}' at shape '{shape}': {what}")]
     Shape {
-        /// The built-in.
         builtin: &'static str,
-        /// The shape.
         shape: ShapeName,
         /// Which extents, and what they should be.
         what: String,
     },
     /// A scalar it uses differs between variants.
     #[error("reference '{builtin}' uses scalar '{scalar}', which depends on a variant's parameters")]
-    Varying {
-        /// The built-in.
-        builtin: &'static str,
-        /// The scalar.
-        scalar: &'static str,
-    },
+    Varying { builtin: &'static str, scalar: &'static str },
 }

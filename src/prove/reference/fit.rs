@@ -10,9 +10,7 @@ pub type BufferValues = [Vec<f64>];
 
 /// A built-in being fitted to a shape.
 pub struct Fit<'a> {
-    /// Name of the built-in.
     pub builtin: &'static str,
-    /// The shape.
     pub shape: &'a ShapeSpec,
 }
 
@@ -74,7 +72,6 @@ impl Fit<'_> {
         })
     }
 
-    /// The buffer of that index.
     pub fn buffer(&self, index: usize) -> &BufferSpec {
         &self.shape.buffers[index]
     }

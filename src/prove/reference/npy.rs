@@ -13,18 +13,11 @@ const MAGIC: &[u8] = b"\x93NUMPY";
 /// Why a file does not give an array.
 #[derive(Debug, thiserror::Error)]
 pub enum NpyError {
-    /// It cannot be read.
     #[error("cannot read {}", path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
+    Read { path: PathBuf, source: std::io::Error },
     /// It is not what is needed.
     #[error("{}: {what}", path.display())]
     Format {
-        /// The file.
         path: PathBuf,
         /// What is wrong, and what is needed.
         what: String,

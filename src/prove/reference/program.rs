@@ -27,25 +27,19 @@ pub enum ProgramError {
     /// Its files cannot be written.
     #[error("cannot write the inputs of the reference to {}", folder.display())]
     Write {
-        /// The folder.
         folder: PathBuf,
         /// What the system said.
         source: io::Error,
     },
-    /// It cannot be started.
     #[error("cannot start the reference `{program}`")]
     Start {
-        /// The program.
         program: String,
         /// What the system said.
         source: io::Error,
     },
-    /// It failed.
     #[error("the reference `{program}` {ending}{}", said(.printed))]
     Failed {
-        /// The program.
         program: String,
-        /// How it ended.
         ending: Ending,
         /// The end of what it printed.
         printed: String,

@@ -6,17 +6,12 @@ use super::fit::{BufferValues, Fit};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-/// A reduction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ReduceOp {
-    /// Sum.
     Sum,
-    /// Largest.
     Max,
-    /// Smallest.
     Min,
-    /// Arithmetic mean.
     Mean,
 }
 

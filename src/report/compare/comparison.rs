@@ -19,9 +19,7 @@ use serde::Serialize;
 /// `b` against `a`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RunComparison {
-    /// The first side.
     pub a: SideSummary,
-    /// The second side.
     pub b: SideSummary,
     /// What differs beside the numbers, and so may explain them.
     pub notes: Vec<String>,
@@ -33,7 +31,6 @@ pub struct RunComparison {
     pub only_a: Vec<String>,
     /// Subjects that only the second side has.
     pub only_b: Vec<String>,
-    /// The result in a sentence.
     pub sentence: String,
 }
 
@@ -42,18 +39,15 @@ pub struct RunComparison {
 pub struct SideSummary {
     /// As the reader named it.
     pub name: String,
-    /// What it is.
     pub about: String,
     /// How it ended, where a run was judged.
     pub conclusion: Option<Conclusion>,
-    /// One sentence why.
     pub reason: Option<String>,
 }
 
 /// A gate on both sides.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct GateChange {
-    /// Its name.
     pub name: String,
     /// Verdict on the first side, with the measured value.
     pub a: Option<(Verdict, Option<String>)>,
@@ -77,9 +71,7 @@ impl GateChange {
 /// A variant at a shape, or a kernel, on both sides.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ComparedPair {
-    /// Its name.
     pub name: String,
-    /// Verdicts, where they are another.
     pub turned: Option<(Verdict, Verdict)>,
     /// Latency with its noise, where both sides have samples.
     pub latency: Option<LatencyChange>,
@@ -90,7 +82,6 @@ pub struct ComparedPair {
 }
 
 impl RunComparison {
-    /// Compares two sides.
     pub fn new(a: &ComparedSide, b: &ComparedSide, resampler: &Resampler) -> Self {
         let unlike = a.workload.as_ref().zip(b.workload.as_ref()).map(|(ours, theirs)| Unlike::of(ours, theirs));
         let unlike = unlike.unwrap_or_default();

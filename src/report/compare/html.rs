@@ -11,7 +11,6 @@ const DETAILED: usize = 200;
 /// Metrics of a pair on the page.
 const METRICS: usize = 400;
 
-/// The page.
 pub fn html(comparison: &RunComparison) -> Result<String, RenderError> {
     let timed: Vec<Value> = comparison.pairs.iter().filter_map(latency).collect();
     let details: Vec<Value> = comparison.pairs.iter().take(DETAILED).map(detail).collect();

@@ -13,7 +13,6 @@ const DETAILED: usize = 5;
 /// Metrics written out of a pair.
 const METRICS: usize = 60;
 
-/// The whole file.
 pub fn markdown(comparison: &RunComparison) -> String {
     let mut out = format!("# {} against {}\n\n", escape(&comparison.b.name), escape(&comparison.a.name));
     let _ = writeln!(out, "**{}**\n", escape(&comparison.sentence));

@@ -17,7 +17,6 @@ use crate::store::Fingerprint;
 use indexmap::IndexMap;
 use ncu_rep::{Launch, ReportError};
 
-/// What was measured.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ComparedSide {
     /// As the reader named it: a folder or a file.
@@ -26,9 +25,7 @@ pub struct ComparedSide {
     pub about: String,
     /// How it ended, where a run was judged.
     pub conclusion: Option<Conclusion>,
-    /// One sentence why.
     pub reason: Option<String>,
-    /// Gates of the phase.
     pub gates: Vec<GateRow>,
     /// What has to be equal for numbers to be comparable.
     pub measured_with: MeasuredWith,
@@ -41,7 +38,6 @@ pub struct ComparedSide {
 /// With what a side was measured, as far as it is known.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub enum MeasuredWith {
-    /// Nothing is known.
     #[default]
     Unknown,
     /// Machine and tools of a run.
@@ -70,9 +66,7 @@ pub struct ComparedSubject {
 pub struct LaunchedKernel {
     /// The kernel, or the case, without its launch shape.
     pub name: String,
-    /// Its launch shape.
     pub shape: LaunchShape,
-    /// How many.
     pub launches: usize,
     /// Their time in nanoseconds, where every one has a duration.
     pub nanos: Option<f64>,
@@ -81,25 +75,18 @@ pub struct LaunchedKernel {
 /// Why a report cannot be compared.
 #[derive(Debug, thiserror::Error)]
 pub enum SideError {
-    /// It is damaged.
     #[error("cannot read the launches of '{name}'")]
     Damaged {
-        /// The report.
         name: String,
-        /// What is wrong with it.
         #[source]
         source: ReportError,
     },
     /// It has nothing in it.
     #[error("'{name}' has no launches")]
-    Empty {
-        /// The report.
-        name: String,
-    },
+    Empty { name: String },
 }
 
 impl ComparedSide {
-    /// A judged run.
     pub fn of_run(name: &str, report: &Report) -> Self {
         let git = report.provenance.git.as_ref();
         let commit = git.map_or_else(|| NO_REPOSITORY.to_owned(), |git| format!("commit {}", commit(git)));

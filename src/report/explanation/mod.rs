@@ -25,7 +25,6 @@ use std::collections::BTreeMap;
 /// What is said about one variant or launch.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Explanation {
-    /// What is to be done.
     pub task: TaskContext,
     /// The fastest that there is.
     pub bests: Vec<HistoricalBest>,
@@ -43,7 +42,6 @@ pub struct Explanation {
     pub says: String,
     /// Rules that lack counters, and the command that collects them; null where none does.
     pub not_asked: Option<NotAsked>,
-    /// What to try next.
     pub next_experiment: Option<String>,
     /// Everything else that the rules say, what matters most first.
     pub insights: Vec<FindingRow>,
@@ -54,13 +52,10 @@ pub struct Explanation {
 /// What was found of the variant in use at another shape.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ShapeCause {
-    /// The variant.
     pub variant: String,
-    /// The shape.
     pub shape: String,
     /// What came of asking the rules.
     pub outcome: DiagnosisOutcome,
-    /// The cause, where there is one.
     pub cause: Option<String>,
     /// What mending it could save.
     pub saving: Option<String>,

@@ -13,7 +13,6 @@ const MORE: usize = 6;
 /// Longest name of a kernel: those of templates have over a thousand characters.
 const LONGEST: usize = 160;
 
-/// The explanation as text.
 pub fn text(explanation: &Explanation) -> String {
     let Explanation { variant, shape, microseconds, task, .. } = explanation;
     let name = clip_middle(variant, LONGEST);

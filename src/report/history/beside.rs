@@ -8,7 +8,6 @@ use crate::report::variant_row::VariantRow;
 /// Medians and 90th percentiles at a shape.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ShapeBeside {
-    /// The shape.
     pub shape: String,
     /// The fastest baseline there; none where none was timed.
     pub baseline: Option<TimedVariant>,
@@ -21,7 +20,6 @@ pub struct ShapeBeside {
 /// A variant with its times in words.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TimedVariant {
-    /// Its label.
     pub name: String,
     /// `19.2 µs / 19.5 µs`; the median alone where it has no 90th percentile.
     pub times: String,

@@ -13,32 +13,25 @@ use crate::report::text;
 use crate::store::{Manifest, RunState};
 use jiff::Timestamp;
 
-/// A judged run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HistoryEntry {
     /// Short name of the phase.
     pub phase: String,
-    /// Title of the phase.
     pub title: String,
     /// The run's id.
     pub run: String,
-    /// When it started.
     pub started: Timestamp,
     /// The commit, shortened; `+` follows where tracked files differed from it.
     pub commit: Option<String>,
-    /// The GPU.
     pub gpu: Option<String>,
     /// Whether everything the plan asks for was tried.
     pub complete: bool,
-    /// The verdict.
     pub verdict: Verdict,
     /// The verdict, or that the fallback was taken.
     pub conclusion: Conclusion,
-    /// One sentence why.
     pub reason: String,
     /// Highest tier reached, with what keeps the next away.
     pub tier: Option<String>,
-    /// The selected variant.
     pub selected: Option<String>,
     /// What is to be used: a variant, one a shape, or that the phase gives none.
     pub to_use: String,
@@ -56,7 +49,6 @@ pub struct HistoryEntry {
     pub findings: Vec<FindingRow>,
     /// What its numbers were made of.
     pub code: RunCode,
-    /// Where the run is.
     pub folder: String,
     /// The rendered report, relative to the folder of reports.
     pub page: Option<String>,
@@ -78,13 +70,10 @@ pub struct RunCode {
 /// Two variants of a run with kernels in different files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KernelsBeside {
-    /// The baseline.
     pub baseline: String,
-    /// Its source.
     pub baseline_source: String,
     /// What is in use, else what is selected.
     pub used: String,
-    /// Its source.
     pub used_source: String,
 }
 
@@ -246,7 +235,6 @@ impl PhaseHistory {
 /// Every run that could be judged.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct History {
-    /// Phases by name.
     pub phases: Vec<PhaseHistory>,
     /// Runs that could not be judged, and why.
     pub problems: Vec<String>,

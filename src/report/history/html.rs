@@ -8,7 +8,6 @@ use crate::report::gate_row::GateRow;
 use crate::report::{number, page};
 use serde_json::{Value, json};
 
-/// The page.
 pub fn html(history: &History) -> Result<String, RenderError> {
     let newest = |phase: &PhaseHistory| phase.runs.iter().map(|run| run.started).max();
     let mut phases: Vec<&PhaseHistory> = history.phases.iter().collect();

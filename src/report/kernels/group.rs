@@ -18,20 +18,13 @@ pub enum KernelsError {
     /// A report is damaged.
     #[error("cannot read the launches of `{name}`")]
     Damaged {
-        /// The report.
         name: String,
-        /// What is wrong with it.
         #[source]
         source: ReportError,
     },
     /// No launch is left to show.
     #[error("no launch of `{name}` matches; it has {launches}")]
-    NoLaunch {
-        /// The report.
-        name: String,
-        /// Launches in it.
-        launches: usize,
-    },
+    NoLaunch { name: String, launches: usize },
 }
 
 /// Groups whose median launch is diagnosed: those that take the most time.
@@ -47,7 +40,6 @@ pub struct KernelKey {
     pub kernel: String,
     /// NVTX ranges, outermost first; empty where there are none.
     pub nvtx: String,
-    /// How it was launched.
     pub shape: LaunchShape,
 }
 
@@ -61,9 +53,7 @@ impl KernelKey {
 /// Alike launches of one kernel within one NVTX range.
 #[derive(Debug)]
 pub struct LaunchGroup {
-    /// Which.
     pub key: KernelKey,
-    /// Launches.
     pub launches: usize,
     /// Catalogue metrics: one value a launch that has it.
     pub values: IndexMap<String, Vec<f64>>,
@@ -100,9 +90,7 @@ pub struct ProfiledReport {
     pub name: String,
     /// Devices, each once.
     pub devices: IndexSet<String>,
-    /// ncu's version.
     pub ncu: Option<String>,
-    /// Launches.
     pub launches: usize,
     /// Groups: the most time first, those without a time last.
     pub groups: Vec<LaunchGroup>,

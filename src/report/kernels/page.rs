@@ -18,7 +18,6 @@ use serde::Serialize;
 
 /// Kernels with a section of their own: those that take the most time.
 const DETAILED: usize = 40;
-/// Findings of a kernel.
 const FINDINGS: usize = 4;
 /// Source lines and instructions listed where the text of the file is not in the report.
 const HOTTEST: usize = 12;
@@ -39,10 +38,8 @@ const COLUMNS: [MetricId; 5] = [id::SM_PCT, id::MEMORY_PCT, id::DRAM_PCT, id::AC
 /// Beginning of the names of warp states.
 const STATE: &str = "stall_";
 
-/// The whole page.
 #[derive(Debug, Clone, Serialize)]
 pub struct KernelsPage {
-    /// What it is about.
     pub title: String,
     /// What took the time, in a sentence.
     pub sentence: String,
@@ -68,7 +65,6 @@ pub struct KernelsPage {
 pub struct SideFacts {
     /// As the reader named it.
     pub name: String,
-    /// Device, tool, launches.
     pub about: String,
 }
 
@@ -79,9 +75,7 @@ pub struct KernelRow {
     pub anchor: Option<String>,
     /// Its name, short enough for a table.
     pub label: String,
-    /// Its whole name.
     pub name: String,
-    /// NVTX ranges.
     pub nvtx: String,
     /// That the sides were launched in another way, and how; empty where they are alike.
     pub unlike: String,
@@ -104,11 +98,8 @@ pub struct KernelRow {
 pub struct KernelSection {
     /// Its id on the page.
     pub anchor: String,
-    /// Its whole name.
     pub name: String,
-    /// NVTX ranges.
     pub nvtx: String,
-    /// Grid, block, launches.
     pub launch: String,
     /// That the sides were launched in another way, and how; empty where they are alike.
     pub unlike: String,
@@ -128,10 +119,8 @@ pub struct KernelSection {
     pub counters: Vec<CounterRow>,
 }
 
-/// A throughput.
 #[derive(Debug, Clone, Serialize)]
 pub struct LightBar {
-    /// What it is called.
     pub title: String,
     /// Percent, a value a side.
     pub values: Vec<Option<LightValue>>,
@@ -151,9 +140,7 @@ pub struct LightValue {
 pub struct KernelFinding {
     /// In a few words.
     pub title: String,
-    /// With the numbers.
     pub sentence: String,
-    /// What to try.
     pub advice: String,
     /// How much it matters.
     pub severity: explain::Severity,
@@ -162,7 +149,6 @@ pub struct KernelFinding {
 /// A state of warps.
 #[derive(Debug, Clone, Serialize)]
 pub struct StateBar {
-    /// What it is called.
     pub title: String,
     /// Percent of the cycles between two issues.
     pub percent: f64,
@@ -173,7 +159,6 @@ pub struct StateBar {
 /// A metric of a kernel.
 #[derive(Debug, Clone, Serialize)]
 pub struct CounterRow {
-    /// What it is called.
     pub title: String,
     /// A value a side.
     pub values: Vec<Option<String>>,
@@ -251,7 +236,6 @@ fn findings(group: &LaunchGroup) -> Vec<KernelFinding> {
 }
 
 impl Sides<'_> {
-    /// Whether any kernel has a metric.
     fn has(&self, metric: &str) -> bool {
         self.reports.iter().flat_map(|report| &report.groups).any(|group| group.values.contains_key(metric))
     }

@@ -17,7 +17,6 @@ const WIDEST: usize = 160;
 /// The sampled part of a file.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SourceView {
-    /// The file's name.
     pub file: String,
     /// Percent of the launch's samples in this file.
     pub share: Number,

@@ -9,7 +9,6 @@ pub struct MarkdownTable {
 }
 
 impl MarkdownTable {
-    /// A table with this head.
     pub fn new(head: &[&str]) -> Self {
         Self { rows: vec![head.iter().map(|h| if h.is_empty() { String::new() } else { escape(h) }).collect()] }
     }

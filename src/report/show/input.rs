@@ -11,7 +11,6 @@ use ncu_rep::{Report, ReportError};
 /// Most bytes of a CSV.
 const MAX_CSV: u64 = 2 << 30;
 
-/// One opened file.
 pub(super) struct Input {
     pub name: String,
     pub content: Content,

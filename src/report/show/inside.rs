@@ -30,7 +30,6 @@ pub enum Inside {
 pub(super) enum Extent {
     /// What a person reads.
     Main,
-    /// All.
     Whole,
 }
 
@@ -44,7 +43,6 @@ const MAIN: [&str; 7] = [
     "memory_l2_theoretical_sectors_global",
     "memory_l2_theoretical_sectors_global_ideal",
 ];
-/// Every sample.
 const SAMPLED: &str = "smsp__pcsamp_sample_count";
 /// Samples by the state of the warp; with `_not_issued` behind it those of cycles in which the scheduler issued nothing.
 const STATE: &str = "smsp__pcsamp_warps_issue_stalled_";
@@ -231,7 +229,6 @@ fn machine_code(
     Ok(Sheet { columns, rows: code.instructions.iter().map(row).collect(), notes: code.lacks, ..Sheet::default() })
 }
 
-/// File and line.
 fn place(line: Option<&Line>) -> Vec<MetricValue<'static>> {
     vec![text(line.map(|line| line.file.clone())), figure(line.map(|line| f64::from(line.line)))]
 }

@@ -35,15 +35,9 @@ pub enum Shown {
     /// How the reports were made.
     Session,
     /// What is inside of launches: sources, counters and warp states by source line, machine code.
-    Inside {
-        /// Which of it.
-        inside: Inside,
-        /// How it is written.
-        format: SheetFormat,
-    },
+    Inside { inside: Inside, format: SheetFormat },
     /// Their metrics: base units, full precision.
     Export {
-        /// The format.
         format: Format,
         /// A row a launch and metric, or a row a launch.
         layout: Layout,
@@ -65,7 +59,6 @@ pub struct ShowRequest {
     pub metrics: Vec<String>,
     /// Only the launch with this id.
     pub launch: Option<u32>,
-    /// What is shown.
     pub shown: Shown,
 }
 
@@ -74,17 +67,13 @@ pub struct ShowRequest {
 pub enum ShowError {
     /// A glob is not valid or matches no file.
     #[error("no report matches `{pattern}`")]
-    NoReport {
-        /// What was given.
-        pattern: String,
-    },
+    NoReport { pattern: String },
     /// `--metric` is not valid.
     #[error("--metric {0}")]
     Pattern(#[from] GlobError),
     /// No metric of the reports has this name or matches this glob.
     #[error("no metric matches `{pattern}`{}", nearest.as_deref().map(|name| format!("; did you mean `{name}`?")).unwrap_or_default())]
     NoMetric {
-        /// What was given.
         pattern: String,
         /// The most similar name.
         nearest: Option<String>,
@@ -98,52 +87,37 @@ pub enum ShowError {
     /// A report cannot be read.
     #[error("cannot read `{}`", path.display())]
     Report {
-        /// The report.
         path: PathBuf,
-        /// What is wrong with it.
         #[source]
         source: ReportError,
     },
     /// CSV cannot be read.
     #[error("cannot read `{}`", path.display())]
     Csv {
-        /// The file.
         path: PathBuf,
-        /// What is wrong with it.
         #[source]
         source: CsvError,
     },
     /// A page is made of one report, or of two.
     #[error("a page is made of one report, or of two that are compared; {reports} were given")]
-    TooManyForPage {
-        /// How many.
-        reports: usize,
-    },
+    TooManyForPage { reports: usize },
     /// CSV has no samples, rules or sources.
     #[error("`{}` is CSV; a page is made of a .ncu-rep or .ncu-repz", path.display())]
-    NoPageOfCsv {
-        /// The file.
-        path: PathBuf,
-    },
+    NoPageOfCsv { path: PathBuf },
     /// CSV has no code, no sources and no counters of instructions.
     #[error("`{}` is CSV; sources, lines and instructions are in a .ncu-rep or .ncu-repz", path.display())]
-    NotInCsv {
-        /// The file.
-        path: PathBuf,
-    },
+    NotInCsv { path: PathBuf },
     /// The page cannot be made.
     #[error(transparent)]
     Kernels(#[from] KernelsError),
     /// A report turned out to be damaged.
     #[error(transparent)]
     Frame(#[from] FrameError),
-    /// The export failed.
     #[error(transparent)]
     Export(#[from] ExportError),
     /// The output cannot be written.
     #[error("cannot write `{}`", path.display())]
     Write {
-        /// The output.
         path: PathBuf,
         /// What the system said.
         #[source]
@@ -246,7 +220,6 @@ fn show_all(request: &ShowRequest, out: &mut Pipe<'_>) -> Result<(), ShowError> 
     }
 }
 
-/// A launch and the capture that it is in.
 type Located<'a> = (Capture<'a>, AnyLaunch<'a>);
 
 /// The launches that are wanted.
