@@ -2,9 +2,7 @@
 
 use super::digest::Digest;
 use super::nvinfo::{Attribute, attributes};
-use crate::model::ComputeCapability;
-use crate::model::Resources;
-use crate::model::{KernelName, demangled, nearest};
+use crate::model::{ComputeCapability, KernelName, Resources, demangled, nearest};
 use object::elf::FileHeader64;
 use object::read::elf::{ElfFile, SectionHeader as _};
 use object::{Endianness, Object as _, ObjectSection as _, ObjectSymbol as _};

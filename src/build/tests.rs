@@ -9,10 +9,7 @@ use super::nvcc::tests::for_test;
 use super::nvcc::{CompileUnit, Nvcc};
 use super::{Arch, Cache, ptxas};
 use crate::config::CodeForm;
-use crate::model::ComputeCapability;
-use crate::model::ShapeName;
-use crate::model::VariantId;
-use crate::model::{BuildOutcome, BuildRecord};
+use crate::model::{BuildOutcome, BuildRecord, ComputeCapability, ShapeName, VariantId};
 use crate::plan::{
     Arg, CommandPlan, KernelCode, KernelPlan, Launch, Method, Plan, ScalarValue, ShapeProgram, Standing, Step, Swizzle,
     TensorMap, Variant, reference_launch,

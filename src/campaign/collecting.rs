@@ -12,10 +12,9 @@ use crate::ncu::{
     Collected, Counters, Covered, Ncu, NcuFailure, PassBook, ProfileError, ProfiledCase, Profiler, Runner, Subject,
     cache_folder, scratch_folder,
 };
-use crate::number;
 use crate::plan::{Method, Plan};
-use crate::process;
 use crate::store::RunWriter;
+use crate::{number, process};
 use std::io;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -17,11 +17,7 @@ use crate::explain::{InstructionSamples, source_of, texts};
 use crate::frame::launches::nvtx_text;
 use crate::frame::{case_of, wanted};
 use crate::host::{JobPurpose, WorkerJob};
-use crate::model::BuiltKernel;
-use crate::model::LatencyOutcome;
-use crate::model::Listing;
-use crate::model::VariantId;
-use crate::model::{DeepProfile, ProfileOutcome, ProfiledOutputs};
+use crate::model::{BuiltKernel, DeepProfile, LatencyOutcome, Listing, ProfileOutcome, ProfiledOutputs, VariantId};
 use crate::ncu::{
     Contents, Job, LifeSampling, Ncu, NcuFailure, Processes, ProfileDetail, ProfiledCase, Ran, Runner, Subject, Verify,
     scratch_folder,

@@ -10,8 +10,7 @@ use super::tools::{RunGpu, Tools};
 use crate::config::Phase;
 use crate::frame::wanted;
 use crate::gpu::ComputeMode;
-use crate::host::external;
-use crate::host::{HiddenJob, Preload, range_name};
+use crate::host::{HiddenJob, Preload, external, range_name};
 use crate::metric::id;
 use crate::model::ShapeName;
 use crate::ncu::{

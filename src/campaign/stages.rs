@@ -6,16 +6,15 @@ use super::gpu_turn::GpuTurn;
 use super::prestart::Prestart;
 use super::progress::Progress;
 use super::reference_cubin::reference_cubin;
-use super::targets;
 use super::tools::Tools;
-use super::{profile, prove_apart};
+use super::{profile, prove_apart, targets};
 use crate::build::{self, Builder, Cache, Sharing};
 use crate::config::Phase;
 use crate::host::external::{self, PrestartedCommands};
 use crate::host::{Finish, JobPurpose, SinkError, WorkerEvent, WorkerJob, measure};
-use crate::model::VariantId;
-use crate::model::{BuildOutcome, BuildRecord, BuiltKernel};
-use crate::model::{CheckRecord, LatencyOutcome, LatencyRecord, unsound_samples};
+use crate::model::{
+    BuildOutcome, BuildRecord, BuiltKernel, CheckRecord, LatencyOutcome, LatencyRecord, VariantId, unsound_samples,
+};
 use crate::plan::Plan;
 use crate::process;
 use crate::store::{Run, RunState, RunWriter};

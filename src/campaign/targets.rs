@@ -6,9 +6,7 @@ use crate::frame::case_of;
 use crate::frame::launches::nvtx_text;
 use crate::host::external::{self, Request, RequestMode};
 use crate::host::{WorkerCommand, WorkerEvent, WorkerJob, range_name};
-use crate::model::ShapeName;
-use crate::model::VariantId;
-use crate::model::{ProfileOutcome, ProfileRecord};
+use crate::model::{ProfileOutcome, ProfileRecord, ShapeName, VariantId};
 use crate::ncu::{
     Contents, Expect, Knobs, LaunchSelection, Ncu, Processes, ProfiledCase, Runner, Subject, Target, Verify,
 };

@@ -3,8 +3,7 @@
 //! The report builds it and charts know nothing else of a run. What they name of other rooms comes in here.
 
 pub use crate::explain::{Effect, Interaction, Roofline, Separation, SweepAnalysis, Timeline, TimelineSeries};
-pub use crate::model::Better;
-pub use crate::model::Verdict;
+pub use crate::model::{Better, Verdict};
 pub use crate::plan::Standing;
 
 use super::spec::{Glyph, Tone};

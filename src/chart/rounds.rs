@@ -2,8 +2,7 @@
 
 use super::charted::{ChartedRun, ChartedVariant, Standing};
 use super::spec::{Across, Chart, ChartAxis, ChartPoint, ChartTable, Glyph, LimitLine, Marks, Scale, Series, Tone};
-use crate::number;
-use crate::stats;
+use crate::{number, stats};
 
 /// Fewer rounds show nothing over time.
 const FEWEST: usize = 10;

@@ -1,7 +1,6 @@
 //! A chart as data: series, axes, limits, words. Knows nothing of pixels.
 
-use crate::number;
-use crate::stats;
+use crate::{number, stats};
 use serde::Serialize;
 
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -2,15 +2,13 @@
 
 use super::{CommandError, print};
 use crate::cli::{Folders, IndexArgs, OutputFormat};
-use crate::config;
 use crate::console::{Output, warn};
 use crate::exit::Outcome;
 use crate::judge::PhaseRun;
 use crate::number::text::{line, logged};
-use crate::report;
 use crate::report::history::{self, History, HistoryEntry};
 use crate::report::write::{prove_writable, replace};
-use crate::store;
+use crate::{config, report, store};
 use serde_json::json;
 use std::io::Write;
 use std::path::Path;

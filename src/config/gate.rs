@@ -1,11 +1,7 @@
 //! What a phase requires, as understood.
 
-use crate::expr::Expr;
-use crate::expr::Requirement;
-use crate::model::Level;
-use crate::model::OnInconclusive;
-use crate::model::Scope;
-use crate::model::ShapeName;
+use crate::expr::{Expr, Requirement};
+use crate::model::{Level, OnInconclusive, Scope, ShapeName};
 use serde::{Deserialize, Serialize};
 
 /// One requirement of a phase.

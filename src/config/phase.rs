@@ -3,8 +3,7 @@
 use super::{KernelTemplate, SearchSettings, Sweep, VariantSpec, Workload};
 use crate::config::{Gate, GatePlan, Imported, Rule};
 use crate::expr::Value;
-use crate::model::Better;
-use crate::model::ShapeName;
+use crate::model::{Better, ShapeName};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::time::Duration;

@@ -1,9 +1,7 @@
 //! Variants that no other beats in both of two metrics.
 
 use crate::frame::Quantities;
-use crate::model::Better;
-use crate::model::ShapeName;
-use crate::model::VariantId;
+use crate::model::{Better, ShapeName, VariantId};
 
 /// A metric and which way it improves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

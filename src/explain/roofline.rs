@@ -2,9 +2,7 @@
 
 use crate::frame::Quantities;
 use crate::metric::id;
-use crate::model::MetricId;
-use crate::model::ShapeName;
-use crate::model::VariantId;
+use crate::model::{MetricId, ShapeName, VariantId};
 use crate::stats::median;
 
 /// A peak of arithmetic.

@@ -4,10 +4,7 @@ use super::cells::MetricCells;
 use super::counted::Counted;
 use super::quantities::Quantities;
 use crate::metric::Catalogue;
-use crate::model::Cell;
-use crate::model::ComputeCapability;
-use crate::model::ShapeName;
-use crate::model::VariantId;
+use crate::model::{Cell, ComputeCapability, ShapeName, VariantId};
 
 /// The variant and shape of a row, and the variant whose measurements stand for it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -25,7 +25,6 @@ use polars::prelude::{
 use super::captured::{CapturedLaunch, CapturedVariants};
 use super::cells::MetricCells;
 use super::evaluations::of_evaluations;
-use super::formula;
 use super::groups::RowGroups;
 use super::launches::{Capture, FrameError, LaunchFrames, Origin};
 use super::nvtx::case_of;
@@ -34,7 +33,7 @@ use super::schema::counters::{REPEAT, ROW, SHAPE, STEP, VARIANT};
 use super::schema::launches::{DEMANGLED, KERNEL, LAUNCH, NVTX, REPORT};
 use super::schema::metrics::{METRIC, VALUE};
 use super::steps::{Case, Misfit, SeenLaunch, owned as owned_launches};
-use super::traced;
+use super::{formula, traced};
 use crate::metric::Definition;
 use crate::model::{Cell, ProfileOutcome, ShapeName, VariantId};
 use crate::plan::Plan;

@@ -5,10 +5,9 @@
 
 use polars::prelude::{DataFrame, PolarsError};
 
-use super::decode;
 use super::launch_table::LaunchTable;
-use super::metric_table;
 pub use super::nvtx::nvtx_text;
+use super::{decode, metric_table};
 use ncu_rep::csv::CsvReport;
 use ncu_rep::{MetricSelection, Report, ReportError};
 

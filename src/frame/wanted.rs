@@ -1,7 +1,6 @@
 //! Which metrics a phase needs: those its gates and its objective name, and those every report shows.
 
-use crate::config::Gate;
-use crate::config::Phase;
+use crate::config::{Gate, Phase};
 use crate::expr::{Owner, Requirement};
 use crate::metric::{Catalogue, MetricSource, ShownIn, asked_signals, id};
 use crate::model::{ComputeCapability, ShapeName};

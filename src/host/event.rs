@@ -1,10 +1,7 @@
 //! What a worker reports while it works: one JSON object a line.
 
 use crate::gpu::DeviceAttributes;
-use crate::model::ShapeName;
-use crate::model::VariantId;
-use crate::model::{ActivityTrace, ProfiledOutputs};
-use crate::model::{CheckRecord, LatencyRecord};
+use crate::model::{ActivityTrace, CheckRecord, LatencyRecord, ProfiledOutputs, ShapeName, VariantId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -2,9 +2,10 @@
 
 use super::results::Correctness;
 use crate::config::Phase;
-use crate::model::VariantId;
-use crate::model::{BuildOutcome, BuildRecord};
-use crate::model::{CheckOutcome, CheckRecord, LatencyOutcome, LatencyRecord, ShapeName, Tolerance};
+use crate::model::{
+    BuildOutcome, BuildRecord, CheckOutcome, CheckRecord, LatencyOutcome, LatencyRecord, ShapeName, Tolerance,
+    VariantId,
+};
 use crate::plan::Plan;
 use crate::store::Run;
 use std::collections::hash_map::Entry;

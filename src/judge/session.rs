@@ -2,8 +2,10 @@
 
 use super::measurements::{Growth, Measurements};
 use super::reference_runs::ReferenceRuns;
-use super::{Clock, Context, Evidence, JudgeError, Judgement, PhaseRun, judge, to_confirm, unresolved};
-use super::{traced, uncounted, untried};
+use super::{
+    Clock, Context, Evidence, JudgeError, Judgement, PhaseRun, judge, to_confirm, traced, uncounted, unresolved,
+    untried,
+};
 use crate::config::{Phase, UntestedTolerance, Waiver};
 use crate::expr::Owner;
 use crate::model::{ShapeName, VariantId, Verdict};

@@ -6,9 +6,7 @@ use super::derivation::{Derivation, LatencyForm, LatencyMetric, MetricSource, Sa
 use super::family::Family;
 use super::order::Order;
 use super::transfer::{TransferCost, TransferEffect};
-use crate::model::ComputeCapability;
-use crate::model::is_ncu_metric;
-use crate::model::{Better, glob};
+use crate::model::{Better, ComputeCapability, glob, is_ncu_metric};
 use globset::GlobMatcher;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};

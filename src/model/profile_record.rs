@@ -1,9 +1,6 @@
 //! What profiling a variant gave.
 
-use crate::model::ActivityTrace;
-use crate::model::Listing;
-use crate::model::ShapeName;
-use crate::model::VariantId;
+use crate::model::{ActivityTrace, Listing, ShapeName, VariantId};
 use serde::{Deserialize, Serialize};
 
 /// How profiling one variant at one shape with one group of metrics ended.

@@ -3,11 +3,7 @@
 use super::command::ProfileDetail;
 use super::pass_book::tests::h200;
 use super::*;
-use crate::model::ProfileOutcome;
-use crate::model::ProfileRecord;
-use crate::model::ProfiledOutputs;
-use crate::model::ShapeName;
-use crate::model::VariantId;
+use crate::model::{ProfileOutcome, ProfileRecord, ProfiledOutputs, ShapeName, VariantId};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

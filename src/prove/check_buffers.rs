@@ -3,12 +3,11 @@
 
 use super::compare::{DifferenceTally, Yardstick, unwritten};
 use super::draw::{CaseDraw, DrawResult};
-use super::element;
 use super::expected::{ExpectedOutput, ExpectedOutputError};
 use super::inputs::CaseInputs;
-use super::partial;
 use super::poison::{Poison, PoisonKey};
 use super::shape::ShapeSpec;
+use super::{element, partial};
 use crate::gpu::{
     ArenaLayout, BufferSpec, Device, DeviceError, DeviceMemory, LoadedProgram, PinnedMemory, VariantExtents, copy,
 };

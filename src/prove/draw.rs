@@ -1,12 +1,11 @@
 //! The inputs of a correctness case under one law, with their right answer and what is needed to compare with it.
 
 use super::compare::{DifferenceTally, Yardstick, unwritten};
-use super::element;
 use super::expected::ExpectedOutput;
 use super::inputs::CaseInputs;
-use super::partial;
 use super::poison::{Poison, PoisonKey};
 use super::shape::ShapeSpec;
+use super::{element, partial};
 use crate::config::Dtype;
 use crate::gpu::VariantExtents;
 use crate::model::{CheckOutcome, Defect, Differences, Law, Tolerance};

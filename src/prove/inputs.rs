@@ -1,12 +1,10 @@
 //! What buffers hold before a launch of a case.
 
-use super::element;
 use super::expected::ReferenceSpec;
-use super::fill;
 use super::input_error::InputError;
-use super::laws;
 use super::reference::read_npy;
 use super::shape::ShapeSpec;
+use super::{element, fill, laws};
 use crate::config::Init;
 use crate::expr::render;
 use crate::gpu::BufferSpec;

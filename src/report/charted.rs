@@ -11,8 +11,7 @@ use crate::chart::{
 };
 use crate::explain::{self, Effect, ParetoAxis, Roofline, SweepAnalysis};
 use crate::expr::{Names, Value};
-use crate::model::Better;
-use crate::model::VariantId;
+use crate::model::{Better, VariantId};
 use crate::plan::Variant;
 use crate::stats::Resampler;
 use std::collections::HashSet;

@@ -6,9 +6,8 @@ use super::deltas::{CodeChange, ShapeDelta};
 use super::finding_row::FindingRow;
 use super::markdown::{Charts, MarkdownTable, escape, sections};
 use super::model::Conclusion;
-use super::number;
 use super::report::Report;
-use super::text;
+use super::{number, text};
 use crate::model::Verdict;
 use std::fmt::Write as _;
 

@@ -1,7 +1,6 @@
 //! What the rules could say of a variant at a shape: a cause, nothing, or not enough to say either.
 
-use super::number;
-use super::text;
+use super::{number, text};
 use crate::explain::{DiagnosedLaunch, Finding, UnaskedRules};
 use crate::metric::outside_full_set;
 use schemars::JsonSchema;

@@ -1,7 +1,6 @@
 //! Findings as readers and programs are given them.
 
-use super::number;
-use super::text;
+use super::{number, text};
 use crate::config::{Confidence, RuleKind};
 use crate::explain::{ChipMatch, EstimateSource, EvidenceValue, Finding, Saving, Severity, SignatureMatch};
 use crate::model::ShapeName;

@@ -1,15 +1,13 @@
 //! The banner: what a reader has to know in ten seconds, written by rules from the data.
 
-use super::in_use;
 use super::inputs::{ReportInputs, RunSource};
 use super::model::{Conclusion, Fact, Headline, MetricColumn, ObjectiveRow};
 use super::number::Number;
-use super::{number, text, timed_anew};
+use super::{in_use, number, text, timed_anew};
 use crate::expr::{Comparison, Reference};
 use crate::judge::{Correctness, GateResult, Judgement, StageResult, VariantResult};
 use crate::metric::{Catalogue, ShownIn};
-use crate::model::VariantId;
-use crate::model::{Level, Verdict};
+use crate::model::{Level, VariantId, Verdict};
 use std::collections::HashSet;
 
 pub fn headline(inputs: &ReportInputs<'_>, metrics: &[MetricColumn]) -> Headline {

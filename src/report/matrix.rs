@@ -1,11 +1,10 @@
 //! Variants by shapes: which candidate is the best at each shape, beside the baselines.
 
 use super::in_use::InUse;
-use super::number;
 use super::report::Report;
 use super::shape_matrix::{MatrixCell, MatrixRow, ShapeMatrix};
-use super::text;
 use super::variant_row::VariantRow;
+use super::{number, text};
 use crate::model::{Better, Verdict};
 use crate::plan::Standing;
 

@@ -2,8 +2,7 @@
 
 use super::change::MetricFacts;
 use super::number::Number;
-use crate::model::Better;
-use crate::model::Verdict;
+use crate::model::{Better, Verdict};
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use std::fmt;

@@ -4,18 +4,15 @@ use super::inputs::{ReportInputs, RunSource};
 use super::model::{Measure, MetricColumn};
 use super::ncu_advice::advice;
 use super::number::{self, Number};
-use super::steps;
-use super::text;
 use super::trust::{Audits, is_graded_by_itself, launches};
 use super::variant_row::{BuildRow, CheckRow, CorrectnessRow, GateCell, ShapeValues, VariantRow};
+use super::{steps, text};
 use crate::explain::NcuObservations;
 use crate::judge::{CapturedVariant, Case, Correctness, GateResult, VariantResult};
-use crate::model::Cell;
-use crate::model::ShapeName;
-use crate::model::VariantId;
-use crate::model::{BuildOutcome, BuildRecord, Resources};
-use crate::model::{CheckOutcome, CheckRecord, Tolerance};
-use crate::model::{Level, Verdict};
+use crate::model::{
+    BuildOutcome, BuildRecord, Cell, CheckOutcome, CheckRecord, Level, Resources, ShapeName, Tolerance, VariantId,
+    Verdict,
+};
 use crate::plan::{KernelCode, Method, Standing, Variant};
 use std::collections::HashMap;
 

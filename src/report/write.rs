@@ -3,9 +3,8 @@
 use super::error::WriteError;
 use super::report::Report;
 use super::{html, json, junit, markdown, sarif};
-use crate::chart;
 use crate::chart::svg::{self, Setting};
-use crate::store;
+use crate::{chart, store};
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -1,8 +1,7 @@
 //! Where a recording goes: a folder that is not there yet, is empty, or holds an older recording and nothing else. Whatever
 //! else a folder holds is somebody's, and stays.
 
-use super::is_report_name;
-use super::{MANIFEST, StoreError};
+use super::{MANIFEST, StoreError, is_report_name};
 use crate::disk::open;
 use serde::Deserialize;
 use std::ffi::OsString;

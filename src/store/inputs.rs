@@ -4,8 +4,7 @@
 //! has read them. Paths are relative to the working directory where a file is inside of it.
 
 use super::seal::file_sha256;
-use super::settings;
-use super::{Manifest, StoreError};
+use super::{Manifest, StoreError, settings};
 use crate::build::flag_files;
 use crate::config::{Init, Phase, ProgramKind, WorkloadReference};
 use crate::expr::{Value, render};

@@ -5,8 +5,7 @@
 
 use crate::command::{Finished, Place, root};
 use ncugate::build::{Arch, Builder, Cache, Nvcc, Sharing};
-use ncugate::model::VariantId;
-use ncugate::model::{BuildOutcome, Resources, ShapeName};
+use ncugate::model::{BuildOutcome, Resources, ShapeName, VariantId};
 use ncugate::plan::{KernelCode, KernelPlan, Method, Plan, ShapeProgram, Standing, Step, Variant, reference_launch};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -5,14 +5,10 @@ use crate::crafted::{Message, file, message, metric};
 use jiff::Timestamp;
 use ncugate::config::{Phase, parse};
 use ncugate::judge::reference_runs::{Calibration, Conditions, NoiseBook, RunSpread, ShapeNoise};
-use ncugate::model::Audit;
-use ncugate::model::Gpu;
-use ncugate::model::ShapeName;
-use ncugate::model::VariantId;
-use ncugate::model::Verdict;
-use ncugate::model::{BuildOutcome, BuildRecord, Resources};
-use ncugate::model::{CheckOutcome, CheckRecord, ConfirmationRecord, Differences, LatencyOutcome, LatencyRecord};
-use ncugate::model::{ProfileOutcome, ProfileRecord};
+use ncugate::model::{
+    Audit, BuildOutcome, BuildRecord, CheckOutcome, CheckRecord, ConfirmationRecord, Differences, Gpu, LatencyOutcome,
+    LatencyRecord, ProfileOutcome, ProfileRecord, Resources, ShapeName, VariantId, Verdict,
+};
 use ncugate::plan::{Method, Plan, Standing, unroll};
 use ncugate::store::{Fingerprint, Machine, RunState, RunVerdict, RunWriter, manifest, seal, sha256};
 use std::collections::BTreeMap;

@@ -5,10 +5,9 @@ use crate::campaign::Silent;
 use crate::frame::{Counted, Measured, quantities};
 use crate::host::JobMode;
 use crate::judge::{Context, Judgement, SampleOrigin, correctness, judge, name_cheats, to_confirm, unresolved};
-use crate::model::ComputeCapability;
-use crate::model::Verdict;
-use crate::model::{BuildOutcome, BuildRecord, Resources};
-use crate::model::{CheckOutcome, CheckRecord, Differences};
+use crate::model::{
+    BuildOutcome, BuildRecord, CheckOutcome, CheckRecord, ComputeCapability, Differences, Resources, Verdict,
+};
 use crate::plan::unroll;
 use crate::store::{Fingerprint, manifest};
 

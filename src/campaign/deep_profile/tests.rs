@@ -6,9 +6,9 @@ use crate::campaign::Silent;
 use crate::explain::{Listings, observations};
 use crate::gpu::DeviceAttributes;
 use crate::host::{WorkerCommand, WorkerEvent};
-use crate::model::{BuildOutcome, BuildRecord, Resources};
-use crate::model::{CheckOutcome, CheckRecord, Differences};
-use crate::model::{ComputeCapability, ShapeName};
+use crate::model::{
+    BuildOutcome, BuildRecord, CheckOutcome, CheckRecord, ComputeCapability, Differences, Resources, ShapeName,
+};
 use crate::ncu::{Ncu, NcuVersion};
 use crate::plan::unroll;
 use crate::store::{Fingerprint, Machine, record};

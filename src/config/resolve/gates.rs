@@ -2,10 +2,9 @@
 
 use super::names::{no_duplicates, suggest};
 use super::scope::InScope;
-use crate::config::Shape;
 use crate::config::keys::{self, Spec};
 use crate::config::reader::{Item, Table};
-use crate::config::{Fallback, Gate, GatePlan, OnStageFailure, Precondition, Stage, Tier, Waiver};
+use crate::config::{Fallback, Gate, GatePlan, OnStageFailure, Precondition, Shape, Stage, Tier, Waiver};
 use crate::expr::{Owner, Quantity, Reference, Requirement, Source, Span};
 use crate::metric::{Catalogue, MetricSource};
 use crate::model::{self, GlobError, Level, OnInconclusive, Scope, ShapeName};

@@ -1,17 +1,15 @@
 //! `[kernel]`, `[sweep]`, `[[variant]]`, `[[baseline]]`: ways to compute the workload.
 
-use super::argument;
 use super::launch::{self, LaunchParts, StepParts};
-use super::launch_pattern;
 use super::names::{KernelNames, identifier, no_duplicates, suggest};
 use super::scope::InScope;
 use super::symbol::{self, SymbolParts};
 use super::tensor_map::{self, MapParts};
-use crate::config::keys;
+use super::{argument, launch_pattern};
 use crate::config::keys::Spec;
 use crate::config::reader::{Item, Placed, Table};
 use crate::config::{
-    ArgTemplate, CodeForm, CommandTemplate, FunctionTemplate, KernelTemplate, Sweep, VariantSpec, VariantSpecKind,
+    ArgTemplate, CodeForm, CommandTemplate, FunctionTemplate, KernelTemplate, Sweep, VariantSpec, VariantSpecKind, keys,
 };
 use crate::expr::{Expr, Template, Value};
 

@@ -1,24 +1,19 @@
 //! The file as a whole: order of reading, settings, objective, and names that must not collide.
 
-use super::captured;
 use super::gates::Vocabulary;
 use super::kernel::{self, KernelParts, KernelUse};
 use super::layers::Layers;
 use super::names::KernelNames;
-use super::rule;
 use super::workload::{self, dims_of};
-use crate::config::Gate;
-use crate::config::keys;
+use super::{captured, rule};
 use crate::config::reader::{Item, Table};
 use crate::config::{
-    BASE, BenchSettings, BuildSettings, CloseLookAt, Counting, KernelTemplate, L2State, Objective, Phase,
-    ProfileSettings, Selection, Sweep, VariantSpec, Verification, Workload,
+    BASE, BenchSettings, BuildSettings, CloseLookAt, Counting, Gate, KernelTemplate, L2State, Objective, Phase,
+    ProfileSettings, Selection, Sweep, VariantSpec, Verification, Workload, keys,
 };
 use crate::expr::Requirement;
 use crate::metric::{Catalogue, MetricSource};
-use crate::model::Better;
-use crate::model::MOST_SAMPLES;
-use crate::model::ShapeName;
+use crate::model::{Better, MOST_SAMPLES, ShapeName};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 

@@ -1,9 +1,8 @@
 //! Reads `[search]`.
 
 use super::scope::InScope;
-use crate::config::keys;
 use crate::config::reader::{Item, Table};
-use crate::config::{ConditionalAxis, SearchBudget, SearchSettings, SearchStrategy, Sweep, usual_batch};
+use crate::config::{ConditionalAxis, SearchBudget, SearchSettings, SearchStrategy, Sweep, keys, usual_batch};
 use crate::metric::Catalogue;
 use std::time::Duration;
 

@@ -5,9 +5,8 @@
 
 use super::init::init;
 use super::names::identifier;
-use super::reference;
 use super::scope::InScope;
-use super::tolerance;
+use super::{reference, tolerance};
 use crate::config::keys::{self, COMPLEX64};
 use crate::config::reader::{Item, Placed, Table};
 use crate::config::{

@@ -3,8 +3,7 @@
 use super::{SMALL, read, right};
 use crate::config::{Amount, Init, WorkloadReference, load};
 use crate::expr::Expr;
-use crate::model::Better;
-use crate::model::{Level, Scope};
+use crate::model::{Better, Level, Scope};
 use std::path::Path;
 use std::time::Duration;
 

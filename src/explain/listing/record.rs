@@ -2,9 +2,7 @@
 
 use super::lines::code_size;
 use super::{CodePlace, LineTable, ListingError, Own, Texts};
-use crate::model::Instruction;
-use crate::model::Line;
-use crate::model::Listing;
+use crate::model::{Instruction, Line, Listing};
 use std::collections::BTreeMap;
 
 /// Machine code of a launch.

@@ -3,10 +3,8 @@
 use super::super::job::{CaseLaws, CheckCase, JobKernel, JobMode};
 use super::*;
 use crate::config::L2State;
-use crate::model::Differences;
-use crate::model::Tolerance;
-use crate::prove::ReferenceSpec;
-use crate::prove::fixtures;
+use crate::model::{Differences, Tolerance};
+use crate::prove::{ReferenceSpec, fixtures};
 use crate::time::{HiddenSeeds, TimingSettings};
 use std::path::PathBuf;
 

@@ -3,8 +3,7 @@
 use super::Conditions;
 use crate::disk::open;
 use crate::judge::{BetweenRuns, Noise};
-use crate::model::ShapeName;
-use crate::model::VariantId;
+use crate::model::{ShapeName, VariantId};
 use crate::stats::{Interval, Pairing, Resampler, Statistic, StatsError, compare};
 use crate::store::{StoreError, write_json};
 use jiff::Timestamp;

@@ -3,8 +3,7 @@
 use super::{Leaderboard, LeaderboardEntry, Lookup};
 use crate::expr::Owner;
 use crate::judge::{GateResult, Judgement};
-use crate::model::ShapeName;
-use crate::model::{Better, Level, Verdict};
+use crate::model::{Better, Level, ShapeName, Verdict};
 use crate::store::StoreError;
 
 /// Why a run may not become an entry by its own judgement, which compares it with no stored run; none where it may.

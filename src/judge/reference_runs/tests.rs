@@ -3,12 +3,7 @@
 use super::*;
 use crate::config::Objective;
 use crate::frame::Quantities;
-use crate::model::Better;
-use crate::model::Cell;
-use crate::model::ComputeCapability;
-use crate::model::Gpu;
-use crate::model::ShapeName;
-use crate::model::VariantId;
+use crate::model::{Better, Cell, ComputeCapability, Gpu, ShapeName, VariantId};
 use crate::store::{Fingerprint, Machine, Manifest, RunState, SCHEMA};
 use std::collections::BTreeMap;
 

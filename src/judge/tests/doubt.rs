@@ -2,8 +2,9 @@
 
 use super::*;
 use crate::judge::{InconclusiveKind, correctness, name_cheats};
-use crate::model::{BuildOutcome, BuildRecord};
-use crate::model::{CheckOutcome, CheckRecord, Defect, Differences, LatencyOutcome, LatencyRecord};
+use crate::model::{
+    BuildOutcome, BuildRecord, CheckOutcome, CheckRecord, Defect, Differences, LatencyOutcome, LatencyRecord,
+};
 
 #[test]
 fn a_missing_metric_is_inconclusive_with_its_reason() {

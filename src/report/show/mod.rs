@@ -21,9 +21,8 @@ use crate::frame::rows::{self, AnyLaunch, LaunchFilter};
 use crate::model::{GlobError, glob};
 use crate::report::kernels::{KernelFilter, KernelsError, KernelsPage, ProfiledReport};
 use input::{Content, Input};
-use ncu_rep::SourceFile;
 use ncu_rep::csv::CsvError;
-use ncu_rep::{MetricSelection, ReportError};
+use ncu_rep::{MetricSelection, ReportError, SourceFile};
 
 /// What is shown of the launches that match.
 #[derive(Debug, Clone)]
