@@ -4,7 +4,7 @@ use super::diagnosed::{diagnosis_row, with_diagnosis};
 use super::diagnosis_row::DiagnosisRow;
 use super::in_use::subjects;
 use super::signatures::KnownSignatures;
-use super::{DeepProfileInputs, Earlier, Report, ReportInputs, RunSource};
+use super::{DeepProfileInputs, Report, ReportInputs, RunSource};
 use crate::explain::{self, Clocks, DeepProfiles, Listings, NcuObservations, UnaskedRules};
 use crate::judge::reference_runs::ReferenceRuns;
 use crate::judge::{JudgeError, PhaseRun, Session};
@@ -53,16 +53,6 @@ pub fn assemble(session: &Session<'_>, source: RunSource, age: Age) -> Result<Re
         .zip(&unasked)
         .map(|(place, unasked)| diagnosis_row(session, &seen, (&place.0, &place.1), has_cause(place), unasked))
         .collect();
-    let beside = session.references().beside();
-    let earlier: Vec<Earlier<'_>> = beside
-        .iter()
-        .map(|run| Earlier {
-            what: run.what,
-            label: &run.label,
-            variant: &run.entry.variant,
-            quantities: run.quantities,
-        })
-        .collect();
     Ok(Report::new(&ReportInputs {
         phase,
         plan,
@@ -87,7 +77,7 @@ pub fn assemble(session: &Session<'_>, source: RunSource, age: Age) -> Result<Re
         },
         source,
         compared: &session.references().labels(),
-        earlier: &earlier,
+        earlier: &session.references().comparison_runs(),
         clocks: &clocks,
         now: (age == Age::Said).then(|| session.clock().now()),
     }))

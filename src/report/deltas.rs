@@ -89,7 +89,7 @@ pub fn deltas(inputs: &ReportInputs<'_>, metrics: &[MetricColumn]) -> Vec<Delta>
     let stored = inputs.earlier.iter().map(|earlier| {
         let reference =
             Reference { variant: earlier.variant, quantities: earlier.quantities, pairing: Pairing::Independent };
-        (text::line(earlier.what), false, Some(text::line(earlier.label)), reference)
+        (text::line(earlier.what), false, Some(text::line(&earlier.label)), reference)
     });
     baselines
         .chain(stored)

@@ -5,7 +5,7 @@ mod values;
 
 use super::diagnosed::shape_facts;
 use super::diagnosis_row::{Collection, DiagnosisRow};
-use super::inputs::{DeepProfileInputs, Earlier, ReportInputs, RunSource};
+use super::inputs::{DeepProfileInputs, ReportInputs, RunSource};
 use super::report::Report;
 use crate::config::{Phase, parse};
 use crate::explain::{
@@ -13,6 +13,7 @@ use crate::explain::{
     RuleBook, SignatureBook, Utilisation,
 };
 use crate::frame::Quantities;
+use crate::judge::reference_runs::ComparisonRun;
 use crate::judge::{Context, Judgement, correctness, judge};
 use crate::model::{
     BuildOutcome, BuildRecord, Cell, CheckRecord, ComputeCapability, DeepProfile, LatencyRecord, Line, Listing,
@@ -161,9 +162,10 @@ impl Fixture {
             deep: DeepProfileInputs { profiles: &self.deep_profiles, quantities: &self.deep, problem: None },
             source: RunSource::Recorded { folder: "profiles/phase_d/example".to_owned() },
             compared: &[],
-            earlier: &[Earlier {
+            earlier: &[ComparisonRun {
                 what: "previous run",
-                label: "run 20261120T090000Z of 2026-11-20, variant REGCAP=64,THREADS=128,TILE_M=32,K_TILE=16",
+                label: "run 20261120T090000Z of 2026-11-20, variant REGCAP=64,THREADS=128,TILE_M=32,K_TILE=16"
+                    .to_owned(),
                 variant: &self.plan.variants[0].id,
                 quantities: &self.quantities,
             }],

@@ -4,6 +4,7 @@ use super::diagnosis_row::DiagnosisRow;
 use crate::config::Phase;
 use crate::explain;
 use crate::frame::Quantities;
+use crate::judge::reference_runs::ComparisonRun;
 use crate::judge::{CapturedVariant, Judgement};
 use crate::model::{
     BuildRecord, CheckRecord, DeepProfile, LatencyRecord, ProfileRecord, SearchRecord, ShapeName, VariantId,
@@ -44,18 +45,6 @@ pub struct DeepProfileInputs<'a> {
     pub problem: Option<&'a str>,
 }
 
-/// A stored run that the selected variant is set beside.
-#[derive(Debug, Clone, Copy)]
-pub struct Earlier<'a> {
-    /// What it is to this run: `previous run`, `best`.
-    pub what: &'a str,
-    /// Where it comes from: `run 20261121T022130Z of 2026-11-21, variant A=1`.
-    pub label: &'a str,
-    /// The variant that stands for it.
-    pub variant: &'a VariantId,
-    pub quantities: &'a Quantities,
-}
-
 /// Everything a report is built from.
 pub struct ReportInputs<'a> {
     /// The phase as run.
@@ -86,8 +75,8 @@ pub struct ReportInputs<'a> {
     pub source: RunSource,
     /// Stored runs that requirements compare with, a line each: `baseline: run ...`.
     pub compared: &'a [String],
-    /// Stored runs that the selected variant is set beside.
-    pub earlier: &'a [Earlier<'a>],
+    /// Stored runs that the selected variant is compared with.
+    pub earlier: &'a [ComparisonRun<'a>],
     /// The clocks, as ncu's reports give them.
     pub clocks: &'a explain::Clocks,
     /// The time the age is counted to; none leaves the age out, so that the same run renders to the same bytes.

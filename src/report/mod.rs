@@ -72,7 +72,7 @@ pub use error::{RenderError, WriteError};
 pub use finding_row::{EvidenceRow, FindingLineRow, FindingRow, PairRow, SavingRow, SignatureRow};
 pub use gate_row::{Counts, Decider, FallbackRow, GateRow, PreconditionRow, StageRow, TierRow, WaiverRow};
 pub use in_use::{InUse, ShapeUse, UseBasis};
-pub use inputs::{DeepProfileInputs, Earlier, ReportInputs, RunSource};
+pub use inputs::{DeepProfileInputs, ReportInputs, RunSource};
 pub use model::{Conclusion, Fact, Headline, Measure, MetricColumn, ObjectiveRow};
 pub use ncu_advice::{HotLineRow, HotRow, NcuAdvice, RuleRow};
 pub use provenance::{Provenance, RunOrigin};

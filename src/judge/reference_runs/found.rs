@@ -6,18 +6,20 @@ use crate::config::Phase;
 use crate::expr::Owner;
 use crate::frame::{Quantities, wanted};
 use crate::judge::{Context, Evidence, JudgeError, PhaseRun, Stored};
+use crate::model::VariantId;
 use crate::store::{Fingerprint, Run};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// A stored run that the selected variant is set beside.
+/// A stored run that the selected variant is compared with.
 #[derive(Debug, Clone)]
-pub struct Beside<'a> {
+pub struct ComparisonRun<'a> {
     /// `previous run`, `best run` or `stored baseline`.
     pub what: &'static str,
+    /// `run 20261121T022130Z of 2026-11-21, variant A=1`
     pub label: String,
     /// The variant that stands for it.
-    pub entry: &'a LeaderboardEntry,
+    pub variant: &'a VariantId,
     pub quantities: &'a Quantities,
 }
 
@@ -125,8 +127,8 @@ impl ReferenceRuns {
         Ok(())
     }
 
-    /// Stored runs that the selected variant is set beside.
-    pub fn beside(&self) -> Vec<Beside<'_>> {
+    /// Stored runs that the selected variant is compared with.
+    pub fn comparison_runs(&self) -> Vec<ComparisonRun<'_>> {
         let stored = self.stored.iter().map(|(name, (entry, quantities))| {
             let what = match name.as_str() {
                 "previous" => "previous run",
@@ -138,7 +140,12 @@ impl ReferenceRuns {
         let before = self.before.iter().map(|(entry, quantities)| ("previous run", entry, quantities));
         stored
             .chain(before)
-            .map(|(what, entry, quantities)| Beside { what, label: entry.label(), entry, quantities })
+            .map(|(what, entry, quantities)| ComparisonRun {
+                what,
+                label: entry.label(),
+                variant: &entry.variant,
+                quantities,
+            })
             .collect()
     }
 

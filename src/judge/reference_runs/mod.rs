@@ -18,7 +18,7 @@ mod tests;
 pub use conditions::Conditions;
 pub use entry::{EntrySource, LatencySamples, LeaderboardEntry, ObjectiveValue, StoredValue, confirmed};
 pub use finder::entry_of_run;
-pub use found::{Beside, ReferenceRuns};
+pub use found::{ComparisonRun, ReferenceRuns};
 pub use leaderboard::{BEST, Leaderboard, Lookup, MEDIAN_OF, phases_with_entries};
 pub use noise::{Calibration, NoiseBook, RunSpread, ShapeNoise};
 pub use promotion::{Change, Promotion, Refusal, Worse, unfit};

@@ -231,13 +231,10 @@ impl<'s, 'a> Explainer<'s, 'a> {
             let microseconds = measured.quantities().read(&variant.id, shape, "latency_p50").value()?;
             Some(HistoricalBest { variant: words::line(&variant.id.0), microseconds })
         });
-        let earlier = self.session.references().beside();
+        let earlier = self.session.references().comparison_runs();
         let earlier = earlier.iter().filter_map(|run| {
-            let microseconds = run.quantities.read(&run.entry.variant, shape, "latency_p50").value()?;
-            Some(HistoricalBest {
-                variant: words::line(&format!("{} ({})", run.entry.variant, run.what)),
-                microseconds,
-            })
+            let microseconds = run.quantities.read(run.variant, shape, "latency_p50").value()?;
+            Some(HistoricalBest { variant: words::line(&format!("{} ({})", run.variant, run.what)), microseconds })
         });
         let mut bests: Vec<HistoricalBest> = own.chain(earlier).filter(|best| best.microseconds.is_finite()).collect();
         bests.sort_by(|a, b| a.microseconds.total_cmp(&b.microseconds));
