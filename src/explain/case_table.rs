@@ -1,30 +1,22 @@
 //! The numbers of all variants and shapes by row, as rules read them.
 
-use crate::frame::Quantities;
+use crate::frame::{MetricCells, Quantities};
 use crate::model::{ShapeName, VariantId};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
 
-/// Columns of a table, taken out of the frame once: rules read a few of them many thousand times.
+/// A table with the columns that rules read: they read a few of them many thousand times.
 #[derive(Debug)]
 pub struct CaseColumns<'a> {
     quantities: &'a Quantities,
-    columns: HashMap<String, Vec<Option<f64>>>,
     /// The column of each name that rules read, by its place in the rule book.
-    named: Vec<Option<Vec<Option<f64>>>>,
+    named: Vec<Option<&'a MetricCells>>,
 }
 
 impl<'a> CaseColumns<'a> {
-    /// All columns of a table; `names` are those that rules read.
+    /// `names` are those that rules read.
     pub fn new(quantities: &'a Quantities, names: &[String]) -> Self {
-        let column = |metric: &str| {
-            let cells = quantities.column(metric)?;
-            let numbers = cells.numbers().iter().map(|value| value.filter(|v| v.is_finite())).collect();
-            Some((metric.to_owned(), numbers))
-        };
-        let columns: HashMap<String, Vec<Option<f64>>> = quantities.metrics().filter_map(column).collect();
-        let named = names.iter().map(|name| columns.get(name).cloned()).collect();
-        Self { quantities, columns, named }
+        Self { quantities, named: names.iter().map(|name| quantities.column(name)).collect() }
     }
 }
 
@@ -55,7 +47,7 @@ pub struct CaseTable<'a> {
 impl<'a> CaseTable<'a> {
     /// A table of which nothing has been worked out.
     pub fn new(columns: &'a CaseColumns<'a>) -> Self {
-        Self { columns, known: columns.quantities.rows().iter().map(|_| OnceCell::new()).collect() }
+        Self { columns, known: columns.quantities.rows().map(|_| OnceCell::new()).collect() }
     }
 
     pub fn row(&self, variant: &VariantId, shape: &ShapeName) -> Option<usize> {
@@ -71,11 +63,15 @@ impl<'a> CaseTable<'a> {
 
     /// A finite value, if there is one.
     pub fn value(&self, row: usize, metric: &str) -> Option<f64> {
-        self.columns.columns.get(metric)?.get(row).copied().flatten()
+        finite(self.columns.quantities.column(metric)?, row)
     }
 
     /// A finite value of the name at a place of the rule book, if it is a metric that has one.
     pub fn value_at(&self, row: usize, place: usize) -> Option<f64> {
-        self.columns.named.get(place)?.as_ref()?.get(row).copied().flatten()
+        finite((*self.columns.named.get(place)?)?, row)
     }
+}
+
+fn finite(column: &MetricCells, row: usize) -> Option<f64> {
+    column.cells().get(row)?.value().filter(|value| value.is_finite())
 }

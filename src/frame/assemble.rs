@@ -1,11 +1,10 @@
 //! Everything measured, joined into one table: builds, launches, occupancy, checks, latencies, counters.
 
-use super::cells::MetricCells;
-use super::counted::{CaseValues, Counted};
+use super::counted::Counted;
 use super::launch_facts::{Fact, FactGpu, built, together};
-use super::quantities::{CellBounds, FreshSamples, Program, Quantities, Sampling};
+use super::quantities::{CellDetails, FreshSamples, MetricCells, Program, Quantities, Sampling};
 use super::steps::Misfit;
-use super::transfers::{RowTraffic, with_transfers};
+use super::transfers::Transfers;
 use super::wanted;
 use crate::config::{Phase, Shape};
 use crate::metric::{
@@ -15,10 +14,9 @@ use crate::model::{
     BuildOutcome, BuildRecord, Cell, CheckOutcome, CheckRecord, ComputeCapability, ConfirmationRecord, LatencyOutcome,
     LatencyRecord, ProfileOutcome, ProfileRecord, Resources, ShapeName, VariantId,
 };
-use crate::plan::{Launch, Method, Plan, ShapeProgram, Standing, Variant};
+use crate::plan::{Launch, Method, Plan, ShapeProgram, Standing, StepTraffic, Variant};
 use crate::store::{Run, sha256};
 use crate::{number, stats};
-use polars::prelude::IdxCa;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -38,50 +36,22 @@ pub struct Measured<'a> {
 
 /// The table over every variant and shape, with a column for each of `metrics`.
 pub fn quantities(measured: &Measured<'_>, metrics: &[String]) -> Quantities {
-    let index = Index::of(measured.run);
-    let shapes = &measured.phase.workload.shapes;
-    let rows: Vec<(&Variant, &Shape)> =
-        measured.plan.variants.iter().flat_map(|v| shapes.iter().map(move |s| (v, s))).collect();
-    let mut table = Quantities::new(rows.iter().map(|(v, s)| (v.id.clone(), s.name.clone())));
-    for (row, (variant, shape)) in rows.iter().enumerate() {
-        table.set_sampling(row, sampling(&index, variant, shape));
-    }
-    let places = measured.counted.places(rows.iter().map(|(v, s)| (index.measured_as(&v.id), &s.name)));
-    let traffic = row_traffic(measured, &index, &rows);
-    let source = MetricSource { measured, index: &index, rows: &rows, places: &places, traffic: &traffic };
-    for (row, (variant, shape)) in rows.iter().enumerate() {
-        if let Some(Ok(samples)) = source.samples(variant, shape) {
-            table.set_samples(row, Arc::from(samples));
-        }
-    }
-    let left_out: HashMap<usize, Arc<str>> = rows
-        .iter()
-        .enumerate()
-        .filter_map(|(row, (variant, shape))| {
-            let reason = index.builds.get(&variant.id)?.outcome.left_out_at(&shape.name)?;
-            Some((row, reason.into()))
-        })
-        .collect();
+    let source = MetricSource::of(measured);
+    let cases = source.rows.iter().map(|row| (row.variant.id.clone(), row.shape.name.clone()));
+    let mut table = Quantities::new(cases);
     for metric in metrics {
-        let Column { values: mut column, steps, bounds } = source.column(metric);
-        if !left_out.is_empty() {
-            column.cells = column.cells.without(&left_out);
-        }
-        table.set_cells(metric, &column.cells);
-        for (row, steps) in steps {
-            table.set_steps(metric, row, steps);
-        }
-        for (row, place) in places.iter().enumerate() {
-            if let Some(values) = place.and_then(|place| column.repeats.get(&(place as usize))) {
-                // Every repeat of a program has the same fills and copies.
-                let added = bounds.get(&row).map_or(0.0, |bounds| bounds.added);
-                let with_steps = || values.iter().map(|value| value + added).collect();
-                table.set_spread(metric, row, if added > 0.0 { with_steps() } else { values.clone() });
-            }
-        }
-        table.set_bounds(metric, bounds);
+        table.set(metric, source.column(metric));
     }
-    table.set_left_out(left_out);
+    for (at, Row { variant, shape, .. }) in source.rows.iter().enumerate() {
+        table.set_sampling(at, sampling(&source.index, variant, shape));
+        if let Some(Ok(samples)) = source.samples(variant, shape) {
+            table.set_samples(at, samples.into());
+        }
+        let build = source.index.builds.get(&variant.id);
+        if let Some(reason) = build.and_then(|build| build.outcome.left_out_at(&shape.name)) {
+            table.leave_out(at, &reason.into());
+        }
+    }
     table
 }
 
@@ -178,146 +148,143 @@ fn program(index: &Index<'_>, variant: &Variant, shape: &Shape) -> Result<ShapeP
     }
 }
 
-/// The fills and copies of every row.
-fn row_traffic(measured: &Measured<'_>, index: &Index<'_>, rows: &[(&Variant, &Shape)]) -> RowTraffic {
-    let of = |(row, (variant, shape)): (usize, &(&Variant, &Shape))| {
-        let bytes_of = |buffer: &str| measured.phase.workload.bytes_of(shape, buffer);
-        Some((row, program(index, variant, shape).ok()?.step_traffic(bytes_of)?))
-    };
-    rows.iter().enumerate().filter_map(of).collect()
-}
-
-/// A metric by row, and by launch for rows whose evaluation is several.
-#[derive(Default)]
-struct Column {
-    values: CaseValues,
-    steps: Vec<(usize, Vec<Cell>)>,
-    /// Of rows with fills or copies.
-    bounds: CellBounds,
+/// A row of the table.
+struct Row<'a> {
+    variant: &'a Variant,
+    shape: &'a Shape,
+    /// Its place among the profiled cases, or why it is none of them.
+    place: Result<usize, Arc<str>>,
+    /// Its fills and copies.
+    traffic: Option<StepTraffic>,
 }
 
 /// Where the columns of metrics come from.
 struct MetricSource<'a> {
     measured: &'a Measured<'a>,
-    index: &'a Index<'a>,
-    rows: &'a [(&'a Variant, &'a Shape)],
-    /// Which of the profiled cases each row is.
-    places: &'a IdxCa,
-    /// Their fills and copies.
-    traffic: &'a RowTraffic,
+    index: Index<'a>,
+    rows: Vec<Row<'a>>,
 }
 
-impl MetricSource<'_> {
+impl<'a> MetricSource<'a> {
+    fn of(measured: &'a Measured<'a>) -> Self {
+        let mut source = Self { measured, index: Index::of(measured.run), rows: Vec::new() };
+        let workload = &measured.phase.workload;
+        let cases = measured.plan.variants.iter().flat_map(|v| workload.shapes.iter().map(move |s| (v, s)));
+        let row = |(variant, shape): (&'a Variant, &'a Shape)| {
+            let place = measured.counted.place(source.index.measured_as(&variant.id), &shape.name);
+            let bytes_of = |buffer: &str| workload.bytes_of(shape, buffer);
+            Row {
+                variant,
+                shape,
+                place: place.ok_or_else(|| source.why_not_profiled(variant, shape).into()),
+                traffic: program(&source.index, variant, shape).ok().and_then(|program| program.step_traffic(bytes_of)),
+            }
+        };
+        source.rows = cases.map(row).collect();
+        source
+    }
+
     /// A metric by row.
-    fn column(&self, metric: &str) -> Column {
-        let cells = match Catalogue::embedded().derivation(metric) {
+    fn column(&self, metric: &str) -> MetricCells {
+        match Catalogue::embedded().derivation(metric) {
             Some(Derivation::Latency(latency)) => self.by_row(|variant, shape| self.timed(latency, variant, shape)),
             Some(Derivation::Check(fact)) => self.by_row(|variant, shape| self.checked(fact, variant, shape)),
-            Some(Derivation::Build(fact)) => return self.launchable(metric, Fact::Build(fact)),
-            Some(Derivation::Launch(fact)) => return self.launchable(metric, Fact::Launch(fact)),
-            Some(Derivation::Occupancy(fact)) => return self.launchable(metric, Fact::Occupancy(fact)),
-            Some(Derivation::Counters) | None => return self.counted(metric),
-        };
-        Column { values: CaseValues { cells, repeats: HashMap::new() }, ..Column::default() }
+            Some(Derivation::Build(fact)) => self.launchable(metric, Fact::Build(fact)),
+            Some(Derivation::Launch(fact)) => self.launchable(metric, Fact::Launch(fact)),
+            Some(Derivation::Occupancy(fact)) => self.launchable(metric, Fact::Occupancy(fact)),
+            Some(Derivation::Counters) | None => self.counted(metric),
+        }
     }
 
     fn by_row(&self, cell: impl Fn(&Variant, &Shape) -> Cell) -> MetricCells {
-        self.rows.iter().map(|(variant, shape)| cell(variant, shape)).collect()
+        self.rows.iter().map(|row| cell(row.variant, row.shape)).collect()
     }
 
     /// What is known of launches that are planned here; what a command launches is known from its reports alone.
-    fn launchable(&self, metric: &str, fact: Fact) -> Column {
+    fn launchable(&self, metric: &str, fact: Fact) -> MetricCells {
         let is_command = |variant: &Variant| {
             matches!(variant.method, Method::Function(_) | Method::Command(_) | Method::Captured(_))
         };
-        let counted =
-            self.rows.iter().any(|(variant, _)| is_command(variant)).then(|| self.counted(metric).values.cells);
+        let counted = self.rows.iter().any(|row| is_command(row.variant)).then(|| self.counted(metric));
         let how = Catalogue::embedded().get(metric).map_or(Combination::Greatest, |known| known.launches);
-        let mut steps = Vec::new();
-        let mut cells = Vec::with_capacity(self.rows.len());
-        for (row, (variant, shape)) in self.rows.iter().enumerate() {
-            if let Some(counted) = counted.as_ref().filter(|_| is_command(variant)) {
-                cells.push(counted.at(row));
-                continue;
-            }
-            let program = match program(self.index, variant, shape) {
-                Ok(program) => program,
-                Err(missing) => {
-                    cells.push(missing);
-                    continue;
+        let gpu = FactGpu { capability: self.measured.capability, sms: self.measured.sms };
+        let mut column = MetricCells::default();
+        for (row, Row { variant, shape, .. }) in self.rows.iter().enumerate() {
+            let counted = counted.as_ref().filter(|_| is_command(variant)).and_then(|known| known.cells().get(row));
+            let (cell, steps) = match (counted, program(&self.index, variant, shape)) {
+                (Some(counted), _) => (counted.clone(), Vec::new()),
+                (None, Err(missing)) => (missing, Vec::new()),
+                (None, Ok(program)) => {
+                    let at = |launch: &Launch| fact.at(launch, self.resources_of(variant, &launch.entry), gpu);
+                    let each: Vec<Cell> = program.launches().map(at).collect();
+                    let cell = match (fact, self.resources(variant)) {
+                        (Fact::Build(fact), Ok(resources)) => Cell::finite(built(fact, &resources)),
+                        (Fact::Build(_), Err(missing)) => missing,
+                        (Fact::Launch(_) | Fact::Occupancy(_), _) => together(how, &each),
+                    };
+                    (cell, if each.len() > 1 { each } else { Vec::new() })
                 }
             };
-            let gpu = FactGpu { capability: self.measured.capability, sms: self.measured.sms };
-            let at = |launch: &Launch| fact.at(launch, self.resources_of(variant, &launch.entry), gpu);
-            let each: Vec<Cell> = program.launches().map(at).collect();
-            cells.push(match (fact, self.resources(variant)) {
-                (Fact::Build(fact), Ok(resources)) => Cell::finite(built(fact, &resources)),
-                (Fact::Build(_), Err(missing)) => missing,
-                (Fact::Launch(_) | Fact::Occupancy(_), _) => together(how, &each),
-            });
-            if each.len() > 1 {
-                steps.push((row, each));
-            }
+            column.push(cell, CellDetails { steps, ..CellDetails::default() });
         }
-        Column {
-            values: CaseValues { cells: cells.into_iter().collect(), repeats: HashMap::new() },
-            steps,
-            ..Column::default()
-        }
+        column
     }
 
-    fn counted(&self, metric: &str) -> Column {
+    fn counted(&self, metric: &str) -> MetricCells {
         let definition = match Catalogue::embedded().definition(metric, self.measured.capability) {
             Ok(definition) => definition,
             Err(reason) => {
-                let cells = self.by_row(|_, _| missing(&reason.to_string()));
-                return Column { values: CaseValues { cells, repeats: HashMap::new() }, ..Column::default() };
+                let absent = missing(&reason.to_string());
+                return self.by_row(|_, _| absent.clone());
             }
         };
         let spread = Catalogue::embedded().get(metric).and_then(|known| known.spread).unwrap_or(0.0);
-        let CaseValues { cells, repeats } = self.measured.counted.evaluate(&definition);
-        let possible = |cell: Cell| match cell.value().and_then(|value| definition.doubt(value, spread)) {
+        let possible = |cell: &Cell| match cell.value().and_then(|value| definition.doubt(value, spread)) {
             Some(reason) => missing(&reason),
-            None => cell,
+            None => cell.clone(),
         };
-        let cells: MetricCells = cells.iter().map(possible).collect();
-        let why = |row: usize| self.rows.get(row).map_or_else(String::new, |(v, s)| self.why_not_profiled(v, s));
-        let keys = self.rows.iter().map(|(variant, shape)| (self.index.measured_as(&variant.id), &shape.name));
-        let steps = self.measured.counted.evaluate_steps(&definition, keys).into_iter().enumerate();
-        let steps = steps.filter(|(_, cells)| !cells.is_empty());
-        let steps = steps.map(|(row, cells)| (row, cells.into_iter().map(possible).collect())).collect();
-        let cells = cells.gather(self.places, why);
-        let denied = self.denied(&cells, &definition);
-        let cells = if denied.is_empty() { cells } else { cells.without(&denied) };
-        let (cells, bounds) = with_transfers(metric, &definition, self.traffic, cells);
-        Column { values: CaseValues { cells, repeats }, steps, bounds }
+        let values = self.measured.counted.evaluate(&definition);
+        let transfers = Transfers::of(metric, &definition);
+        let mut column = MetricCells::default();
+        for Row { variant, shape, place, traffic } in &self.rows {
+            let case = place.as_ref().map(|place| &values[*place]);
+            let cell = match case {
+                Ok(case) => possible(&case.cell),
+                Err(reason) => Cell::Missing(reason.clone()),
+            };
+            let bounds = |value: f64| transfers.bounds(traffic.as_ref()?, value);
+            let bounds = cell.value().and_then(bounds);
+            let added = bounds.as_ref().map_or(0.0, |bounds| bounds.added);
+            let cell = match cell {
+                Cell::Value(value) => Cell::Value(value + added),
+                Cell::Missing(reason) => Cell::Missing(self.denied(variant, shape, &definition).unwrap_or(reason)),
+            };
+            // Every repeat of a program has the same fills and copies.
+            let repeats = case.ok().and_then(|case| case.repeats.as_ref());
+            let repeats = repeats.map(|repeats| repeats.iter().map(|value| value + added).collect());
+            let steps = case.map_or_else(|_| Vec::new(), |case| case.steps.iter().map(possible).collect());
+            column.push(cell, CellDetails { repeats, steps, bounds });
+        }
+        column
     }
 
-    /// Why counters of cases that were profiled or traced otherwise are absent, by row: nobody might count them, or nobody asked for them.
-    fn denied(&self, cells: &MetricCells, definition: &Definition) -> HashMap<usize, Arc<str>> {
-        if cells.reasons().is_none() {
-            return HashMap::new();
-        }
-        let of_row = |(row, cell): (usize, Cell)| {
-            let (variant, shape) = self.rows.get(row).filter(|_| cell.value().is_none())?;
-            let records = self.index.profiles.get(&(self.index.measured_as(&variant.id), &shape.name))?;
-            let failed = |record: &&ProfileRecord| matches!(record.outcome, ProfileOutcome::Failed { .. });
-            let has = |record: &ProfileRecord, name: &str| record.metrics.iter().any(|metric| metric == name);
-            let given = |name: &str| records.iter().filter(|record| !failed(record)).any(|record| has(record, name));
-            let lacks: Vec<&str> = definition.metrics().into_iter().filter(|name| !given(name)).collect();
-            let failure = records.iter().find_map(|record| match &record.outcome {
-                ProfileOutcome::Failed { reason } if lacks.iter().any(|name| has(record, name)) => Some(reason.clone()),
-                ProfileOutcome::Failed { .. } | ProfileOutcome::Profiled { .. } | ProfileOutcome::Traced { .. } => None,
-            });
-            let is_counted = records.iter().any(|record| !failed(record));
-            // Facts of launches are in every report, unasked.
-            let asked = |name: &&str| !name.starts_with("launch__") && !name.starts_with("device__");
-            let unasked: Vec<&str> = lacks.into_iter().filter(asked).collect();
-            let not_collected = || wanted::not_collected(self.measured.phase, variant, &shape.name, &unasked);
-            let reason = failure.or_else(|| (is_counted && !unasked.is_empty()).then(not_collected))?;
-            Some((row, reason.into()))
-        };
-        cells.iter().enumerate().filter_map(of_row).collect()
+    /// Why counters of a case that was profiled or traced otherwise are absent: ncu lacked permission, or nobody asked for them.
+    fn denied(&self, variant: &Variant, shape: &Shape, definition: &Definition) -> Option<Arc<str>> {
+        let records = self.index.profiles.get(&(self.index.measured_as(&variant.id), &shape.name))?;
+        let failed = |record: &&ProfileRecord| matches!(record.outcome, ProfileOutcome::Failed { .. });
+        let has = |record: &ProfileRecord, name: &str| record.metrics.iter().any(|metric| metric == name);
+        let given = |name: &str| records.iter().filter(|record| !failed(record)).any(|record| has(record, name));
+        let lacks: Vec<&str> = definition.metrics().into_iter().filter(|name| !given(name)).collect();
+        let failure = records.iter().find_map(|record| match &record.outcome {
+            ProfileOutcome::Failed { reason } if lacks.iter().any(|name| has(record, name)) => Some(reason.clone()),
+            ProfileOutcome::Failed { .. } | ProfileOutcome::Profiled { .. } | ProfileOutcome::Traced { .. } => None,
+        });
+        let is_counted = records.iter().any(|record| !failed(record));
+        // Facts of launches are in every report, unasked.
+        let asked = |name: &&str| !name.starts_with("launch__") && !name.starts_with("device__");
+        let unasked: Vec<&str> = lacks.into_iter().filter(asked).collect();
+        let not_collected = || wanted::not_collected(self.measured.phase, variant, &shape.name, &unasked);
+        failure.or_else(|| (is_counted && !unasked.is_empty()).then(not_collected)).map(Into::into)
     }
 
     fn resources(&self, variant: &Variant) -> Result<Resources, Cell> {

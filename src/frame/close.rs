@@ -1,6 +1,5 @@
 //! What deep profiles counted: a table of its own, so that nothing in it can stand for a counter that a gate judged.
 
-use super::cells::MetricCells;
 use super::counted::Counted;
 use super::quantities::Quantities;
 use crate::metric::Catalogue;
@@ -23,15 +22,17 @@ pub fn close_quantities(
     capability: Option<ComputeCapability>,
 ) -> Quantities {
     let mut table = Quantities::new(rows.iter().map(|row| (row.variant.clone(), row.shape.clone())));
-    let places = counted.places(rows.iter().map(|row| (&row.measured_as, &row.shape)));
     for metric in metrics {
-        let cells: MetricCells = match Catalogue::embedded().definition(metric, capability) {
+        let cells = match Catalogue::embedded().definition(metric, capability) {
             Ok(definition) => {
-                counted.evaluate(&definition).cells.gather(&places, |_| "its report has no such launch".to_owned())
+                let values = counted.evaluate(&definition);
+                let of_row = |row: &CloseRow| values.get(counted.place(&row.measured_as, &row.shape)?);
+                let absent = || Cell::Missing("its report has no such launch".into());
+                rows.iter().map(|row| of_row(row).map_or_else(absent, |value| value.cell.clone())).collect()
             }
-            Err(reason) => rows.iter().map(|_| Cell::Missing(reason.to_string().into())).collect(),
+            Err(reason) => vec![Cell::Missing(reason.to_string().into()); rows.len()],
         };
-        table.set_cells(metric, &cells);
+        table.set_column(metric, cells);
     }
     table
 }

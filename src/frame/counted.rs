@@ -13,32 +13,24 @@
 //! same counter that of the first by name counts. A metric is computed for each repeat and its median stands for the case;
 //! where it is absent for one repeat it is absent for the case.
 
-use std::collections::{HashMap, HashSet};
-use std::ops::Range;
-use std::sync::Arc;
-
-use polars::prelude::{
-    BooleanChunked, Column, DataFrame, Float64Chunked, IdxCa, IdxSize, IntoColumn, NewChunkedArray, PolarsError,
-    StringChunked, UInt32Chunked,
-};
-
 use super::captured::{CapturedLaunch, CapturedVariants};
-use super::cells::MetricCells;
-use super::evaluations::of_evaluations;
-use super::groups::RowGroups;
+use super::case::{Case, CaseKey};
+use super::evaluations::{Combiner, Evaluation, length};
 use super::launches::{Capture, FrameError, LaunchFrames, Origin};
 use super::nvtx::case_of;
-use super::pivot::pivot;
-use super::schema::counters::{REPEAT, ROW, SHAPE, STEP, VARIANT};
 use super::schema::launches::{DEMANGLED, KERNEL, LAUNCH, NVTX, REPORT};
 use super::schema::metrics::{METRIC, VALUE};
-use super::steps::{Case, Misfit, SeenLaunch, owned as owned_launches};
-use super::{formula, traced};
+use super::steps::{Misfit, OwnedLaunch, SeenLaunch, owned as owned_launches};
+use super::traced;
 use crate::metric::Definition;
 use crate::model::{Cell, ProfileOutcome, ShapeName, VariantId};
 use crate::plan::Plan;
 use crate::stats;
+use indexmap::{IndexMap, IndexSet};
 use ncu_rep::{MetricSelection, Report};
+use polars::prelude::{DataFrame, PolarsError};
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 /// What ties a launch to a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,37 +68,35 @@ impl ProfiledCases {
 /// Counters of every profiled case.
 #[derive(Debug, Clone, Default)]
 pub struct Counted {
-    /// Of whole evaluations.
-    whole: CaseCounters,
-    /// Of the launches of programs with several, by their place.
-    steps: Vec<CaseCounters>,
+    /// ncu's names of the counters.
+    names: IndexSet<String>,
+    cases: IndexMap<Case, CaseCounters>,
     /// Launches that belong to no variant of the plan, for a warning.
     pub strays: usize,
     /// Launches in the range of a case that are not those of its program.
     pub misfits: Vec<Misfit>,
 }
 
-/// One wide frame, a row a case and repeat, a column a counter by ncu's name.
+/// Counters of a launch or of several together, by the place of their names.
+pub(super) type Counters = Vec<Option<f64>>;
+
 #[derive(Debug, Clone, Default)]
 struct CaseCounters {
-    counters: DataFrame,
-    cases: Cases,
+    /// Of whole evaluations.
+    repeats: Vec<Counters>,
+    /// Of each launch of a program with several, by repeat.
+    steps: Vec<Vec<Counters>>,
 }
 
-/// Rows of each case in a frame; they follow each other.
-#[derive(Debug, Clone, Default)]
-struct Cases {
-    rows: Vec<Range<usize>>,
-    index: HashMap<Case, usize>,
-}
-
-/// A metric by case.
-#[derive(Debug, Default)]
-pub(super) struct CaseValues {
-    /// The value of each case: the median over its repeats.
-    pub cells: MetricCells,
-    /// The value of each repeat, for cases with more than one.
-    pub repeats: HashMap<usize, Arc<[f64]>>,
+/// A metric of a case.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct CaseValue {
+    /// The median over its repeats.
+    pub cell: Cell,
+    /// The value of each repeat, if there are several.
+    pub repeats: Option<Arc<[f64]>>,
+    /// The value at each launch of a program with several.
+    pub steps: Vec<Cell>,
 }
 
 impl Counted {
@@ -127,50 +117,69 @@ impl Counted {
     }
 
     /// Counters out of frames that are read already.
+    ///
+    /// # Errors
+    /// A frame lacks a column.
     pub fn of_frames(frames: &LaunchFrames, plan: &Plan, ownership: Ownership<'_>) -> Result<Self, PolarsError> {
-        let counters = by_launch(frames)?;
+        let (names, launches) = by_launch(frames)?;
         let (owned, misfits) = owned(&frames.launches, plan, ownership)?;
-        let owned = owned.hstack(counters.columns())?.filter_seq(&owned.column(VARIANT)?.is_not_null())?;
-        let strays = frames.launches.height() - owned.height();
-        let names: Vec<String> = counters.columns().iter().map(|column| column.name().to_string()).collect();
-        let steps = by_step(&owned, &names)?;
-        let together = match ownership {
-            Ownership::Recorded(_) => of_evaluations(owned, plan)?,
-            Ownership::Captured(_) => owned,
+        let mut ranges: IndexMap<(&Case, &str), Vec<usize>> = IndexMap::new();
+        for (row, (launch, report)) in owned.iter().zip(frames.launches.column(REPORT)?.str()?.iter()).enumerate() {
+            if let Some(OwnedLaunch { case, .. }) = launch {
+                ranges.entry((case, report.unwrap_or_default())).or_default().push(row);
+            }
+        }
+        let lengths: HashMap<&VariantId, usize> = match ownership {
+            Ownership::Recorded(_) => plan.variants.iter().map(|variant| (&variant.id, length(variant))).collect(),
+            Ownership::Captured(_) => HashMap::new(),
         };
-        let alike: &[&str] = match ownership {
-            Ownership::Recorded(_) => &[VARIANT, SHAPE, REPORT],
-            // Each launch of another program is one of its own, whatever report it is in.
-            Ownership::Captured(_) => &[VARIANT, SHAPE],
-        };
-        Ok(Self { whole: CaseCounters::of(&together, &names, alike)?, steps, strays, misfits })
+        let mut evaluations = Vec::new();
+        for ((case, report), rows) in &ranges {
+            let length = lengths.get(&case.0).copied().unwrap_or(1);
+            evaluations.extend(rows.chunks(length).map(|rows| Evaluation { case, report, rows }));
+        }
+        let combiner = Combiner::new(&names, &launches, &evaluations);
+        evaluations.sort_by_key(|evaluation| (evaluation.case, evaluation.report));
+        let mut cases: IndexMap<Case, CaseCounters> = IndexMap::new();
+        for of_report in evaluations.chunk_by(|a, b| (a.case, a.report) == (b.case, b.report)) {
+            let Some(Evaluation { case, .. }) = of_report.first() else { continue };
+            let case = cases.entry((*case).clone()).or_default();
+            let first = match ownership {
+                Ownership::Recorded(_) => 0,
+                // Each launch of another program is one of its own, whatever report it is in.
+                Ownership::Captured(_) => case.repeats.len(),
+            };
+            for (repeat, evaluation) in (first..).zip(of_report) {
+                add(&mut case.repeats, repeat, combiner.counters(evaluation));
+                let step = |row: &usize| owned.get(*row).and_then(Option::as_ref).map_or(0, |launch| launch.step);
+                if evaluation.rows.iter().any(|row| step(row) > 0) {
+                    case.steps.resize_with(case.steps.len().max(evaluation.rows.len()), Vec::new);
+                    for (step, row) in case.steps.iter_mut().zip(evaluation.rows) {
+                        add(step, repeat, combiner.launch(*row));
+                    }
+                }
+            }
+        }
+        let strays = owned.iter().filter(|launch| launch.is_none()).count();
+        Ok(Self { names: names.into_iter().map(str::to_owned).collect(), cases, strays, misfits })
     }
 
-    /// Which of the cases each of these is; null for one that was not profiled.
-    pub(super) fn places<'k>(&self, keys: impl Iterator<Item = (&'k VariantId, &'k ShapeName)>) -> IdxCa {
-        let places: Vec<Option<u32>> =
-            keys.map(|(variant, shape)| self.whole.place(variant, shape).map(|case| case as u32)).collect();
-        IdxCa::from_slice_options(ROW.into(), &places)
+    /// The place of a case in what [`Self::evaluate`] gives; none for one that was not profiled.
+    pub(super) fn place(&self, variant: &VariantId, shape: &ShapeName) -> Option<usize> {
+        self.cases.get_index_of(&CaseKey(variant, shape))
     }
 
     /// A metric for every case.
-    pub(super) fn evaluate(&self, definition: &Definition) -> CaseValues {
-        self.whole.evaluate(definition)
-    }
-
-    /// A metric for the launches of each of these cases, by their place in the program; nothing for a case whose program is
-    /// one launch, or that was not profiled.
-    pub(super) fn evaluate_steps<'k>(
-        &self,
-        definition: &Definition,
-        keys: impl Iterator<Item = (&'k VariantId, &'k ShapeName)>,
-    ) -> Vec<Vec<Cell>> {
-        let by_step: Vec<MetricCells> = self.steps.iter().map(|step| step.evaluate(definition).cells).collect();
-        let of_case = |(variant, shape): (&VariantId, &ShapeName)| {
-            let cell = |(step, cells): (&CaseCounters, &MetricCells)| cells.get(step.place(variant, shape)?);
-            self.steps.iter().zip(&by_step).map_while(cell).collect()
+    pub(super) fn evaluate(&self, definition: &Definition) -> Vec<CaseValue> {
+        let value = |counters: &Counters| {
+            definition.evaluate(&|name| counters.get(self.names.get_index_of(name)?).copied().flatten())
         };
-        keys.map(of_case).collect()
+        let of_case = |case: &CaseCounters| {
+            let (cell, repeats) = median(case.repeats.iter().map(value));
+            let steps = case.steps.iter().map(|step| median(step.iter().map(value)).0).collect();
+            CaseValue { cell, repeats, steps }
+        };
+        self.cases.values().map(of_case).collect()
     }
 
     /// Why launches of a case do not count although they were seen.
@@ -179,78 +188,45 @@ impl Counted {
     }
 }
 
-impl CaseCounters {
-    /// Puts the repeats of launches (or evaluations) together.
-    fn of(launches: &DataFrame, names: &[String], alike: &[&str]) -> Result<Self, PolarsError> {
-        let launches = numbered(launches, alike)?;
-        let repeats = RowGroups::of(&launches, &[VARIANT, SHAPE, REPEAT])?;
-        let cases = Cases::of(&repeats.keys)?;
-        let counters = names.iter().map(|name| first(&launches, name, &repeats)).collect::<Result<_, _>>()?;
-        Ok(Self { counters: DataFrame::new(repeats.len(), counters)?, cases })
-    }
-
-    fn place(&self, variant: &VariantId, shape: &ShapeName) -> Option<usize> {
-        self.cases.index.get(&(variant.clone(), shape.clone())).copied()
-    }
-
-    /// A metric for every case.
-    fn evaluate(&self, definition: &Definition) -> CaseValues {
-        let by_repeat = formula::evaluate(definition, &self.counters);
-        let mut repeats = HashMap::new();
-        let value = |(case, rows): (usize, &Range<usize>)| match values(&by_repeat, rows) {
-            Ok(values) => {
-                let median = stats::median(&values).map_or_else(|e| Cell::Missing(e.to_string().into()), Cell::finite);
-                if values.len() > 1 {
-                    repeats.insert(case, values.into());
-                }
-                median
-            }
-            Err(missing) => missing,
-        };
-        let cells = self.cases.rows.iter().enumerate().map(value).collect();
-        CaseValues { cells, repeats }
+/// Adds the counters that a report has of a repeat; one that an earlier report has counts there.
+fn add(repeats: &mut Vec<Counters>, repeat: usize, counters: Counters) {
+    match repeats.get_mut(repeat) {
+        Some(known) => known.iter_mut().zip(counters).for_each(|(known, value)| *known = known.or(value)),
+        None => repeats.push(counters),
     }
 }
 
-/// The launches of programs with several, by their place in the program; none where no program has several.
-fn by_step(owned: &DataFrame, names: &[String]) -> Result<Vec<CaseCounters>, PolarsError> {
-    let steps = owned.column(STEP)?.u32()?;
-    let Some(last) = steps.iter().flatten().max().filter(|last| *last > 0) else { return Ok(Vec::new()) };
-    let variants = owned.column(VARIANT)?.str()?;
-    let later = variants.iter().zip(steps.iter()).filter(|(_, step)| step.is_some_and(|step| step > 0));
-    let several: HashSet<&str> = later.filter_map(|(variant, _)| variant).collect();
-    let of = |step: u32| {
-        let is_it = |(variant, at): (Option<&str>, Option<u32>)| {
-            at == Some(step) && variant.is_some_and(|variant| several.contains(variant))
-        };
-        let rows: Vec<bool> = variants.iter().zip(steps.iter()).map(is_it).collect();
-        CaseCounters::of(
-            &owned.filter_seq(&BooleanChunked::from_slice("".into(), &rows))?,
-            names,
-            &[VARIANT, SHAPE, REPORT],
-        )
-    };
-    (0..=last).map(of).collect()
-}
-
-/// The values of these rows, or the first that is absent.
-fn values(cells: &MetricCells, rows: &Range<usize>) -> Result<Vec<f64>, Cell> {
-    let value = |cell: Cell| cell.value().ok_or(cell);
-    rows.clone().filter_map(|row| cells.get(row)).map(value).collect()
-}
-
-/// The counters of every launch: a row a launch, in the order of the launches, and a column a counter.
-fn by_launch(frames: &LaunchFrames) -> Result<DataFrame, PolarsError> {
-    let places: HashMap<(&str, u32), IdxSize> = ids(&frames.launches)?.flatten().zip(0..).collect();
-    let of_launch = RowGroups::of(&frames.metrics, &[REPORT, LAUNCH])?;
-    let mut rows = vec![None; frames.metrics.height()];
-    for (id, group) in ids(&of_launch.keys)?.zip(of_launch.iter()) {
-        let place = id.and_then(|id| places.get(&id).copied());
-        group.into_iter().for_each(|row| rows[row] = place);
+/// The median of values, and all of them if there are several; the first that is absent makes it absent.
+fn median(values: impl Iterator<Item = Cell>) -> (Cell, Option<Arc<[f64]>>) {
+    let values: Result<Vec<f64>, Cell> = values.map(|cell| cell.value().ok_or(cell)).collect();
+    match values {
+        Ok(values) => {
+            let median = stats::median(&values).map_or_else(|e| Cell::Missing(e.to_string().into()), Cell::finite);
+            (median, (values.len() > 1).then(|| values.into()))
+        }
+        Err(missing) => (missing, None),
     }
-    let mut long = frames.metrics.select([METRIC, VALUE])?;
-    long.with_column(IdxCa::from_slice_options(ROW.into(), &rows).into_column())?;
-    pivot(&long, frames.launches.height())
+}
+
+/// ncu's names of the counters, and the counters of every launch. Of several values of one counter the first counts.
+fn by_launch(frames: &LaunchFrames) -> Result<(IndexSet<&str>, Vec<Counters>), PolarsError> {
+    let mut places = HashMap::new();
+    for (row, id) in ids(&frames.launches)?.enumerate() {
+        places.extend(id.map(|id| (id, row)));
+    }
+    let mut names: IndexSet<&str> = IndexSet::new();
+    let mut launches = vec![Counters::new(); frames.launches.height()];
+    let values = frames.metrics.column(METRIC)?.str()?.iter().zip(frames.metrics.column(VALUE)?.f64()?.iter());
+    for (id, (name, value)) in ids(&frames.metrics)?.zip(values) {
+        let at = names.insert_full(name.unwrap_or_default()).0;
+        let row = id.and_then(|id| places.get(&id).copied());
+        if let Some(counters) = row.and_then(|row| launches.get_mut(row)) {
+            counters.resize(counters.len().max(at + 1), None);
+            counters[at] = counters[at].or(value);
+        }
+    }
+    launches.iter_mut().for_each(|counters| counters.resize(names.len(), None));
+    Ok((names, launches))
 }
 
 /// Report and id of each row.
@@ -259,9 +235,13 @@ fn ids(frame: &DataFrame) -> Result<impl Iterator<Item = Option<(&str, u32)>>, P
     Ok(reports.iter().zip(launches.iter()).map(|(report, launch)| report.zip(launch)))
 }
 
-/// Report, kernel, variant, shape and step of each launch, the last three null where it belongs to no case of the plan; and
-/// what was seen in ranges of the plan without belonging to it.
-fn owned(launches: &DataFrame, plan: &Plan, ownership: Ownership<'_>) -> Result<(DataFrame, Vec<Misfit>), PolarsError> {
+/// The case and step of each launch, none where it belongs to no case of the plan; and what was seen in ranges of the plan
+/// without belonging to it.
+fn owned(
+    launches: &DataFrame,
+    plan: &Plan,
+    ownership: Ownership<'_>,
+) -> Result<(Vec<Option<OwnedLaunch>>, Vec<Misfit>), PolarsError> {
     let kernels = launches.column(KERNEL)?.str()?;
     let demangled = launches.column(DEMANGLED)?.str()?;
     let reports = launches.column(REPORT)?.str()?;
@@ -286,16 +266,7 @@ fn owned(launches: &DataFrame, plan: &Plan, ownership: Ownership<'_>) -> Result<
             demangled: demangled.or(kernel).unwrap_or_default(),
         })
         .collect();
-    let (owned, misfits) = owned_launches(plan, &seen);
-    let variants = owned.iter().map(|launch| launch.as_ref().map(|launch| launch.case.0.0.as_str()));
-    let shapes = owned.iter().map(|launch| launch.as_ref().map(|launch| launch.case.1.0.as_str()));
-    let steps: Vec<Option<u32>> = owned.iter().map(|launch| launch.as_ref().map(|launch| launch.step)).collect();
-    let columns = [
-        StringChunked::from_iter_options(VARIANT.into(), variants).into_column(),
-        StringChunked::from_iter_options(SHAPE.into(), shapes).into_column(),
-        UInt32Chunked::from_slice_options(STEP.into(), &steps).into_column(),
-    ];
-    Ok((launches.select([REPORT, KERNEL])?.hstack(&columns)?, misfits))
+    Ok(owned_launches(plan, &seen))
 }
 
 /// The case of each launch by the patterns of the plan; none where no pattern or more than one fits.
@@ -316,58 +287,13 @@ fn captured(launches: &DataFrame, plan: &Plan, shape: &ShapeName) -> Result<Vec<
     Ok(ids(launches)?.enumerate().map(case).collect())
 }
 
-/// The launches by variant, shape and report, in the order they ran; the n-th of those that have the columns of `alike`
-/// in common is repeat n.
-fn numbered(launches: &DataFrame, alike: &[&str]) -> Result<DataFrame, PolarsError> {
-    let texts = [launches.column(VARIANT)?.str()?, launches.column(SHAPE)?.str()?, launches.column(REPORT)?.str()?];
-    let mut order: Vec<usize> = (0..launches.height()).collect();
-    order.sort_by_key(|&row| texts.map(|text| text.get(row)));
-    let order: Vec<IdxSize> = order.into_iter().map(|row| row as IdxSize).collect();
-    let order = IdxCa::from_vec("".into(), order);
-    let columns = launches.columns().iter().map(|column| column.take(&order)).collect::<Result<_, _>>()?;
-    let mut launches = DataFrame::new(order.len(), columns)?;
-    let mut repeats = vec![0; launches.height()];
-    for group in RowGroups::of(&launches, alike)?.iter() {
-        for (repeat, row) in group.into_iter().enumerate() {
-            repeats[row] = repeat as IdxSize;
-        }
-    }
-    launches.with_column(IdxCa::from_vec(REPEAT.into(), repeats).into_column())?;
-    Ok(launches)
-}
-
-/// The first value of a counter in each group of launches.
-fn first(launches: &DataFrame, counter: &str, groups: &RowGroups) -> Result<Column, PolarsError> {
-    let values = launches.column(counter)?.f64()?;
-    let value = |group: Vec<usize>| group.into_iter().find_map(|row| values.get(row));
-    let values: Vec<Option<f64>> = groups.iter().map(value).collect();
-    Ok(Float64Chunked::from_slice_options(counter.into(), &values).into_column())
-}
-
-impl Cases {
-    /// The cases of a frame that is sorted by variant and shape.
-    fn of(frame: &DataFrame) -> Result<Self, PolarsError> {
-        let mut cases = Self::default();
-        let keys = frame.column(VARIANT)?.str()?.iter().zip(frame.column(SHAPE)?.str()?.iter()).enumerate();
-        for (row, (variant, shape)) in keys {
-            let (Some(variant), Some(shape)) = (variant, shape) else { continue };
-            let next = cases.rows.len();
-            let key = (VariantId(variant.to_owned()), ShapeName(shape.to_owned()));
-            match cases.rows.get_mut(*cases.index.entry(key).or_insert(next)) {
-                Some(rows) => rows.end = row + 1,
-                None => cases.rows.push(row..row + 1),
-            }
-        }
-        Ok(cases)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::evaluations::DURATION;
     use super::*;
     use crate::metric::Formula;
     use crate::plan::{CommandPlan, Method, Standing, Variant};
+    use polars::prelude::{Column, Float64Chunked, IntoColumn, NewChunkedArray, StringChunked, UInt32Chunked};
 
     /// A launch: report, id, kernel, NVTX range, counters by name.
     type Profiled<'a> = (&'a str, u32, &'a str, &'a str, &'a [(&'a str, f64)]);
@@ -424,10 +350,9 @@ mod tests {
     /// The sum of these counters for a variant at shape `s`, and its values by repeat.
     fn of(counted: &Counted, variant: &str, names: &[&str]) -> Option<(Cell, Option<Vec<f64>>)> {
         let names = names.iter().map(|name| (*name).to_owned()).collect();
-        let values = counted.evaluate(&Definition { formula: Formula::Sum(names), unit: String::new() });
-        let key = (VariantId(variant.into()), ShapeName("s".into()));
-        let case = counted.places([(&key.0, &key.1)].into_iter()).get(0)? as usize;
-        Some((values.cells.get(case)?, values.repeats.get(&case).map(|v| v.to_vec())))
+        let mut values = counted.evaluate(&Definition { formula: Formula::Sum(names), unit: String::new() });
+        let value = values.swap_remove(counted.place(&VariantId(variant.into()), &ShapeName("s".into()))?);
+        Some((value.cell, value.repeats.map(|repeats| repeats.to_vec())))
     }
 
     #[test]

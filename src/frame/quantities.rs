@@ -1,33 +1,82 @@
 //! One row a variant and shape, one column a metric: what gates, findings and reports read.
 
+use super::case::{Case, CaseKey};
+use super::schema::wide;
+use crate::model::{Cell, ShapeName, VariantId};
+use indexmap::IndexMap;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use polars::prelude::{Column, DataFrame, DataType, IntoColumn, NewChunkedArray, StringChunked};
-
-use super::cells::{MetricCells, cell};
-use super::schema::wide;
-use crate::model::{Cell, ShapeName, VariantId};
-
-/// Everything measured: a frame with a row a variant and shape, and for each metric a column of numbers and, where a value
-/// is absent, one of reasons. Its columns are those of [`wide`].
-///
-/// What a cell has several numbers for stays beside the frame: latency samples, and counters of several launches.
+/// Everything measured: a row a variant and shape, a column a metric.
 #[derive(Debug, Clone, Default)]
 pub struct Quantities {
-    rows: Vec<(VariantId, ShapeName)>,
-    index: HashMap<ShapeName, HashMap<VariantId, usize>>,
-    frame: DataFrame,
-    samples: HashMap<usize, Arc<[f64]>>,
-    sampling: HashMap<usize, Sampling>,
-    spreads: HashMap<String, Spreads>,
-    steps: HashMap<String, HashMap<usize, Vec<Cell>>>,
-    left_out: HashMap<usize, Arc<str>>,
-    bounds: HashMap<String, CellBounds>,
+    rows: IndexMap<Case, RowFacts>,
+    columns: IndexMap<String, MetricCells>,
 }
 
-/// Bounds of a metric by row, for programs with fills or copies.
-pub type CellBounds = HashMap<usize, Bounds>;
+/// What is known of a row besides its metrics.
+#[derive(Debug, Clone, Default)]
+struct RowFacts {
+    samples: Option<Arc<[f64]>>,
+    sampling: Option<Sampling>,
+    left_out: Option<Arc<str>>,
+}
+
+/// A column of [`Quantities`]: a metric, with a cell for every row.
+#[derive(Debug, Clone, Default)]
+pub struct MetricCells {
+    cells: Vec<Cell>,
+    /// By row, if there are any.
+    details: HashMap<usize, CellDetails>,
+}
+
+/// The numbers behind a cell.
+#[derive(Debug, Clone, Default)]
+pub(super) struct CellDetails {
+    /// The value of each repeat, if there were several.
+    pub repeats: Option<Arc<[f64]>>,
+    /// The metric at each launch, if the evaluation has several and the metric is one of launches.
+    pub steps: Vec<Cell>,
+    /// For a program with fills or copies.
+    pub bounds: Option<Bounds>,
+}
+
+impl MetricCells {
+    /// The value of every row, or why there is none.
+    pub fn cells(&self) -> &[Cell] {
+        &self.cells
+    }
+
+    /// Whether any value is there.
+    pub fn has_value(&self) -> bool {
+        self.cells.iter().any(|cell| cell.value().is_some())
+    }
+
+    /// The value of each repeat of a row, in the order they ran, if there were several.
+    pub fn repeats(&self, row: usize) -> Option<&Arc<[f64]>> {
+        self.details.get(&row)?.repeats.as_ref()
+    }
+
+    /// Where the value of a row is, for a program with fills or copies; none if they do not bear on the metric.
+    pub fn bounds(&self, row: usize) -> Option<&Bounds> {
+        self.details.get(&row)?.bounds.as_ref()
+    }
+
+    /// Adds a row.
+    pub(super) fn push(&mut self, cell: Cell, details: CellDetails) {
+        let CellDetails { repeats, steps, bounds } = &details;
+        if repeats.is_some() || !steps.is_empty() || bounds.is_some() {
+            self.details.insert(self.cells.len(), details);
+        }
+        self.cells.push(cell);
+    }
+}
+
+impl FromIterator<Cell> for MetricCells {
+    fn from_iter<I: IntoIterator<Item = Cell>>(cells: I) -> Self {
+        Self { cells: cells.into_iter().collect(), details: HashMap::new() }
+    }
+}
 
 /// Where the value of a program with fills or copies is, which ncu does not count.
 #[derive(Debug, Clone, PartialEq)]
@@ -74,86 +123,41 @@ pub struct FreshSamples {
     pub processes: Arc<[u32]>,
 }
 
-/// Values of a metric by row, where it was measured more than once: one a launch, in the order they ran.
-pub type Spreads = HashMap<usize, Arc<[f64]>>;
-
 impl Quantities {
     /// An empty table with these rows; later rows with a key already there are dropped.
     pub fn new(rows: impl IntoIterator<Item = (VariantId, ShapeName)>) -> Self {
-        let mut table = Self::default();
-        for (variant, shape) in rows {
-            let variants = match table.index.get_mut(&shape) {
-                Some(variants) => variants,
-                None => table.index.entry(shape.clone()).or_default(),
-            };
-            if !variants.contains_key(&variant) {
-                variants.insert(variant.clone(), table.rows.len());
-                table.rows.push((variant, shape));
-            }
-        }
-        let variants =
-            StringChunked::from_iter_values(wide::VARIANT.into(), table.rows.iter().map(|(v, _)| v.0.as_str()));
-        let shapes = StringChunked::from_iter_values(wide::SHAPE.into(), table.rows.iter().map(|(_, s)| s.0.as_str()));
-        // Two columns of one length and different names make a frame; without one, nothing reads as measured.
-        table.frame =
-            DataFrame::new(table.rows.len(), vec![variants.into_column(), shapes.into_column()]).unwrap_or_default();
-        table
+        Self { rows: rows.into_iter().map(|case| (case, RowFacts::default())).collect(), columns: IndexMap::new() }
     }
 
     /// Variant and shape of every row, in order.
-    pub fn rows(&self) -> &[(VariantId, ShapeName)] {
-        &self.rows
-    }
-
-    /// The table as a frame; columns in [`wide`].
-    pub fn frame(&self) -> &DataFrame {
-        &self.frame
+    pub fn rows(&self) -> impl ExactSizeIterator<Item = &(VariantId, ShapeName)> {
+        self.rows.keys()
     }
 
     /// Metric names, in the order they were added.
     pub fn metrics(&self) -> impl Iterator<Item = &str> {
-        // Numbers are metrics; variant, shape and reasons are text.
-        let numbers = self.frame.columns().iter().filter(|column| *column.dtype() == DataType::Float64);
-        numbers.map(|column| column.name().as_str())
+        self.columns.keys().map(String::as_str)
     }
 
+    /// Row of a variant and shape.
     pub fn row(&self, variant: &VariantId, shape: &ShapeName) -> Option<usize> {
-        self.index.get(shape)?.get(variant).copied()
+        self.rows.get_index_of(&CaseKey(variant, shape))
     }
 
     /// Adds or replaces a column; rows beyond `cells` are missing.
     pub fn set_column(&mut self, metric: &str, cells: Vec<Cell>) {
-        let rest = std::iter::repeat_with(|| Cell::Missing(wide::NOT_MEASURED.into()));
-        self.set_cells(metric, &cells.into_iter().chain(rest).take(self.rows.len()).collect());
+        self.set(metric, cells.into_iter().collect());
     }
 
-    /// Adds or replaces a column of as many rows as the table has.
-    pub(super) fn set_cells(&mut self, metric: &str, cells: &MetricCells) {
-        let reasons = wide::reason(metric);
-        let numbers = cells.numbers().clone().with_name(metric.into()).into_column();
-        let absent = cells.reasons().map(|absent| absent.clone().with_name(reasons.as_str().into()).into_column());
-        if absent.is_none() {
-            let _ = self.frame.drop_in_place(&reasons); // there need not be any
-        }
-        self.set(numbers);
-        absent.into_iter().for_each(|absent| self.set(absent));
-    }
-
-    fn set(&mut self, column: Column) {
-        // polars spreads a column of one row over all, and refuses other lengths: what is not set reads as not collected.
-        if column.len() == self.rows.len() {
-            let _ = self.frame.with_column(column);
-        }
+    /// Adds or replaces a column with what is behind its cells.
+    pub(super) fn set(&mut self, metric: &str, mut column: MetricCells) {
+        column.cells.resize_with(self.rows.len(), || Cell::Missing(wide::NOT_MEASURED.into()));
+        self.columns.insert(metric.to_owned(), column);
     }
 
     /// A whole column, aligned with [`Self::rows`].
-    pub fn column(&self, metric: &str) -> Option<MetricCells> {
-        let numbers = self.frame.column(metric).ok()?.f64().ok()?;
-        Some(MetricCells::new(numbers, self.reasons(metric)))
-    }
-
-    fn reasons(&self, metric: &str) -> Option<&StringChunked> {
-        self.frame.column(&wide::reason(metric)).ok()?.str().ok()
+    pub fn column(&self, metric: &str) -> Option<&MetricCells> {
+        self.columns.get(metric)
     }
 
     /// One value; a metric or row that is not here is missing with a reason.
@@ -161,13 +165,8 @@ impl Quantities {
         let Some(row) = self.row(variant, shape) else {
             return Cell::Missing(format!("variant '{variant}' was not measured at shape '{shape}'").into());
         };
-        match self.frame.column(metric).and_then(Column::f64) {
-            Ok(numbers) => match numbers.get(row) {
-                Some(value) => Cell::Value(value),
-                None => cell(numbers, self.reasons(metric), row),
-            },
-            Err(_) => Cell::Missing(format!("metric '{metric}' was not collected").into()),
-        }
+        let cell = self.columns.get(metric).and_then(|column| column.cells.get(row));
+        cell.cloned().unwrap_or_else(|| Cell::Missing(format!("metric '{metric}' was not collected").into()))
     }
 
     /// This table with the values of `other` where it has none itself: for advice and charts. Verdicts read a table of
@@ -175,8 +174,8 @@ impl Quantities {
     pub fn beside(&self, other: &Self) -> Self {
         let mut table = self.clone();
         for metric in other.metrics() {
-            let is_own = self.frame.column(metric).is_ok();
-            let cell = |(variant, shape): &(VariantId, ShapeName)| match self.read(variant, shape, metric) {
+            let is_own = self.columns.contains_key(metric);
+            let cell = |(variant, shape): &Case| match self.read(variant, shape, metric) {
                 Cell::Missing(reason) => match other.read(variant, shape, metric) {
                     found @ Cell::Value(_) => found,
                     Cell::Missing(_) if is_own => Cell::Missing(reason),
@@ -184,62 +183,41 @@ impl Quantities {
                 },
                 value @ Cell::Value(_) => value,
             };
-            table.set_cells(metric, &self.rows.iter().map(cell).collect());
+            table.columns.entry(metric.to_owned()).or_default().cells = self.rows.keys().map(cell).collect();
         }
         table
     }
 
     /// Takes back every value of a variant.
     pub fn withhold(&mut self, variant: &VariantId, reason: &str) {
-        let metrics: Vec<String> = self.metrics().map(str::to_owned).collect();
-        for metric in metrics {
-            let cell = |(id, shape): &(VariantId, ShapeName)| match id == variant {
-                true => Cell::Missing(reason.into()),
-                false => self.read(id, shape, &metric),
-            };
-            let cells = self.rows.iter().map(cell).collect();
-            self.set_cells(&metric, &cells);
+        let reason: Arc<str> = reason.into();
+        for column in self.columns.values_mut() {
+            for (row, cell) in column.cells.iter_mut().enumerate() {
+                if self.rows.get_index(row).is_some_and(|((id, _), _)| id == variant) {
+                    *cell = Cell::Missing(Arc::clone(&reason));
+                    column.details.remove(&row);
+                }
+            }
         }
     }
 
-    /// Keeps the values of a metric that several launches of a row gave.
-    pub fn set_spread(&mut self, metric: &str, row: usize, values: Arc<[f64]>) {
-        self.spreads.entry(metric.to_owned()).or_default().insert(row, values);
-    }
-
-    /// Keeps the values of a metric at the launches of an evaluation that is several, in their order.
-    pub(super) fn set_steps(&mut self, metric: &str, row: usize, cells: Vec<Cell>) {
-        self.steps.entry(metric.to_owned()).or_default().insert(row, cells);
+    #[cfg(test)]
+    pub fn set_repeats(&mut self, metric: &str, row: usize, values: Arc<[f64]>) {
+        if let Some(column) = self.columns.get_mut(metric) {
+            column.details.entry(row).or_default().repeats = Some(values);
+        }
     }
 
     /// A metric at each launch of an evaluation, in their order; empty where the evaluation is one launch, or the metric is not
     /// one of launches.
     pub fn steps(&self, variant: &VariantId, shape: &ShapeName, metric: &str) -> &[Cell] {
-        let row = self.row(variant, shape);
-        let cells = row.zip(self.steps.get(metric)).and_then(|(row, steps)| steps.get(&row));
-        cells.map_or(&[], Vec::as_slice)
-    }
-
-    /// Values of a metric by row, where several launches were measured.
-    pub fn spreads(&self, metric: &str) -> Option<&Spreads> {
-        self.spreads.get(metric)
-    }
-
-    /// Sets the bounds of a metric, by row.
-    pub(super) fn set_bounds(&mut self, metric: &str, bounds: CellBounds) {
-        if !bounds.is_empty() {
-            self.bounds.insert(metric.to_owned(), bounds);
-        }
-    }
-
-    /// Where the values of a metric are by row, for programs with fills or copies; none if it has none, or they do not bear on it.
-    pub fn bounds(&self, metric: &str) -> Option<&CellBounds> {
-        self.bounds.get(metric)
+        let details = self.row(variant, shape).and_then(|row| self.columns.get(metric)?.details.get(&row));
+        details.map_or(&[], |details| &details.steps)
     }
 
     /// A metric of the launches of a row alone, without what its value has of fills and copies.
     pub fn of_launches(&self, variant: &VariantId, shape: &ShapeName, metric: &str) -> Cell {
-        let bounds = self.row(variant, shape).and_then(|row| self.bounds.get(metric)?.get(&row));
+        let bounds = self.row(variant, shape).and_then(|row| self.columns.get(metric)?.bounds(row));
         match (self.read(variant, shape, metric), bounds) {
             (Cell::Value(value), Some(bounds)) => Cell::Value(value - bounds.added),
             (cell, _) => cell,
@@ -248,37 +226,46 @@ impl Quantities {
 
     /// Keeps the latency samples of a row, in microseconds and the order they were taken.
     pub fn set_samples(&mut self, row: usize, samples: Arc<[f64]>) {
-        self.samples.insert(row, samples);
+        if let Some((_, facts)) = self.rows.get_index_mut(row) {
+            facts.samples = Some(samples);
+        }
     }
 
     /// Keeps how the latency of a row was sampled.
     pub fn set_sampling(&mut self, row: usize, sampling: Sampling) {
-        self.sampling.insert(row, sampling);
+        if let Some((_, facts)) = self.rows.get_index_mut(row) {
+            facts.sampling = Some(sampling);
+        }
     }
 
-    /// Sets why variants are not launched at shapes, by row.
-    pub fn set_left_out(&mut self, rows: HashMap<usize, Arc<str>>) {
-        self.left_out = rows;
+    /// Takes back the values of a row whose variant is not launched at its shape. Facts of its launches stay: they say why.
+    pub(super) fn leave_out(&mut self, row: usize, reason: &Arc<str>) {
+        if let Some((_, facts)) = self.rows.get_index_mut(row) {
+            facts.left_out = Some(reason.clone());
+        }
+        for cell in self.columns.values_mut().filter_map(|column| column.cells.get_mut(row)) {
+            *cell = Cell::Missing(reason.clone());
+        }
     }
 
     /// Why a variant is not launched at a shape, where it is not.
     pub fn left_out_at(&self, row: usize) -> Option<&Arc<str>> {
-        self.left_out.get(&row)
+        self.rows.get_index(row)?.1.left_out.as_ref()
     }
 
     /// How the latency of a row was sampled, where that is known.
     pub fn sampling_at(&self, row: usize) -> Option<&Sampling> {
-        self.sampling.get(&row)
+        self.rows.get_index(row)?.1.sampling.as_ref()
     }
 
     /// Latency samples of a row, in microseconds.
     pub fn samples_at(&self, row: usize) -> Option<&Arc<[f64]>> {
-        self.samples.get(&row)
+        self.rows.get_index(row)?.1.samples.as_ref()
     }
 
     /// Latency samples of a variant and shape, in microseconds; sample `i` of every variant is of the same round.
     pub fn samples(&self, variant: &VariantId, shape: &ShapeName) -> Option<&Arc<[f64]>> {
-        self.row(variant, shape).and_then(|row| self.samples.get(&row))
+        self.rows.get(&CaseKey(variant, shape))?.samples.as_ref()
     }
 }
 
@@ -291,20 +278,16 @@ mod tests {
     }
 
     #[test]
-    fn the_frame_has_a_column_of_reasons_only_where_a_value_is_absent() {
+    fn every_row_has_a_value_or_a_reason() {
         let mut table = Quantities::new(rows());
         table.set_column("spills", vec![Cell::Value(0.0), Cell::Value(4.0)]);
         table.set_column("ipc", vec![Cell::Value(1.0)]);
-        let names = |table: &Quantities| {
-            table.frame().columns().iter().map(|column| column.name().to_string()).collect::<Vec<_>>()
-        };
-        assert_eq!(names(&table), ["variant", "shape", "spills", "ipc", "ipc.reason"]);
         assert_eq!(table.metrics().collect::<Vec<_>>(), ["spills", "ipc"]);
         let [_, (variant, shape)] = rows();
         assert_eq!(table.read(&variant, &shape, "ipc"), Cell::Missing("not measured".into()));
         assert_eq!(table.read(&variant, &shape, "waves"), Cell::Missing("metric 'waves' was not collected".into()));
         table.set_column("ipc", vec![Cell::Value(1.0), Cell::Value(2.0)]);
-        assert_eq!(names(&table), ["variant", "shape", "spills", "ipc"]);
+        assert_eq!(table.read(&variant, &shape, "ipc"), Cell::Value(2.0));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use polars::prelude::{
 };
 
 use super::export::{ExportError, JsonList, arrow, json_value, parquet};
-use super::quantities::Quantities;
+use super::quantities::{MetricCells, Quantities};
 use super::schema::wide;
 use crate::expr::Value;
 use crate::model::{Cell, VariantId};
@@ -44,13 +44,16 @@ pub enum TableFormat {
 /// Two columns have the same name all the same.
 pub fn run_table(plan: &Plan, quantities: &Quantities) -> Result<DataFrame, PolarsError> {
     let by_id: HashMap<&VariantId, &Variant> = plan.variants.iter().map(|variant| (&variant.id, variant)).collect();
-    let variants: Vec<Option<&Variant>> =
-        quantities.rows().iter().map(|(variant, _)| by_id.get(variant).copied()).collect();
-    let measured = quantities.frame().columns();
-    let (keys, metrics) = measured.split_at(measured.len().min(2));
+    let variants: Vec<Option<&Variant>> = quantities.rows().map(|(variant, _)| by_id.get(variant).copied()).collect();
+    let text = |name: &str, texts: Vec<&str>| StringChunked::from_slice(name.into(), &texts).into_column();
+    let keys = [
+        text(wide::VARIANT, quantities.rows().map(|(variant, _)| variant.0.as_str()).collect()),
+        text(wide::SHAPE, quantities.rows().map(|(_, shape)| shape.0.as_str()).collect()),
+    ];
+    let metrics = quantities.metrics().filter_map(|metric| Some((metric, quantities.column(metric)?)));
+    let metrics: Vec<Column> = metrics.flat_map(|(metric, cells)| metric_columns(metric, cells)).collect();
     let standing = variants.iter().map(|variant| variant.map(|variant| standing(variant.standing)));
     let own = [StringChunked::from_iter_options(wide::STANDING.into(), standing).into_column(), correct(quantities)];
-    let metrics: Vec<Column> = metrics.iter().filter(|column| column.name() != wide::CORRECT).cloned().collect();
     let taken = |name: &str| keys.iter().chain(&own).chain(&metrics).any(|column| column.name() == name);
     let parameters = parameters(plan).into_iter().map(|name| {
         let column = if taken(name) { format!("param.{name}") } else { name.to_owned() };
@@ -93,6 +96,25 @@ fn json_cell(value: &AnyValue<'_>) -> serde_json::Value {
     }
 }
 
+/// The numbers of a metric, and why values are absent, if any is. [`correct`] has the numbers of its metric.
+fn metric_columns(metric: &str, column: &MetricCells) -> Vec<Column> {
+    let cells = column.cells();
+    let reason = |cell: &Cell| match cell {
+        Cell::Value(_) => None,
+        Cell::Missing(reason) => Some(reason.clone()),
+    };
+    let mut columns = Vec::new();
+    if metric != wide::CORRECT {
+        let numbers = cells.iter().map(Cell::value);
+        columns.push(Float64Chunked::from_iter_options(metric.into(), numbers).into_column());
+    }
+    if cells.iter().any(|cell| cell.value().is_none()) {
+        let reasons = cells.iter().map(reason);
+        columns.push(StringChunked::from_iter_options(wide::reason(metric).into(), reasons).into_column());
+    }
+    columns
+}
+
 const fn standing(standing: Standing) -> &'static str {
     match standing {
         Standing::Candidate => "candidate",
@@ -101,11 +123,8 @@ const fn standing(standing: Standing) -> &'static str {
 }
 
 fn correct(quantities: &Quantities) -> Column {
-    let row = |(variant, shape): &(_, _)| match quantities.read(variant, shape, wide::CORRECT) {
-        Cell::Value(value) => Some(value == 1.0),
-        Cell::Missing(_) => None,
-    };
-    let rows: Vec<Option<bool>> = quantities.rows().iter().map(row).collect();
+    let row = |(variant, shape): &(_, _)| Some(quantities.read(variant, shape, wide::CORRECT).value()? == 1.0);
+    let rows: Vec<Option<bool>> = quantities.rows().map(row).collect();
     BooleanChunked::from_slice_options(wide::CORRECT.into(), &rows).into_column()
 }
 

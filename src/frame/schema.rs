@@ -123,29 +123,11 @@ pub mod wide {
     pub const STANDING: &str = "standing";
     /// Whether the variant is within tolerance at the shape.
     pub const CORRECT: &str = "correct";
-    /// Numbers of a column that is not in a frame yet.
-    pub const VALUE: &str = "value";
-    /// Reasons of a column that is not in a frame yet.
-    pub const REASON: &str = "reason";
     /// The reason of a value that nothing else is known of.
     pub const NOT_MEASURED: &str = "not measured";
 
     /// The column that says why a metric's values are absent.
     pub fn reason(metric: &str) -> String {
-        format!("{metric}.{REASON}")
+        format!("{metric}.reason")
     }
-}
-
-/// Columns by which launches are put together to cases and repeats; the rest are counters by ncu's names.
-pub mod counters {
-    /// Id of the variant that the launch is of: String.
-    pub const VARIANT: &str = "variant";
-    /// Name of the shape: String.
-    pub const SHAPE: &str = "shape";
-    /// Which launch of its program it is, from 0; 0 for those of a command: UInt32.
-    pub const STEP: &str = "step";
-    /// Which evaluation of its case it is in its report, from 0: UInt32.
-    pub const REPEAT: &str = "repeat";
-    /// Row of the wide frame: UInt32.
-    pub const ROW: &str = "row";
 }

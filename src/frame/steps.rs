@@ -1,10 +1,9 @@
 //! Which launch of a variant's program each profiled launch is: by the NVTX range, and in it by order and name.
 
+use super::case::Case;
 use crate::model::{KernelName, ShapeName, VariantId, demangled};
 use crate::plan::{Method, Plan};
 use std::collections::HashMap;
-
-pub(super) type Case = (VariantId, ShapeName);
 
 /// Launches of one range that a misfit names.
 const NAMED: usize = 6;

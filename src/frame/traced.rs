@@ -1,10 +1,10 @@
 //! Launches that CUPTI traced where ncu could not count, as rows of the frames of launches and their metrics: from here on they are read,
 //! put together and named as those of a report.
 
+use super::case::Case;
 use super::launch_table::LaunchTable;
 use super::launches::LaunchFrames;
 use super::metric_table;
-use super::steps::Case;
 use crate::model::{ActivityTrace, ProfileOutcome, ProfileRecord, ShapeName, TracedLaunch, VariantId};
 use ncu_rep::unit_of;
 use polars::prelude::PolarsError;
@@ -130,7 +130,8 @@ mod tests {
         let cases = ProfiledCases::of(records.iter().map(|r| (&r.variant, &r.shape, &r.outcome)));
         let frames = LaunchFrames::of_traces(records).unwrap();
         let counted = Counted::of_frames(&frames, &plan, Ownership::Recorded(&cases)).unwrap();
-        counted.evaluate(&Definition::verbatim(DURATION, "ns".to_owned())).cells.to_vec()
+        let values = counted.evaluate(&Definition::verbatim(DURATION, "ns".to_owned()));
+        values.into_iter().map(|value| value.cell).collect()
     }
 
     const DURATION: &str = "gpu__time_duration.sum";

@@ -1,47 +1,39 @@
-//! Fills and copies of programs on the columns of counters: what they add, or that it is not known.
+//! Fills and copies of programs, which ncu does not count: what they add to a metric, or that it is not known.
 
-use super::cells::MetricCells;
-use super::quantities::{Bounds, CellBounds};
+use super::quantities::Bounds;
 use crate::metric::{Catalogue, Definition, TransferCost, TransferEffect};
-use crate::model::Cell;
 use crate::plan::StepTraffic;
-use std::collections::HashMap;
 
-/// The fills and copies of rows.
-pub(super) type RowTraffic = HashMap<usize, StepTraffic>;
+/// How fills and copies bear on a metric.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Transfers {
+    effect: TransferEffect,
+    /// The least and the most that the metric can be.
+    range: (f64, f64),
+}
 
-/// Adds the most that fills and copies move to the cells that it can be added to; and where the value of every cell is that they
-/// bear on.
-pub(super) fn with_transfers(
-    metric: &str,
-    definition: &Definition,
-    traffic: &RowTraffic,
-    cells: MetricCells,
-) -> (MetricCells, CellBounds) {
-    let catalogue = Catalogue::embedded();
-    let effect = catalogue.transfer_effect(definition);
-    if traffic.is_empty() || effect == TransferEffect::Nothing {
-        return (cells, CellBounds::new());
+impl Transfers {
+    pub fn of(metric: &str, definition: &Definition) -> Self {
+        let catalogue = Catalogue::embedded();
+        Self { effect: catalogue.transfer_effect(definition), range: catalogue.range(metric) }
     }
-    let (least, most) = catalogue.range(metric);
-    let mut bounds = CellBounds::new();
-    let with = |(row, cell): (usize, Cell)| {
-        let (Some(steps), Some(value)) = (traffic.get(&row), cell.value()) else { return cell };
-        let (low, high, added) = match (effect, added(effect, steps)) {
-            (TransferEffect::Nothing, _) => return cell,
+
+    /// Where the metric of a program with these fills and copies is, by its value over the launches; none if they do not bear
+    /// on it.
+    pub fn bounds(self, steps: &StepTraffic, value: f64) -> Option<Bounds> {
+        let (least, most) = self.range;
+        let (low, high, added) = match (self.effect, self.added(steps)) {
+            (TransferEffect::Nothing, _) => return None,
             (TransferEffect::AtMost(_), Some(added)) => (value, value + added, added),
             (TransferEffect::AtMost(_) | TransferEffect::Unknown, _) => (value, most.max(value), 0.0),
             (TransferEffect::Anything, _) => (least.min(value), most.max(value), 0.0),
         };
-        bounds.insert(row, Bounds { low, high, added, steps: steps.steps.as_str().into() });
-        Cell::Value(value + added)
-    };
-    let cells = cells.iter().enumerate().map(with).collect();
-    (cells, bounds)
-}
+        Some(Bounds { low, high, added, steps: steps.steps.as_str().into() })
+    }
 
-/// What fills and copies add at most; none if that is not known.
-fn added(effect: TransferEffect, steps: &StepTraffic) -> Option<f64> {
-    let TransferEffect::AtMost(TransferCost { read, written }) = effect else { return None };
-    Some(steps.read? * read + steps.written? * written)
+    /// What fills and copies add at most; none if that is not known.
+    fn added(self, steps: &StepTraffic) -> Option<f64> {
+        let TransferEffect::AtMost(TransferCost { read, written }) = self.effect else { return None };
+        Some(steps.read? * read + steps.written? * written)
+    }
 }

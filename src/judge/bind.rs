@@ -63,8 +63,7 @@ impl<'a> Binder<'_, 'a> {
             return Operand::Correct;
         }
         if cells.is_some() || Catalogue::embedded().knows(name) {
-            let (spreads, bounds) = (self.context.quantities.spreads(name), self.context.quantities.bounds(name));
-            return Operand::Column { cells, timing: Timing::of(name), spreads, bounds };
+            return Operand::Column { cells, timing: Timing::of(name) };
         }
         if self.shapes.iter().any(|shape| self.context.dimension(shape, name).is_some()) {
             let of = |shape| self.context.dimension(shape, name).map(Value::Int);
@@ -151,14 +150,12 @@ impl<'a> Binder<'_, 'a> {
         let value = value.and_then(|value| doubt.map_or(Ok(value), |reason| Err(does_not_count(id, reason))));
         let row = quantities.row(id, shape);
         let timed = Timing::of(metric).zip(row).and_then(|(timing, row)| timed(quantities, row, timing, rounds));
-        let spread = quantities.spreads(metric).zip(row).and_then(|(of, row)| of.get(&row).cloned());
-        let sampling = row.and_then(|row| quantities.sampling_at(row));
-        let bounds = quantities.bounds(metric).zip(row).and_then(|(of, row)| of.get(&row).cloned());
+        let (column, sampling) = (quantities.column(metric), row.and_then(|row| quantities.sampling_at(row)));
         Fixed {
-            bounds,
             value: value.map_err(|reason| format!("{}.{metric}: {reason}", owner.word()).into()),
             timed,
-            spread,
+            spread: column.zip(row).and_then(|(column, row)| column.repeats(row)).cloned(),
+            bounds: column.zip(row).and_then(|(column, row)| column.bounds(row)).cloned(),
             row: row.filter(|_| rounds == Rounds::Own),
             // What the phase itself compares is told apart by the clock, whatever its code is.
             code: sampling

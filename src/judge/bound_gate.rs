@@ -214,15 +214,16 @@ impl<'a> BoundGate<'a> {
         row: Option<usize>,
     ) -> Result<Value, Absence> {
         let name = || reference.to_string();
-        let read = |cells: &Option<MetricCells>, metric: &dyn Fn() -> String| match (cells, row) {
+        let read = |cells: Option<&MetricCells>, metric: &dyn Fn() -> String| match (cells, row) {
             (None, _) => Err(format!("metric '{}' was not collected", metric()).into()),
             (_, None) => Err(format!("nothing was measured at shape '{}'", self.gate.shapes[shape]).into()),
             (Some(cells), Some(row)) => {
-                finite(&cells.at(row)).map_err(|reason| format!("{}: {reason}", metric()).into())
+                let value = cells.cells().get(row).map_or_else(|| Err("not measured".into()), finite);
+                value.map_err(|reason| format!("{}: {reason}", metric()).into())
             }
         };
         match operand {
-            Operand::Column { cells, .. } => read(cells, &name).map(Value::Float),
+            Operand::Column { cells, .. } => read(*cells, &name).map(Value::Float),
             Operand::Fixed(of) => of[shape].value.clone(),
             Operand::Param(name) => {
                 let params = &self.context.variant(variant).params;
@@ -242,7 +243,7 @@ impl<'a> BoundGate<'a> {
                 Correctness::Unproven { reason } | Correctness::Unchecked { reason } => Err(reason.as_str().into()),
             },
             Operand::Speedup { over, cells } => {
-                let own = read(cells, &|| SPEED.to_owned())?;
+                let own = read(*cells, &|| SPEED.to_owned())?;
                 ratio(over[shape].value.clone()?, own)
                     .ok_or_else(|| format!("{}: latency is not positive", name()).into())
             }

@@ -137,7 +137,7 @@ impl<'a> EvalContext<'a> {
         let shapes: HashMap<_, _> = phase.workload.shapes.iter().enumerate().map(|(at, s)| (&s.name, at)).collect();
         let index: HashMap<_, _> = plan.variants.iter().enumerate().map(|(at, v)| (&v.id, at)).collect();
         let mut rows = vec![None; plan.variants.len() * shapes.len()];
-        for (row, (variant, shape)) in quantities.rows().iter().enumerate() {
+        for (row, (variant, shape)) in quantities.rows().enumerate() {
             if let (Some(v), Some(s)) = (index.get(variant), shapes.get(shape)) {
                 rows[v * shapes.len() + s] = Some(row);
             }
@@ -266,12 +266,11 @@ impl<'a> EvalContext<'a> {
         }
         let row = self.row(at, &self.phase.objective.shape)?;
         // Of a program with fills or copies the value is of its launches alone, unless it has what they add.
-        let bounds = self.quantities.bounds(&self.phase.objective.metric).and_then(|of| of.get(&row));
-        if bounds.is_some_and(|bounds| bounds.added == 0.0 && bounds.high > bounds.low) {
+        let column = self.quantities.column(&self.phase.objective.metric)?;
+        if column.bounds(row).is_some_and(|bounds| bounds.added == 0.0 && bounds.high > bounds.low) {
             return None;
         }
-        let cell = self.quantities.column(&self.phase.objective.metric)?.get(row)?;
-        cell.value().filter(|v| v.is_finite())
+        column.cells().get(row)?.value().filter(|v| v.is_finite())
     }
 }
 

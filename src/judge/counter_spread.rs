@@ -43,7 +43,7 @@ impl BoundGate<'_> {
     fn spread(&self, at: usize, shape: usize, row: Option<usize>) -> Option<f64> {
         let Reference::Quantity(quantity) = &self.references()[at] else { return None };
         let repeated = match &self.operands[at] {
-            Operand::Column { spreads, .. } => spreads.is_some_and(|of| row.is_some_and(|row| of.contains_key(&row))),
+            Operand::Column { cells, .. } => cells.zip(row).is_some_and(|(cells, row)| cells.repeats(row).is_some()),
             Operand::Fixed(of) => of[shape].spread.is_some(),
             Operand::Param(_) | Operand::Scalar(_) | Operand::Correct | Operand::Speedup { .. } => return None,
         };

@@ -21,7 +21,7 @@ impl Launches {
     /// with; none where nothing was measured more than once.
     pub fn new(operands: &[Operand<'_>], values: &[Value], row: Option<usize>, shape: usize) -> Option<Self> {
         let own = |operand: &Operand<'_>| match operand {
-            Operand::Column { spreads, .. } => Some(spreads.as_ref()?.get(&row?)?.to_vec()),
+            Operand::Column { cells, .. } => Some((*cells)?.repeats(row?)?.to_vec()),
             Operand::Fixed(_) | Operand::Param(_) | Operand::Scalar(_) | Operand::Correct | Operand::Speedup { .. } => {
                 None
             }
@@ -35,7 +35,7 @@ impl Launches {
             | Operand::Speedup { .. } => None,
         };
         let repeated = |operand: &Operand<'_>| match operand {
-            Operand::Column { spreads, .. } => spreads.is_some(),
+            Operand::Column { cells, .. } => cells.zip(row).is_some_and(|(cells, row)| cells.repeats(row).is_some()),
             Operand::Fixed(of) => of[shape].spread.is_some(),
             Operand::Param(_) | Operand::Scalar(_) | Operand::Correct | Operand::Speedup { .. } => false,
         };

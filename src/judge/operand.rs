@@ -4,7 +4,7 @@ use super::context::EvalContext;
 use super::results::SampleOrigin;
 use crate::config::Scalar;
 use crate::expr::Value;
-use crate::frame::{Bounds, CellBounds, FreshSamples, MetricCells, Program, Quantities, Spreads};
+use crate::frame::{Bounds, FreshSamples, MetricCells, Program, Quantities};
 use crate::metric::{Catalogue, LatencyForm};
 use crate::stats::{Statistic, StatsError, Stream, Variance};
 use std::sync::Arc;
@@ -21,13 +21,9 @@ pub enum Operand<'a> {
     /// A column of what was measured.
     Column {
         /// The cells, if there is such a column.
-        cells: Option<MetricCells>,
+        cells: Option<&'a MetricCells>,
         /// How the metric follows from samples, if it does.
         timing: Option<Timing>,
-        /// Its values where several launches were measured.
-        spreads: Option<&'a Spreads>,
-        /// Where its values are, for programs with fills or copies.
-        bounds: Option<&'a CellBounds>,
     },
     /// The same for every variant, by position in the gate's shapes.
     Fixed(Vec<Fixed>),
@@ -42,7 +38,7 @@ pub enum Operand<'a> {
         /// The numerator, by position in the gate's shapes.
         over: Vec<Fixed>,
         /// Column of the denominator.
-        cells: Option<MetricCells>,
+        cells: Option<&'a MetricCells>,
     },
 }
 
@@ -145,7 +141,7 @@ impl<'a> Operand<'a> {
     /// Where its value at a row, or that of whom it names at a shape of the gate, is for a program with fills or copies.
     pub fn bounds(&self, row: Option<usize>, shape: usize) -> Option<&Bounds> {
         match self {
-            Self::Column { bounds, .. } => bounds.as_ref()?.get(&row?),
+            Self::Column { cells, .. } => (*cells)?.bounds(row?),
             Self::Fixed(of) => of.get(shape)?.bounds.as_ref(),
             Self::Param(_) | Self::Scalar(_) | Self::Correct | Self::Speedup { .. } => None,
         }

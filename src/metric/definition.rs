@@ -46,13 +46,6 @@ pub enum ZeroShare {
     Without(Vec<String>),
 }
 
-impl Formula {
-    /// Whether a value of 0 means that nothing was counted.
-    pub fn is_uncounted(&self, value: f64) -> bool {
-        value == 0.0 && matches!(self, Self::Share { zero: ZeroShare::Uncounted, .. })
-    }
-}
-
 impl Definition {
     /// A metric that is collected and shown as it is.
     pub fn verbatim(name: &str, unit: String) -> Self {
@@ -189,7 +182,6 @@ mod tests {
         *zero = ZeroShare::Uncounted;
         assert_eq!(definition.evaluate(&counted(0.0, 32.0)).value(), None);
         assert_eq!(definition.evaluate(&counted(16.0, 32.0)).value(), Some(50.0));
-        assert!(definition.formula.is_uncounted(0.0) && !definition.formula.is_uncounted(50.0));
     }
 
     #[test]

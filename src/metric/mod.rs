@@ -17,7 +17,7 @@ mod transfer;
 
 pub use catalogue::{Catalogue, Metric, MetricError, MetricKind, ShownIn};
 pub use combination::Combination;
-pub use definition::{Definition, Formula, ZeroShare, signed};
+pub use definition::{Definition, Formula, ZeroShare};
 pub use derivation::{
     BuildFact, CheckFact, Derivation, LatencyForm, LatencyMetric, LaunchFact, MetricSource, OccupancyFact,
 };

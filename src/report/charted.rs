@@ -11,6 +11,7 @@ use crate::chart::{
 };
 use crate::explain::{self, Effect, ParetoAxis, Roofline, SweepAnalysis};
 use crate::expr::{Names, Value};
+use crate::frame::MetricCells;
 use crate::model::{Better, VariantId};
 use crate::plan::Variant;
 use crate::stats::Resampler;
@@ -145,7 +146,7 @@ fn ranked(inputs: &ReportInputs<'_>) -> Vec<VariantId> {
 fn occupancy(inputs: &ReportInputs<'_>) -> Option<&'static str> {
     ["achieved_occupancy", "theoretical_occupancy"]
         .into_iter()
-        .find(|metric| inputs.quantities.column(metric).is_some_and(|cells| cells.iter().any(|c| c.value().is_some())))
+        .find(|metric| inputs.quantities.column(metric).is_some_and(MetricCells::has_value))
 }
 
 /// Occupancy and objective of the variants that no other beats on both, by occupancy.

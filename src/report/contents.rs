@@ -10,6 +10,7 @@ use super::{
 };
 use crate::chart;
 use crate::explain::Finding;
+use crate::frame::MetricCells;
 use crate::judge::{TargetGpu, out_of_reach};
 use crate::metric::{Catalogue, ShownIn};
 use crate::model::Better;
@@ -87,7 +88,7 @@ impl Report {
 /// order they were measured.
 fn metric_columns(inputs: &ReportInputs<'_>) -> Vec<MetricColumn> {
     let gated: HashSet<&str> = inputs.judgement.gates.iter().filter_map(|g| g.metric.as_deref()).collect();
-    let held = |name: &str| inputs.quantities.column(name).is_some_and(|cells| cells.has_value());
+    let held = |name: &str| inputs.quantities.column(name).is_some_and(MetricCells::has_value);
     let names: Vec<&str> = inputs.quantities.metrics().filter(|name| held(name) || gated.contains(name)).collect();
     let leading: Vec<&str> = Catalogue::embedded().shown(ShownIn::Lead).collect();
     let rest = names.iter().copied().filter(|name| !leading.contains(name));

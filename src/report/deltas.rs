@@ -138,7 +138,7 @@ fn row(
         },
         None => {
             let repeats = |of: &Quantities, id: &VariantId, value: f64| {
-                let known = of.row(id, shape).and_then(|row| of.spreads(&metric.name)?.get(&row));
+                let known = of.row(id, shape).and_then(|row| of.column(&metric.name)?.repeats(row));
                 known.map_or_else(|| vec![value], |values| values.to_vec())
             };
             let theirs = repeats(reference.quantities, reference.variant, theirs);

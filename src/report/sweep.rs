@@ -6,6 +6,7 @@ use crate::chart::front::{self, FrontLine, FrontObjective};
 use crate::explain::{
     self, FrontVariant, MatchedChange, ObjectiveFront, ParetoAxis, Separation, SweepAnalysis, objective_front,
 };
+use crate::frame::MetricCells;
 use crate::judge::Session;
 use crate::metric::Catalogue;
 use crate::model::{Better, ShapeName, VariantId};
@@ -73,8 +74,7 @@ pub fn analyse(
     let ranked: Vec<VariantId> =
         session.judgement().variants.iter().filter(|v| v.rank.is_some()).map(|v| v.variant.clone()).collect();
     let usual = [objective.metric.as_str(), "achieved_occupancy", "theoretical_occupancy"];
-    let known =
-        |metric: &&str| quantities.column(metric).is_some_and(|cells| cells.iter().any(|c| c.value().is_some()));
+    let known = |metric: &&str| quantities.column(metric).is_some_and(MetricCells::has_value);
     let names: Vec<&str> = match objectives {
         [] => usual.into_iter().filter(known).take(2).collect(),
         asked => asked.iter().map(String::as_str).collect(),

@@ -99,7 +99,7 @@ impl LeaderboardEntry {
     pub fn new(name: &str, subject: EntrySource<'_>) -> Self {
         let EntrySource { manifest, conditions, objective, variant, value, quantities } = subject;
         let shapes: Vec<&ShapeName> =
-            quantities.rows().iter().filter(|(id, _)| id == variant).map(|(_, shape)| shape).collect();
+            quantities.rows().filter(|(id, _)| id == variant).map(|(_, shape)| shape).collect();
         let mut readings = Vec::new();
         for &shape in &shapes {
             for metric in quantities.metrics() {
@@ -173,7 +173,7 @@ impl LeaderboardEntry {
     pub fn quantities(&self) -> Quantities {
         let shapes = self.readings.iter().map(|r| &r.shape).chain(self.latencies.iter().map(|l| &l.shape));
         let mut table = Quantities::new(shapes.map(|shape| (self.variant.clone(), shape.clone())));
-        let rows: Vec<ShapeName> = table.rows().iter().map(|(_, shape)| shape.clone()).collect();
+        let rows: Vec<ShapeName> = table.rows().map(|(_, shape)| shape.clone()).collect();
         let mut metrics: Vec<&str> = self.readings.iter().map(|r| r.metric.as_str()).collect();
         metrics.sort_unstable();
         metrics.dedup();

@@ -114,7 +114,7 @@ impl Fixture {
     fn places(&self) -> Vec<(usize, usize)> {
         let variant = |id: &VariantId| self.plan.variants.iter().position(|v| v.id == *id).unwrap();
         let shape = |name: &ShapeName| self.phase.workload.shapes.iter().position(|s| s.name == *name).unwrap();
-        self.quantities.rows().iter().map(|(v, s)| (variant(v), shape(s))).collect()
+        self.quantities.rows().map(|(v, s)| (variant(v), shape(s))).collect()
     }
 
     fn wrong(&mut self, variant: usize) -> &mut Self {

@@ -84,9 +84,9 @@ fn too_few_samples_are_inconclusive() {
 fn samples_that_are_absent_or_not_finite_are_inconclusive() {
     let mut fixture = Fixture::new(&gate("latency_p50 <= 100"));
     fixture.set("latency_p50", |_, _| 10.0);
-    let bare = Quantities::new(fixture.quantities.rows().to_vec());
+    let bare = Quantities::new(fixture.quantities.rows().cloned());
     let timed = std::mem::replace(&mut fixture.quantities, bare);
-    fixture.quantities.set_column("latency_p50", timed.column("latency_p50").unwrap().to_vec());
+    fixture.quantities.set_column("latency_p50", timed.column("latency_p50").unwrap().cells().to_vec());
     assert_eq!(fixture.first().verdict, OPEN);
     for row in 0..15 {
         fixture.sample(row, samples(&[f64::NAN; 60]));
@@ -188,9 +188,9 @@ fn a_limit_inside_the_machines_own_noise_says_so() {
 fn a_pass_of_one_among_several_takes_samples_that_did_not_select_it() {
     let swept = |text: &str| {
         let mut fixture = Fixture::new(text);
-        let rows = fixture.quantities.rows().to_vec();
+        let rows: Vec<_> = fixture.quantities.rows().cloned().collect();
         let timed = std::mem::replace(&mut fixture.quantities, Quantities::new(rows));
-        fixture.quantities.set_column("latency_p50", timed.column("latency_p50").unwrap().to_vec());
+        fixture.quantities.set_column("latency_p50", timed.column("latency_p50").unwrap().cells().to_vec());
         for row in 0..15 {
             fixture.quantities.set_samples(row, timed.samples_at(row).unwrap().clone());
         }

@@ -175,7 +175,7 @@ impl Form {
 
 /// A value of a table, and its samples, as poisons have them.
 fn poisoned(fixture: &mut Fixture, poisons: &[Poison], target: Target, metric: &str) {
-    let mut cells = fixture.quantities.column(metric).unwrap().to_vec();
+    let mut cells = fixture.quantities.column(metric).unwrap().cells().to_vec();
     for (row, (variant, shape)) in fixture.places().into_iter().enumerate() {
         for poison in poisons.iter().filter(|p| (p.target, p.variant, p.shape) == (target, variant, shape)) {
             match target {
