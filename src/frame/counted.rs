@@ -71,10 +71,8 @@ pub struct Counted {
     /// ncu's names of the counters.
     names: IndexSet<String>,
     cases: IndexMap<Case, CaseCounters>,
-    /// Launches that belong to no variant of the plan, for a warning.
-    pub strays: usize,
     /// Launches in the range of a case that are not those of its program.
-    pub misfits: Vec<Misfit>,
+    misfits: Vec<Misfit>,
 }
 
 /// Counters of a launch or of several together, by the place of their names.
@@ -129,15 +127,7 @@ impl Counted {
                 ranges.entry((case, report.unwrap_or_default())).or_default().push(row);
             }
         }
-        let lengths: HashMap<&VariantId, usize> = match ownership {
-            Ownership::Recorded(_) => plan.variants.iter().map(|variant| (&variant.id, length(variant))).collect(),
-            Ownership::Captured(_) => HashMap::new(),
-        };
-        let mut evaluations = Vec::new();
-        for ((case, report), rows) in &ranges {
-            let length = lengths.get(&case.0).copied().unwrap_or(1);
-            evaluations.extend(rows.chunks(length).map(|rows| Evaluation { case, report, rows }));
-        }
+        let mut evaluations = evaluations(&ranges, plan, ownership);
         let combiner = Combiner::new(&names, &launches, &evaluations);
         evaluations.sort_by_key(|evaluation| (evaluation.case, evaluation.report));
         let mut cases: IndexMap<Case, CaseCounters> = IndexMap::new();
@@ -150,18 +140,10 @@ impl Counted {
                 Ownership::Captured(_) => case.repeats.len(),
             };
             for (repeat, evaluation) in (first..).zip(of_report) {
-                add(&mut case.repeats, repeat, combiner.counters(evaluation));
-                let step = |row: &usize| owned.get(*row).and_then(Option::as_ref).map_or(0, |launch| launch.step);
-                if evaluation.rows.iter().any(|row| step(row) > 0) {
-                    case.steps.resize_with(case.steps.len().max(evaluation.rows.len()), Vec::new);
-                    for (step, row) in case.steps.iter_mut().zip(evaluation.rows) {
-                        add(step, repeat, combiner.launch(*row));
-                    }
-                }
+                case.add(repeat, evaluation, &combiner, &owned);
             }
         }
-        let strays = owned.iter().filter(|launch| launch.is_none()).count();
-        Ok(Self { names: names.into_iter().map(str::to_owned).collect(), cases, strays, misfits })
+        Ok(Self { names: names.into_iter().map(str::to_owned).collect(), cases, misfits })
     }
 
     /// The place of a case in what [`Self::evaluate`] gives; none for one that was not profiled.
@@ -186,6 +168,44 @@ impl Counted {
     pub(super) fn misfit(&self, variant: &VariantId, shape: &ShapeName) -> Option<&Misfit> {
         self.misfits.iter().find(|misfit| &misfit.variant == variant && &misfit.shape == shape)
     }
+}
+
+impl CaseCounters {
+    /// Adds an evaluation, and its launches if they are several of a program.
+    fn add(
+        &mut self,
+        repeat: usize,
+        evaluation: &Evaluation<'_>,
+        combiner: &Combiner<'_>,
+        owned: &[Option<OwnedLaunch>],
+    ) {
+        add(&mut self.repeats, repeat, combiner.counters(evaluation));
+        let is_later = |row: &usize| owned.get(*row).and_then(Option::as_ref).is_some_and(|launch| launch.step > 0);
+        if evaluation.rows.iter().any(is_later) {
+            self.steps.resize_with(self.steps.len().max(evaluation.rows.len()), Vec::new);
+            for (step, row) in self.steps.iter_mut().zip(evaluation.rows) {
+                add(step, repeat, combiner.launch(*row));
+            }
+        }
+    }
+}
+
+/// The evaluations of each case in each report, by the rows of their launches.
+fn evaluations<'l>(
+    ranges: &'l IndexMap<(&'l Case, &'l str), Vec<usize>>,
+    plan: &Plan,
+    ownership: Ownership<'_>,
+) -> Vec<Evaluation<'l>> {
+    let lengths: HashMap<&VariantId, usize> = match ownership {
+        Ownership::Recorded(_) => plan.variants.iter().map(|variant| (&variant.id, length(variant))).collect(),
+        Ownership::Captured(_) => HashMap::new(),
+    };
+    let of_range = |((case, report), rows): (&(&'l Case, &'l str), &'l Vec<usize>)| {
+        let (case, report) = (*case, *report);
+        let rows = rows.chunks(lengths.get(&case.0).copied().unwrap_or(1));
+        rows.map(move |rows| Evaluation { case, report, rows })
+    };
+    ranges.iter().flat_map(of_range).collect()
 }
 
 /// Adds the counters that a report has of a repeat; one that an earlier report has counts there.
@@ -369,9 +389,9 @@ mod tests {
         assert_eq!(of(&found, "a", &["x.sum", "y.sum", DURATION]), Some((Cell::Value(3.0 + 30.0 + 20.0), None)));
         assert_eq!(of(&found, "a", &["p.avg"]), Some((Cell::Value(25.0), None)));
         assert_eq!(of(&found, "a", &["q.avg"]), Some((Cell::Value(7.0), None)), "weighted by the times of report 1");
-        assert_eq!((of(&found, "b", &["x.sum"]), found.strays), (Some((Cell::Value(7.0), None)), 0));
+        assert_eq!(of(&found, "b", &["x.sum"]), Some((Cell::Value(7.0), None)));
         let merge = counted(&launches, Some("^merge"));
-        assert_eq!((of(&merge, "a", &["x.sum"]), merge.strays), (Some((Cell::Value(2.0), None)), 4));
+        assert_eq!((of(&merge, "a", &["x.sum"]), of(&merge, "b", &["x.sum"])), (Some((Cell::Value(2.0), None)), None));
     }
 
     #[test]
@@ -389,12 +409,12 @@ mod tests {
     }
 
     #[test]
-    fn a_launch_outside_the_plan_is_a_stray_and_a_bad_filter_matches_nothing() {
+    fn a_launch_outside_the_plan_is_of_no_case_and_a_bad_filter_matches_nothing() {
         let launches: [Profiled<'_>; 3] =
             [("1", 0, "k", "a@s", &[("x", 1.0)]), ("1", 1, "k", "c@s", &[]), ("1", 2, "k", "warm-up", &[])];
-        assert_eq!(counted(&launches, None).strays, 2);
-        assert_eq!(counted(&launches, Some("(")).strays, 3);
-        assert_eq!(counted(&[], None).strays, 0);
+        let cases = |found: Counted| found.cases.into_keys().map(|(variant, _)| variant.0).collect::<Vec<_>>();
+        assert_eq!(cases(counted(&launches, None)), ["a"]);
+        assert!(cases(counted(&launches, Some("("))).is_empty() && cases(counted(&[], None)).is_empty());
     }
 
     #[test]

@@ -31,5 +31,4 @@ pub use counted::{Counted, Ownership, ProfiledCases};
 pub use nvtx::{case_of, nvtx_text};
 pub use quantities::{Bounds, FreshSamples, MetricCells, Program, Quantities, Sampling};
 pub use run_table::{TableFormat, run_table, write_table};
-pub use steps::Misfit;
 pub use traced::{TracedCase, traced_cases};
