@@ -12,18 +12,9 @@ const DEMO: &str = "profiles/sdpa_fast/h200";
 
 fn main() -> io::Result<()> {
     nvtx();
-    unwind_table();
     println!("cargo::rustc-env=NCUGATE_VERSION={}", version());
     metric_ids()?;
     demo()
-}
-
-/// Leaves the index of unwind information out of the released program, 0.8 MB of it: it aborts where it would unwind.
-fn unwind_table() {
-    let is = |name: &str, value: &str| env::var(name).is_ok_and(|set| set == value);
-    if is("PROFILE", "release") && is("CARGO_CFG_TARGET_OS", "linux") {
-        println!("cargo::rustc-link-arg-bins=-Wl,--no-eh-frame-hdr");
-    }
 }
 
 /// `0.1.0`, with the commit where it is known: from NCUGATE_COMMIT, which a package's build sets, else, in a release build of a

@@ -260,16 +260,6 @@ fn only_the_console_writes_to_the_standard_streams() {
     }
 }
 
-#[test]
-fn no_file_is_longer_than_500_lines() {
-    let mut files = Vec::new();
-    sources(&root().join("src"), &mut files);
-    sources(&root().join("crates"), &mut files);
-    let lines = |path: &PathBuf| fs::read_to_string(path).unwrap().lines().count();
-    let long: Vec<&PathBuf> = files.iter().filter(|path| !is_test(path) && lines(path) > 500).collect();
-    assert!(long.is_empty(), "{long:#?}");
-}
-
 /// A width of a format string has 16 bits, and a larger one panics: text is padded by `number::text`. Digits behind the point may follow data.
 #[test]
 fn no_width_of_a_format_comes_from_data() {
