@@ -15,7 +15,7 @@
 
 use super::captured::{CapturedLaunch, CapturedVariants};
 use super::case::{Case, CaseKey};
-use super::evaluations::{Combiner, Evaluation, length};
+use super::evaluations::{Combiner, Counters, Evaluation, length};
 use super::launches::{Capture, FrameError, LaunchFrames, Origin};
 use super::nvtx::case_of;
 use super::schema::launches::{DEMANGLED, KERNEL, LAUNCH, NVTX, REPORT};
@@ -74,9 +74,6 @@ pub struct Counted {
     /// Launches in the range of a case that are not those of its program.
     misfits: Vec<Misfit>,
 }
-
-/// Counters of a launch or of several together, by the place of their names.
-pub(super) type Counters = Vec<Option<f64>>;
 
 #[derive(Debug, Clone, Default)]
 struct CaseCounters {

@@ -6,7 +6,6 @@
 //! one evaluation, of a program that is planned here as many launches as it has.
 
 use super::case::Case;
-use super::counted::Counters;
 use crate::metric::{Catalogue, Combination};
 use crate::plan::{Method, Variant};
 use indexmap::IndexSet;
@@ -14,6 +13,9 @@ use std::collections::HashMap;
 
 /// ncu's name of the time a launch took, by which launches are weighted.
 pub(super) const DURATION: &str = "gpu__time_duration.sum";
+
+/// Counters of a launch or of several together, by the place of their names.
+pub(super) type Counters = Vec<Option<f64>>;
 
 /// One execution of a case, in one report.
 #[derive(Debug, Clone, Copy)]
