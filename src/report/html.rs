@@ -7,20 +7,9 @@ mod data;
 mod pool;
 
 use super::deep_profile::{DeepMetric, DeepProfileRow};
-use super::deltas::Delta;
 use super::error::RenderError;
-use super::finding_row::FindingRow;
-use super::gate_row::{FallbackRow, GateRow, PreconditionRow, StageRow, TierRow, WaiverRow};
-use super::in_use::InUse;
-use super::model::Headline;
 use super::page;
-use super::provenance::{Provenance, RunOrigin};
 use super::report::Report;
-use super::search::SearchRow;
-use super::shape_matrix::ShapeMatrix;
-use super::speed_of_light::SpeedOfLightRow;
-use super::steps::StepTable;
-use super::trust::Trust;
 use crate::chart::ChartTable;
 use crate::chart::svg::{self, Setting};
 use crate::model::Verdict;
@@ -50,7 +39,9 @@ pub(super) const SCRIPT: &str = concat!(
 pub fn html(report: &Report) -> Result<String, RenderError> {
     let context = Context {
         tone: report.headline.conclusion.tone(),
-        report: Shell::new(report),
+        report,
+        unsaid: report.unsaid(),
+        shape: report.shapes.get(report.objective_shape).map_or("", String::as_str),
         charts: drawings(report)?,
         figures: report.deep_profile.as_ref().map_or_else(Vec::new, DeepProfileRow::figures),
         data: embeddable(&serde_json::to_string(&data::data(report))?),
@@ -62,74 +53,13 @@ pub fn html(report: &Report) -> Result<String, RenderError> {
 #[derive(Serialize)]
 struct Context<'a> {
     tone: Verdict,
-    report: Shell<'a>,
+    report: &'a Report,
+    unsaid: Vec<String>,
+    /// The objective's shape.
+    shape: &'a str,
     charts: Vec<Drawing<'a>>,
     figures: Vec<&'a DeepMetric>,
     data: String,
-}
-
-/// The report as the template sees it: everything but variants and charts, which have their own ways into the page.
-#[derive(Serialize)]
-struct Shell<'a> {
-    title: &'a str,
-    phase: &'a str,
-    run: &'a str,
-    headline: &'a Headline,
-    in_use: &'a InUse,
-    matrix: &'a Option<ShapeMatrix>,
-    trust: &'a Trust,
-    source: &'a RunOrigin,
-    gates: &'a [GateRow],
-    tiers: &'a [TierRow],
-    stages: &'a [StageRow],
-    fallback: &'a Option<FallbackRow>,
-    preconditions: &'a [PreconditionRow],
-    waivers: &'a [WaiverRow],
-    steps: &'a Option<StepTable>,
-    deltas: &'a [Delta],
-    search: &'a Option<SearchRow>,
-    speed_of_light: &'a [SpeedOfLightRow],
-    unsaid: Vec<String>,
-    findings: &'a [FindingRow],
-    deep_profile: &'a Option<DeepProfileRow>,
-    provenance: &'a Provenance,
-    missing: &'a [String],
-    warnings: &'a [String],
-    reproduce: &'a [String],
-    shape: &'a str,
-}
-
-impl<'a> Shell<'a> {
-    fn new(report: &'a Report) -> Self {
-        Self {
-            title: &report.title,
-            phase: &report.phase,
-            run: &report.run,
-            headline: &report.headline,
-            in_use: &report.in_use,
-            matrix: &report.matrix,
-            trust: &report.trust,
-            source: &report.source,
-            gates: &report.gates,
-            tiers: &report.tiers,
-            stages: &report.stages,
-            fallback: &report.fallback,
-            preconditions: &report.preconditions,
-            waivers: &report.waivers,
-            steps: &report.steps,
-            deltas: &report.deltas,
-            search: &report.search,
-            speed_of_light: &report.speed_of_light,
-            unsaid: report.unsaid(),
-            findings: &report.findings,
-            deep_profile: &report.deep_profile,
-            provenance: &report.provenance,
-            missing: &report.missing,
-            warnings: &report.warnings,
-            reproduce: &report.reproduce,
-            shape: report.shapes.get(report.objective_shape).map_or("", String::as_str),
-        }
-    }
 }
 
 /// A chart drawn for the page.

@@ -64,10 +64,8 @@ fn beside(value: f64, other: Option<f64>, unit: &str) -> String {
 /// The templates with filters that write numbers as everywhere else.
 fn environment() -> Result<Environment<'static>, RenderError> {
     let mut env = Environment::new();
-    // A name that a template is not given fails here, and a page without it is better than none for a user.
-    if cfg!(debug_assertions) {
-        env.set_undefined_behavior(UndefinedBehavior::Strict);
-    }
+    // A page that lacks what its template names could lack a gate: it is an error, not a page.
+    env.set_undefined_behavior(UndefinedBehavior::Strict);
     env.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?);
     env.add_filter("plain", number::plain);
     env.add_filter("with_unit", |value: f64, unit: &str| number::with_unit(value, unit));
@@ -115,6 +113,17 @@ fn base64(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_name_that_a_template_is_not_given_is_an_error() {
+        let env = environment().unwrap();
+        let context = minijinja::context! { report => minijinja::context! { title => "t" } };
+        assert_eq!(env.render_str("{{ report.title }}", &context).unwrap(), "t");
+        for text in ["{{ absent }}", "{{ report.absent }}", "{% if report.absent %}{% endif %}"] {
+            assert!(env.render_str(text, &context).is_err(), "{text}");
+        }
+        assert!(render("report.html", context, None).is_err());
+    }
 
     #[test]
     fn base64_follows_the_rfc() {

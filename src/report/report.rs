@@ -20,7 +20,8 @@ use crate::chart::Chart;
 use crate::model::Verdict;
 use serde::Serialize;
 
-/// A judged run, ready to be shown.
+/// A judged run, ready to be shown. The template of the page is given all of it but variants and charts, which have their own
+/// ways into the page.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Report {
     pub title: String,
@@ -62,6 +63,7 @@ pub struct Report {
     /// Index in `shapes` of the objective's shape.
     pub objective_shape: usize,
     /// Candidates and baselines, best first.
+    #[serde(skip)]
     pub variants: Vec<VariantRow>,
     /// The steps of the selected variant, where its evaluation is several.
     pub steps: Option<StepTable>,
@@ -80,6 +82,7 @@ pub struct Report {
     /// The deep profile of the selected variant, where there is one.
     pub deep_profile: Option<DeepProfileRow>,
     /// Charts, in the order of the page.
+    #[serde(skip)]
     pub charts: Vec<Chart>,
     /// What was measured where, with what.
     pub provenance: Provenance,

@@ -338,6 +338,16 @@ fn a_run_without_measurements_renders() {
 }
 
 #[test]
+fn every_page_has_what_its_template_names() {
+    for fixture in [Fixture::new(6), Fixture::new(90), hostile()] {
+        html::html(&fixture.report()).unwrap();
+        compared(&fixture);
+        indexed(&fixture);
+    }
+    kernels(&["close"]);
+}
+
+#[test]
 fn a_written_report_has_its_files_and_nothing_else() {
     let folder = tempfile::tempdir().unwrap();
     let written = write::write(&small(), folder.path()).unwrap();
