@@ -1,7 +1,6 @@
 //! `report.html`: what is read first is written by the template; the table of variants is data, drawn by the page's
 //! script.
 
-mod changes;
 mod columns;
 mod data;
 mod pool;
@@ -20,6 +19,7 @@ pub(super) const SCRIPT: &str = concat!(
     "\"use strict\";\n(() => {\n",
     include_str!("../../templates/script/element.js"),
     include_str!("../../templates/script/theme.js"),
+    include_str!("../../templates/script/change.js"),
     include_str!("../../templates/script/data.js"),
     include_str!("../../templates/script/columns.js"),
     include_str!("../../templates/script/table.js"),

@@ -3,7 +3,7 @@
 use super::fixture::{Fixture, hostile};
 use super::model::Conclusion;
 use super::terminal::{Colours, Screen};
-use super::{github, html, json, junit, markdown, terminal, write};
+use super::{github, html, json, junit, markdown, number, terminal, write};
 use crate::judge::FallbackResult;
 use crate::model::Verdict;
 use serde_json::{Value, json};
@@ -382,6 +382,7 @@ fn pages() {
         std::fs::write(folder.join("texts.json"), serde_json::to_string(&texts(&report)).unwrap()).unwrap();
         std::fs::write(folder.join("took.txt"), format!("{took:.3} s, {bytes} bytes\n")).unwrap();
     }
+    std::fs::write(folder.join("changes.json"), changes().to_string()).unwrap();
     let captures = [("kernels", vec!["close"]), ("kernels-ranges", vec!["torch_nvtx"])];
     for (name, reports) in captures.into_iter().chain([("kernels-compared", vec!["g12", "g12"])]) {
         let folder = folder.join(name);
@@ -395,6 +396,22 @@ fn pages() {
             std::fs::write(folder.join("report.html"), page).unwrap();
         }
     }
+}
+
+/// Ratios and differences of percentages with their texts, for the script that writes them too: every step, values that lie
+/// halfway between two texts, and both sides of where the form changes.
+fn changes() -> serde_json::Value {
+    let around = |value: f64| [value.next_down(), value, value.next_up()];
+    let steps = (0..=3_000).map(|n| f64::from(n) / 1_000.0);
+    let halves = (0..=1_000).map(|n| f64::from(n) / 64.0);
+    let edges = [0.9995, 1.0005, 1.9995, 2.0, 2.005, 10.0, 10.005, 99.995, 100.0, 100.25, 999.5, 999.95, 1_000.0]
+        .into_iter()
+        .flat_map(around);
+    let large = (1..=40).map(|n| 1.2345 * 3.0_f64.powi(n));
+    let ratios = steps.chain(halves).chain(edges).chain(large).map(|ratio| (ratio, number::change(ratio)));
+    let points = (1..=6_400).map(|n| f64::from(n) / 64.0).chain((1..=2_000).map(|n| f64::from(n) / 100.0));
+    let points = points.flat_map(|points| [points, -points]).map(|points| (points, number::signed(points, "%")));
+    json!({ "ratios": ratios.collect::<Vec<_>>(), "points": points.collect::<Vec<_>>() })
 }
 
 /// Every number of the table of variants as the report writes it, by variant and title of the metric.

@@ -28,7 +28,7 @@ for (const column of data.values.flat()) {
 
 /**
  * What was measured of a variant at a shape: `{ value, text, why }`. The value is to sort and filter by; only the text is
- * shown, and this script never makes one. Without a value, `why` says the reason.
+ * shown, and this script makes one of changes alone. Without a value, `why` says the reason.
  */
 function cellOf(v, shape, metric) {
   const column = data.values[shape][metric];
@@ -56,25 +56,11 @@ function inOrder(x, y) {
   return typeof x === "number" && typeof y === "number" ? x - y : String(x).localeCompare(String(y));
 }
 
-/** The text of the step that a value falls on; src/report/html/changes.rs has written them all. */
-function stepText(scale, value) {
-  const steps = scale.findLast((s) => value >= s.least);
-  if (!steps) return null;
-  const texts = steps.texts.split("|");
-  const at = Math.trunc((value - steps.from) / steps.step);
-  return texts[Math.min(at, texts.length - 1)] + steps.unit;
-}
-
 /** What a metric changed by from one cell to another, where both have a value. */
 function changeText(before, after, metric) {
-  const sign = after.value > before.value ? "+" : "-";
-  if (metric.unit === "%") {
-    if (before.value === after.value) return "0 pp";
-    const points = stepText(data.changes.points, Math.abs(after.value - before.value));
-    return points ? sign + points : "under 0.01 pp";
-  }
-  if (before.value === after.value) return "0.0 %";
-  if (before.value === 0) return (sign + after.text + " " + metric.unit).replace("--", "-").trim();
+  if (before.value === after.value) return metric.unit === "%" ? "0 pp" : "0.0 %";
+  if (metric.unit === "%") return pointsText(after.value - before.value);
+  if (before.value === 0) return ((after.value > 0 ? "+" : "-") + after.text + " " + metric.unit).replace("--", "-").trim();
   if (before.value * after.value < 0) return "turns its sign";
-  return stepText(data.changes.ratio, after.value / before.value);
+  return ratioText(after.value / before.value);
 }

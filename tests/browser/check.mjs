@@ -129,6 +129,16 @@ try {
     assert.ok(rows.some((r) => /^(REGCAP|THREADS|TILE_M|K_TILE)$/.test(r[0]) && r[1] !== r[2]), "the parameters that differ lead");
     await page.evaluate(`document.querySelector("#compare button").click()`);
   });
+  await check("changes are written as everywhere in the report", page, async () => {
+    const script = readFileSync(new URL("../../templates/script/change.js", import.meta.url), "utf8");
+    const { ratios, points } = JSON.parse(readFileSync(`${folder}/changes.json`, "utf8"));
+    const written = (name, rows) => page.evaluate(`(() => { ${script}\nreturn ${JSON.stringify(rows.map(([value]) => value))}.map(${name}); })()`);
+    for (const [name, rows] of [["ratioText", ratios], ["pointsText", points]]) {
+      const texts = await written(name, rows);
+      rows.forEach(([value, text], at) => assert.equal(texts[at], text, `${name}(${value})`));
+    }
+    assert.ok(ratios.length > 4000 && points.length > 8000);
+  });
   await check("the heat map names variant and gate of every cell, and its table counts them", page, async () => {
     const titles = await page.evaluate(`[...document.querySelectorAll("#svg-gates-by-variant g > title")].map((t) => t.textContent)`);
     assert.ok(titles.length > 500, `${titles.length} cells`);

@@ -1,6 +1,6 @@
 //! A metric of all variants at a shape, as the page's script reads it: numbers to sort and filter by, and their texts.
 //!
-//! The script rounds nothing. It shows the texts; the numbers are never shown, and so have six digits, not seventeen.
+//! The script shows the texts and rounds changes alone; the numbers are never shown, and so have six digits, not seventeen.
 
 use super::pool::Pool;
 use crate::number::Number;

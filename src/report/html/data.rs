@@ -1,6 +1,5 @@
 //! What the script draws.
 
-use super::changes::changes;
 use super::columns::column;
 use super::pool::Pool;
 use crate::judge::witness::durations::WitnessBand;
@@ -28,7 +27,6 @@ pub fn data(report: &Report) -> Value {
         })).collect::<Vec<_>>(),
         "gates": report.gates.iter().map(|g| json!([g.name, g.require])).collect::<Vec<_>>(),
         "values": values,
-        "changes": changes(),
         "variants": variants,
         "command": report.reproduce.last().filter(|command| command.starts_with("ncugate run ")),
         "pool": pool.into_values(),
