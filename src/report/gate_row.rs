@@ -1,6 +1,7 @@
 //! Gates, tiers, stages, fallback, preconditions and waivers as readers and programs are given them.
 
 use super::number::Number;
+use crate::expr::Comparison;
 use crate::judge::SampleOrigin;
 use crate::model::{Level, Scope, Verdict};
 use schemars::JsonSchema;
@@ -13,6 +14,9 @@ pub struct GateRow {
     pub name: String,
     /// The requirement as written.
     pub require: String,
+    /// How it compares both sides; none where it is a condition.
+    #[serde(skip)]
+    pub comparison: Option<Comparison>,
     /// Which variants.
     pub on: Scope,
     /// Required or advisory.

@@ -19,6 +19,7 @@ pub fn row(gate: &GateResult) -> GateRow {
     GateRow {
         name: text::line(&gate.name),
         require: text::line(gate.require.text()),
+        comparison: gate.require.comparison(),
         on: gate.on.clone(),
         level: gate.level,
         line: gate.line,

@@ -7,7 +7,6 @@ use super::gate_row::GateRow;
 use super::report::Report;
 use super::variant_row::{GRADED, VariantRow};
 use super::{number, text};
-use crate::expr::Requirement;
 use crate::model::{Level, Verdict};
 use std::fmt::Write as _;
 
@@ -259,7 +258,7 @@ fn against(gate: &GateRow) -> String {
 
 /// `2.011× >= 1.1×` where that is so, else `29.67, needs <= 10.18 µs`.
 fn compared(gate: &GateRow, measured: f64, limit: f64) -> String {
-    let Some(comparison) = Requirement::parse(&gate.require).ok().and_then(|require| require.comparison()) else {
+    let Some(comparison) = gate.comparison else {
         return number::against(measured, limit, &gate.unit);
     };
     let symbol = comparison.symbol();
