@@ -32,6 +32,10 @@ pub mod commands;
 pub mod config;
 #[doc(hidden)]
 pub mod console;
+#[doc(hidden)]
+pub mod cubin;
+#[doc(hidden)]
+pub mod digest;
 pub(crate) mod disk;
 pub mod draft;
 #[doc(hidden)]

@@ -13,12 +13,12 @@
 //! unnoticed until something else changes.
 
 use super::arch::Arch;
-use super::digest::{Digest, sha256};
 use super::error::BuildError;
-use super::flag_files::flag_files;
 use super::nvcc::{CompileUnit, Nvcc};
+use crate::digest::{Digest, sha256};
 use crate::disk::{self, Durability, open};
 use crate::model::CompiledLaunch;
+use crate::plan::flag_files;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
 use std::env;

@@ -3,16 +3,16 @@
 use super::arch::Arch;
 use super::budget::{SharedArray, shared_arrays};
 use super::cache::{Artifact, Cache, CacheError, Compiled, MAX_CODE, prerequisites};
-use super::cubin::{self, CubinError, Entry, symbol};
-use super::digest::Digest;
 use super::error::BuildError;
 use super::message::{budget_line, message, relative, too_much_shared, unreadable};
 use super::nvcc::{CompileUnit, Nvcc};
 use super::refuse::Launchable;
 use super::sorted::{Sorted, sorted};
-use super::variable::variables;
 use super::{ptxas, refuse, share};
 use crate::config::{CodeForm, Phase, Workload};
+use crate::cubin::variables;
+use crate::cubin::{self, CubinError, Entry, symbol};
+use crate::digest::Digest;
 use crate::disk::open;
 use crate::model::{BuildOutcome, BuildRecord, CompiledLaunch, EntryResources, Resources};
 use crate::occupancy::Chip;
@@ -440,7 +440,7 @@ fn count_spills(entry: &mut Entry, report: Option<ptxas::FunctionReport>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::build::Traffic;
+    use crate::cubin::Traffic;
 
     #[test]
     fn spills_that_an_older_ptxas_does_not_mark_count_as_local_accesses() {

@@ -3,12 +3,12 @@
 
 use super::cache::{Artifact, Cache, CacheError, CacheInputs, Compiled, MAX_SOURCE};
 use super::compile::{Attempt, Builder};
-use super::digest::{Digest, sha256};
 use super::error::BuildError;
 use super::message::unreadable;
 use super::nvcc::CompileUnit;
 use super::sorted::PlannedKernel;
 use crate::config::{CodeForm, Workload};
+use crate::digest::{Digest, sha256};
 use crate::disk::open;
 use crate::expr::Value;
 use crate::model::CompiledLaunch;

@@ -1,9 +1,9 @@
 //! Launches that cannot work on a chip, refused before anything is launched.
 
 use super::budget::SharedArray;
-use super::cubin::Entry;
-use super::variable::{ModuleVariable, variable};
-use crate::config::LaunchMode;
+use crate::cubin::Entry;
+use crate::cubin::{ModuleVariable, variable};
+use crate::model::LaunchMode;
 use crate::model::{ComputeCapability, LeftOutShape, MAX_BLOCK, MAX_BLOCK_THREADS, MAX_GRID};
 use crate::occupancy::{Chip, REGISTERS_PER_SM, WARP};
 use crate::plan::{Arg, Launch, ShapeProgram, SymbolFill};

@@ -1,6 +1,6 @@
 //! Which variants are the same measurement: equal machine code with equal launches.
 
-use super::digest::sha256;
+use crate::digest::sha256;
 use crate::model::{BuildOutcome, BuildRecord, CompiledLaunch, VariantId};
 use crate::plan::{Launch, Method, Plan, ShapeProgram, Step};
 

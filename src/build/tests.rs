@@ -4,12 +4,15 @@ mod cache;
 
 use super::cache::Artifact;
 use super::compile::{BuildProgress, Builder, Sharing};
-use super::cubin::Entry;
 use super::nvcc::tests::for_test;
 use super::nvcc::{CompileUnit, Nvcc};
 use super::{Arch, Cache, ptxas};
 use crate::config::CodeForm;
-use crate::model::{BuildOutcome, BuildRecord, ComputeCapability, ShapeName, VariantId};
+use crate::cubin::Entry;
+use crate::model::ComputeCapability;
+use crate::model::ShapeName;
+use crate::model::VariantId;
+use crate::model::{BuildOutcome, BuildRecord};
 use crate::plan::{
     Arg, CommandPlan, KernelCode, KernelPlan, Launch, Method, Plan, ScalarValue, ShapeProgram, Standing, Step, Swizzle,
     TensorMap, Variant, reference_launch,

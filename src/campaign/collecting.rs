@@ -6,11 +6,12 @@ use super::progress::Progress;
 use super::targets::{ByRange, Folders};
 use super::tools::{RunGpu, Tools};
 use crate::config::{Counting, Phase};
+use crate::disk::scratch_folder;
 use crate::gpu::DeviceAttributes;
 use crate::model::{ProfileOutcome, ProfileRecord, TracedLaunch};
 use crate::ncu::{
     Collected, Counters, Covered, Ncu, NcuFailure, PassBook, ProfileError, ProfiledCase, Profiler, Runner, Subject,
-    cache_folder, scratch_folder,
+    cache_folder,
 };
 use crate::plan::{Method, Plan};
 use crate::store::RunWriter;

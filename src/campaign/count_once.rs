@@ -1,7 +1,8 @@
 //! One kernel and one counter of it: whether counting works here, tried and not guessed.
 
 use super::tools::worker;
-use crate::ncu::{Job, Knobs, LaunchSelection, Ncu, Processes, ProfileDetail, Runner, scratch_folder};
+use crate::disk::scratch_folder;
+use crate::ncu::{Job, Knobs, LaunchSelection, Ncu, Processes, ProfileDetail, Runner};
 use crate::store::open_report;
 use std::path::Path;
 use std::time::Duration;

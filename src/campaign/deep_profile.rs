@@ -12,7 +12,9 @@ use super::reference_cubin::reference_cubin;
 use super::targets::{ByRange, CommandTarget, Folders, WorkerTarget, launches_of_kernels};
 use super::tools::Tools;
 use crate::config::{CloseLookAt, Phase};
-use crate::explain::listing::{Code, Disassembler, ListingError, Own};
+use crate::digest::sha256;
+use crate::disk::scratch_folder;
+use crate::explain::listing::{Code, Disassembler, ListingError, Own, listing};
 use crate::explain::{InstructionSamples, source_of, texts};
 use crate::frame::launches::nvtx_text;
 use crate::frame::{case_of, wanted};
@@ -20,10 +22,9 @@ use crate::host::{JobPurpose, WorkerJob};
 use crate::model::{BuiltKernel, DeepProfile, LatencyOutcome, Listing, ProfileOutcome, ProfiledOutputs, VariantId};
 use crate::ncu::{
     Contents, Job, LifeSampling, Ncu, NcuFailure, Processes, ProfileDetail, ProfiledCase, Ran, Runner, Subject, Verify,
-    scratch_folder,
 };
 use crate::plan::{Method, Plan, Standing};
-use crate::store::{Run, RunWriter, StoreError, sha256};
+use crate::store::{Run, RunWriter, StoreError};
 use ncu_rep::{Launch, Report, ReportError};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -331,7 +332,7 @@ impl DeepProfiler<'_> {
         own_texts(run, |path, content| texts.add(path, content));
         let disassembly = self.disassembly(source.binary, &entry, logs);
         let code = Code { cubin: source.binary, entry: &entry, functions: &samples.functions };
-        Ok(Some(Listing::of(code, samples.places.keys().copied(), &texts, &own, disassembly)))
+        Ok(Some(listing(code, samples.places.keys().copied(), &texts, &own, disassembly)))
     }
 
     fn disassembly(&self, cubin: &[u8], entry: &str, logs: &Path) -> Result<BTreeMap<u64, String>, ListingError> {

@@ -2,10 +2,10 @@
 
 use super::error::CampaignError;
 use super::progress::Progress;
+use crate::digest::sha256;
 use crate::disk::{Turn, TurnOutcome};
 use crate::gpu::DeviceAttributes;
 use crate::process;
-use crate::store::sha256;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};

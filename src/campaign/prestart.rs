@@ -8,14 +8,14 @@ use super::profile::{cases, counters};
 use super::targets::{self, Folders, launches_of_kernels};
 use super::tools::{RunGpu, Tools};
 use crate::config::Phase;
+use crate::disk::scratch_folder;
 use crate::frame::wanted;
-use crate::gpu::ComputeMode;
-use crate::host::{HiddenJob, Preload, external, range_name};
+use crate::host::external;
+use crate::host::{HiddenJob, Preload, range_name};
 use crate::metric::id;
+use crate::model::ComputeMode;
 use crate::model::ShapeName;
-use crate::ncu::{
-    Effort, Group, Job, LaunchSelection, LifeSampling, Ncu, Processes, ProfileDetail, plan_groups, scratch_folder,
-};
+use crate::ncu::{Effort, Group, Job, LaunchSelection, LifeSampling, Ncu, Processes, ProfileDetail, plan_groups};
 use crate::plan::{Method, Plan, Standing};
 use crate::process::{RequestPipe, VISIBLE_GPUS};
 use std::io;

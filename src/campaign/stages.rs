@@ -7,14 +7,15 @@ use super::prestart::Prestart;
 use super::progress::Progress;
 use super::reference_cubin::reference_cubin;
 use super::tools::Tools;
-use super::{profile, prove_apart, targets};
-use crate::build::{self, Builder, Cache, Sharing};
+use super::{profile, prove_apart};
+use crate::build::{Builder, Cache, Sharing};
 use crate::config::Phase;
 use crate::host::external::{self, PrestartedCommands};
 use crate::host::{Finish, JobPurpose, SinkError, WorkerEvent, WorkerJob, measure};
-use crate::model::{
-    BuildOutcome, BuildRecord, BuiltKernel, CheckRecord, LatencyOutcome, LatencyRecord, VariantId, unsound_samples,
-};
+use crate::model::VariantId;
+use crate::model::compiler_warnings;
+use crate::model::{BuildOutcome, BuildRecord, BuiltKernel};
+use crate::model::{CheckRecord, LatencyOutcome, LatencyRecord, unsound_samples};
 use crate::plan::Plan;
 use crate::process;
 use crate::store::{Run, RunState, RunWriter};
@@ -134,7 +135,7 @@ impl Campaign<'_> {
         for (variant, _) in self.plan.python_kernels() {
             self.writer.used(variant, builder.software())?;
         }
-        for warning in build::warnings(&builds) {
+        for warning in compiler_warnings(&builds) {
             self.writer.warn(&warning)?;
         }
         Ok(builds)

@@ -4,12 +4,13 @@ use super::error::CampaignError;
 use super::lanes::{GpuChoice, GpuName, Lane, choose};
 use crate::build::{Arch, Nvcc};
 use crate::config::{Counting, Phase};
+use crate::digest::sha256;
 use crate::gpu::DeviceAttributes;
 use crate::host::{DeviceProbe, WorkerCommand, find_device};
 use crate::model::Gpu;
 use crate::ncu::{Knobs, Ncu, PrestartedSessions, ToolError};
 use crate::process;
-use crate::store::{Fingerprint, Machine, sha256};
+use crate::store::{Fingerprint, Machine};
 use std::process::Command;
 use std::time::Duration;
 

@@ -7,6 +7,7 @@ use crate::campaign::{LiveRun, MeasuredRun, Silent, Start, Tools};
 use crate::cli::TryArgs;
 use crate::config::{self, Phase};
 use crate::console::Output;
+use crate::digest::sha256;
 use crate::disk::open;
 use crate::exit::Outcome;
 use crate::expr::Value;
@@ -19,7 +20,6 @@ use crate::search::{
     AttemptAnswer, AttemptHistory, AttemptPhase, AttemptRecord, AttemptSource, MAX_SOURCE, attempt_phase, line,
     usual_params,
 };
-use crate::store::sha256;
 use std::io;
 use std::path::Path;
 

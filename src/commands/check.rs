@@ -1,11 +1,10 @@
 //! `ncugate check`: what can be known of a phase without a GPU.
 
+use super::progress::Volume;
 use super::project::open_phase;
 use super::{CommandError, confined, library, manner, print, signal};
 use crate::build::Arch;
-use crate::campaign::{
-    Progress as _, Volume, absent_aids, absent_programs, build_for, prove_files, reference_problem, target,
-};
+use crate::campaign::{Progress as _, absent_aids, absent_programs, build_for, prove_files, reference_problem, target};
 use crate::cli::{CheckArgs, OutputFormat};
 use crate::config::{Phase, Waiver};
 use crate::console::Output;

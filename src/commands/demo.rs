@@ -2,12 +2,12 @@
 
 use super::CommandError;
 use super::conclude::{conclude_in, session};
+use super::embedded::write_embedded;
 use crate::cli::{Against, DemoArgs, Folders, OutputFormat};
 use crate::console::Output;
 use crate::exit::Outcome;
 use crate::judge::PhaseRun;
 use crate::report::RunSource;
-use crate::store::write_embedded;
 use std::io::Write;
 
 /// Writes the recording and its report, says first that nothing was measured here, and ends as the recording does.

@@ -1,10 +1,11 @@
 //! Why a command could not do what it was asked, how that is printed, and the exit status it means.
 
 use super::manner;
-use crate::build::{BuildError, CubinError, FatbinError};
+use crate::build::BuildError;
 use crate::campaign::{BaseError, CalibrationError, CampaignError, LiveError};
 use crate::config::ConfigErrors;
 use crate::console::warn;
+use crate::cubin::{CubinError, FatbinError};
 use crate::exchange::{ExportRefusal, ImportError};
 use crate::exit::Outcome;
 use crate::frame::export::ExportError;

@@ -1,9 +1,10 @@
 //! `ncugate check LIBRARY`: what the kernels of a built file use, held against a baseline. Needs no GPU and no CUDA.
 
 use super::{CommandError, print};
-use crate::build::{Arch, device_code, is_binary};
+use crate::build::Arch;
 use crate::cli::{CheckArgs, OutputFormat};
 use crate::console::Output;
+use crate::cubin::{device_code, is_binary};
 use crate::disk::open;
 use crate::exit::Outcome;
 use crate::judge::kernel_ratchet::{Baseline, BaselineError, LibraryUse, library_use, ratchet};

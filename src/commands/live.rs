@@ -1,9 +1,10 @@
 //! `ncugate run` where there is a GPU: the phase is measured.
 
 use super::conclude::conclude_in;
+use super::progress::Terminal;
 use super::{CommandError, manner, report_error};
 use crate::build::Sharing;
-use crate::campaign::{CampaignError, LiveError, LiveRun, MeasuredRun, Patience, Start, Terminal, Tools};
+use crate::campaign::{CampaignError, LiveError, LiveRun, MeasuredRun, Patience, Start, Tools};
 use crate::cli::RunArgs;
 use crate::config::Phase;
 use crate::console::Output;

@@ -1,6 +1,6 @@
 //! How much the program says, and in which colours: asked for once, on the command line.
 
-use crate::campaign::{Terminal, Volume};
+use super::progress::{Terminal, Volume};
 use crate::cli::{ColorWhen, MannerArgs};
 use crate::console::allow_colours;
 use crate::report::terminal::Colours;

@@ -1,7 +1,7 @@
 //! A report on standard output, and where a CI system takes it from.
 
+use super::progress::Volume;
 use super::{CommandError, manner};
-use crate::campaign::Volume;
 use crate::cli::OutputFormat;
 use crate::console::Output;
 use crate::number::text::escaped_json;

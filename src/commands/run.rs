@@ -3,9 +3,10 @@
 use super::conclude::conclude;
 use super::list::list;
 use super::live::{Measured, live, no_go};
+use super::progress::Volume;
 use super::project::{open_phase, settle_run};
 use super::{CommandError, manner, report_error, signal};
-use crate::campaign::{self, BaseCheckout, CampaignError, Tools, Volume, with_base};
+use crate::campaign::{self, BaseCheckout, CampaignError, Tools, with_base};
 use crate::cli::{MeasurementSource, OutputFormat, RunArgs};
 use crate::config::{Base, Phase};
 use crate::console::{Output, warn};

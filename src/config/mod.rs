@@ -26,16 +26,14 @@ mod tests;
 mod untested;
 pub mod workload;
 
-pub use argument::{
-    ArgTemplate, SurfaceTemplate, TextureAddress, TextureFilter, TextureRead, TextureSampling, TextureTemplate,
-};
+pub use argument::{ArgTemplate, SurfaceTemplate, TextureTemplate};
 pub use error::{ConfigErrors, Place, Problem};
 pub use gate::{Fallback, Gate, GatePlan, OnStageFailure, Precondition, Stage, Tier, Waiver};
 pub use imported::{ImportFormat, Imported, Ranking};
 pub use init::{Amount, Init};
 pub use kernel::{
-    CodeForm, CommandTemplate, DynamicArray, FunctionTemplate, KernelTemplate, LaunchMode, LaunchPattern,
-    LaunchTemplate, StepAction, StepTemplate, Sweep, SymbolTemplate, TensorMapTemplate, VariantSpec, VariantSpecKind,
+    CodeForm, CommandTemplate, DynamicArray, FunctionTemplate, KernelTemplate, LaunchPattern, LaunchTemplate,
+    StepAction, StepTemplate, Sweep, SymbolTemplate, TensorMapTemplate, VariantSpec, VariantSpecKind,
 };
 pub use locate::{KeyPlaces, within};
 pub use own_bound::{BoundOf, OwnBound};
@@ -51,6 +49,6 @@ pub use rule::{Confidence, Rule, RuleCase, RuleKind};
 pub use schema::schema;
 pub use search::{ConditionalAxis, SearchBudget, SearchSettings, SearchStrategy, usual_batch};
 pub use workload::{
-    Buffer, Dtype, Laws, ProgramKind, Reduction, ReferenceProgram, Role, Scalar, ScalarType, Shape, UntestedTolerance,
-    Workload, WorkloadReference,
+    Buffer, Laws, ProgramKind, Reduction, ReferenceProgram, Scalar, ScalarType, Shape, UntestedTolerance, Workload,
+    WorkloadReference,
 };

@@ -4,9 +4,11 @@ mod lock;
 pub mod open;
 mod private;
 mod replace;
+mod scratch;
 mod turn;
 
 pub use lock::{FileLock, LockOwner, Taken};
 pub use private::{private_folder, user};
 pub use replace::{Durability, replace, replace_with};
+pub use scratch::scratch_folder;
 pub use turn::{Turn, TurnOutcome};

@@ -6,7 +6,7 @@ use super::source::{ArgumentKind, KernelArgument, KernelSource};
 use super::traffic::{MovedBuffer, moved_bytes};
 use super::types::scalar;
 use super::workload::{DraftBuffer, DraftReference, DraftWorkload};
-use crate::config::Dtype;
+use crate::model::Dtype;
 use std::fmt::Write as _;
 
 /// Names that the text takes from outside.

@@ -6,8 +6,8 @@ use super::signature::{KernelSignature, Parameter, TemplateKind, TemplateParamet
 use super::token::{Tokens, whole};
 use super::types::{ElementType, element, is_whole};
 use super::usage::{PointerUse, Usage};
-use crate::config::Dtype;
 use crate::metric::Catalogue;
+use crate::model::Dtype;
 
 /// A parameter of the sweep.
 #[derive(Debug, Clone, PartialEq, Eq)]

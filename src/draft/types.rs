@@ -1,7 +1,8 @@
 //! C types as the phase's file names them.
 
 use super::token::Tokens;
-use crate::config::{Dtype, ScalarType};
+use crate::config::ScalarType;
+use crate::model::Dtype;
 
 /// What a type is to a phase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

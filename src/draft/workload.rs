@@ -4,7 +4,7 @@ use super::family::Family;
 use super::source::{ArgumentKind, KernelArgument, KernelSource};
 use super::types::{ElementType, is_whole};
 use super::usage::{Division, PointerUse};
-use crate::config::Dtype;
+use crate::model::Dtype;
 
 /// Where the right answer comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,9 +2,10 @@
 
 use super::error::ImportError;
 use super::tensor::is_float;
-use crate::config::{Dtype, ImportFormat, Project, Ranking};
+use crate::config::{ImportFormat, Project, Ranking};
 use crate::disk::{Durability, replace};
 use crate::draft::{MovedBuffer, moved_bytes};
+use crate::model::Dtype;
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 

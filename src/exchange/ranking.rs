@@ -8,16 +8,14 @@ use crate::model::ShapeName;
 use crate::plan::Variant;
 use serde_json::{Value, json};
 
-impl Ranking {
-    /// The score over the means of the benchmarks, in their order; none where there is no benchmark.
-    fn score(self, means: &[f64]) -> Option<f64> {
-        let count = means.len() as f64;
-        match self {
-            Self::Last => means.last().copied(),
-            _ if means.is_empty() => None,
-            Self::Mean => Some(means.iter().sum::<f64>() / count),
-            Self::Geom => Some((means.iter().map(|mean| mean.ln()).sum::<f64>() / count).exp()),
-        }
+/// The score over the means of the benchmarks, in their order; none where there is no benchmark.
+fn score(ranking: Ranking, means: &[f64]) -> Option<f64> {
+    let count = means.len() as f64;
+    match ranking {
+        Ranking::Last => means.last().copied(),
+        _ if means.is_empty() => None,
+        Ranking::Mean => Some(means.iter().sum::<f64>() / count),
+        Ranking::Geom => Some((means.iter().map(|mean| mean.ln()).sum::<f64>() / count).exp()),
     }
 }
 
@@ -40,7 +38,7 @@ pub fn ranking(run: &ExportedRun<'_>) -> (String, Vec<String>) {
     let mut scored: Vec<(Option<f64>, Submission<'_>)> = submissions
         .map(|submission| {
             let means = submission.means.as_ref().ok();
-            (means.and_then(|means| by.score(means)).filter(|score| score.is_finite()), submission)
+            (means.and_then(|means| score(by, means)).filter(|score| score.is_finite()), submission)
         })
         .collect();
     scored.sort_by(|(a, _), (b, _)| a.unwrap_or(f64::INFINITY).total_cmp(&b.unwrap_or(f64::INFINITY)));
@@ -94,11 +92,11 @@ mod tests {
     #[test]
     fn a_score_is_of_the_last_benchmark_or_a_mean_over_all() {
         let means = [1e-6, 4e-6, 16e-6];
-        assert_eq!(Ranking::Last.score(&means), Some(16e-6));
-        assert_eq!(Ranking::Mean.score(&means), Some(7e-6));
-        assert!(Ranking::Geom.score(&means).is_some_and(|score| (score - 4e-6).abs() < 1e-15));
+        assert_eq!(score(Ranking::Last, &means), Some(16e-6));
+        assert_eq!(score(Ranking::Mean, &means), Some(7e-6));
+        assert!(score(Ranking::Geom, &means).is_some_and(|score| (score - 4e-6).abs() < 1e-15));
         for ranking in [Ranking::Last, Ranking::Mean, Ranking::Geom] {
-            assert_eq!(ranking.score(&[]), None);
+            assert_eq!(score(ranking, &[]), None);
         }
     }
 }

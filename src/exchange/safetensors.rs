@@ -2,7 +2,7 @@
 //! huggingface/safetensors documents it.
 
 use super::error::ImportError;
-use crate::config::Dtype;
+use crate::model::Dtype;
 use crate::prove::npy_bytes;
 use indexmap::IndexMap;
 use serde::Deserialize;

@@ -3,8 +3,8 @@
 use super::evaluated::{CaseEnding, Evaluated, mean_ms};
 use super::exported::ExportedRun;
 use crate::config::{Imported, Shape};
+use crate::digest::sha256;
 use crate::plan::Variant;
-use crate::store::sha256;
 use serde_json::{Map, Value, json};
 
 /// What a folder of FlashInfer-Trace keeps of an evaluation.

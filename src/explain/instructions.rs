@@ -1,6 +1,6 @@
 //! What a report counted of every instruction of a launch: executions, threads, sectors, wavefronts, samples by warp state.
 
-use super::listing::{Code, Disassembler, ListingError, Own, code_size, machine_code};
+use super::listing::{Code, Disassembler, ListingError, Own, listing};
 use super::profiler::{source_of, texts};
 use crate::model::{Line, Listing};
 use ncu_rep::{Launch, MetricValue, Report, ReportError};
@@ -123,7 +123,7 @@ impl InstructionCounters {
                 let code = Code { cubin: source.binary, entry: &entry, functions: &self.functions };
                 let texts = texts(&source);
                 // lines need no disassembler
-                Listing::of(code, offsets.iter().copied(), &texts, &Own::default(), Ok(BTreeMap::new()))
+                listing(code, offsets.iter().copied(), &texts, &Own::default(), Ok(BTreeMap::new()))
             }
             None => {
                 let lack = ListingError::NoCode { kernel: entry.into_owned() }.to_string();
@@ -157,7 +157,8 @@ pub fn disassemble(
     let Some(source) = source_of(report, launch)? else {
         return Ok(lacking(ListingError::NoCode { kernel: entry.into_owned() }));
     };
-    let words = match machine_code(source.binary, &entry) {
+    let code = Code { cubin: source.binary, entry: &entry, functions: &[] };
+    let words = match code.bytes() {
         Ok(words) => words,
         Err(error) => return Ok(lacking(error)),
     };
@@ -168,10 +169,8 @@ pub fn disassemble(
         Err(error) => (None, Some(error.to_string())),
     };
     let texts_of = disassembler.as_ref().map_err(Clone::clone).and_then(|d| d.of_code(source.binary, &entry));
-    let code = Code { cubin: source.binary, entry: &entry, functions: &[] };
-    let size = code_size(source.binary, &entry).unwrap_or(0);
-    let offsets = (0..size / INSTRUCTION).map(|at| at * INSTRUCTION);
-    let mut listing = Listing::of(code, offsets, &texts(&source), &Own::default(), texts_of);
+    let offsets = (0..words.len() as u64 / INSTRUCTION).map(|at| at * INSTRUCTION);
+    let mut listing = listing(code, offsets, &texts(&source), &Own::default(), texts_of);
     listing.lacks.extend(unknown);
     let counted = |metric: &str, offset: u64| {
         let values = counters.metrics.get(metric)?;

@@ -3,7 +3,7 @@
 //! Reports that hold gate metrics alone have neither.
 
 use super::timeline::Timeline;
-use crate::explain::listing::{Code, ListingError, Own, Texts};
+use crate::explain::listing::{Code, ListingError, Own, Texts, listing};
 use crate::frame::case_of;
 use crate::frame::launches::nvtx_text;
 use crate::model::{KernelName, Line, Listing, ShapeName, VariantId};
@@ -203,7 +203,7 @@ fn listed(report: &Report, launch: &Launch<'_>, samples: &InstructionSamples) ->
     let entry = launch.mangled_name();
     let code = Code { cubin: source.binary, entry: &entry, functions: &samples.functions };
     let unasked = Err(ListingError::NotAsked);
-    Ok(Some(Listing::of(code, samples.places.keys().copied(), &texts(&source), &Own::default(), unasked)))
+    Ok(Some(listing(code, samples.places.keys().copied(), &texts(&source), &Own::default(), unasked)))
 }
 
 /// The module of a launch, where the report holds its machine code.

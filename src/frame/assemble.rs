@@ -7,16 +7,22 @@ use super::steps::Misfit;
 use super::transfers::Transfers;
 use super::wanted;
 use crate::config::{Phase, Shape};
+use crate::digest::sha256;
 use crate::metric::{
     Catalogue, CheckFact, Combination, Definition, Derivation, LatencyForm, LatencyMetric, most_operations,
 };
-use crate::model::{
-    BuildOutcome, BuildRecord, Cell, CheckOutcome, CheckRecord, ComputeCapability, ConfirmationRecord, LatencyOutcome,
-    LatencyRecord, ProfileOutcome, ProfileRecord, Resources, ShapeName, VariantId,
-};
-use crate::plan::{Launch, Method, Plan, ShapeProgram, Standing, StepTraffic, Variant};
-use crate::store::{Run, sha256};
-use crate::{number, stats};
+use crate::model::Cell;
+use crate::model::ComputeCapability;
+use crate::model::ShapeName;
+use crate::model::VariantId;
+use crate::model::{BuildOutcome, BuildRecord, Resources};
+use crate::model::{CheckOutcome, CheckRecord, ConfirmationRecord, LatencyOutcome, LatencyRecord};
+use crate::model::{ProfileOutcome, ProfileRecord};
+use crate::number;
+use crate::plan::{Launch, Method, Plan, ShapeProgram, Standing, Variant};
+use crate::stats;
+use crate::store::Run;
+use polars::prelude::IdxCa;
 use std::collections::HashMap;
 use std::sync::Arc;
 

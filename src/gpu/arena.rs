@@ -4,7 +4,7 @@
 //! not is found by comparing the two images. Pure: bytes and offsets, no device.
 
 use super::buffer::BufferSpec;
-use crate::config::Role;
+use crate::model::Role;
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -165,8 +165,8 @@ fn first_difference(before: &[u8], after: &[u8]) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Dtype;
     use crate::gpu::fixtures::buffer;
+    use crate::model::Dtype;
 
     fn example() -> (Vec<BufferSpec>, ArenaLayout, Vec<u8>) {
         let buffers = vec![

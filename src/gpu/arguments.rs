@@ -4,7 +4,7 @@
 
 use super::buffer::BufferSpec;
 use super::error::DeviceError;
-use crate::config::Dtype;
+use crate::model::Dtype;
 use crate::plan::{Arg, SurfaceView, Swizzle, TensorMap, TextureView};
 use cudarc::driver::sys::{CUtensorMap, CUtensorMapDataType as DataType, CUtensorMapSwizzle as DriverSwizzle};
 use std::ffi::c_void;
@@ -258,8 +258,8 @@ const fn data_type(dtype: Dtype) -> DataType {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Role;
     use crate::gpu::fixtures::buffer;
+    use crate::model::Role;
     use crate::plan::ScalarValue;
 
     fn refused(_: &Tiling<'_>) -> Result<CUtensorMap, DeviceError> {

@@ -2,6 +2,7 @@
 
 use super::error::{DeviceError, cuda};
 use crate::model::ComputeCapability;
+use crate::model::ComputeMode;
 use cudarc::driver::result::{self, DriverError};
 use cudarc::driver::sys::{self, CUdevice_attribute as Attribute};
 use serde::{Deserialize, Serialize};
@@ -9,28 +10,7 @@ use serde::{Deserialize, Serialize};
 /// The CUDA version that brought the newest call used here (`cuLaunchKernelEx`).
 const OLDEST_CUDA: (u32, u32) = (11, 8);
 
-/// How many processes may have a context on a device at once; `nvidia-smi -q -d COMPUTE` shows it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ComputeMode {
-    /// Any number.
-    #[default]
-    Default,
-    ExclusiveProcess,
-    Prohibited,
-}
-
-impl ComputeMode {
-    /// By the driver's number (`CUcomputemode`); one that is not known is taken for the one that nothing may wait in.
-    const fn of(number: u32) -> Self {
-        match number {
-            0 => Self::Default,
-            2 => Self::Prohibited,
-            _ => Self::ExclusiveProcess,
-        }
-    }
-}
-
+/// What a device is.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DeviceAttributes {
     /// `NVIDIA H200`.

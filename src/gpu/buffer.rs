@@ -1,6 +1,8 @@
 //! A buffer of a workload at one shape.
 
-use crate::config::{Dtype, Init, Reduction, Role};
+use crate::config::{Init, Reduction};
+use crate::model::Dtype;
+use crate::model::Role;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

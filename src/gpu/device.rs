@@ -11,8 +11,8 @@ use super::function::{Caller, Delivery, FunctionCall, FunctionCaller};
 use super::kernel::{ExecutableGraph, LoadedKernel, LoadedModule, LoadedProgram};
 use super::memory::{DeviceMemory, PinnedMemory, check_sizes};
 use super::surface_array::{Surface, SurfaceKey};
-use crate::config::LaunchMode;
 use crate::model::ComputeCapability;
+use crate::model::LaunchMode;
 use crate::plan::{Arg, Launch};
 use cudarc::driver::{result, sys};
 use std::cell::RefCell;
@@ -138,12 +138,12 @@ impl Device {
             return Err(unreadable("it is not an ELF file".to_owned()));
         }
         let symbol = |entry: &&str| {
-            let symbol = crate::build::symbol(&image, entry).map_err(|e| unreadable(e.to_string()))?;
+            let symbol = crate::cubin::symbol(&image, entry).map_err(|e| unreadable(e.to_string()))?;
             let symbol = CString::new(symbol).map_err(|_| unreadable(format!("entry {entry:?} has a NUL")))?;
             Ok(((*entry).to_owned(), symbol))
         };
         let symbols: Vec<(String, CString)> = entries.iter().map(symbol).collect::<Result<_, DeviceError>>()?;
-        let variables = crate::build::variables(&image).map_err(|e| unreadable(e.to_string()))?;
+        let variables = crate::cubin::variables(&image).map_err(|e| unreadable(e.to_string()))?;
         image.push(0);
         let module = load_image(&image)?;
         let functions = symbols.into_iter().map(|(entry, symbol)| Ok((entry, function(&module, symbol)?)));

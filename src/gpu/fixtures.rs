@@ -1,7 +1,9 @@
 //! Buffers for tests.
 
 use super::buffer::BufferSpec;
-use crate::config::{Dtype, Init, Role};
+use crate::config::Init;
+use crate::model::Dtype;
+use crate::model::Role;
 
 /// A buffer; inputs are standard normal.
 pub fn buffer(name: &str, dtype: Dtype, extents: &[usize], role: Role) -> BufferSpec {

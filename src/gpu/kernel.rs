@@ -2,7 +2,7 @@
 
 use super::error::{DeviceError, cuda};
 use super::function::ResultCopy;
-use crate::build::{ModuleVariable, variable};
+use crate::cubin::{ModuleVariable, variable};
 use crate::plan::ShapeProgram;
 use cudarc::driver::result;
 use cudarc::driver::sys::{self, CUfunction_attribute as FunctionAttribute};

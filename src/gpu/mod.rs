@@ -32,7 +32,7 @@ mod transfer;
 pub use activity::ActivityTracer;
 pub use activity_library::{ActivityError, find_cupti};
 pub use arena::{ArenaLayout, copy};
-pub use attributes::{ComputeMode, DeviceAttributes, query_attributes};
+pub use attributes::{DeviceAttributes, query_attributes};
 pub use blocking_kernel::{BlockedDevice, BlockingKernel};
 pub use buffer::{BufferSpec, PartialBuffer, VariantExtents};
 pub use buffer_set::BufferSet;

@@ -6,8 +6,8 @@ use super::device::Device;
 use super::error::{DeviceError, cuda};
 use super::kernel::{LaunchTarget, LoadedProgram};
 use super::surface_array::{Surface, SurfaceCopy};
-use crate::config::LaunchMode;
 use crate::model::ComputeCapability;
+use crate::model::LaunchMode;
 use crate::plan::{Arg, Launch, ShapeProgram, Step, SymbolFill};
 use cudarc::driver::{result, sys};
 

@@ -3,7 +3,11 @@
 use super::buffer::BufferSpec;
 use super::device::Device;
 use super::error::{DeviceError, cuda};
-use crate::config::{Dtype, TextureAddress, TextureFilter, TextureRead};
+use crate::model::Dtype;
+use crate::model::TextureAddress;
+use crate::model::TextureFilter;
+use crate::model::TextureRead;
+
 use crate::plan::{TexelMemory, TextureView};
 use cudarc::driver::sys::{
     self, CUaddress_mode as AddressMode, CUarray_format as Format, CUfilter_mode as FilterMode,

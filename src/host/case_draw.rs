@@ -132,7 +132,9 @@ impl TriedDraw<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{Dtype, Role};
+    use crate::model::Dtype;
+    use crate::model::Role;
+
     use crate::gpu::fixtures::buffer;
     use crate::prove::fixtures::shape;
     use crate::prove::magnitudes;

@@ -1,10 +1,10 @@
 //! A phase's expressions, evaluated for a job.
 
 use super::job_error::JobError;
-use crate::build::{variable, variables};
 use crate::config::{
     Buffer, Init, KernelTemplate, OwnBound, Phase, ScalarType, Shape, Verification, WorkloadReference,
 };
+use crate::cubin::{variable, variables};
 use crate::expr::{Expr, ExprError, Names, Value};
 use crate::gpu::{BufferSpec, PartialBuffer, VariantExtents};
 use crate::model::{BuiltKernel, VariantId};

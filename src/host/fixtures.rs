@@ -1,11 +1,15 @@
 //! A small phase with its plan, for tests.
 
 use crate::config::{
-    BenchSettings, Buffer, BuildSettings, CloseLookAt, Counting, Dtype, GatePlan, L2State, Laws, Objective, Phase,
-    ProfileSettings, Role, Shape, Sweep, Verification, Workload, WorkloadReference,
+    BenchSettings, Buffer, BuildSettings, CloseLookAt, Counting, L2State, Laws, Objective, Phase, ProfileSettings,
+    Shape, Sweep, Verification, Workload, WorkloadReference,
 };
 use crate::expr::Expr;
-use crate::model::{Better, Law, ShapeName, Tolerance, VariantId};
+use crate::model::Dtype;
+use crate::model::Role;
+use crate::model::VariantId;
+use crate::model::{Better, Law};
+use crate::model::{ShapeName, Tolerance};
 use crate::plan::{Arg, KernelCode, KernelPlan, Method, Plan, ShapeProgram, Standing, Step, Variant, reference_launch};
 use std::path::PathBuf;
 use std::time::Duration;

@@ -39,7 +39,7 @@ pub use hidden_job::HiddenJob;
 pub use input_arrays::{InputArray, InputArraysError, input_arrays};
 pub use job::{CheckCase, JobFunction, JobKernel, JobMode, WorkerJob};
 pub use job_error::JobError;
-pub use null_test::{MutantTable, NullTestError, mutant_table, null_test};
+pub use null_test::{NullTestError, mutant_table, null_test};
 pub use phase_job::{JobPurpose, cases};
 pub use prestarted::{Preload, PrestartedWorkers};
 pub use reference_check::check_reference;

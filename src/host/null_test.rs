@@ -3,10 +3,11 @@
 use super::evaluate::job_shape;
 use super::job_error::JobError;
 use crate::config::{BoundOf, Phase, Shape, WorkloadReference};
+use crate::model::MutantOutcome;
+use crate::model::MutantStanding;
+use crate::model::MutantTable;
 use crate::model::{Law, NullTest, ShapeName};
-use crate::prove::{
-    Builtin, ExpectedOutputError, MutantOutcome, MutantStanding, MutationTest, ReferenceSpec, ShapeSpec,
-};
+use crate::prove::{Builtin, ExpectedOutputError, MutationTest, ReferenceSpec, ShapeSpec};
 
 /// Multiplications or so that one evaluation of a reference may take on the host.
 const MOST_WORK: f64 = 3e8;
@@ -30,16 +31,6 @@ pub enum NullTestError {
         shape: ShapeName,
         accepted: Vec<String>,
     },
-}
-
-/// What a tolerance says to the mutants of its reference.
-#[derive(Debug, Clone, PartialEq)]
-pub struct MutantTable {
-    pub shapes: Vec<ShapeName>,
-    /// Shapes that take too long on the host.
-    pub left_out: Vec<ShapeName>,
-    /// A row a mutant: its name, what accepting it means, and a cell a shape.
-    pub rows: Vec<(&'static str, MutantStanding, Vec<MutantOutcome>)>,
 }
 
 /// Tries the tolerance of a built-in reference on answers that no tolerance may accept, on the declared inputs, at the smallest shape, at
@@ -163,7 +154,8 @@ fn mutation_test<'a>(
 mod tests {
     use super::super::fixtures::phase;
     use super::*;
-    use crate::config::{Amount, Dtype, Init};
+    use crate::config::{Amount, Init};
+    use crate::model::Dtype;
 
     #[test]
     fn a_tolerance_as_large_as_the_answer_is_refused() {

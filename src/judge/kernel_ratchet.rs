@@ -3,7 +3,7 @@
 //! A ratchet in both directions. A kernel that uses more than its baseline says fails; one that uses less, one that is new
 //! and one that is gone ask for the baseline to be written anew, so that it cannot slip back unseen.
 
-use crate::build::{CubinError, DeviceCode, Entry};
+use crate::cubin::{CubinError, DeviceCode, Entry};
 use crate::model::{ComputeCapability, Verdict, demangled};
 use crate::occupancy::{Chip, Demand, theoretical};
 use rayon::prelude::*;

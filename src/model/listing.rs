@@ -38,3 +38,15 @@ pub struct Listing {
     /// What is not known, and why.
     pub lacks: Vec<String>,
 }
+
+impl Listing {
+    /// The instruction at an offset.
+    pub fn at(&self, offset: u64) -> Option<&Instruction> {
+        self.instructions.binary_search_by_key(&offset, |i| i.offset).ok().and_then(|at| self.instructions.get(at))
+    }
+
+    /// A line by index.
+    pub fn line(&self, index: Option<usize>) -> Option<&Line> {
+        self.lines.get(index?)
+    }
+}

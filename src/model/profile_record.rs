@@ -3,6 +3,9 @@
 use crate::model::{ActivityTrace, Listing, ShapeName, VariantId};
 use serde::{Deserialize, Serialize};
 
+/// Most bytes of a report.
+pub const MAX_REPORT: u64 = 8 << 30;
+
 /// How profiling one variant at one shape with one group of metrics ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "status", rename_all = "snake_case")]

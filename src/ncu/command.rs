@@ -1,5 +1,6 @@
 //! ncu's command line: a pure function of a session. Every knob is given, none is left to a default or a config file.
 
+use crate::model::MAX_REPORT;
 use serde::{Deserialize, Serialize};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -9,8 +10,6 @@ use super::tool::NcuVersion;
 use super::unit::CounterUnit;
 use crate::model::ComputeCapability;
 
-/// Most bytes of a report.
-pub const MAX_REPORT: u64 = 8 << 30;
 /// What ncu does to the clocks. Nothing here ever sets them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -19,15 +19,14 @@ mod unit;
 
 pub use batch::{Profiler, Sink};
 pub use command::{
-    CacheControl, ClockControl, Knobs, LaunchSelection, LifeSampling, MAX_REPORT, NcuSession, Processes, ProfileDetail,
-    ReplayMode,
+    CacheControl, ClockControl, Knobs, LaunchSelection, LifeSampling, NcuSession, Processes, ProfileDetail, ReplayMode,
 };
 pub use failure::{NcuFailure, Reach};
 pub use group::{Effort, Group, NcuMetric, PROBES, plan_groups};
 pub use job::Job;
 pub use pass_book::{Counters, Known, PassBook, cache_folder};
 pub use prestarted::PrestartedSessions;
-pub use session::{Ran, Runner, scratch_folder};
+pub use session::{Ran, Runner};
 pub use subject::{
     Collected, Contents, Covered, Expect, ProfileError, ProfiledCase, Subject, Target, Unprofilable, Verify,
 };

@@ -2,7 +2,7 @@
 //! checking is pure.
 
 use super::tool::{Ncu, NcuVersion, ToolError};
-use crate::gpu::ComputeMode;
+use crate::model::ComputeMode;
 use crate::model::Gpu;
 use serde::Serialize;
 use std::fs;
@@ -128,7 +128,7 @@ impl Facts {
             ncu,
             admin_only: read("/proc/driver/nvidia/params").and_then(|text| parse_admin_only(&text)),
             privileges: parse_privileges(&status),
-            scratch: super::session::scratch_folder(None).map_err(|error| error.to_string()),
+            scratch: crate::disk::scratch_folder(None).map_err(|error| error.to_string()),
             locks: locks_in(&std::env::temp_dir()),
             trial: None,
             cupti: None,

@@ -6,19 +6,15 @@ use super::job::Job;
 use super::prestarted::{PrestartedSession, PrestartedSessions};
 use super::tool::Ncu;
 use crate::disk::{self, Durability, open};
-use crate::host::external::REQUEST_VARIABLE;
+use crate::model::REQUEST_VARIABLE;
 use crate::number::text;
 use crate::process::{self, Ending, Output, Piped, RequestPipe};
-use sha2::{Digest, Sha256};
-use std::fs::{self, DirBuilder};
+use std::fs;
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-/// Longest path of a scratch folder: ncu makes sockets in it, and a socket's path ends at 107 bytes.
-const LONGEST_SCRATCH: usize = 50;
 /// Lines of the target's own output that a failure shows.
 const SHOWN_LINES: usize = 3;
 /// How a line begins by which our worker says something to this program.
@@ -34,7 +30,7 @@ pub struct Runner<'a> {
     pub reports: &'a Path,
     /// Existing folder for logs; may be the same.
     pub logs: &'a Path,
-    /// [`scratch_folder`].
+    /// [`disk::scratch_folder`].
     pub scratch: &'a Path,
     /// Longest time of one process.
     pub timeout: Duration,
@@ -191,34 +187,6 @@ fn read_log(path: &Path) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// A folder of this user's own for ncu's locks and sockets, made if needed: the same for all runs of a user on a GPU, so that
-/// two of them still wait for each other's lock, and never another user's or another GPU's.
-pub fn scratch_folder(gpu: Option<&str>) -> io::Result<PathBuf> {
-    let user = fs::metadata("/proc/self")?.uid();
-    let base = Some(std::env::temp_dir()).filter(|folder| folder.as_os_str().len() <= LONGEST_SCRATCH);
-    let base = base.unwrap_or_else(|| PathBuf::from("/tmp"));
-    let gpu = gpu.map(|gpu| format!("-{}", hashed(gpu))).unwrap_or_default();
-    private_folder(std::path::absolute(base)?.join(format!("ncugate-{user}{gpu}")), user)
-}
-
-/// Enough of a hash to tell the GPUs of a machine apart.
-fn hashed(gpu: &str) -> String {
-    Sha256::digest(gpu.as_bytes()).iter().take(4).map(|byte| format!("{byte:02x}")).collect()
-}
-
-fn private_folder(folder: PathBuf, user: u32) -> io::Result<PathBuf> {
-    match DirBuilder::new().mode(0o700).create(&folder) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-        Ok(()) | Err(_) => {}
-    }
-    let found = fs::symlink_metadata(&folder)?;
-    if found.is_dir() && found.uid() == user {
-        return Ok(folder);
-    }
-    let reason = format!("'{}' is not a folder of this user; remove it or set TMPDIR", folder.display());
-    Err(io::Error::new(io::ErrorKind::PermissionDenied, reason))
-}
-
 /// The file that says what a program is to do: of an external command its request, of a worker its last argument.
 fn request_of(target: &Command) -> PathBuf {
     let mut variables = target.get_envs();
@@ -230,18 +198,6 @@ fn request_of(target: &Command) -> PathBuf {
 mod tests {
     use super::super::command::{LaunchSelection, ProfileDetail};
     use super::*;
-
-    #[test]
-    fn the_scratch_folder_is_private_and_never_a_strangers() {
-        let base = tempfile::tempdir().unwrap();
-        let user = fs::metadata("/proc/self").unwrap().uid();
-        let folder = private_folder(base.path().join("own"), user).unwrap();
-        assert_eq!(fs::metadata(&folder).unwrap().mode() & 0o777, 0o700);
-        assert_eq!(private_folder(folder.clone(), user).unwrap(), folder);
-        assert!(private_folder(folder.clone(), user + 1).is_err());
-        std::os::unix::fs::symlink(&folder, base.path().join("link")).unwrap();
-        assert!(private_folder(base.path().join("link"), user).is_err());
-    }
 
     #[test]
     fn a_failure_is_explained_by_what_the_target_printed_for_people() {

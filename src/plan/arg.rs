@@ -1,6 +1,6 @@
 //! Arguments of a launch with everything evaluated, and how C lays them out.
 
-use crate::config::TextureSampling;
+use crate::model::TextureSampling;
 use serde::{Deserialize, Serialize};
 
 /// Bytes of a device pointer.

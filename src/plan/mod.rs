@@ -6,6 +6,7 @@ mod arg;
 mod arguments;
 mod base;
 mod fault;
+mod flag_files;
 mod launch;
 mod named_files;
 mod narrow;
@@ -28,6 +29,7 @@ mod variants;
 pub use arg::{Arg, BufferElement, ScalarValue, SurfaceView, Swizzle, TensorMap, TexelMemory, TextureView};
 pub use base::{is_of_base, unroll};
 pub use fault::{Faults, PlanErrors};
+pub use flag_files::flag_files;
 pub use named_files::{NamedFile, named_files};
 pub use narrow::{NarrowError, Narrowing};
 pub use program::{

@@ -4,8 +4,8 @@ mod stored;
 
 use self::stored::{StoredKernelPlan, StoredLaunch};
 use super::arg::{Arg, BufferElement, ScalarValue};
-use crate::config::LaunchMode;
 use crate::expr::Value;
+use crate::model::LaunchMode;
 use crate::model::{CompiledArg, CompiledLaunch, LaunchExtents, ShapeName};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -251,7 +251,7 @@ impl Launch {
             }
             Some(CompiledLaunch::ByShape { shapes }) => {
                 let at = shapes.iter().find(|at| &at.shape == shape);
-                let args = at.and_then(|at| at.args.iter().map(|arg| arg.of(&self.args)).collect::<Option<_>>());
+                let args = at.and_then(|at| at.args.iter().map(|arg| argument(arg, &self.args)).collect::<Option<_>>());
                 // What the compiler does not say leaves a launch without arguments, which is refused.
                 let own = Self { args: args.unwrap_or_default(), ..self.clone() };
                 match at.and_then(|at| at.launched.as_ref()) {
@@ -265,26 +265,25 @@ impl Launch {
     }
 }
 
-impl CompiledArg {
-    /// The argument that it is, where the plan has `given`; none where it is of one that the plan does not have.
-    fn of(&self, given: &[Arg]) -> Option<Arg> {
-        match self {
-            Self::Given(at) => given.get(*at).cloned(),
-            Self::Into { argument, bytes } => match given.get(*argument)? {
-                Arg::Buffer(buffer) if *bytes == 0 => Some(Arg::Buffer(buffer.clone())),
-                Arg::Buffer(buffer) => Some(Arg::Element(BufferElement { buffer: buffer.clone(), bytes: *bytes })),
-                Arg::Element(own) => Some(Arg::Element(BufferElement {
-                    buffer: own.buffer.clone(),
-                    bytes: own.bytes.checked_add(*bytes)?,
-                })),
-                _ => None,
-            },
-            Self::Whole { bytes: 1, value } => Some(Arg::Scalar(ScalarValue::U8(u8::try_from(*value).ok()?))),
-            Self::Whole { bytes: 2, value } => Some(Arg::Scalar(ScalarValue::U16(u16::try_from(*value).ok()?))),
-            Self::Whole { bytes: 4, value } => Some(Arg::Scalar(ScalarValue::U32(u32::try_from(*value).ok()?))),
-            Self::Whole { bytes: 8, value } => Some(Arg::Scalar(ScalarValue::U64(*value))),
-            Self::Whole { .. } => None,
-            Self::Struct(fields) => fields.iter().map(|field| field.of(given)).collect::<Option<_>>().map(Arg::Struct),
+/// The argument that the compiler names, where the plan has `given`; none where it is of one that the plan does not have.
+fn argument(compiled: &CompiledArg, given: &[Arg]) -> Option<Arg> {
+    match compiled {
+        CompiledArg::Given(at) => given.get(*at).cloned(),
+        CompiledArg::Into { argument, bytes } => match given.get(*argument)? {
+            Arg::Buffer(buffer) if *bytes == 0 => Some(Arg::Buffer(buffer.clone())),
+            Arg::Buffer(buffer) => Some(Arg::Element(BufferElement { buffer: buffer.clone(), bytes: *bytes })),
+            Arg::Element(own) => {
+                Some(Arg::Element(BufferElement { buffer: own.buffer.clone(), bytes: own.bytes.checked_add(*bytes)? }))
+            }
+            _ => None,
+        },
+        CompiledArg::Whole { bytes: 1, value } => Some(Arg::Scalar(ScalarValue::U8(u8::try_from(*value).ok()?))),
+        CompiledArg::Whole { bytes: 2, value } => Some(Arg::Scalar(ScalarValue::U16(u16::try_from(*value).ok()?))),
+        CompiledArg::Whole { bytes: 4, value } => Some(Arg::Scalar(ScalarValue::U32(u32::try_from(*value).ok()?))),
+        CompiledArg::Whole { bytes: 8, value } => Some(Arg::Scalar(ScalarValue::U64(*value))),
+        CompiledArg::Whole { .. } => None,
+        CompiledArg::Struct(fields) => {
+            fields.iter().map(|field| argument(field, given)).collect::<Option<_>>().map(Arg::Struct)
         }
     }
 }

@@ -2,8 +2,9 @@
 
 use super::arg::{Arg, ScalarValue};
 use super::program::{LaunchKey, ShapeProgram};
-use crate::config::{Dtype, KernelTemplate, Workload};
+use crate::config::{KernelTemplate, Workload};
 use crate::expr::{Names, Value};
+use crate::model::Dtype;
 use crate::model::{MAX_BLOCK_THREADS, ShapeName};
 
 /// What pointers and whole numbers are looked at for: Triton compiles wider accesses where addresses and strides are multiples

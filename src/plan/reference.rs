@@ -5,8 +5,9 @@ use super::fault::{Faults, PlanErrors};
 use super::launch::Launching;
 use super::program::{KernelCode, KernelPlan, Launch, ShapeProgram, Step};
 use super::variants::{Method, Plan, Standing, Variant};
-use crate::config::{LaunchMode, Phase, Shape, WorkloadReference};
+use crate::config::{Phase, Shape, WorkloadReference};
 use crate::expr::Names;
+use crate::model::LaunchMode;
 use crate::model::VariantId;
 
 /// The id of that kernel. No variant can have it: ids have no spaces.

@@ -5,7 +5,9 @@ use super::fault::Faults;
 use super::launch::Launching;
 use super::program::Step;
 use super::texel::{TexelExtents, TexelFault};
-use crate::config::{Dtype, Role, SurfaceTemplate};
+use crate::config::SurfaceTemplate;
+use crate::model::Dtype;
+use crate::model::Role;
 
 /// Texels of a surface of one axis (CUDA C++ Programming Guide, technical specifications; compute capability 6.0 and later).
 const LINE: u64 = 32_768;

@@ -1,7 +1,8 @@
 //! The shipped phases, from their text to their plan.
 
 use super::{Arg, BufferElement, Method, Plan, ScalarValue, Standing, Step, Swizzle, TensorMap, unroll};
-use crate::config::{LaunchMode, Phase, load, parse};
+use crate::config::{Phase, load, parse};
+use crate::model::LaunchMode;
 use crate::model::{CompiledArg, CompiledLaunch, LaunchExtents, ShapeLaunch};
 use std::path::Path;
 

@@ -1,7 +1,8 @@
 //! Texels of textures and surfaces: elements of a buffer, one or several along its last axis.
 
 use super::launch::Launching;
-use crate::config::{Buffer, Dtype};
+use crate::config::Buffer;
+use crate::model::Dtype;
 
 /// What is wrong, and what would be right.
 pub type TexelFault = (String, &'static str);

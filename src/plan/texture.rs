@@ -4,7 +4,10 @@ use super::arg::{TexelMemory, TextureView};
 use super::fault::Faults;
 use super::launch::Launching;
 use super::texel::{TexelExtents, TexelFault, is_narrow};
-use crate::config::{Dtype, TextureFilter, TextureRead, TextureTemplate};
+use crate::config::TextureTemplate;
+use crate::model::Dtype;
+use crate::model::TextureFilter;
+use crate::model::TextureRead;
 
 /// Texels of a texture of one axis (CUDA C++ Programming Guide, technical specifications; compute capability 5.0 and later).
 const LINEAR_WIDTH: u64 = 1 << 28;
@@ -63,7 +66,7 @@ fn view(dtype: Dtype, extents: &[u64], texture: &TextureTemplate) -> Result<Text
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::TextureSampling;
+    use crate::model::TextureSampling;
 
     fn of(
         dtype: Dtype,

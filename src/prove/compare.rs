@@ -2,7 +2,7 @@
 //! [`crate::model::Tolerance`] to say.
 
 use super::element;
-use crate::config::Dtype;
+use crate::model::Dtype;
 use crate::model::{AllClose, Defect, Differences, Farthest, Law};
 use rayon::prelude::*;
 

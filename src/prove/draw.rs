@@ -5,9 +5,8 @@ use super::expected::ExpectedOutput;
 use super::inputs::CaseInputs;
 use super::poison::{Poison, PoisonKey};
 use super::shape::ShapeSpec;
-use super::{element, partial};
-use crate::config::Dtype;
 use crate::gpu::VariantExtents;
+use crate::model::Dtype;
 use crate::model::{CheckOutcome, Defect, Differences, Law, Tolerance};
 use rayon::prelude::*;
 use std::sync::OnceLock;
@@ -234,9 +233,9 @@ pub fn as_held(dtype: Dtype, values: &[f64]) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Role;
     use crate::gpu::fixtures::buffer;
     use crate::model::AllClose;
+    use crate::model::Role;
     use crate::prove::fixtures::shape;
 
     const TOLERANCE: Tolerance = Tolerance {

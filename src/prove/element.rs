@@ -1,7 +1,7 @@
 //! Elements of every dtype: float64 values to little-endian bytes and back.
 
 use super::minifloat::{BF16, F16, FP8_E4M3, FP8_E5M2, Minifloat};
-use crate::config::Dtype;
+use crate::model::Dtype;
 use rayon::prelude::*;
 
 /// Elements converted by one task.

@@ -2,10 +2,11 @@
 
 use super::element;
 use super::input_error::InputError;
-use super::reference::{BufferValues, Builtin, NpyError, ProgramError, ReferenceError, read_npy};
+use super::reference::{BufferValues, Builtin, NpyError, ProgramError, ReferenceError, program_outputs, read_npy};
 use super::shape::ShapeSpec;
-use crate::config::{Dtype, ReferenceProgram};
+use crate::config::ReferenceProgram;
 use crate::expr::{ExprError, render};
+use crate::model::Dtype;
 use crate::model::NanRule;
 use crate::plan::ShapeProgram;
 use rayon::prelude::*;
@@ -141,7 +142,7 @@ pub fn expected_on_host(
         }
         ReferenceSpec::Npy { path } => from_files(path, shape, seed).map(Some),
         ReferenceSpec::Program { program, python } => {
-            let outputs = program.outputs(python.as_deref(), shape, seed, inputs)?;
+            let outputs = program_outputs(program, python.as_deref(), shape, seed, inputs)?;
             Ok(Some(outputs.into_iter().map(|(buffer, values)| ExpectedOutput { buffer, values }).collect()))
         }
         ReferenceSpec::Entry { .. } | ReferenceSpec::None => Ok(None),
@@ -218,7 +219,9 @@ fn from_files(template: &str, shape: &ShapeSpec, seed: u64) -> Result<Vec<Expect
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{Dtype, Role};
+    use crate::model::Dtype;
+    use crate::model::Role;
+
     use crate::gpu::fixtures::buffer;
     use crate::prove::fixtures::shape;
 

@@ -80,7 +80,9 @@ mod tests {
     use super::super::expected::{ExpectedOutput, ReferenceSpec, expected_on_host};
     use super::super::reference::Builtin;
     use super::*;
-    use crate::config::{Dtype, Role};
+    use crate::model::Dtype;
+    use crate::model::Role;
+
     use crate::gpu::fixtures::buffer;
     use crate::prove::fixtures::shape;
 

@@ -173,7 +173,9 @@ mod tests {
     use super::super::inputs::CaseInputs;
     use super::super::reference::Builtin;
     use super::*;
-    use crate::config::{Dtype, Role};
+    use crate::model::Dtype;
+    use crate::model::Role;
+
     use crate::gpu::fixtures::buffer;
     use crate::prove::fixtures::shape;
 

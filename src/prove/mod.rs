@@ -32,8 +32,7 @@ pub use expected::{
 };
 pub use input_error::InputError;
 pub use inputs::CaseInputs;
-pub use mutant::MutantStanding;
-pub use mutation_test::{MutantOutcome, MutationTest};
+pub use mutation_test::MutationTest;
 pub use null_answer::{NullOutcome, PlacedNull};
 pub use outputs::{PlacedOutput, compare_outputs};
 pub use reference::{Builtin, ReferenceError, npy_bytes};

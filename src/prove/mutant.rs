@@ -9,7 +9,8 @@ use super::element;
 use super::inputs::CaseInputs;
 use super::reference::{BoundBuiltin, Exponential, Kept, Maximum, Rounding, SoftmaxArithmetic, plain_accumulator};
 use super::shape::ShapeSpec;
-use crate::config::Dtype;
+use crate::model::Dtype;
+use crate::model::MutantStanding;
 
 /// A fault in a built-in reference.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -19,17 +20,6 @@ pub struct Mutant {
     /// Whether no tolerance may accept it.
     pub standing: MutantStanding,
     fault: Fault,
-}
-
-/// What accepting a mutant means.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MutantStanding {
-    /// No fault at all: it should be accepted.
-    Honest,
-    /// The tolerance proves nothing.
-    Null,
-    /// The tolerance cannot see this fault.
-    Fault,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -272,11 +262,12 @@ fn terms(fault: TermFault, dtype: Dtype, builtin: &BoundBuiltin, inputs: &CaseIn
 
 #[cfg(test)]
 mod tests {
-    use super::super::mutation_test::{MutantOutcome, MutationTest};
+    use super::super::mutation_test::MutationTest;
     use super::super::{Builtin, ReferenceSpec};
     use super::*;
-    use crate::config::Role;
     use crate::gpu::fixtures::buffer;
+    use crate::model::MutantOutcome;
+    use crate::model::Role;
     use crate::model::{Law, Tolerance};
     use crate::prove::fixtures::shape;
 

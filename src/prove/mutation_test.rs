@@ -9,6 +9,7 @@ use super::mutant::Mutant;
 use super::null_answer::{NullAnswer, NullOutcome, PlacedNull};
 use super::reference::BoundBuiltin;
 use super::shape::ShapeSpec;
+use crate::model::MutantOutcome;
 use crate::model::{CheckOutcome, Differences, Law, Tolerance};
 
 /// The draws of one seed at a shape, and the answers of another.
@@ -19,20 +20,6 @@ pub struct MutationTest<'a> {
     builtin: BoundBuiltin,
     /// Each with the right answer to the inputs of another seed.
     draws: Vec<(CaseDraw, Vec<f64>)>,
-}
-
-/// What the tolerance says to a mutant.
-#[derive(Debug, Clone, PartialEq)]
-pub enum MutantOutcome {
-    /// It is within the tolerance under every law.
-    Accepted { differences: Differences },
-    Rejected {
-        differences: Differences,
-        /// Why, and under which law.
-        reason: String,
-    },
-    /// It is the right answer here.
-    Equivalent,
 }
 
 impl<'a> MutationTest<'a> {

@@ -227,7 +227,9 @@ fn finite_mean(values: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{Dtype, Role};
+    use crate::model::Dtype;
+    use crate::model::Role;
+
     use crate::gpu::fixtures::buffer;
     use crate::model::{AllClose, Law};
     use crate::prove::CaseInputs;

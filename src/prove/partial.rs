@@ -61,7 +61,9 @@ fn place(mut at: usize, extents: &[usize], axes: &[bool]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{Dtype, Role};
+    use crate::model::Dtype;
+    use crate::model::Role;
+
     use crate::gpu::PartialBuffer;
     use crate::gpu::fixtures::buffer;
 

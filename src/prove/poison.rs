@@ -7,8 +7,8 @@
 use super::element;
 use super::expected::ExpectedOutput;
 use super::shape::ShapeSpec;
-use crate::config::Dtype;
 use crate::gpu::{BufferSpec, copy};
+use crate::model::Dtype;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use rand_distr::{Distribution, StandardNormal};
@@ -150,8 +150,8 @@ fn turn_last_bits<const BYTES: usize>(first: &[u8], second: &mut [u8]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Role;
     use crate::gpu::fixtures::buffer;
+    use crate::model::Role;
     use crate::prove::fixtures::shape;
 
     fn pair(dtype: Dtype, values: Vec<f64>) -> [Poison; 2] {

@@ -1,9 +1,11 @@
 //! What a tolerance says to wrong answers, as a table of text.
 
-use crate::host::MutantTable;
 use crate::model::Differences;
+use crate::model::MutantOutcome;
+use crate::model::MutantStanding;
+use crate::model::MutantTable;
 use crate::number::text;
-use crate::prove::{MutantOutcome, MutantStanding};
+
 use std::fmt::Write;
 
 /// A line a mutant, a column a shape: whether it is accepted, and how far it is.

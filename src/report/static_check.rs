@@ -1,7 +1,7 @@
 //! What is known of a phase without a GPU, in words.
 
-use crate::build::warnings;
 use crate::judge::{GateResult, GroupAhead, GroupKind, StaticCheck, Unjudged, VariantFacts};
+use crate::model::compiler_warnings;
 use crate::model::{BuildOutcome, BuildRecord, ShapeName, Verdict};
 use crate::number::{self, text};
 use crate::plan::{Plan, Standing};
@@ -122,7 +122,7 @@ pub fn builds(plan: &Plan, builds: &[BuildRecord], arch: &str) -> (String, Verdi
         }
     }
     let mut text = failures.text();
-    for warning in warnings(builds) {
+    for warning in compiler_warnings(builds) {
         let _ = writeln!(text, "  {warning}");
     }
     let candidates = plan.candidates().count();

@@ -2,10 +2,11 @@
 //! to, with a copy of every source that was accepted.
 
 use super::attempt::AttemptSource;
+use crate::digest::sha256;
 use crate::disk::{Turn, open};
 use crate::expr::Value;
 use crate::model::Verdict;
-use crate::store::{Journal, StoreError, replace, sha256};
+use crate::store::{Journal, StoreError, replace};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -4,10 +4,11 @@
 //! has read them. Paths are relative to the working directory where a file is inside of it.
 
 use super::seal::file_sha256;
-use super::{Manifest, StoreError, settings};
-use crate::build::flag_files;
+use super::settings;
+use super::{Manifest, StoreError};
 use crate::config::{Init, Phase, ProgramKind, WorkloadReference};
 use crate::expr::{Value, render};
+use crate::plan::flag_files;
 use crate::plan::{Method, Plan, reference_plan};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};

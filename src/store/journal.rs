@@ -56,7 +56,7 @@ impl Journal {
     /// Its name, its bytes and their SHA-256.
     pub fn state(&self) -> (String, u64, String) {
         let name = self.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        (name, self.bytes, super::hex(&self.digest.clone().finalize()))
+        (name, self.bytes, crate::digest::hex(&self.digest.clone().finalize()))
     }
 }
 

@@ -4,10 +4,10 @@
 //! for each write: the hash of a journal up to there, of the manifest, of a report. A run or search continues from what its ledger has.
 
 use super::seal::{FILES, file_sha256};
-use super::sha256;
+use crate::digest::sha256;
 use crate::disk::{self, open};
+use crate::model::MAX_REPORT;
 use crate::model::ProfileOutcome;
-use crate::ncu::MAX_REPORT;
 use jiff::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;

@@ -6,14 +6,12 @@
 mod continuation;
 mod coverage;
 mod destination;
-mod embedded;
 mod folder;
-mod inputs;
+pub mod inputs;
 mod journal;
 mod ledger;
 mod manifest;
 mod merge;
-mod provenance;
 mod recording;
 mod records;
 mod report_file;
@@ -21,12 +19,11 @@ mod reports;
 mod run;
 mod seal;
 mod search_journal;
-mod settings;
+pub mod settings;
 mod source_text;
 
 pub use continuation::{Continuation, Unfinished, unfinished};
 pub use coverage::lacks;
-pub use embedded::write_embedded;
 pub use folder::new_folder;
 use inputs::changed_between;
 pub use inputs::{changed_inputs, own_tools};
@@ -35,7 +32,6 @@ pub use manifest::{
     Continued, Fingerprint, Git, Machine, Manifest, MergedShard, RunState, RunVerdict, Seal, SealedFile, ShardOf,
 };
 pub use merge::{MergeChoice, MergeError, Merged, merge};
-pub use provenance::{manifest, shard_manifest};
 pub use recording::{absolute_paths, record};
 pub use report_file::{is_report_name, prove_report};
 pub use reports::{open_report, open_reports};
@@ -47,7 +43,6 @@ pub use source_text::{is_commit, source_text};
 use crate::disk::{self, Durability, LockOwner};
 use crate::number::finite;
 use serde::Serialize;
-use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 
 /// Most bytes of a run's `manifest.json`.
@@ -159,13 +154,4 @@ fn json(path: &Path, value: &impl Serialize) -> Result<Vec<u8>, StoreError> {
     let mut bytes = serde_json::to_vec_pretty(value).map_err(|e| encode(e.to_string()))?;
     bytes.push(b'\n');
     Ok(bytes)
-}
-
-/// Lowercase hexadecimal SHA-256.
-pub fn sha256(bytes: &[u8]) -> String {
-    hex(&Sha256::digest(bytes))
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -1,7 +1,7 @@
 //! Files of ncu reports in a run's folder.
 
 use crate::disk::open;
-use crate::ncu::MAX_REPORT;
+use crate::model::MAX_REPORT;
 use std::io;
 use std::path::Path;
 

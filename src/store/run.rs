@@ -341,7 +341,7 @@ impl RunWriter {
         self.prove_owned()?;
         let text = seal::text(&self.folder, &mut self.manifest)?;
         readable(&self.folder, &text)?;
-        self.ledger.note("manifest.json", text.len() as u64, &super::sha256(&text));
+        self.ledger.note("manifest.json", text.len() as u64, &crate::digest::sha256(&text));
         super::write_atomically(&self.folder.join("manifest.json"), &text)
     }
 }

@@ -4,9 +4,10 @@
 //! This shows damage, files that were mixed up, and edits by hand. It does not show who wrote the run: whoever can write all
 //! of its files can seal them again.
 
-use super::{Manifest, Seal, SealedFile, StoreError, is_report_name, journal, sha256};
+use super::{Manifest, Seal, SealedFile, StoreError, is_report_name, journal};
+use crate::digest::sha256;
 use crate::disk::open;
-use crate::ncu::MAX_REPORT;
+use crate::model::MAX_REPORT;
 use sha2::{Digest, Sha256};
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
@@ -145,7 +146,7 @@ pub fn file_sha256(path: &Path, limit: u64) -> Result<String, StoreError> {
     let (mut digest, mut block) = (Sha256::new(), vec![0; BLOCK]);
     loop {
         match file.read(&mut block).map_err(failed)? {
-            0 => return Ok(super::hex(&digest.finalize())),
+            0 => return Ok(crate::digest::hex(&digest.finalize())),
             read => digest.update(&block[..read]),
         }
     }

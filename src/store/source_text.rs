@@ -1,6 +1,6 @@
 //! The text of a kernel source as a run had it: a file, or what git keeps, as long as its hash is the one that the run kept.
 
-use super::sha256;
+use crate::digest::sha256;
 use crate::disk::open;
 use crate::process;
 use std::path::Path;

@@ -4,11 +4,12 @@ mod fixed_cost;
 mod verification;
 
 use super::settings::TimingSettings;
-use crate::config::{L2State, Role};
+use crate::config::L2State;
 use crate::gpu::{
     ArenaLayout, BlockedDevice, BlockingKernel, BufferSet, BufferSpec, CacheWarmer, Copier, Device, DeviceError,
     DeviceMemory, Digester, ExecutableGraph, MemoryDigest, MemoryRow, PendingDigests, PinnedMemory, VariantExtents,
 };
+use crate::model::Role;
 use crate::model::Tolerance;
 use crate::prove::{CaseDraw, ShapeSpec};
 use std::collections::HashSet;

@@ -476,7 +476,7 @@ fn listing(place: &Place, where_: &str, path: &str, hash: &str, command: &[&str]
     let unknown = "0".repeat(64);
     manifest["seal"]["manifest_sha256"] = json!(unknown);
     let text = serde_json::to_string_pretty(&manifest).unwrap();
-    let own = ncugate::store::sha256(text.as_bytes());
+    let own = ncugate::digest::sha256(text.as_bytes());
     fs::write(folder.join("manifest.json"), text.replacen(&unknown, &own, 1)).unwrap();
     let finished = place.run(command);
     fs::remove_dir_all(place.path().join("profiles")).unwrap();
@@ -491,7 +491,7 @@ fn files_that_a_manifest_lists_outside_of_its_run_or_project_are_not_looked_at()
     let outside = tempfile::NamedTempFile::new().unwrap();
     fs::write(outside.path(), "SECRET").unwrap();
     let path = outside.path().to_str().unwrap().to_owned();
-    let (right, wrong) = (ncugate::store::sha256(b"SECRET"), "1".repeat(64));
+    let (right, wrong) = (ncugate::digest::sha256(b"SECRET"), "1".repeat(64));
     let up = format!("../../../{path}");
     for (where_, said) in [("seal", "no file of a run"), ("inputs", "a file outside of the project")] {
         for path in [path.as_str(), &up, "/nothing/there"] {

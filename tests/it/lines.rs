@@ -2,7 +2,8 @@
 
 use crate::captures;
 use ncu_rep::{Launch, Report};
-use ncugate::explain::listing::{Disassembler, LineTable};
+use ncugate::cubin::LineTable;
+use ncugate::explain::listing::Disassembler;
 use ncugate::explain::source_of;
 use serde_json::Value;
 use std::collections::BTreeMap;

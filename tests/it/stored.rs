@@ -3,14 +3,16 @@
 use crate::command::Place;
 use crate::crafted::{Message, file, message, metric};
 use jiff::Timestamp;
+use ncugate::campaign::manifest;
 use ncugate::config::{Phase, parse};
+use ncugate::digest::sha256;
 use ncugate::judge::reference_runs::{Calibration, Conditions, NoiseBook, RunSpread, ShapeNoise};
 use ncugate::model::{
     Audit, BuildOutcome, BuildRecord, CheckOutcome, CheckRecord, ConfirmationRecord, Differences, Gpu, LatencyOutcome,
     LatencyRecord, ProfileOutcome, ProfileRecord, Resources, ShapeName, VariantId, Verdict,
 };
 use ncugate::plan::{Method, Plan, Standing, unroll};
-use ncugate::store::{Fingerprint, Machine, RunState, RunVerdict, RunWriter, manifest, seal, sha256};
+use ncugate::store::{Fingerprint, Machine, RunState, RunVerdict, RunWriter, seal};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::campaign::Silent;
+use crate::campaign::manifest;
 use crate::frame::{Counted, Measured, quantities};
 use crate::host::JobMode;
 use crate::judge::{Context, Judgement, SampleOrigin, correctness, judge, name_cheats, to_confirm, unresolved};
@@ -9,7 +10,7 @@ use crate::model::{
     BuildOutcome, BuildRecord, CheckOutcome, CheckRecord, ComputeCapability, Differences, Resources, Verdict,
 };
 use crate::plan::unroll;
-use crate::store::{Fingerprint, manifest};
+use crate::store::Fingerprint;
 
 const PHASE: &str = concat!(
     include_str!("../../../tests/data/copy.toml"),

@@ -79,7 +79,7 @@ fn tools(folder: &Path, environment: &str, disassembler: &str) -> Tools {
         driver: None,
         cuda: (13, 0),
         uuid: None,
-        compute_mode: crate::gpu::ComputeMode::Default,
+        compute_mode: crate::model::ComputeMode::Default,
     };
     Tools {
         nvcc: Nvcc::find(Some(&nvcc)).unwrap(),
@@ -101,7 +101,7 @@ impl Replay {
         let text = std::fs::read_to_string(&path).unwrap();
         let phase = crate::config::parse(&path, &text).unwrap();
         let plan = unroll(&phase).unwrap();
-        let mut manifest = crate::store::manifest(&phase, &plan, Fingerprint::default());
+        let mut manifest = crate::campaign::manifest(&phase, &plan, Fingerprint::default());
         // Not what is there now: lines have to come from the report.
         manifest.sources = vec![(SOURCE.to_owned(), "0".to_owned())];
         let mut writer = RunWriter::open(&folder.path().join("run"), manifest, &text, &plan, &phase.workload).unwrap();

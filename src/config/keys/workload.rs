@@ -2,7 +2,8 @@
 
 use super::init::{INIT, INIT_WORDS};
 use super::{EXPRS, KeyKind, NAMES, Spec, TEXTS, key, spec};
-use crate::config::workload::{Dtype, ScalarType};
+use crate::config::workload::ScalarType;
+use crate::model::Dtype;
 use crate::model::Law;
 
 /// A pair of f32, on a last axis of its own.

@@ -3,11 +3,12 @@
 use super::names::{KernelNames, suggest};
 use super::scope::InScope;
 use crate::config::reader::{Item, Placed, Table};
-use crate::config::{
-    ArgTemplate, ScalarType, SurfaceTemplate, TextureAddress, TextureFilter, TextureRead, TextureSampling,
-    TextureTemplate, keys,
-};
+use crate::config::{ArgTemplate, ScalarType, SurfaceTemplate, TextureTemplate, keys};
 use crate::expr::Expr;
+use crate::model::TextureAddress;
+use crate::model::TextureFilter;
+use crate::model::TextureRead;
+use crate::model::TextureSampling;
 
 /// What `nullptr` is written as.
 const NULL: &str = "nullptr";

@@ -4,8 +4,9 @@ use super::argument;
 use super::names::{KernelNames, identifier, suggest};
 use super::scope::InScope;
 use crate::config::reader::{Item, Placed, Table};
-use crate::config::{ArgTemplate, DynamicArray, LaunchMode, LaunchTemplate, StepAction, StepTemplate, keys};
+use crate::config::{ArgTemplate, DynamicArray, LaunchTemplate, StepAction, StepTemplate, keys};
 use crate::expr::{Expr, Template};
+use crate::model::LaunchMode;
 
 /// Keys of a launch, as far as a table has them, with places for checks.
 #[derive(Debug, Clone, Default)]

@@ -4,9 +4,10 @@ use super::names::suggest;
 use super::scope::InScope;
 use crate::config::keys::{self, BUILTINS};
 use crate::config::reader::{Item, Placed, Table};
-use crate::config::{Buffer, Init, ProgramKind, ReferenceProgram, Role, WorkloadReference};
+use crate::config::{Buffer, Init, ProgramKind, ReferenceProgram, WorkloadReference};
 use crate::expr::{Expr, Value};
 use crate::model::Law;
+use crate::model::Role;
 
 /// What a built-in takes. Buffers are found by these names; failing one, inputs and outputs are taken in the order of the
 /// file. That their extents fit is checked where the answer is computed.

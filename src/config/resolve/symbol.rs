@@ -4,7 +4,8 @@ use super::argument;
 use super::names::KernelNames;
 use super::scope::InScope;
 use crate::config::reader::{Item, Placed, Table};
-use crate::config::{ArgTemplate, Role, SymbolTemplate, keys};
+use crate::config::{ArgTemplate, SymbolTemplate, keys};
+use crate::model::Role;
 
 /// A variable as read, with places for checks.
 #[derive(Debug, Clone)]

@@ -9,10 +9,10 @@ use super::scope::InScope;
 use super::{reference, tolerance};
 use crate::config::keys::{self, COMPLEX64};
 use crate::config::reader::{Item, Placed, Table};
-use crate::config::{
-    Amount, Buffer, Dtype, Init, Laws, Reduction, Role, Scalar, ScalarType, Shape, Workload, WorkloadReference,
-};
+use crate::config::{Amount, Buffer, Init, Laws, Reduction, Scalar, ScalarType, Shape, Workload, WorkloadReference};
 use crate::expr::{Expr, Names, Value};
+use crate::model::Dtype;
+use crate::model::Role;
 use crate::model::ShapeName;
 use std::collections::HashSet;
 

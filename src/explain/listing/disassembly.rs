@@ -1,11 +1,9 @@
 //! The text of instructions, from CUDA's `nvdisasm`.
 
 use super::ListingError;
-use crate::ncu::scratch_folder;
+use crate::cubin::symbol_index;
+use crate::disk::scratch_folder;
 use crate::process;
-use object::elf::FileHeader64;
-use object::read::elf::ElfFile;
-use object::{Endianness, Object as _, ObjectSymbol as _, SymbolKind};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -57,7 +55,8 @@ impl Disassembler {
     /// # Errors
     /// The cubin has no such kernel, or the program fails.
     pub fn instructions(&self, path: &Path, bytes: &[u8], entry: &str) -> Result<BTreeMap<u64, String>, ListingError> {
-        let symbol = symbol(bytes, entry)?;
+        let none = || ListingError::NoCode { kernel: entry.to_owned() };
+        let symbol = symbol_index(bytes, entry)?.ok_or_else(none)?;
         let mut command = Command::new(&self.path);
         command.args(["-c", "-fun", &symbol.to_string()]).arg(path);
         let output = process::run_whole(&mut command, LIMIT)
@@ -73,14 +72,6 @@ impl Disassembler {
             false => Ok(instructions),
         }
     }
-}
-
-/// Index of the kernel's symbol: how `nvdisasm` selects one function to print.
-fn symbol(cubin: &[u8], entry: &str) -> Result<usize, ListingError> {
-    let elf = ElfFile::<FileHeader64<Endianness>>::parse(cubin)
-        .map_err(|error| ListingError::Cubin { reason: error.to_string() })?;
-    let found = elf.symbols().find(|symbol| symbol.kind() == SymbolKind::Text && symbol.name() == Ok(entry));
-    found.map(|symbol| symbol.index().0).ok_or_else(|| ListingError::NoCode { kernel: entry.to_owned() })
 }
 
 /// Instructions of the section of `entry`, a line each: `/*0180*/  @P4 LDG.E R17, desc[UR8][R4.64] ;`.

@@ -5,14 +5,14 @@
 //! is measured and kept with it, so that rendering needs neither. Paths in a report are names, never opened.
 
 mod disassembly;
-mod lines;
 mod record;
 mod source;
 
 pub use disassembly::Disassembler;
-pub use lines::{CodePlace, LineTable, code_size, machine_code};
-pub use record::Code;
+pub use record::{Code, listing};
 pub use source::{Own, Texts};
+
+use crate::cubin::CubinError;
 
 /// Why a kernel's instructions are not known.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -21,8 +21,8 @@ pub enum ListingError {
     #[error("the report holds no machine code of `{kernel}`")]
     NoCode { kernel: String },
     /// The machine code is damaged.
-    #[error("the cubin cannot be read: {reason}")]
-    Cubin { reason: String },
+    #[error(transparent)]
+    Cubin(#[from] CubinError),
     /// The kernel calls functions, and it is not known which of them is the kernel itself.
     #[error("the kernel is one of {functions} functions over {span} bytes, and it is not known which")]
     Ambiguous {

@@ -1,8 +1,10 @@
 //! The listing of a kernel's sampled instructions, as a run keeps it.
 
-use super::lines::code_size;
-use super::{CodePlace, LineTable, ListingError, Own, Texts};
-use crate::model::{Instruction, Line, Listing};
+use super::{ListingError, Own, Texts};
+use crate::cubin::{CodePlace, LineTable, machine_code};
+use crate::model::Instruction;
+use crate::model::Line;
+use crate::model::Listing;
 use std::collections::BTreeMap;
 
 /// Machine code of a launch.
@@ -15,7 +17,15 @@ pub struct Code<'a> {
     pub functions: &'a [u64],
 }
 
-impl Code<'_> {
+impl<'a> Code<'a> {
+    /// Its instructions.
+    ///
+    /// # Errors
+    /// The cubin is damaged or has no such kernel.
+    pub fn bytes(&self) -> Result<&'a [u8], ListingError> {
+        machine_code(self.cubin, self.entry)?.ok_or_else(|| ListingError::NoCode { kernel: self.entry.to_owned() })
+    }
+
     /// Where the kernel begins among its functions: at the only one that is as long as its code. Functions follow each
     /// other, each padded by less than [`PADDING`].
     ///
@@ -23,7 +33,7 @@ impl Code<'_> {
     /// The cubin is damaged or has no such kernel, or several functions fit.
     pub fn base(&self) -> Result<u64, ListingError> {
         let [first, .., last] = self.functions else { return Ok(self.functions.first().copied().unwrap_or(0)) };
-        let size = code_size(self.cubin, self.entry)?;
+        let size = self.bytes()?.len() as u64;
         let long = |pair: &[u64]| (size..size.saturating_add(PADDING)).contains(&pair[1].saturating_sub(pair[0]));
         let mut fitting = self.functions.windows(2).filter(|pair| long(pair)).map(|pair| pair[0]);
         match (fitting.next(), fitting.next()) {
@@ -36,63 +46,53 @@ impl Code<'_> {
 /// Most bytes behind the code of a function before the next one begins; 0x900 were seen on an H200.
 const PADDING: u64 = 4096;
 
-impl Listing {
-    /// The instructions at `offsets`: lines out of the cubin, their text out of `texts`, and the text of instructions
-    /// where a disassembler could give it. What is not known is listed in [`Listing::lacks`].
-    pub fn of(
-        code: Code<'_>,
-        offsets: impl Iterator<Item = u64>,
-        texts: &Texts,
-        own: &Own,
-        disassembly: Result<BTreeMap<u64, String>, ListingError>,
-    ) -> Self {
-        let mut listing = Self::default();
-        let table = LineTable::read(code.cubin, code.entry).unwrap_or_else(|error| {
-            listing.lacks.push(error.to_string());
-            LineTable::default()
-        });
-        if table.is_empty() && listing.lacks.is_empty() {
-            listing.lacks.push("no source lines: the kernel was compiled without -lineinfo".to_owned());
-        }
-        let instructions = disassembly.unwrap_or_else(|error| {
-            listing.lacks.push(error.to_string());
-            BTreeMap::new()
-        });
-        let base = code.base().unwrap_or_else(|error| {
-            listing.lacks.push(error.to_string());
-            u64::MAX
-        });
-        let end = code_size(code.cubin, code.entry).unwrap_or(u64::MAX);
-        let (mut all, mut called) = (0, 0);
-        let mut lines = Lines { known: BTreeMap::new(), kept: Vec::new(), texts, own };
-        for offset in offsets {
-            let within = offset.checked_sub(base).filter(|within| *within < end);
-            all += 1;
-            called += usize::from(within.is_none());
-            let chain = within.map_or_else(Vec::new, |within| table.at(within));
-            let inner = chain.first();
-            let ours = chain.iter().find(|place| own.path(&place.file).is_some()).or(chain.last());
-            let line = ours.map(|place| lines.index(place));
-            let inlined = inner.filter(|inner| ours != Some(*inner)).map(|place| lines.index(place));
-            let text = within.and_then(|within| instructions.get(&within)).cloned();
-            listing.instructions.push(Instruction { offset, text, line, inlined });
-        }
-        listing.lines = lines.kept;
-        if called > 0 && base < u64::MAX {
-            listing.lacks.push(format!(
-                "{called} of {all} sampled instructions are in functions that the kernel calls: they are shown without text and line"
-            ));
-        }
-        listing
+/// The instructions at `offsets`: lines out of the cubin, their text out of `texts`, and the text of instructions
+/// where a disassembler could give it. What is not known is listed in [`Listing::lacks`].
+pub fn listing(
+    code: Code<'_>,
+    offsets: impl Iterator<Item = u64>,
+    texts: &Texts,
+    own: &Own,
+    disassembly: Result<BTreeMap<u64, String>, ListingError>,
+) -> Listing {
+    let mut listing = Listing::default();
+    let table = LineTable::read(code.cubin, code.entry).unwrap_or_else(|error| {
+        listing.lacks.push(error.to_string());
+        LineTable::default()
+    });
+    if table.is_empty() && listing.lacks.is_empty() {
+        listing.lacks.push("no source lines: the kernel was compiled without -lineinfo".to_owned());
     }
-
-    pub fn at(&self, offset: u64) -> Option<&Instruction> {
-        self.instructions.binary_search_by_key(&offset, |i| i.offset).ok().and_then(|at| self.instructions.get(at))
+    let instructions = disassembly.unwrap_or_else(|error| {
+        listing.lacks.push(error.to_string());
+        BTreeMap::new()
+    });
+    let base = code.base().unwrap_or_else(|error| {
+        listing.lacks.push(error.to_string());
+        u64::MAX
+    });
+    let end = code.bytes().map_or(u64::MAX, |bytes| bytes.len() as u64);
+    let (mut all, mut called) = (0, 0);
+    let mut lines = Lines { known: BTreeMap::new(), kept: Vec::new(), texts, own };
+    for offset in offsets {
+        let within = offset.checked_sub(base).filter(|within| *within < end);
+        all += 1;
+        called += usize::from(within.is_none());
+        let chain = within.map_or_else(Vec::new, |within| table.at(within));
+        let inner = chain.first();
+        let ours = chain.iter().find(|place| own.path(&place.file).is_some()).or(chain.last());
+        let line = ours.map(|place| lines.index(place));
+        let inlined = inner.filter(|inner| ours != Some(*inner)).map(|place| lines.index(place));
+        let text = within.and_then(|within| instructions.get(&within)).cloned();
+        listing.instructions.push(Instruction { offset, text, line, inlined });
     }
-
-    pub fn line(&self, index: Option<usize>) -> Option<&Line> {
-        self.lines.get(index?)
+    listing.lines = lines.kept;
+    if called > 0 && base < u64::MAX {
+        listing.lacks.push(format!(
+            "{called} of {all} sampled instructions are in functions that the kernel calls: they are shown without text and line"
+        ));
     }
+    listing
 }
 
 /// Lines while they are gathered.
@@ -117,14 +117,20 @@ impl Lines<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::lines::tests::cubin;
     use super::*;
 
-    fn listing(functions: &[u64], offsets: &[u64]) -> Listing {
+    /// The cubin of the capture of a deep profile: one kernel, `sdpa_scalar`, 0x4000 bytes of code.
+    fn cubin() -> Vec<u8> {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/close.ncu-rep.zst");
+        let report = ncu_rep::Report::open(path).unwrap();
+        report.sources().unwrap()[0].binary.to_vec()
+    }
+
+    fn listed(functions: &[u64], offsets: &[u64]) -> Listing {
         let cubin = cubin();
         let code = Code { cubin: &cubin, entry: "sdpa_scalar", functions };
         let none = Err(ListingError::NotAsked);
-        Listing::of(code, offsets.iter().copied(), &Texts::default(), &Own::default(), none)
+        listing(code, offsets.iter().copied(), &Texts::default(), &Own::default(), none)
     }
 
     fn line(listing: &Listing, offset: u64) -> Option<u32> {
@@ -133,13 +139,13 @@ mod tests {
 
     #[test]
     fn the_kernel_is_found_among_the_functions_it_calls() {
-        let size = code_size(&cubin(), "sdpa_scalar").unwrap();
-        let alone = listing(&[0], &[0x1060]);
+        let size = machine_code(&cubin(), "sdpa_scalar").unwrap().unwrap().len() as u64;
+        let alone = listed(&[0], &[0x1060]);
         assert_eq!(line(&alone, 0x1060), Some(141));
-        let behind = listing(&[0, 0x200, 0x200 + size + 0x900], &[0x10, 0x200 + 0x1060]);
+        let behind = listed(&[0, 0x200, 0x200 + size + 0x900], &[0x10, 0x200 + 0x1060]);
         assert_eq!((line(&behind, 0x10), line(&behind, 0x1260)), (None, Some(141)));
         assert!(behind.lacks.iter().any(|lack| lack.starts_with("1 of 2 sampled instructions")), "{:?}", behind.lacks);
-        let alike = listing(&[0, size, 2 * size], &[0x1060]);
+        let alike = listed(&[0, size, 2 * size], &[0x1060]);
         assert_eq!(line(&alike, 0x1060), None);
         assert!(alike.lacks.iter().any(|lack| lack.contains("one of 3 functions")), "{:?}", alike.lacks);
     }
@@ -147,7 +153,7 @@ mod tests {
     #[test]
     fn a_damaged_cubin_is_recorded_as_the_reason() {
         let code = Code { cubin: b"no ELF", entry: "k", functions: &[] };
-        let listing = Listing::of(code, [0].into_iter(), &Texts::default(), &Own::default(), Ok(BTreeMap::new()));
+        let listing = listing(code, [0].into_iter(), &Texts::default(), &Own::default(), Ok(BTreeMap::new()));
         assert!(listing.lacks[0].starts_with("the cubin cannot be read"), "{:?}", listing.lacks);
         assert_eq!(listing.instructions.len(), 1);
     }

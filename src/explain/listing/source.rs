@@ -1,6 +1,6 @@
 //! Where the text of a source line comes from: the files that a report holds, and the run's own kernel sources.
 
-use super::CodePlace;
+use crate::cubin::CodePlace;
 use std::collections::HashMap;
 
 /// Longest text kept of a line, in characters.

@@ -12,5 +12,5 @@ mod result;
 pub use error::ExternalError;
 pub use measure::measure;
 pub use prestarted::PrestartedCommands;
-pub use request::{PROTOCOL, REQUEST_VARIABLE, Request, RequestMode, RequestShape, command};
+pub use request::{PROTOCOL, Request, RequestMode, RequestShape, command};
 pub use result::{ExternalRecords, unmeasured};

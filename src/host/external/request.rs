@@ -1,7 +1,9 @@
 //! The request that an external program reads.
 
 use super::error::ExternalError;
-use crate::config::{Dtype, Phase, Shape};
+use crate::config::{Phase, Shape};
+use crate::model::Dtype;
+use crate::model::REQUEST_VARIABLE;
 use crate::model::{ShapeName, Tolerance, VariantId};
 use crate::plan::CommandPlan;
 use serde::{Deserialize, Serialize};
@@ -12,8 +14,6 @@ use std::process::Command;
 
 /// Version of the protocol.
 pub const PROTOCOL: u32 = 1;
-/// The variable that names the request.
-pub const REQUEST_VARIABLE: &str = "NCUGATE_REQUEST";
 /// Launches a sample that a program is asked for.
 const LAUNCHES: u32 = 20;
 

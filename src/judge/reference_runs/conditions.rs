@@ -1,8 +1,9 @@
 //! What has to be alike for two measurements to be compared.
 
 use crate::config::{BenchSettings, L2State, Phase};
+use crate::digest::sha256;
 use crate::model::Gpu;
-use crate::store::{Fingerprint, sha256};
+use crate::store::Fingerprint;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};

@@ -15,9 +15,10 @@ mod work;
 use self::durations::{Disagreement, DurationSource, Durations, WitnessBand, least_of};
 use self::unrepeated::Repeats;
 use super::results::Correctness;
-use crate::config::{LaunchMode, Phase, Shape};
+use crate::config::{Phase, Shape};
 use crate::frame::Quantities;
 use crate::metric::id;
+use crate::model::LaunchMode;
 use crate::model::{
     Audit, BuildRecord, Cell, LatencyOutcome, LatencyRecord, MetricId, ShapeName, UnrepeatedSamples, VariantId,
 };

@@ -299,7 +299,7 @@ fn honest_variants_of_every_recording_agree_with_their_counters() {
                 let case = format!("{} {} at {}", run.phase.name, variant.id, shape.name);
                 all.push((duration / 1e3 / latency, case.clone()));
                 let outputs =
-                    run.phase.workload.buffer_bytes(shape, |role| role == crate::config::Role::Output).unwrap();
+                    run.phase.workload.buffer_bytes(shape, |role| role == crate::model::Role::Output).unwrap();
                 let declared = run.phase.workload.bytes_at(shape).unwrap().unwrap_or(0.0);
                 let needed = declared - outputs.min(62_914_560.0);
                 bytes.extend(read("dram_bytes").filter(|_| declared > 0.0).map(|b| (b / needed, case.clone())));

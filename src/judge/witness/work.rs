@@ -1,9 +1,9 @@
 //! What ncu counted against the useful work that the workload declares, or that its outputs show.
 
 use super::{CLEAR, CaseCounters, Mismatch};
-use crate::config::Role;
 use crate::frame::wanted;
 use crate::metric::id;
+use crate::model::Role;
 use crate::number::short;
 
 /// Least share of the declared work that has to be counted. Over the recordings in `profiles/` the counted DRAM bytes are

@@ -3,7 +3,7 @@
 
 use super::super::arg::Arg;
 use super::{KernelCode, KernelPlan, Launch, ShapeProgram, Step};
-use crate::config::LaunchMode;
+use crate::model::LaunchMode;
 use crate::model::ShapeName;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;

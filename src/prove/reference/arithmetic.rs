@@ -1,7 +1,7 @@
 //! How a reference is computed: exactly as float64 can, as a plain kernel would, or with a fault that a tolerance should
 //! find.
 
-use crate::config::Dtype;
+use crate::model::Dtype;
 use crate::prove::element;
 use std::f64::consts::LOG2_E;
 

@@ -6,7 +6,7 @@ use super::fit::{BufferValues, Fit};
 use super::gemm::Gemm;
 use super::rows::{Identity, Reduce, ReduceOp, Softmax};
 use super::sdpa::Sdpa;
-use crate::config::Dtype;
+use crate::model::Dtype;
 use crate::model::nearest;
 use crate::prove::shape::ShapeSpec;
 use serde::{Deserialize, Serialize};

@@ -1,8 +1,8 @@
 //! Finding the buffers of a built-in reference, and holding their extents to what it needs.
 
 use super::error::ReferenceError;
-use crate::config::Role;
 use crate::gpu::BufferSpec;
+use crate::model::Role;
 use crate::prove::shape::ShapeSpec;
 
 /// The values of every buffer of a shape, in its order; empty for outputs and scratch.

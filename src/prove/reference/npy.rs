@@ -1,7 +1,7 @@
 //! NumPy's `.npy` files, versions 1 to 3: C order, little endian, real numbers.
 
-use crate::config::Dtype;
 use crate::disk::open;
+use crate::model::Dtype;
 use crate::prove::element;
 use std::io::Write;
 use std::path::{Path, PathBuf};

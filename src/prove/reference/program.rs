@@ -3,8 +3,9 @@
 
 use super::fit::BufferValues;
 use super::npy::{NpyError, read, write};
-use crate::config::{ProgramKind, ReferenceProgram, Role};
+use crate::config::{ProgramKind, ReferenceProgram};
 use crate::gpu::BufferSpec;
+use crate::model::Role;
 use crate::process::{self, Ending};
 use crate::prove::shape::ShapeSpec;
 use serde_json::{Map, Value, json};
@@ -53,50 +54,48 @@ fn said(printed: &str) -> String {
     if printed.is_empty() { String::new() } else { format!(":\n{printed}") }
 }
 
-impl ReferenceProgram {
-    /// The right outputs of a shape, by buffer; `python` calls a function of Python.
-    ///
-    /// # Errors
-    /// The program cannot be run, fails, takes too long, or does not give every output with its extents.
-    pub fn outputs(
-        &self,
-        python: Option<&Path>,
-        shape: &ShapeSpec,
-        seed: u64,
-        inputs: &BufferValues,
-    ) -> Result<Vec<(usize, Vec<f64>)>, ProgramError> {
-        let folder = CallFolder::make().map_err(|(folder, source)| ProgramError::Write { folder, source })?;
-        let failed = |source| ProgramError::Write { folder: folder.0.clone(), source };
-        folder.fill(shape, seed, inputs).map_err(failed)?;
-        self.call(python, &folder.0)?;
-        let outputs = shape.buffers.iter().enumerate().filter(|(_, buffer)| buffer.role.is_compared());
-        outputs.map(|(at, buffer)| Ok((at, read(&folder.array("outputs", buffer), &buffer.extents)?))).collect()
-    }
+/// The right outputs of a shape, by buffer; `python` calls a function of Python.
+///
+/// # Errors
+/// The program cannot be run, fails, takes too long, or does not give every output with its extents.
+pub fn outputs(
+    program: &ReferenceProgram,
+    python: Option<&Path>,
+    shape: &ShapeSpec,
+    seed: u64,
+    inputs: &BufferValues,
+) -> Result<Vec<(usize, Vec<f64>)>, ProgramError> {
+    let folder = CallFolder::make().map_err(|(folder, source)| ProgramError::Write { folder, source })?;
+    let failed = |source| ProgramError::Write { folder: folder.0.clone(), source };
+    folder.fill(shape, seed, inputs).map_err(failed)?;
+    call(program, python, &folder.0)?;
+    let outputs = shape.buffers.iter().enumerate().filter(|(_, buffer)| buffer.role.is_compared());
+    outputs.map(|(at, buffer)| Ok((at, read(&folder.array("outputs", buffer), &buffer.extents)?))).collect()
+}
 
-    fn call(&self, python: Option<&Path>, folder: &Path) -> Result<(), ProgramError> {
-        let (name, mut command) = match &self.program {
-            ProgramKind::Python { file, function } => {
-                let mut command = Command::new(python.unwrap_or(Path::new("python3")));
-                command.arg(folder.join("runner.py")).arg(folder).arg(file).arg(function);
-                (format!("{}:{function}", file.display()), command)
-            }
-            ProgramKind::Command { argv } => {
-                let (program, arguments) = argv.split_first().map_or(("", &[][..]), |(p, a)| (p.as_str(), a));
-                let mut command = Command::new(program);
-                command.args(arguments).arg(folder);
-                (argv.join(" "), command)
-            }
-        };
-        let output = process::run(&mut command, Duration::from_secs(u64::from(self.timeout_s)))
-            .map_err(|source| ProgramError::Start { program: name.clone(), source })?;
-        if output.ending.completed() {
-            return Ok(());
+fn call(program: &ReferenceProgram, python: Option<&Path>, folder: &Path) -> Result<(), ProgramError> {
+    let (name, mut command) = match &program.program {
+        ProgramKind::Python { file, function } => {
+            let mut command = Command::new(python.unwrap_or(Path::new("python3")));
+            command.arg(folder.join("runner.py")).arg(folder).arg(file).arg(function);
+            (format!("{}:{function}", file.display()), command)
         }
-        let printed = if output.stderr.trim().is_empty() { &output.stdout } else { &output.stderr };
-        let lines: Vec<&str> = printed.trim_end().lines().collect();
-        let printed = lines[lines.len().saturating_sub(LINES)..].join("\n");
-        Err(ProgramError::Failed { program: name, ending: output.ending, printed })
+        ProgramKind::Command { argv } => {
+            let (program, arguments) = argv.split_first().map_or(("", &[][..]), |(p, a)| (p.as_str(), a));
+            let mut command = Command::new(program);
+            command.args(arguments).arg(folder);
+            (argv.join(" "), command)
+        }
+    };
+    let output = process::run(&mut command, Duration::from_secs(u64::from(program.timeout_s)))
+        .map_err(|source| ProgramError::Start { program: name.clone(), source })?;
+    if output.ending.completed() {
+        return Ok(());
     }
+    let printed = if output.stderr.trim().is_empty() { &output.stdout } else { &output.stderr };
+    let lines: Vec<&str> = printed.trim_end().lines().collect();
+    let printed = lines[lines.len().saturating_sub(LINES)..].join("\n");
+    Err(ProgramError::Failed { program: name, ending: output.ending, printed })
 }
 
 /// A folder of one call, which goes with it.
@@ -152,8 +151,8 @@ impl Drop for CallFolder {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Dtype;
     use crate::gpu::fixtures::buffer;
+    use crate::model::Dtype;
     use crate::prove::fixtures::shape;
 
     fn program(program: ProgramKind) -> ReferenceProgram {
@@ -167,7 +166,8 @@ mod tests {
     #[test]
     fn a_command_reads_and_writes_numpy_files() {
         let copy = ["sh", "-c", "cp \"$0/inputs/x.npy\" \"$0/outputs/y.npy\""].map(str::to_owned).to_vec();
-        let found = program(ProgramKind::Command { argv: copy }).outputs(
+        let found = outputs(
+            &program(ProgramKind::Command { argv: copy }),
             None,
             &doubled(),
             0,
@@ -181,14 +181,14 @@ mod tests {
         let run = |script: &str, timeout_s| {
             let argv = ["sh", "-c", script].map(str::to_owned).to_vec();
             let program = ReferenceProgram { timeout_s, ..program(ProgramKind::Command { argv }) };
-            program.outputs(None, &doubled(), 0, &[vec![0.0; 3], Vec::new()]).unwrap_err().to_string()
+            outputs(&program, None, &doubled(), 0, &[vec![0.0; 3], Vec::new()]).unwrap_err().to_string()
         };
         assert!(run("echo broken >&2; exit 3", 20).ends_with("exited with status 3:\nbroken"));
         assert!(run("sleep 30", 1).contains("exceeded its time limit"));
         assert!(run("true", 20).contains("cannot read "));
         let gone = program(ProgramKind::Command { argv: vec!["/no/such/program".to_owned()] });
         assert!(matches!(
-            gone.outputs(None, &doubled(), 0, &[vec![0.0; 3], Vec::new()]),
+            outputs(&gone, None, &doubled(), 0, &[vec![0.0; 3], Vec::new()]),
             Err(ProgramError::Start { .. })
         ));
     }

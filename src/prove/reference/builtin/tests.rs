@@ -1,9 +1,11 @@
 //! References against values worked out by hand or by plain loops.
 
 use super::*;
-use crate::config::{Dtype, Init, Role};
+use crate::config::Init;
 use crate::gpu::BufferSpec;
 use crate::gpu::fixtures::buffer;
+use crate::model::Dtype;
+use crate::model::Role;
 use crate::prove::fill;
 use crate::prove::fixtures::shape;
 

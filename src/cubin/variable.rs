@@ -1,10 +1,8 @@
 //! Variables of a cubin (`__constant__` and `__device__`) that the host can write.
 
-use super::cubin::{CubinError, damaged};
+use super::{CubinError, Elf, damaged};
 use crate::model::{demangled, nearest};
-use object::elf::FileHeader64;
-use object::read::elf::ElfFile;
-use object::{Endianness, Object as _, ObjectSection as _, ObjectSymbol as _, SymbolKind};
+use object::{Object as _, ObjectSection as _, ObjectSymbol as _, SymbolKind};
 
 /// A variable of a cubin.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,7 +18,7 @@ pub struct ModuleVariable {
 /// # Errors
 /// The cubin is damaged.
 pub fn variables(cubin: &[u8]) -> Result<Vec<ModuleVariable>, CubinError> {
-    let elf = ElfFile::<FileHeader64<Endianness>>::parse(cubin).map_err(damaged)?;
+    let elf = Elf::parse(cubin).map_err(damaged)?;
     let is_kept = |name: &str| name.starts_with(".nv.constant3") || name.starts_with(".nv.global");
     let mut found = Vec::new();
     for symbol in elf.symbols().filter(|symbol| symbol.kind() == SymbolKind::Data && symbol.size() > 0) {

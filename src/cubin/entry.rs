@@ -1,10 +1,13 @@
 //! A cubin: an ELF file with a section of machine code and a section of attributes for each entry.
 
-use super::digest::Digest;
 use super::nvinfo::{Attribute, attributes};
-use crate::model::{ComputeCapability, KernelName, Resources, demangled, nearest};
+use super::{CubinError, Elf, damaged};
+use crate::digest::Digest;
+use crate::model::ComputeCapability;
+use crate::model::Resources;
+use crate::model::{KernelName, demangled, nearest};
 use object::elf::FileHeader64;
-use object::read::elf::{ElfFile, SectionHeader as _};
+use object::read::elf::SectionHeader as _;
 use object::{Endianness, Object as _, ObjectSection as _, ObjectSymbol as _};
 use std::collections::HashMap;
 
@@ -13,33 +16,7 @@ const RESERVED: u64 = 1024;
 /// Bytes of an instruction (sm_70 and later).
 const INSTRUCTION: usize = 16;
 
-type Elf<'a> = ElfFile<'a, FileHeader64<Endianness>>;
 type Section<'a, 'b> = object::read::elf::ElfSection<'a, 'b, FileHeader64<Endianness>>;
-
-/// Why a cubin cannot be used.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum CubinError {
-    /// Not an ELF file, or a damaged one.
-    #[error("the cubin cannot be read: {reason}")]
-    Damaged { reason: String },
-    /// Several of its kernels have that name.
-    #[error("`{entry}` names {} kernels of the cubin: {}; hint: write namespaces and template arguments, or the mangled name", .fitting.len(), .fitting.join(", "))]
-    Ambiguous {
-        /// The name that was asked for.
-        entry: String,
-        /// The kernels that it fits.
-        fitting: Vec<String>,
-    },
-    /// It has no such entry.
-    #[error("no kernel `{entry}` in the cubin; kernels: {present}{hint}")]
-    NoEntry {
-        /// The name that was asked for.
-        entry: String,
-        present: String,
-        /// What may be meant, or empty.
-        hint: String,
-    },
-}
 
 /// Bytes that instructions move, and how many instructions those are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -332,7 +309,7 @@ fn named(elf: &Elf<'_>, entry: &str) -> Result<String, CubinError> {
 ///
 /// # Errors
 /// The cubin is damaged.
-pub(super) fn is_certain(cubin: &[u8], entry: &str) -> Result<bool, CubinError> {
+pub fn is_certain(cubin: &[u8], entry: &str) -> Result<bool, CubinError> {
     let asked = KernelName::parse(entry);
     let present = entries(&Elf::parse(cubin).map_err(damaged)?);
     Ok(present.iter().any(|name| name == entry || asked.means(&KernelName::parse(name))))
@@ -342,7 +319,7 @@ pub(super) fn is_certain(cubin: &[u8], entry: &str) -> Result<bool, CubinError> 
 ///
 /// # Errors
 /// The cubin is damaged.
-pub(super) fn absent(cubin: &[u8], entry: &str) -> Result<CubinError, CubinError> {
+pub fn absent(cubin: &[u8], entry: &str) -> Result<CubinError, CubinError> {
     Ok(no_entry(&Elf::parse(cubin).map_err(damaged)?, entry))
 }
 
@@ -355,10 +332,6 @@ fn no_entry(elf: &Elf<'_>, entry: &str) -> CubinError {
     let hint = near.map_or_else(String::new, |name| format!("; did you mean `{name}`?"));
     let present = if present.is_empty() { "none".to_owned() } else { present.join(", ") };
     CubinError::NoEntry { entry: entry.to_owned(), present, hint }
-}
-
-pub(super) fn damaged(error: object::Error) -> CubinError {
-    CubinError::Damaged { reason: error.to_string() }
 }
 
 fn to_u32(size: u64) -> Result<u32, CubinError> {

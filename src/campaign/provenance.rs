@@ -1,11 +1,12 @@
 //! What a run has to remember of where it came from: hashes, commit, command line.
 
-use super::settings::settings;
-use super::{Fingerprint, Git, Manifest, RunState, SCHEMA, ShardOf, inputs, sha256};
 use crate::build::Nvcc;
 use crate::config::Phase;
+use crate::digest::sha256;
 use crate::plan::{Plan, Shard};
 use crate::process;
+use crate::store::settings::settings;
+use crate::store::{Fingerprint, Git, Manifest, RunState, SCHEMA, ShardOf, inputs};
 use jiff::Timestamp;
 use std::collections::BTreeMap;
 use std::ffi::OsString;

@@ -1,6 +1,6 @@
 //! What the compiler warned of: a macro that the source defines itself, say, so that a sweep over it measures one kernel.
 
-use crate::model::{BuildOutcome, BuildRecord};
+use super::{BuildOutcome, BuildRecord};
 use indexmap::IndexMap;
 
 /// Longest list of warnings.
@@ -8,7 +8,7 @@ const MOST: usize = 8;
 
 /// The compiler's warnings, each once, with the first variant that has it and how many more do.
 #[must_use]
-pub fn warnings(builds: &[BuildRecord]) -> Vec<String> {
+pub fn compiler_warnings(builds: &[BuildRecord]) -> Vec<String> {
     let mut found: IndexMap<&str, (&BuildRecord, usize)> = IndexMap::new();
     for build in builds {
         let BuildOutcome::Built { log, .. } = &build.outcome else { continue };
@@ -63,7 +63,7 @@ mod tests {
         let builds =
             [record("a", twice), record("b", twice), record("c", ""), record("d", "k.cu(9): warning #177-D: x")];
         assert_eq!(
-            warnings(&builds),
+            compiler_warnings(&builds),
             [
                 "nvcc warned at a and 1 more: k.cu:1:9: warning: \"TILE\" redefined",
                 "nvcc warned at d: k.cu(9): warning #177-D: x"

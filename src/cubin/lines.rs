@@ -3,17 +3,14 @@
 //! nvcc writes DWARF line programs with one addition of its own: an extended opcode that names the row at which a
 //! function was inlined. Every kernel's addresses count from 0 in its own section, so relocations say which kernel an address belongs to.
 
-use super::ListingError;
+use super::{CubinError, Elf, damaged};
 use gimli::{
     AttributeValue, DebugLine, DebugLineOffset, EndianSlice, LineInstruction, LineProgramHeader, LittleEndian,
 };
 use gimli::{LineRow, Reader as _};
-use object::elf::FileHeader64;
-use object::read::elf::ElfFile;
-use object::{Endianness, Object as _, ObjectSection as _, ObjectSymbol as _, SymbolSection};
+use object::{Object as _, ObjectSection as _, ObjectSymbol as _, SymbolSection};
 use std::collections::BTreeMap;
 
-type Elf<'a> = ElfFile<'a, FileHeader64<Endianness>>;
 type Bytes<'a> = EndianSlice<'a, LittleEndian>;
 
 /// The section of line programs.
@@ -60,7 +57,7 @@ impl LineTable {
     ///
     /// # Errors
     /// The cubin is none, or damaged.
-    pub fn read(cubin: &[u8], entry: &str) -> Result<Self, ListingError> {
+    pub fn read(cubin: &[u8], entry: &str) -> Result<Self, CubinError> {
         let elf = Elf::parse(cubin).map_err(damaged)?;
         let Some(text) = elf.section_by_name(&format!(".text.{entry}")) else { return Ok(Self::default()) };
         let Some(section) = elf.section_by_name(SECTION) else { return Ok(Self::default()) };
@@ -69,7 +66,7 @@ impl LineTable {
         Self::of_programs(&programs, base..base.saturating_add(text.size()))
     }
 
-    fn of_programs(programs: &[u8], within: std::ops::Range<u64>) -> Result<Self, ListingError> {
+    fn of_programs(programs: &[u8], within: std::ops::Range<u64>) -> Result<Self, CubinError> {
         let lines = DebugLine::new(programs, LittleEndian);
         let mut table = Self { end: within.end - within.start, ..Self::default() };
         let mut at = 0;
@@ -88,7 +85,7 @@ impl LineTable {
         mut program: gimli::IncompleteLineProgram<Bytes<'a>>,
         header: &LineProgramHeader<Bytes<'a>>,
         within: &std::ops::Range<u64>,
-    ) -> Result<(), ListingError> {
+    ) -> Result<(), CubinError> {
         let mut instructions = header.instructions();
         let mut row = LineRow::new(header);
         let mut caller = 0;
@@ -157,28 +154,8 @@ fn path(row: &LineRow, header: &LineProgramHeader<Bytes<'_>>) -> String {
     }
 }
 
-/// Bytes of machine code of a kernel.
-///
-/// # Errors
-/// The cubin is none, damaged, or has no such kernel.
-pub fn code_size(cubin: &[u8], entry: &str) -> Result<u64, ListingError> {
-    let elf = Elf::parse(cubin).map_err(damaged)?;
-    let text = elf.section_by_name(&format!(".text.{entry}"));
-    text.map(|text| text.size()).ok_or_else(|| ListingError::NoCode { kernel: entry.to_owned() })
-}
-
-/// The machine code of a kernel.
-///
-/// # Errors
-/// The cubin is none, damaged, or has no such kernel.
-pub fn machine_code<'c>(cubin: &'c [u8], entry: &str) -> Result<&'c [u8], ListingError> {
-    let elf = Elf::parse(cubin).map_err(damaged)?;
-    let text = elf.section_by_name(&format!(".text.{entry}"));
-    text.ok_or_else(|| ListingError::NoCode { kernel: entry.to_owned() })?.data().map_err(damaged)
-}
-
 /// The line programs with every address set to that of its symbol, its section in the upper half.
-fn relocated(elf: &Elf<'_>, data: &[u8]) -> Result<Vec<u8>, ListingError> {
+fn relocated(elf: &Elf<'_>, data: &[u8]) -> Result<Vec<u8>, CubinError> {
     let mut data = data.to_vec();
     for kind in [".rela", ".rel"] {
         let Some(section) = elf.section_by_name(&format!("{kind}{SECTION}")) else { continue };
@@ -190,7 +167,7 @@ fn relocated(elf: &Elf<'_>, data: &[u8]) -> Result<Vec<u8>, ListingError> {
             let SymbolSection::Section(of) = symbol.section() else { continue };
             let Some(place) = usize::try_from(offset).ok().and_then(|at| data.get_mut(at..)?.first_chunk_mut::<8>())
             else {
-                return Err(ListingError::Cubin { reason: "a relocation points behind its section".to_owned() });
+                return Err(CubinError::Damaged { reason: "a relocation points behind its section".to_owned() });
             };
             let addend = word(16).unwrap_or_else(|| u64::from_le_bytes(*place));
             let address = ((of.0 as u64) << SECTION_SHIFT).wrapping_add(symbol.address()).wrapping_add(addend);
@@ -200,20 +177,18 @@ fn relocated(elf: &Elf<'_>, data: &[u8]) -> Result<Vec<u8>, ListingError> {
     Ok(data)
 }
 
-fn damaged(error: object::Error) -> ListingError {
-    ListingError::Cubin { reason: error.to_string() }
-}
-
-fn unreadable(error: gimli::Error) -> ListingError {
-    ListingError::Cubin { reason: format!("its line table cannot be read: {error}") }
+fn unreadable(error: gimli::Error) -> CubinError {
+    CubinError::Damaged { reason: format!("its line table cannot be read: {error}") }
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::super::machine_code;
     use super::*;
 
     /// The cubin of the capture of a deep profile: one kernel, `sdpa_scalar`, 0x4000 bytes of code.
-    pub fn cubin() -> Vec<u8> {
+    fn cubin() -> Vec<u8> {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/close.ncu-rep.zst");
         let report = ncu_rep::Report::open(path).unwrap();
         report.sources().unwrap()[0].binary.to_vec()
@@ -226,13 +201,15 @@ pub(super) mod tests {
         let lines: Vec<u32> = chain.iter().map(|place| place.line).collect();
         assert_eq!(lines, [980, 87, 122]);
         assert!(chain[0].file.ends_with("/include/cuda_fp16.hpp") && chain[2].file.ends_with("/sdpa_scalar.cu"));
-        assert_eq!(table.at(code_size(&cubin(), "sdpa_scalar").unwrap()), []);
+        let code = cubin();
+        let size = machine_code(&code, "sdpa_scalar").unwrap().unwrap().len();
+        assert_eq!(table.at(size as u64), []);
     }
 
     #[test]
     fn another_kernel_has_no_lines_here() {
         assert!(LineTable::read(&cubin(), "sdpa").unwrap().is_empty());
-        assert!(matches!(code_size(&cubin(), "sdpa"), Err(ListingError::NoCode { .. })));
+        assert_eq!(machine_code(&cubin(), "sdpa"), Ok(None));
     }
 
     #[test]

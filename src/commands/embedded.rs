@@ -1,7 +1,7 @@
 //! The recording that the program carries, to be looked at where there is no repository.
 
-use super::{StoreError, write_atomically};
 use crate::disk::open;
+use crate::store::{StoreError, write_atomically};
 use std::path::Path;
 
 /// Every file of it: its path in the recording, and its bytes.

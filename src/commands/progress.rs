@@ -1,0 +1,148 @@
+//! What the user sees while a campaign works: a bar on a terminal, a line a stage elsewhere.
+
+use crate::campaign::Progress;
+use crate::console::warn;
+use crate::number;
+use crate::number::text::line as one_line;
+use indicatif::{ProgressBar, ProgressStyle};
+use std::io::{self, IsTerminal};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How much is said of the progress.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Volume {
+    /// Nothing.
+    Quiet,
+    /// A bar on a terminal, elsewhere a line a stage, and what the user should know.
+    #[default]
+    Usual,
+    /// A line for each stage and step too.
+    Verbose,
+}
+
+/// How often a stage says how far it is where there is no terminal.
+const EVERY: Duration = Duration::from_secs(10);
+
+/// What lasts so long is worth a line.
+const LONG: Duration = Duration::from_secs(1);
+
+/// A stage under way.
+#[derive(Debug)]
+struct Stage {
+    name: String,
+    steps: usize,
+    done: usize,
+    began: Instant,
+    said: Instant,
+}
+
+impl Stage {
+    /// `build: 34 of 90 after 20 s`.
+    fn line(&self, how: &str) -> String {
+        let Self { name, steps, done, began, .. } = self;
+        let took = number::seconds(began.elapsed().as_secs_f64());
+        format!("{name}: {done} of {steps} {how} {took}")
+    }
+}
+
+/// Progress on standard error: a bar where that is a terminal, else a line as a stage ends, and one every ten seconds.
+#[derive(Debug)]
+pub struct Terminal {
+    bar: Mutex<ProgressBar>,
+    stage: Mutex<Option<Stage>>,
+    volume: Volume,
+    has_bar: bool,
+}
+
+impl Terminal {
+    /// Says so much.
+    pub fn new(volume: Volume) -> Self {
+        let has_bar = io::stderr().is_terminal();
+        Self { bar: Mutex::new(ProgressBar::hidden()), stage: Mutex::default(), volume, has_bar }
+    }
+
+    /// Prints a line where every step is said.
+    fn detail(&self, line: &str) {
+        if self.volume == Volume::Verbose {
+            self.say(line);
+        }
+    }
+
+    fn with(&self, act: impl FnOnce(&mut ProgressBar)) {
+        act(&mut self.bar.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// Ends the stage under way, and begins the next.
+    fn turn(&self, next: Option<Stage>) {
+        let ended = std::mem::replace(&mut *self.stage.lock().unwrap_or_else(PoisonError::into_inner), next);
+        // One thing that is done at once is not worth a line.
+        let is_said = |stage: &Stage| !self.has_bar && (stage.steps > 1 || stage.began.elapsed() >= LONG);
+        if let Some(ended) = ended.filter(is_said) {
+            self.say(&ended.line("in"));
+        }
+    }
+
+    /// Counts a step; says so now and then where no bar shows it.
+    fn count(&self) {
+        let mut stage = self.stage.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(stage) = stage.as_mut() else { return };
+        stage.done += 1;
+        if !self.has_bar && self.volume == Volume::Usual && stage.done < stage.steps && stage.said.elapsed() >= EVERY {
+            stage.said = Instant::now();
+            self.say(&stage.line("after"));
+        }
+    }
+
+    /// Ends what is shown.
+    pub fn clear(&self) {
+        self.turn(None);
+        self.with(|bar| bar.finish_and_clear());
+    }
+}
+
+impl Progress for Terminal {
+    fn stage(&self, name: &str, steps: usize) {
+        let now = Instant::now();
+        self.turn(Some(Stage { name: name.to_owned(), steps, done: 0, began: now, said: now }));
+        self.detail(&format!("{name}: {steps}"));
+        if self.volume == Volume::Quiet {
+            return;
+        }
+        self.with(|bar| {
+            bar.finish_and_clear();
+            *bar = ProgressBar::new(steps as u64);
+            if let Ok(style) = ProgressStyle::with_template("{prefix:>16} [{bar:30}] {pos}/{len} {elapsed} {wide_msg}")
+            {
+                bar.set_style(style.progress_chars("=> "));
+            }
+            bar.set_prefix(one_line(name));
+        });
+    }
+
+    fn step(&self, variant: &str) {
+        self.detail(&format!("  {variant}"));
+        self.count();
+        self.with(|bar| {
+            bar.set_message(one_line(variant));
+            bar.inc(1);
+        });
+    }
+
+    fn note(&self, text: &str) {
+        self.detail(&format!("  {text}"));
+        self.with(|bar| bar.set_message(one_line(text)));
+    }
+
+    /// Prints a line above the bar, terminal or not.
+    fn say(&self, line: &str) {
+        if self.volume == Volume::Quiet {
+            return;
+        }
+        self.with(|bar| {
+            bar.suspend(|| {
+                warn(line);
+            });
+        });
+    }
+}

@@ -1,0 +1,73 @@
+//! Cubins, and the files that hold them: kernels with what they use, variables and source lines, read from ELF.
+//!
+//! Nothing is compiled, loaded or launched here. A file from outside may be damaged: every length is checked.
+
+mod entry;
+mod fatbin;
+mod lines;
+mod nvinfo;
+mod variable;
+
+pub use entry::{Entry, Traffic, absent, is_certain, symbol};
+pub use fatbin::{DeviceCode, FatbinError, device_code, is_binary};
+pub use lines::{CodePlace, LineTable};
+pub use variable::{ModuleVariable, variable, variables};
+
+use object::elf::FileHeader64;
+use object::read::elf::ElfFile;
+use object::{Endianness, Object as _, ObjectSection as _, ObjectSymbol as _, SymbolKind};
+
+type Elf<'a> = ElfFile<'a, FileHeader64<Endianness>>;
+
+/// Why a cubin cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CubinError {
+    /// Not an ELF file, or a damaged one.
+    #[error("the cubin cannot be read: {reason}")]
+    Damaged {
+        /// What is wrong.
+        reason: String,
+    },
+    /// Several of its kernels have that name.
+    #[error("`{entry}` names {} kernels of the cubin: {}; hint: write namespaces and template arguments, or the mangled name", .fitting.len(), .fitting.join(", "))]
+    Ambiguous {
+        /// The name that was asked for.
+        entry: String,
+        /// The kernels that it fits.
+        fitting: Vec<String>,
+    },
+    /// It has no such entry.
+    #[error("no kernel `{entry}` in the cubin; kernels: {present}{hint}")]
+    NoEntry {
+        /// The name that was asked for.
+        entry: String,
+        /// Those there are.
+        present: String,
+        /// What may be meant, or empty.
+        hint: String,
+    },
+}
+
+/// The machine code of a kernel, by its symbol; none if the cubin has no such kernel.
+///
+/// # Errors
+/// The cubin is damaged.
+pub fn machine_code<'c>(cubin: &'c [u8], entry: &str) -> Result<Option<&'c [u8]>, CubinError> {
+    let elf = Elf::parse(cubin).map_err(damaged)?;
+    let text = elf.section_by_name(&format!(".text.{entry}"));
+    text.map(|text| text.data().map_err(damaged)).transpose()
+}
+
+/// Index of a kernel in the cubin's table of symbols, by its symbol; none if the cubin has no such kernel.
+///
+/// # Errors
+/// The cubin is damaged.
+pub fn symbol_index(cubin: &[u8], entry: &str) -> Result<Option<usize>, CubinError> {
+    let elf = Elf::parse(cubin).map_err(damaged)?;
+    let found = elf.symbols().find(|symbol| symbol.kind() == SymbolKind::Text && symbol.name() == Ok(entry));
+    Ok(found.map(|symbol| symbol.index().0))
+}
+
+fn damaged(error: object::Error) -> CubinError {
+    CubinError::Damaged { reason: error.to_string() }
+}

@@ -1,0 +1,55 @@
+//! The folder for ncu's locks and other files that go with a process.
+
+use sha2::{Digest as _, Sha256};
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::PathBuf;
+
+/// Longest path of a scratch folder: ncu makes sockets in it, and a socket's path ends at 107 bytes.
+const LONGEST_SCRATCH: usize = 50;
+
+/// A folder of this user's own for ncu's locks and sockets, made if needed: the same for all runs of a user on a GPU, so that
+/// two of them still wait for each other's lock, and never another user's or another GPU's.
+pub fn scratch_folder(gpu: Option<&str>) -> io::Result<PathBuf> {
+    let user = fs::metadata("/proc/self")?.uid();
+    let base = Some(std::env::temp_dir()).filter(|folder| folder.as_os_str().len() <= LONGEST_SCRATCH);
+    let base = base.unwrap_or_else(|| PathBuf::from("/tmp"));
+    let gpu = gpu.map(|gpu| format!("-{}", hashed(gpu))).unwrap_or_default();
+    private_folder(std::path::absolute(base)?.join(format!("ncugate-{user}{gpu}")), user)
+}
+
+/// Enough of a hash to tell the GPUs of a machine apart.
+fn hashed(gpu: &str) -> String {
+    Sha256::digest(gpu.as_bytes()).iter().take(4).map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn private_folder(folder: PathBuf, user: u32) -> io::Result<PathBuf> {
+    match DirBuilder::new().mode(0o700).create(&folder) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+        Ok(()) | Err(_) => {}
+    }
+    let found = fs::symlink_metadata(&folder)?;
+    if found.is_dir() && found.uid() == user {
+        return Ok(folder);
+    }
+    let reason = format!("'{}' is not a folder of this user; remove it or set TMPDIR", folder.display());
+    Err(io::Error::new(io::ErrorKind::PermissionDenied, reason))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_scratch_folder_is_private_and_never_a_strangers() {
+        let base = tempfile::tempdir().unwrap();
+        let user = fs::metadata("/proc/self").unwrap().uid();
+        let folder = private_folder(base.path().join("own"), user).unwrap();
+        assert_eq!(fs::metadata(&folder).unwrap().mode() & 0o777, 0o700);
+        assert_eq!(private_folder(folder.clone(), user).unwrap(), folder);
+        assert!(private_folder(folder.clone(), user + 1).is_err());
+        std::os::unix::fs::symlink(&folder, base.path().join("link")).unwrap();
+        assert!(private_folder(base.path().join("link"), user).is_err());
+    }
+}

@@ -1,0 +1,29 @@
+//! What a kernel does with a buffer.
+
+use serde::{Deserialize, Serialize};
+
+/// What a kernel does with a buffer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// Read only: writing to it is an error of the variant.
+    Input,
+    /// Written whole and compared with the reference.
+    Output,
+    /// Filled, written and compared: state that a launch changes in place, restored before every launch.
+    Inout,
+    /// Free to use; cleared to zero before every case.
+    Scratch,
+}
+
+impl Role {
+    /// Whether the kernel and the reference read what the buffer holds before a launch.
+    pub const fn is_read(self) -> bool {
+        matches!(self, Self::Input | Self::Inout)
+    }
+
+    /// Whether a launch's result in it is compared with the reference.
+    pub const fn is_compared(self) -> bool {
+        matches!(self, Self::Output | Self::Inout)
+    }
+}
