@@ -18,7 +18,7 @@ use super::nvcc::{CompileUnit, Nvcc};
 use crate::digest::{Digest, sha256};
 use crate::disk::{self, Durability, open};
 use crate::model::CompiledLaunch;
-use crate::plan::flag_files;
+use crate::plan::{compiler_environment, flag_files};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
 use std::env;
@@ -169,7 +169,7 @@ impl Cache {
             .list(unit.flags.iter())
             .list(defines)
             .list(unit.instantiation()?.iter())
-            .list(Nvcc::environment().iter());
+            .list(compiler_environment::variables().iter());
         for (file, bytes) in named {
             digest = digest.part(file.as_os_str().as_encoded_bytes()).part(bytes);
         }

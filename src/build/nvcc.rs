@@ -12,8 +12,6 @@ use std::time::Duration;
 
 /// `nvcc --version` takes milliseconds; one that hangs is not nvcc.
 const VERSION_LIMIT: Duration = Duration::from_secs(10);
-/// Variables that change what nvcc does without being on its command line.
-const ENVIRONMENT: [&str; 5] = ["NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS", "NVCC_CCBIN", "CPATH", "CPLUS_INCLUDE_PATH"];
 
 /// Ending of files that nvcc takes for CUDA C++.
 const CUDA: &str = "cu";
@@ -147,17 +145,6 @@ impl Nvcc {
         let program = real(&self.path);
         let toolkit = program.parent().and_then(Path::parent).filter(|folder| folder.parent().is_some());
         toolkit.into_iter().chain(SYSTEM.map(Path::new)).any(|folder| file.starts_with(folder))
-    }
-
-    /// Flags that variables add to every command line of nvcc, by variable; none that is empty.
-    pub fn added_flags() -> impl Iterator<Item = (&'static str, String)> {
-        let flags = ENVIRONMENT.into_iter().filter(|name| name.ends_with("_FLAGS"));
-        flags.filter_map(|name| Some((name, env::var(name).ok().filter(|flags| !flags.trim().is_empty())?)))
-    }
-
-    /// What nvcc reads beside its command line, as `NAME=value`.
-    pub fn environment() -> Vec<String> {
-        ENVIRONMENT.iter().map(|name| format!("{name}={}", env::var(name).unwrap_or_default())).collect()
     }
 }
 

@@ -4,8 +4,6 @@
 use super::reference_cubin::reference_cubin;
 use super::{Campaign, CampaignError, DeepChoice, DeepProfiler, GpuTurn, Patience, Progress, RunGpu, Tools};
 use crate::build::Sharing;
-use crate::campaign::manifest;
-use crate::campaign::shard_manifest;
 use crate::campaign::{Confirmation, Wanted};
 use crate::config::Phase;
 use crate::frame::wanted;
@@ -13,6 +11,8 @@ use crate::judge::reference_runs::{ReferenceRequest, ReferenceRuns};
 use crate::judge::{Evidence, JudgeError, Session, TargetGpu, known_failures};
 use crate::model::{BuildRecord, NullTest, VariantId};
 use crate::plan::{Narrowing, Plan, Shard, reference_plan};
+use crate::store::manifest;
+use crate::store::shard_manifest;
 use crate::store::{self, Continuation, Manifest, Run, RunState, RunWriter, StoreError, Unfinished};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

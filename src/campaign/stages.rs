@@ -7,7 +7,7 @@ use super::prestart::Prestart;
 use super::progress::Progress;
 use super::reference_cubin::reference_cubin;
 use super::tools::Tools;
-use super::{profile, prove_apart};
+use super::{profile, prove_apart, targets};
 use crate::build::{Builder, Cache, Sharing};
 use crate::config::Phase;
 use crate::host::external::{self, PrestartedCommands};

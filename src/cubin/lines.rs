@@ -182,7 +182,6 @@ fn unreadable(error: gimli::Error) -> CubinError {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::super::machine_code;
     use super::*;

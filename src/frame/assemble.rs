@@ -19,10 +19,9 @@ use crate::model::{BuildOutcome, BuildRecord, Resources};
 use crate::model::{CheckOutcome, CheckRecord, ConfirmationRecord, LatencyOutcome, LatencyRecord};
 use crate::model::{ProfileOutcome, ProfileRecord};
 use crate::number;
-use crate::plan::{Launch, Method, Plan, ShapeProgram, Standing, Variant};
+use crate::plan::{Launch, Method, Plan, ShapeProgram, Standing, StepTraffic, Variant};
 use crate::stats;
 use crate::store::Run;
-use polars::prelude::IdxCa;
 use std::collections::HashMap;
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
 //! A small phase with its plan, for tests.
 
 use crate::config::{
-    BenchSettings, Buffer, BuildSettings, CloseLookAt, Counting, L2State, Laws, Objective, Phase, ProfileSettings,
-    Shape, Sweep, Verification, Workload, WorkloadReference,
+    BenchSettings, Buffer, BuildSettings, CloseLookAt, Counting, GatePlan, L2State, Laws, Objective, Phase,
+    ProfileSettings, Shape, Sweep, Verification, Workload, WorkloadReference,
 };
 use crate::expr::Expr;
 use crate::model::Dtype;

@@ -3,12 +3,12 @@
 //! latency and no proof of correctness, and nothing here makes one up.
 
 use super::{Evidence, JudgeError, PhaseRun};
-use crate::campaign::manifest;
 use crate::config::{KernelTemplate, LaunchPattern, Phase};
 use crate::expr::Template;
 use crate::frame::{CapturedLaunch, CapturedVariants, nvtx_text};
 use crate::model::{Better, BuildOutcome, BuildRecord, Gpu, KernelName, ProfileOutcome, ProfileRecord, VariantId};
 use crate::plan::{Method, Plan, Standing, Variant};
+use crate::store::manifest;
 use crate::store::{Fingerprint, Manifest, Run, RunState, StoreError, open_report};
 use jiff::Timestamp;
 use ncu_rep::{Launch, Report, ReportError};

@@ -2,11 +2,11 @@
 
 use super::static_facts::{FACTS, facts};
 use super::{Context, PreconditionResult, StaticCheck, preconditions, static_check};
-use crate::campaign::manifest;
 use crate::config::{Phase, Waiver};
 use crate::frame::{Counted, Measured, Quantities, quantities, wanted};
 use crate::model::{BuildOutcome, BuildRecord, ComputeCapability, Verdict};
 use crate::plan::Plan;
+use crate::store::manifest;
 use crate::store::{Fingerprint, Run};
 use std::path::PathBuf;
 

@@ -5,6 +5,7 @@ use super::expected::ExpectedOutput;
 use super::inputs::CaseInputs;
 use super::poison::{Poison, PoisonKey};
 use super::shape::ShapeSpec;
+use super::{element, partial};
 use crate::gpu::VariantExtents;
 use crate::model::Dtype;
 use crate::model::{CheckOutcome, Defect, Differences, Law, Tolerance};

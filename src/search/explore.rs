@@ -7,7 +7,6 @@ use super::facts::{StaticFacts, static_names};
 use super::proposer::Proposer;
 use super::trial::{SearchTrial, ranked};
 use crate::build::{Builder, Cache, Sharing};
-use crate::campaign::manifest;
 use crate::campaign::{CampaignError, GpuTurn, Patience, Progress, Tools, cubins, reference_cubin};
 use crate::config::{GatePlan, Phase, SearchSettings, VariantSpec, VariantSpecKind};
 use crate::digest::sha256;
@@ -19,6 +18,7 @@ use crate::model::{
 };
 use crate::plan::{Plan, PlanErrors, Point, Space, sweep_id, unroll};
 use crate::process;
+use crate::store::manifest;
 use crate::store::{SearchJournal, StoreError};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -7,11 +7,12 @@ mod continuation;
 mod coverage;
 mod destination;
 mod folder;
-pub mod inputs;
+mod inputs;
 mod journal;
 mod ledger;
 mod manifest;
 mod merge;
+mod provenance;
 mod recording;
 mod records;
 mod report_file;
@@ -19,7 +20,7 @@ mod reports;
 mod run;
 mod seal;
 mod search_journal;
-pub mod settings;
+mod settings;
 mod source_text;
 
 pub use continuation::{Continuation, Unfinished, unfinished};
@@ -32,6 +33,7 @@ pub use manifest::{
     Continued, Fingerprint, Git, Machine, Manifest, MergedShard, RunState, RunVerdict, Seal, SealedFile, ShardOf,
 };
 pub use merge::{MergeChoice, MergeError, Merged, merge};
+pub use provenance::{manifest, shard_manifest};
 pub use recording::{absolute_paths, record};
 pub use report_file::{is_report_name, prove_report};
 pub use reports::{open_report, open_reports};

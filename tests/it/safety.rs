@@ -240,7 +240,7 @@ fn an_unfinished_run_is_not_continued_through_a_link() {
     symlink(&victim, folder.join("builds.jsonl")).unwrap();
     let phase = parse(Path::new("phase.toml"), PHASE).unwrap();
     let plan = ncugate::plan::unroll(&phase).unwrap();
-    let manifest = ncugate::campaign::manifest(&phase, &plan, crate::stored::h200());
+    let manifest = ncugate::store::manifest(&phase, &plan, crate::stored::h200());
     let opened = ncugate::store::RunWriter::open(&folder, manifest, PHASE, &plan, &phase.workload);
     assert!(opened.is_err(), "{opened:?}");
     assert_eq!(fs::read_to_string(victim).unwrap(), "half a line");

@@ -3,7 +3,6 @@
 use crate::command::Place;
 use crate::crafted::{Message, file, message, metric};
 use jiff::Timestamp;
-use ncugate::campaign::manifest;
 use ncugate::config::{Phase, parse};
 use ncugate::digest::sha256;
 use ncugate::judge::reference_runs::{Calibration, Conditions, NoiseBook, RunSpread, ShapeNoise};
@@ -12,6 +11,7 @@ use ncugate::model::{
     LatencyRecord, ProfileOutcome, ProfileRecord, Resources, ShapeName, VariantId, Verdict,
 };
 use ncugate::plan::{Method, Plan, Standing, unroll};
+use ncugate::store::manifest;
 use ncugate::store::{Fingerprint, Machine, RunState, RunVerdict, RunWriter, seal};
 use std::collections::BTreeMap;
 use std::fs;

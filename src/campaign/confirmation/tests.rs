@@ -2,7 +2,6 @@
 
 use super::*;
 use crate::campaign::Silent;
-use crate::campaign::manifest;
 use crate::frame::{Counted, Measured, quantities};
 use crate::host::JobMode;
 use crate::judge::{Context, Judgement, SampleOrigin, correctness, judge, name_cheats, to_confirm, unresolved};
@@ -11,6 +10,7 @@ use crate::model::{
 };
 use crate::plan::unroll;
 use crate::store::Fingerprint;
+use crate::store::manifest;
 
 const PHASE: &str = concat!(
     include_str!("../../../tests/data/copy.toml"),

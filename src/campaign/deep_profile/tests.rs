@@ -101,7 +101,7 @@ impl Replay {
         let text = std::fs::read_to_string(&path).unwrap();
         let phase = crate::config::parse(&path, &text).unwrap();
         let plan = unroll(&phase).unwrap();
-        let mut manifest = crate::campaign::manifest(&phase, &plan, Fingerprint::default());
+        let mut manifest = crate::store::manifest(&phase, &plan, Fingerprint::default());
         // Not what is there now: lines have to come from the report.
         manifest.sources = vec![(SOURCE.to_owned(), "0".to_owned())];
         let mut writer = RunWriter::open(&folder.path().join("run"), manifest, &text, &plan, &phase.workload).unwrap();

@@ -1,12 +1,11 @@
 //! What a run has to remember of where it came from: hashes, commit, command line.
 
-use crate::build::Nvcc;
+use super::settings::settings;
+use super::{Fingerprint, Git, Manifest, RunState, SCHEMA, ShardOf, inputs};
 use crate::config::Phase;
 use crate::digest::sha256;
-use crate::plan::{Plan, Shard};
+use crate::plan::{Plan, Shard, compiler_environment};
 use crate::process;
-use crate::store::settings::settings;
-use crate::store::{Fingerprint, Git, Manifest, RunState, SCHEMA, ShardOf, inputs};
 use jiff::Timestamp;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -47,7 +46,7 @@ pub fn manifest(phase: &Phase, plan: &Plan, fingerprint: Fingerprint) -> Manifes
         narrowed: None,
         others: Vec::new(),
         merged: Vec::new(),
-        warnings: Nvcc::added_flags().map(flags_of_environment).collect(),
+        warnings: compiler_environment::added_flags().map(flags_of_environment).collect(),
         seal: None,
     }
 }
@@ -78,7 +77,7 @@ fn measured_sha256(phase: &Phase, plan: &Plan, settings: &BTreeMap<String, Strin
         "settings": settings,
         "profiled": format!("{:?}", phase.profile),
         "programs": inputs::programs(plan),
-        "compiler": Nvcc::environment(),
+        "compiler": compiler_environment::variables(),
     });
     sha256(parts.to_string().as_bytes())
 }
