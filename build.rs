@@ -1,19 +1,15 @@
-//! Compiles the C side of `src/gpu/nvtx.rs`, writes a constant for every metric of the catalogue, and lists the files of the
-//! recording that the program carries. Needs a C compiler and nothing else.
+//! Puts the version and the recording that `ncugate demo` shows into the program.
 
 use std::fmt::Write;
 use std::path::Path;
 use std::process::Command;
 use std::{env, fs, io};
 
-const CATALOGUE: &str = "src/metric/catalogue.toml";
 /// The recording that `ncugate demo` shows.
 const DEMO: &str = "profiles/sdpa_fast/h200";
 
 fn main() -> io::Result<()> {
-    nvtx();
     println!("cargo::rustc-env=NCUGATE_VERSION={}", version());
-    metric_ids()?;
     demo()
 }
 
@@ -45,27 +41,6 @@ fn checked_out() -> Option<String> {
     git(&["-C", &top, "rev-parse", "HEAD"])
 }
 
-/// `pub const LATENCY_P50: MetricId = MetricId::new("latency_p50");` and so on. Names are found by their lines, which the
-/// tests of the catalogue hold against what the parsed file says.
-fn metric_ids() -> io::Result<()> {
-    println!("cargo::rerun-if-changed={CATALOGUE}");
-    let catalogue = fs::read_to_string(CATALOGUE)?;
-    let mut code = String::new();
-    let mut all = String::new();
-    for name in catalogue.lines().filter_map(|line| line.strip_prefix("name = \"")?.strip_suffix('"')) {
-        let constant = name.to_uppercase();
-        let _ = writeln!(code, "/// `{name}`\npub const {constant}: MetricId = MetricId::new(\"{name}\");");
-        let _ = write!(all, "{constant}, ");
-    }
-    let count = all.matches(", ").count();
-    let _ = writeln!(
-        code,
-        "/// All of them, in the order of the catalogue.\npub const ALL: [MetricId; {count}] = [{all}];"
-    );
-    let folder = env::var_os("OUT_DIR").ok_or_else(|| io::Error::other("cargo sets OUT_DIR"))?;
-    fs::write(Path::new(&folder).join("metric_ids.rs"), code)
-}
-
 /// `&[("manifest.json", include_bytes!("/...")), ...]`: every file of the recording by its path in it, sorted.
 fn demo() -> io::Result<()> {
     println!("cargo::rerun-if-changed={DEMO}");
@@ -88,15 +63,4 @@ fn demo() -> io::Result<()> {
     code.push_str("]\n");
     let folder = env::var_os("OUT_DIR").ok_or_else(|| io::Error::other("cargo sets OUT_DIR"))?;
     fs::write(Path::new(&folder).join("demo.rs"), code)
-}
-
-fn nvtx() {
-    println!("cargo::rerun-if-changed=src/gpu/nvtx.c");
-    println!("cargo::rerun-if-changed=third_party/nvtx/include");
-    cc::Build::new()
-        .file("src/gpu/nvtx.c")
-        .include("third_party/nvtx/include")
-        // The headers make their callback tables global for other files to share; the compiler may not warn of theirs.
-        .warnings(false)
-        .compile("ncugate_nvtx");
 }

@@ -6,14 +6,16 @@
 
 #![allow(clippy::print_stdout, clippy::unwrap_used)]
 
-use ncugate::config::parse;
-use ncugate::explain::{ChipKnowledge, Compilation, DeclaredWork, Diagnosis, RuleBook, ShapeFacts, SignatureBook};
-use ncugate::expr::Value;
-use ncugate::frame::Quantities;
-use ncugate::judge::{Context, Correctness, judge};
-use ncugate::metric::Catalogue;
-use ncugate::model::{Cell, VariantId};
-use ncugate::plan::{Plan, unroll};
+use ncugate_judge::frame::Quantities;
+use ncugate_judge::{Context, Correctness, judge};
+use ncugate_model::expr::Value;
+use ncugate_model::metric::Catalogue;
+use ncugate_model::{Cell, VariantId};
+use ncugate_phase::config::parse;
+use ncugate_phase::plan::{Plan, unroll};
+use ncugate_report::explain::{
+    ChipKnowledge, Compilation, DeclaredWork, Diagnosis, RuleBook, ShapeFacts, SignatureBook,
+};
 use std::collections::HashMap;
 use std::fmt::Write;
 use std::path::Path;

@@ -6,7 +6,7 @@
 
 #![allow(clippy::print_stdout, clippy::unwrap_used)]
 
-use ncugate::stats::{
+use ncugate_model::stats::{
     Alikeness, Estimate, Interval, Pairing, Resampler, Resampling, Statistic, Variance, compare, half_step, half_width,
     level_of_a_look, median,
 };
@@ -327,8 +327,8 @@ fn time() {
             let widths: f64 = pairs
                 .par_iter()
                 .map(|(a, b)| {
-                    let a = resampler.replicates(a, Statistic::MEDIAN, ncugate::stats::Stream::Shared).unwrap();
-                    let b = resampler.replicates(b, Statistic::MEDIAN, ncugate::stats::Stream::Shared).unwrap();
+                    let a = resampler.replicates(a, Statistic::MEDIAN, ncugate_model::stats::Stream::Shared).unwrap();
+                    let b = resampler.replicates(b, Statistic::MEDIAN, ncugate_model::stats::Stream::Shared).unwrap();
                     let ratio: Vec<f64> = a.iter().zip(&b).map(|(a, b)| a / b).collect();
                     resampler.interval(&ratio).unwrap().resolution()
                 })

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use ncu_rep::{MetricSelection, Report};
-use ncugate::frame::launches::LaunchFrames;
+use ncugate::LaunchFrames;
 
 /// Metrics of a typical set of gates: those of the captures `g12` and `g1200`.
 const GATED: [&str; 12] = [

@@ -28,10 +28,10 @@ pub use upkeep::{
     WorkerArgs,
 };
 
-use crate::campaign::{DeepChoice, GpuChoice, Patience};
-use crate::judge::reference_runs::{Mismatch, ReferenceRequest};
-use crate::plan::Shard;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use ncugate_campaign::{DeepChoice, GpuChoice, Patience};
+use ncugate_judge::reference_runs::{Mismatch, ReferenceRequest};
+use ncugate_phase::plan::Shard;
 use std::path::PathBuf;
 use std::time::Duration;
 

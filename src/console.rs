@@ -4,7 +4,7 @@
 //! mark that turns the direction of text, and no line that a CI runner takes for a command. What programs read (JSON, CSV, a page, a workflow
 //! command that is meant) goes out by [`Output::machine`].
 
-use crate::number::text::{LONGEST, logged};
+use ncugate_model::number::text::{LONGEST, logged};
 use std::borrow::Cow;
 use std::io::{self, ErrorKind, Write};
 use std::sync::atomic::{AtomicBool, Ordering};

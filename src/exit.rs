@@ -1,6 +1,6 @@
 //! Outcomes and the exit statuses a merge depends on. The only place that knows the numbers.
 
-use crate::model::Verdict;
+use ncugate_model::Verdict;
 use std::process::ExitCode;
 
 /// How a command ended.

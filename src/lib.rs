@@ -19,74 +19,24 @@
 //! The rest is public for the program, its tests and its benches alone, and changes without notice.
 
 #[doc(hidden)]
-pub mod build;
-#[doc(hidden)]
-pub mod campaign;
-#[doc(hidden)]
-pub mod chart;
-#[doc(hidden)]
 pub mod cli;
 #[doc(hidden)]
 pub mod commands;
 #[doc(hidden)]
-pub mod config;
-#[doc(hidden)]
 pub mod console;
-#[doc(hidden)]
-pub mod cubin;
-#[doc(hidden)]
-pub mod digest;
-pub(crate) mod disk;
-pub mod draft;
-#[doc(hidden)]
-pub mod exchange;
 pub(crate) mod exit;
-#[doc(hidden)]
-pub mod explain;
-#[doc(hidden)]
-pub mod expr;
-#[doc(hidden)]
-pub mod frame;
-pub(crate) mod gpu;
-#[doc(hidden)]
-pub mod host;
-#[doc(hidden)]
-pub mod judge;
-#[doc(hidden)]
-pub mod metric;
-#[doc(hidden)]
-pub mod model;
-#[doc(hidden)]
-pub mod ncu;
-#[doc(hidden)]
-pub mod number;
-#[doc(hidden)]
-pub mod occupancy;
-#[doc(hidden)]
-pub mod plan;
-pub(crate) mod process;
-pub(crate) mod prove;
-#[doc(hidden)]
-pub mod report;
-#[doc(hidden)]
-pub mod search;
-#[doc(hidden)]
-pub mod stats;
-#[doc(hidden)]
-pub mod store;
-pub(crate) mod submit;
-pub(crate) mod time;
 
-pub use frame::launches::LaunchFrames;
-pub use judge::{Judgement, PhaseRun, Session};
+pub use ncugate_judge::frame::launches::LaunchFrames;
+pub use ncugate_judge::{Judgement, PhaseRun, Session};
+pub use ncugate_model::Verdict;
 
-use frame::launches::FrameError;
-use judge::JudgeError;
-use judge::reference_runs::ReferenceRuns;
 use ncu_rep::MetricSelection;
-use report::{RenderError, html, json, junit, markdown};
+use ncugate_judge::JudgeError;
+use ncugate_judge::frame::launches::FrameError;
+use ncugate_judge::reference_runs::ReferenceRuns;
+use ncugate_judge::store::{StoreError, open_report};
+use ncugate_report::{self as report, RenderError, html, json, junit, markdown};
 use std::path::Path;
-use store::{StoreError, open_report};
 
 /// Why a report or a run could not be read, judged or rendered.
 #[derive(Debug, thiserror::Error)]
@@ -154,7 +104,7 @@ pub fn load_run(folder: &Path) -> Result<PhaseRun, Error> {
 /// in the folder of runs that it lies in.
 ///
 /// ```
-/// use ncugate::model::Verdict;
+/// use ncugate::Verdict;
 ///
 /// let run = ncugate::load_run("profiles/phase_d/h200".as_ref())?;
 /// let session = ncugate::judge(&run)?;

@@ -1,8 +1,8 @@
 //! The command lines of problems in and results out.
 
 use super::OutputFormat;
-use crate::exchange::{GivenTensor, THRESHOLDS};
 use clap::{Args, Subcommand, ValueEnum};
+use ncugate_exchange::{GivenTensor, THRESHOLDS};
 use std::path::PathBuf;
 
 /// `ncugate import`

@@ -1,7 +1,7 @@
 //! Arguments of `show` for what is inside of launches.
 
-use crate::report::show::{Inside, SheetFormat};
 use clap::{Args, ValueEnum};
+use ncugate_report::show::{Inside, SheetFormat};
 
 /// Sources, counters and warp states by source line, machine code.
 #[derive(Debug, Clone, Copy, Default, Args)]

@@ -1,8 +1,8 @@
 //! Which part of a phase is measured.
 
-use crate::model::ShapeName;
-use crate::plan::Narrowing;
 use clap::Args;
+use ncugate_model::ShapeName;
+use ncugate_phase::plan::Narrowing;
 
 /// A part of a phase, to look at; a run of a part does not pass.
 #[derive(Debug, Clone, Default, Args)]

@@ -1,8 +1,8 @@
 //! Arguments of `ncugate show`.
 
 use super::InsideArgs;
-use crate::frame;
 use clap::{Args, ValueEnum};
+use ncugate_judge::frame;
 use regex::Regex;
 use std::path::PathBuf;
 

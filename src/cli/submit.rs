@@ -1,8 +1,8 @@
 //! Arguments of `submit` and `merge`.
 
 use super::{Folders, OutputFormat};
-use crate::submit::Gres;
 use clap::{Args, Subcommand};
+use ncugate_exchange::submit::Gres;
 use std::path::PathBuf;
 
 /// `ncugate submit`

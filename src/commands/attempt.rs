@@ -2,24 +2,24 @@
 
 use super::live::no_go;
 use super::{CommandError, print, signal};
-use crate::build::Sharing;
-use crate::campaign::{LiveRun, MeasuredRun, Silent, Start, Tools};
 use crate::cli::TryArgs;
-use crate::config::{self, Phase};
 use crate::console::Output;
-use crate::digest::sha256;
-use crate::disk::open;
 use crate::exit::Outcome;
-use crate::expr::Value;
-use crate::host::null_test;
-use crate::judge::reference_runs::{Mismatch, ReferenceRequest};
-use crate::plan::unroll;
-use crate::report::write::write;
-use crate::report::{Age, RunSource, assemble};
-use crate::search::{
+use ncugate_campaign::search::{
     AttemptAnswer, AttemptHistory, AttemptPhase, AttemptRecord, AttemptSource, MAX_SOURCE, attempt_phase, line,
     usual_params,
 };
+use ncugate_campaign::{LiveRun, MeasuredRun, Silent, Start, Tools};
+use ncugate_cuda::build::Sharing;
+use ncugate_cuda::host::null_test;
+use ncugate_judge::reference_runs::{Mismatch, ReferenceRequest};
+use ncugate_model::digest::sha256;
+use ncugate_model::disk::open;
+use ncugate_model::expr::Value;
+use ncugate_phase::config::{self, Phase};
+use ncugate_phase::plan::unroll;
+use ncugate_report::write::write;
+use ncugate_report::{Age, RunSource, assemble};
 use std::io;
 use std::path::Path;
 
@@ -71,7 +71,7 @@ pub fn attempt(args: &TryArgs, out: &mut Output) -> Result<Outcome, CommandError
 fn measured(
     args: &TryArgs,
     made: &AttemptPhase,
-) -> Result<(crate::report::Report, String, Option<String>), CommandError> {
+) -> Result<(ncugate_report::Report, String, Option<String>), CommandError> {
     let phase: &Phase = &made.phase;
     let plan = unroll(phase)?;
     let tools = Tools::find(phase)?;

@@ -5,9 +5,9 @@ use super::{CommandError, print};
 use crate::cli::{BaselineCommand, ListArgs, OutputFormat, ShowBaselineArgs};
 use crate::console::Output;
 use crate::exit::Outcome;
-use crate::judge::reference_runs::{Leaderboard, LeaderboardEntry, phases_with_entries};
-use crate::number::text::line;
-use crate::report::leaderboard::{summary, value};
+use ncugate_judge::reference_runs::{Leaderboard, LeaderboardEntry, phases_with_entries};
+use ncugate_model::number::text::line;
+use ncugate_report::leaderboard::{summary, value};
 use serde::Serialize;
 use std::io::Write;
 

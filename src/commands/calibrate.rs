@@ -2,12 +2,12 @@
 
 use super::project::open_phase;
 use super::{CommandError, manner, print, signal};
-use crate::campaign::{self, GpuTurn, Tools};
 use crate::cli::{CalibrateArgs, OutputFormat};
 use crate::console::Output;
 use crate::exit::Outcome;
-use crate::number;
-use crate::plan::unroll;
+use ncugate_campaign::{self as campaign, GpuTurn, Tools};
+use ncugate_model::number;
+use ncugate_phase::plan::unroll;
 use serde_json::json;
 use std::io::Write;
 

@@ -3,21 +3,23 @@
 use super::progress::Volume;
 use super::project::open_phase;
 use super::{CommandError, confined, library, manner, print, signal};
-use crate::build::Arch;
-use crate::campaign::{Progress as _, absent_aids, absent_programs, build_for, prove_files, reference_problem, target};
 use crate::cli::{CheckArgs, OutputFormat};
-use crate::config::{Phase, Waiver};
 use crate::console::Output;
 use crate::exit::Outcome;
-use crate::host::{check_reference, mutant_table, null_test};
-use crate::judge::{
+use ncugate_campaign::{
+    Progress as _, absent_aids, absent_programs, build_for, prove_files, reference_problem, target,
+};
+use ncugate_cuda::build::Arch;
+use ncugate_cuda::host::{check_reference, mutant_table, null_test};
+use ncugate_judge::{
     by_duration_alone, loosened, out_of_reach, preconditions, static_gates, unlikely_limits, unlisted_metrics, weakened,
 };
-use crate::model::{Level, NullTest, Verdict};
-use crate::number::counted;
-use crate::plan::unroll;
-use crate::report::phase_check::{JudgedAhead, PhaseCheck};
-use crate::report::{mutants, static_check};
+use ncugate_model::number::counted;
+use ncugate_model::{Level, NullTest, Verdict};
+use ncugate_phase::config::{Phase, Waiver};
+use ncugate_phase::plan::unroll;
+use ncugate_report::phase_check::{JudgedAhead, PhaseCheck};
+use ncugate_report::{mutants, static_check};
 use std::io::Write;
 use std::path::Path;
 

@@ -4,12 +4,12 @@ use super::{CommandError, print};
 use crate::cli::{CompareArgs, OutputFormat};
 use crate::console::Output;
 use crate::exit::Outcome;
-use crate::judge::PhaseRun;
-use crate::report;
-use crate::report::compare::{self, ComparedSide, RunComparison};
-use crate::report::write::replace;
-use crate::stats::Resampler;
-use crate::store::open_report;
+use ncugate_judge::PhaseRun;
+use ncugate_judge::store::open_report;
+use ncugate_model::stats::Resampler;
+use ncugate_report as report;
+use ncugate_report::compare::{self, ComparedSide, RunComparison};
+use ncugate_report::write::replace;
 use std::io::Write;
 use std::path::Path;
 

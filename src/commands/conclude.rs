@@ -4,11 +4,11 @@ use super::{CommandError, open, print};
 use crate::cli::{Against, Folders, Saying};
 use crate::console::Output;
 use crate::exit::Outcome;
-use crate::judge::reference_runs::ReferenceRuns;
-use crate::judge::{PhaseRun, Session};
-use crate::report::comment::comment;
-use crate::report::write::{replace, write};
-use crate::report::{Age, RunSource, assemble};
+use ncugate_judge::reference_runs::ReferenceRuns;
+use ncugate_judge::{PhaseRun, Session};
+use ncugate_report::comment::comment;
+use ncugate_report::write::{replace, write};
+use ncugate_report::{Age, RunSource, assemble};
 use std::path::Path;
 
 /// Judges a run, writes the report's files, and says how it ended.

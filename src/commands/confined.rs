@@ -2,8 +2,8 @@
 //! and no file outside of the project is opened.
 
 use super::CommandError;
-use crate::config::{Phase, WorkloadReference};
-use crate::plan::{KernelCode, KernelPlan, Method, Plan, named_files};
+use ncugate_phase::config::{Phase, WorkloadReference};
+use ncugate_phase::plan::{KernelCode, KernelPlan, Method, Plan, named_files};
 use std::path::{Component, Path};
 
 /// Options of nvcc that name no file and no program, by the beginning of the name; `-` and `--` are alike.

@@ -6,8 +6,8 @@ use super::embedded::write_embedded;
 use crate::cli::{Against, DemoArgs, Folders, OutputFormat};
 use crate::console::Output;
 use crate::exit::Outcome;
-use crate::judge::PhaseRun;
-use crate::report::RunSource;
+use ncugate_judge::PhaseRun;
+use ncugate_report::RunSource;
 use std::io::Write;
 
 /// Writes the recording and its report, says first that nothing was measured here, and ends as the recording does.

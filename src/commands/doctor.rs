@@ -1,15 +1,15 @@
 //! `ncugate doctor`: what is here to measure with, what is missing, and what to do about it.
 
 use super::{CommandError, signal};
-use crate::build::Nvcc;
-use crate::campaign;
 use crate::cli::{DoctorArgs, OutputFormat};
 use crate::console::Output;
 use crate::exit::Outcome;
-use crate::ncu::Ncu;
-use crate::ncu::preflight::{self, Check, CompilerFacts, Facts, Status, VisibleGpu};
-use crate::number::counted;
-use crate::number::text::{self, escaped_json};
+use ncugate_campaign as campaign;
+use ncugate_cuda::build::Nvcc;
+use ncugate_model::number::counted;
+use ncugate_model::number::text::{self, escaped_json};
+use ncugate_ncu::Ncu;
+use ncugate_ncu::preflight::{self, Check, CompilerFacts, Facts, Status, VisibleGpu};
 use serde::Serialize;
 use std::io::{self, Write};
 
@@ -89,7 +89,7 @@ fn write_check(check: &Check, width: usize, out: &mut dyn Write) -> io::Result<(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ncu::preflight::tests::{bare, healthy};
+    use ncugate_ncu::preflight::fixtures::{bare, healthy};
 
     fn printed(facts: &Facts) -> (String, Outcome) {
         let mut out = Vec::new();

@@ -1,7 +1,7 @@
 //! The recording that the program carries, to be looked at where there is no repository.
 
-use crate::disk::open;
-use crate::store::{StoreError, write_atomically};
+use ncugate_judge::store::{StoreError, write_atomically};
+use ncugate_model::disk::open;
 use std::path::Path;
 
 /// Every file of it: its path in the recording, and its bytes.
@@ -32,7 +32,7 @@ fn write(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::Run;
+    use ncugate_judge::store::Run;
 
     #[test]
     fn the_recording_is_whole_and_takes_little_of_the_program() {

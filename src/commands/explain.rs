@@ -1,25 +1,25 @@
 //! `ncugate explain`: why a kernel takes the time that it takes.
 
 use super::{CommandError, print};
-use crate::chart::svg::{Setting, draw};
 use crate::cli::{ExplainArgs, OutputFormat, Reader};
-use crate::config::rule::FACTS;
 use crate::console::{Output, warn};
 use crate::exit::Outcome;
-use crate::explain::{Inversion, RuleAnswers, RuleBook, SignatureBook, answers_of_report, diagnose_report};
-use crate::judge::reference_runs::ReferenceRuns;
-use crate::judge::{PhaseRun, Session};
-use crate::metric::Catalogue;
-use crate::model::{ShapeName, VariantId, nearest};
-use crate::report::explanation::{Explainer, Explanation, brief, of_launch, table, text};
-use crate::report::metric_entry::{MetricEntry, metric_entry, metric_text};
-use crate::report::show::ShowError;
-use crate::report::signatures::{SignatureError, inversion, own_inversion};
-use crate::report::sweep::{analyse, words};
-use crate::report::write::replace;
-use crate::report::{DiagnosisOutcome, RenderError, line_pairs};
-use crate::stats::Resampler;
 use ncu_rep::Report;
+use ncugate_judge::reference_runs::ReferenceRuns;
+use ncugate_judge::{PhaseRun, Session};
+use ncugate_model::metric::Catalogue;
+use ncugate_model::stats::Resampler;
+use ncugate_model::{ShapeName, VariantId, nearest};
+use ncugate_phase::config::rule::FACTS;
+use ncugate_report::chart::svg::{Setting, draw};
+use ncugate_report::explain::{Inversion, RuleAnswers, RuleBook, SignatureBook, answers_of_report, diagnose_report};
+use ncugate_report::explanation::{Explainer, Explanation, brief, of_launch, table, text};
+use ncugate_report::metric_entry::{MetricEntry, metric_entry, metric_text};
+use ncugate_report::show::ShowError;
+use ncugate_report::signatures::{SignatureError, inversion, own_inversion};
+use ncugate_report::sweep::{analyse, words};
+use ncugate_report::write::replace;
+use ncugate_report::{DiagnosisOutcome, RenderError, line_pairs};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 

@@ -4,12 +4,12 @@ use super::CommandError;
 use super::conclude::conclude;
 use super::project::open_phase;
 use crate::cli::GateArgs;
-use crate::config::Phase;
 use crate::console::Output;
 use crate::exit::Outcome;
-use crate::judge::{Evidence, PhaseRun, foreign_run, paths};
-use crate::plan::{Plan, unroll};
-use crate::report::RunSource;
+use ncugate_judge::{Evidence, PhaseRun, foreign_run, paths};
+use ncugate_phase::config::Phase;
+use ncugate_phase::plan::{Plan, unroll};
+use ncugate_report::RunSource;
 use std::path::{Path, PathBuf};
 
 /// Judges a run, a recording, or ncu reports by a phase as it is now.

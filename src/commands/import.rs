@@ -2,14 +2,14 @@
 
 use super::{CommandError, print};
 use crate::cli::{ImportCommand, ImportPrecision, OutputFormat};
-use crate::config;
 use crate::console::Output;
-use crate::exchange::{
+use crate::exit::Outcome;
+use ncugate_exchange::{
     FlashInferChoice, GpuModeProblem, ImportTarget, KernelBenchProblem, Parser, Precision, import_flashinfer,
     import_gpumode, import_kernelbench,
 };
-use crate::exit::Outcome;
-use crate::number::counted;
+use ncugate_model::number::counted;
+use ncugate_phase::config;
 use serde_json::json;
 use std::io::Write;
 

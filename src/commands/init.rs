@@ -2,11 +2,11 @@
 
 use super::{CommandError, print};
 use crate::cli::{InitArgs, OutputFormat};
-use crate::config::{Project, is_name};
 use crate::console::Output;
-use crate::draft::{DraftNames, KernelFile, draft, kernel_name};
 use crate::exit::Outcome;
-use crate::number::counted;
+use ncugate_model::number::counted;
+use ncugate_phase::config::{Project, is_name};
+use ncugate_phase::draft::{DraftNames, KernelFile, draft, kernel_name};
 use serde_json::json;
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -17,7 +17,8 @@ pub fn init(args: &InitArgs, out: &mut Output) -> Result<Outcome, CommandError> 
     let unread = |source| CommandError::Input { path: args.source.clone(), source };
     let whole = args.source.canonicalize().map_err(unread)?;
     let source = KernelFile::read(&whole).map_err(unread)?;
-    let usage = |error: crate::draft::DraftError| CommandError::Usage(format!("{}: {error}", args.source.display()));
+    let usage =
+        |error: ncugate_phase::draft::DraftError| CommandError::Usage(format!("{}: {error}", args.source.display()));
     let entry = kernel_name(&source, args.entry.as_deref()).map_err(usage)?;
     let output = args.output.clone().unwrap_or_else(|| PathBuf::from(format!("{entry}.toml")));
     let root = Project::of(&output)?.root;

@@ -4,10 +4,10 @@ use super::project::open_phase;
 use super::{CommandError, print};
 use crate::cli::{InputsArgs, OutputFormat};
 use crate::console::Output;
-use crate::disk::{Durability, replace};
 use crate::exit::Outcome;
-use crate::host::input_arrays;
-use crate::number::counted;
+use ncugate_cuda::host::input_arrays;
+use ncugate_model::disk::{Durability, replace};
+use ncugate_model::number::counted;
 use serde_json::json;
 use std::io::Write;
 

@@ -1,16 +1,16 @@
 //! `ncugate check LIBRARY`: what the kernels of a built file use, held against a baseline. Needs no GPU and no CUDA.
 
 use super::{CommandError, print};
-use crate::build::Arch;
 use crate::cli::{CheckArgs, OutputFormat};
 use crate::console::Output;
-use crate::cubin::{device_code, is_binary};
-use crate::disk::open;
 use crate::exit::Outcome;
-use crate::judge::kernel_ratchet::{Baseline, BaselineError, LibraryUse, library_use, ratchet};
-use crate::report::library_check;
-use crate::report::write::replace;
 use memmap2::Mmap;
+use ncugate_cuda::build::Arch;
+use ncugate_judge::kernel_ratchet::{Baseline, BaselineError, LibraryUse, library_use, ratchet};
+use ncugate_model::cubin::{device_code, is_binary};
+use ncugate_model::disk::open;
+use ncugate_report::library_check;
+use ncugate_report::write::replace;
 use std::io::{ErrorKind, Read as _, Write};
 use std::path::{Path, PathBuf};
 

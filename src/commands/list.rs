@@ -2,12 +2,12 @@
 
 use super::{CommandError, print};
 use crate::cli::OutputFormat;
-use crate::config::Phase;
 use crate::console::Output;
 use crate::exit::Outcome;
-use crate::model::ShapeName;
-use crate::number::counted;
-use crate::plan::{Narrowing, Plan};
+use ncugate_model::ShapeName;
+use ncugate_model::number::counted;
+use ncugate_phase::config::Phase;
+use ncugate_phase::plan::{Narrowing, Plan};
 use serde::Serialize;
 use std::io::{self, Write};
 

@@ -3,19 +3,19 @@
 use super::conclude::conclude_in;
 use super::progress::Terminal;
 use super::{CommandError, manner, report_error};
-use crate::build::Sharing;
-use crate::campaign::{CampaignError, LiveError, LiveRun, MeasuredRun, Patience, Start, Tools};
 use crate::cli::RunArgs;
-use crate::config::Phase;
 use crate::console::Output;
 use crate::exit::Outcome;
-use crate::host::null_test;
-use crate::judge::reference_runs::{ReferenceRequest, ReferenceRuns};
-use crate::judge::unmet;
-use crate::model::ComputeCapability;
-use crate::plan::{Narrowing, Plan, unroll};
-use crate::report::RunSource;
-use crate::search::{Exploration, Explored, with_chosen};
+use ncugate_campaign::search::{Exploration, Explored, with_chosen};
+use ncugate_campaign::{CampaignError, LiveError, LiveRun, MeasuredRun, Patience, Start, Tools};
+use ncugate_cuda::build::Sharing;
+use ncugate_cuda::host::null_test;
+use ncugate_judge::reference_runs::{ReferenceRequest, ReferenceRuns};
+use ncugate_judge::unmet;
+use ncugate_model::ComputeCapability;
+use ncugate_phase::config::Phase;
+use ncugate_phase::plan::{Narrowing, Plan, unroll};
+use ncugate_report::RunSource;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -85,7 +85,7 @@ pub fn live(args: &RunArgs, measured: Measured<'_>, tools: &Tools, out: &mut Out
     let MeasuredRun { session, ended } = measured?;
     if let Some(journal) = journal.filter(|_| ended.is_ok()) {
         // The run has it; what is left would make the next search one that has ended.
-        crate::store::forget_search(journal);
+        ncugate_judge::store::forget_search(journal);
     }
     let folder = args.folders.report(&phase.name, &session.measurements().run().manifest.run);
     let judged = conclude_in(&folder, &session, RunSource::Live, &args.saying, out)?;

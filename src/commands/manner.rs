@@ -3,7 +3,7 @@
 use super::progress::{Terminal, Volume};
 use crate::cli::{ColorWhen, MannerArgs};
 use crate::console::allow_colours;
-use crate::report::terminal::Colours;
+use ncugate_report::terminal::Colours;
 use std::io::{self, IsTerminal};
 use std::sync::OnceLock;
 

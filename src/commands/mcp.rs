@@ -5,7 +5,7 @@
 use super::{CommandError, confined, print, signal};
 use crate::console::Output;
 use crate::exit::Outcome;
-use crate::process::{self, Ending, Piped};
+use ncugate_model::process::{self, Ending, Piped};
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::io::{self, BufRead, Read, Write};

@@ -4,8 +4,8 @@ use super::{CommandError, print};
 use crate::cli::{MergeArgs, OutputFormat};
 use crate::console::Output;
 use crate::exit::Outcome;
-use crate::number::counted;
-use crate::store::{self, MergeChoice};
+use ncugate_judge::store::{self, MergeChoice};
+use ncugate_model::number::counted;
 use serde_json::json;
 use std::io::Write;
 

@@ -50,7 +50,7 @@ pub use error::{CommandError, report_error, report_usage};
 use crate::cli::{Cli, Command};
 use crate::console::Output;
 use crate::exit::Outcome;
-use crate::process;
+use ncugate_model::process;
 use std::io;
 
 /// Does what the command line asks.

@@ -4,10 +4,10 @@ use super::{CommandError, print};
 use crate::cli::NextArgs;
 use crate::console::Output;
 use crate::exit::Outcome;
-use crate::judge::reference_runs::ReferenceRuns;
-use crate::judge::{PhaseRun, Session};
-use crate::report::stored;
-use crate::search::{line, next};
+use ncugate_campaign::search::{line, next};
+use ncugate_judge::reference_runs::ReferenceRuns;
+use ncugate_judge::{PhaseRun, Session};
+use ncugate_report::stored;
 use std::io;
 
 /// Prints one line of JSON.

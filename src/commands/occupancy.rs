@@ -4,9 +4,9 @@ use super::{CommandError, print};
 use crate::cli::{OccupancyArgs, OutputFormat};
 use crate::console::Output;
 use crate::exit::Outcome;
-use crate::model::ComputeCapability;
-use crate::occupancy::{Chip, Demand};
-use crate::report::occupancy_table::{ClusterAsked, occupancy_answer, occupancy_text};
+use ncugate_model::ComputeCapability;
+use ncugate_model::occupancy::{Chip, Demand};
+use ncugate_report::occupancy_table::{ClusterAsked, occupancy_answer, occupancy_text};
 use std::io::Write;
 
 /// Answers for the demands of the command line.

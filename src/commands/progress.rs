@@ -1,10 +1,10 @@
 //! What the user sees while a campaign works: a bar on a terminal, a line a stage elsewhere.
 
-use crate::campaign::Progress;
 use crate::console::warn;
-use crate::number;
-use crate::number::text::line as one_line;
 use indicatif::{ProgressBar, ProgressStyle};
+use ncugate_campaign::Progress;
+use ncugate_model::number;
+use ncugate_model::number::text::line as one_line;
 use std::io::{self, IsTerminal};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};

@@ -2,7 +2,7 @@
 
 use super::CommandError;
 use crate::cli::{Command, Folders, RunArgs, Saying};
-use crate::config::{self, Phase, Project};
+use ncugate_phase::config::{self, Phase, Project};
 use std::env;
 use std::path::{Path, PathBuf};
 

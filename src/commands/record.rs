@@ -4,8 +4,8 @@ use super::{CommandError, print};
 use crate::cli::{OutputFormat, RecordArgs};
 use crate::console::Output;
 use crate::exit::Outcome;
-use crate::number::text::line;
-use crate::store::{self, Run};
+use ncugate_judge::store::{self, Run};
+use ncugate_model::number::text::line;
 use serde_json::json;
 use std::io::Write;
 

@@ -3,10 +3,10 @@
 use super::{CommandError, print};
 use crate::cli::{OutputFormat, RedactArgs};
 use crate::console::Output;
-use crate::disk::open;
 use crate::exit::Outcome;
-use crate::store::{StoreError, write_atomically};
 use ncu_rep::{Redaction, SourcePolicy, compress, redact_with};
+use ncugate_judge::store::{StoreError, write_atomically};
+use ncugate_model::disk::open;
 use serde_json::json;
 use std::io::Write;
 

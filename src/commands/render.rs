@@ -5,8 +5,8 @@ use super::conclude::{conclude_in, session};
 use crate::cli::ReportArgs;
 use crate::console::Output;
 use crate::exit::Outcome;
-use crate::judge::PhaseRun;
-use crate::report::RunSource;
+use ncugate_judge::PhaseRun;
+use ncugate_report::RunSource;
 
 /// Judges the run, writes its report's files, and says how it ended.
 pub fn render(args: &ReportArgs, out: &mut Output) -> Result<Outcome, CommandError> {

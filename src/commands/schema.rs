@@ -2,10 +2,10 @@
 
 use super::CommandError;
 use crate::cli::SchemaArgs;
-use crate::config;
 use crate::console::Output;
 use crate::exit::Outcome;
-use crate::report::json;
+use ncugate_phase::config;
+use ncugate_report::json;
 use std::io::Write;
 
 /// Prints the schema that is asked for.

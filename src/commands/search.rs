@@ -2,12 +2,12 @@
 
 use super::{CommandError, print};
 use crate::cli::{OutputFormat, SearchArgs, SearchLearning, SearchWith};
-use crate::config::{SearchStrategy, usual_batch};
 use crate::console::Output;
 use crate::exit::Outcome;
-use crate::judge::reference_runs::ReferenceRuns;
-use crate::judge::{PhaseRun, Session};
-use crate::search::{Learning, RecordedSpace, ReplayScore, ReplaySettings, replay};
+use ncugate_campaign::search::{Learning, RecordedSpace, ReplayScore, ReplaySettings, replay};
+use ncugate_judge::reference_runs::ReferenceRuns;
+use ncugate_judge::{PhaseRun, Session};
+use ncugate_phase::config::{SearchStrategy, usual_batch};
 use std::io::Write;
 use std::path::Path;
 

@@ -4,10 +4,10 @@ use super::CommandError;
 use crate::cli::{RowFormat, ShowArgs};
 use crate::console::Output;
 use crate::exit::Outcome;
-use crate::frame::export::Layout;
-use crate::report::kernels::{self, KernelFilter};
-use crate::report::show::{self, SheetFormat, ShowRequest, Shown};
-use crate::report::write::replace;
+use ncugate_judge::frame::export::Layout;
+use ncugate_report::kernels::{self, KernelFilter};
+use ncugate_report::show::{self, SheetFormat, ShowRequest, Shown};
+use ncugate_report::write::replace;
 use std::io::{IsTerminal, Write, stdout};
 use std::path::Path;
 

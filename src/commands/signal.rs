@@ -1,7 +1,7 @@
 //! What Ctrl-C, TERM and HUP do to a command that has children.
 
 use crate::exit::Outcome;
-use crate::process::{self, Asked};
+use ncugate_model::process::{self, Asked};
 use nix::libc;
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction, signal};
 use std::process::Command;

@@ -3,16 +3,18 @@
 use super::project::open_phase;
 use super::run::refuse_reports;
 use super::{CommandError, manner, print, signal};
-use crate::build::Arch;
 use crate::cli::{OutputFormat, SubmitArgs, SubmitCommand};
-use crate::config::Phase;
 use crate::console::Output;
-use crate::digest::sha256;
 use crate::exit::Outcome;
-use crate::plan::{Plan, unroll};
-use crate::store::Fingerprint;
-use crate::store::manifest;
-use crate::submit::{Engine, Followed, Follower, HyperQueue, Retries, Script, Slurm, SubmitFolder, Work, text};
+use ncugate_cuda::build::Arch;
+use ncugate_exchange::submit::{
+    Engine, Followed, Follower, HyperQueue, Retries, Script, Slurm, SubmitFolder, Work, text,
+};
+use ncugate_judge::store::Fingerprint;
+use ncugate_judge::store::manifest;
+use ncugate_model::digest::sha256;
+use ncugate_phase::config::Phase;
+use ncugate_phase::plan::{Plan, unroll};
 use serde_json::json;
 use std::io::Write;
 use std::path::{Path, PathBuf, absolute};

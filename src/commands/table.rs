@@ -3,16 +3,16 @@
 use super::CommandError;
 use crate::cli::{DispatchTo, TableArgs, TableTo};
 use crate::console::{Output, warn};
-use crate::disk::{Durability, replace_with};
 use crate::exit::Outcome;
-use crate::frame::export::ExportError;
-use crate::frame::{TableFormat, run_table, write_table};
-use crate::judge::reference_runs::ReferenceRuns;
-use crate::judge::{PhaseRun, Session};
-use crate::model::Verdict;
-use crate::report::dispatch::{DispatchFormat, dispatch};
-use crate::report::write::replace;
-use crate::report::{Age, RunSource, assemble};
+use ncugate_judge::frame::export::ExportError;
+use ncugate_judge::frame::{TableFormat, run_table, write_table};
+use ncugate_judge::reference_runs::ReferenceRuns;
+use ncugate_judge::{PhaseRun, Session};
+use ncugate_model::Verdict;
+use ncugate_model::disk::{Durability, replace_with};
+use ncugate_report::dispatch::{DispatchFormat, dispatch};
+use ncugate_report::write::replace;
+use ncugate_report::{Age, RunSource, assemble};
 use std::io::{IsTerminal, Write, stdout};
 
 /// Writes the table of a stored run.

@@ -3,7 +3,7 @@
 use super::CommandError;
 use crate::cli::WorkerArgs;
 use crate::exit::Outcome;
-use crate::host;
+use ncugate_cuda::host;
 
 /// Does the job, or says what GPU is here.
 pub fn worker(args: &WorkerArgs) -> Result<Outcome, CommandError> {

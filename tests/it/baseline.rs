@@ -79,7 +79,7 @@ fn a_worse_run_is_promoted_only_when_told_so_and_history_stays() {
 fn unlike_conditions_are_refused_by_name_and_warned_of_where_allowed() {
     let place = Place::new();
     let then = timed("then", 10.0).write(&place);
-    let other = |f: &mut ncugate::store::Fingerprint| f.driver = Some("999.1".to_owned());
+    let other = |f: &mut ncugate_judge::store::Fingerprint| f.driver = Some("999.1".to_owned());
     let now = timed("now", 10.0).fingerprint(other).write(&place);
     assert_eq!(promote(&place, &then, &[]).status, Some(0));
     calibrate(&place, &regression(), 0.2);
@@ -166,7 +166,7 @@ fn the_same_machine_code_is_no_regression_whatever_the_clock_says() {
 fn another_gpu_is_never_compared_with() {
     let place = Place::new();
     let then = timed("then", 10.0).write(&place);
-    let other = |f: &mut ncugate::store::Fingerprint| f.machine.gpu = Some("another".to_owned());
+    let other = |f: &mut ncugate_judge::store::Fingerprint| f.machine.gpu = Some("another".to_owned());
     let now = timed("now", 10.0).fingerprint(other).write(&place);
     assert_eq!(promote(&place, &then, &[]).status, Some(0));
     let allowed = gate(&place, &now, &["--against", "then", "--allow-mismatch"]);

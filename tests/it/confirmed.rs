@@ -41,7 +41,7 @@ fn a_winner_is_not_judged_by_the_samples_that_made_it_win() {
     let slow = lucky(PHASE).confirmed(1, |_, round| 10.0 * (1.0 + 0.003 * wiggle(round, 2)));
     assert_eq!(gate(&Place::new(), PHASE, &slow).status, Some(1), "timed anew it is no faster");
 
-    let fast = |id: &ncugate::model::VariantId| if id.0 == "a" { 9.5 } else { 10.0 };
+    let fast = |id: &ncugate_model::VariantId| if id.0 == "a" { 9.5 } else { 10.0 };
     let good = lucky(PHASE).confirmed(1, move |id, round| fast(id) * (1.0 + 0.003 * wiggle(round, id.0.len())));
     assert_eq!(gate(&Place::new(), PHASE, &good).status, Some(0));
 }
@@ -55,10 +55,10 @@ fn a_single_candidate_is_judged_by_the_samples_there_are() {
 #[test]
 fn a_command_in_few_processes_says_nothing_of_how_much_they_differ() {
     let text = PHASE.replace("params = { THREADS = 128 }", "command = [\"true\"]");
-    let fast = |id: &ncugate::model::VariantId| if id.0 == "a" { 9.0 } else { 10.0 };
+    let fast = |id: &ncugate_model::VariantId| if id.0 == "a" { 9.0 } else { 10.0 };
     let run = |processes: u32| {
         let anew =
-            move |id: &ncugate::model::VariantId, round: usize| fast(id) * (1.0 + 0.003 * wiggle(round, id.0.len()));
+            move |id: &ncugate_model::VariantId, round: usize| fast(id) * (1.0 + 0.003 * wiggle(round, id.0.len()));
         gate(&Place::new(), &text, &lucky(&text).confirmed(processes, anew))
     };
     for processes in [1, 2] {

@@ -1,7 +1,7 @@
 //! Frames of reports that are crafted, changed or cut: the right rows, or an error; never a panic.
 
 use ncu_rep::{MetricSelection, Report};
-use ncugate::frame::launches::LaunchFrames;
+use ncugate_judge::frame::launches::LaunchFrames;
 
 use crate::crafted::{blocks, boundaries, file};
 

@@ -182,7 +182,7 @@ fn a_run_that_does_not_list_its_files_is_shown_and_does_not_pass() {
 
 #[test]
 fn an_unfinished_run_is_not_sealed_and_does_not_pass() {
-    let unfinished = judged(&passing().state(ncugate::store::RunState::Interrupted));
+    let unfinished = judged(&passing().state(ncugate_judge::store::RunState::Interrupted));
     assert_eq!(unfinished.status, Some(4), "{unfinished:?}");
 }
 
@@ -476,7 +476,7 @@ fn listing(place: &Place, where_: &str, path: &str, hash: &str, command: &[&str]
     let unknown = "0".repeat(64);
     manifest["seal"]["manifest_sha256"] = json!(unknown);
     let text = serde_json::to_string_pretty(&manifest).unwrap();
-    let own = ncugate::digest::sha256(text.as_bytes());
+    let own = ncugate_model::digest::sha256(text.as_bytes());
     fs::write(folder.join("manifest.json"), text.replacen(&unknown, &own, 1)).unwrap();
     let finished = place.run(command);
     fs::remove_dir_all(place.path().join("profiles")).unwrap();
@@ -491,7 +491,7 @@ fn files_that_a_manifest_lists_outside_of_its_run_or_project_are_not_looked_at()
     let outside = tempfile::NamedTempFile::new().unwrap();
     fs::write(outside.path(), "SECRET").unwrap();
     let path = outside.path().to_str().unwrap().to_owned();
-    let (right, wrong) = (ncugate::digest::sha256(b"SECRET"), "1".repeat(64));
+    let (right, wrong) = (ncugate_model::digest::sha256(b"SECRET"), "1".repeat(64));
     let up = format!("../../../{path}");
     for (where_, said) in [("seal", "no file of a run"), ("inputs", "a file outside of the project")] {
         for path in [path.as_str(), &up, "/nothing/there"] {

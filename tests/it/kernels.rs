@@ -4,9 +4,11 @@
 //! writes what was found. They hold for the nvcc they were made with; with another one the kernels only have to compile.
 
 use crate::command::{Finished, Place, root};
-use ncugate::build::{Arch, Builder, Cache, Nvcc, Sharing};
-use ncugate::model::{BuildOutcome, Resources, ShapeName, VariantId};
-use ncugate::plan::{KernelCode, KernelPlan, Method, Plan, ShapeProgram, Standing, Step, Variant, reference_launch};
+use ncugate_cuda::build::{Arch, Builder, Cache, Nvcc, Sharing};
+use ncugate_model::{BuildOutcome, Resources, ShapeName, VariantId};
+use ncugate_phase::plan::{
+    KernelCode, KernelPlan, Method, Plan, ShapeProgram, Standing, Step, Variant, reference_launch,
+};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::env;

@@ -2,9 +2,9 @@
 
 use crate::captures;
 use ncu_rep::{Launch, Report};
-use ncugate::cubin::LineTable;
-use ncugate::explain::listing::Disassembler;
-use ncugate::explain::source_of;
+use ncugate_model::cubin::LineTable;
+use ncugate_report::explain::listing::Disassembler;
+use ncugate_report::explain::source_of;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -2,7 +2,6 @@
 #![allow(clippy::panic, clippy::print_stderr, clippy::print_stdout, clippy::unwrap_used)]
 
 mod absurd;
-mod architecture;
 mod base;
 mod baseline;
 mod captures;
@@ -50,6 +49,7 @@ mod recorded;
 mod safety;
 mod search;
 mod show;
+mod sources;
 mod status;
 mod steps;
 mod stored;

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use ncu_rep::{Launch, Report};
-use ncugate::model::ComputeCapability;
-use ncugate::occupancy::{Chip, Demand, theoretical};
+use ncugate_model::ComputeCapability;
+use ncugate_model::occupancy::{Chip, Demand, theoretical};
 
 use crate::captures::root;
 

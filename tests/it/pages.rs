@@ -226,7 +226,7 @@ fn the_summary_shows_what_changed_in_the_code() {
         let mut manifest: serde_json::Value = serde_json::from_str(&read(&path)).unwrap();
         manifest["run"] = run.into();
         manifest["git"] = serde_json::json!({ "commit": commit, "dirty": true });
-        manifest["sources"] = serde_json::json!([["k.cu", ncugate::digest::sha256(text.as_bytes())]]);
+        manifest["sources"] = serde_json::json!([["k.cu", ncugate_model::digest::sha256(text.as_bytes())]]);
         std::fs::write(&path, manifest.to_string()).unwrap();
         crate::stored::reseal(folder);
     }

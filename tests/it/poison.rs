@@ -4,7 +4,7 @@ use crate::command::{Finished, Place, root};
 use crate::crafted::{Message, file, message, metric};
 use crate::safety::leaves;
 use crate::stored::reseal;
-use ncugate::store::Run;
+use ncugate_judge::store::Run;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
@@ -226,7 +226,8 @@ fn poisoned(recording: &str, config: &str) -> usize {
 /// Whether a run is read whose files were changed.
 fn seal_and_read(folder: &Path) -> bool {
     let manifest = fs::read(folder.join("manifest.json")).unwrap();
-    let sealed = serde_json::from_slice(&manifest).map(|mut manifest| ncugate::store::seal(folder, &mut manifest));
+    let sealed =
+        serde_json::from_slice(&manifest).map(|mut manifest| ncugate_judge::store::seal(folder, &mut manifest));
     sealed.is_ok_and(|sealed| sealed.is_ok()) && Run::load(folder).is_ok()
 }
 
@@ -263,7 +264,8 @@ fn toml_at<'v>(value: &'v mut toml::Value, trail: &[String]) -> &'v mut toml::Va
 #[test]
 fn texts_of_a_phase_act_in_no_message() {
     let place = Place::new();
-    let whole = toml::Value::Table(include_str!("../../src/config/tests/every_key.toml").parse().unwrap());
+    let whole =
+        toml::Value::Table(include_str!("../../crates/ncugate-phase/src/config/tests/every_key.toml").parse().unwrap());
     let mut found = Vec::new();
     toml_leaves(&whole, &[], &mut found);
     assert!(found.len() > 60, "{}", found.len());

@@ -4,7 +4,7 @@
 use crate::command::{Finished, Place, root};
 use crate::kernels::nvcc;
 use crate::live::{latencies, machine_that_counts};
-use ncugate::build::Nvcc;
+use ncugate_cuda::build::Nvcc;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::time::Duration;

@@ -4,11 +4,11 @@
 use crate::command::{Finished, Place, SOON, root, wait_for};
 use crate::concurrent::start;
 use crate::stored::{Stored, reseal};
-use ncugate::config::parse;
-use ncugate::host::external::{PrestartedCommands, measure};
-use ncugate::model::{CheckOutcome, VariantId};
-use ncugate::plan::CommandPlan;
-use ncugate::store::RunState;
+use ncugate_cuda::host::external::{PrestartedCommands, measure};
+use ncugate_judge::store::RunState;
+use ncugate_model::{CheckOutcome, VariantId};
+use ncugate_phase::config::parse;
+use ncugate_phase::plan::CommandPlan;
 use nix::sys::signal::{Signal, kill};
 use nix::sys::stat::Mode;
 use nix::unistd::{Pid, mkfifo};
@@ -239,9 +239,9 @@ fn an_unfinished_run_is_not_continued_through_a_link() {
     fs::remove_file(folder.join("builds.jsonl")).unwrap();
     symlink(&victim, folder.join("builds.jsonl")).unwrap();
     let phase = parse(Path::new("phase.toml"), PHASE).unwrap();
-    let plan = ncugate::plan::unroll(&phase).unwrap();
-    let manifest = ncugate::store::manifest(&phase, &plan, crate::stored::h200());
-    let opened = ncugate::store::RunWriter::open(&folder, manifest, PHASE, &plan, &phase.workload);
+    let plan = ncugate_phase::plan::unroll(&phase).unwrap();
+    let manifest = ncugate_judge::store::manifest(&phase, &plan, crate::stored::h200());
+    let opened = ncugate_judge::store::RunWriter::open(&folder, manifest, PHASE, &plan, &phase.workload);
     assert!(opened.is_err(), "{opened:?}");
     assert_eq!(fs::read_to_string(victim).unwrap(), "half a line");
 }

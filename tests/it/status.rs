@@ -2,11 +2,11 @@
 
 use crate::command::{Finished, Place, root};
 use crate::stored::{Stored, reseal, wiggle};
-use ncugate::config::parse;
-use ncugate::host::external::{PrestartedCommands, measure};
-use ncugate::model::{CheckOutcome, CheckRecord, VariantId};
-use ncugate::plan::CommandPlan;
-use ncugate::store::RunState;
+use ncugate_cuda::host::external::{PrestartedCommands, measure};
+use ncugate_judge::store::RunState;
+use ncugate_model::{CheckOutcome, CheckRecord, VariantId};
+use ncugate_phase::config::parse;
+use ncugate_phase::plan::CommandPlan;
 use serde::Serialize;
 use std::path::Path;
 

@@ -3,16 +3,16 @@
 use crate::command::Place;
 use crate::crafted::{Message, file, message, metric};
 use jiff::Timestamp;
-use ncugate::config::{Phase, parse};
-use ncugate::digest::sha256;
-use ncugate::judge::reference_runs::{Calibration, Conditions, NoiseBook, RunSpread, ShapeNoise};
-use ncugate::model::{
+use ncugate_judge::reference_runs::{Calibration, Conditions, NoiseBook, RunSpread, ShapeNoise};
+use ncugate_judge::store::manifest;
+use ncugate_judge::store::{Fingerprint, Machine, RunState, RunVerdict, RunWriter, seal};
+use ncugate_model::digest::sha256;
+use ncugate_model::{
     Audit, BuildOutcome, BuildRecord, CheckOutcome, CheckRecord, ConfirmationRecord, Differences, Gpu, LatencyOutcome,
     LatencyRecord, ProfileOutcome, ProfileRecord, Resources, ShapeName, VariantId, Verdict,
 };
-use ncugate::plan::{Method, Plan, Standing, unroll};
-use ncugate::store::manifest;
-use ncugate::store::{Fingerprint, Machine, RunState, RunVerdict, RunWriter, seal};
+use ncugate_phase::config::{Phase, parse};
+use ncugate_phase::plan::{Method, Plan, Standing, unroll};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};

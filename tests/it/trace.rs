@@ -3,9 +3,9 @@
 
 use crate::captures;
 use crate::command::{Place, root};
-use ncugate::metric::{Catalogue, MetricSource};
-use ncugate::model::Cell;
-use ncugate::number;
+use ncugate_model::Cell;
+use ncugate_model::metric::{Catalogue, MetricSource};
+use ncugate_model::number;
 use serde_json::Value;
 use std::collections::HashMap;
 use std::path::Path;

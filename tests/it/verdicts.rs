@@ -4,7 +4,7 @@
 use crate::command::{Finished, Place};
 use crate::forms::in_a_month;
 use crate::stored::{Stored, calibrate, wiggle};
-use ncugate::model::Verdict;
+use ncugate_model::Verdict;
 use std::path::Path;
 
 /// Two candidates (10 and 11 us) and a baseline (12 us) at two shapes.

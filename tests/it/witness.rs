@@ -2,7 +2,7 @@
 
 use crate::command::{Finished, Place};
 use crate::stored::{Stored, reseal};
-use ncugate::model::{LatencyOutcome, LatencyRecord, ShapeName, VariantId};
+use ncugate_model::{LatencyOutcome, LatencyRecord, ShapeName, VariantId};
 use std::fs;
 use std::path::{Path, PathBuf};
 

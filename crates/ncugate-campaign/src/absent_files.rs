@@ -1,0 +1,75 @@
+//! Files and programs that a phase names and that do not exist, found before anything is built.
+
+use ncugate_phase::config::{KeyPlaces, Phase};
+use ncugate_phase::plan::{Faults, NamedFile, Plan, PlanErrors, named_files};
+use std::fs::File;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+/// Proves that every file which the phase names can be read; the working directory is the root of its project.
+///
+/// # Errors
+/// Every one that cannot, at the place of the phase that names it.
+pub fn prove_files(phase: &Phase, plan: &Plan) -> Result<(), PlanErrors> {
+    let flaws: Vec<(NamedFile, String)> =
+        named_files(phase, plan).into_iter().filter_map(|file| flaw(&file.path).map(|flaw| (file, flaw))).collect();
+    if flaws.is_empty() {
+        return Ok(());
+    }
+    let places = KeyPlaces::of(&phase.text);
+    let help = format!("relative paths begin at the root of the project, {}", here());
+    let mut faults = Faults::default();
+    for (file, flaw) in flaws {
+        let key = file.keys.iter().find(|key| places.locate(key).is_some()).or(file.keys.last());
+        let key = key.map(String::as_str).unwrap_or_default();
+        faults.add(key, format!("is `{}`, which {flaw}", file.path.display()), &help, &file.of);
+    }
+    Err(faults.into_errors(phase))
+}
+
+/// Why a file cannot be read. One that is no regular file is not opened: a pipe would be waited for.
+fn flaw(path: &Path) -> Option<String> {
+    match std::fs::metadata(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Some("does not exist".to_owned()),
+        Err(error) => Some(format!("cannot be looked at: {error}")),
+        Ok(found) if found.is_dir() => Some("is a folder, not a regular file".to_owned()),
+        Ok(found) if !found.is_file() => Some("is not a regular file".to_owned()),
+        Ok(_) => File::open(path).err().map(|error| format!("cannot be read: {error}")),
+    }
+}
+
+/// Programs of external commands that are not on `PATH`, a sentence each.
+pub fn absent_programs(plan: &Plan) -> Vec<String> {
+    let here = here();
+    let absent = plan.commands().filter_map(|(variant, command)| {
+        let name = command.argv.first().filter(|name| which::which(name).is_err())?;
+        Some(format!("{variant}: there is no program `{name}` (looked on PATH, and in {here} for a path)"))
+    });
+    absent.collect()
+}
+
+/// What the phase names and a run can do without, or finds on another machine, a sentence each: tools, a recording that is
+/// not made yet, signatures.
+pub fn absent_aids(phase: &Phase) -> Vec<String> {
+    let tools =
+        [("build.nvcc", &phase.build.nvcc), ("build.python", &phase.build.python), ("profile.ncu", &phase.profile.ncu)];
+    let tool = |(key, path): (&str, &Option<PathBuf>)| {
+        let path = path.as_ref().filter(|path| which::which(path).is_err())?;
+        Some(format!("`{key}` is `{}`, which is not on this machine", path.display()))
+    };
+    let is_run = |path: &&PathBuf| path.join("manifest.json").is_file();
+    let recording = phase.recording.iter().filter(|path| !is_run(path)).map(|path| {
+        format!("`phase.recording` is `{}`, which has no run yet; `ncugate record` puts one there", path.display())
+    });
+    let signatures = phase.signatures.iter().filter(|path| std::fs::metadata(path).is_err()).map(|path| {
+        format!(
+            "`explain.signatures` names `{}`, which does not exist; findings are not compared with it",
+            path.display()
+        )
+    });
+    tools.into_iter().filter_map(tool).chain(recording).chain(signatures).collect()
+}
+
+fn here() -> String {
+    std::env::current_dir().map_or_else(|_| ".".to_owned(), |folder| folder.display().to_string())
+}

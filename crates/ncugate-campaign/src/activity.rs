@@ -1,0 +1,150 @@
+//! Launches traced by CUPTI, where ncu may not count: a pass of its own after everything was timed, in workers of its own.
+
+use super::error::CampaignError;
+use super::tools::worker;
+use ncugate_cuda::host::{
+    ActivityLibrary, Finish, JobMode, SinkError, WorkerCommand, WorkerEvent, WorkerJob, error_chain, find_activity,
+    measure,
+};
+use ncugate_model::{ActivityTrace, ProfiledOutputs};
+use ncugate_ncu::ProfiledCase;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Finding a library and tracing one launch takes a second; a library that hangs takes forever.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(20);
+/// The Python where the phase names none.
+const PYTHON: &str = "python3";
+/// Workers that may crash or hang before the rest is not tried: the library is the likelier cause then.
+const MOST_WORKERS: usize = 2;
+
+/// The CUPTI that launches can be traced with, in words, or why there is none. With `launch` one small kernel is traced.
+///
+/// # Errors
+/// Why there is none, in words.
+pub fn cupti(launch: bool) -> Result<String, String> {
+    let worker = worker().map_err(|error| error.to_string())?;
+    let found =
+        find_activity(&worker, Path::new(PYTHON), launch, PROBE_TIMEOUT).map_err(|error| error.to_string())??;
+    Ok(format!("{} at {}", found.release, found.path.display()))
+}
+
+/// Why a case has no trace whose variant took a worker down before.
+const NOT_TRACED: &str = "it was not traced after it crashed or hung at another shape";
+
+/// Launches of a case, and whether their outputs are right.
+pub(super) type VerifiedTrace = (ActivityTrace, ProfiledOutputs);
+
+/// What takes what a case came to.
+pub(super) type Keep<'k> = &'k mut dyn FnMut(&ProfiledCase, Result<VerifiedTrace, String>) -> Result<(), CampaignError>;
+
+/// Tracing on one GPU.
+pub(super) struct Tracing {
+    /// A job with every kernel, for a profiler.
+    job: WorkerJob,
+    worker: WorkerCommand,
+    /// A launch that takes longer hangs.
+    timeout: Duration,
+    logs: PathBuf,
+    python: PathBuf,
+    /// The library, once it was looked for.
+    library: Option<Result<ActivityLibrary, String>>,
+    passes: u32,
+}
+
+impl Tracing {
+    /// Looks for nothing yet. Files of workers go to folders below `logs` whose names begin with `prefix`.
+    pub fn new(job: WorkerJob, worker: WorkerCommand, timeout: Duration, logs: &Path, prefix: &str) -> Self {
+        let python = job.python.clone().unwrap_or_else(|| PYTHON.into());
+        let logs = logs.join(format!("{prefix}cupti"));
+        Self { job, worker, timeout, logs, python, library: None, passes: 0 }
+    }
+
+    /// The CUPTI release, once it was found.
+    pub fn release(&self) -> Option<&str> {
+        self.library.as_ref()?.as_ref().ok().map(|library| library.release.as_str())
+    }
+
+    /// Traces these cases, all of kernels, and hands each on as it comes: its launches, or why there are none.
+    ///
+    /// # Errors
+    /// The user asked to stop, a folder cannot be made, or what was traced cannot be kept. What CUPTI cannot do is a reason, not
+    /// an error.
+    pub fn trace(&mut self, cases: &[&ProfiledCase], keep: Keep<'_>) -> Result<(), CampaignError> {
+        let mut job = self.job.clone();
+        for kernel in &mut job.kernels {
+            kernel.shapes.retain(|shape| cases.iter().any(|(id, name)| *id == kernel.variant && name == shape));
+        }
+        job.kernels.retain(|kernel| !kernel.shapes.is_empty());
+        let mut settled = BTreeSet::new();
+        let left = match (self.find()?, &job.mode) {
+            (Ok(library), JobMode::Profile { repeat, seed }) => {
+                job.mode = JobMode::Activity { repeat: *repeat, seed: *seed, library: library.path };
+                self.work(job, &mut settled, keep)?
+            }
+            (Ok(_), JobMode::Bench(_) | JobMode::Activity { .. }) => NOT_TRACED.to_owned(),
+            (Err(reason), _) => reason,
+        };
+        for case in cases.iter().filter(|case| !settled.contains(**case)) {
+            keep(case, Err(left.clone()))?;
+        }
+        Ok(())
+    }
+
+    /// The library, looked for once, and tried with one launch.
+    fn find(&mut self) -> Result<Result<ActivityLibrary, String>, CampaignError> {
+        if let Some(known) = &self.library {
+            return Ok(known.clone());
+        }
+        let found = find_activity(&self.worker, &self.python, true, PROBE_TIMEOUT)?;
+        if ncugate_model::process::interrupted() {
+            return Err(CampaignError::Interrupted);
+        }
+        self.library = Some(found.clone());
+        Ok(found)
+    }
+
+    /// Does the job in workers; gives why what is not settled then was not traced.
+    fn work(
+        &mut self,
+        job: WorkerJob,
+        settled: &mut BTreeSet<ProfiledCase>,
+        keep: Keep<'_>,
+    ) -> Result<String, CampaignError> {
+        let folder = self.logs.join(self.passes.to_string());
+        self.passes += 1;
+        std::fs::create_dir_all(&folder)
+            .map_err(|source| CampaignError::Io { what: "make a folder for a worker", source })?;
+        let (mut workers, mut failed) = (0, None);
+        let mut sink = |event: WorkerEvent| -> Result<(), SinkError> {
+            let (case, outcome) = match event {
+                WorkerEvent::Traced { variant, shape, trace, outputs } => ((variant, shape), Ok((trace, outputs))),
+                WorkerEvent::LaunchFailed { variant, shape, reason } => ((variant, shape), Err(reason)),
+                WorkerEvent::Device(_) if workers == MOST_WORKERS => {
+                    return Err(format!("{workers} workers crashed or hung while they traced").into());
+                }
+                WorkerEvent::Device(_) => {
+                    workers += 1;
+                    return Ok(());
+                }
+                // What is left of a variant that took its worker down comes as latencies that failed.
+                _ => return Ok(()),
+            };
+            if settled.insert(case.clone())
+                && let Err(error) = keep(&case, outcome)
+            {
+                failed = Some(error);
+                return Err("a record cannot be kept".into());
+            }
+            Ok(())
+        };
+        let ended = measure(job, &self.worker, self.timeout, &folder, &mut sink);
+        match (failed, ended) {
+            (Some(error), _) => Err(error),
+            (None, Ok(Finish::Interrupted)) => Err(CampaignError::Interrupted),
+            (None, Ok(Finish::Complete)) => Ok(NOT_TRACED.to_owned()),
+            (None, Err(error)) => Ok(error_chain(&error)),
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! Counters collected on one GPU, and what stands in where ncu may not count.
+
+use super::activity::{Tracing, VerifiedTrace};
+use super::error::CampaignError;
+use super::progress::Progress;
+use super::targets::{ByRange, Folders};
+use super::tools::{RunGpu, Tools};
+use ncugate_cuda::gpu::DeviceAttributes;
+use ncugate_judge::store::RunWriter;
+use ncugate_model::disk::scratch_folder;
+use ncugate_model::number;
+use ncugate_model::process;
+use ncugate_model::{ProfileOutcome, ProfileRecord, TracedLaunch};
+use ncugate_ncu::{
+    Collected, Counters, Covered, Ncu, NcuFailure, PassBook, ProfileError, ProfiledCase, Profiler, Runner, Subject,
+    cache_folder,
+};
+use ncugate_phase::config::{Counting, Phase};
+use ncugate_phase::plan::{Method, Plan};
+use std::io;
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// How long to wait before counters are asked for again that another tool holds.
+const BACK_OFF: [Duration; 3] = [Duration::from_secs(1), Duration::from_secs(2), Duration::from_secs(4)];
+/// Beginnings of the names that ncu collects without permission: what a launch says of itself, and what patched machine code
+/// counts.
+const NEEDS_NO_PERMISSION: [&str; 3] = ["launch__", "smsp__sass_", "sass__"];
+
+/// A run that is profiled, on one of its GPUs.
+#[derive(Clone, Copy)]
+pub(super) struct ProfiledRun<'a> {
+    pub phase: &'a Phase,
+    pub plan: &'a Plan,
+    pub tools: &'a Tools,
+    pub writer: &'a Mutex<&'a mut RunWriter>,
+    pub folder: &'a Path,
+    pub gpu: RunGpu<'a>,
+    /// What the user sees meanwhile.
+    pub progress: &'a (dyn Progress + Sync),
+}
+
+/// Collecting counters on one GPU.
+pub(super) struct Collecting<'a> {
+    pub run: ProfiledRun<'a>,
+    /// What earlier sessions of the run have profiled.
+    pub covered: Covered,
+    /// What stands in where ncu may not count.
+    pub tracing: Tracing,
+}
+
+impl Collecting<'_> {
+    /// Collects counters. Where that is not possible here, as many as need no permission, and the rest is recorded as absent with
+    /// the reason, unless the phase requires counters.
+    pub fn collect(&mut self, subjects: &[Subject<'_>], counters: &[String]) -> Result<(), CampaignError> {
+        let ncu = match &self.run.tools.ncu {
+            Ok(ncu) => ncu,
+            Err(absent) => return self.absent(subjects, (counters, &[]), &absent.to_string()),
+        };
+        let failure = match self.patiently(ncu, (subjects, counters)) {
+            Err(CampaignError::Profile(ProfileError::Environment(failure)))
+                if failure.denies_counters() && self.run.phase.counting == Counting::IfPossible =>
+            {
+                failure
+            }
+            Ok(collected) => return self.warn_of(&collected),
+            Err(error) => return Err(error),
+        };
+        let (free, denied): (Vec<String>, Vec<String>) =
+            counters.iter().cloned().partition(|name| failure == NcuFailure::Permission && needs_no_permission(name));
+        if !free.is_empty() {
+            match self.started(ncu, (subjects, &free)) {
+                Ok(collected) => self.warn_of(&collected)?,
+                Err(CampaignError::Profile(ProfileError::Environment(again))) if again.denies_counters() => {
+                    return self.absent(subjects, (counters, &[]), &failure.to_string());
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        self.absent(subjects, (&denied, &free), &failure.to_string())
+    }
+
+    /// Records why ncu has none of these counters, and what CUPTI has in their place; of `counted` ncu has them.
+    fn absent(
+        &mut self,
+        subjects: &[Subject<'_>],
+        (counters, counted): (&[String], &[String]),
+        why: &str,
+    ) -> Result<(), CampaignError> {
+        let ProfiledRun { plan, writer, progress, .. } = self.run;
+        let cases: Vec<&ProfiledCase> = subjects.iter().flat_map(|subject| &subject.cases).collect();
+        if cases.is_empty() || counters.is_empty() {
+            return Ok(());
+        }
+        let (kernels, others): (Vec<&ProfiledCase>, Vec<&ProfiledCase>) = cases
+            .into_iter()
+            .partition(|(id, _)| matches!(plan.variant(id).map(|v| &v.method), Some(Method::Kernel(_))));
+        let given: Vec<String> = (TracedLaunch::COUNTERS.iter())
+            .map(|name| (*name).to_owned())
+            .filter(|name| !counted.contains(name))
+            .collect();
+        let denied: Vec<String> = counters.iter().filter(|name| !given.contains(name)).cloned().collect();
+        let record = |(variant, shape): &ProfiledCase, metrics: &[String], (outcome, outputs)| {
+            let (variant, shape, metrics) = (variant.clone(), shape.clone(), metrics.to_vec());
+            locked(writer).profile(&ProfileRecord { variant, shape, metrics, outcome, outputs })
+        };
+        let failed = |reason: String| (ProfileOutcome::Failed { reason }, None);
+        for case in others {
+            record(case, counters, failed(why.to_owned()))?;
+        }
+        let mut count = 0;
+        let mut keep = |case: &ProfiledCase, outcome: Result<VerifiedTrace, String>| -> Result<(), CampaignError> {
+            match outcome {
+                Ok((trace, outputs)) => {
+                    count += 1;
+                    record(case, &given, (ProfileOutcome::Traced { trace }, Some(outputs)))?;
+                    if !denied.is_empty() {
+                        record(case, &denied, failed(why.to_owned()))?;
+                    }
+                }
+                Err(reason) => record(case, counters, failed(format!("{why}; nor was it traced by CUPTI: {reason}")))?,
+            }
+            Ok(())
+        };
+        if !kernels.is_empty() {
+            self.tracing.trace(&kernels, &mut keep)?;
+            if let Some(release) = self.tracing.release().filter(|_| count > 0) {
+                let traced = number::counted(count, "case");
+                progress.say(&format!("ncu may not count here: CUPTI {release} traced {traced}"));
+            }
+        }
+        self.warn(&format!("counters were not collected: {why}"))
+    }
+
+    /// Starts again where another tool holds the counters: it may let them go.
+    fn patiently(&self, ncu: &Ncu, wanted: (&[Subject<'_>], &[String])) -> Result<Collected, CampaignError> {
+        for pause in BACK_OFF {
+            match self.started(ncu, wanted) {
+                Err(CampaignError::Profile(ProfileError::Environment(NcuFailure::DriverResourceUnavailable))) => {
+                    let seconds = pause.as_secs();
+                    self.run.progress.say(&format!("another tool holds the counters; trying again in {seconds} s"));
+                    process::sleep(pause);
+                }
+                ended => return ended,
+            }
+        }
+        self.started(ncu, wanted)
+    }
+
+    fn started(
+        &self,
+        ncu: &Ncu,
+        (subjects, counters): (&[Subject<'_>], &[String]),
+    ) -> Result<Collected, CampaignError> {
+        let ProfiledRun { phase, tools, writer, folder, gpu, progress, .. } = self.run;
+        let io = |what| move |source| CampaignError::Io { what, source };
+        let scratch = scratch_folder(gpu.device().uuid.as_deref()).map_err(io("make a folder for ncu's locks"))?;
+        let folders = Folders { reports: folder.join("reports"), logs: folder.join("logs"), scratch };
+        let prefix = gpu.prefix();
+        let runner = Runner { prestarted: Some(&tools.prestarted), ..folders.runner(ncu, phase, &prefix) };
+        let mut book = book(ncu, gpu.device());
+        let verify = ByRange;
+        let profiler = Profiler::new(runner, &verify, &self.covered);
+        let mut sink = |record: ProfileRecord| {
+            progress.step(&record.variant.0);
+            locked(writer).profile(&record).map_err(io::Error::other)
+        };
+        Ok(profiler.profile(subjects, counters, &mut book, &mut sink)?)
+    }
+
+    /// Adds a warning to the run.
+    pub fn warn(&self, warning: &str) -> Result<(), CampaignError> {
+        Ok(locked(self.run.writer).warn(warning)?)
+    }
+
+    fn warn_of(&self, collected: &Collected) -> Result<(), CampaignError> {
+        collected.warnings.iter().cloned().chain(unknown(collected)).try_for_each(|warning| self.warn(&warning))
+    }
+}
+
+fn locked<'m, 'w>(writer: &'m Mutex<&'w mut RunWriter>) -> MutexGuard<'m, &'w mut RunWriter> {
+    writer.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn needs_no_permission(counter: &str) -> bool {
+    NEEDS_NO_PERMISSION.iter().any(|beginning| counter.starts_with(beginning))
+}
+
+fn unknown(collected: &Collected) -> Option<String> {
+    (!collected.unknown.is_empty())
+        .then(|| format!("this ncu does not know, and nothing was counted for: {}", collected.unknown.join(", ")))
+}
+
+/// What is known of replay passes on a GPU.
+pub(super) fn book(ncu: &Ncu, device: &DeviceAttributes) -> PassBook {
+    let chip = Counters {
+        gpu: device.name.clone(),
+        compute_capability: device.compute_capability,
+        ncu: ncu.version.to_string(),
+        driver: device.driver.clone().unwrap_or_default(),
+    };
+    match cache_folder(|name| std::env::var_os(name)) {
+        Some(folder) => PassBook::open(&folder, chip),
+        None => PassBook::unkept(chip),
+    }
+}

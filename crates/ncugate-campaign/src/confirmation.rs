@@ -1,0 +1,286 @@
+//! What was selected, timed anew together with what it is compared with, for the gates.
+//!
+//! The samples that make a variant the fastest of many are too good to judge it by. After the selection the chosen are timed
+//! again, in new processes, and only those samples judge. They are looked at several times: while noise leaves a required
+//! gate open, with twice as many samples each time ([`ncugate_model::stats::looks`]).
+
+use super::cubins::cubins;
+use super::error::CampaignError;
+use super::progress::Progress;
+use super::targets;
+use ncugate_cuda::host::external::{self, PrestartedCommands};
+use ncugate_cuda::host::{Finish, JobPurpose, SinkError, WorkerCommand, WorkerEvent, WorkerJob, measure};
+use ncugate_judge::store::{Run, RunWriter, StoreError};
+use ncugate_model::process;
+use ncugate_model::stats::looks;
+use ncugate_model::{BuiltKernel, ConfirmationRecord, LatencyOutcome, LatencyRecord, ShapeName, VariantId};
+use ncugate_ncu::PrestartedSessions;
+use ncugate_phase::config::Phase;
+use ncugate_phase::plan::{CommandPlan, Plan};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Most commands that are started before their turn: an interpreter with its libraries takes some hundred megabytes.
+const MOST_PRESTARTED: usize = 12;
+
+pub type TimedCases = BTreeSet<(VariantId, ShapeName)>;
+
+/// Times anew what a complete run selected.
+pub struct Confirmation<'a> {
+    pub phase: &'a Phase,
+    pub plan: &'a Plan,
+    pub worker: &'a WorkerCommand,
+    /// What was started for its turn behind the confirmation: nothing is timed beside one that still loads.
+    pub waiting: &'a PrestartedSessions,
+    /// The reference entry, where it has a source of its own.
+    pub reference: &'a BTreeMap<VariantId, BuiltKernel>,
+    pub writer: &'a mut RunWriter,
+    /// What the user sees meanwhile.
+    pub progress: &'a (dyn Progress + Sync),
+}
+
+/// What a judgement asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wanted {
+    /// What is to be timed anew, by the samples of the sweep.
+    Chosen,
+    /// What noise leaves open, by the samples taken anew.
+    Open,
+}
+
+/// Samples of a case that were taken anew so far.
+type Taken = BTreeMap<(VariantId, ShapeName), ConfirmationRecord>;
+
+impl Confirmation<'_> {
+    /// Times what `cases` wants at the first look, and then what it finds open, until nothing is or `[bench] max_rounds` is
+    /// reached.
+    ///
+    /// All cases have their first rounds together, and only fewer at each later look, so that the first samples of any two
+    /// are of the same rounds.
+    pub fn run<E: From<CampaignError> + From<StoreError>>(
+        &mut self,
+        mut cases: impl FnMut(&Arc<Run>, Wanted) -> Result<TimedCases, E>,
+    ) -> Result<(), E> {
+        let mut run = Arc::new(Run::load(self.writer.folder())?);
+        let mut chosen = timed_cases(&run, &cases(&run, Wanted::Chosen)?);
+        let (mut taken, mut have) = (Taken::new(), 0);
+        for rounds in looks(self.phase.bench.rounds, self.phase.bench.max_rounds) {
+            if chosen.is_empty() {
+                break;
+            }
+            self.look(&run, &chosen, rounds - have, &mut taken)?;
+            have = rounds;
+            run = Arc::new(Run::load(self.writer.folder())?);
+            let open = timed_cases(&run, &cases(&run, Wanted::Open)?);
+            chosen.retain(|case| open.contains(case));
+        }
+        Ok(())
+    }
+
+    /// Times these cases for so many more rounds, and keeps what there is of them now.
+    fn look(&mut self, run: &Run, cases: &TimedCases, rounds: u32, taken: &mut Taken) -> Result<(), CampaignError> {
+        let started = Instant::now();
+        let folder = fresh_folder(&self.writer.folder().join("logs"))?;
+        self.progress.stage("confirm", cases.len());
+        let commands: Vec<_> =
+            self.plan.commands().filter(|(id, _)| cases.iter().any(|(case, _)| case == *id)).collect();
+        let processes = if commands.is_empty() { 1 } else { self.phase.bench.processes };
+        let mut new = BTreeMap::new();
+        let batches: Vec<(u32, PathBuf)> = split(rounds, processes).into_iter().zip(process_folders(&folder)).collect();
+        for together in batches.chunks(started_together(commands.len())) {
+            let mut waiting = prestarted(&commands, together)?;
+            self.waiting.settle();
+            for ((rounds, folder), waiting) in together.iter().zip(&mut waiting) {
+                let mut phase = self.phase.clone();
+                phase.bench.rounds = *rounds;
+                let batch = Batch { phase: &phase, run, cases, folder };
+                self.kernels(&batch, &mut new)?;
+                for command in &commands {
+                    self.command(*command, &batch, waiting, &mut new)?;
+                }
+            }
+        }
+        for (case, batches) in new {
+            let record = grown(taken.remove(&case), &case, batches);
+            self.writer.confirmation(&record)?;
+            taken.insert(case, record);
+        }
+        Ok(self.writer.spent("confirm", started.elapsed().as_secs_f64())?)
+    }
+
+    fn kernels(&mut self, batch: &Batch<'_>, new: &mut Batches) -> Result<(), CampaignError> {
+        // A reference entry may be in the cubin of a variant that is not timed.
+        let mut cubins = cubins(self.plan, &batch.run.builds, |build| build.shares.is_none());
+        cubins.extend(self.reference.clone());
+        let mut job = WorkerJob::new(batch.phase, self.plan, &cubins, JobPurpose::Time)?;
+        for kernel in &mut job.kernels {
+            kernel.shapes.retain(|shape| batch.cases.contains(&(kernel.variant.clone(), shape.clone())));
+        }
+        job.kernels.retain(|kernel| !kernel.shapes.is_empty());
+        let worker = self.worker;
+        let mut keep = |event| self.keep(batch.cases, event, new);
+        match measure(job, worker, batch.phase.bench.timeout, batch.folder, &mut keep)? {
+            Finish::Complete => Ok(()),
+            Finish::Interrupted => Err(CampaignError::Interrupted),
+        }
+    }
+
+    /// A command in a process of its own, which waits for it where there is one: it checks and times the shapes that are asked for.
+    fn command(
+        &mut self,
+        (variant, command): (&VariantId, &CommandPlan),
+        batch: &Batch<'_>,
+        waiting: &mut PrestartedCommands,
+        new: &mut Batches,
+    ) -> Result<(), CampaignError> {
+        let cases = batch.cases;
+        let mut phase = batch.phase.clone();
+        phase.bench.shapes.retain(|shape| cases.contains(&(variant.clone(), shape.clone())));
+        phase.workload.shapes.retain(|shape| phase.bench.shapes.contains(&shape.name));
+        let place = place(batch.folder, variant)?;
+        let mut keep = |event| self.keep(cases, event, new);
+        external::measure(&phase, variant, command, &place, waiting, &mut keep)?;
+        Ok(())
+    }
+
+    fn keep(&mut self, cases: &TimedCases, event: WorkerEvent, new: &mut Batches) -> Result<(), SinkError> {
+        match event {
+            WorkerEvent::Checked(record) => self.writer.check(&record)?,
+            WorkerEvent::Timed(LatencyRecord { variant, shape, outcome }) => {
+                let case = (variant, shape);
+                if cases.contains(&case) {
+                    self.progress.step(&case.0.0);
+                    new.entry(case).or_default().push(outcome);
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// What each process gave for a case at one look.
+type Batches = BTreeMap<(VariantId, ShapeName), Vec<LatencyOutcome>>;
+
+/// Cases that are timed together.
+struct Batch<'a> {
+    /// The phase, with as many rounds as are asked for now.
+    phase: &'a Phase,
+    run: &'a Run,
+    cases: &'a TimedCases,
+    /// For the files of the worker and of commands.
+    folder: &'a Path,
+}
+
+/// These cases as they are timed: those of the variants whose code they share, where the sweep has samples of them.
+fn timed_cases(run: &Run, cases: &TimedCases) -> TimedCases {
+    let timed: BTreeSet<(&VariantId, &ShapeName)> = run
+        .latencies
+        .iter()
+        .filter(|record| matches!(record.outcome, LatencyOutcome::Timed { .. }))
+        .map(|record| (&record.variant, &record.shape))
+        .collect();
+    let owner = |(id, shape): &(VariantId, ShapeName)| (run.measured_as(id).clone(), shape.clone());
+    cases.iter().map(owner).filter(|(id, shape)| timed.contains(&(id, shape))).collect()
+}
+
+/// Rounds of each of so many processes, as equal as can be and none without any.
+fn split(rounds: u32, processes: u32) -> Vec<u32> {
+    let processes = processes.clamp(1, rounds.max(1));
+    (0..processes).map(|at| rounds / processes + u32::from(at < rounds % processes)).collect()
+}
+
+/// The samples of a case with those that its processes gave now. One that failed in any of them has failed: its earlier
+/// samples do not stand for it any more.
+fn grown(
+    before: Option<ConfirmationRecord>,
+    (variant, shape): &(VariantId, ShapeName),
+    batches: Vec<LatencyOutcome>,
+) -> ConfirmationRecord {
+    let looks = before.as_ref().map_or(1, |record| record.looks + 1);
+    let (mut processes, mut whole) = before.map_or((Vec::new(), None), |r| (r.processes, Some(r.timed.outcome)));
+    for batch in batches {
+        if let LatencyOutcome::Timed { samples, .. } = &batch {
+            processes.push(u32::try_from(samples.len()).unwrap_or(u32::MAX));
+        }
+        whole = Some(match whole {
+            Some(whole) => joined(whole, batch),
+            None => batch,
+        });
+    }
+    let outcome = whole.unwrap_or_else(|| LatencyOutcome::Failed { reason: "it was not timed anew".to_owned() });
+    let timed = LatencyRecord { variant: variant.clone(), shape: shape.clone(), outcome };
+    ConfirmationRecord { timed, looks, processes }
+}
+
+fn joined(before: LatencyOutcome, after: LatencyOutcome) -> LatencyOutcome {
+    match (before, after) {
+        (
+            LatencyOutcome::Timed { mut samples, launches, audit },
+            LatencyOutcome::Timed { samples: more, launches: least, audit: later },
+        ) => {
+            samples.extend(more);
+            let audit = match (audit, later) {
+                (Some(audit), Some(later)) => Some(audit.and(&later)),
+                (_, None) | (None, _) => None,
+            };
+            LatencyOutcome::Timed { samples, launches: launches.min(least), audit }
+        }
+        (cheats @ LatencyOutcome::Cheats { .. }, _) | (_, cheats @ LatencyOutcome::Cheats { .. }) => cheats,
+        (wrong @ LatencyOutcome::Wrong { .. }, _) | (_, wrong @ LatencyOutcome::Wrong { .. }) => wrong,
+        (failed @ LatencyOutcome::Failed { .. }, _) | (_, failed @ LatencyOutcome::Failed { .. }) => failed,
+    }
+}
+
+/// As many batches as have their commands loaded at once, at least one: loading takes seconds, and needs a core and memory each.
+fn started_together(commands: usize) -> usize {
+    (MOST_PRESTARTED.min(2 * process::cores()) / commands.max(1)).max(1)
+}
+
+/// Commands of these batches, each in a process of its own that has loaded and waits for its turn. Nothing is timed beside one that
+/// still loads.
+fn prestarted(
+    commands: &[(&VariantId, &CommandPlan)],
+    batches: &[(u32, PathBuf)],
+) -> Result<Vec<PrestartedCommands>, CampaignError> {
+    let mut waiting = Vec::new();
+    for (_, folder) in batches {
+        std::fs::create_dir_all(folder).map_err(no_folder)?;
+        let mut of_batch = PrestartedCommands::default();
+        for (variant, command) in commands {
+            of_batch.start(variant, command, &place(folder, variant)?);
+        }
+        waiting.push(of_batch);
+    }
+    waiting.iter_mut().for_each(PrestartedCommands::settle);
+    Ok(waiting)
+}
+
+/// Where a command of a batch has its request and result.
+fn place(folder: &Path, variant: &VariantId) -> Result<PathBuf, CampaignError> {
+    let place = folder.join(targets::file_name(variant));
+    std::fs::create_dir_all(&place).map_err(no_folder)?;
+    Ok(place)
+}
+
+fn no_folder(source: io::Error) -> CampaignError {
+    CampaignError::Io { what: "make a folder for a confirmation", source }
+}
+
+fn process_folders(look: &Path) -> impl Iterator<Item = PathBuf> {
+    (1..).map(|number| look.join(format!("process-{number}")))
+}
+
+/// A folder for one look that no look before it has used.
+fn fresh_folder(logs: &Path) -> Result<PathBuf, CampaignError> {
+    let folder = |number: usize| logs.join(format!("confirmation-{number}"));
+    let path = (1..).map(folder).find(|path| !path.exists()).unwrap_or_else(|| folder(0));
+    std::fs::create_dir_all(&path).map_err(no_folder)?;
+    Ok(path)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,66 @@
+//! One kernel and one counter of it: whether counting works here, tried and not guessed.
+
+use super::tools::worker;
+use ncugate_judge::store::open_report;
+use ncugate_model::disk::scratch_folder;
+use ncugate_ncu::{Job, Knobs, LaunchSelection, Ncu, Processes, ProfileDetail, Runner};
+use std::path::Path;
+use std::time::Duration;
+
+/// The counter: every chip has it, one pass counts it, and it needs the permission.
+const COUNTER: &str = "smsp__inst_executed.sum";
+/// A start of ncu takes seconds; one that hangs takes forever.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// Counts the instructions of one launch of this program's own copy kernel.
+///
+/// # Errors
+/// Why there is no count, in words.
+pub fn count_once(ncu: &Ncu) -> Result<f64, String> {
+    let scratch = scratch_folder(None).map_err(|e| e.to_string())?;
+    let place = scratch.join(format!("probe-{}", std::process::id()));
+    std::fs::create_dir(&place).map_err(|e| format!("cannot make {}: {e}", place.display()))?;
+    let counted = count_in(ncu, &place, &scratch);
+    // It was made above; what stays of it does no harm.
+    let _ = std::fs::remove_dir_all(&place);
+    counted
+}
+
+/// Counts with files in `place`.
+fn count_in(ncu: &Ncu, place: &Path, scratch: &Path) -> Result<f64, String> {
+    let mut target = worker().map_err(|e| e.to_string())?.command();
+    target.arg("--launch");
+    let runner = Runner {
+        ncu,
+        reports: place,
+        logs: place,
+        scratch,
+        timeout: LIMIT,
+        prefix: "",
+        knobs: Knobs::default(),
+        prestarted: None,
+    };
+    let ran = runner
+        .run(&Job {
+            stem: "probe",
+            metrics: &[COUNTER.to_owned()],
+            detail: ProfileDetail::Counters,
+            target: &target,
+            selection: &LaunchSelection::Everything,
+            processes: Processes::Application,
+        })
+        .map_err(|e| e.to_string())?;
+    match (&ran.failure, &ran.report) {
+        (Some(failure), _) => Err(ran.explain(failure)),
+        (None, None) => Err(format!("ncu {} and wrote no report", ran.ending)),
+        (None, Some(report)) => counted(report),
+    }
+}
+
+fn counted(report: &Path) -> Result<f64, String> {
+    let report = open_report(report).map_err(|e| e.to_string())?;
+    let launch = report.launches().next().ok_or("ncu's report has no launch")?;
+    let value = launch.metric(COUNTER).map_err(|e| e.to_string())?.and_then(|value| value.as_f64());
+    let count = value.filter(|count| count.is_finite() && *count > 0.0);
+    count.ok_or_else(|| format!("ncu's report has no {COUNTER} of the launch"))
+}

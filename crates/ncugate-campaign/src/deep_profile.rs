@@ -1,0 +1,383 @@
+//! The deep profile: the selected variant profiled once more, with ncu's sections, its samples of instructions, and sources.
+//!
+//! It comes after everything that gates judge, in records of its own, and its counters replace none of those. What goes
+//! wrong with it is said in the run's warnings and ends nothing.
+
+use super::cubins::cubins;
+use super::error::CampaignError;
+use super::prestart::Prestart;
+use super::profile::expected;
+use super::progress::Progress;
+use super::reference_cubin::reference_cubin;
+use super::targets::{ByRange, CommandTarget, Folders, WorkerTarget, launches_of_kernels};
+use super::tools::Tools;
+use ncu_rep::{Launch, Report, ReportError};
+use ncugate_cuda::host::{JobPurpose, WorkerJob};
+use ncugate_judge::frame::launches::nvtx_text;
+use ncugate_judge::frame::{case_of, wanted};
+use ncugate_judge::store::{Run, RunWriter, StoreError};
+use ncugate_model::digest::sha256;
+use ncugate_model::disk::scratch_folder;
+use ncugate_model::{BuiltKernel, DeepProfile, LatencyOutcome, Listing, ProfileOutcome, ProfiledOutputs, VariantId};
+use ncugate_ncu::{
+    Contents, Job, LifeSampling, Ncu, NcuFailure, Processes, ProfileDetail, ProfiledCase, Ran, Runner, Subject, Verify,
+};
+use ncugate_phase::config::{CloseLookAt, Phase};
+use ncugate_phase::plan::{Method, Plan, Standing};
+use ncugate_report::explain::listing::{Code, Disassembler, ListingError, Own, listing};
+use ncugate_report::explain::{InstructionSamples, source_of, texts};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Instant;
+
+/// Beginning of the names of its reports and logs.
+const STEM: &str = "deep";
+/// The same of one that was started before its turn.
+const EARLY_STEM: &str = "deep-early";
+/// Unknown metrics that are left out before the deep profile fails.
+const MAX_UNKNOWN: usize = 8;
+
+/// Takes deep profiles of variants of a run that is measured.
+pub struct DeepProfiler<'a> {
+    pub phase: &'a Phase,
+    pub plan: &'a Plan,
+    pub tools: &'a Tools,
+    pub writer: &'a mut RunWriter,
+    /// What the user sees meanwhile.
+    pub progress: &'a (dyn Progress + Sync),
+}
+
+/// One ncu process, read.
+struct Profiled {
+    ran: Ran,
+    metrics: Vec<String>,
+    contents: Contents,
+    seconds: f64,
+}
+
+impl DeepProfiler<'_> {
+    /// Profiles the selected variant, unless the phase wants no deep profile, those that are asked for, and the first baseline that is
+    /// a kernel, at the objective's shape. What has a deep profile already is left alone.
+    ///
+    /// # Errors
+    /// The run cannot be written. Anything else is a warning of the run.
+    pub fn run(&mut self, selected: Option<&VariantId>, asked: &[VariantId]) -> Result<(), StoreError> {
+        let wanted = self.wanted(selected, asked);
+        let Some(first) = wanted.first() else { return Ok(()) };
+        let started = Instant::now();
+        self.progress.stage("deep profile", 1);
+        self.progress.step(&first.0);
+        match self.profile(&wanted) {
+            Ok(()) => {}
+            Err(CampaignError::Store(error)) => return Err(error),
+            Err(error) => self.writer.warn(&format!("no deep profile: {error}"))?,
+        }
+        self.writer.spent("deep profile", started.elapsed().as_secs_f64())
+    }
+
+    /// Starts ncu for what [`Self::run`] will be asked for, as far as is known now; its turn says what is wrong with it. It is to be settled
+    /// before anything is timed.
+    pub fn prestart(&mut self, selected: Option<&VariantId>, asked: &[VariantId]) {
+        let Self { phase, plan, tools, .. } = *self;
+        let (folder, wanted) = (self.writer.folder(), self.wanted(selected, asked));
+        let (Ok(run), Ok(ncu), false) = (Run::load(folder), &tools.ncu, wanted.is_empty()) else { return };
+        let cases = self.cases(&run, &wanted);
+        let (_, kernels) = self.kernels(&run, &cases);
+        if !kernels.is_empty() {
+            let (metrics, sampling) = (self.metrics(), self.sampling(&run, &kernels, ncu));
+            Prestart { phase, plan, tools, metrics: &metrics, folder }.deep_profile(
+                EARLY_STEM,
+                sampling,
+                &launches_of_kernels(phase, &kernels),
+            );
+        }
+    }
+
+    fn wanted(&self, selected: Option<&VariantId>, asked: &[VariantId]) -> Vec<VariantId> {
+        let selected = match self.phase.profile.close_look {
+            CloseLookAt::None => None,
+            CloseLookAt::Selected => selected,
+        };
+        let mut wanted: Vec<VariantId> = Vec::new();
+        for id in selected.into_iter().chain(asked) {
+            if !wanted.contains(id) {
+                wanted.push(id.clone());
+            }
+        }
+        wanted
+    }
+
+    fn metrics(&self) -> Vec<String> {
+        wanted::close_counters(Some(self.tools.device.compute_capability))
+    }
+
+    /// How the life of the launches of some cases is sampled.
+    fn sampling(&self, run: &Run, cases: &[ProfiledCase], ncu: &Ncu) -> LifeSampling {
+        LifeSampling::for_launches(longest(run, cases), ncu.version, self.tools.device.compute_capability)
+    }
+
+    /// The kernels among some cases, and what they were built to. What a function launches is counted together, and has no source here: it has
+    /// no deep profile.
+    fn kernels(&self, run: &Run, cases: &[ProfiledCase]) -> (BTreeMap<VariantId, BuiltKernel>, Vec<ProfiledCase>) {
+        let is_kernel = |id: &VariantId| matches!(self.plan.variant(id).map(|v| &v.method), Some(Method::Kernel(_)));
+        let is_wanted = |id: &VariantId| is_kernel(id) && cases.iter().any(|(case, _)| case == id);
+        let cubins = cubins(self.plan, &run.builds, |build| is_wanted(&build.variant));
+        let kernels = cases.iter().filter(|(id, _)| cubins.contains_key(id)).cloned().collect();
+        (cubins, kernels)
+    }
+
+    fn profile(&mut self, wanted: &[VariantId]) -> Result<(), CampaignError> {
+        let run = Run::load(self.writer.folder())?;
+        let io = |what| move |source| CampaignError::Io { what, source };
+        let cases = self.cases(&run, wanted);
+        let logs = run.folder.join("logs").join("deep-profile");
+        std::fs::create_dir_all(&logs).map_err(io("make a folder for a deep profile"))?;
+        let scratch = scratch_folder(self.tools.device.uuid.as_deref()).map_err(io("make a folder for ncu's locks"))?;
+        let folders = Folders { reports: run.folder.join("reports"), logs, scratch };
+        let ncu = self.tools.ncu.as_ref().map_err(Clone::clone)?;
+        let runner = Runner { prestarted: Some(&self.tools.prestarted), ..folders.runner(ncu, self.phase, "") };
+        let phase = self.once();
+        let commands: Vec<CommandTarget> = self
+            .plan
+            .variants
+            .iter()
+            .filter(|variant| cases.iter().any(|(id, _)| *id == variant.id))
+            .filter_map(|variant| CommandTarget::of(&phase, variant, &folders.logs, None))
+            .collect();
+        let (_, kernels) = self.kernels(&run, &cases);
+        // What says what is right may be in the cubin of another variant.
+        let mut cubins = cubins(self.plan, &run.builds, |build| build.shares.is_none());
+        cubins.extend(reference_cubin(&phase, self.plan, self.tools)?.cubin);
+        let job = WorkerJob::new(&phase, self.plan, &cubins, JobPurpose::Profile)?;
+        let worker = WorkerTarget::new(job, folders.logs.clone(), self.tools.worker.clone(), "");
+        let of_worker = Subject {
+            selection: launches_of_kernels(&phase, &kernels),
+            cases: kernels,
+            target: &worker,
+            processes: Processes::Application,
+            expect: expected(self.plan, 1),
+        };
+        let by_command = commands.iter().flat_map(|target| {
+            cases.iter().filter(|(id, _)| *id == target.variant).map(|case| target.subject(case.clone()))
+        });
+        let subjects: Vec<Subject<'_>> = std::iter::once(of_worker).chain(by_command).collect();
+        subjects.iter().try_for_each(|subject| self.profile_cases(&run, &runner, subject, &subject.cases))
+    }
+
+    /// The phase with one launch at the objective's shape.
+    fn once(&self) -> Phase {
+        let mut phase = self.phase.clone();
+        phase.profile.shapes = vec![phase.objective.shape.clone()];
+        phase.profile.repeat = 1;
+        phase
+    }
+
+    /// Variants without a deep profile: those that were measured for the wanted ones, as far as they are correct, and the first
+    /// baseline that is a kernel and correct.
+    fn cases(&self, run: &Run, wanted: &[VariantId]) -> Vec<ProfiledCase> {
+        let shape = &self.phase.objective.shape;
+        let tolerance = self.phase.workload.tolerance;
+        let correct = |id: &VariantId| {
+            let mut checks = run.checks.iter().filter(|check| &check.variant == run.measured_as(id)).peekable();
+            checks.peek().is_some() && checks.all(|check| check.outcome.is_correct(&tolerance))
+        };
+        let baseline = self.plan.variants.iter().find(|variant| {
+            variant.standing == Standing::Baseline
+                && matches!(variant.method, Method::Kernel(_))
+                && correct(&variant.id)
+        });
+        let mut cases: Vec<ProfiledCase> = Vec::new();
+        for id in wanted.iter().filter(|id| correct(id)).chain(baseline.map(|variant| &variant.id)) {
+            let case = (run.measured_as(id).clone(), shape.clone());
+            if !cases.contains(&case) {
+                cases.push(case);
+            }
+        }
+        let known = |case: &ProfiledCase| {
+            run.close_looks.iter().any(|known| {
+                (&known.variant, &known.shape) == (&case.0, &case.1)
+                    && matches!(known.outcome, ProfileOutcome::Profiled { .. })
+            })
+        };
+        cases.retain(|case| !known(case));
+        cases
+    }
+
+    /// Profiles cases of one program; those that a process lacks are tried alone.
+    fn profile_cases(
+        &mut self,
+        run: &Run,
+        runner: &Runner<'_>,
+        subject: &Subject<'_>,
+        cases: &[ProfiledCase],
+    ) -> Result<(), CampaignError> {
+        if cases.is_empty() {
+            return Ok(());
+        }
+        let profiled = self.process(run, runner, subject, cases)?;
+        let file = profiled.ran.report.as_deref().and_then(Path::file_name);
+        let file = file.map(|name| name.to_string_lossy().into_owned());
+        for case in cases {
+            let outputs = subject.outputs(&profiled.contents, case);
+            let outcome = match (&file, profiled.contents.launches.contains_key(case)) {
+                (Some(report), true) if outputs.is_some() => ProfileOutcome::Profiled { report: report.clone() },
+                _ if cases.len() > 1 => {
+                    self.profile_cases(run, runner, subject, std::slice::from_ref(case))?;
+                    continue;
+                }
+                (_, launched) => ProfileOutcome::Failed { reason: reason(&profiled.ran, launched) },
+            };
+            if let Some(wrong) = outputs.as_ref().and_then(ProfiledOutputs::wrong) {
+                self.writer.warn(&format!("in the deep profile the output of {} differs: {wrong}", case.0))?;
+            }
+            let outputs = outputs.filter(|_| matches!(outcome, ProfileOutcome::Profiled { .. }));
+            if let ProfileOutcome::Failed { reason } = &outcome {
+                self.writer.warn(&format!("no deep profile of {}: {reason}", case.0))?;
+            }
+            let listing = match (&outcome, &profiled.ran.report) {
+                (ProfileOutcome::Profiled { .. }, Some(path)) => self.listing(run, path, case, runner.logs),
+                _ => Listing::default(),
+            };
+            self.writer.close_look(&DeepProfile {
+                variant: case.0.clone(),
+                shape: case.1.clone(),
+                metrics: profiled.metrics.clone(),
+                sections: ProfileDetail::SECTIONS.map(str::to_owned).to_vec(),
+                passes: profiled.contents.passes,
+                seconds: profiled.seconds,
+                listing,
+                outcome,
+                outputs,
+            })?;
+        }
+        Ok(())
+    }
+
+    /// One ncu process; metrics that this ncu does not know are left out.
+    fn process(
+        &self,
+        run: &Run,
+        runner: &Runner<'_>,
+        subject: &Subject<'_>,
+        cases: &[ProfiledCase],
+    ) -> Result<Profiled, CampaignError> {
+        let io = |source| CampaignError::Io { what: "take a deep profile", source };
+        let mut metrics = self.metrics();
+        let sampling = self.sampling(run, cases, runner.ncu);
+        let started = Instant::now();
+        for _ in 0..MAX_UNKNOWN {
+            let target = subject.target.command(cases).map_err(io)?;
+            let ran = runner
+                .run(&Job {
+                    stem: STEM,
+                    metrics: &metrics,
+                    detail: ProfileDetail::Close(sampling),
+                    target: &target,
+                    selection: &subject.selection,
+                    processes: subject.processes,
+                })
+                .map_err(io)?;
+            let before = metrics.len();
+            if let Some(NcuFailure::UnknownMetric { name }) = &ran.failure {
+                metrics.retain(|metric| metric != name && !metric.starts_with(&format!("{name}.")));
+            }
+            if metrics.len() < before {
+                continue;
+            }
+            let seconds = started.elapsed().as_secs_f64();
+            let read = ran.report.as_deref().map(|path| ByRange.read(path, &ran.told, cases));
+            let (ran, contents) = match read.transpose() {
+                Ok(contents) => (ran, contents.unwrap_or_default()),
+                Err(reason) => {
+                    (Ran { failure: Some(NcuFailure::UnreadableReport { reason }), ..ran }, Contents::default())
+                }
+            };
+            return Ok(Profiled { ran, metrics, contents, seconds });
+        }
+        Err(io(std::io::Error::other("this ncu does not know too many of its metrics")))
+    }
+
+    /// What the sampled instructions of a case are. A listing that cannot be made says why.
+    fn listing(&self, run: &Run, report: &Path, case: &ProfiledCase, logs: &Path) -> Listing {
+        let lacking = |reason: String| Listing { lacks: vec![reason], ..Listing::default() };
+        match Report::open(report).and_then(|report| self.listing_of(run, &report, case, logs)) {
+            Ok(Some(listing)) => listing,
+            Ok(None) => lacking("the report holds no machine code".to_owned()),
+            Err(error) => lacking(error.to_string()),
+        }
+    }
+
+    fn listing_of(
+        &self,
+        run: &Run,
+        report: &Report,
+        case: &ProfiledCase,
+        logs: &Path,
+    ) -> Result<Option<Listing>, ReportError> {
+        let mut hottest: Option<(Launch<'_>, InstructionSamples)> = None;
+        for launch in report.launches() {
+            let samples = InstructionSamples::of(&launch)?;
+            let is_of_case = case_of(&nvtx_text(&launch.nvtx()?)).as_ref() == Some(case) && !samples.places.is_empty();
+            // the launch that the report tells about (`explain::observations`)
+            if is_of_case && hottest.as_ref().is_none_or(|(_, most)| samples.total() > most.total()) {
+                hottest = Some((launch, samples));
+            }
+        }
+        let Some((launch, samples)) = hottest else { return Ok(None) };
+        let Some(source) = source_of(report, &launch)? else { return Ok(None) };
+        let entry = launch.mangled_name();
+        let mut texts = texts(&source);
+        let here = std::env::current_dir().ok().map(|folder| folder.display().to_string());
+        let own = Own::new(run.manifest.sources.iter().map(|(path, _)| path.clone()), here.as_deref());
+        own_texts(run, |path, content| texts.add(path, content));
+        let disassembly = self.disassembly(source.binary, &entry, logs);
+        let code = Code { cubin: source.binary, entry: &entry, functions: &samples.functions };
+        Ok(Some(listing(code, samples.places.keys().copied(), &texts, &own, disassembly)))
+    }
+
+    fn disassembly(&self, cubin: &[u8], entry: &str, logs: &Path) -> Result<BTreeMap<u64, String>, ListingError> {
+        let disassembler = Disassembler::find(self.tools.nvcc.path())?;
+        let path = logs.join("module.cubin");
+        let unwritten = |error: std::io::Error| ListingError::Disassembler { reason: format!("has no input: {error}") };
+        std::fs::write(&path, cubin).map_err(unwritten)?;
+        let instructions = disassembler.instructions(&path, cubin, entry);
+        // The cubin is in the report; a copy that stays does no harm.
+        let _ = std::fs::remove_file(&path);
+        instructions
+    }
+}
+
+/// The longest sample of latency of some cases in microseconds; none where one of them was not timed.
+fn longest(run: &Run, cases: &[ProfiledCase]) -> Option<f64> {
+    let latency = |(variant, shape): &ProfiledCase| {
+        let found = run.latencies.iter().find(|record| &record.variant == variant && &record.shape == shape)?;
+        match &found.outcome {
+            LatencyOutcome::Timed { samples, .. } => samples.iter().copied().reduce(f64::max),
+            LatencyOutcome::Failed { .. } | LatencyOutcome::Cheats { .. } | LatencyOutcome::Wrong { .. } => None,
+        }
+    };
+    cases.iter().map(latency).try_fold(0.0, |most: f64, us| Some(most.max(us?)))
+}
+
+/// The kernel sources that the run hashed, as long as they are still what was hashed.
+fn own_texts(run: &Run, mut add: impl FnMut(&str, &[u8])) {
+    for (path, hash) in &run.manifest.sources {
+        if let Ok(content) = std::fs::read(path)
+            && sha256(&content) == *hash
+        {
+            add(path, &content);
+        }
+    }
+}
+
+fn reason(ran: &Ran, launched: bool) -> String {
+    let missing = || match ran.report {
+        Some(_) if launched => NcuFailure::Unverified { ending: ran.ending.to_string() },
+        Some(_) => NcuFailure::Missing { ending: ran.ending.to_string() },
+        None => NcuFailure::NoKernelsProfiled,
+    };
+    ran.explain(&ran.failure.clone().unwrap_or_else(missing))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,73 @@
+//! How many replay passes counters need, found out while variants are built: over this program's own copy kernel, since what
+//! fits into a pass is a matter of the chip and not of the kernel.
+
+use super::collecting::book;
+use super::targets::replay_passes;
+use super::tools::RunGpu;
+use ncu_rep::Report;
+use ncugate_cuda::host::WorkerCommand;
+use ncugate_model::{ShapeName, VariantId};
+use ncugate_ncu::{
+    Contents, Covered, Effort, Expect, LaunchSelection, Ncu, PROBES, Processes, ProfiledCase, Profiler, Runner,
+    Subject, Target, Verify, plan_groups,
+};
+use std::io;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+/// A start of ncu takes seconds; one that hangs is not waited for as long as a run's own.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// Whether planning `launches` of these counters would have to ask the chip.
+pub(super) fn are_unknown(ncu: &Ncu, gpu: RunGpu<'_>, counters: &[String], launches: usize) -> bool {
+    let mut asked = |_: &[String]| Err(());
+    plan_groups(counters, Effort { launches, probes: PROBES }, &mut asked, &mut book(ncu, gpu.device())).is_err()
+}
+
+/// Asks the chip, and keeps what it says for the run's own planning. What keeps it from answering says so at the run's turn to count.
+pub(super) fn find(runner: Runner<'_>, gpu: RunGpu<'_>, counters: &[String], launches: usize) {
+    let target = CopyKernel(gpu.worker());
+    let subject = Subject {
+        cases: vec![(VariantId("copy".to_owned()), ShapeName("one launch".to_owned()))],
+        target: &target,
+        selection: LaunchSelection::Everything,
+        processes: Processes::Application,
+        expect: Expect::exactly(1),
+    };
+    let (covered, runner) = (Covered::default(), Runner { timeout: runner.timeout.min(LIMIT), ..runner });
+    let _ = Profiler::new(runner, &LaunchedAlone, &covered).find_passes(
+        &subject,
+        counters,
+        launches,
+        &mut book(runner.ncu, gpu.device()),
+    );
+}
+
+/// Our own worker, which launches its copy kernel once.
+struct CopyKernel(WorkerCommand);
+
+impl Target for CopyKernel {
+    fn command(&self, _: &[ProfiledCase]) -> io::Result<Command> {
+        let mut command = self.0.command();
+        command.arg("--launch");
+        Ok(command)
+    }
+}
+
+/// Every launch of a report is of the one case.
+struct LaunchedAlone;
+
+impl Verify for LaunchedAlone {
+    fn read(&self, report: &Path, _: &str, cases: &[ProfiledCase]) -> Result<Contents, String> {
+        let report = Report::open(report).map_err(|e| e.to_string())?;
+        let mut contents = Contents::default();
+        for launch in report.launches() {
+            for case in cases {
+                *contents.launches.entry(case.clone()).or_default() += 1;
+            }
+            contents.passes = contents.passes.max(replay_passes(&launch)?);
+        }
+        Ok(contents)
+    }
+}

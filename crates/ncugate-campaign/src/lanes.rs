@@ -1,0 +1,235 @@
+//! Which GPUs a run measures on. Latencies are compared with each other, so all of them are taken on the first; the others check
+//! and count.
+
+use super::error::CampaignError;
+use super::gpu_turn::GpuTurn;
+use ncugate_cuda::gpu::DeviceAttributes;
+use ncugate_cuda::host::{WorkerCommand, find_devices};
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+/// A GPU as `CUDA_VISIBLE_DEVICES` names it: by its UUID, or that of a MIG slice.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GpuName(pub String);
+
+impl fmt::Display for GpuName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A GPU that takes part, as the user names it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum GpuWanted {
+    /// By its place among those that are visible.
+    Ordinal(usize),
+    Name(GpuName),
+}
+
+/// The GPUs that take part, as the user says.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum GpuChoice {
+    /// The first that is visible.
+    #[default]
+    First,
+    /// All that are visible.
+    All,
+    /// All of the first one's kind on which nobody measures now.
+    Free,
+    Listed(Vec<GpuWanted>),
+}
+
+impl FromStr for GpuChoice {
+    type Err = String;
+
+    /// Reads `all`, `auto`, `0,2` or `GPU-...,GPU-...`.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let one = |part: &str| {
+            let is_name = ["GPU-", "MIG-"].iter().any(|start| part.starts_with(start));
+            match part.parse() {
+                Ok(ordinal) => Ok(GpuWanted::Ordinal(ordinal)),
+                Err(_) if is_name && part.chars().all(|c| c.is_ascii_alphanumeric() || "-/".contains(c)) => {
+                    Ok(GpuWanted::Name(GpuName(part.to_owned())))
+                }
+                Err(_) => {
+                    Err(format!("'{part}' is not a GPU; write all, auto, numbers (0,2) or UUIDs (GPU-..., MIG-...)"))
+                }
+            }
+        };
+        match text {
+            "all" => Ok(Self::All),
+            "auto" => Ok(Self::Free),
+            list => list.split(',').map(one).collect::<Result<_, _>>().map(Self::Listed),
+        }
+    }
+}
+
+/// A GPU that takes part.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Lane {
+    /// Its name, for the processes that work on it.
+    pub name: GpuName,
+    pub device: DeviceAttributes,
+}
+
+impl Lane {
+    /// Whether it is of one of these groups.
+    fn is_of_any(&self, groups: &[String]) -> bool {
+        groups.iter().any(|group| is_of(&self.device, group))
+    }
+
+    /// What differs from a GPU of the same kind, in words; none where they are alike.
+    fn unlike(&self, other: &Self) -> Option<String> {
+        let of = |device: &DeviceAttributes| {
+            let memory = device.memory >> 20;
+            format!(
+                "{} (compute capability {}, {} multiprocessors, {memory} MiB)",
+                device.name, device.compute_capability, device.sms
+            )
+        };
+        let (one, two) = (of(&self.device), of(&other.device));
+        (one != two).then(|| format!("{} is {one}, {} is {two}", self.name, other.name))
+    }
+}
+
+/// Whether a GPU is of a group that a phase names: its name has the words of the group in a row. `L4` is not `L40S`.
+pub fn is_of(device: &DeviceAttributes, group: &str) -> bool {
+    has_words(&device.name, group)
+}
+
+fn has_words(name: &str, wanted: &str) -> bool {
+    let words = |text: &str| -> Vec<String> {
+        text.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_owned).collect()
+    };
+    let (name, wanted) = (words(name), words(wanted));
+    !wanted.is_empty() && name.windows(wanted.len()).any(|part| part == wanted)
+}
+
+/// The GPUs that the user chose, those of a kind together. The first of each kind times.
+///
+/// # Errors
+/// There is none, one is not there, one has no UUID, or they are of several kinds that the phase does not name in `groups`.
+pub fn choose(
+    choice: &GpuChoice,
+    groups: &[String],
+    worker: &WorkerCommand,
+    limit: Duration,
+) -> Result<Vec<Vec<Lane>>, CampaignError> {
+    let visible = match find_devices(worker, limit)? {
+        Ok(devices) => devices,
+        Err(reason) => return Err(CampaignError::NoGpu { reason }),
+    };
+    let lanes = match choice {
+        GpuChoice::First => visible.into_iter().take(1).map(lane).collect::<Result<Vec<_>, _>>()?,
+        GpuChoice::All => visible.into_iter().map(lane).collect::<Result<Vec<_>, _>>()?,
+        GpuChoice::Free => free(visible.into_iter().map(lane).collect::<Result<Vec<_>, _>>()?, groups),
+        GpuChoice::Listed(wanted) => {
+            wanted.iter().map(|wanted| named(wanted, &visible, worker, limit)).collect::<Result<Vec<_>, _>>()?
+        }
+    };
+    for (at, lane) in lanes.iter().enumerate() {
+        if lanes[..at].iter().any(|other| other.name == lane.name) {
+            return Err(CampaignError::NoSuchGpu {
+                wanted: lane.name.to_string(),
+                why: "it is named twice".to_owned(),
+            });
+        }
+    }
+    by_kind(lanes, groups)
+}
+
+/// GPUs of a kind together, kinds in the order in which they come.
+fn by_kind(lanes: Vec<Lane>, groups: &[String]) -> Result<Vec<Vec<Lane>>, CampaignError> {
+    let mut kinds: Vec<Vec<Lane>> = Vec::new();
+    for lane in lanes {
+        let like = |kind: &&mut Vec<Lane>| kind.iter().all(|other| other.unlike(&lane).is_none());
+        match kinds.iter_mut().find(like) {
+            Some(kind) => kind.push(lane),
+            None => kinds.push(vec![lane]),
+        }
+    }
+    let mut firsts = kinds.iter().filter_map(|kind| kind.first());
+    if groups.is_empty() {
+        let (first, second) = (firsts.next(), firsts.next());
+        return match first.zip(second).and_then(|(first, second)| first.unlike(second)) {
+            Some(unlike) => Err(CampaignError::UnlikeGpus { unlike }),
+            None => Ok(kinds),
+        };
+    }
+    match firsts.find(|lane| !lane.is_of_any(groups)) {
+        Some(lane) => Err(CampaignError::NoSuchGpu {
+            wanted: lane.name.to_string(),
+            why: format!("it is {}, and the phase names {} ([machine] groups)", lane.device.name, groups.join(", ")),
+        }),
+        None => Ok(kinds),
+    }
+}
+
+fn lane(device: DeviceAttributes) -> Result<Lane, CampaignError> {
+    match &device.uuid {
+        Some(uuid) => Ok(Lane { name: GpuName(uuid.clone()), device }),
+        None => Err(CampaignError::NoSuchGpu { wanted: device.name, why: "the driver gives it no UUID".to_owned() }),
+    }
+}
+
+/// Those like the first, or of the groups, on which nobody measures; the first alone where somebody measures on each.
+fn free(lanes: Vec<Lane>, groups: &[String]) -> Vec<Lane> {
+    let Some(first) = lanes.first().cloned() else { return lanes };
+    let fits = |lane: &Lane| match groups {
+        [] => first.unlike(lane).is_none(),
+        groups => lane.is_of_any(groups),
+    };
+    let free: Vec<Lane> = lanes.into_iter().filter(|lane| fits(lane) && GpuTurn::is_free(&lane.device)).collect();
+    if free.is_empty() { vec![first] } else { free }
+}
+
+fn named(
+    wanted: &GpuWanted,
+    visible: &[DeviceAttributes],
+    worker: &WorkerCommand,
+    limit: Duration,
+) -> Result<Lane, CampaignError> {
+    match wanted {
+        GpuWanted::Ordinal(ordinal) => {
+            let count = visible.len();
+            let why = || format!("{count} are visible; look at nvidia-smi and CUDA_VISIBLE_DEVICES");
+            let device = visible.get(*ordinal);
+            device
+                .cloned()
+                .ok_or_else(|| CampaignError::NoSuchGpu { wanted: ordinal.to_string(), why: why() })
+                .and_then(lane)
+        }
+        GpuWanted::Name(name) => {
+            // The driver finds it: the beginning of a UUID is enough, and a MIG slice is not among the others.
+            let own = worker.on(name.0.clone());
+            let device = find_devices(&own, limit)?.ok().and_then(|devices| devices.into_iter().next());
+            let why = "the driver does not show it".to_owned();
+            let device = device.ok_or_else(|| CampaignError::NoSuchGpu { wanted: name.to_string(), why })?;
+            let full = device.uuid.clone().filter(|uuid| uuid.starts_with(&name.0));
+            Ok(Lane { name: full.map_or_else(|| name.clone(), GpuName), device })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_group_is_whole_words_of_a_name() {
+        assert!(has_words("NVIDIA L4", "L4") && has_words("NVIDIA A100-SXM4-80GB", "A100-SXM4"));
+        assert!(!has_words("NVIDIA L40S", "L4") && !has_words("NVIDIA H200", "H20") && !has_words("NVIDIA H200", ""));
+    }
+
+    #[test]
+    fn gpus_are_chosen_by_number_or_uuid() {
+        assert_eq!("all".parse(), Ok(GpuChoice::All));
+        assert_eq!("auto".parse(), Ok(GpuChoice::Free));
+        let listed = vec![GpuWanted::Ordinal(0), GpuWanted::Name(GpuName("MIG-4f-1/2".to_owned()))];
+        assert_eq!("0,MIG-4f-1/2".parse(), Ok(GpuChoice::Listed(listed)));
+        for wrong in ["", "0,", "-1", "h200", "GPU-x y", "GPU-a=b", "0;1"] {
+            assert!(wrong.parse::<GpuChoice>().is_err(), "{wrong:?}");
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! Measures a plan, stage by stage: build, check and time, profile. Every record is kept as it comes, so that a
+//! campaign that ends early goes on where it stopped.
+//!
+//! Judges nothing: what a run holds is read back by [`ncugate_judge::store`] and judged elsewhere.
+
+pub mod search;
+
+mod aa_test;
+mod absent_files;
+mod activity;
+mod base_checkout;
+mod base_error;
+mod base_phase;
+mod collecting;
+mod confirmation;
+mod count_once;
+mod cubins;
+mod deep_choice;
+mod deep_profile;
+mod early_passes;
+mod error;
+mod gpu_turn;
+mod lanes;
+mod live;
+mod prestart;
+mod profile;
+mod progress;
+mod prove_apart;
+mod reference_cubin;
+mod stages;
+mod static_check;
+mod targets;
+mod tools;
+
+pub use aa_test::{CalibrationError, calibrate};
+pub use absent_files::{absent_aids, absent_programs, prove_files};
+pub use activity::cupti;
+pub use base_checkout::BaseCheckout;
+pub use base_error::BaseError;
+pub use base_phase::with_base;
+pub use confirmation::{Confirmation, TimedCases, Wanted};
+pub use count_once::count_once;
+pub use cubins::cubins;
+pub use deep_choice::{DeepChoice, UnknownChoice};
+pub use deep_profile::DeepProfiler;
+pub use error::CampaignError;
+pub use gpu_turn::{GpuTurn, Patience};
+pub use lanes::{GpuChoice, GpuName, Lane, is_of};
+pub use live::{LiveError, LiveRun, MeasuredRun, Start};
+pub use progress::{Progress, Silent};
+pub use reference_cubin::{ReferenceCubin, reference_cubin};
+pub use stages::Campaign;
+pub use static_check::{build_for, reference_problem, target};
+pub use tools::{RunGpu, Tools, device, gpu};

@@ -1,0 +1,249 @@
+//! A phase measured on this machine: the campaign, the confirmation of what it selected, deep profiles. The run is
+//! judged as its records come; what is decoded for that is kept for the report.
+
+use super::reference_cubin::reference_cubin;
+use super::{Campaign, CampaignError, DeepChoice, DeepProfiler, GpuTurn, Patience, Progress, RunGpu, Tools};
+use crate::{Confirmation, Wanted};
+use ncugate_cuda::build::Sharing;
+use ncugate_judge::frame::wanted;
+use ncugate_judge::reference_runs::{ReferenceRequest, ReferenceRuns};
+use ncugate_judge::store::manifest;
+use ncugate_judge::store::shard_manifest;
+use ncugate_judge::store::{self, Continuation, Manifest, Run, RunState, RunWriter, StoreError, Unfinished};
+use ncugate_judge::{Evidence, JudgeError, Session, TargetGpu, known_failures};
+use ncugate_model::{BuildRecord, NullTest, VariantId};
+use ncugate_phase::config::Phase;
+use ncugate_phase::plan::{Narrowing, Plan, Shard, reference_plan};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Why measuring ended early. What was measured is kept.
+#[derive(Debug, thiserror::Error)]
+pub enum LiveError {
+    #[error(transparent)]
+    Campaign(#[from] CampaignError),
+    /// What was measured cannot be judged.
+    #[error(transparent)]
+    Judge(#[from] JudgeError),
+    /// A run cannot be read or written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Whether an unfinished run of the same plan is continued.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Start {
+    Continue,
+    Anew,
+}
+
+/// A phase about to be measured.
+pub struct LiveRun<'a> {
+    pub phase: &'a Phase,
+    pub plan: &'a Plan,
+    pub tools: &'a Tools,
+    pub profiles: &'a Path,
+    /// What the run is compared with.
+    pub request: &'a ReferenceRequest,
+    /// Whether an unfinished run is continued.
+    pub start: Start,
+    /// Whether equal variants are measured once.
+    pub sharing: Sharing,
+    /// How long to wait for a GPU on which another run measures.
+    pub patience: Patience,
+    /// What the user sees meanwhile.
+    pub progress: &'a (dyn Progress + Sync),
+    /// The part of the phase that these are, where they are not the whole.
+    pub narrowed: Option<&'a Narrowing>,
+    /// The journal of the search that chose the candidates, where one did.
+    pub searched: Option<&'a Path>,
+    /// Variants that get a deep profile beside the one that the phase says.
+    pub deep: &'a [DeepChoice],
+    /// What came of trying the tolerance on wrong answers.
+    pub null_test: &'a NullTest,
+}
+
+pub struct MeasuredRun<'a> {
+    pub session: Session<'a>,
+    pub ended: Result<(), LiveError>,
+}
+
+impl<'a> LiveRun<'a> {
+    /// Measures, anew or where an unfinished run stopped, and judges what there is, however measuring ended.
+    ///
+    /// # Errors
+    /// Nothing was measured, or what was measured cannot be judged.
+    pub fn measure(&self) -> Result<MeasuredRun<'a>, LiveError> {
+        let fresh = manifest(self.phase, self.plan, self.tools.fingerprint());
+        let fresh = Manifest { narrowed: self.narrowed.cloned(), null_test: Some(self.null_test.clone()), ..fresh };
+        let (writer, earlier) = self.writer(fresh)?;
+        let folder = writer.folder().to_owned();
+        if let Some(journal) = self.searched {
+            store::take_search(journal, &folder)?;
+        }
+        let turn = GpuTurn::of(self.tools.gpus().map(RunGpu::device), self.patience, self.progress);
+        let (mut writer, ended) = self.campaign(writer, earlier.as_deref(), &turn);
+        let mut session = self.session(&folder)?;
+        let ended = ended
+            .map_err(LiveError::from)
+            .and_then(|()| self.confirm(&mut writer, &mut session))
+            .and_then(|()| self.deep_profile(&mut writer, &session))
+            .and_then(|()| seal(&mut writer));
+        self.tools.dismiss();
+        if let Err(why) = &ended {
+            // Where this cannot be kept either, the error itself says enough.
+            let _ = writer.stopped(&why.to_string());
+        }
+        session.update(Arc::new(Run::load(&folder)?))?;
+        if ended.is_ok() {
+            writer.judged(session.run_verdict())?;
+        }
+        Ok(MeasuredRun { session, ended })
+    }
+
+    /// Measures a shard: builds, checks, times and profiles it. Nothing is selected, confirmed or judged: that takes all shards.
+    ///
+    /// # Errors
+    /// Measuring ended early; what was measured is kept.
+    pub fn measure_shard(&self, shard: Shard) -> Result<PathBuf, LiveError> {
+        let plan = self.plan.shard(shard);
+        if let (Some(whole), Some(part)) = (reference_plan(self.phase, self.plan), reference_plan(self.phase, &plan))
+            && whole != part
+        {
+            // It is built as the first kernel is, and that is another one in this shard.
+            return Err(CampaignError::Unsharded.into());
+        }
+        let part = LiveRun { plan: &plan, ..*self };
+        let fresh = shard_manifest(self.phase, self.plan, shard, self.tools.fingerprint());
+        let (writer, earlier) = part.writer(Manifest { null_test: Some(self.null_test.clone()), ..fresh })?;
+        let turn = GpuTurn::of(self.tools.gpus().map(RunGpu::device), self.patience, self.progress);
+        let (mut writer, ended) = part.campaign(writer, earlier.as_deref(), &turn);
+        self.tools.dismiss();
+        let ended = ended.map_err(LiveError::from).and_then(|()| seal(&mut writer));
+        if let Err(why) = &ended {
+            // Where this cannot be kept either, the error itself says enough.
+            let _ = writer.stopped(&why.to_string());
+        }
+        ended.map(|()| writer.folder().to_owned())
+    }
+
+    /// The run that is written: an unfinished one, which is given with it, or a new one.
+    fn writer(&self, mut fresh: Manifest) -> Result<(RunWriter, Option<Box<Run>>), StoreError> {
+        let (phase, plan) = (self.phase, self.plan);
+        match self.earlier(&fresh) {
+            Some(Unfinished { run, owned }) => {
+                let Manifest { config_sha256, fingerprint, project, null_test, .. } = fresh;
+                let manifest = Manifest { config_sha256, fingerprint, project, null_test, ..run.manifest.clone() };
+                let writer = RunWriter::continuing(owned, &run.folder, manifest, &phase.text, plan, &phase.workload)?;
+                Ok((writer, Some(Box::new(run))))
+            }
+            None => {
+                let folder = store::new_folder(self.profiles, &mut fresh)?;
+                Ok((RunWriter::open(&folder, fresh, &phase.text, plan, &phase.workload)?, None))
+            }
+        }
+    }
+
+    /// The unfinished run that is continued; what speaks against it is said.
+    fn earlier(&self, fresh: &Manifest) -> Option<Unfinished> {
+        let found = match self.start {
+            Start::Continue => store::unfinished(self.profiles, fresh, self.phase, self.plan),
+            Start::Anew => Continuation::None,
+        };
+        match found {
+            Continuation::Of(unfinished) => {
+                self.progress.say(&format!("continuing the unfinished run in {}", unfinished.run.folder.display()));
+                Some(*unfinished)
+            }
+            Continuation::Refused { folder, reason } => {
+                let folder = folder.display();
+                self.progress.say(&format!("starting afresh, not continuing the unfinished run in {folder}: {reason}"));
+                None
+            }
+            Continuation::None => None,
+        }
+    }
+
+    /// Builds, checks, times and profiles.
+    fn campaign(
+        &self,
+        writer: RunWriter,
+        earlier: Option<&Run>,
+        turn: &GpuTurn<'_>,
+    ) -> (RunWriter, Result<(), CampaignError>) {
+        let Self { phase, plan, tools, sharing, progress, .. } = *self;
+        let metrics = wanted::metrics(phase);
+        let whole = writer.manifest().shard.is_none();
+        let target = TargetGpu { capability: tools.device.compute_capability, sms: Some(tools.device.sms) };
+        let built = |builds: &[BuildRecord]| {
+            if whole {
+                known_failures(phase, plan, builds, target).iter().for_each(|line| progress.say(line));
+            }
+        };
+        let mut campaign =
+            Campaign { phase, plan, tools, metrics: &metrics, sharing, writer, progress, turn, built: &built };
+        let ended = campaign.run(earlier);
+        (campaign.writer, ended)
+    }
+
+    /// The run as the campaign left it, decoded and judged.
+    fn session(&self, folder: &Path) -> Result<Session<'a>, LiveError> {
+        let run = Arc::new(Run::load(folder)?);
+        let mut references = ReferenceRuns::find(self.phase, &run, self.request, self.profiles)?;
+        references.resolve_previous(self.phase, &run, Evidence::Measured, self.profiles)?;
+        Ok(Session::new(self.phase, self.plan, run, Evidence::Measured, references)?)
+    }
+
+    /// Times anew what was selected, until noise leaves no required gate open. A run that ends meanwhile is not complete.
+    fn confirm(&self, writer: &mut RunWriter, session: &mut Session<'_>) -> Result<(), LiveError> {
+        writer.finish(RunState::Running)?;
+        let (phase, plan, tools, progress) = (self.phase, self.plan, self.tools, self.progress);
+        let reference = reference_cubin(phase, plan, tools)?;
+        if plan.commands().next().is_some() {
+            // It loads while commands load that are timed anew. Without any it would save nothing.
+            let asked = self.deep_variants(session);
+            DeepProfiler { phase, plan, tools, writer, progress }.prestart(session.selected(), &asked);
+        }
+        let (worker, waiting, reference) = (&tools.worker, &tools.prestarted, &reference.cubin);
+        let mut confirmation = Confirmation { phase, plan, worker, waiting, reference, writer, progress };
+        let ended = confirmation.run(|run, wanted| {
+            session.update(Arc::clone(run))?;
+            Ok::<_, LiveError>(match wanted {
+                Wanted::Chosen => session.to_confirm(),
+                Wanted::Open => session.unresolved(),
+            })
+        });
+        writer.finish(match &ended {
+            Ok(()) => RunState::Complete,
+            Err(LiveError::Campaign(CampaignError::Interrupted)) => RunState::Interrupted,
+            Err(_) => RunState::Running,
+        })?;
+        ended
+    }
+
+    /// Takes the deep profile of the variant that the objective selects, and of others that were asked for, now that everything is
+    /// measured.
+    fn deep_profile(&self, writer: &mut RunWriter, session: &Session<'_>) -> Result<(), LiveError> {
+        let Self { phase, plan, tools, progress, .. } = *self;
+        let asked = self.deep_variants(session);
+        Ok(DeepProfiler { phase, plan, tools, writer, progress }.run(session.selected(), &asked)?)
+    }
+
+    /// Variants that are asked for beside the selected one.
+    fn deep_variants(&self, session: &Session<'_>) -> Vec<VariantId> {
+        let mut ranked: Vec<_> = session.judgement().variants.iter().filter(|variant| variant.rank.is_some()).collect();
+        ranked.sort_by_key(|variant| variant.rank);
+        let ranked: Vec<VariantId> = ranked.into_iter().map(|variant| variant.variant.clone()).collect();
+        self.deep.iter().flat_map(|choice| choice.variants(self.plan, &ranked)).collect()
+    }
+}
+
+/// Seals a run in which everything was measured, if what it was made of stayed the same meanwhile.
+fn seal(writer: &mut RunWriter) -> Result<(), LiveError> {
+    let changed = store::changed_inputs(writer.manifest());
+    if changed.is_empty() {
+        return Ok(writer.seal()?);
+    }
+    writer.warn(&format!("files changed while the run was measured; it began with {}", changed.join(", ")))?;
+    Ok(writer.unseal()?)
+}

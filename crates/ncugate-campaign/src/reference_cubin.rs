@@ -1,0 +1,44 @@
+//! The reference entry that has a source of its own, built.
+
+use super::cubins::cubins;
+use super::error::CampaignError;
+use super::tools::Tools;
+use ncugate_cuda::build::{Builder, Cache, Sharing};
+use ncugate_model::{BuildOutcome, BuiltKernel, VariantId};
+use ncugate_phase::config::Phase;
+use ncugate_phase::plan::{Plan, reference_plan};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// A reference entry that was built, and what it was made of.
+#[derive(Debug, Default)]
+pub struct ReferenceCubin {
+    /// Its cubin by the id that stands for it; none where no entry has a source of its own.
+    pub cubin: BTreeMap<VariantId, BuiltKernel>,
+    /// Files that the compiler read, with their SHA-256.
+    pub files: BTreeMap<PathBuf, String>,
+}
+
+/// Builds the reference entry where it has a source of its own.
+///
+/// # Errors
+/// It does not build, or the compiler cannot be used.
+pub fn reference_cubin(phase: &Phase, plan: &Plan, tools: &Tools) -> Result<ReferenceCubin, CampaignError> {
+    let Some(plan) = reference_plan(phase, plan) else { return Ok(ReferenceCubin::default()) };
+    let (arch, cache) = (tools.arch(phase)?, Cache::of_user(phase.build.cache.as_deref())?);
+    let builder = Builder::new(&tools.nvcc, &arch, &cache, Sharing::Each);
+    let builds = builder.build(&plan, &|_| {}, &mut |_| Ok(()))?;
+    match builds.iter().find_map(|build| failure(&build.outcome)) {
+        Some(message) => Err(CampaignError::Reference { message }),
+        None => Ok(ReferenceCubin { cubin: cubins(&plan, &builds, |_| true), files: builder.files_read() }),
+    }
+}
+
+/// Why something was not built.
+fn failure(outcome: &BuildOutcome) -> Option<String> {
+    match outcome {
+        BuildOutcome::Failed { message } => Some(message.clone()),
+        BuildOutcome::Refused { reasons, .. } => Some(reasons.join("; ")),
+        BuildOutcome::Built { .. } | BuildOutcome::NotNeeded => None,
+    }
+}

@@ -1,0 +1,150 @@
+//! What an agent is told, in less than two kilobytes.
+
+use ncugate_model::{ShapeName, Verdict};
+use ncugate_report::{ChangeDirection, DiagnosisOutcome, FindingRow, Report, text};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Most bytes of an answer.
+pub const ANSWER_BYTES: usize = 2000;
+
+/// Characters of a sentence.
+const SENTENCE: usize = 260;
+
+/// What came of an attempt.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct AttemptAnswer {
+    /// Its number in the history.
+    pub attempt: usize,
+    /// Whether it takes the place of the best: every required gate holds, and it is faster at two of three shapes.
+    pub accepted: bool,
+    /// The verdict of the required gates.
+    pub verdict: Verdict,
+    /// Why, in a sentence.
+    pub reason: String,
+    /// Speed over the best so far, by shape, as confirmed; none where it was not timed.
+    pub speedup: BTreeMap<String, Option<f64>>,
+    /// Whether it is shown to be faster by the limit, by shape.
+    pub faster: BTreeMap<String, Verdict>,
+    /// What else changed against the best, the greatest first: metric, before, after, change.
+    pub changes: Vec<[String; 4]>,
+    /// What the counters say of it.
+    pub finding: Option<AgentFinding>,
+    /// Whether the rules could be asked.
+    pub diagnosis: Option<AgentDiagnosis>,
+    /// Gates of the phase that compare with what is not measured here.
+    pub not_judged: Vec<String>,
+    pub run: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct AgentFinding {
+    /// In a few words.
+    pub title: String,
+    pub evidence: String,
+    pub next: String,
+}
+
+impl AgentFinding {
+    /// A finding of a report.
+    pub fn of(row: &FindingRow) -> Self {
+        let clip = |words: &str| text::clip(words, SENTENCE);
+        Self { title: clip(&row.title), evidence: clip(&row.sentence), next: clip(&row.advice) }
+    }
+}
+
+/// Whether the rules could be asked of the variant in use at the objective's shape.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct AgentDiagnosis {
+    pub outcome: DiagnosisOutcome,
+    /// How many rules lack counters.
+    pub not_asked: usize,
+    /// Of how many; null where none lacks any.
+    pub of: Option<usize>,
+    /// Which counters they lack, and how to collect them; null where none lacks any.
+    pub says: Option<String>,
+}
+
+impl AgentDiagnosis {
+    /// What a report says of the objective's shape.
+    pub fn of(report: &Report) -> Option<Self> {
+        let row = report.diagnosis.first()?;
+        let lacks = row.not_asked.as_ref();
+        Some(Self {
+            outcome: row.outcome,
+            not_asked: lacks.map_or(0, |lacks| lacks.rules),
+            of: lacks.map(|lacks| lacks.of),
+            says: Some(text::clip(&row.sentence, 2 * SENTENCE)).filter(|says| !says.is_empty()),
+        })
+    }
+}
+
+impl AttemptAnswer {
+    /// The answer that a report of an attempt gives.
+    pub fn new(
+        attempt: usize,
+        report: &Report,
+        faster: &[(ShapeName, String)],
+        left_out: &[String],
+        run: String,
+    ) -> Self {
+        let gate = |name: &String| report.gates.iter().find(|gate| gate.name == *name);
+        let verdict = |name: &String| gate(name).map_or(Verdict::Inconclusive, |gate| gate.verdict);
+        let shown = faster.iter().filter(|(_, name)| verdict(name) == Verdict::Pass).count();
+        let verdicts = faster.iter().map(|(shape, name)| (shape.0.clone(), verdict(name))).collect();
+        let speedup = |name: &String| gate(name).and_then(|gate| gate.measured.as_ref()).map(|number| number.value);
+        Self {
+            attempt,
+            // Two of three; of one, that one. Of none, nothing is shown.
+            accepted: report.headline.verdict == Verdict::Pass && shown > 0 && 3 * shown >= 2 * faster.len(),
+            verdict: report.headline.verdict,
+            reason: text::clip(&report.headline.reason, SENTENCE),
+            speedup: faster.iter().map(|(shape, name)| (shape.0.clone(), speedup(name))).collect(),
+            faster: verdicts,
+            changes: changes(report),
+            finding: report.findings.iter().find(|row| row.leading).map(AgentFinding::of),
+            diagnosis: AgentDiagnosis::of(report),
+            not_judged: left_out.iter().take(4).map(|name| text::clip(name, 60)).collect(),
+            run,
+        }
+    }
+}
+
+/// What changed against the best, the greatest ratio first.
+fn changes(report: &Report) -> Vec<[String; 4]> {
+    let rows = report.deltas.first().map_or(&[][..], |delta| &delta.rows[..]);
+    let mut changed: Vec<(f64, [String; 4])> = rows
+        .iter()
+        .filter(|row| matches!(row.judged, ChangeDirection::Better | ChangeDirection::Worse))
+        .map(|row| {
+            let ratio = (row.after.value / row.before.value).abs().ln().abs();
+            let words = [row.metric.clone(), row.before.text.clone(), row.after.text.clone(), row.change.clone()];
+            (if ratio.is_finite() { ratio } else { f64::MAX }, words)
+        })
+        .collect();
+    changed.sort_by(|a, b| b.0.total_cmp(&a.0));
+    changed.into_iter().take(8).map(|(_, words)| words).collect()
+}
+
+/// An answer as one line of JSON of at most [`ANSWER_BYTES`]: `shorten` drops something while it is longer, and says whether there
+/// was something to drop.
+pub fn line<T: Serialize>(answer: &mut T, shorten: impl Fn(&mut T) -> bool) -> Result<String, serde_json::Error> {
+    loop {
+        let text = serde_json::to_string(answer)?;
+        if text.len() <= ANSWER_BYTES || !shorten(answer) {
+            return Ok(text);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_answer_loses_its_last_changes_until_it_is_short() {
+        let mut answer: Vec<String> = vec!["x".repeat(300); 10];
+        let text = line(&mut answer, |answer| answer.pop().is_some()).unwrap();
+        assert!(text.len() <= ANSWER_BYTES && text.len() > 1500, "{}", text.len());
+    }
+}

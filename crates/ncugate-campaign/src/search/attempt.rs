@@ -1,0 +1,223 @@
+//! One candidate of somebody else against the best so far, as a phase of its own: everything that a phase asks of a variant is
+//! asked of it, by the same code.
+
+use ncugate_model::ShapeName;
+use ncugate_model::expr::{Owner, Reads, Value};
+use ncugate_phase::config::{self, ConfigErrors, Phase};
+use ncugate_phase::plan::{Point, Space, Walk};
+use std::path::{Path, PathBuf};
+use toml::{Table, Value as Toml};
+
+/// The variant that is tried.
+pub const ATTEMPT: &str = "attempt";
+
+/// The best so far, which it is compared with.
+pub const ELITE: &str = "elite";
+
+/// How much faster an attempt has to be, at two of three shapes, to take the place of the best.
+pub const FASTER: f64 = 1.03;
+
+/// Why there is nothing to try.
+#[derive(Debug, thiserror::Error)]
+pub enum AttemptError {
+    /// The phase of the attempt does not read.
+    #[error(transparent)]
+    Config(#[from] ConfigErrors),
+    /// The phase has nothing that an attempt could take the place of.
+    #[error("{0}")]
+    Form(String),
+}
+
+/// A source and how it is compiled.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AttemptSource {
+    /// The file; none for the phase's own.
+    pub file: Option<PathBuf>,
+    /// A folder that its includes are looked up in too.
+    pub include: Option<PathBuf>,
+    pub params: Vec<(String, Value)>,
+}
+
+/// A phase with an attempt and the best so far.
+#[derive(Debug)]
+pub struct AttemptPhase {
+    pub phase: Phase,
+    /// Gates of the original that compare with what is not here, by name.
+    pub left_out: Vec<String>,
+    /// The gate of each timed shape: the attempt is so much faster there.
+    pub faster: Vec<(ShapeName, String)>,
+}
+
+/// The parameters that an attempt has where nothing else says: those of the first baseline that is the phase's own kernel, else
+/// the first combination of the sweep.
+pub fn usual_params(phase: &Phase) -> Vec<(String, Value)> {
+    let own =
+        |spec: &&config::VariantSpec| spec.kind.kernel().is_some_and(|kernel| Some(kernel) == phase.kernel.as_ref());
+    if let Some(spec) = phase.baselines.iter().find(own) {
+        return spec.params.clone();
+    }
+    let space = Space::new(&phase.sweep, &[]);
+    let mut first = Vec::new();
+    space.walk(&mut |at, kept| match kept {
+        Ok(true) => {
+            first = space.params(&Point(at.to_vec()));
+            Walk::Stop
+        }
+        Ok(false) | Err(_) => Walk::On,
+    });
+    first
+}
+
+/// The phase in which `attempt` is measured beside `elite`.
+///
+/// # Errors
+/// The phase has no `[kernel]`, or the result does not read.
+pub fn attempt_phase(
+    phase: &Phase,
+    attempt: &AttemptSource,
+    elite: &AttemptSource,
+) -> Result<AttemptPhase, AttemptError> {
+    if phase.kernel.is_none() {
+        return Err(AttemptError::Form("the phase has no [kernel] whose source an attempt could replace".to_owned()));
+    }
+    let form = |e: toml::de::Error| AttemptError::Form(format!("the phase cannot be written anew: {e}"));
+    let mut file: Table = phase.text.parse().map_err(form)?;
+    let flags = flags(&file);
+    for key in ["sweep", "search", "tier", "stage", "fallback", "waiver", "variant", "baseline"] {
+        file.remove(key);
+    }
+    let name = format!("{}.attempts", phase.name);
+    if let Some(Toml::Table(head)) = file.get_mut("phase") {
+        head.insert("name".to_owned(), name.into());
+        head.remove("recording");
+    }
+    let profile = file.entry("profile").or_insert_with(|| Toml::Table(Table::new()));
+    if let Toml::Table(profile) = profile {
+        profile.insert("close_look".to_owned(), "none".into());
+    }
+    file.insert("variant".to_owned(), Toml::Array(vec![variant(ATTEMPT, attempt, &flags)?]));
+    file.insert("baseline".to_owned(), Toml::Array(vec![variant(ELITE, elite, &flags)?]));
+    let (mut gates, left_out) = gates(phase, file.remove("gate"));
+    let faster: Vec<(ShapeName, String)> =
+        phase.bench.shapes.iter().map(|shape| (shape.clone(), format!("faster at {shape}"))).collect();
+    gates.extend(faster.iter().map(|(shape, name)| Toml::Table(faster_gate(shape, name))));
+    file.insert("gate".to_owned(), Toml::Array(gates));
+    let text =
+        toml::to_string(&file).map_err(|e| AttemptError::Form(format!("the phase cannot be written anew: {e}")))?;
+    Ok(AttemptPhase { phase: config::parse_in(&phase.file, &text, phase.project.as_deref())?, left_out, faster })
+}
+
+/// Flags of `[kernel]` as written.
+fn flags(file: &Table) -> Vec<Toml> {
+    match file.get("kernel").and_then(|kernel| kernel.get("flags")) {
+        Some(Toml::Array(flags)) => flags.clone(),
+        Some(_) | None => vec!["-O3".into(), "-lineinfo".into()],
+    }
+}
+
+fn variant(name: &str, source: &AttemptSource, flags: &[Toml]) -> Result<Toml, AttemptError> {
+    let text = |path: &Path| {
+        let text = path.to_str().filter(|text| !text.contains(['{', '}']));
+        text.map(str::to_owned)
+            .ok_or_else(|| AttemptError::Form(format!("{} is not a path that a phase can name", path.display())))
+    };
+    let mut table = Table::new();
+    table.insert("name".to_owned(), name.into());
+    let params = source.params.iter().map(|(name, value)| (name.clone(), toml(value)));
+    table.insert("params".to_owned(), Toml::Table(params.collect()));
+    let mut kernel = Table::new();
+    if let Some(file) = &source.file {
+        kernel.insert("source".to_owned(), text(file)?.into());
+    }
+    if let Some(folder) = &source.include {
+        let flag = Toml::String(format!("-I{}", text(folder)?));
+        kernel.insert("flags".to_owned(), Toml::Array(flags.iter().cloned().chain([flag]).collect()));
+    }
+    if !kernel.is_empty() {
+        table.insert("kernel".to_owned(), Toml::Table(kernel));
+    }
+    Ok(Toml::Table(table))
+}
+
+fn toml(value: &Value) -> Toml {
+    match value {
+        Value::Bool(truth) => Toml::Boolean(*truth),
+        Value::Int(number) => Toml::Integer(*number),
+        Value::Float(number) => Toml::Float(*number),
+        Value::Text(text) => Toml::String(text.clone()),
+    }
+}
+
+/// The gates that ask something of a variant by itself, and the names of the others: they compare with baselines, earlier runs
+/// and variants that are not measured here.
+fn gates(phase: &Phase, written: Option<Toml>) -> (Vec<Toml>, Vec<String>) {
+    let written = match written {
+        Some(Toml::Array(gates)) => gates,
+        Some(_) | None => Vec::new(),
+    };
+    let by_itself = |reads: &Reads| {
+        reads.speedups.is_empty() && reads.quantities.iter().all(|quantity| quantity.owner == Owner::Case)
+    };
+    let (mut kept, mut left_out) = (Vec::new(), Vec::new());
+    for (gate, mut table) in phase.gates.iter().zip(written) {
+        if !by_itself(&gate.require.reads()) {
+            left_out.push(gate.name.clone());
+            continue;
+        }
+        // Whom it judged was a question of the sweep; here there is one.
+        if let Toml::Table(table) = &mut table {
+            table.remove("on");
+            table.remove("at_least");
+        }
+        kept.push(table);
+    }
+    (kept, left_out)
+}
+
+fn faster_gate(shape: &ShapeName, name: &str) -> Table {
+    let mut gate = Table::new();
+    gate.insert("name".to_owned(), name.into());
+    gate.insert("require".to_owned(), Toml::String(format!("speedup(\"{ELITE}\") >= {FASTER}")));
+    gate.insert("shapes".to_owned(), Toml::Array(vec![Toml::String(shape.0.clone())]));
+    gate.insert("level".to_owned(), "advisory".into());
+    gate
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ncugate_model::fixtures::at_root;
+    use ncugate_phase::plan::unroll;
+
+    #[test]
+    fn an_attempt_is_measured_beside_the_best_and_asked_what_a_variant_is_asked() {
+        at_root();
+        let phase = config::load(Path::new("configs/softmax.toml")).unwrap();
+        let params = usual_params(&phase);
+        assert_eq!(params[0], ("THREADS".to_owned(), Value::Int(128)));
+        let elite = AttemptSource { file: None, include: None, params: params.clone() };
+        let source = AttemptSource {
+            file: Some(PathBuf::from("kernels/cheats/honest.cu")),
+            include: Some(PathBuf::from("kernels/softmax")),
+            params,
+        };
+        let made = attempt_phase(&phase, &source, &elite).unwrap();
+        assert_eq!(made.phase.name, "softmax.attempts");
+        let plan = unroll(&made.phase).unwrap();
+        let ids: Vec<&str> = plan.variants.iter().map(|variant| variant.id.0.as_str()).collect();
+        assert_eq!(ids, [ATTEMPT, ELITE]);
+        assert_eq!(made.left_out, ["no slower than plain"]);
+        let names: Vec<&str> = made.phase.gates.iter().map(|gate| gate.name.as_str()).collect();
+        assert_eq!(names[..2], ["no spills", "memory bound"]);
+        assert_eq!(made.faster.len(), phase.bench.shapes.len());
+    }
+
+    #[test]
+    fn a_phase_without_a_kernel_has_nothing_to_replace() {
+        at_root();
+        let mut phase = config::load(Path::new("configs/softmax.toml")).unwrap();
+        phase.kernel = None;
+        let source = AttemptSource { file: None, include: None, params: Vec::new() };
+        assert!(matches!(attempt_phase(&phase, &source, &source), Err(AttemptError::Form(_))));
+    }
+}

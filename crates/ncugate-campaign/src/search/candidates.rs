@@ -1,0 +1,177 @@
+//! Where a search draws its points from: a list, or a space that is too large to list.
+
+use super::forest::below;
+use ncugate_phase::plan::{Point, Space, Walk};
+use rand_chacha::ChaCha8Rng;
+use std::collections::HashSet;
+
+/// Most points of a space that are listed; a larger one is drawn from.
+const LISTED: usize = 1 << 16;
+
+/// Points of a large space that a model is asked about for a batch, beside those around the best.
+const POOL: usize = 8192;
+
+/// Steps of the walk to one random point; where a condition rules out almost all, it may not get there.
+const PATIENCE: usize = 4096;
+
+/// Points that can be tried.
+pub trait PointSource {
+    /// The first points in the order of the space that were not tried.
+    fn in_order(&self, tried: &HashSet<&Point>, count: usize) -> Vec<Point>;
+
+    /// Different points at random that were not tried; fewer where there are no more.
+    fn draw(&self, rng: &mut ChaCha8Rng, count: usize, tried: &HashSet<&Point>) -> Vec<Point>;
+
+    /// The points that a model is asked about: all that were not tried, or of a large space some at random and those that
+    /// differ on one axis from one of the best.
+    fn pool(&self, rng: &mut ChaCha8Rng, best: &[Point], tried: &HashSet<&Point>) -> Vec<Point>;
+}
+
+/// Points in a list.
+#[derive(Debug, Clone)]
+pub struct Listed {
+    points: Vec<Point>,
+}
+
+impl Listed {
+    /// A space of these points.
+    pub const fn new(points: Vec<Point>) -> Self {
+        Self { points }
+    }
+}
+
+impl PointSource for Listed {
+    fn in_order(&self, tried: &HashSet<&Point>, count: usize) -> Vec<Point> {
+        self.points.iter().filter(|point| !tried.contains(point)).take(count).cloned().collect()
+    }
+
+    fn draw(&self, rng: &mut ChaCha8Rng, count: usize, tried: &HashSet<&Point>) -> Vec<Point> {
+        let mut free: Vec<&Point> = self.points.iter().filter(|point| !tried.contains(point)).collect();
+        let count = count.min(free.len());
+        // The beginning of a shuffle (Fisher and Yates).
+        for at in 0..count {
+            let other = at + below(rng, free.len() - at);
+            free.swap(at, other);
+        }
+        free.into_iter().take(count).cloned().collect()
+    }
+
+    fn pool(&self, _: &mut ChaCha8Rng, _: &[Point], tried: &HashSet<&Point>) -> Vec<Point> {
+        self.points.iter().filter(|point| !tried.contains(point)).cloned().collect()
+    }
+}
+
+/// A space whose points are found by walking it.
+#[derive(Debug, Clone)]
+pub struct Walked {
+    space: Space,
+}
+
+impl Walked {
+    /// The first point of a walk whose values come in random order. Points behind few others on the way are drawn more often
+    /// than the rest: what is drawn is spread over the space, and not uniform.
+    fn one(&self, rng: &mut ChaCha8Rng) -> Option<Point> {
+        let (mut found, mut steps) = (None, 0);
+        let mut order = |_: usize, values: u32| {
+            steps += 1;
+            let mut all: Vec<u32> = if steps > PATIENCE { Vec::new() } else { (0..values).collect() };
+            for at in (1..all.len()).rev() {
+                all.swap(at, below(rng, at + 1));
+            }
+            all
+        };
+        self.space.walk_by(&mut order, &mut |at, kept| {
+            if kept == Ok(true) {
+                found = Some(Point(at.to_vec()));
+            }
+            if found.is_some() { Walk::Stop } else { Walk::On }
+        });
+        found
+    }
+}
+
+impl PointSource for Walked {
+    fn in_order(&self, tried: &HashSet<&Point>, count: usize) -> Vec<Point> {
+        let mut found = Vec::new();
+        self.space.walk(&mut |at, kept| {
+            let point = Point(at.to_vec());
+            if kept == Ok(true) && !tried.contains(&point) {
+                found.push(point);
+            }
+            if found.len() >= count { Walk::Stop } else { Walk::On }
+        });
+        found
+    }
+
+    fn draw(&self, rng: &mut ChaCha8Rng, count: usize, tried: &HashSet<&Point>) -> Vec<Point> {
+        let (mut found, mut seen) = (Vec::new(), HashSet::new());
+        for _ in 0..4 * count {
+            let Some(point) = self.one(rng) else { break };
+            if !tried.contains(&point) && seen.insert(point.clone()) {
+                found.push(point);
+            }
+            if found.len() >= count {
+                break;
+            }
+        }
+        found
+    }
+
+    fn pool(&self, rng: &mut ChaCha8Rng, best: &[Point], tried: &HashSet<&Point>) -> Vec<Point> {
+        let mut pool = self.draw(rng, POOL, tried);
+        let mut seen: HashSet<Point> = pool.iter().cloned().collect();
+        for near in best.iter().flat_map(|point| self.space.neighbours(point)) {
+            if !tried.contains(&near) && seen.insert(near.clone()) {
+                pool.push(near);
+            }
+        }
+        pool
+    }
+}
+
+/// The points of a space: listed where they are few.
+pub fn candidates(space: &Space) -> Box<dyn PointSource> {
+    match space.listed(LISTED) {
+        Some(points) => Box::new(Listed::new(points)),
+        None => Box::new(Walked { space: space.clone() }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ncugate_model::expr::{Expr, Value};
+    use ncugate_phase::config::Sweep;
+    use rand_chacha::rand_core::SeedableRng;
+
+    /// Twelve axes of ten values, of which a condition keeps about one in a thousand combinations.
+    fn vast() -> Space {
+        let values: Vec<Value> = (1..=10).map(Value::Int).collect();
+        let axes = ('A'..='L').map(|name| (name.to_string(), values.clone())).collect();
+        let condition = Some(Expr::parse("A * B <= 9 and C == D and E + F == 11 and G >= 5").unwrap());
+        Space::new(&Sweep { axes, condition, points: None }, &[])
+    }
+
+    #[test]
+    fn a_space_of_a_trillion_combinations_is_drawn_from_without_being_listed() {
+        let space = vast();
+        let candidates = candidates(&space);
+        let mut rng = ChaCha8Rng::seed_from_u64(1);
+        let drawn = candidates.draw(&mut rng, 100, &HashSet::new());
+        let different: HashSet<&Point> = drawn.iter().collect();
+        assert_eq!(different.len(), 100);
+        assert!(drawn.iter().all(|point| space.contains(point)));
+        assert_eq!(candidates.in_order(&HashSet::new(), 3).len(), 3);
+        let pool = candidates.pool(&mut rng, &drawn[..1], &different);
+        assert!(pool.iter().any(|point| point.distance(&drawn[0]) == 1), "neighbours of the best are asked about");
+        assert!(pool.iter().all(|point| space.contains(point) && !different.contains(point)));
+    }
+
+    #[test]
+    fn a_space_without_points_gives_none() {
+        let mut sweep = Sweep { axes: vec![("A".to_owned(), vec![Value::Int(1)])], condition: None, points: None };
+        sweep.condition = Some(Expr::parse("A == 2").unwrap());
+        let candidates = candidates(&Space::new(&sweep, &[]));
+        assert!(candidates.draw(&mut ChaCha8Rng::seed_from_u64(1), 4, &HashSet::new()).is_empty());
+    }
+}

@@ -1,0 +1,86 @@
+//! What is known of a variant once it is built.
+
+use crate::Tools;
+use ncugate_cuda::build::code_hash;
+use ncugate_judge::{TargetGpu, static_facts};
+use ncugate_model::expr::{Expr, Names, Value};
+use ncugate_model::metric::Catalogue;
+use ncugate_model::{BuildOutcome, BuildRecord, Cell, VariantId};
+use ncugate_phase::config::Phase;
+use ncugate_phase::plan::Plan;
+use std::collections::BTreeMap;
+
+/// Names of the metrics that follow from build and launch.
+pub fn static_names() -> Vec<&'static str> {
+    let metrics = Catalogue::embedded().metrics().iter();
+    metrics.filter(|metric| metric.is_static()).map(|metric| metric.name.as_str()).collect()
+}
+
+/// What builds tell of the variants of a batch.
+#[derive(Debug, Clone, Default)]
+pub struct StaticFacts {
+    /// Metrics that follow from build and launch, at the objective's shape.
+    metrics: BTreeMap<VariantId, BTreeMap<String, f64>>,
+    /// Hashes of machine code and launches.
+    codes: BTreeMap<VariantId, String>,
+}
+
+impl StaticFacts {
+    /// Those of a batch.
+    pub fn new(phase: &Phase, plan: &Plan, builds: &[BuildRecord], tools: &Tools) -> Self {
+        let names: Vec<String> = static_names().into_iter().map(str::to_owned).collect();
+        let target = TargetGpu { capability: tools.device.compute_capability, sms: Some(tools.device.sms) };
+        let table = static_facts(phase, plan, builds.to_vec(), target, &names);
+        let of = |variant: &VariantId| {
+            let cell = |name: &String| match table.read(variant, &phase.objective.shape, name) {
+                Cell::Value(value) => Some((name.clone(), value)),
+                Cell::Missing(_) => None,
+            };
+            names.iter().filter_map(cell).collect()
+        };
+        let code = |build: &BuildRecord| Some((build.variant.clone(), code_hash(build, plan)?));
+        Self {
+            metrics: plan.variants.iter().map(|variant| (variant.id.clone(), of(&variant.id))).collect(),
+            codes: builds.iter().filter_map(code).collect(),
+        }
+    }
+
+    /// The metrics of a variant.
+    pub fn of(&self, variant: &VariantId) -> BTreeMap<String, f64> {
+        self.metrics.get(variant).cloned().unwrap_or_default()
+    }
+
+    /// The hash of a variant's machine code and launches; none where it was not built.
+    pub fn code(&self, variant: &VariantId) -> Option<&String> {
+        self.codes.get(variant)
+    }
+
+    /// Why a variant is not launched: it was not built, or a condition on what it uses does not hold or cannot be decided.
+    pub fn refused(&self, build: &BuildRecord, require: &[Expr], plan: &Plan) -> Option<String> {
+        if let Some(reason) = unbuilt(build) {
+            return Some(reason);
+        }
+        let variant = plan.variants.iter().find(|variant| variant.id == build.variant)?;
+        let mut names: Names = variant.params.iter().cloned().collect();
+        let facts = self.of(&build.variant);
+        // Whole numbers stay whole, so that `//` and `%` do what they do elsewhere.
+        let value = |value: f64| if value.fract() == 0.0 { Value::Int(value as i64) } else { Value::Float(value) };
+        names.extend(facts.into_iter().map(|(name, fact)| (name, value(fact))));
+        require.iter().find_map(|condition| match condition.eval_bool(&names) {
+            Ok(true) => None,
+            Ok(false) => Some(format!("does not hold `{condition}`")),
+            Err(e) => Some(format!("`{condition}` cannot be decided: {}", e.reason())),
+        })
+    }
+}
+
+/// Whether a build can be launched, and why not.
+fn unbuilt(build: &BuildRecord) -> Option<String> {
+    match &build.outcome {
+        BuildOutcome::Built { .. } | BuildOutcome::NotNeeded => None,
+        BuildOutcome::Failed { message } => {
+            Some(format!("does not build: {}", message.lines().next().unwrap_or_default()))
+        }
+        BuildOutcome::Refused { reasons, .. } => Some(format!("cannot be launched: {}", reasons.join("; "))),
+    }
+}

@@ -1,0 +1,123 @@
+//! What to try next, by a run: the points that the model proposes, and what the counters say.
+
+use super::answer::{AgentDiagnosis, AgentFinding};
+use super::candidates::candidates;
+use super::encoding::{AxisScale, Encoding};
+use super::proposer::Proposer;
+use super::trial::SearchTrial;
+use ncugate_judge::{PhaseRun, Session};
+use ncugate_model::{Better, Cell, SearchRecord, TriedOutcome, Verdict};
+use ncugate_phase::config::SearchStrategy;
+use ncugate_phase::plan::{Point, Space, Standing};
+use ncugate_report::{Report, text};
+use serde::Serialize;
+use std::collections::{BTreeMap, HashMap};
+
+/// Points that are proposed.
+const PROPOSED: usize = 4;
+
+/// What to try next.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct NextAnswer {
+    pub verdict: Verdict,
+    /// Why, in a sentence.
+    pub reason: String,
+    pub selected: Option<String>,
+    pub objective: String,
+    /// Its value, of the selected variant.
+    pub value: Option<String>,
+    /// What the counters say of the variants in use, gravest first.
+    pub findings: Vec<AgentFinding>,
+    /// Whether the rules could be asked.
+    pub diagnosis: Option<AgentDiagnosis>,
+    /// Points of the space that were not tried: parameters, and the objective that the model expects.
+    pub proposals: Vec<NextPoint>,
+    /// How much each parameter decides, as a share of 1, where enough was measured to say.
+    pub importance: BTreeMap<String, f64>,
+}
+
+/// A point to try.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct NextPoint {
+    pub params: BTreeMap<String, ncugate_model::expr::Value>,
+    /// The objective that the model expects.
+    pub expected: Option<f64>,
+}
+
+/// What a run says about the next step.
+pub fn next(run: &PhaseRun, session: &Session<'_>, report: &Report) -> NextAnswer {
+    let phase = &run.phase;
+    let conditional = phase.search.as_ref().map_or(&[][..], |search| &search.conditional[..]);
+    let space = Space::new(&phase.sweep, conditional);
+    let categorical = |name: &String| phase.search.as_ref().is_some_and(|search| search.categorical.contains(name));
+    let scales = space.axes().iter().map(|(name, values)| AxisScale::of_values(values, categorical(name)));
+    let encoding = Encoding::new(scales.collect());
+    let trials = match phase.objective.better {
+        Better::Lower => trials(run, session, &space),
+        Better::Higher | Better::Context => Vec::new(),
+    };
+    let candidates = candidates(&space);
+    let seed = phase.search.as_ref().map_or(0, |search| search.seed);
+    let proposer =
+        Proposer { candidates: &*candidates, encoding: &encoding, first: &[], strategy: SearchStrategy::Model, seed };
+    let proposals = match space.axes().is_empty() {
+        true => Vec::new(),
+        false => proposer.propose(&trials, PROPOSED),
+    };
+    let names = space.axes().iter().map(|(name, _)| name.clone());
+    let rounded = |share: f64| (share * 1000.0).round() / 1000.0;
+    let shares = proposer.importance(&trials).unwrap_or_default().into_iter().map(rounded);
+    NextAnswer {
+        verdict: report.headline.verdict,
+        reason: text::clip(&report.headline.reason, 260),
+        selected: report.headline.selected.clone(),
+        objective: format!("{} at shape {}", phase.objective.metric, phase.objective.shape),
+        value: report.objective.as_ref().and_then(ncugate_report::ObjectiveRow::text),
+        findings: report.findings.iter().filter(|row| row.leading).take(2).map(AgentFinding::of).collect(),
+        diagnosis: AgentDiagnosis::of(report),
+        proposals: proposals
+            .into_iter()
+            .map(|proposal| NextPoint {
+                params: space.params(&proposal.point).into_iter().collect(),
+                expected: proposal.expected.map(rounded),
+            })
+            .collect(),
+        importance: names.zip(shares).collect(),
+    }
+}
+
+/// What the run knows of the points of its space: of its search, else of its candidates.
+fn trials(run: &PhaseRun, session: &Session<'_>, space: &Space) -> Vec<SearchTrial> {
+    let mut points = HashMap::new();
+    let mut trials = Vec::new();
+    for record in &run.run.search {
+        match record {
+            SearchRecord::Proposed { points: proposed, .. } => {
+                points.extend(proposed.iter().map(|point| (&point.variant, &point.point)));
+            }
+            SearchRecord::Tried(tried) => {
+                let Some(point) = points.get(&tried.variant) else { continue };
+                let cost = match tried.outcome {
+                    TriedOutcome::Timed { us } => Some(us),
+                    TriedOutcome::Failed { .. } => None,
+                };
+                let point = Point((*point).clone());
+                trials.push(SearchTrial { point, cost, facts: Vec::new(), code: tried.code.clone() });
+            }
+            SearchRecord::Began(_) | SearchRecord::Ended(_) => {}
+        }
+    }
+    if !trials.is_empty() {
+        return trials;
+    }
+    let (table, objective) = (session.measurements().quantities(), &run.phase.objective);
+    let candidates = run.plan.variants.iter().filter(|variant| variant.standing == Standing::Candidate);
+    let trial = |variant: &ncugate_phase::plan::Variant| {
+        let cost = match table.read(&variant.id, &objective.shape, &objective.metric) {
+            Cell::Value(value) if value > 0.0 => Some(value),
+            Cell::Value(_) | Cell::Missing(_) => None,
+        };
+        Some(SearchTrial { point: space.point(&variant.params)?, cost, facts: Vec::new(), code: None })
+    };
+    candidates.filter_map(trial).collect()
+}

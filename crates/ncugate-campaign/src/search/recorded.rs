@@ -1,0 +1,224 @@
+//! A space of which every point was measured: a cache file of kernel_tuner, or a run of this program.
+
+use super::encoding::{AxisScale, Encoding};
+use ncugate_judge::frame::Quantities;
+use ncugate_model::disk::open;
+use ncugate_model::expr::Value;
+use ncugate_model::metric::Catalogue;
+use ncugate_model::{Better, Cell};
+use ncugate_phase::plan::{Plan, Point, Standing};
+use serde::Deserialize;
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+
+/// Most bytes of a cache file: the largest that are published have some tens of MB.
+const MAX_BYTES: u64 = 1 << 30;
+
+/// A space of which every point was measured.
+#[derive(Debug, Clone)]
+pub struct RecordedSpace {
+    pub name: String,
+    /// Its points, in the order of the file.
+    pub points: Vec<Point>,
+    /// What each costs; none where it failed.
+    pub costs: Vec<Option<f64>>,
+    /// What else is known of each, in one order.
+    pub facts: Vec<Vec<Option<f64>>>,
+    /// The points as features.
+    pub encoding: Encoding,
+    by_point: HashMap<Point, usize>,
+}
+
+/// Why a file is not a space that can be replayed.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordedError {
+    #[error("cannot read {}: {source}", path.display())]
+    Read {
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// It is not what it should be.
+    #[error("{} is not a recorded space: {reason}", path.display())]
+    Form { path: PathBuf, reason: String },
+}
+
+/// What is read of a cache file (kernel_tuner's schema `T1`, version 1).
+#[derive(Deserialize)]
+struct CacheFile {
+    tune_params_keys: Vec<String>,
+    tune_params: BTreeMap<String, Vec<serde_json::Value>>,
+    cache: serde_json::Map<String, serde_json::Value>,
+}
+
+impl RecordedSpace {
+    /// A space of parts whose points are different.
+    ///
+    /// # Errors
+    /// Two points are the same, or fewer than two have a cost.
+    pub fn new(
+        name: String,
+        scales: Vec<AxisScale>,
+        points: Vec<Point>,
+        costs: Vec<Option<f64>>,
+        facts: Vec<Vec<Option<f64>>>,
+    ) -> Result<Self, String> {
+        let by_point: HashMap<Point, usize> = points.iter().cloned().zip(0..).collect();
+        if by_point.len() != points.len() {
+            return Err("two of its configurations are the same".to_owned());
+        }
+        if costs.iter().flatten().any(|cost| !(cost.is_finite() && *cost > 0.0)) {
+            return Err("a time is not a positive number".to_owned());
+        }
+        if costs.iter().flatten().count() < 2 {
+            return Err("fewer than two of its configurations have a time".to_owned());
+        }
+        Ok(Self { name, points, costs, facts, encoding: Encoding::new(scales), by_point })
+    }
+
+    /// A cache file of kernel_tuner; `time` is the cost, and a configuration whose time is a text failed.
+    ///
+    /// # Errors
+    /// The file is not one.
+    pub fn of_cache(path: &Path) -> Result<Self, RecordedError> {
+        let text = open::named(path, MAX_BYTES).and_then(open::text_of);
+        let bytes = text.map_err(|source| RecordedError::Read { path: path.to_owned(), source })?;
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        of_cache_text(&bytes, name).map_err(|reason| RecordedError::Form { path: path.to_owned(), reason })
+    }
+
+    /// The candidates of a run that have parameters; the phase's objective is the cost, and every other metric that the run has
+    /// of each is a fact.
+    ///
+    /// # Errors
+    /// The objective is not one that is minimised, or fewer than two candidates have it.
+    pub fn of_run(
+        name: String,
+        objective: &ncugate_phase::config::Objective,
+        plan: &Plan,
+        table: &Quantities,
+    ) -> Result<Self, String> {
+        if objective.better != Better::Lower {
+            return Err("its objective is not one that is minimised".to_owned());
+        }
+        let candidates: Vec<_> = plan
+            .variants
+            .iter()
+            .filter(|variant| variant.standing == Standing::Candidate && !variant.params.is_empty())
+            .collect();
+        let first = candidates.first().map(|variant| variant.params.iter().map(|(name, _)| name.clone()).collect());
+        let names: Vec<String> = first.unwrap_or_default();
+        let mut axes: Vec<Vec<Value>> = vec![Vec::new(); names.len()];
+        let (mut points, mut costs, mut facts) = (Vec::new(), Vec::new(), Vec::new());
+        for variant in candidates.into_iter().filter(|variant| variant.params.len() == names.len()) {
+            let mut point = Vec::with_capacity(names.len());
+            for (axis, (_, value)) in axes.iter_mut().zip(&variant.params) {
+                let at = axis.iter().position(|known| known == value).unwrap_or_else(|| {
+                    axis.push(value.clone());
+                    axis.len() - 1
+                });
+                point.push(u32::try_from(at).map_err(|_| "an axis has too many values".to_owned())?);
+            }
+            let read = |metric: &str| match table.read(&variant.id, &objective.shape, metric) {
+                Cell::Value(value) if value.is_finite() => Some(value),
+                Cell::Value(_) | Cell::Missing(_) => None,
+            };
+            points.push(Point(point));
+            costs.push(read(&objective.metric));
+            facts.push(table.metrics().filter(|metric| is_fact(metric)).map(read).collect());
+        }
+        let scales = axes.iter().map(|values| AxisScale::of_values(values, false)).collect();
+        Self::new(name, scales, points, costs, facts)
+    }
+
+    pub fn cost(&self, point: &Point) -> Option<f64> {
+        self.by_point.get(point).and_then(|at| self.costs[*at])
+    }
+
+    /// What else is known of a point.
+    pub fn facts_of(&self, point: &Point) -> &[Option<f64>] {
+        self.by_point.get(point).and_then(|at| self.facts.get(*at)).map_or(&[], Vec::as_slice)
+    }
+
+    /// The least cost.
+    pub fn optimum(&self) -> f64 {
+        self.costs.iter().flatten().copied().fold(f64::INFINITY, f64::min)
+    }
+}
+
+/// Whether a metric says something of a kernel beside how long it takes.
+fn is_fact(metric: &str) -> bool {
+    let catalogue = Catalogue::embedded();
+    catalogue.get(metric).is_some_and(ncugate_model::metric::Metric::is_static)
+        || catalogue.source(metric) == Some(ncugate_model::metric::MetricSource::Ncu)
+}
+
+fn of_cache_text(text: &str, name: String) -> Result<RecordedSpace, String> {
+    // A tuner that was stopped leaves its file open.
+    let parsed = serde_json::from_str(text).or_else(|e| {
+        let closed = format!("{}}}}}", text.trim_end().trim_end_matches(','));
+        serde_json::from_str(&closed).map_err(|_| e)
+    });
+    let file: CacheFile = parsed.map_err(|e| e.to_string())?;
+    let axes: Vec<(&String, &Vec<serde_json::Value>)> = file
+        .tune_params_keys
+        .iter()
+        .map(|key| file.tune_params.get(key).map(|values| (key, values)).ok_or(format!("it has no values of `{key}`")))
+        .collect::<Result<_, _>>()?;
+    let index: Vec<HashMap<String, u32>> =
+        axes.iter().map(|(_, values)| values.iter().map(ToString::to_string).zip(0..).collect()).collect();
+    let (mut points, mut costs) = (Vec::new(), Vec::new());
+    for entry in file.cache.values() {
+        let at = |((key, _), index): (&(&String, _), &HashMap<String, u32>)| {
+            let value = entry.get(key.as_str()).map(ToString::to_string).unwrap_or_default();
+            index.get(&value).copied().ok_or(format!("`{key}` is {value}, which is not one of its values"))
+        };
+        points.push(Point(axes.iter().zip(&index).map(at).collect::<Result<_, _>>()?));
+        costs.push(entry.get("time").and_then(serde_json::Value::as_f64));
+    }
+    let scales = axes.iter().map(|(_, values)| scale(values)).collect();
+    let facts = vec![Vec::new(); points.len()];
+    RecordedSpace::new(name, scales, points, costs, facts)
+}
+
+fn scale(values: &[serde_json::Value]) -> AxisScale {
+    match values.iter().map(serde_json::Value::as_f64).collect::<Option<Vec<f64>>>() {
+        Some(numbers) => AxisScale::of_numbers(&numbers),
+        None => AxisScale::Categorical(values.len()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CACHE: &str = r#"{"device_name": "a", "kernel_name": "k", "problem_size": [1],
+        "tune_params_keys": ["x", "y"], "tune_params": {"x": [16, 32], "y": ["row", "column"]},
+        "cache": {
+            "16,row": {"x": 16, "y": "row", "time": 2.5},
+            "16,column": {"x": 16, "y": "column", "time": "CompilationFailedConfig"},
+            "32,row": {"x": 32, "y": "row", "time": 1.25}"#;
+
+    #[test]
+    fn a_cache_is_points_costs_and_failures() {
+        let space = of_cache_text(&format!("{CACHE}}}}}"), "a".to_owned()).unwrap();
+        assert_eq!(space.costs, [Some(2.5), None, Some(1.25)]);
+        assert_eq!(space.points[2], Point(vec![1, 0]));
+        assert_eq!(space.optimum(), 1.25);
+        assert_eq!(space.cost(&Point(vec![0, 1])), None);
+    }
+
+    #[test]
+    fn a_cache_that_was_left_open_is_read_too() {
+        assert_eq!(of_cache_text(&format!("{CACHE},\n"), "a".to_owned()).unwrap().points.len(), 3);
+    }
+
+    #[test]
+    fn what_is_not_a_cache_says_why() {
+        assert!(of_cache_text("{}", "a".to_owned()).unwrap_err().contains("tune_params_keys"));
+        let other = format!("{CACHE}}}}}").replace("\"x\": 16, \"y\": \"row\"", "\"x\": 17, \"y\": \"row\"");
+        assert_eq!(of_cache_text(&other, "a".to_owned()).unwrap_err(), "`x` is 17, which is not one of its values");
+        let twice = format!("{CACHE},\"again\": {{\"x\": 16, \"y\": \"row\", \"time\": 1}}}}}}");
+        assert!(of_cache_text(&twice, "a".to_owned()).unwrap_err().contains("the same"));
+    }
+}

@@ -1,0 +1,192 @@
+//! A strategy tried on spaces that were measured before, without a GPU.
+
+use super::candidates::Listed;
+use super::proposer::Proposer;
+use super::recorded::RecordedSpace;
+use super::trial::SearchTrial;
+use ncugate_phase::config::SearchStrategy;
+use rayon::prelude::*;
+use serde::Serialize;
+
+/// How a strategy is tried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReplaySettings {
+    pub strategy: SearchStrategy,
+    /// Points that are tried in one search; those that fail count.
+    pub evaluations: usize,
+    /// Points that are proposed together.
+    pub batch: usize,
+    /// Searches, each by a seed of its own.
+    pub repeats: u32,
+    /// The first seed.
+    pub seed: u64,
+    pub learning: Learning,
+}
+
+/// What a model learns from beside parameters and times.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Learning {
+    Times,
+    /// What is recorded of each trial: facts of the build, counters.
+    Facts,
+}
+
+/// How a strategy did on one space.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ReplayScore {
+    pub space: String,
+    pub points: usize,
+    /// The optimum over the best that was found, a mean over repeats: after a quarter, half and all of the evaluations.
+    pub fraction: [f64; 3],
+    /// What nine of ten repeats reach at least after all evaluations: the tenth percentile of the fraction.
+    pub worst_tenth: f64,
+    /// Repeats that found something within 1 % of the optimum.
+    pub within_percent: u32,
+    /// How much of the way from random search to the optimum was made, a mean over evaluations; 0 is random search, 1 the
+    /// optimum at once.
+    pub score: f64,
+}
+
+/// Tries a strategy on a space.
+pub fn replay(space: &RecordedSpace, settings: ReplaySettings) -> ReplayScore {
+    let evaluations = settings.evaluations.min(space.points.len()).max(1);
+    let found: Vec<Vec<f64>> = (0..u64::from(settings.repeats.max(1)))
+        .into_par_iter()
+        .map(|repeat| search(space, settings, settings.seed.wrapping_add(repeat), evaluations))
+        .collect();
+    let optimum = space.optimum();
+    let at = |count: usize| -> Vec<f64> {
+        let mut fractions: Vec<f64> = found.iter().map(|best| optimum / best[count.max(1) - 1]).collect();
+        fractions.sort_by(f64::total_cmp);
+        fractions
+    };
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+    let last = at(evaluations);
+    let within = last.iter().filter(|fraction| **fraction >= 1.0 / 1.01).count();
+    ReplayScore {
+        space: space.name.clone(),
+        points: space.points.len(),
+        fraction: [mean(&at(evaluations / 4)), mean(&at(evaluations / 2)), mean(&last)],
+        worst_tenth: last[last.len() / 10],
+        within_percent: u32::try_from(within).unwrap_or(u32::MAX),
+        score: score(&found, &expected_of_random(space, evaluations), optimum),
+    }
+}
+
+/// The best cost after each evaluation; infinite while all failed.
+fn search(space: &RecordedSpace, settings: ReplaySettings, seed: u64, evaluations: usize) -> Vec<f64> {
+    let candidates = Listed::new(space.points.clone());
+    let proposer =
+        Proposer { candidates: &candidates, encoding: &space.encoding, first: &[], strategy: settings.strategy, seed };
+    let mut trials: Vec<SearchTrial> = Vec::with_capacity(evaluations);
+    while trials.len() < evaluations {
+        let batch = proposer.propose(&trials, settings.batch.max(1).min(evaluations - trials.len()));
+        if batch.is_empty() {
+            break;
+        }
+        trials.extend(batch.into_iter().map(|proposal| {
+            let facts = match settings.learning {
+                Learning::Times => Vec::new(),
+                Learning::Facts => space.facts_of(&proposal.point).to_vec(),
+            };
+            SearchTrial { cost: space.cost(&proposal.point), point: proposal.point, facts, code: None }
+        }));
+    }
+    let mut best = f64::INFINITY;
+    let mut found: Vec<f64> = trials
+        .iter()
+        .map(|trial| {
+            best = best.min(trial.cost.unwrap_or(f64::INFINITY));
+            best
+        })
+        .collect();
+    found.resize(evaluations, best);
+    found
+}
+
+/// What random search without repetition is expected to have found after each evaluation, where failures count as the worst
+/// cost (Willemsen et al. 2024, doi 10.1016/j.future.2024.05.021, section 3.3): the best of `n` drawn is the `k`-th of all with
+/// the probability `C(N - k, n - 1) / C(N, n)`.
+fn expected_of_random(space: &RecordedSpace, evaluations: usize) -> Vec<f64> {
+    let worst = space.costs.iter().flatten().copied().fold(0.0, f64::max);
+    let mut costs: Vec<f64> = space.costs.iter().map(|cost| cost.unwrap_or(worst)).collect();
+    costs.sort_by(f64::total_cmp);
+    let all = costs.len();
+    (1..=evaluations)
+        .map(|drawn| {
+            // The probability that the best `k` are not among those drawn, from one `k` to the next.
+            let (mut missed, mut expected) = (1.0, 0.0);
+            for (k, cost) in costs.iter().enumerate() {
+                let left = all - k;
+                if left < drawn {
+                    break;
+                }
+                let hit = drawn as f64 / left as f64;
+                expected += missed * hit * cost;
+                missed *= 1.0 - hit;
+                if missed < 1e-15 {
+                    break;
+                }
+            }
+            expected
+        })
+        .collect()
+}
+
+/// The mean over evaluations of `(random - found) / (random - optimum)`, where random search is not at the optimum.
+fn score(found: &[Vec<f64>], random: &[f64], optimum: f64) -> f64 {
+    let mut parts = Vec::new();
+    for (at, random) in random.iter().enumerate().filter(|(_, random)| **random > optimum) {
+        let bests = found.iter().map(|best| best[at].min(random * 10.0));
+        let mean = bests.sum::<f64>() / found.len() as f64;
+        parts.push((random - mean) / (random - optimum));
+    }
+    parts.iter().sum::<f64>() / parts.len().max(1) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::encoding::AxisScale;
+    use super::*;
+    use ncugate_phase::plan::Point;
+
+    fn bowl() -> RecordedSpace {
+        let points: Vec<Point> = (0..20).flat_map(|a| (0..20).map(move |b| Point(vec![a, b]))).collect();
+        let cost = |point: &Point| 1.0 + (f64::from(point.0[0]) - 13.0).abs() + (f64::from(point.0[1]) - 4.0).abs();
+        let costs = points.iter().map(|point| (point.0[0] != 19).then(|| cost(point))).collect();
+        let sizes: Vec<f64> = (1..=20).map(f64::from).collect();
+        let scales = vec![AxisScale::of_numbers(&sizes), AxisScale::of_numbers(&sizes)];
+        let facts = vec![Vec::new(); points.len()];
+        RecordedSpace::new("bowl".to_owned(), scales, points, costs, facts).unwrap()
+    }
+
+    fn settings(strategy: SearchStrategy) -> ReplaySettings {
+        ReplaySettings { strategy, evaluations: 60, batch: 8, repeats: 20, seed: 0, learning: Learning::Times }
+    }
+
+    #[test]
+    fn a_model_is_better_than_random_search_whose_score_is_about_zero() {
+        let random = replay(&bowl(), settings(SearchStrategy::Random));
+        let model = replay(&bowl(), settings(SearchStrategy::Model));
+        assert!(random.score.abs() < 0.15, "{random:?}");
+        assert!(model.score > 0.4 && model.fraction[2] > random.fraction[2] + 0.2, "{model:?}");
+    }
+
+    #[test]
+    fn random_search_over_all_points_is_expected_to_find_the_optimum() {
+        let space = bowl();
+        let expected = expected_of_random(&space, space.points.len());
+        assert!((expected[space.points.len() - 1] - space.optimum()).abs() < 1e-9);
+        let costs: Vec<f64> = space.costs.iter().flatten().copied().collect();
+        let worst = costs.iter().copied().fold(0.0, f64::max);
+        let mean = (costs.iter().sum::<f64>() + worst * 20.0) / 400.0;
+        assert!((expected[0] - mean).abs() < 1e-9, "one draw is the mean of all");
+    }
+
+    #[test]
+    fn a_search_over_everything_finds_the_optimum() {
+        let all = ReplaySettings { evaluations: 400, repeats: 1, ..settings(SearchStrategy::Exhaustive) };
+        let score = replay(&bowl(), all);
+        assert_eq!((score.fraction[2], score.within_percent), (1.0, 1));
+    }
+}

@@ -1,0 +1,340 @@
+//! The stages of a campaign: build, check and time, profile.
+
+use super::cubins::cubins;
+use super::error::CampaignError;
+use super::gpu_turn::GpuTurn;
+use super::prestart::Prestart;
+use super::progress::Progress;
+use super::reference_cubin::reference_cubin;
+use super::tools::Tools;
+use super::{profile, prove_apart, targets};
+use ncugate_cuda::build::{Builder, Cache, Sharing};
+use ncugate_cuda::host::external::{self, PrestartedCommands};
+use ncugate_cuda::host::{Finish, JobPurpose, SinkError, WorkerEvent, WorkerJob, measure};
+use ncugate_judge::store::{Run, RunState, RunWriter};
+use ncugate_model::VariantId;
+use ncugate_model::compiler_warnings;
+use ncugate_model::process;
+use ncugate_model::{BuildOutcome, BuildRecord, BuiltKernel};
+use ncugate_model::{CheckRecord, LatencyOutcome, LatencyRecord, unsound_samples};
+use ncugate_phase::config::Phase;
+use ncugate_phase::plan::Plan;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::PathBuf;
+use std::sync::mpsc;
+use std::time::Instant;
+
+/// One execution of a plan.
+pub struct Campaign<'a> {
+    pub phase: &'a Phase,
+    pub plan: &'a Plan,
+    pub tools: &'a Tools,
+    /// Metrics that judging and reporting need.
+    pub metrics: &'a [String],
+    /// Whether equal variants are measured once.
+    pub sharing: Sharing,
+    pub writer: RunWriter,
+    /// What the user sees meanwhile.
+    pub progress: &'a (dyn Progress + Sync),
+    /// The right to measure on the GPU.
+    pub turn: &'a GpuTurn<'a>,
+    /// Called with what was built, before anything is launched.
+    pub built: &'a dyn Fn(&[BuildRecord]),
+}
+
+impl Campaign<'_> {
+    /// Measures what `earlier`, an unfinished run of the same plan, does not hold.
+    pub fn run(&mut self, earlier: Option<&Run>) -> Result<(), CampaignError> {
+        let outcome = self.stages(earlier);
+        let state = match &outcome {
+            Ok(()) => RunState::Complete,
+            Err(CampaignError::Interrupted) => RunState::Interrupted,
+            Err(_) => RunState::Running,
+        };
+        self.writer.finish(state)?;
+        outcome
+    }
+
+    fn stages(&mut self, earlier: Option<&Run>) -> Result<(), CampaignError> {
+        let (checks, latencies) = earlier.map_or((&[][..], &[][..]), |run| (&run.checks[..], &run.latencies[..]));
+        let earlier_records = EarlierRecords { checks, latencies };
+        if self.plan.commands().next().is_some() {
+            // They load on the GPU while variants are built.
+            self.turn.take()?;
+            self.early().baselines();
+        }
+        self.early().functions();
+        let mut prestarted = self.start_commands(&earlier_records)?;
+        let builds = self.timed("build", Self::build)?;
+        (self.built)(&builds);
+        let mut cubins = cubins(self.plan, &builds, |build| build.shares.is_none());
+        let reference = reference_cubin(self.phase, self.plan, self.tools)?;
+        self.writer.compiled_from(reference.files)?;
+        cubins.extend(reference.cubin);
+        self.turn.take()?;
+        let verified =
+            self.timed("bench", |campaign| campaign.bench(&builds, &cubins, &earlier_records, &mut prestarted))?;
+        self.keep_unprofiled(&builds, &verified)?;
+        let profiles = earlier.map_or(&[][..], |run| &run.profiles[..]);
+        self.timed("profile", |campaign| {
+            campaign.progress.stage("profile", verified.len());
+            let Self { phase, plan, tools, metrics, ref mut writer, progress, .. } = *campaign;
+            profile::over_lanes((phase, plan, tools), metrics, writer, progress, &cubins, &verified, profiles)
+        })
+    }
+
+    fn timed<T>(
+        &mut self,
+        stage: &'static str,
+        work: impl FnOnce(&mut Self) -> Result<T, CampaignError>,
+    ) -> Result<T, CampaignError> {
+        let started = Instant::now();
+        let outcome = work(self);
+        self.writer.spent(stage, started.elapsed().as_secs_f64())?;
+        if process::interrupted() {
+            return Err(CampaignError::Interrupted);
+        }
+        outcome
+    }
+
+    fn build(&mut self) -> Result<Vec<BuildRecord>, CampaignError> {
+        self.progress.stage("build", self.plan.variants.len());
+        let arch = self.tools.arch(self.phase)?;
+        let cache = Cache::of_user(self.phase.build.cache.as_deref())?;
+        let builder = Builder::new(&self.tools.nvcc, &arch, &cache, self.sharing).with_python_of(self.phase);
+        let Self { phase, plan, tools, metrics, turn, progress, ref mut writer, .. } = *self;
+        let folder = writer.folder().to_owned();
+        let early = Prestart { phase, plan, tools, metrics, folder: &folder };
+        let last = plan.variants.len().saturating_sub(process::cores());
+        let builds = std::thread::scope(|scope| {
+            let (last_began, await_last) = mpsc::channel();
+            scope.spawn(move || {
+                early.find_passes(turn);
+                // What measures starts beside the last builds, and is ready when they end.
+                if await_last.recv().is_ok() {
+                    early.kernels(turn);
+                }
+            });
+            let mut built = 0;
+            let mut sink = |record: &BuildRecord| {
+                built += 1;
+                if built == last {
+                    // Where nobody listens any more, what is early starts at its turn.
+                    let _ = last_began.send(());
+                }
+                progress.step(&record.variant.0);
+                writer.build(record).map_err(io::Error::other)
+            };
+            if last == 0 {
+                let _ = last_began.send(());
+            }
+            builder.build(plan, &|_| {}, &mut sink)
+        })?;
+        self.writer.compiled_from(builder.files_read())?;
+        for (variant, _) in self.plan.python_kernels() {
+            self.writer.used(variant, builder.software())?;
+        }
+        for warning in compiler_warnings(&builds) {
+            self.writer.warn(&warning)?;
+        }
+        Ok(builds)
+    }
+
+    /// Checks and times; gives the variants whose every case is correct.
+    fn bench(
+        &mut self,
+        builds: &[BuildRecord],
+        cubins: &BTreeMap<VariantId, BuiltKernel>,
+        earlier_records: &EarlierRecords<'_>,
+        prestarted: &mut PrestartedCommands,
+    ) -> Result<BTreeSet<VariantId>, CampaignError> {
+        let mut totals = BenchTotals::default();
+        let tolerance = self.phase.workload.tolerance;
+        let job = WorkerJob::new(self.phase, self.plan, cubins, JobPurpose::Bench)?;
+        let mut job = job.with_seeds_of(&self.tools.worker.prestarted);
+        earlier_records.checks.iter().for_each(|record| job.settle_check(record));
+        earlier_records.latencies.iter().for_each(|record| job.settle_latency(record));
+        totals.wrong.extend(
+            earlier_records.checks.iter().filter(|r| !r.outcome.is_correct(&tolerance)).map(|r| r.variant.clone()),
+        );
+        self.progress
+            .stage("check and time", job.kernels.len() * (job.kernels.first().map_or(0, |k| k.cases.len()) + 1));
+        self.timed("bench: kernels", |campaign| campaign.kernels(job, prestarted, &mut totals))?;
+        self.timed("bench: external commands", |campaign| campaign.commands(earlier_records, prestarted, &mut totals))?;
+        self.writer.spent("bench: samples on the GPU", totals.sampled_us * 1e-6)?;
+        let unbuilt = self.keep_unbuilt(builds)?;
+        let shared: BTreeSet<&VariantId> = builds.iter().filter(|b| b.shares.is_some()).map(|b| &b.variant).collect();
+        let ids = self.plan.variants.iter().map(|v| &v.id);
+        Ok(ids
+            .filter(|id| !totals.wrong.contains(id) && !unbuilt.contains(id) && !shared.contains(id))
+            .cloned()
+            .collect())
+    }
+
+    /// Checks kernels while external commands may still load, and times them once those are idle.
+    fn kernels(
+        &mut self,
+        job: WorkerJob,
+        prestarted: &mut PrestartedCommands,
+        totals: &mut BenchTotals,
+    ) -> Result<(), CampaignError> {
+        let (logs, timeout) = (self.writer.folder().join("logs"), self.phase.bench.timeout);
+        let mut job = job;
+        if !self.tools.others.is_empty() {
+            self.writer.measured_also_on(&self.tools.other_machines)?;
+            self.writer.warn(&format!(
+                "checked and counted on {} GPUs of one kind ({}); every latency is of the first",
+                self.tools.others.len() + 1,
+                self.tools.device.name
+            ))?;
+            prove_apart::prove(&mut job, self.tools, timeout, &logs, &mut |event| self.keep(event, totals))?;
+        }
+        let finish = measure(job, &self.tools.worker, timeout, &logs, &mut |event| {
+            if event == WorkerEvent::Proven {
+                // Nothing is timed beside a program that still loads.
+                if !prestarted.is_empty() {
+                    self.progress.note("external commands load");
+                }
+                prestarted.settle();
+                self.tools.settle();
+            }
+            self.keep(event, totals)
+        })?;
+        match finish {
+            Finish::Complete => Ok(()),
+            Finish::Interrupted => Err(CampaignError::Interrupted),
+        }
+    }
+
+    fn keep(&mut self, event: WorkerEvent, totals: &mut BenchTotals) -> Result<(), SinkError> {
+        match event {
+            WorkerEvent::Checked(record) => {
+                if !record.outcome.is_correct(&self.phase.workload.tolerance) {
+                    totals.wrong.insert(record.variant.clone());
+                }
+                self.progress.step(&record.variant.0);
+                self.writer.check(&record)?;
+            }
+            WorkerEvent::Timed(record) => {
+                if let LatencyOutcome::Timed { samples, launches, .. } = &record.outcome
+                    && unsound_samples(samples).is_none()
+                {
+                    totals.sampled_us += samples.iter().sum::<f64>() * f64::from(*launches);
+                }
+                self.progress.step(&record.variant.0);
+                self.writer.latency(&record)?;
+            }
+            WorkerEvent::Uses { variant, software } => self.writer.used(&variant, software)?,
+            WorkerEvent::Device(_)
+            | WorkerEvent::Traced { .. }
+            | WorkerEvent::Activity { .. }
+            | WorkerEvent::DeviceLost { .. }
+            | WorkerEvent::NoDevice { .. }
+            | WorkerEvent::Preparing { .. }
+            | WorkerEvent::Proven
+            | WorkerEvent::Started { .. }
+            | WorkerEvent::Launched { .. }
+            | WorkerEvent::LaunchFailed { .. }
+            | WorkerEvent::Failed { .. }
+            | WorkerEvent::Refused { .. }
+            | WorkerEvent::Done => {}
+        }
+        Ok(())
+    }
+
+    /// What can be started before its turn.
+    fn early(&self) -> Prestart<'_> {
+        let Self { phase, plan, tools, metrics, .. } = *self;
+        Prestart { phase, plan, tools, metrics, folder: self.writer.folder() }
+    }
+
+    /// Starts every external command that has something to measure, to load while variants are built.
+    fn start_commands(&self, earlier_records: &EarlierRecords<'_>) -> Result<PrestartedCommands, CampaignError> {
+        let mut prestarted = PrestartedCommands::default();
+        for (variant, command) in self.plan.commands().filter(|(variant, _)| !earlier_records.of(variant)) {
+            prestarted.start(variant, command, &self.place(variant)?);
+        }
+        Ok(prestarted)
+    }
+
+    /// External commands, one after the other and never beside anything that is timed.
+    fn commands(
+        &mut self,
+        earlier_records: &EarlierRecords<'_>,
+        prestarted: &mut PrestartedCommands,
+        totals: &mut BenchTotals,
+    ) -> Result<(), CampaignError> {
+        prestarted.settle();
+        let (phase, plan) = (self.phase, self.plan);
+        for (variant, command) in plan.commands().filter(|(variant, _)| !earlier_records.of(variant)) {
+            self.progress.note(&variant.0);
+            let place = self.place(variant)?;
+            let mut keep = |event| self.keep(event, totals);
+            let measured = external::measure(phase, variant, command, &place, prestarted, &mut keep)?;
+            self.writer.used(variant, measured.software)?;
+        }
+        Ok(())
+    }
+
+    /// The folder of an external command's request and result.
+    fn place(&self, variant: &VariantId) -> Result<PathBuf, CampaignError> {
+        let place = self.writer.folder().join("logs").join(targets::file_name(variant));
+        std::fs::create_dir_all(&place)
+            .map_err(|source| CampaignError::Io { what: "make a folder for an external command", source })?;
+        Ok(place)
+    }
+
+    /// Records that variants without a cubin were not measured; gives those variants.
+    fn keep_unbuilt(&mut self, builds: &[BuildRecord]) -> Result<BTreeSet<VariantId>, CampaignError> {
+        let mut unbuilt = BTreeSet::new();
+        for build in builds {
+            let reason = match &build.outcome {
+                BuildOutcome::Built { .. } | BuildOutcome::NotNeeded => continue,
+                BuildOutcome::Failed { .. } => "did not build",
+                BuildOutcome::Refused { .. } => "cannot be launched on this chip",
+            };
+            unbuilt.insert(build.variant.clone());
+            let measured = external::unmeasured(self.phase, &build.variant, reason);
+            measured.checks.iter().try_for_each(|record| self.writer.check(record))?;
+            measured.latencies.iter().try_for_each(|record| self.writer.latency(record))?;
+        }
+        Ok(unbuilt)
+    }
+
+    fn keep_unprofiled(&mut self, builds: &[BuildRecord], verified: &BTreeSet<VariantId>) -> Result<(), CampaignError> {
+        for build in builds.iter().filter(|b| b.shares.is_none() && !verified.contains(&b.variant)) {
+            let reason = match &build.outcome {
+                BuildOutcome::Failed { .. } => "did not build",
+                BuildOutcome::Refused { .. } => "cannot be launched on this chip",
+                BuildOutcome::Built { .. } | BuildOutcome::NotNeeded => "was not profiled: it is not proven correct",
+            };
+            for record in targets::unprofiled(&build.variant, &self.phase.profile.shapes, reason) {
+                self.writer.profile(&record)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What measuring has come to.
+#[derive(Default)]
+struct BenchTotals {
+    /// Variants with a case that is not correct.
+    wrong: BTreeSet<VariantId>,
+    /// How long the GPU worked on samples of latency, in microseconds.
+    sampled_us: f64,
+}
+
+/// What an unfinished run measured already.
+struct EarlierRecords<'a> {
+    checks: &'a [CheckRecord],
+    latencies: &'a [LatencyRecord],
+}
+
+impl EarlierRecords<'_> {
+    /// Whether an external command was measured: it gives all its records at once.
+    fn of(&self, variant: &VariantId) -> bool {
+        self.checks.iter().any(|r| &r.variant == variant) && self.latencies.iter().any(|r| &r.variant == variant)
+    }
+}

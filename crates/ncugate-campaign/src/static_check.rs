@@ -1,0 +1,78 @@
+//! Builds a phase for a GPU that need not be here.
+
+use super::tools::device_within;
+use super::{CampaignError, Progress, Silent, device};
+use ncugate_cuda::build::{Arch, BuildError, Builder, Cache, Nvcc, Sharing};
+use ncugate_judge::TargetGpu;
+use ncugate_model::{BuildOutcome, BuildRecord, ComputeCapability};
+use ncugate_phase::config::Phase;
+use ncugate_phase::plan::{Method, Plan, Variant, reference_entry_plan};
+use std::io;
+use std::time::Duration;
+
+/// How long a driver may take that is asked for nothing but the GPU's number of multiprocessors.
+const SHORT_PROBE: Duration = Duration::from_secs(5);
+/// What is built for where neither the command line nor the phase says.
+const USUAL: ComputeCapability = ComputeCapability::new(9, 0);
+
+/// What to build for, and how many multiprocessors it has: as asked, else those of a GPU that is there and of that kind.
+///
+/// # Errors
+/// This program cannot ask for the GPU.
+pub fn target(asked: Option<Arch>, sms: Option<u32>) -> Result<(Arch, TargetGpu), CampaignError> {
+    let device = match (&asked, sms) {
+        // Everything is known.
+        (Some(_), Some(_)) => None,
+        // What to build for is known: a driver that is broken or hangs does not matter.
+        (Some(_), None) => device_within(SHORT_PROBE).ok().and_then(Result::ok),
+        (None, _) => device()?.ok(),
+    };
+    let arch = asked.unwrap_or_else(|| Arch::of(device.as_ref().map_or(USUAL, |device| device.compute_capability)));
+    let capability = arch.capability();
+    let present = device.filter(|device| device.compute_capability == capability).map(|device| device.sms);
+    Ok((arch, TargetGpu { capability, sms: sms.or(present) }))
+}
+
+/// Builds every variant; a plan of external commands alone needs no compiler.
+///
+/// # Errors
+/// nvcc or its cache cannot be used. A variant that does not build is a record.
+pub fn build_for(
+    plan: &Plan,
+    phase: &Phase,
+    arch: &Arch,
+    progress: &(dyn Progress + Sync),
+) -> Result<Vec<BuildRecord>, BuildError> {
+    if !plan.variants.iter().any(|variant| matches!(variant.method, Method::Kernel(_))) {
+        let record = |variant: &Variant| BuildRecord {
+            variant: variant.id.clone(),
+            shares: None,
+            outcome: BuildOutcome::NotNeeded,
+        };
+        return Ok(plan.variants.iter().map(record).collect());
+    }
+    let nvcc = Nvcc::find(phase.build.nvcc.as_deref())?;
+    let cache = Cache::of_user(phase.build.cache.as_deref())?;
+    progress.stage("build", plan.variants.len());
+    let mut sink = |record: &BuildRecord| {
+        progress.step(&record.variant.0);
+        io::Result::Ok(())
+    };
+    Builder::new(&nvcc, arch, &cache, Sharing::Share).with_python_of(phase).build(plan, &|_| {}, &mut sink)
+}
+
+/// Why the reference entry cannot be built or launched; none where it can, and where there is none.
+///
+/// # Errors
+/// nvcc or its cache cannot be used.
+pub fn reference_problem(phase: &Phase, plan: &Plan, arch: &Arch) -> Result<Option<String>, BuildError> {
+    let Some(plan) = reference_entry_plan(phase, plan) else { return Ok(None) };
+    let problem = |record: BuildRecord| match record.outcome {
+        BuildOutcome::Failed { message } => Some(format!("the reference entry does not build: {message}")),
+        BuildOutcome::Refused { reasons, .. } => {
+            Some(format!("the reference entry cannot be launched: {}", reasons.join("; ")))
+        }
+        BuildOutcome::Built { .. } | BuildOutcome::NotNeeded => None,
+    };
+    Ok(build_for(&plan, phase, arch, &Silent)?.into_iter().find_map(problem))
+}

@@ -1,0 +1,191 @@
+//! What ncu starts, where it writes, and how its reports are tied to cases.
+
+use super::lanes::GpuName;
+use ncu_rep::{Launch, Report};
+use ncugate_cuda::host::external::{self, Request, RequestMode};
+use ncugate_cuda::host::{WorkerCommand, WorkerEvent, WorkerJob, range_name};
+use ncugate_judge::frame::case_of;
+use ncugate_judge::frame::launches::nvtx_text;
+use ncugate_model::process::VISIBLE_GPUS;
+use ncugate_model::{ProfileOutcome, ProfileRecord, ShapeName, VariantId};
+use ncugate_ncu::{
+    Contents, Expect, Knobs, LaunchSelection, Ncu, Processes, ProfiledCase, Runner, Subject, Target, Verify,
+};
+use ncugate_phase::config::{Phase, WorkloadReference};
+use ncugate_phase::plan::{CommandPlan, Method, Variant};
+use std::cell::Cell;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// ncu's own count of the replay passes of a launch.
+const PASSES: &str = "profiler__replayer_passes";
+
+/// Where ncu processes read and write.
+pub(super) struct Folders {
+    pub reports: PathBuf,
+    pub logs: PathBuf,
+    pub scratch: PathBuf,
+}
+
+impl Folders {
+    pub fn runner<'r>(&'r self, ncu: &'r Ncu, phase: &Phase, prefix: &'r str) -> Runner<'r> {
+        Runner {
+            ncu,
+            reports: &self.reports,
+            logs: &self.logs,
+            scratch: &self.scratch,
+            timeout: phase.profile.timeout,
+            prefix,
+            knobs: Knobs::default(),
+            prestarted: None,
+        }
+    }
+}
+
+/// A variant's id as part of a file's name.
+pub(super) fn file_name(variant: &VariantId) -> String {
+    variant.0.chars().map(|c| if c.is_ascii_alphanumeric() || "._-=+".contains(c) { c } else { '_' }).collect()
+}
+
+/// Our own worker, launching the kernels of some cases.
+pub(super) struct WorkerTarget {
+    job: WorkerJob,
+    folder: PathBuf,
+    worker: WorkerCommand,
+    prefix: String,
+    jobs: Cell<u32>,
+}
+
+impl WorkerTarget {
+    /// Job files go to `folder`, with names that begin with `prefix`.
+    pub fn new(job: WorkerJob, folder: PathBuf, worker: WorkerCommand, prefix: &str) -> Self {
+        Self { job, folder, worker, prefix: prefix.to_owned(), jobs: Cell::new(0) }
+    }
+}
+
+impl Target for WorkerTarget {
+    fn command(&self, cases: &[ProfiledCase]) -> io::Result<Command> {
+        let mut job = self.job.clone();
+        for kernel in &mut job.kernels {
+            kernel.shapes.retain(|shape| cases.contains(&(kernel.variant.clone(), shape.clone())));
+        }
+        job.kernels.retain(|kernel| !kernel.shapes.is_empty());
+        let number = self.jobs.replace(self.jobs.get() + 1);
+        let path = self.folder.join(format!("{}profile-{number}.json", self.prefix));
+        std::fs::write(&path, serde_json::to_vec(&job)?)?;
+        let mut command = self.worker.command();
+        command.arg(path);
+        Ok(command)
+    }
+}
+
+/// An external command in profile mode.
+pub(super) struct CommandTarget {
+    pub variant: VariantId,
+    plan: CommandPlan,
+    request: Request,
+    path: PathBuf,
+    gpu: Option<GpuName>,
+}
+
+impl CommandTarget {
+    /// The command of a variant that is one; requests go to `folder`.
+    pub fn of(phase: &Phase, variant: &Variant, folder: &Path, gpu: Option<&GpuName>) -> Option<Self> {
+        let Method::Command(plan) = &variant.method else { return None };
+        let name = file_name(&variant.id);
+        let answer = folder.join(format!("{name}.profile.json"));
+        Some(Self {
+            variant: variant.id.clone(),
+            plan: plan.clone(),
+            request: Request::new(phase, &variant.id, RequestMode::Profile, answer)?,
+            path: folder.join(format!("{name}.request.json")),
+            gpu: gpu.cloned(),
+        })
+    }
+
+    /// Its launches in the range of a case.
+    pub fn subject(&self, case: ProfiledCase) -> Subject<'_> {
+        let selection = launches_of(&self.plan, &case);
+        Subject { cases: vec![case], target: self, selection, processes: Processes::All, expect: Expect::Some }
+    }
+}
+
+pub(super) fn launches_of(plan: &CommandPlan, (variant, shape): &ProfiledCase) -> LaunchSelection {
+    let range = LaunchSelection::Range(range_name(variant, shape));
+    plan.kernel_filter.clone().map_or(range, LaunchSelection::Kernels)
+}
+
+impl Target for CommandTarget {
+    fn command(&self, cases: &[ProfiledCase]) -> io::Result<Command> {
+        let mut request = self.request.clone();
+        request.shapes.retain(|shape| cases.iter().any(|(_, name)| *name == shape.name));
+        request.write(&self.path).map_err(io::Error::other)?;
+        let mut command =
+            external::command(&self.plan, &self.path).ok_or_else(|| io::Error::other("the command is empty"))?;
+        if let Some(gpu) = &self.gpu {
+            command.env(VISIBLE_GPUS, &gpu.0);
+        }
+        Ok(command)
+    }
+}
+
+/// Ties launches to cases by their NVTX range.
+pub(super) struct ByRange;
+
+impl Verify for ByRange {
+    fn read(&self, report: &Path, told: &str, cases: &[ProfiledCase]) -> Result<Contents, String> {
+        let report = Report::open(report).map_err(|e| e.to_string())?;
+        let mut contents = Contents::default();
+        for launch in report.launches() {
+            let ranges = launch.nvtx().map_err(|e| e.to_string())?;
+            let case = case_of(&nvtx_text(&ranges)).filter(|case| cases.contains(case));
+            if let Some(case) = case {
+                *contents.launches.entry(case).or_default() += 1;
+            }
+            contents.passes = contents.passes.max(replay_passes(&launch)?);
+        }
+        for event in told.lines().filter_map(WorkerEvent::parse) {
+            if let WorkerEvent::Launched { variant, shape, outputs, .. } = event {
+                let earlier = contents.outputs.remove(&(variant.clone(), shape.clone()));
+                let all = match earlier {
+                    Some(earlier) => earlier.and(outputs),
+                    None => outputs,
+                };
+                contents.outputs.insert((variant, shape), all);
+            }
+        }
+        Ok(contents)
+    }
+}
+
+/// Launches that count of a worker that launches the kernels of cases: everything, unless it has to launch a reference too.
+pub(super) fn launches_of_kernels(phase: &Phase, cases: &[ProfiledCase]) -> LaunchSelection {
+    match &phase.workload.reference {
+        WorkloadReference::Entry { .. } => {
+            LaunchSelection::Ranges(cases.iter().map(|(variant, shape)| range_name(variant, shape)).collect())
+        }
+        WorkloadReference::Builtin { .. }
+        | WorkloadReference::Npy { .. }
+        | WorkloadReference::Program(_)
+        | WorkloadReference::Absent => LaunchSelection::Everything,
+    }
+}
+
+/// How often ncu replayed a launch, where its report says.
+pub(super) fn replay_passes(launch: &Launch<'_>) -> Result<Option<u32>, String> {
+    let passes = launch.metric(PASSES).map_err(|e| e.to_string())?.and_then(|value| value.as_f64());
+    Ok(passes.filter(|n| *n >= 0.0).map(|n| n as u32))
+}
+
+/// Records for variants that are not profiled, and why.
+pub(super) fn unprofiled(variant: &VariantId, shapes: &[ShapeName], reason: &str) -> Vec<ProfileRecord> {
+    let record = |shape: &ShapeName| ProfileRecord {
+        variant: variant.clone(),
+        shape: shape.clone(),
+        metrics: Vec::new(),
+        outcome: ProfileOutcome::Failed { reason: reason.to_owned() },
+        outputs: None,
+    };
+    shapes.iter().map(record).collect()
+}

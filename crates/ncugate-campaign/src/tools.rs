@@ -1,0 +1,239 @@
+//! What a campaign measures with: the GPU, nvcc, ncu, and this program as a worker.
+
+use super::error::CampaignError;
+use super::lanes::{GpuChoice, GpuName, Lane, choose};
+use ncugate_cuda::build::{Arch, Nvcc};
+use ncugate_cuda::gpu::DeviceAttributes;
+use ncugate_cuda::host::{DeviceProbe, WorkerCommand, find_device};
+use ncugate_judge::store::{Fingerprint, Machine};
+use ncugate_model::Gpu;
+use ncugate_model::digest::sha256;
+use ncugate_model::process;
+use ncugate_ncu::{Knobs, Ncu, PrestartedSessions, ToolError};
+use ncugate_phase::config::{Counting, Phase};
+use std::process::Command;
+use std::time::Duration;
+
+/// Opening a device takes a second; a driver that hangs takes forever.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// Everything that measuring needs.
+#[derive(Debug, Clone)]
+pub struct Tools {
+    pub nvcc: Nvcc,
+    /// The profiler, or why there is none.
+    pub ncu: Result<Ncu, ToolError>,
+    /// The GPU that times.
+    pub device: DeviceAttributes,
+    /// Its name, where the user chose it.
+    pub home: Option<GpuName>,
+    /// Further GPUs of its kind, which check and count.
+    pub others: Vec<Lane>,
+    /// Which GPUs those are.
+    pub other_machines: Vec<Machine>,
+    pub worker: WorkerCommand,
+    /// Which GPU and host.
+    pub machine: Machine,
+    /// ncu over Python functions, started before its turn.
+    pub prestarted: PrestartedSessions,
+}
+
+impl Tools {
+    /// Finds all of them, or says what is missing.
+    pub fn find(phase: &Phase) -> Result<Self, CampaignError> {
+        let worker = worker()?;
+        match find_device(&worker, PROBE_TIMEOUT)? {
+            DeviceProbe::Present(device) => Self::around(phase, worker, device, Vec::new()),
+            DeviceProbe::Absent { reason } => Err(CampaignError::NoGpu { reason }),
+        }
+    }
+
+    /// As [`Tools::find`], with the GPUs that the user chose: those of each kind by itself.
+    ///
+    /// # Errors
+    /// A tool or a GPU is missing, or the GPUs are of kinds that the phase does not name.
+    pub fn find_on(phase: &Phase, gpus: &GpuChoice) -> Result<Vec<Self>, CampaignError> {
+        let worker = worker()?;
+        // A phase before this one may have been measured on others.
+        process::show_gpu(None);
+        let mut kinds = Vec::new();
+        for kind in choose(gpus, &phase.groups, &worker, PROBE_TIMEOUT)? {
+            let mut lanes = kind.into_iter();
+            if let Some(home) = lanes.next() {
+                let tools = Self::around(phase, worker.clone(), home.device, lanes.collect())?;
+                kinds.push(Self { home: Some(home.name), ..tools });
+            }
+        }
+        match kinds.is_empty() {
+            true => Err(CampaignError::NoGpu { reason: "no GPU was chosen".to_owned() }),
+            false => Ok(kinds),
+        }
+    }
+
+    /// From here on children see the GPU that times alone, where the user chose it, unless they are given another.
+    pub fn show(&self) {
+        if let Some(home) = &self.home {
+            process::show_gpu(Some(&home.0));
+        }
+    }
+
+    fn around(
+        phase: &Phase,
+        worker: WorkerCommand,
+        device: DeviceAttributes,
+        others: Vec<Lane>,
+    ) -> Result<Self, CampaignError> {
+        let nvcc = Nvcc::find(phase.build.nvcc.as_deref())?;
+        let ncu = match (Ncu::find(phase.profile.ncu.as_deref()), phase.counting) {
+            (Err(absent), Counting::Required) => return Err(absent.into()),
+            (found, _) => found,
+        };
+        let measured_on = machine(&device);
+        let other_machines: Vec<Machine> = others.iter().map(|lane| machine(&lane.device)).collect();
+        for (lane, other) in others.iter().zip(&other_machines) {
+            if other.power_limit_w != measured_on.power_limit_w {
+                let watts =
+                    |limit: Option<u32>| limit.map_or_else(|| "unknown".to_owned(), |watts| format!("{watts} W"));
+                let (one, two) = (watts(measured_on.power_limit_w), watts(other.power_limit_w));
+                let unlike = format!("the first has a power limit of {one}, {} of {two}", lane.name);
+                return Err(CampaignError::UnlikeGpus { unlike });
+            }
+        }
+        Ok(Self {
+            nvcc,
+            ncu,
+            device,
+            home: None,
+            others,
+            other_machines,
+            worker,
+            machine: measured_on,
+            prestarted: PrestartedSessions::default(),
+        })
+    }
+
+    /// Waits for what was started before its turn until all of it is idle: nothing is timed beside a program that still loads.
+    pub fn settle(&self) {
+        self.worker.prestarted.settle();
+        self.prestarted.settle();
+    }
+
+    /// Ends what was started before its turn, and nobody needed.
+    pub fn dismiss(&self) {
+        self.worker.prestarted.dismiss();
+        self.prestarted.dismiss();
+    }
+
+    pub const fn timing_gpu(&self) -> RunGpu<'_> {
+        RunGpu { tools: self, other: None }
+    }
+
+    /// Every GPU that takes part, the one that times first.
+    pub fn gpus(&self) -> impl Iterator<Item = RunGpu<'_>> {
+        let others = self.others.iter().enumerate().map(|other| RunGpu { tools: self, other: Some(other) });
+        std::iter::once(self.timing_gpu()).chain(others)
+    }
+
+    /// What variants are compiled for: the phase's architecture, else the GPU's own.
+    pub fn arch(&self, phase: &Phase) -> Result<Arch, CampaignError> {
+        match &phase.build.arch {
+            Some(text) => Ok(text.parse()?),
+            None => Ok(Arch::of(self.device.compute_capability)),
+        }
+    }
+
+    /// What makes this run comparable with another.
+    pub fn fingerprint(&self) -> Fingerprint {
+        let knobs = Knobs::default();
+        Fingerprint {
+            gpu: Some(gpu(&self.device)),
+            driver: self.device.driver.clone(),
+            ncu: self.ncu.as_ref().ok().map(|ncu| ncu.version.to_string()),
+            nvcc: Some(self.nvcc.version().to_owned()),
+            machine: self.machine.clone(),
+            clock_control: knobs.clock_control.as_str().to_owned(),
+            cache_control: knobs.cache_control.as_str().to_owned(),
+            replay_mode: knobs.replay_mode.as_str().to_owned(),
+        }
+    }
+}
+
+/// A GPU of a run, and what works on it.
+#[derive(Debug, Clone, Copy)]
+pub struct RunGpu<'a> {
+    tools: &'a Tools,
+    /// None for the one that times.
+    other: Option<(usize, &'a Lane)>,
+}
+
+impl<'a> RunGpu<'a> {
+    pub fn device(self) -> &'a DeviceAttributes {
+        self.other.map_or(&self.tools.device, |(_, lane)| &lane.device)
+    }
+
+    /// Its name, where it is not the one that every child sees.
+    pub fn name(self) -> Option<&'a GpuName> {
+        self.other.map(|(_, lane)| &lane.name)
+    }
+
+    /// This program as a worker on it.
+    pub fn worker(self) -> WorkerCommand {
+        let worker = &self.tools.worker;
+        self.name().map_or_else(|| worker.clone(), |name| worker.on(name.0.clone()))
+    }
+
+    /// The beginning of names of its files: GPUs write into the same folders at once. Empty for the one that times.
+    pub fn prefix(self) -> String {
+        self.other.map(|(number, _)| format!("gpu{}-", number + 2)).unwrap_or_default()
+    }
+}
+
+/// Which GPU and host, by hashes: enough to tell two apart, and not who they are.
+fn machine(device: &DeviceAttributes) -> Machine {
+    let hashed = |text: &str| sha256(text.as_bytes()).chars().take(16).collect::<String>();
+    let host = nix::unistd::gethostname().ok().and_then(|name| name.into_string().ok());
+    Machine {
+        gpu: device.uuid.as_deref().map(hashed),
+        host: host.as_deref().map(hashed),
+        power_limit_w: device.uuid.as_deref().and_then(power_limit),
+    }
+}
+
+/// The power limit of a GPU in watts, where `nvidia-smi` is there and says.
+fn power_limit(uuid: &str) -> Option<u32> {
+    let mut ask = Command::new("nvidia-smi");
+    ask.args(["--query-gpu=power.limit", "--format=csv,noheader,nounits", "-i", uuid]);
+    let output = process::run(&mut ask, PROBE_TIMEOUT).ok().filter(|output| output.ending.completed())?;
+    let watts: f64 = output.stdout.trim().parse().ok()?;
+    (watts > 0.0).then_some(watts.round() as u32)
+}
+
+/// A device as a run remembers it.
+pub fn gpu(device: &DeviceAttributes) -> Gpu {
+    Gpu {
+        name: device.name.clone(),
+        compute_capability: device.compute_capability,
+        sms: device.sms,
+        memory: Some(device.memory),
+        shared_memory_optin: Some(device.shared_memory_optin),
+    }
+}
+
+/// This program under its hidden subcommand.
+pub fn worker() -> Result<WorkerCommand, CampaignError> {
+    let program = std::env::current_exe().map_err(|source| CampaignError::Io { what: "find this program", source })?;
+    Ok(WorkerCommand::new(program, vec!["worker".to_owned()]))
+}
+
+/// The GPU, if there is one, and why not otherwise.
+pub fn device() -> Result<Result<DeviceAttributes, String>, CampaignError> {
+    device_within(PROBE_TIMEOUT)
+}
+
+/// As [`device`], from a driver that answers within this time.
+pub fn device_within(limit: Duration) -> Result<Result<DeviceAttributes, String>, CampaignError> {
+    Ok(match find_device(&worker()?, limit)? {
+        DeviceProbe::Present(device) => Ok(device),
+        DeviceProbe::Absent { reason } => Err(reason),
+    })
+}

@@ -1,0 +1,14 @@
+//! Compiles the C side of `src/gpu/nvtx.rs`. Needs a C compiler and nothing else.
+
+const INCLUDE: &str = "../../third_party/nvtx/include";
+
+fn main() {
+    println!("cargo::rerun-if-changed=src/gpu/nvtx.c");
+    println!("cargo::rerun-if-changed={INCLUDE}");
+    cc::Build::new()
+        .file("src/gpu/nvtx.c")
+        .include(INCLUDE)
+        // The headers make their callback tables global for other files to share; the compiler may not warn of theirs.
+        .warnings(false)
+        .compile("ncugate_nvtx");
+}

@@ -1,0 +1,415 @@
+//! What was compiled once is not compiled again.
+//!
+//! Folders under the root, every file written beside its place and renamed into it, so that runs at the same time
+//! see whole files only:
+//!
+//! - `includes/<inputs>`: the files that a compilation read, one a line. `<inputs>` hashes source, flags, the files that flags
+//!   name, defines, architecture, nvcc's version and the variables it reads.
+//! - `results/<contents>.json`: the cubin's hash and what nvcc printed. `<contents>` hashes `<inputs>` and every one of
+//!   those files as they are now, so that no preprocessor has to run to see that nothing changed.
+//! - `cubins/<sha256>.cubin`: named by its own hash, which is checked whenever it is read.
+//!
+//! Headers of the toolkit and the system are taken to change with nvcc's version. A new header that would be found before one in the list goes
+//! unnoticed until something else changes.
+
+use super::arch::Arch;
+use super::error::BuildError;
+use super::nvcc::{CompileUnit, Nvcc};
+use ncugate_model::CompiledLaunch;
+use ncugate_model::digest::{Digest, sha256};
+use ncugate_model::disk::{self, Durability, open};
+use ncugate_phase::plan::{compiler_environment, flag_files};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, HashMap};
+use std::env;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::SystemTime;
+
+/// Most bytes of a kernel's source.
+pub(super) const MAX_SOURCE: u64 = 64 << 20;
+/// Most bytes of machine code.
+pub(super) const MAX_CODE: u64 = 1 << 30;
+/// Changes when the layout or the meaning of a key does.
+const LAYOUT: &str = "2";
+
+/// Temporary files that this process has named.
+static TEMPORARIES: AtomicU64 = AtomicU64::new(0);
+
+/// A folder of compiled cubins. Files that sources include are hashed once in its life, so one serves one run.
+#[derive(Debug)]
+pub struct Cache {
+    root: PathBuf,
+    hashes: Mutex<HashMap<PathBuf, Option<String>>>,
+}
+
+/// A compiled unit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Artifact {
+    pub cubin: PathBuf,
+    /// SHA-256 of the cubin.
+    pub sha256: String,
+    pub bytes: Vec<u8>,
+    pub log: String,
+    /// How it is launched, where the compiler says.
+    pub launch: Option<CompiledLaunch>,
+    pub cached: bool,
+    /// Files that the compiler read, with their SHA-256.
+    pub includes: BTreeMap<PathBuf, String>,
+}
+
+/// Hash of everything that decides a compilation but the files it includes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CacheInputs(String);
+
+/// What nvcc just made.
+pub struct Compiled<'a> {
+    /// The cubin it wrote, moved into the cache.
+    pub cubin: &'a Path,
+    /// The files that it read.
+    pub includes: Vec<PathBuf>,
+    pub log: String,
+    pub started: SystemTime,
+    /// How it is launched, where the compiler says.
+    pub launch: Option<CompiledLaunch>,
+}
+
+/// Why a compiled unit did not get into the cache.
+#[derive(Debug, thiserror::Error)]
+pub enum CacheError {
+    /// A file changed under the compiler's hands.
+    #[error("`{}` changed while it was compiled; hint: run again", .0.display())]
+    Changed(PathBuf),
+    /// The compiler wrote more than a module can be.
+    #[error("the compiler wrote {0} bytes of machine code; the most are {MAX_CODE}")]
+    Large(u64),
+    /// The cache cannot be used.
+    #[error(transparent)]
+    Cache(#[from] BuildError),
+}
+
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    cubin_sha256: String,
+    log: String,
+    #[serde(default)]
+    launch: Option<CompiledLaunch>,
+}
+
+impl Cache {
+    /// The user's: `$NCUGATE_CACHE`, else the folder that `given` names, else `$XDG_CACHE_HOME/ncugate`, else
+    /// `~/.cache/ncugate`.
+    pub fn of_user(given: Option<&Path>) -> Result<Self, BuildError> {
+        let folder = |name: &str, below: &str| {
+            env::var_os(name).filter(|value| !value.is_empty()).map(|value| PathBuf::from(value).join(below))
+        };
+        let root = folder("NCUGATE_CACHE", "")
+            .or_else(|| given.map(Path::to_owned))
+            .or_else(|| folder("XDG_CACHE_HOME", "ncugate"))
+            .or_else(|| folder("HOME", ".cache/ncugate"));
+        Self::at(&root.ok_or(BuildError::NoCache)?)
+    }
+
+    /// The one at `root`, made if it is not there, for its user alone.
+    ///
+    /// # Errors
+    /// It cannot be made; or another user owns it or may write to it, and so could say what is measured.
+    pub fn at(root: &Path) -> Result<Self, BuildError> {
+        let cache = Self {
+            root: std::path::absolute(root).map_err(|source| BuildError::Cache { path: root.to_owned(), source })?,
+            hashes: Mutex::default(),
+        };
+        for folder in ["includes", "results", "cubins", "instances", "tmp"] {
+            let path = cache.root.join(folder);
+            disk::private_folder(&cache.root, &path).map_err(|source| BuildError::Cache { path, source })?;
+        }
+        Ok(cache)
+    }
+
+    /// A path in the cache that nothing else uses, for nvcc to write to.
+    pub(super) fn temporary(&self) -> PathBuf {
+        let number = TEMPORARIES.fetch_add(1, Ordering::Relaxed);
+        self.root.join("tmp").join(format!("{}-{number}", std::process::id()))
+    }
+
+    /// The file that nvcc compiles for `unit`: its source, or one of our own that includes it and instantiates a template.
+    /// That file is named by its contents and stays, since line tables name it.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub(super) fn translation_unit(&self, unit: &CompileUnit) -> Result<PathBuf, BuildError> {
+        let failed = |source| BuildError::Cache { path: unit.source.clone(), source };
+        let Some(text) = unit.instantiation().map_err(failed)? else { return Ok(unit.source.clone()) };
+        let path = self.root.join("instances").join(format!("{}.cu", sha256(text.as_bytes())));
+        if fs::read(&path).ok().as_deref() != Some(text.as_bytes()) {
+            self.write(&path, text.as_bytes())?;
+        }
+        Ok(path)
+    }
+
+    /// Whether a file is one of the cache's own.
+    pub(super) fn holds(&self, path: &Path) -> bool {
+        path.starts_with(&self.root)
+    }
+
+    /// The key of `unit` before its includes are known.
+    pub(super) fn inputs(unit: &CompileUnit, arch: &Arch, nvcc: &Nvcc) -> io::Result<CacheInputs> {
+        let defines = unit.defines.iter().map(|(name, value)| format!("{name}={value}"));
+        let named = flag_files(&unit.flags);
+        let named = named.iter().map(|file| Ok((file, fs::read(file)?))).collect::<io::Result<Vec<_>>>()?;
+        let mut digest = Digest::default()
+            .part(LAYOUT)
+            .part(nvcc.version())
+            .part(arch.to_string())
+            .part(unit.source.as_os_str().as_encoded_bytes())
+            .part(open::named(&unit.source, MAX_SOURCE)?)
+            .list(unit.flags.iter())
+            .list(defines)
+            .list(unit.instantiation()?.iter())
+            .list(compiler_environment::variables().iter());
+        for (file, bytes) in named {
+            digest = digest.part(file.as_os_str().as_encoded_bytes()).part(bytes);
+        }
+        Ok(CacheInputs(digest.hex()))
+    }
+
+    /// A key that another compiler than nvcc makes of everything that decides its result but the files it imports.
+    pub(super) fn key(digest: Digest) -> CacheInputs {
+        CacheInputs(digest.part(LAYOUT).hex())
+    }
+
+    /// What was compiled from the same contents; `None` when nothing was, or when what is stored is damaged.
+    pub(super) fn lookup(&self, inputs: &CacheInputs) -> Option<Artifact> {
+        let list = fs::read_to_string(self.root.join("includes").join(&inputs.0)).ok()?;
+        let includes: Vec<PathBuf> = list.lines().map(PathBuf::from).collect();
+        let contents = self.contents(inputs, &includes)?;
+        let stored: Stored = serde_json::from_slice(&fs::read(self.result(&contents)).ok()?).ok()?;
+        let cubin = self.cubin(&stored.cubin_sha256);
+        let bytes = fs::read(&cubin).ok().filter(|bytes| sha256(bytes) == stored.cubin_sha256)?;
+        let includes = self.known(&includes);
+        let Stored { cubin_sha256: sha256, log, launch } = stored;
+        Some(Artifact { cubin, sha256, bytes, log, launch, cached: true, includes })
+    }
+
+    /// Takes in what nvcc made.
+    pub(super) fn store(&self, inputs: &CacheInputs, compiled: Compiled<'_>) -> Result<Artifact, CacheError> {
+        let failed = |path: &Path| {
+            let path = path.to_owned();
+            move |source| CacheError::Cache(BuildError::Cache { path, source })
+        };
+        let includes = compiled.includes;
+        let later =
+            |path: &PathBuf| fs::metadata(path).and_then(|m| m.modified()).is_ok_and(|at| at > compiled.started);
+        if let Some(path) = includes.iter().find(|path| later(path)) {
+            return Err(CacheError::Changed(path.clone()));
+        }
+        let gone = || CacheError::Changed(includes.first().cloned().unwrap_or_default());
+        let contents = self.contents(inputs, &includes).ok_or_else(gone)?;
+        let size = fs::metadata(compiled.cubin).map_err(failed(compiled.cubin))?.len();
+        if size > MAX_CODE {
+            return Err(CacheError::Large(size));
+        }
+        let bytes = open::bytes(compiled.cubin, MAX_CODE).map_err(failed(compiled.cubin))?;
+        let hash = sha256(&bytes);
+        let cubin = self.cubin(&hash);
+        fs::rename(compiled.cubin, &cubin).map_err(failed(&cubin))?;
+        let stored = Stored { cubin_sha256: hash.clone(), log: compiled.log, launch: compiled.launch };
+        let text = serde_json::to_vec(&stored).map_err(io::Error::from).map_err(failed(&cubin))?;
+        self.write(&self.result(&contents), &text)?;
+        let list: Vec<String> = includes.iter().map(|path| path.display().to_string()).collect();
+        self.write(&self.root.join("includes").join(&inputs.0), list.join("\n").as_bytes())?;
+        let includes = self.known(&includes);
+        let Stored { log, launch, .. } = stored;
+        Ok(Artifact { cubin, sha256: hash, bytes, log, launch, cached: false, includes })
+    }
+
+    /// Keeps machine code that was read from `path`.
+    pub(super) fn keep(&self, path: &Path, bytes: Vec<u8>) -> Result<Artifact, BuildError> {
+        let hash = sha256(&bytes);
+        let cubin = self.cubin(&hash);
+        if fs::read(&cubin).ok().as_deref() != Some(bytes.as_slice()) {
+            self.write(&cubin, &bytes)?;
+        }
+        let includes = BTreeMap::from([(path.to_owned(), hash.clone())]);
+        Ok(Artifact { cubin, sha256: hash, bytes, log: String::new(), launch: None, cached: false, includes })
+    }
+
+    /// A file of our own with this ending, named by its contents.
+    pub(super) fn text(&self, text: &[u8], ending: &str) -> Result<PathBuf, BuildError> {
+        let path = self.root.join("instances").join(format!("{}.{ending}", sha256(text)));
+        if fs::read(&path).ok().as_deref() != Some(text) {
+            self.write(&path, text)?;
+        }
+        Ok(path)
+    }
+
+    /// A program of our own, of several files with a name each, in a folder that is named by their contents.
+    pub(super) fn program(&self, files: &[(&str, &str)]) -> Result<PathBuf, BuildError> {
+        let digest = files.iter().fold(Digest::default(), |digest, (name, text)| digest.part(name).part(text));
+        let folder = self.root.join("instances").join(digest.hex());
+        disk::private_folder(&self.root, &folder)
+            .map_err(|source| BuildError::Cache { path: folder.clone(), source })?;
+        for (name, text) in files {
+            let path = folder.join(name);
+            if fs::read(&path).ok().as_deref() != Some(text.as_bytes()) {
+                self.write(&path, text.as_bytes())?;
+            }
+        }
+        Ok(folder)
+    }
+
+    /// A folder of the cache for a compiler that has a cache of its own.
+    pub(super) fn folder(&self, name: &str) -> PathBuf {
+        self.root.join(name)
+    }
+
+    /// The files with their hashes; they were read when the key was made.
+    fn known(&self, includes: &[PathBuf]) -> BTreeMap<PathBuf, String> {
+        includes.iter().filter_map(|path| Some((path.clone(), self.file_hash(path)?))).collect()
+    }
+
+    /// The key with the includes as they are now; `None` when one cannot be read.
+    fn contents(&self, inputs: &CacheInputs, includes: &[PathBuf]) -> Option<String> {
+        let mut digest = Digest::default().part(&inputs.0);
+        for path in includes {
+            digest = digest.part(path.as_os_str().as_encoded_bytes()).part(self.file_hash(path)?);
+        }
+        Some(digest.hex())
+    }
+
+    fn file_hash(&self, path: &Path) -> Option<String> {
+        let locked = || self.hashes.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if let Some(known) = locked().get(path) {
+            return known.clone();
+        }
+        let hash = fs::read(path).ok().map(|bytes| sha256(&bytes));
+        locked().insert(path.to_owned(), hash.clone());
+        hash
+    }
+
+    fn write(&self, path: &Path, bytes: &[u8]) -> Result<(), BuildError> {
+        disk::replace(path, bytes, Durability::Cached)
+            .map_err(|source| BuildError::Cache { path: path.to_owned(), source })
+    }
+
+    fn result(&self, contents: &str) -> PathBuf {
+        self.root.join("results").join(format!("{contents}.json"))
+    }
+
+    fn cubin(&self, hash: &str) -> PathBuf {
+        self.root.join("cubins").join(format!("{hash}.cubin"))
+    }
+}
+
+/// The files of a make rule `target : a b \`, with its escapes undone.
+pub(super) fn prerequisites(rule: &str) -> Vec<PathBuf> {
+    let joined = rule.replace("\\\r\n", " ").replace("\\\n", " ");
+    let Some((_, list)) = joined.split_once(": ") else { return Vec::new() };
+    let mut files = vec![String::new()];
+    let mut characters = list.chars().peekable();
+    while let Some(c) = characters.next() {
+        let next = characters.peek().copied();
+        match (c, next) {
+            ('\\', Some(' ' | '#')) | ('$', Some('$')) => {
+                files.last_mut().into_iter().for_each(|file| file.extend(next));
+                characters.next();
+            }
+            (c, _) if c.is_whitespace() => files.push(String::new()),
+            (c, _) => files.last_mut().into_iter().for_each(|file| file.push(c)),
+        }
+    }
+    files.into_iter().filter(|file| !file.is_empty()).map(PathBuf::from).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ncugate_phase::config::CodeForm;
+
+    #[test]
+    fn a_make_rule_gives_its_files() {
+        let rule = "/c/tmp/1-0 : k.cu \\\n    /usr/my\\ folder/a.h \\\n    b$$1.h\n";
+        let expected = ["k.cu", "/usr/my folder/a.h", "b$1.h"].map(PathBuf::from);
+        assert_eq!(prerequisites(rule), expected);
+        assert_eq!(prerequisites(""), Vec::<PathBuf>::new());
+    }
+
+    fn stored(cache: &Cache, inputs: &CacheInputs, header: &Path) -> Result<Artifact, CacheError> {
+        let cubin = cache.temporary();
+        fs::write(&cubin, b"machine code").unwrap();
+        let (includes, started) = (vec![header.to_owned()], SystemTime::now());
+        cache.store(inputs, Compiled { cubin: &cubin, includes, log: "warned".to_owned(), started, launch: None })
+    }
+
+    #[test]
+    fn a_damaged_cubin_and_a_changed_header_are_misses() {
+        let folder = tempfile::tempdir().unwrap();
+        let header = folder.path().join("a.h");
+        fs::write(&header, "1").unwrap();
+        let inputs = CacheInputs("k".to_owned());
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        let open = || Cache::at(&folder.path().join("cache")).unwrap();
+        let made = stored(&open(), &inputs, &header).unwrap();
+        assert_eq!(open().lookup(&inputs), Some(Artifact { cached: true, ..made.clone() }));
+
+        fs::write(&made.cubin, b"machine c0de").unwrap();
+        assert_eq!(open().lookup(&inputs), None);
+        stored(&open(), &inputs, &header).unwrap();
+        assert!(open().lookup(&inputs).is_some());
+
+        fs::write(&header, "2").unwrap();
+        assert_eq!(open().lookup(&inputs), None);
+        fs::remove_file(&header).unwrap();
+        assert_eq!(open().lookup(&inputs), None);
+    }
+
+    #[test]
+    fn a_file_that_a_flag_names_is_part_of_the_key() {
+        let nvcc = crate::build::nvcc::tests::double();
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        std::fs::write(path("k.cu"), "").unwrap();
+        let flags = vec![format!("--options-file={}", path("options").display())];
+        let unit = CompileUnit {
+            source: path("k.cu"),
+            code: CodeForm::Cuda,
+            flags,
+            defines: Vec::new(),
+            instances: Vec::new(),
+        };
+        let key = |text: &str| {
+            std::fs::write(path("options"), text).unwrap();
+            Cache::inputs(&unit, &"sm_90".parse().unwrap(), &nvcc).unwrap()
+        };
+        assert_eq!(key("-O3"), key("-O3"));
+        assert_ne!(key("-O3"), key("-O1"));
+    }
+
+    #[test]
+    fn a_header_written_while_compiling_is_not_stored() {
+        let folder = tempfile::tempdir().unwrap();
+        let header = folder.path().join("a.h");
+        let cache = Cache::at(folder.path()).unwrap();
+        let cubin = cache.temporary();
+        fs::write(&cubin, b"x").unwrap();
+        let started = SystemTime::now();
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        fs::write(&header, "1").unwrap();
+        let compiled =
+            Compiled { cubin: &cubin, includes: vec![header.clone()], log: String::new(), started, launch: None };
+        assert!(
+            matches!(cache.store(&CacheInputs("k".to_owned()), compiled), Err(CacheError::Changed(path)) if path == header)
+        );
+    }
+
+    #[test]
+    fn a_cache_that_cannot_be_made_is_an_error_with_what_to_do() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("file");
+        fs::write(&file, "").unwrap();
+        assert!(Cache::at(&file).unwrap_err().to_string().contains("$NCUGATE_CACHE"));
+    }
+}

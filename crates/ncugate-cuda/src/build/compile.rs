@@ -1,0 +1,481 @@
+//! All variants of a plan, in parallel, each distinct compilation once.
+
+use super::arch::Arch;
+use super::budget::{SharedArray, shared_arrays};
+use super::cache::{Artifact, Cache, CacheError, Compiled, MAX_CODE, prerequisites};
+use super::error::BuildError;
+use super::message::{budget_line, message, relative, too_much_shared, unreadable};
+use super::nvcc::{CompileUnit, Nvcc};
+use super::refuse::Launchable;
+use super::sorted::{Sorted, sorted};
+use super::{ptxas, refuse, share};
+use ncugate_model::cubin::variables;
+use ncugate_model::cubin::{self, CubinError, Entry, symbol};
+use ncugate_model::digest::Digest;
+use ncugate_model::disk::open;
+use ncugate_model::occupancy::Chip;
+use ncugate_model::process::{self, Ending};
+use ncugate_model::{BuildOutcome, BuildRecord, CompiledLaunch, EntryResources, Resources};
+use ncugate_phase::config::{CodeForm, Phase, Workload};
+use ncugate_phase::plan::{KernelPlan, Plan, ShapeProgram};
+use rayon::iter::{ParallelBridge as _, ParallelIterator as _};
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Mutex, OnceLock};
+use std::time::{Duration, SystemTime};
+
+/// One compilation may take this long.
+const LIMIT: Duration = Duration::from_secs(900);
+/// The Python where the phase names none.
+const PYTHON: &str = "python3";
+
+/// Whether variants with equal code and equal launches are measured once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sharing {
+    /// The first is measured, the others share its results.
+    Share,
+    Each,
+}
+
+/// How far a build is, in variants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BuildProgress {
+    /// Variants with an outcome.
+    pub done: usize,
+    /// Variants of the plan.
+    pub total: usize,
+}
+
+/// Builds the variants of a plan for one architecture.
+#[derive(Debug)]
+pub struct Builder<'a> {
+    nvcc: &'a Nvcc,
+    pub(super) arch: &'a Arch,
+    pub(super) cache: &'a Cache,
+    sharing: Sharing,
+    /// The Python whose packages compile.
+    pub(super) python: PathBuf,
+    /// What kernels in Python are passed.
+    pub(super) workload: Option<&'a Workload>,
+    /// Versions of what compiled beside nvcc.
+    pub(super) software: Mutex<BTreeMap<String, String>>,
+    /// What nvcc said when it could not compile an empty kernel; known once something failed.
+    trouble: OnceLock<Option<String>>,
+    /// Files that were read, with their SHA-256.
+    read: Mutex<BTreeMap<PathBuf, String>>,
+}
+
+/// What a compilation came to: a cubin, or the compiler's message.
+pub(super) type Attempt = Result<Artifact, String>;
+
+impl<'a> Builder<'a> {
+    /// Compiles with `nvcc` for `arch`, whose limits decide what is refused, through `cache`.
+    pub fn new(nvcc: &'a Nvcc, arch: &'a Arch, cache: &'a Cache, sharing: Sharing) -> Self {
+        Self {
+            nvcc,
+            arch,
+            cache,
+            sharing,
+            python: PathBuf::from(PYTHON),
+            workload: None,
+            software: Mutex::default(),
+            trouble: OnceLock::new(),
+            read: Mutex::default(),
+        }
+    }
+
+    /// With the Python of a phase, and with what its kernels in Python are passed.
+    #[must_use]
+    pub fn with_python_of(mut self, phase: &'a Phase) -> Self {
+        if let Some(python) = &phase.build.python {
+            python.clone_into(&mut self.python);
+        }
+        self.workload = Some(&phase.workload);
+        self
+    }
+
+    /// Versions of what compiled beside nvcc; empty where nvcc was enough.
+    pub fn software(&self) -> BTreeMap<String, String> {
+        self.software.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
+    }
+
+    /// Builds every variant. Records go to `sink` in the order of the plan, each as soon as it and all before it are known;
+    /// `progress` hears of every variant at once.
+    pub fn build(
+        &self,
+        plan: &Plan,
+        progress: &(dyn Fn(BuildProgress) + Sync),
+        sink: &mut (dyn FnMut(&BuildRecord) -> io::Result<()> + Send),
+    ) -> Result<Vec<BuildRecord>, BuildError> {
+        let pool =
+            rayon::ThreadPoolBuilder::new().build().map_err(|e| BuildError::Threads { reason: e.to_string() })?;
+        let line = Mutex::new(Line {
+            plan,
+            sharing: self.sharing,
+            waiting: vec![None; plan.variants.len()],
+            out: Vec::new(),
+            sink,
+        });
+        let done = |outcomes: Vec<(usize, BuildOutcome)>| -> Result<(), BuildError> {
+            let mut line = line.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            for (index, outcome) in outcomes {
+                line.waiting[index] = Some(outcome);
+                line.advance()?;
+                progress(BuildProgress { done: line.known(), total: plan.variants.len() });
+            }
+            Ok(())
+        };
+        let Sorted { known, units, cubins, python } = sorted(plan, self.arch);
+        done(known)?;
+        for (index, kernel) in cubins {
+            done(vec![(index, self.outcome(None, kernel, &self.given(&kernel.source)?)?)])?;
+        }
+        std::thread::scope(|scope| {
+            // One process compiles all kernels in Python, beside nvcc's.
+            let by_python = scope.spawn(|| {
+                self.compile_by_python(&python, &mut |index, kernel, attempt| {
+                    done(vec![(index, self.outcome(None, kernel, attempt)?)])
+                })
+            });
+            let by_nvcc = pool.install(|| {
+                units.into_iter().par_bridge().try_for_each(|(unit, kernels)| {
+                    let attempt = self.compile(&unit)?;
+                    let outcome = |(index, kernel)| Ok((index, self.outcome(Some(&unit), kernel, &attempt)?));
+                    done(kernels.into_iter().map(outcome).collect::<Result<_, BuildError>>()?)
+                })
+            });
+            let ended = || BuildError::Threads { reason: "the one for kernels in Python ended early".to_owned() };
+            by_nvcc.and(by_python.join().unwrap_or_else(|_| Err(ended())))
+        })?;
+        Ok(line.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner).out)
+    }
+
+    /// Files that the compiler read for what was built so far, with their SHA-256; not those of the toolkit and the system.
+    pub fn files_read(&self) -> BTreeMap<PathBuf, String> {
+        self.read.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
+    }
+
+    /// Compiles, and notes what was read for it. Where a template cannot be instantiated by its name as it is written (a
+    /// namespace may be left out), the source may have the instance all the same.
+    pub(super) fn compile(&self, unit: &CompileUnit) -> Result<Attempt, BuildError> {
+        let attempt = match self.cached(unit)? {
+            Err(message) if !unit.instances.is_empty() => {
+                let as_it_is = self.cached(&CompileUnit { instances: Vec::new(), ..unit.clone() })?;
+                // What was not instantiated here is not taken for another instance.
+                let is_doubtful = |bytes: &[u8], instance: &str| {
+                    symbol(bytes, instance).is_ok() && !cubin::is_certain(bytes, instance).unwrap_or(false)
+                };
+                let doubtful = |artifact: &Artifact| unit.instances.iter().any(|i| is_doubtful(&artifact.bytes, i));
+                as_it_is.ok().filter(|artifact| !doubtful(artifact)).ok_or(message)
+            }
+            attempt => attempt,
+        };
+        if let Ok(artifact) = &attempt {
+            self.note_read(artifact);
+        }
+        Ok(attempt)
+    }
+
+    /// Notes the files that an artifact is made of.
+    pub(super) fn note_read(&self, artifact: &Artifact) {
+        let mut read = self.read.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        // A translation unit of our own is in the cache, and says no more than the plan.
+        let theirs = artifact.includes.iter().filter(|(path, _)| !self.cache.holds(path));
+        read.extend(theirs.map(|(path, hash)| (path.clone(), hash.clone())));
+    }
+
+    /// Machine code that somebody else compiled, kept in the cache so that it stays what it is.
+    fn given(&self, path: &Path) -> Result<Attempt, BuildError> {
+        match open::named(path, MAX_CODE) {
+            Ok(bytes) => {
+                let artifact = self.cache.keep(path, bytes)?;
+                self.note_read(&artifact);
+                Ok(Ok(artifact))
+            }
+            Err(error) => Ok(Err(unreadable(path, &error))),
+        }
+    }
+
+    /// From the cache, or from nvcc and into the cache.
+    pub(super) fn cached(&self, unit: &CompileUnit) -> Result<Attempt, BuildError> {
+        let inputs = match Cache::inputs(unit, self.arch, self.nvcc) {
+            Ok(inputs) => inputs,
+            Err(e) => return Ok(Err(unreadable(&unit.source, &e))),
+        };
+        if let Some(artifact) = self.cache.lookup(&inputs) {
+            return Ok(Ok(artifact));
+        }
+        let (cubin, rule) = (self.cache.temporary(), self.cache.temporary());
+        let file = self.cache.translation_unit(unit)?;
+        let started = SystemTime::now();
+        let printed = self.run(&mut self.nvcc.to_cubin(unit, &file, self.arch, &cubin, &rule))?;
+        let includes = match unit.code {
+            CodeForm::Cuda => fs::read_to_string(&rule),
+            CodeForm::Ptx | CodeForm::Cubin | CodeForm::Python => Ok(String::new()),
+        };
+        let _ = fs::remove_file(&rule);
+        let log = match printed {
+            Ok(log) => log,
+            Err(message) => {
+                let _ = fs::remove_file(&cubin);
+                return self.blamed(message);
+            }
+        };
+        let includes = includes.map_err(|source| BuildError::Cache { path: rule, source })?;
+        let includes = prerequisites(&includes).into_iter().filter(|file| !self.nvcc.stands_for(file)).collect();
+        match self.cache.store(&inputs, Compiled { cubin: &cubin, includes, log, started, launch: None }) {
+            Ok(artifact) => Ok(Ok(artifact)),
+            Err(CacheError::Cache(e)) => Err(e),
+            Err(changed @ (CacheError::Changed(_) | CacheError::Large(_))) => {
+                let _ = fs::remove_file(&cubin);
+                Ok(Err(changed.to_string()))
+            }
+        }
+    }
+
+    /// A failed compilation is the variant's, unless nvcc cannot compile an empty kernel for the architecture either: then
+    /// it is the machine's.
+    fn blamed(&self, message: String) -> Result<Attempt, BuildError> {
+        let trouble = match self.trouble.get() {
+            Some(known) => known.clone(),
+            None => {
+                let (source, cubin) = (self.cache.temporary(), self.cache.temporary());
+                fs::write(&source, "extern \"C\" __global__ void empty() {}\n")
+                    .map_err(|e| BuildError::Cache { path: source.clone(), source: e })?;
+                let flags = vec!["-x".to_owned(), "cu".to_owned()];
+                let unit =
+                    CompileUnit { source, code: CodeForm::Cuda, flags, defines: Vec::new(), instances: Vec::new() };
+                let printed =
+                    self.run(&mut self.nvcc.to_cubin(&unit, &unit.source, self.arch, &cubin, Path::new("/dev/null")));
+                let _ = fs::remove_file(&unit.source);
+                let _ = fs::remove_file(&cubin);
+                let said = printed?.err();
+                self.trouble.get_or_init(|| said).clone()
+            }
+        };
+        match trouble {
+            None => Ok(Err(message)),
+            Some(said) => {
+                let reason = format!("it cannot compile an empty kernel for {}: {said}", self.arch);
+                Err(BuildError::Unusable { path: self.nvcc.path().to_owned(), reason })
+            }
+        }
+    }
+
+    /// What nvcc printed, or why it failed.
+    fn run(&self, command: &mut Command) -> Result<Result<String, String>, BuildError> {
+        if process::interrupted() {
+            return Err(BuildError::Interrupted);
+        }
+        let output = process::run_whole(command, LIMIT)
+            .map_err(|source| BuildError::Start { path: self.nvcc.path().to_owned(), source })?;
+        let printed = format!("{}{}", output.stdout, output.stderr);
+        match output.ending {
+            Ending::Completed => Ok(Ok(printed)),
+            Ending::Interrupted => Err(BuildError::Interrupted),
+            Ending::NonZero(_) | Ending::Signaled(_) | Ending::TimedOut => Ok(Err(message(&printed, output.ending))),
+        }
+    }
+
+    /// What a variant's compilation means for it.
+    ///
+    /// `unit` is what nvcc compiled, if it did.
+    fn outcome(
+        &self,
+        unit: Option<&CompileUnit>,
+        kernel: &KernelPlan,
+        attempt: &Attempt,
+    ) -> Result<BuildOutcome, BuildError> {
+        let artifact = match (attempt, unit) {
+            (Ok(artifact), _) => artifact,
+            (Err(message), Some(unit)) => {
+                return Ok(BuildOutcome::Failed { message: self.explained(unit, message)? });
+            }
+            (Err(message), None) => return Ok(BuildOutcome::Failed { message: message.clone() }),
+        };
+        let entries = match self.entries((kernel, unit.map_or(&[], |unit| unit.instances.as_slice())), artifact) {
+            Ok(entries) => entries,
+            Err(e) => return Ok(BuildOutcome::Failed { message: format!("{}: {e}", kernel.source.display()) }),
+        };
+        let each = || entries.iter().map(|(_, entry)| entry.resources);
+        let Some(resources) = each().reduce(Resources::together) else {
+            return Ok(BuildOutcome::Failed { message: format!("{}: nothing is launched", kernel.source.display()) });
+        };
+        let chip = Chip::of(self.arch.capability());
+        let arrays =
+            |entry: &Entry| unit.map_or_else(Vec::new, |unit| self.arrays(unit, &entry.symbol).unwrap_or_default());
+        let launch = artifact.launch.as_ref().map(|launch| fitted(launch, kernel, &entries));
+        let programs: Vec<ShapeProgram> =
+            kernel.programs.iter().map(|program| program.compiled_as(launch.as_ref())).collect();
+        let variables = match variables(&artifact.bytes) {
+            Ok(variables) => variables,
+            Err(e) => return Ok(BuildOutcome::Failed { message: format!("{}: {e}", kernel.source.display()) }),
+        };
+        let left_out = match refuse::launchable(chip.as_ref(), &entries, &programs, &variables, &arrays) {
+            Launchable::Nowhere(reasons) => {
+                return Ok(BuildOutcome::Refused { reasons, resources: Some(resources) });
+            }
+            Launchable::But(left_out) => left_out,
+        };
+        let named =
+            |(name, entry): &(&str, Entry)| EntryResources { entry: (*name).to_owned(), resources: entry.resources };
+        Ok(BuildOutcome::Built {
+            cubin: artifact.cubin.clone(),
+            cubin_sha256: artifact.sha256.clone(),
+            code_sha256: code(kernel, &entries),
+            resources,
+            entries: if entries.len() > 1 { entries.iter().map(named).collect() } else { Vec::new() },
+            arch: self.arch.to_string(),
+            cached: artifact.cached,
+            log: relative(&ptxas::without_reports(&artifact.log)),
+            launch,
+            left_out,
+        })
+    }
+
+    /// The entries that a variant launches, by the names that the plan has.
+    fn entries<'k>(
+        &self,
+        (kernel, instances): (&'k KernelPlan, &[String]),
+        artifact: &Artifact,
+    ) -> Result<Vec<(&'k str, Entry)>, CubinError> {
+        let read = |name: &'k str| {
+            // Where the compiler was made to instantiate it, a kernel that may be the one is.
+            if !instances.iter().any(|instance| instance == name) && !cubin::is_certain(&artifact.bytes, name)? {
+                return Err(cubin::absent(&artifact.bytes, name)?);
+            }
+            let mut entry = Entry::read(&artifact.bytes, name, self.arch.capability())?;
+            let printed = ptxas::report(&artifact.log, &entry.symbol);
+            count_spills(&mut entry, printed);
+            Ok((name, entry))
+        };
+        kernel.entries().into_iter().map(read).collect()
+    }
+
+    /// The message, with the arrays that take the shared memory where there is too much of it.
+    fn explained(&self, unit: &CompileUnit, message: &str) -> Result<String, BuildError> {
+        let Some((entry, total, limit)) = too_much_shared(message) else { return Ok(message.to_owned()) };
+        let budget = budget_line(total, limit, self.arrays(unit, entry)?);
+        let dynamic = Chip::of(self.arch.capability()).map_or_else(String::new, |chip| {
+            let (capability, most) = (chip.capability, chip.shared_optin);
+            format!("; dynamic shared memory may take {most} on compute capability {capability}")
+        });
+        Ok(format!("{message}\nstatic shared memory of a block: {budget}{dynamic}"))
+    }
+
+    /// Static shared arrays of an entry, from PTX; none when it does not compile to PTX either.
+    fn arrays(&self, unit: &CompileUnit, entry: &str) -> Result<Vec<SharedArray>, BuildError> {
+        let ptx = self.cache.temporary();
+        let file = self.cache.translation_unit(unit)?;
+        let printed = self.run(&mut self.nvcc.to_ptx(unit, &file, self.arch, &ptx))?;
+        let text = fs::read_to_string(&ptx);
+        let _ = fs::remove_file(&ptx);
+        Ok(match (printed, text) {
+            (Ok(_), Ok(text)) => shared_arrays(&text, entry),
+            _ => Vec::new(),
+        })
+    }
+}
+
+/// Outcomes on their way to the sink, held back until all before them are known.
+struct Line<'a> {
+    plan: &'a Plan,
+    sharing: Sharing,
+    waiting: Vec<Option<BuildOutcome>>,
+    out: Vec<BuildRecord>,
+    sink: &'a mut (dyn FnMut(&BuildRecord) -> io::Result<()> + Send),
+}
+
+impl Line<'_> {
+    fn advance(&mut self) -> Result<(), BuildError> {
+        while let Some(outcome) = self.waiting.get_mut(self.out.len()).and_then(Option::take) {
+            let variant = self.plan.variants[self.out.len()].id.clone();
+            let mut record = BuildRecord { variant, shares: None, outcome };
+            if self.sharing == Sharing::Share {
+                record.shares = share::twin(&self.out, &record, self.plan);
+            }
+            (self.sink)(&record).map_err(BuildError::Store)?;
+            self.out.push(record);
+        }
+        Ok(())
+    }
+
+    fn known(&self) -> usize {
+        self.out.len() + self.waiting.iter().flatten().count()
+    }
+}
+
+/// A launch with as many workspaces as the entry takes pointers after its arguments: versions of Triton differ in them.
+fn fitted(launch: &CompiledLaunch, kernel: &KernelPlan, entries: &[(&str, Entry)]) -> CompiledLaunch {
+    let CompiledLaunch::Everywhere { threads, dynamic_shared, workspace } = launch else { return launch.clone() };
+    let given = kernel.launches().next().map_or(0, |launch| launch.args.len());
+    let taken = entries.first().map_or(0, |(_, entry)| entry.parameters.len());
+    let workspace = workspace.iter().copied().take(taken.saturating_sub(given)).collect();
+    CompiledLaunch::Everywhere { threads: *threads, dynamic_shared: *dynamic_shared, workspace }
+}
+
+/// SHA-256 of the code that is launched: that of the only launch, or of all of them in order.
+fn code(kernel: &KernelPlan, entries: &[(&str, Entry)]) -> String {
+    let of = |name: &&str| entries.iter().find(|(known, _)| known == name).map(|(_, entry)| entry.code_sha256.as_str());
+    let launched: Vec<&str> = kernel.launched_entries().iter().filter_map(of).collect();
+    match launched.as_slice() {
+        [only] => (*only).to_owned(),
+        several => Digest::default().list(several.iter()).hex(),
+    }
+}
+
+/// Where ptxas reports more spilled bytes than it marked in the machine code (older ones mark none), every load and store
+/// of local memory counts.
+fn count_spills(entry: &mut Entry, report: Option<ptxas::FunctionReport>) {
+    let Some(report) = report else { return };
+    let marked = entry.marked_spills;
+    if report.spill_stores > marked.local_stores || report.spill_loads > marked.local_loads {
+        entry.resources.spills = entry.local.instructions.max(marked.instructions);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ncugate_model::cubin::Traffic;
+
+    #[test]
+    fn spills_that_an_older_ptxas_does_not_mark_count_as_local_accesses() {
+        let report = |stores| Some(ptxas::FunctionReport { spill_stores: stores, ..Default::default() });
+        let entry = |marked| {
+            let none = ncugate_model::Resources {
+                registers: 32,
+                static_shared: 0,
+                stack: 8,
+                local: 8,
+                spills: marked,
+                constant: 0,
+                barriers: 0,
+            };
+            let traffic = |n| Traffic { local_stores: 4 * n, local_loads: 4 * n, instructions: 2 * n };
+            Entry {
+                symbol: "k".to_owned(),
+                resources: none,
+                code_sha256: String::new(),
+                max_threads: None,
+                required_block: None,
+                cluster: None,
+                parameters: Vec::new(),
+                marked_spills: traffic(marked),
+                local: traffic(5),
+            }
+        };
+        let spills = |marked, report| {
+            let mut entry = entry(marked);
+            count_spills(&mut entry, report);
+            entry.resources.spills
+        };
+        assert_eq!(spills(0, report(20)), 10);
+        assert_eq!(spills(0, report(0)), 0);
+        assert_eq!(spills(2, report(8)), 2);
+        assert_eq!(spills(2, None), 2);
+    }
+}

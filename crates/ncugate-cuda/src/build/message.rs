@@ -1,0 +1,88 @@
+//! What compilers say, as it is kept and explained.
+
+use super::budget::SharedArray;
+use super::{ptxas, refuse};
+use ncugate_model::process::Ending;
+use std::path::Path;
+
+/// A compiler's message is kept up to this many bytes.
+const MESSAGE: usize = 8192;
+
+/// What a compiler said, or how it ended when it said nothing.
+pub(super) fn message(printed: &str, ending: Ending) -> String {
+    let mut text = relative(&ptxas::without_reports(printed));
+    if text.is_empty() {
+        return format!("nvcc {ending} and printed nothing");
+    }
+    if !matches!(ending, Ending::NonZero(_)) {
+        text = format!("nvcc {ending}\n{text}");
+    }
+    if text.len() > MESSAGE {
+        let cut = (0..=MESSAGE).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
+        text.truncate(cut);
+        text.push_str("\n... (cut)");
+    }
+    text
+}
+
+/// Why a source cannot be read, and the folder that it was looked for in.
+pub(super) fn unreadable(source: &Path, error: &std::io::Error) -> String {
+    let message = format!("cannot read `{}`: {error}", source.display());
+    match std::env::current_dir() {
+        Ok(folder) if source.is_relative() => format!(
+            "{message}\nlooked in {}; paths are relative to the nearest folder above the phase that has an `ncugate.toml`, else to the phase's own",
+            folder.display()
+        ),
+        _ => message,
+    }
+}
+
+/// `text` with paths under the current folder relative to it.
+pub(super) fn relative(text: &str) -> String {
+    match std::env::current_dir() {
+        Ok(folder) if folder.as_os_str().len() > 1 => text.replace(&format!("{}/", folder.display()), ""),
+        _ => text.to_owned(),
+    }
+}
+
+/// Entry, bytes and limit of `Entry function 'x' uses too much shared data (0x10080 bytes, 0xc000 max)`.
+pub(super) fn too_much_shared(message: &str) -> Option<(&str, u64, u64)> {
+    let (before, rest) = message.split_once("' uses too much shared data (0x")?;
+    let (_, entry) = before.rsplit_once('\'')?;
+    let (total, rest) = rest.split_once(" bytes, 0x")?;
+    let (limit, _) = rest.split_once(" max")?;
+    Some((entry, u64::from_str_radix(total, 16).ok()?, u64::from_str_radix(limit, 16).ok()?))
+}
+
+/// The budget, with what no array accounts for.
+pub(super) fn budget_line(total: u64, limit: u64, mut arrays: Vec<SharedArray>) -> String {
+    let named: u64 = arrays.iter().map(|array| array.bytes).sum();
+    if named < total {
+        arrays.push(SharedArray { name: "(alignment and what the driver reserves)".to_owned(), bytes: total - named });
+    }
+    refuse::budget(total, limit, &arrays)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn too_much_shared_memory_is_recognised() {
+        let message = "ptxas error   : Entry function 'big' uses too much shared data (0x10080 bytes, 0xc000 max)";
+        assert_eq!(too_much_shared(message), Some(("big", 65664, 49152)));
+        assert_eq!(too_much_shared("error: identifier \"y\" is undefined"), None);
+        let arrays = vec![SharedArray { name: "a".to_owned(), bytes: 65536 }];
+        let expected = "65664 bytes, limit 49152, 16512 over: a 65536, (alignment and what the driver reserves) 128";
+        assert_eq!(budget_line(65664, 49152, arrays), expected);
+    }
+
+    #[test]
+    fn a_message_is_relative_bounded_and_never_empty() {
+        assert_eq!(message("", Ending::Signaled(9)), "nvcc was ended by SIGKILL and printed nothing");
+        assert_eq!(message("ptxas info : x\n", Ending::NonZero(1)), "nvcc exited with status 1 and printed nothing");
+        assert!(message(&"ä".repeat(MESSAGE), Ending::NonZero(1)).len() < MESSAGE + 20);
+        let here = std::env::current_dir().map(|folder| folder.join("k.cu(1): error").display().to_string());
+        assert_eq!(message(&here.unwrap_or_default(), Ending::NonZero(1)), "k.cu(1): error");
+    }
+}

@@ -1,0 +1,243 @@
+//! The compiler: where it is, what version it is, and how it is called.
+
+use super::arch::Arch;
+use super::error::BuildError;
+use ncugate_model::process;
+use ncugate_phase::config::CodeForm;
+use std::env;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+/// `nvcc --version` takes milliseconds; one that hangs is not nvcc.
+const VERSION_LIMIT: Duration = Duration::from_secs(10);
+
+/// Ending of files that nvcc takes for CUDA C++.
+const CUDA: &str = "cu";
+
+/// Folders of headers that come with the compiler and the system.
+const SYSTEM: [&str; 4] = ["/usr/include", "/usr/lib", "/usr/lib64", "/usr/local/cuda"];
+
+/// What is compiled in one call: equal units give equal cubins.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct CompileUnit {
+    pub source: PathBuf,
+    /// What is in it: CUDA C++ or PTX.
+    pub code: CodeForm,
+    pub flags: Vec<String>,
+    /// `-D` defines.
+    pub defines: Vec<(String, String)>,
+    /// Instances of templates, which the compiler makes even where the source does not.
+    pub instances: Vec<String>,
+}
+
+impl CompileUnit {
+    /// The text that makes the compiler instantiate kernels of the source: it takes their addresses; of a header it includes
+    /// it at least. None where the source is compiled as it is.
+    pub(super) fn instantiation(&self) -> io::Result<Option<String>> {
+        let is_header = self.code == CodeForm::Cuda && self.source.extension().is_none_or(|ending| ending != CUDA);
+        if self.instances.is_empty() && !is_header {
+            return Ok(None);
+        }
+        let source = std::path::absolute(&self.source)?;
+        let source = source.display().to_string().replace('\\', "\\\\").replace('"', "\\\"");
+        let address = |(at, instance): (usize, &String)| {
+            // The name of the first one is as it was when there was one: it names what is cached.
+            let number = if at == 0 { String::new() } else { format!("_{at}") };
+            format!("[[maybe_unused]] static auto* const ncugate_instance{number} = &{instance};\n")
+        };
+        let addresses: String = self.instances.iter().enumerate().map(address).collect();
+        Ok(Some(format!("#include \"{source}\"\n{addresses}")))
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Nvcc {
+    path: PathBuf,
+    version: String,
+}
+
+impl Nvcc {
+    /// The one that is asked for, else the first of `PATH`, `$CUDA_HOME/bin`, `$CUDA_PATH/bin`, `/usr/local/cuda/bin`.
+    pub fn find(explicit: Option<&Path>) -> Result<Self, BuildError> {
+        if let Some(asked) = explicit {
+            let path = which::which(asked)
+                .map_err(|_| BuildError::NotFound { looked: format!("asked for `{}`", asked.display()) })?;
+            return Self::at(path);
+        }
+        let mut folders: Vec<PathBuf> = ["CUDA_HOME", "CUDA_PATH"]
+            .iter()
+            .filter_map(env::var_os)
+            .map(|home| PathBuf::from(home).join("bin"))
+            .collect();
+        folders.push(PathBuf::from("/usr/local/cuda/bin"));
+        which::which("nvcc")
+            .ok()
+            .or_else(|| folders.iter().find_map(|folder| which::which(folder.join("nvcc")).ok()))
+            .map_or_else(|| Err(BuildError::NotFound { looked: looked(&folders) }), Self::at)
+    }
+
+    fn at(path: PathBuf) -> Result<Self, BuildError> {
+        let output = process::run(Command::new(&path).arg("--version"), VERSION_LIMIT)
+            .map_err(|source| BuildError::Start { path: path.clone(), source })?;
+        if !output.ending.completed() {
+            let said = output.stderr.lines().chain(output.stdout.lines()).find(|line| !line.trim().is_empty());
+            let reason = format!("`--version` {}: {}", output.ending, said.unwrap_or("it printed nothing"));
+            return Err(BuildError::Unusable { path, reason });
+        }
+        match version_in(&output.stdout) {
+            Some(version) => Ok(Self { version: version.to_owned(), path }),
+            None => Err(BuildError::Unusable { path, reason: "`--version` names no version".to_owned() }),
+        }
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// `13.0.88`.
+    pub fn version(&self) -> &str {
+        &self.version
+    }
+
+    /// Compiles `unit`, whose text is in `file`, to a cubin, with the files it includes as a make rule in `dependencies`.
+    ///
+    /// ptxas is asked to say what it used: that is how spills are found which it does not mark in the machine code.
+    pub(super) fn to_cubin(
+        &self,
+        unit: &CompileUnit,
+        file: &Path,
+        arch: &Arch,
+        cubin: &Path,
+        dependencies: &Path,
+    ) -> Command {
+        let mut command = self.command("-cubin", (unit, file), arch, cubin);
+        command.args(["-Xptxas", "-v"]);
+        // PTX includes nothing, and nvcc writes no rule for it.
+        if unit.code == CodeForm::Cuda {
+            command.args(["-MD", "-MF"]).arg(dependencies);
+        }
+        command
+    }
+
+    /// Compiles `unit` to PTX.
+    pub(super) fn to_ptx(&self, unit: &CompileUnit, file: &Path, arch: &Arch, ptx: &Path) -> Command {
+        self.command("-ptx", (unit, file), arch, ptx)
+    }
+
+    fn command(&self, kind: &str, (unit, file): (&CompileUnit, &Path), arch: &Arch, out: &Path) -> Command {
+        let mut command = Command::new(&self.path);
+        command.arg(kind).arg(format!("-arch={arch}")).args(&unit.flags);
+        command.args(unit.defines.iter().map(|(name, value)| format!("-D{name}={value}")));
+        command.arg("-o").arg(out).arg(file);
+        command
+    }
+
+    /// Whether its version stands for a file that it read: a header of the toolkit or of the system. Files inside the working
+    /// directory are the project's, wherever the toolkit is.
+    pub(super) fn stands_for(&self, file: &Path) -> bool {
+        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let file = real(file);
+        if env::current_dir().is_ok_and(|here| file.starts_with(real(&here))) {
+            return false;
+        }
+        let program = real(&self.path);
+        let toolkit = program.parent().and_then(Path::parent).filter(|folder| folder.parent().is_some());
+        toolkit.into_iter().chain(SYSTEM.map(Path::new)).any(|folder| file.starts_with(folder))
+    }
+}
+
+fn looked(folders: &[PathBuf]) -> String {
+    let folders: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
+    format!("looked on PATH and in {}", folders.join(", "))
+}
+
+/// `13.0.88` of `... release 13.0, V13.0.88`.
+fn version_in(text: &str) -> Option<&str> {
+    text.split_whitespace().filter_map(|word| word.strip_prefix('V')).find(|word| {
+        word.split('.').count() == 3 && word.split('.').all(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
+    })
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use ncugate_model::ComputeCapability;
+    use std::os::unix::fs::PermissionsExt;
+
+    /// The nvcc that tests use: `$NCUGATE_TEST_NVCC`, else the one a user would get. Absent, a test says so and is skipped;
+    /// in CI that is a failure.
+    pub fn for_test() -> Option<Nvcc> {
+        let explicit = env::var_os("NCUGATE_TEST_NVCC").map(PathBuf::from);
+        match Nvcc::find(explicit.as_deref()) {
+            Ok(nvcc) => Some(nvcc),
+            Err(error) => {
+                assert!(env::var("CI").as_deref() != Ok("true"), "CI must have nvcc: {error}");
+                eprintln!("skipped: {error}");
+                None
+            }
+        }
+    }
+
+    /// One that is not started.
+    pub fn double() -> Nvcc {
+        Nvcc { path: PathBuf::from("/opt/toolkit/bin/nvcc"), version: "13.0.88".to_owned() }
+    }
+
+    #[test]
+    fn the_version_stands_for_headers_of_the_toolkit_and_the_system_alone() {
+        let nvcc = double();
+        for file in ["/opt/toolkit/include/cuda_fp16.h", "/usr/include/c++/13/cmath"] {
+            assert!(nvcc.stands_for(Path::new(file)), "{file}");
+        }
+        for file in ["src/lib.rs", "/opt/cutlass/include/cute.h", "kernels/sdpa_fp8/../sdpa_fast/ptx.cuh"] {
+            assert!(!nvcc.stands_for(Path::new(file)), "{file}");
+        }
+    }
+
+    fn script(folder: &Path, text: &str) -> PathBuf {
+        let path = folder.join("nvcc");
+        std::fs::write(&path, text).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        path
+    }
+
+    #[test]
+    fn the_version_is_read_from_what_nvcc_prints() {
+        let text = "nvcc: NVIDIA (R) Cuda compiler driver\nCuda compilation tools, release 13.0, V13.0.88\nBuild x";
+        assert_eq!(version_in(text), Some("13.0.88"));
+        assert_eq!(version_in("Version V13 Verbose V1..2"), None);
+    }
+
+    #[test]
+    fn an_nvcc_that_is_not_there_is_named_with_what_to_do() {
+        let error = Nvcc::find(Some(Path::new("/nowhere/nvcc"))).unwrap_err().to_string();
+        assert!(error.contains("/nowhere/nvcc") && error.contains("hint:"), "{error}");
+    }
+
+    #[test]
+    fn a_program_that_is_not_nvcc_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let silent = script(folder.path(), "#!/bin/sh\nexit 0\n");
+        assert!(matches!(Nvcc::find(Some(&silent)), Err(BuildError::Unusable { .. })));
+        let failing = script(folder.path(), "#!/bin/sh\necho no licence >&2\nexit 3\n");
+        let error = Nvcc::find(Some(&failing)).unwrap_err().to_string();
+        assert!(error.contains("exited with status 3") && error.contains("no licence"), "{error}");
+    }
+
+    #[test]
+    fn flags_come_before_defines_and_the_source_is_last() {
+        let nvcc = Nvcc { path: PathBuf::from("nvcc"), version: "13.0.88".to_owned() };
+        let unit = CompileUnit {
+            code: CodeForm::Cuda,
+            source: PathBuf::from("k.cu"),
+            flags: vec!["-O3".to_owned(), "-maxrregcount=64".to_owned()],
+            defines: vec![("THREADS".to_owned(), "128".to_owned())],
+            instances: Vec::new(),
+        };
+        let command = nvcc.to_ptx(&unit, &unit.source, &Arch::of(ComputeCapability::new(9, 0)), Path::new("out"));
+        let args: Vec<_> = command.get_args().map(|a| a.to_str().unwrap()).collect();
+        assert_eq!(args, ["-ptx", "-arch=sm_90", "-O3", "-maxrregcount=64", "-DTHREADS=128", "-o", "out", "k.cu"]);
+    }
+}

@@ -1,0 +1,465 @@
+//! Kernels in Python, compiled by Triton, Numba or CuTe DSL: one process of the user's Python compiles all that the cache does not
+//! have. It needs no GPU. Which compiler takes a function, the program finds out (`python/ncugate_compile.py`).
+
+use super::cache::{Artifact, Cache, CacheError, CacheInputs, Compiled, MAX_SOURCE};
+use super::compile::{Attempt, Builder};
+use super::error::BuildError;
+use super::message::unreadable;
+use super::nvcc::CompileUnit;
+use super::sorted::PlannedKernel;
+use ncugate_model::CompiledLaunch;
+use ncugate_model::digest::{Digest, sha256};
+use ncugate_model::disk::open;
+use ncugate_model::expr::Value;
+use ncugate_model::process::{self, Ending};
+use ncugate_phase::config::{CodeForm, Workload};
+use ncugate_phase::plan::{
+    Arg, KernelCode, KernelPlan, Launch, LaunchKey, PythonKernel, ScalarValue, ShapeProgram, extents,
+};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::env;
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, SystemTime};
+
+/// The program that calls the compilers, and a file for each of them.
+const PROGRAM: [(&str, &str); 4] = [
+    ("ncugate_compile.py", include_str!("python/ncugate_compile.py")),
+    ("ncugate_triton.py", include_str!("python/ncugate_triton.py")),
+    ("ncugate_numba.py", include_str!("python/ncugate_numba.py")),
+    ("ncugate_cute.py", include_str!("python/ncugate_cute.py")),
+];
+/// Python says its version at once; on a cold disk that takes some seconds.
+const VERSION_LIMIT: Duration = Duration::from_secs(60);
+/// All kernels of a phase may take this long.
+const LIMIT: Duration = Duration::from_secs(3600);
+/// Most lines of an error that are kept.
+const LINES: usize = 20;
+/// Variables that change what the compilers do begin with one of these; the last two say where Numba finds NVVM.
+const ENVIRONMENT: [&str; 6] = ["TRITON_", "NUMBA_", "CUTE_DSL_", "CUTLASS_", "CUDA_HOME", "CUDA_PATH"];
+/// First bytes of machine code; what does not begin with them is PTX.
+const ELF: &[u8] = b"\x7fELF";
+/// How PTX is assembled: lines of the source are in it where its compiler wrote them.
+const PTX_FLAGS: [&str; 2] = ["-O3", "-lineinfo"];
+
+/// A Python with at least one of the compilers.
+struct Compilers<'a> {
+    python: &'a Path,
+    program: PathBuf,
+    cache: PathBuf,
+    versions: Versions,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+struct Versions {
+    python: String,
+    packages: BTreeMap<String, String>,
+}
+
+/// What the program is asked to do.
+#[derive(Serialize)]
+struct Request<'a> {
+    capability: u32,
+    arch: String,
+    processes: usize,
+    units: Vec<&'a UnitRequest>,
+}
+
+/// A kernel to compile.
+#[derive(Debug, Clone, Serialize)]
+struct UnitRequest {
+    unit: usize,
+    source: PathBuf,
+    function: String,
+    signature: Vec<String>,
+    constants: Vec<(String, serde_json::Value)>,
+    given: Vec<LaunchKey>,
+    launches: Vec<LaunchRequest>,
+    /// Where machine code or PTX is written to.
+    code: PathBuf,
+}
+
+/// A launch at a shape, as the phase has it.
+#[derive(Debug, Clone, Serialize)]
+struct LaunchRequest {
+    shape: String,
+    grid: [u32; 3],
+    block: [u32; 3],
+    dynamic_shared: u32,
+    args: Vec<ArgRequest>,
+}
+
+/// An argument at a shape.
+#[derive(Debug, Clone, Serialize)]
+struct ArgRequest {
+    name: String,
+    /// Those of a whole buffer.
+    extents: Option<Vec<u64>>,
+    /// Bytes of an element of a buffer.
+    element_bytes: u64,
+    /// Bytes of a buffer from where the argument points to.
+    bytes: u64,
+    value: Option<serde_json::Value>,
+}
+
+/// What the program wrote.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Form {
+    Cubin,
+    Ptx,
+}
+
+/// What the program says of a kernel.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Answer {
+    Compiled { unit: usize, form: Form, launch: CompiledLaunch, files: Vec<PathBuf> },
+    Failed { unit: usize, error: String },
+}
+
+/// A kernel that the cache does not have.
+struct Missing<'p> {
+    placed: PlannedKernel<'p>,
+    inputs: CacheInputs,
+    request: UnitRequest,
+}
+
+/// What takes the result of a kernel as soon as it is known.
+type Sink<'s> = dyn FnMut(usize, &KernelPlan, &Attempt) -> Result<(), BuildError> + 's;
+
+impl Builder<'_> {
+    /// Compiles kernels in Python, and hands each result to `done`.
+    ///
+    /// # Errors
+    /// There is no compiler, the cache cannot be used, or `done` fails.
+    pub(super) fn compile_by_python(
+        &self,
+        kernels: &[PlannedKernel<'_>],
+        done: &mut Sink<'_>,
+    ) -> Result<(), BuildError> {
+        if kernels.is_empty() {
+            return Ok(());
+        }
+        let compilers = Compilers::find(&self.python, self.cache)?;
+        self.software.lock().unwrap_or_else(std::sync::PoisonError::into_inner).extend(compilers.software());
+        let mut missing = Vec::new();
+        for &(index, kernel) in kernels {
+            let KernelCode::Python(about) = &kernel.code else { continue };
+            let launches = launches(self.workload, kernel, about);
+            let key = match open::named(&kernel.source, MAX_SOURCE) {
+                Ok(source) => compilers.key((kernel, about, &launches), &source, &self.arch.to_string()),
+                Err(error) => {
+                    done(index, kernel, &Err(unreadable(&kernel.source, &error)))?;
+                    continue;
+                }
+            };
+            match self.cache.lookup(&key) {
+                Some(artifact) => {
+                    self.note_read(&artifact);
+                    done(index, kernel, &self.assembled(artifact)?)?;
+                }
+                None => {
+                    let request = UnitRequest {
+                        unit: index,
+                        source: kernel.source.clone(),
+                        function: function(kernel).to_owned(),
+                        signature: about.signature.clone(),
+                        constants: constants(about),
+                        given: about.given.clone(),
+                        launches,
+                        code: self.cache.temporary(),
+                    };
+                    missing.push(Missing { placed: (index, kernel), inputs: key, request });
+                }
+            }
+        }
+        self.compile_missing(&compilers, missing, done)
+    }
+
+    /// All together first; what then has no answer (its process crashed, and took others along) by itself.
+    fn compile_missing(
+        &self,
+        compilers: &Compilers<'_>,
+        missing: Vec<Missing<'_>>,
+        done: &mut Sink<'_>,
+    ) -> Result<(), BuildError> {
+        let mut left = self.compile_batch(compilers, missing, process::cores(), done)?.0;
+        while let Some(one) = left.pop() {
+            let (index, kernel) = one.placed;
+            let (unanswered, said) = self.compile_batch(compilers, vec![one], 1, done)?;
+            if !unanswered.is_empty() {
+                done(index, kernel, &Err(said))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Compiles in one process; gives what it did not answer for, and what it said at its end.
+    fn compile_batch<'p>(
+        &self,
+        compilers: &Compilers<'_>,
+        batch: Vec<Missing<'p>>,
+        processes: usize,
+        done: &mut Sink<'_>,
+    ) -> Result<(Vec<Missing<'p>>, String), BuildError> {
+        if batch.is_empty() {
+            return Ok((batch, String::new()));
+        }
+        let capability = self.arch.capability();
+        let units = batch.iter().map(|missing| &missing.request).collect();
+        let capability = 10 * capability.major + capability.minor;
+        let request = Request { capability, arch: self.arch.to_string(), processes, units };
+        let started = SystemTime::now();
+        let (answers, said) = compilers.run(&request, &self.cache.temporary())?;
+        let mut answers: BTreeMap<usize, Answer> = answers.into_iter().map(|a| (a.unit(), a)).collect();
+        let mut unanswered = Vec::new();
+        for missing in batch {
+            let (index, kernel) = missing.placed;
+            match answers.remove(&index) {
+                Some(answer) => done(index, kernel, &self.taken(&missing, answer, started)?)?,
+                None => unanswered.push(missing),
+            }
+        }
+        Ok((unanswered, said))
+    }
+
+    /// An answer's code in the cache.
+    fn taken(&self, missing: &Missing<'_>, answer: Answer, started: SystemTime) -> Result<Attempt, BuildError> {
+        let (launch, files) = match answer {
+            Answer::Failed { error, .. } => return Ok(Err(error)),
+            Answer::Compiled { launch, files, form, .. } => {
+                let mut head = [0; ELF.len()];
+                let file = fs::File::open(&missing.request.code);
+                let is_machine_code = file.and_then(|mut file| file.read_exact(&mut head)).is_ok() && head == *ELF;
+                if is_machine_code != (form == Form::Cubin) {
+                    return Ok(Err("what the compiler wrote is not what it says".to_owned()));
+                }
+                (launch, files)
+            }
+        };
+        if let Err(reason) = check(&launch, missing.placed.1) {
+            return Ok(Err(reason));
+        }
+        let compiled = Compiled {
+            cubin: &missing.request.code,
+            includes: files,
+            log: String::new(),
+            started,
+            launch: Some(launch),
+        };
+        match self.cache.store(&missing.inputs, compiled) {
+            Ok(artifact) => {
+                self.note_read(&artifact);
+                self.assembled(artifact)
+            }
+            Err(CacheError::Cache(error)) => Err(error),
+            Err(changed @ (CacheError::Changed(_) | CacheError::Large(_))) => Ok(Err(changed.to_string())),
+        }
+    }
+
+    /// The machine code; PTX is assembled by nvcc, as one that a phase gives is.
+    fn assembled(&self, artifact: Artifact) -> Result<Attempt, BuildError> {
+        if artifact.bytes.starts_with(ELF) {
+            return Ok(Ok(artifact));
+        }
+        let unit = CompileUnit {
+            source: self.cache.text(&artifact.bytes, "ptx")?,
+            code: CodeForm::Ptx,
+            flags: PTX_FLAGS.map(str::to_owned).to_vec(),
+            defines: Vec::new(),
+            instances: Vec::new(),
+        };
+        let made = self.cached(&unit)?;
+        Ok(made.map(|made| Artifact {
+            launch: artifact.launch,
+            includes: artifact.includes,
+            cached: made.cached && artifact.cached,
+            ..made
+        }))
+    }
+}
+
+/// Why what a compiler says of its kernel's launches is not what the phase needs.
+fn check(launch: &CompiledLaunch, kernel: &KernelPlan) -> Result<(), String> {
+    let KernelCode::Python(about) = &kernel.code else { return Ok(()) };
+    let lacks = |key| !about.given.contains(&key);
+    match launch {
+        CompiledLaunch::Everywhere { .. } if lacks(LaunchKey::Grid) => {
+            Err("the compiler does not say how many blocks a grid has: give `grid`".to_owned())
+        }
+        CompiledLaunch::Everywhere { .. } => Ok(()),
+        CompiledLaunch::ByShape { shapes } => {
+            let own = |program: &ShapeProgram| shapes.iter().find(|at| at.shape == program.shape);
+            for program in kernel.programs.iter().filter(|program| program.left_out.is_none()) {
+                let Some(at) = own(program) else {
+                    return Err(format!("the compiler does not say how it is launched at shape {}", program.shape));
+                };
+                if at.launched.is_none() && (lacks(LaunchKey::Grid) || lacks(LaunchKey::Block)) {
+                    return Err("the compiler does not say how it is launched: give `grid` and `block`".to_owned());
+                }
+            }
+            Ok(())
+        }
+    }
+}
+
+/// The launches of a kernel as the phase has them, with what is passed.
+fn launches(workload: Option<&Workload>, kernel: &KernelPlan, about: &PythonKernel) -> Vec<LaunchRequest> {
+    let launch = |program: &ShapeProgram, launch: &Launch| LaunchRequest {
+        shape: program.shape.0.clone(),
+        grid: launch.grid,
+        block: launch.block,
+        dynamic_shared: launch.dynamic_shared,
+        args: launch.args.iter().map(|arg| passed(workload, program, about, arg)).collect(),
+    };
+    kernel.programs.iter().filter_map(|program| Some(launch(program, program.launches().next()?))).collect()
+}
+
+/// What an argument is at a shape.
+fn passed(workload: Option<&Workload>, program: &ShapeProgram, about: &PythonKernel, arg: &Arg) -> ArgRequest {
+    let name = arg.described();
+    let value = match arg {
+        Arg::Scalar(value) => Some(number(*value)),
+        _ => None,
+    };
+    let known = || {
+        let (workload, buffer) = (workload?, arg.buffer()?);
+        let of = workload.buffers.iter().find(|known| known.name == buffer)?;
+        let extents = extents(workload, &program.shape, &about.constants, buffer)?;
+        Some((extents, of.dtype.size() as u64))
+    };
+    let Some((extents, element_bytes)) = known() else {
+        return ArgRequest { name, extents: None, element_bytes: 0, bytes: 0, value };
+    };
+    let bytes = extents.iter().product::<u64>().saturating_mul(element_bytes);
+    match arg {
+        Arg::Buffer(_) => ArgRequest { name, extents: Some(extents), element_bytes, bytes, value },
+        Arg::Element(element) => {
+            ArgRequest { name, extents: None, element_bytes, bytes: bytes.saturating_sub(element.bytes), value }
+        }
+        _ => ArgRequest { name, extents: None, element_bytes: 0, bytes: 0, value },
+    }
+}
+
+fn number(value: ScalarValue) -> serde_json::Value {
+    use serde_json::Value as Json;
+    match value {
+        ScalarValue::F32(value) | ScalarValue::F16(value) | ScalarValue::Bf16(value) => Json::from(value),
+        ScalarValue::F64(value) => Json::from(value),
+        ScalarValue::I64(value) => Json::from(value),
+        ScalarValue::I32(value) => Json::from(value),
+        ScalarValue::I16(value) => Json::from(value),
+        ScalarValue::I8(value) => Json::from(value),
+        ScalarValue::U64(value) => Json::from(value),
+        ScalarValue::U32(value) => Json::from(value),
+        ScalarValue::U16(value) => Json::from(value),
+        ScalarValue::U8(value) => Json::from(value),
+        ScalarValue::Bool(value) => Json::from(value),
+    }
+}
+
+impl Answer {
+    const fn unit(&self) -> usize {
+        match self {
+            Self::Compiled { unit, .. } | Self::Failed { unit, .. } => *unit,
+        }
+    }
+}
+
+impl<'a> Compilers<'a> {
+    fn find(python: &'a Path, cache: &Cache) -> Result<Self, BuildError> {
+        let none = |reason: String| BuildError::NoPythonCompiler { python: python.to_owned(), reason };
+        let program = cache.program(&PROGRAM)?.join(PROGRAM[0].0);
+        let output = process::run(Command::new(python).arg(&program).arg("--version"), VERSION_LIMIT)
+            .map_err(|error| none(format!("it cannot be started ({error})")))?;
+        if output.ending == Ending::Interrupted {
+            return Err(BuildError::Interrupted);
+        }
+        let versions: Versions = serde_json::from_str(&output.stdout)
+            .map_err(|_| none(format!("it {} and did not say its version", output.ending)))?;
+        if versions.packages.is_empty() {
+            return Err(none("it has neither Triton nor numba-cuda nor nvidia-cutlass-dsl".to_owned()));
+        }
+        Ok(Self { python, program, cache: cache.folder("triton"), versions })
+    }
+
+    /// Versions of the packages and of Python.
+    fn software(&self) -> impl Iterator<Item = (String, String)> {
+        self.versions.packages.clone().into_iter().chain([("python".to_owned(), self.versions.python.clone())])
+    }
+
+    /// The key of a kernel before it is known what its module imports.
+    fn key(
+        &self,
+        (kernel, about, launches): (&KernelPlan, &PythonKernel, &[LaunchRequest]),
+        source: &[u8],
+        arch: &str,
+    ) -> CacheInputs {
+        let counts = |name: &str| {
+            ENVIRONMENT.iter().any(|start| name.starts_with(start))
+                && !["TRITON_CACHE_DIR", "NUMBA_CACHE_DIR"].contains(&name)
+        };
+        let mut environment: Vec<String> =
+            env::vars().filter(|(name, _)| counts(name)).map(|(name, value)| format!("{name}={value}")).collect();
+        environment.sort_unstable();
+        let constants = constants(about).into_iter().map(|(name, value)| format!("{name}={value}"));
+        let digest = Digest::default()
+            .part("python")
+            .list(PROGRAM.iter().map(|(_, text)| sha256(text.as_bytes())))
+            .list(self.software().map(|(package, version)| format!("{package} {version}")).collect::<Vec<_>>().iter())
+            .part(arch)
+            .part(kernel.source.as_os_str().as_encoded_bytes())
+            .part(source)
+            .part(function(kernel))
+            .list(about.signature.iter())
+            .list(constants)
+            .part(format!("{:?}", about.given))
+            .part(format!("{launches:?}"))
+            .list(environment.iter());
+        Cache::key(digest)
+    }
+
+    /// Runs the program; gives its answers, and what it said at its end.
+    fn run(&self, request: &Request<'_>, path: &Path) -> Result<(Vec<Answer>, String), BuildError> {
+        let failed = |source| BuildError::Cache { path: path.to_owned(), source };
+        let text = serde_json::to_vec(request).map_err(|error| failed(error.into()))?;
+        fs::write(path, text).map_err(failed)?;
+        let mut command = Command::new(self.python);
+        command.arg(&self.program).arg(path).env("TRITON_CACHE_DIR", &self.cache);
+        // Names of its kernels are the phase's, which its own cache does not know.
+        command.env("CUTE_DSL_DISABLE_FILE_CACHING", "1");
+        let output = process::run_whole(&mut command, LIMIT)
+            .map_err(|source| BuildError::Start { path: self.python.to_owned(), source })?;
+        let _ = fs::remove_file(path);
+        if output.ending == Ending::Interrupted {
+            return Err(BuildError::Interrupted);
+        }
+        let answers = output.stdout.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+        let lines: Vec<&str> = output.stderr.lines().filter(|line| !line.trim().is_empty()).collect();
+        let last = lines[lines.len().saturating_sub(LINES)..].join("\n");
+        let said = format!("the compiler in Python {}{}{last}", output.ending, if last.is_empty() { "" } else { "\n" });
+        Ok((answers, said))
+    }
+}
+
+/// The function that is compiled.
+fn function(kernel: &KernelPlan) -> &str {
+    kernel.entries().first().copied().unwrap_or_default()
+}
+
+fn constants(kernel: &PythonKernel) -> Vec<(String, serde_json::Value)> {
+    let json = |value: &Value| match value {
+        Value::Int(value) => serde_json::Value::from(*value),
+        Value::Float(value) => serde_json::Value::from(*value),
+        Value::Bool(value) => serde_json::Value::from(*value),
+        Value::Text(value) => serde_json::Value::from(value.as_str()),
+    };
+    kernel.constants.iter().map(|(name, value)| (name.clone(), json(value))).collect()
+}
+
+#[cfg(test)]
+mod tests;

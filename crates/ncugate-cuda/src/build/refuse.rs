@@ -1,0 +1,245 @@
+//! Launches that cannot work on a chip, refused before anything is launched.
+
+use super::budget::SharedArray;
+use ncugate_model::LaunchMode;
+use ncugate_model::cubin::Entry;
+use ncugate_model::cubin::{ModuleVariable, variable};
+use ncugate_model::occupancy::{Chip, REGISTERS_PER_SM, WARP};
+use ncugate_model::{ComputeCapability, LeftOutShape, MAX_BLOCK, MAX_BLOCK_THREADS, MAX_GRID};
+use ncugate_phase::plan::{Arg, Launch, ShapeProgram, SymbolFill};
+
+/// Bytes of a `CUtensorMap`.
+const TENSOR_MAP: u32 = 128;
+/// The first chips with bulk tensor copies, programmatic dependent launch and clusters.
+const HOPPER: ComputeCapability = ComputeCapability::new(9, 0);
+/// Registers are given to a warp in multiples of this many, and warps in fours.
+const REGISTER_UNIT: u64 = 256;
+
+/// Where a variant is launched.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Launchable {
+    /// Nowhere, and why: each reason with the shapes it holds for.
+    Nowhere(Vec<String>),
+    /// At all shapes but these.
+    But(Vec<LeftOutShape>),
+}
+
+/// Where programs can be launched. A reason of a program of several launches says which of them it is of.
+///
+/// `variables` are those of the cubin; `arrays` names an entry's static arrays, asked for only when shared memory is the reason.
+pub fn launchable(
+    chip: Option<&Chip>,
+    entries: &[(&str, Entry)],
+    programs: &[ShapeProgram],
+    variables: &[ModuleVariable],
+    arrays: &dyn Fn(&Entry) -> Vec<SharedArray>,
+) -> Launchable {
+    let of = |program: &ShapeProgram| LeftOutShape {
+        shape: program.shape.clone(),
+        reasons: match &program.left_out {
+            Some(reason) => vec![reason.clone()],
+            None => of_program(chip, entries, program, variables, arrays),
+        },
+    };
+    let mut out: Vec<LeftOutShape> = programs.iter().map(of).collect();
+    out.retain(|out| !out.reasons.is_empty());
+    match out.len() == programs.len() && !programs.is_empty() {
+        true => Launchable::Nowhere(by_reason(&out)),
+        false => Launchable::But(out),
+    }
+}
+
+/// Each reason once, with its shapes where it is not that of all.
+fn by_reason(out: &[LeftOutShape]) -> Vec<String> {
+    let mut found: Vec<(&str, Vec<&str>)> = Vec::new();
+    for (shape, reason) in out.iter().flat_map(|out| out.reasons.iter().map(move |reason| (&out.shape.0, reason))) {
+        match found.iter_mut().find(|(known, _)| known == reason) {
+            Some((_, shapes)) => shapes.push(shape),
+            None => found.push((reason, vec![shape])),
+        }
+    }
+    let told = |(reason, shapes): (&str, Vec<&str>)| match shapes.len() == out.len() {
+        true => reason.to_owned(),
+        false => format!("at {}: {reason}", shapes.join(", ")),
+    };
+    found.into_iter().map(told).collect()
+}
+
+/// Why a program cannot be launched; empty when it can.
+fn of_program(
+    chip: Option<&Chip>,
+    entries: &[(&str, Entry)],
+    program: &ShapeProgram,
+    variables: &[ModuleVariable],
+    arrays: &dyn Fn(&Entry) -> Vec<SharedArray>,
+) -> Vec<String> {
+    let mut found: Vec<String> = program.symbols.iter().filter_map(|fill| symbol(variables, fill)).collect();
+    let several = program.launches().count() > 1;
+    for (at, launch) in program.launches().enumerate() {
+        let which = if several { format!("launch {} (`{}`): ", at + 1, launch.entry) } else { String::new() };
+        found.extend(of_launch(chip, entries, launch, arrays).into_iter().map(|reason| format!("{which}{reason}")));
+    }
+    found
+}
+
+/// Why a variable cannot be written.
+fn symbol(variables: &[ModuleVariable], fill: &SymbolFill) -> Option<String> {
+    match variable(variables, &fill.symbol) {
+        Err(reason) => Some(reason),
+        Ok(found) if found.bytes < fill.bytes => Some(format!(
+            "variable `{}` has {} bytes; {} gives it {}",
+            fill.symbol,
+            found.bytes,
+            fill.value.described(),
+            fill.bytes
+        )),
+        Ok(_) => None,
+    }
+}
+
+/// Why a launch cannot work.
+fn of_launch(
+    chip: Option<&Chip>,
+    entries: &[(&str, Entry)],
+    launch: &Launch,
+    arrays: &dyn Fn(&Entry) -> Vec<SharedArray>,
+) -> Vec<String> {
+    let Some((_, entry)) = entries.iter().find(|(name, _)| *name == launch.entry) else {
+        return vec![format!("no kernel `{}` in the cubin", launch.entry)];
+    };
+    let memory = chip.and_then(|chip| shared_memory(chip, entry, launch, &|| arrays(entry)));
+    let each = [dimensions(launch), bounds(entry, launch), registers(entry, launch), arguments(entry, launch), memory];
+    each.into_iter().flatten().collect()
+}
+
+/// Why launches cannot work on chips of a compute capability whatever the code is, so that nothing has to be compiled.
+pub fn unsupported(capability: ComputeCapability, programs: &[ShapeProgram]) -> Option<String> {
+    if capability >= HOPPER {
+        return None;
+    }
+    let launches = || programs.iter().flat_map(ShapeProgram::launches);
+    let map = launches().flat_map(|launch| &launch.args).flat_map(Arg::parts).find_map(|arg| match arg {
+        Arg::TensorMap(map) => Some(format!("tensor map `{}`", map.name)),
+        _ => None,
+    });
+    if let Some(map) = map {
+        return Some(format!(
+            "{map} needs compute capability {HOPPER} or later; this is {capability}, without bulk tensor copies (TMA)"
+        ));
+    }
+    if let Some(clustered) = launches().find(|launch| launch.cluster != [1, 1, 1]) {
+        let (entry, cluster) = (&clustered.entry, clustered.cluster);
+        return Some(format!(
+            "a cluster of {cluster:?} blocks of `{entry}` needs compute capability {HOPPER} or later; this is {capability}"
+        ));
+    }
+    let programmatic = launches().find(|launch| launch.mode == LaunchMode::Programmatic)?;
+    Some(format!(
+        "programmatic dependent launch of `{}` needs compute capability {HOPPER} or later; this is {capability}",
+        programmatic.entry
+    ))
+}
+
+fn dimensions(launch: &Launch) -> Option<String> {
+    let (grid, block) = (launch.grid, launch.block);
+    let over = |dims: [u32; 3], most: [u32; 3]| dims.iter().zip(most).any(|(&n, most)| n == 0 || n > most);
+    if over(grid, MAX_GRID) {
+        return Some(format!("a grid of {grid:?} blocks; each dimension must be from 1 to {MAX_GRID:?}"));
+    }
+    let threads: u64 = block.iter().map(|&n| u64::from(n)).product();
+    let wrong = over(block, MAX_BLOCK) || threads > u64::from(MAX_BLOCK_THREADS);
+    wrong.then(|| {
+        format!(
+            "a block of {block:?} = {threads} threads; at most {MAX_BLOCK_THREADS}, by dimension from 1 to {MAX_BLOCK:?}"
+        )
+    })
+}
+
+fn bounds(entry: &Entry, launch: &Launch) -> Option<String> {
+    let threads: u64 = launch.block.iter().map(|&n| u64::from(n)).product();
+    if let Some(most) = entry.max_threads
+        && threads > u64::from(most)
+    {
+        return Some(format!("a block of {threads} threads; the kernel's launch bounds allow {most}"));
+    }
+    if let Some(required) = entry.required_block
+        && required != launch.block
+    {
+        return Some(format!("a block of {:?} threads; the kernel was compiled for {required:?}", launch.block));
+    }
+    let cluster = entry.cluster.unwrap_or(launch.cluster);
+    if launch.cluster != [1, 1, 1] && launch.cluster != cluster {
+        return Some(format!("a cluster of {:?} blocks; the kernel was compiled for {cluster:?}", launch.cluster));
+    }
+    let divides = launch.grid.iter().zip(cluster).all(|(&grid, cluster)| cluster > 0 && grid % cluster == 0);
+    (!divides).then(|| format!("a grid of {:?} blocks is not a multiple of the cluster of {cluster:?}", launch.grid))
+}
+
+fn registers(entry: &Entry, launch: &Launch) -> Option<String> {
+    let threads: u64 = launch.block.iter().map(|&n| u64::from(n)).product();
+    let per_thread = entry.resources.registers;
+    let per_warp = (u64::from(per_thread) * u64::from(WARP)).next_multiple_of(REGISTER_UNIT);
+    let total = per_warp * threads.div_ceil(u64::from(WARP)).next_multiple_of(4);
+    (threads <= u64::from(MAX_BLOCK_THREADS) && total > u64::from(REGISTERS_PER_SM)).then(|| {
+        format!(
+            "{per_thread} registers a thread x {threads} threads take {total} registers; a block has {REGISTERS_PER_SM}; \
+             hint: fewer threads, or a lower -maxrregcount"
+        )
+    })
+}
+
+fn arguments(entry: &Entry, launch: &Launch) -> Option<String> {
+    let sizes = &entry.parameters;
+    if sizes.len() != launch.args.len() {
+        let trailing =
+            sizes.get(launch.args.len()..).is_some_and(|rest| !rest.is_empty() && rest.iter().all(|&n| n == 8));
+        let hint = if trailing {
+            "; hint: pointers that follow, such as Triton's two for scratch memory, are given as `workspace = [0, 0]`"
+        } else {
+            ""
+        };
+        return Some(format!("{} arguments; the kernel takes {}{hint}", launch.args.len(), sizes.len()));
+    }
+    let wrong = launch.args.iter().zip(sizes).position(|(arg, &bytes)| arg_bytes(arg) != bytes)?;
+    let name = launch.args[wrong].described();
+    let (given, taken) = (arg_bytes(&launch.args[wrong]), sizes[wrong]);
+    let hint = match (&launch.args[wrong], taken) {
+        (Arg::Buffer(_), TENSOR_MAP) => "; hint: a `CUtensorMap` has 128 bytes: declare one in `kernel.tensor_maps`",
+        _ => "",
+    };
+    Some(format!("argument {} ({name}) is {given} bytes; the kernel takes {taken} there{hint}", wrong + 1))
+}
+
+fn arg_bytes(arg: &Arg) -> u32 {
+    let (bytes, _) = arg.layout();
+    u32::try_from(bytes).unwrap_or(u32::MAX)
+}
+
+fn shared_memory(chip: &Chip, entry: &Entry, launch: &Launch, arrays: &dyn Fn() -> Vec<SharedArray>) -> Option<String> {
+    let fixed = u64::from(entry.resources.static_shared);
+    let total = fixed + u64::from(launch.dynamic_shared);
+    let limit = u64::from(chip.shared_optin);
+    (total > limit).then(|| {
+        let mut parts = if fixed > 0 { arrays() } else { Vec::new() };
+        parts.extend(dynamic(launch));
+        parts.sort_by_key(|part| std::cmp::Reverse(part.bytes));
+        let capability = chip.capability;
+        format!("shared memory of a block on compute capability {capability}: {}", budget(total, limit, &parts))
+    })
+}
+
+/// Dynamic shared memory by array, or as a whole where the phase does not declare its arrays.
+fn dynamic(launch: &Launch) -> Vec<SharedArray> {
+    if launch.dynamic_arrays.is_empty() {
+        return vec![SharedArray { name: "(dynamic)".to_owned(), bytes: u64::from(launch.dynamic_shared) }];
+    }
+    let array = |(name, bytes): &(String, u32)| SharedArray { name: name.clone(), bytes: u64::from(*bytes) };
+    launch.dynamic_arrays.iter().map(array).collect()
+}
+
+/// `209152 bytes, limit 101376, 107776 over: scores 65536, ...`, largest first.
+pub fn budget(total: u64, limit: u64, parts: &[SharedArray]) -> String {
+    let each: Vec<String> = parts.iter().map(|part| format!("{} {}", part.name, part.bytes)).collect();
+    let over = total.saturating_sub(limit);
+    format!("{total} bytes, limit {limit}, {over} over: {}", each.join(", "))
+}

@@ -1,0 +1,63 @@
+//! The variants of a plan by what is to be done for them.
+
+use super::arch::Arch;
+use super::nvcc::CompileUnit;
+use super::refuse;
+use indexmap::IndexMap;
+use ncugate_model::{BuildOutcome, KernelName};
+use ncugate_phase::config::CodeForm;
+use ncugate_phase::plan::{KernelCode, KernelPlan, Method, Plan};
+
+/// What has to be compiled, and the variants it is for, by their place in the plan.
+type Units<'a> = IndexMap<CompileUnit, Vec<(usize, &'a KernelPlan)>>;
+
+/// A kernel and its place in the plan.
+pub(super) type PlannedKernel<'p> = (usize, &'p KernelPlan);
+
+/// The variants of a plan by what is to be done for them.
+#[derive(Default)]
+pub(super) struct Sorted<'p> {
+    /// Outcomes where nothing has to be compiled.
+    pub known: Vec<(usize, BuildOutcome)>,
+    pub units: Units<'p>,
+    /// Kernels that come as machine code.
+    pub cubins: Vec<PlannedKernel<'p>>,
+    pub python: Vec<PlannedKernel<'p>>,
+}
+
+pub(super) fn sorted<'p>(plan: &'p Plan, arch: &Arch) -> Sorted<'p> {
+    let mut sorted = Sorted::default();
+    for (index, variant) in plan.variants.iter().enumerate() {
+        match &variant.method {
+            Method::Function(_) | Method::Command(_) | Method::Captured(_) => {
+                sorted.known.push((index, BuildOutcome::NotNeeded))
+            }
+            Method::Kernel(kernel) => {
+                if let Some(reason) = refuse::unsupported(arch.capability(), &kernel.programs) {
+                    sorted.known.push((index, BuildOutcome::Refused { reasons: vec![reason], resources: None }));
+                    continue;
+                }
+                match &kernel.code {
+                    KernelCode::Cuda => sorted.units.entry(unit(kernel, CodeForm::Cuda)).or_default(),
+                    KernelCode::Ptx => sorted.units.entry(unit(kernel, CodeForm::Ptx)).or_default(),
+                    KernelCode::Cubin => &mut sorted.cubins,
+                    KernelCode::Python(_) => &mut sorted.python,
+                }
+                .push((index, kernel));
+            }
+        }
+    }
+    sorted
+}
+
+fn unit(kernel: &KernelPlan, code: CodeForm) -> CompileUnit {
+    let is_instance = |entry: &&str| KernelName::parse(entry).is_instance();
+    let instances = || kernel.entries().into_iter().filter(is_instance).map(str::to_owned).collect();
+    CompileUnit {
+        source: kernel.source.clone(),
+        code,
+        flags: kernel.flags.clone(),
+        defines: kernel.defines.clone(),
+        instances: if code == CodeForm::Cuda { instances() } else { Vec::new() },
+    }
+}

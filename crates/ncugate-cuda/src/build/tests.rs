@@ -1,0 +1,481 @@
+//! The build with a real nvcc.
+
+mod cache;
+
+use super::cache::Artifact;
+use super::compile::{BuildProgress, Builder, Sharing};
+use super::nvcc::tests::for_test;
+use super::nvcc::{CompileUnit, Nvcc};
+use super::{Arch, Cache, ptxas};
+use ncugate_model::ComputeCapability;
+use ncugate_model::ShapeName;
+use ncugate_model::VariantId;
+use ncugate_model::cubin::Entry;
+use ncugate_model::fixtures::at_root;
+use ncugate_model::{BuildOutcome, BuildRecord};
+use ncugate_phase::config::CodeForm;
+use ncugate_phase::plan::{
+    Arg, CommandPlan, KernelCode, KernelPlan, Launch, Method, Plan, ScalarValue, ShapeProgram, Standing, Step, Swizzle,
+    TensorMap, Variant, reference_launch,
+};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+fn data(name: &str) -> PathBuf {
+    PathBuf::from("tests/data/cuda").join(name)
+}
+
+fn unit(source: PathBuf, flags: &[&str]) -> CompileUnit {
+    CompileUnit {
+        source,
+        code: CodeForm::Cuda,
+        flags: flags.iter().map(|&f| f.to_owned()).collect(),
+        defines: Vec::new(),
+        instances: Vec::new(),
+    }
+}
+
+fn args(list: &str) -> Vec<Arg> {
+    let arg = |c| match c {
+        'p' => Arg::Buffer("x".to_owned()),
+        't' => Arg::TensorMap(TensorMap {
+            name: "x_tile".to_owned(),
+            buffer: "x".to_owned(),
+            box_dims: vec![32],
+            swizzle: Swizzle::None,
+        }),
+        _ => Arg::Scalar(ScalarValue::I32(1)),
+    };
+    list.chars().map(arg).collect()
+}
+
+fn kernel(source: PathBuf, entry: &str, signature: &str) -> KernelPlan {
+    let launch = reference_launch(entry, ([16, 1, 1], [128, 1, 1]), args(signature));
+    let program = ShapeProgram::new(ShapeName("mission".to_owned()), vec![Step::Launch(launch)]);
+    KernelPlan { source, code: KernelCode::Cuda, flags: Vec::new(), defines: Vec::new(), programs: vec![program] }
+}
+
+/// The first launch of a kernel.
+fn launch(kernel: &mut KernelPlan) -> &mut Launch {
+    let first = kernel.programs[0].steps.iter_mut().find_map(|step| match step {
+        Step::Launch(launch) => Some(launch),
+        Step::Memset(_) | Step::Memcpy(_) => None,
+    });
+    first.unwrap()
+}
+
+/// The same with another launch behind the first, of this entry with these arguments.
+fn and_then(mut kernel: KernelPlan, entry: &str, signature: &str) -> KernelPlan {
+    let second = reference_launch(entry, ([16, 1, 1], [128, 1, 1]), args(signature));
+    kernel.programs[0].steps.push(Step::Launch(second));
+    kernel
+}
+
+fn plan(methods: Vec<(&str, Method)>) -> Plan {
+    let variant = |(id, method): (&str, Method)| Variant {
+        id: VariantId(id.to_owned()),
+        standing: Standing::Candidate,
+        params: Vec::new(),
+        method,
+    };
+    Plan { variants: methods.into_iter().map(variant).collect() }
+}
+
+fn build(nvcc: &Nvcc, cache: &Path, arch: &str, sharing: Sharing, plan: &Plan) -> Vec<BuildRecord> {
+    let (cache, arch) = (Cache::at(cache).unwrap(), arch.parse::<Arch>().unwrap());
+    let builder = Builder::new(nvcc, &arch, &cache, sharing);
+    let (mut seen, heard) = (Vec::new(), Mutex::new(Vec::new()));
+    let progress = |p: BuildProgress| heard.lock().unwrap().push((p.done, p.total));
+    let mut sink = |record: &BuildRecord| {
+        seen.push(record.clone());
+        Ok(())
+    };
+    let records = builder.build(plan, &progress, &mut sink).unwrap();
+    assert_eq!(seen, records);
+    assert_eq!(
+        records.iter().map(|r| &r.variant).collect::<Vec<_>>(),
+        plan.variants.iter().map(|v| &v.id).collect::<Vec<_>>()
+    );
+    let total = plan.variants.len();
+    assert_eq!(heard.into_inner().unwrap(), (1..=total).map(|done| (done, total)).collect::<Vec<_>>());
+    records
+}
+
+fn one(nvcc: &Nvcc, cache: &Path, arch: &str, kernel: KernelPlan) -> BuildOutcome {
+    let plan = plan(vec![("v", Method::Kernel(kernel))]);
+    build(nvcc, cache, arch, Sharing::Share, &plan).remove(0).outcome
+}
+
+fn cached(outcome: &BuildOutcome) -> bool {
+    match outcome {
+        BuildOutcome::Built { cached, .. } => *cached,
+        other => panic!("not built: {other:?}"),
+    }
+}
+
+fn failure(outcome: BuildOutcome) -> String {
+    match outcome {
+        BuildOutcome::Failed { message } => message,
+        other => panic!("not failed: {other:?}"),
+    }
+}
+
+fn refusal(outcome: BuildOutcome) -> String {
+    match outcome {
+        BuildOutcome::Refused { reasons, .. } => reasons.join("\n"),
+        other => panic!("not refused: {other:?}"),
+    }
+}
+
+fn assert_agrees(artifact: &Artifact, name: &str, arch: &Arch) {
+    let entry = Entry::read(&artifact.bytes, name, arch.capability()).unwrap();
+    let told = ptxas::report(&artifact.log, name).unwrap();
+    let used = entry.resources;
+    assert_eq!(used.registers, told.registers, "registers of {name} for {arch}");
+    assert_eq!(used.stack, told.stack_frame, "stack of {name} for {arch}");
+    assert_eq!(used.static_shared, told.static_shared, "shared memory of {name} for {arch}");
+    assert_eq!(used.barriers, told.barriers, "barriers of {name} for {arch}");
+    let marked = (entry.marked_spills.local_stores, entry.marked_spills.local_loads);
+    assert_eq!(marked, (told.spill_stores, told.spill_loads), "spilled bytes of {name} for {arch}");
+    assert_eq!(used.spills > 0, told.spill_stores > 0, "spills of {name} for {arch}");
+}
+
+/// Every entry of the test sources, read from cubins of one chip of each generation, against what ptxas says.
+#[test]
+fn resources_of_a_cubin_equal_those_that_ptxas_reports() {
+    at_root();
+    let Some(nvcc) = for_test() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let cache = Cache::at(folder.path()).unwrap();
+    let sources: [(&str, &[&str], &[&str]); 4] = [
+        ("spill.cu", &["-maxrregcount=32"], &["spilling"]),
+        ("local_array.cu", &[], &["local_array"]),
+        ("shared_arrays.cu", &[], &["shared_arrays", "second"]),
+        ("calls.cu", &["-maxrregcount=32"], &["calls", "prints", "clustered"]),
+    ];
+    for arch in ["sm_75", "sm_80", "sm_86", "sm_87", "sm_89", "sm_90", "sm_100", "sm_103", "sm_110", "sm_120", "sm_121"]
+        .map(|a| a.parse::<Arch>().unwrap())
+    {
+        let builder = Builder::new(&nvcc, &arch, &cache, Sharing::Each);
+        for (source, flags, entries) in sources {
+            if source == "calls.cu" && arch.capability().major < 9 {
+                continue; // clusters came with 9.0
+            }
+            let artifact = builder.compile(&unit(data(source), flags)).unwrap().unwrap();
+            for name in entries {
+                assert_agrees(&artifact, name, &arch);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_kernels_that_ship_are_read_as_ptxas_reports_them() {
+    at_root();
+    let Some(nvcc) = for_test() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let cache = Cache::at(folder.path()).unwrap();
+    // What Hopper has and no later chip: wgmma.
+    let arch: Arch = "sm_90a".parse().unwrap();
+    let builder = Builder::new(&nvcc, &arch, &cache, Sharing::Each);
+    // Baselines are programs of their own, compiled with what they need.
+    let families = fs::read_dir("kernels").unwrap().map(|family| family.unwrap().path());
+    let families = families.filter(|family| !family.ends_with("baselines"));
+    let files = families.flat_map(|family| fs::read_dir(family).unwrap()).map(|file| file.unwrap().path());
+    let sources: Vec<PathBuf> = files.filter(|path| path.extension().is_some_and(|e| e == "cu")).collect();
+    assert!(sources.len() >= 3);
+    for source in sources {
+        let artifact = builder.compile(&unit(source.clone(), &["-O3"])).unwrap().unwrap();
+        let lines = artifact.log.lines().filter_map(|line| line.split_once("Compiling entry function '"));
+        let entries: Vec<&str> = lines.filter_map(|(_, rest)| rest.split('\'').next()).collect();
+        assert!(!entries.is_empty(), "{}", source.display());
+        entries.iter().for_each(|entry| assert_agrees(&artifact, entry, &arch));
+    }
+}
+
+/// The plan that keeps all of K and V in shared memory: an L4 has no room for it, an H200 has, static arrays nowhere.
+
+#[test]
+fn the_faulty_plan_is_refused_with_its_budget() {
+    at_root();
+    let Some(nvcc) = for_test() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let mut whole = kernel(PathBuf::from("kernels/sdpa_scalar/sdpa_whole_kv.cu"), "sdpa_whole_kv", "ppppi");
+    launch(&mut whole).args.push(Arg::Scalar(ScalarValue::F32(0.125)));
+    launch(&mut whole).block = [192, 1, 1];
+    launch(&mut whole).dynamic_shared = 209_152;
+    let reason = refusal(one(&nvcc, folder.path(), "sm_89", whole.clone()));
+    let expected = "shared memory of a block on compute capability 8.9: 209152 bytes, limit 101376, 107776 over";
+    assert!(reason.starts_with(expected), "{reason}");
+    assert!(!cached(&one(&nvcc, folder.path(), "sm_90", whole.clone())));
+
+    whole.defines = vec![("MAX_S".to_owned(), "512".to_owned())];
+    launch(&mut whole).dynamic_shared = 0;
+    for arch in ["sm_89", "sm_90"] {
+        let message = failure(one(&nvcc, folder.path(), arch, whole.clone()));
+        let arrays = "k_all 65536, scores 65536, v_all 65536, out 8192, q_tile 4096, row_sum 128; dynamic";
+        let expected = format!("static shared memory of a block: 209024 bytes, limit 49152, 159872 over: {arrays}");
+        assert!(message.contains(&expected), "{message}");
+    }
+}
+
+#[test]
+fn a_local_array_is_not_a_spill() {
+    at_root();
+    let Some(nvcc) = for_test() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let local = one(&nvcc, folder.path(), "sm_90", kernel(data("local_array.cu"), "local_array", "ppi"));
+    let BuildOutcome::Built { resources, .. } = local else { panic!("{local:?}") };
+    assert_eq!((resources.spills, resources.stack, resources.local), (0, 256, 256));
+
+    let mut spilling = kernel(data("spill.cu"), "spilling", "ppi");
+    spilling.flags = vec!["-maxrregcount=32".to_owned()];
+    let spilling = one(&nvcc, folder.path(), "sm_90", spilling);
+    let BuildOutcome::Built { resources, log, .. } = spilling else { panic!("{spilling:?}") };
+    assert!(resources.spills > 100 && resources.registers == 32 && resources.local >= resources.stack, "{resources:?}");
+    assert_eq!(log, "", "reports of ptxas are not warnings");
+}
+
+/// The registers that a recursive function saves are spills that ptxas reports but does not mark.
+
+#[test]
+fn spills_that_are_not_marked_count_too() {
+    at_root();
+    let Some(nvcc) = for_test() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let outcome = one(&nvcc, folder.path(), "sm_90", kernel(data("calls.cu"), "recursive", "pi"));
+    let BuildOutcome::Built { resources, .. } = outcome else { panic!("{outcome:?}") };
+    assert!(resources.spills > 0, "{resources:?}");
+}
+
+#[test]
+fn bounds_parameters_and_clusters_are_read() {
+    at_root();
+    let Some(nvcc) = for_test() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let cache = Cache::at(folder.path()).unwrap();
+    let arch = Arch::of(ComputeCapability::new(9, 0));
+    let builder = Builder::new(&nvcc, &arch, &cache, Sharing::Each);
+    let artifact = builder.compile(&unit(data("calls.cu"), &[])).unwrap().unwrap();
+    let clustered = Entry::read(&artifact.bytes, "clustered", ComputeCapability::new(9, 0)).unwrap();
+    assert_eq!((clustered.cluster, clustered.max_threads), (Some([2, 1, 1]), Some(128)));
+    assert_eq!(clustered.parameters, vec![8]);
+    let calls = Entry::read(&artifact.bytes, "calls", ComputeCapability::new(9, 0)).unwrap();
+    assert_eq!((calls.parameters, calls.max_threads, calls.cluster), (vec![8, 8, 4], None, None));
+    let error = Entry::read(&artifact.bytes, "cals", ComputeCapability::new(9, 0)).unwrap_err().to_string();
+    assert!(error.contains("did you mean `calls`?"), "{error}");
+    for end in 0..artifact.bytes.len().min(4096) {
+        let _ = Entry::read(&artifact.bytes[..end], "calls", ComputeCapability::new(9, 0));
+    }
+}
+
+#[test]
+fn failures_carry_the_message_and_the_others_go_on() {
+    at_root();
+    let Some(nvcc) = for_test() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let broken = folder.path().join("broken.cu");
+    fs::write(&broken, "extern \"C\" __global__ void f() { int x = y; }\n").unwrap();
+    let mangled = folder.path().join("mangled.cu");
+    fs::write(&mangled, "__global__ void f() {}\n").unwrap();
+    let command = CommandPlan { argv: vec!["true".to_owned()], kernel_filter: None };
+    let plan = plan(vec![
+        ("broken", Method::Kernel(kernel(broken, "f", ""))),
+        ("absent", Method::Kernel(kernel(folder.path().join("absent.cu"), "f", ""))),
+        ("unlike", Method::Kernel(kernel(mangled, "g", ""))),
+        ("command", Method::Command(command)),
+        ("oversized", Method::Kernel(kernel(data("oversized.cu"), "big", "p"))),
+        ("good", Method::Kernel(kernel(data("shared_arrays.cu"), "second", "p"))),
+    ]);
+    let cache = folder.path().join("cache");
+    let mut outcomes: Vec<_> =
+        build(&nvcc, &cache, "sm_90", Sharing::Share, &plan).into_iter().map(|r| r.outcome).collect();
+    assert!(!cached(&outcomes.pop().unwrap()));
+    let oversized = failure(outcomes.pop().unwrap());
+    assert!(oversized.contains("uses too much shared data"), "{oversized}");
+    assert!(
+        oversized.contains("65664 bytes, limit 49152, 16512 over: tile_a 32768, tile_b 32768, flags 128"),
+        "{oversized}"
+    );
+    assert_eq!(outcomes.pop(), Some(BuildOutcome::NotNeeded));
+    assert!(failure(outcomes.pop().unwrap()).contains("no kernel `g` in the cubin; kernels: f()"));
+    assert!(failure(outcomes.pop().unwrap()).contains("absent.cu"));
+    assert!(failure(outcomes.pop().unwrap()).contains("identifier \"y\" is undefined"));
+    assert_eq!(fs::read_dir(cache.join("tmp")).unwrap().count(), 0, "nothing is left behind");
+}
+
+#[test]
+fn launches_that_cannot_work_are_refused() {
+    at_root();
+    let Some(nvcc) = for_test() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let shared = |change: &dyn Fn(&mut Launch)| {
+        let mut kernel = kernel(data("shared_arrays.cu"), "shared_arrays", "pp");
+        change(launch(&mut kernel));
+        kernel
+    };
+    let on = |arch: &str, kernel| one(&nvcc, folder.path(), arch, kernel);
+    let large = shared(&|l| l.dynamic_shared = 200_000);
+    let reason = refusal(on("sm_89", large.clone()));
+    assert!(reason.contains("204608 bytes, limit 101376, 103232 over: (dynamic) 200000, a 4096, b 512"), "{reason}");
+    assert!(!cached(&on("sm_90", large)), "an H200 has room for it");
+    assert!(refusal(on("sm_90", shared(&|l| l.block = [257, 1, 1]))).contains("launch bounds allow 256"));
+    assert!(refusal(on("sm_90", shared(&|l| l.block = [2048, 1, 1]))).contains("at most 1024"));
+    assert!(refusal(on("sm_90", shared(&|l| l.grid = [1, 70_000, 1]))).contains("65535"));
+    assert!(refusal(on("sm_90", shared(&|l| l.args = args("p")))).contains("1 arguments; the kernel takes 2"));
+    assert!(refusal(on("sm_90", shared(&|l| l.args = args("pi")))).contains("argument 2 (scalar I32(1)) is 4 bytes"));
+    let mut wide = kernel(data("spill.cu"), "spilling", "ppi");
+    launch(&mut wide).block = [1024, 1, 1];
+    assert!(refusal(on("sm_90", wide)).contains("a block has 65536"));
+    let mut cluster = kernel(data("calls.cu"), "clustered", "p");
+    launch(&mut cluster).grid = [3, 1, 1];
+    assert!(refusal(on("sm_90", cluster)).contains("not a multiple of the cluster"));
+}
+
+#[test]
+fn a_program_of_two_kernels_is_built_whole_and_refused_by_launch() {
+    at_root();
+    let Some(nvcc) = for_test() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let first = || kernel(data("shared_arrays.cu"), "shared_arrays", "pp");
+    let two = and_then(first(), "second", "p");
+    let BuildOutcome::Built { resources, entries, code_sha256, .. } = one(&nvcc, folder.path(), "sm_90", two.clone())
+    else {
+        panic!("it builds")
+    };
+    let [a, b] = entries.as_slice() else { panic!("{entries:?}") };
+    assert_eq!((a.entry.as_str(), b.entry.as_str()), ("shared_arrays", "second"));
+    assert_eq!(resources, a.resources.together(b.resources));
+    assert_eq!(resources.static_shared, a.resources.static_shared.max(b.resources.static_shared));
+    let BuildOutcome::Built { code_sha256: alone, entries, .. } = one(&nvcc, folder.path(), "sm_90", first()) else {
+        panic!("it builds")
+    };
+    assert!(entries.is_empty() && alone != code_sha256);
+    let mut wrong = and_then(first(), "second", "pp");
+    launch(&mut wrong).block = [257, 1, 1];
+    let reason = refusal(one(&nvcc, folder.path(), "sm_90", wrong));
+    assert!(reason.contains("launch 1 (`shared_arrays`): a block of 257 threads"), "{reason}");
+    assert!(reason.contains("launch 2 (`second`): 2 arguments; the kernel takes 1"), "{reason}");
+    let absent = failure(one(&nvcc, folder.path(), "sm_90", and_then(two, "third", "p")));
+    assert!(absent.contains("no kernel `third`"), "{absent}");
+}
+
+#[test]
+fn tensor_maps_are_parameters_of_128_bytes() {
+    at_root();
+    let Some(nvcc) = for_test() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let on = |signature| one(&nvcc, folder.path(), "sm_90", kernel(data("tensor_map.cu"), "tiled", signature));
+    assert!(matches!(on("pti"), BuildOutcome::Built { .. }));
+    let swapped = refusal(on("tpi"));
+    assert_eq!(swapped, "argument 1 (tensor map `x_tile`) is 128 bytes; the kernel takes 8 there");
+    let plain = refusal(on("ppi"));
+    assert!(plain.starts_with("argument 2 (buffer `x`) is 8 bytes; the kernel takes 128 there; hint: "), "{plain}");
+}
+
+/// Not compiled at all, so that the compiler's words about instructions the chip lacks are not the reason; the rest goes on.
+
+#[test]
+fn tensor_maps_are_refused_for_chips_without_bulk_copies() {
+    at_root();
+    let Some(nvcc) = for_test() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let plan = plan(vec![
+        ("bulk", Method::Kernel(kernel(folder.path().join("absent.cu"), "tiled", "pti"))),
+        ("good", Method::Kernel(kernel(data("shared_arrays.cu"), "second", "p"))),
+    ]);
+    let mut records = build(&nvcc, &folder.path().join("cache"), "sm_89", Sharing::Share, &plan);
+    assert!(matches!(records.pop().unwrap().outcome, BuildOutcome::Built { .. }));
+    let reasons = vec![
+        "tensor map `x_tile` needs compute capability 9.0 or later; this is 8.9, without bulk tensor copies (TMA)"
+            .to_owned(),
+    ];
+    assert_eq!(records.pop().unwrap().outcome, BuildOutcome::Refused { reasons, resources: None });
+}
+
+#[test]
+fn an_architecture_that_nvcc_does_not_know_ends_the_build() {
+    at_root();
+    let Some(nvcc) = for_test() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let (cache, arch) = (Cache::at(folder.path()).unwrap(), Arch::of(ComputeCapability::new(9, 9)));
+    let plan = plan(vec![("v", Method::Kernel(kernel(data("spill.cu"), "spilling", "ppi")))]);
+    let mut seen = 0;
+    let mut sink = |_: &BuildRecord| {
+        seen += 1;
+        Ok(())
+    };
+    let error = Builder::new(&nvcc, &arch, &cache, Sharing::Share).build(&plan, &|_| {}, &mut sink).unwrap_err();
+    assert!(error.to_string().contains("Unsupported gpu architecture 'sm_99'"), "{error}");
+    assert_eq!(seen, 0);
+    assert_eq!(fs::read_dir(folder.path().join("tmp")).unwrap().count(), 0, "nothing is left behind");
+}
+
+#[test]
+fn kernels_are_found_by_their_cpp_names() {
+    at_root();
+    let Some(nvcc) = for_test() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let built =
+        |entry: &str, signature: &str| one(&nvcc, folder.path(), "sm_90", kernel(data("names.cu"), entry, signature));
+    for (entry, signature) in [
+        ("wide::scale<float, 128u, true>", "ppi"),
+        ("wide::scale<float,256,false>", "ppi"),
+        ("wide::plain", "p"),
+        ("_ZN6narrow5plainEPf", "p"),
+    ] {
+        let outcome = built(entry, signature);
+        assert!(matches!(outcome, BuildOutcome::Built { .. }), "{entry}: {outcome:?}");
+    }
+    let undefined = failure(built("scale<float, 128u, true>", "ppi"));
+    assert!(undefined.contains("no kernel `scale<float, 128u, true>`"), "{undefined}");
+    let ambiguous = failure(built("plain", "p"));
+    assert!(ambiguous.contains("names 2 kernels") && ambiguous.contains("narrow::plain(float*)"), "{ambiguous}");
+    let absent = failure(built("wide::plane", "p"));
+    assert!(absent.contains("kernels: ") && absent.contains("wide::plain(float*)"), "{absent}");
+}
+
+#[test]
+fn a_struct_of_6000_bytes_is_not_passed_as_a_pointer() {
+    at_root();
+    let Some(nvcc) = for_test() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let reasons = refusal(one(&nvcc, folder.path(), "sm_90", kernel(data("names.cu"), "large", "ppi")));
+    assert!(reasons.contains("6000"), "{reasons}");
+}
+
+#[test]
+fn ptx_is_assembled_and_cached() {
+    let Some(nvcc) = for_test() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let ptx = folder.path().join("twice.ptx");
+    let text = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry twice(.param .u64 p, .param .u32 n)\n{\nret;\n}\n";
+    fs::write(&ptx, text).unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(20));
+    let kernel = || KernelPlan { code: KernelCode::Ptx, ..kernel(ptx.clone(), "twice", "pi") };
+    assert!(!cached(&one(&nvcc, folder.path(), "sm_90", kernel())));
+    assert!(cached(&one(&nvcc, folder.path(), "sm_90", kernel())));
+    fs::write(&ptx, text.replace("ret;", "garbage;")).unwrap();
+    assert!(failure(one(&nvcc, folder.path(), "sm_90", kernel())).contains("twice.ptx"));
+}
+
+#[test]
+fn a_template_of_an_enumerator_in_a_header_is_built_and_another_enumerator_is_not_taken_for_it() {
+    at_root();
+    let Some(nvcc) = for_test() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let built = |entry: &str| one(&nvcc, folder.path(), "sm_90", kernel(data("enumerators.cuh"), entry, "pp"));
+    let symbol = |entry: &str| match built(entry) {
+        BuildOutcome::Built { code_sha256, .. } => code_sha256,
+        other => panic!("{entry}: {other:?}"),
+    };
+    // The header has an instance for `twice` of its own.
+    let (twice, thrice) = (symbol("apply<float, 64, Times::twice>"), symbol("apply<float, 32, Times::thrice>"));
+    assert_ne!(twice, thrice);
+    let ambiguous = failure(built("apply<float, 64, Times::thrice>"));
+    assert!(ambiguous.contains("names 2 kernels"), "{ambiguous}");
+    assert!(matches!(built("plainly"), BuildOutcome::Built { log, .. } if log.is_empty()), "no warning of a header");
+    let absent = failure(built("apply<float, 64, Times::never>"));
+    assert!(absent.contains("never"), "{absent}");
+}

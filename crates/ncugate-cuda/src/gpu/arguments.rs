@@ -1,0 +1,401 @@
+//! Kernel arguments as the driver wants them: values behind pointers, tensor maps described for its encoder.
+//!
+//! Pure: the driver's own encoding of a tensor map is the device's, and is handed in.
+
+use super::buffer::BufferSpec;
+use super::error::DeviceError;
+use cudarc::driver::sys::{CUtensorMap, CUtensorMapDataType as DataType, CUtensorMapSwizzle as DriverSwizzle};
+use ncugate_model::Dtype;
+use ncugate_phase::plan::{Arg, SurfaceView, Swizzle, TensorMap, TextureView};
+use std::ffi::c_void;
+
+/// Most axes of a tensor map.
+const AXES: usize = 5;
+
+/// A buffer as a texture or a surface, which the driver makes an object of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ImageView<'a> {
+    Texture(&'a TextureView),
+    Surface(&'a SurfaceView),
+}
+
+/// Arguments of one launch, on the buffers that it was made for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KernelArguments(Vec<Argument>);
+
+/// A value that a kernel's parameter is copied from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Argument {
+    /// Little endian, at the start of 8 bytes.
+    Word(u64),
+    Bytes(Vec<u8>),
+    /// Encoded by the driver, aligned as its type says.
+    TensorMap(CUtensorMap),
+}
+
+impl KernelArguments {
+    /// The arguments of a launch: `buffer` knows each buffer and its address, `encode` makes a tensor map, `table` puts
+    /// pointers into memory of the device and gives its address, `image` makes a texture or surface object over a buffer,
+    /// `workspace` gives memory of so many bytes for the argument at a place.
+    pub fn new<'b>(
+        args: &[Arg],
+        buffer: impl Fn(&str) -> Option<(u64, &'b BufferSpec)>,
+        encode: impl Fn(&Tiling<'_>) -> Result<CUtensorMap, DeviceError>,
+        image: impl Fn(ImageView<'_>, u64, &BufferSpec) -> Result<u64, DeviceError>,
+        table: impl Fn(&[u64]) -> Result<u64, DeviceError>,
+        workspace: impl Fn(usize, u64) -> Result<u64, DeviceError>,
+    ) -> Result<Self, DeviceError> {
+        let maker = Maker { buffer, encode, image, table };
+        let argument = |(at, arg): (usize, &Arg)| match arg {
+            Arg::Workspace(0) => Ok(Argument::Word(0)),
+            Arg::Workspace(bytes) => workspace(at, *bytes).map(Argument::Word),
+            other => maker.argument(other),
+        };
+        args.iter().enumerate().map(argument).collect::<Result<_, _>>().map(Self)
+    }
+
+    /// The values that are no longer than 8 bytes.
+    pub(super) fn words(&self) -> Vec<u64> {
+        let word = |argument: &Argument| match argument {
+            Argument::Word(value) => Some(*value),
+            Argument::Bytes(_) | Argument::TensorMap(_) => None,
+        };
+        self.0.iter().filter_map(word).collect()
+    }
+
+    /// Where each value is, for as long as `self` stays where it is.
+    pub fn pointers(&self) -> Vec<*mut c_void> {
+        let pointer = |argument: &Argument| -> *mut c_void {
+            match argument {
+                Argument::Word(value) => std::ptr::from_ref(value).cast_mut().cast(),
+                Argument::Bytes(bytes) => bytes.as_ptr().cast_mut().cast(),
+                Argument::TensorMap(map) => std::ptr::from_ref(map).cast_mut().cast(),
+            }
+        };
+        self.0.iter().map(pointer).collect()
+    }
+}
+
+/// What arguments are made of.
+struct Maker<B, E, X, T> {
+    buffer: B,
+    encode: E,
+    image: X,
+    table: T,
+}
+
+impl<'b, B, E, X, T> Maker<B, E, X, T>
+where
+    B: Fn(&str) -> Option<(u64, &'b BufferSpec)>,
+    E: Fn(&Tiling<'_>) -> Result<CUtensorMap, DeviceError>,
+    X: Fn(ImageView<'_>, u64, &BufferSpec) -> Result<u64, DeviceError>,
+    T: Fn(&[u64]) -> Result<u64, DeviceError>,
+{
+    fn argument(&self, arg: &Arg) -> Result<Argument, DeviceError> {
+        match arg {
+            Arg::TensorMap(map) => self.tensor_map(map).map(Argument::TensorMap),
+            Arg::Scalar(value) => Ok(Argument::Word(value.bits())),
+            Arg::Struct(_) => {
+                let mut bytes = Vec::new();
+                self.lay_out(arg, &mut bytes)?;
+                Ok(Argument::Bytes(bytes))
+            }
+            Arg::Texture(view) => self.object(&view.buffer, ImageView::Texture(view)).map(Argument::Word),
+            Arg::Surface(view) => self.object(&view.buffer, ImageView::Surface(view)).map(Argument::Word),
+            Arg::Buffer(_) | Arg::Element(_) | Arg::Null | Arg::Pointers(_) | Arg::Workspace(_) | Arg::Alignment(_) => {
+                self.pointer(arg).map(Argument::Word)
+            }
+        }
+    }
+
+    fn found(&self, name: &str) -> Result<(u64, &'b BufferSpec), DeviceError> {
+        (self.buffer)(name).ok_or_else(|| DeviceError::Launch(format!("there is no buffer '{name}'")))
+    }
+
+    fn tensor_map(&self, map: &TensorMap) -> Result<CUtensorMap, DeviceError> {
+        let (address, buffer) = self.found(&map.buffer)?;
+        (self.encode)(&Tiling::new(map, address, buffer)?)
+    }
+
+    fn object(&self, name: &str, view: ImageView<'_>) -> Result<u64, DeviceError> {
+        let (address, buffer) = self.found(name)?;
+        (self.image)(view, address, buffer)
+    }
+
+    fn pointer(&self, arg: &Arg) -> Result<u64, DeviceError> {
+        match arg {
+            Arg::Buffer(name) => self.found(name).map(|(address, _)| address),
+            Arg::Element(element) => {
+                let (address, buffer) = self.found(&element.buffer)?;
+                match element.bytes <= buffer.bytes() as u64 {
+                    true => Ok(address + element.bytes),
+                    false => Err(DeviceError::Launch(format!("{} is outside of it", arg.described()))),
+                }
+            }
+            Arg::Null => Ok(0),
+            Arg::Pointers(pointers) => {
+                let addresses = pointers.iter().map(|pointer| self.pointer(pointer)).collect::<Result<Vec<_>, _>>()?;
+                (self.table)(&addresses)
+            }
+            Arg::TensorMap(_)
+            | Arg::Scalar(_)
+            | Arg::Struct(_)
+            | Arg::Alignment(_)
+            | Arg::Workspace(_)
+            | Arg::Texture(_)
+            | Arg::Surface(_) => Err(DeviceError::Launch(format!("{} is not a pointer", arg.described()))),
+        }
+    }
+
+    /// Writes an argument behind `bytes`, aligned as in C.
+    fn lay_out(&self, arg: &Arg, bytes: &mut Vec<u8>) -> Result<(), DeviceError> {
+        let (size, alignment) = arg.layout();
+        bytes.resize(bytes.len().next_multiple_of(alignment), 0);
+        let end = bytes.len() + size;
+        match arg {
+            Arg::Struct(fields) => fields.iter().try_for_each(|field| self.lay_out(field, bytes))?,
+            Arg::Alignment(_) => {}
+            Arg::Scalar(value) => bytes.extend(&value.bits().to_le_bytes()[..size]),
+            Arg::Texture(view) => bytes.extend(self.object(&view.buffer, ImageView::Texture(view))?.to_le_bytes()),
+            Arg::Surface(view) => bytes.extend(self.object(&view.buffer, ImageView::Surface(view))?.to_le_bytes()),
+            Arg::TensorMap(map) => {
+                self.tensor_map(map)?.opaque.iter().for_each(|word| bytes.extend(word.to_le_bytes()))
+            }
+            Arg::Buffer(_) | Arg::Element(_) | Arg::Null | Arg::Pointers(_) | Arg::Workspace(_) => {
+                bytes.extend(self.pointer(arg)?.to_le_bytes());
+            }
+        }
+        bytes.resize(end, 0);
+        Ok(())
+    }
+}
+
+/// A scalar or a struct of scalars as it lies in memory.
+///
+/// # Errors
+/// It has a pointer or a tensor map, or names a buffer.
+pub(super) fn value_bytes(value: &Arg) -> Result<Vec<u8>, DeviceError> {
+    let foreign = |what: &str| DeviceError::Launch(format!("{what} in the value of a variable"));
+    let maker = Maker {
+        buffer: |_: &str| None,
+        encode: |_: &Tiling<'_>| Err(foreign("a tensor map")),
+        image: |_: ImageView<'_>, _: u64, _: &BufferSpec| Err(foreign("a texture or surface")),
+        table: |_: &[u64]| Err(foreign("an array of pointers")),
+    };
+    let mut bytes = Vec::new();
+    maker.lay_out(value, &mut bytes)?;
+    Ok(bytes)
+}
+
+/// What the driver encodes a tensor map from. Arrays hold `rank` axes, innermost first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tiling<'m> {
+    /// What the phase says of it.
+    pub map: &'m TensorMap,
+    /// Address of the buffer.
+    pub address: u64,
+    /// Type of an element.
+    pub data_type: DataType,
+    /// Axes of the buffer.
+    pub rank: u32,
+    /// Elements of the buffer along each axis.
+    pub sizes: [u64; AXES],
+    /// Bytes between neighbours on each axis but the innermost.
+    pub strides: [u64; AXES],
+    /// Elements of a copy along each axis.
+    pub box_dims: [u32; AXES],
+    /// Swizzle of shared memory.
+    pub swizzle: DriverSwizzle,
+}
+
+impl<'m> Tiling<'m> {
+    /// A map of the whole buffer, contiguous at that address.
+    fn new(map: &'m TensorMap, address: u64, buffer: &BufferSpec) -> Result<Self, DeviceError> {
+        let rank = buffer.extents.len();
+        if map.box_dims.len() != rank || !(1..=AXES).contains(&rank) {
+            let reason = format!("a box of {} axes on a buffer of {rank}; each has 1 to {AXES}", map.box_dims.len());
+            return Err(DeviceError::TensorMap { name: map.name.clone(), buffer: map.buffer.clone(), reason });
+        }
+        let (mut sizes, mut strides, mut box_dims) = ([1; AXES], [0; AXES], [1; AXES]);
+        let mut apart = buffer.dtype.size() as u64;
+        for (at, (&extent, &elements)) in buffer.extents.iter().zip(&map.box_dims).rev().enumerate() {
+            sizes[at] = extent as u64;
+            box_dims[at] = elements;
+            apart *= extent as u64;
+            strides[at] = apart;
+        }
+        // Of the outermost axis there is no next one.
+        strides[rank - 1] = 0;
+        let swizzle = match map.swizzle {
+            Swizzle::None => DriverSwizzle::CU_TENSOR_MAP_SWIZZLE_NONE,
+            Swizzle::Span32 => DriverSwizzle::CU_TENSOR_MAP_SWIZZLE_32B,
+            Swizzle::Span64 => DriverSwizzle::CU_TENSOR_MAP_SWIZZLE_64B,
+            Swizzle::Span128 => DriverSwizzle::CU_TENSOR_MAP_SWIZZLE_128B,
+        };
+        let data_type = data_type(buffer.dtype);
+        Ok(Self { map, address, data_type, rank: rank as u32, sizes, strides, box_dims, swizzle })
+    }
+}
+
+/// The driver's type for an element; bytes of any meaning are `UINT8`.
+const fn data_type(dtype: Dtype) -> DataType {
+    match dtype {
+        Dtype::F64 => DataType::CU_TENSOR_MAP_DATA_TYPE_FLOAT64,
+        Dtype::F32 => DataType::CU_TENSOR_MAP_DATA_TYPE_FLOAT32,
+        Dtype::F16 => DataType::CU_TENSOR_MAP_DATA_TYPE_FLOAT16,
+        Dtype::Bf16 => DataType::CU_TENSOR_MAP_DATA_TYPE_BFLOAT16,
+        Dtype::I64 => DataType::CU_TENSOR_MAP_DATA_TYPE_INT64,
+        Dtype::U64 => DataType::CU_TENSOR_MAP_DATA_TYPE_UINT64,
+        Dtype::I32 => DataType::CU_TENSOR_MAP_DATA_TYPE_INT32,
+        Dtype::U32 => DataType::CU_TENSOR_MAP_DATA_TYPE_UINT32,
+        Dtype::I16 | Dtype::U16 => DataType::CU_TENSOR_MAP_DATA_TYPE_UINT16,
+        Dtype::Fp8E4m3 | Dtype::Fp8E5m2 | Dtype::I8 | Dtype::U8 | Dtype::Bool => {
+            DataType::CU_TENSOR_MAP_DATA_TYPE_UINT8
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gpu::fixtures::buffer;
+    use ncugate_model::Role;
+    use ncugate_phase::plan::ScalarValue;
+
+    fn refused(_: &Tiling<'_>) -> Result<CUtensorMap, DeviceError> {
+        Err(DeviceError::Launch("no driver".to_owned()))
+    }
+
+    fn no_workspace(_: usize, _: u64) -> Result<u64, DeviceError> {
+        Err(DeviceError::Launch("no driver".to_owned()))
+    }
+
+    fn no_image(_: ImageView<'_>, _: u64, _: &BufferSpec) -> Result<u64, DeviceError> {
+        Err(DeviceError::Launch("no textures".to_owned()))
+    }
+
+    fn no_table(_: &[u64]) -> Result<u64, DeviceError> {
+        Err(DeviceError::Launch("no memory".to_owned()))
+    }
+
+    fn map(box_dims: &[u32], swizzle: Swizzle) -> TensorMap {
+        TensorMap { name: "tiles".to_owned(), buffer: "k".to_owned(), box_dims: box_dims.to_vec(), swizzle }
+    }
+
+    #[test]
+    fn arguments_are_laid_out_as_c_passes_them() {
+        let args = [
+            Arg::Buffer("x".to_owned()),
+            Arg::Scalar(ScalarValue::F32(1.0)),
+            Arg::Scalar(ScalarValue::I32(-1)),
+            Arg::Scalar(ScalarValue::I64(-1)),
+        ];
+        let x = buffer("x", Dtype::F32, &[4], Role::Input);
+        let arguments = KernelArguments::new(
+            &args,
+            |name| (name == "x").then_some((0x1000, &x)),
+            refused,
+            no_image,
+            no_table,
+            no_workspace,
+        )
+        .unwrap();
+        assert_eq!(arguments.0, [0x1000, 0x3f80_0000, 0xffff_ffff, u64::MAX].map(Argument::Word));
+        assert!(
+            KernelArguments::new(&args, |_| None, refused, no_image, no_table, no_workspace)
+                .unwrap_err()
+                .to_string()
+                .contains("no buffer 'x'")
+        );
+    }
+
+    #[test]
+    fn structs_elements_and_arrays_of_pointers_are_made_of_their_parts() {
+        use ncugate_phase::plan::BufferElement;
+        let x = buffer("x", Dtype::F32, &[4], Role::Input);
+        let element = |bytes| Arg::Element(BufferElement { buffer: "x".to_owned(), bytes });
+        let args = [
+            Arg::Struct(vec![
+                Arg::Scalar(ScalarValue::I16(-2)),
+                element(8),
+                Arg::Scalar(ScalarValue::Bool(true)),
+                Arg::Struct(vec![Arg::Scalar(ScalarValue::F16(1.0)), Arg::Scalar(ScalarValue::I32(3))]),
+            ]),
+            Arg::Null,
+            Arg::Pointers(vec![Arg::Buffer("x".to_owned()), Arg::Null, element(12)]),
+        ];
+        let table = |addresses: &[u64]| {
+            assert_eq!(addresses, [0x1000, 0, 0x100c]);
+            Ok(0x9000)
+        };
+        let made = KernelArguments::new(&args, |_| Some((0x1000, &x)), refused, no_image, table, no_workspace).unwrap();
+        let fields = [
+            [0xfe, 0xff, 0, 0, 0, 0, 0, 0].as_slice(),
+            &0x1008_u64.to_le_bytes(),
+            &[1, 0, 0, 0],
+            &[0, 0x3c, 0, 0, 3, 0, 0, 0],
+            &[0; 4],
+        ];
+        assert_eq!(made.0, [Argument::Bytes(fields.concat()), Argument::Word(0), Argument::Word(0x9000)]);
+        let one = || Arg::Scalar(ScalarValue::F32(1.0));
+        let float2 = Arg::Struct(vec![Arg::Alignment(8), one(), one()]);
+        let aligned = Arg::Struct(vec![one(), float2]);
+        let made = KernelArguments::new(&[aligned], |_| None, refused, no_image, no_table, no_workspace).unwrap();
+        let one = 1.0_f32.to_le_bytes();
+        assert_eq!(made.0, [Argument::Bytes([one, [0; 4], one, one].concat())]);
+        let outside =
+            KernelArguments::new(&[element(20)], |_| Some((0x1000, &x)), refused, no_image, no_table, no_workspace);
+        assert_eq!(outside.unwrap_err().to_string(), "cannot launch: buffer `x` from byte 20 is outside of it");
+    }
+
+    #[test]
+    fn a_tensor_map_is_of_its_buffer_innermost_axis_first() {
+        let k = buffer("k", Dtype::F16, &[2, 8, 512, 64], Role::Input);
+        let map = map(&[1, 1, 128, 32], Swizzle::Span64);
+        let tiling = Tiling::new(&map, 0x2000, &k).unwrap();
+        assert_eq!(tiling.data_type, DataType::CU_TENSOR_MAP_DATA_TYPE_FLOAT16);
+        assert_eq!((tiling.rank, tiling.address), (4, 0x2000));
+        assert_eq!(tiling.sizes, [64, 512, 8, 2, 1]);
+        assert_eq!(tiling.strides, [128, 128 * 512, 128 * 512 * 8, 0, 0]);
+        assert_eq!(tiling.box_dims, [32, 128, 1, 1, 1]);
+        assert_eq!(tiling.swizzle, DriverSwizzle::CU_TENSOR_MAP_SWIZZLE_64B);
+    }
+
+    #[test]
+    fn a_tensor_map_of_one_axis_has_no_strides() {
+        let k = buffer("k", Dtype::Fp8E4m3, &[96], Role::Input);
+        let map = map(&[32], Swizzle::None);
+        let tiling = Tiling::new(&map, 0x2000, &k).unwrap();
+        assert_eq!((tiling.rank, tiling.sizes[0], tiling.strides), (1, 96, [0; AXES]));
+        assert_eq!(tiling.data_type, DataType::CU_TENSOR_MAP_DATA_TYPE_UINT8);
+    }
+
+    #[test]
+    fn a_box_of_other_axes_than_its_buffer_is_refused() {
+        let k = buffer("k", Dtype::F16, &[64, 64], Role::Input);
+        let error = Tiling::new(&map(&[64], Swizzle::None), 0x2000, &k).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "cannot make tensor map 'tiles' of buffer 'k': a box of 1 axes on a buffer of 2; each has 1 to 5"
+        );
+    }
+
+    #[test]
+    fn a_tensor_map_is_encoded_for_the_address_of_its_buffer_and_aligned() {
+        let k = buffer("k", Dtype::F16, &[64, 64], Role::Input);
+        let args = [
+            Arg::Scalar(ScalarValue::I32(1)),
+            Arg::TensorMap(map(&[64, 64], Swizzle::Span128)),
+            Arg::Buffer("k".to_owned()),
+        ];
+        let encode = |tiling: &Tiling<'_>| Ok(CUtensorMap { opaque: [tiling.address; 16] });
+        let arguments =
+            KernelArguments::new(&args, |_| Some((0x4000, &k)), encode, no_image, no_table, no_workspace).unwrap();
+        assert_eq!(arguments.0[1], Argument::TensorMap(CUtensorMap { opaque: [0x4000; 16] }));
+        assert_eq!(arguments.0[2], Argument::Word(0x4000));
+        assert_eq!(arguments.pointers()[1] as usize % 64, 0);
+        let error =
+            KernelArguments::new(&args, |_| Some((0x4000, &k)), refused, no_image, no_table, no_workspace).unwrap_err();
+        assert_eq!(error.to_string(), "cannot launch: no driver");
+    }
+}

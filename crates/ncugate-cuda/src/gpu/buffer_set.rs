@@ -1,0 +1,101 @@
+//! A shape's buffers on the device, filled once and launched on many times.
+
+use super::arena::ArenaLayout;
+use super::buffer::BufferSpec;
+use super::device::Device;
+use super::error::DeviceError;
+use super::kernel::LoadedProgram;
+use super::memory::{DeviceMemory, PinnedMemory, check_sizes};
+use super::program::BoundProgram;
+use ncugate_phase::plan::ShapeProgram;
+
+/// One set of a shape's buffers on the device.
+#[derive(Debug)]
+pub struct BufferSet {
+    layout: ArenaLayout,
+    memory: DeviceMemory,
+}
+
+impl BufferSet {
+    /// `count` sets that hold `contents` (bytes by buffer), uploaded from one image.
+    ///
+    /// # Errors
+    /// There is not enough memory on the device or on the host, or a copy fails.
+    pub fn several(
+        device: &Device,
+        buffers: &[BufferSpec],
+        contents: &[impl AsRef<[u8]>],
+        count: u32,
+    ) -> Result<Vec<Self>, DeviceError> {
+        let layout = ArenaLayout::new(buffers);
+        let bytes = layout.bytes();
+        let mut image = device.pinned(bytes)?;
+        layout.write_fresh(buffers, contents, image.as_mut_slice());
+        let set = || {
+            let memory = device.allocate(bytes)?;
+            device.upload(&memory, &image)?;
+            Ok(Self { layout: layout.clone(), memory })
+        };
+        (0..count).map(|_| set()).collect()
+    }
+
+    /// A set that holds `contents`, uploaded through `image`, which is as large as a set.
+    ///
+    /// # Errors
+    /// There is not enough memory, the image is of another size, or a copy fails.
+    pub fn through(
+        device: &Device,
+        buffers: &[BufferSpec],
+        contents: &[impl AsRef<[u8]>],
+        image: &mut PinnedMemory,
+    ) -> Result<Self, DeviceError> {
+        let layout = ArenaLayout::new(buffers);
+        let memory = device.allocate(layout.bytes())?;
+        check_sizes(&memory, image)?;
+        layout.write_fresh(buffers, contents, image.as_mut_slice());
+        device.upload(&memory, image)?;
+        Ok(Self { layout, memory })
+    }
+
+    /// A set that holds `contents`, and the image that it was uploaded from, for [`Self::refill`].
+    ///
+    /// # Errors
+    /// As [`Self::several`].
+    pub fn with_image(
+        device: &Device,
+        buffers: &[BufferSpec],
+        contents: &[impl AsRef<[u8]>],
+    ) -> Result<(Self, PinnedMemory), DeviceError> {
+        let mut image = device.pinned(ArenaLayout::new(buffers).bytes())?;
+        Ok((Self::through(device, buffers, contents, &mut image)?, image))
+    }
+
+    /// Makes it hold what the image holds, by a copy from the host.
+    ///
+    /// # Errors
+    /// The copy fails.
+    pub fn refill(&self, device: &Device, image: &PinnedMemory) -> Result<(), DeviceError> {
+        device.upload(&self.memory, image)
+    }
+
+    pub const fn layout(&self) -> &ArenaLayout {
+        &self.layout
+    }
+
+    pub const fn memory(&self) -> &DeviceMemory {
+        &self.memory
+    }
+
+    /// A program on this set, whose buffers are `buffers`; `loaded` has its entries.
+    ///
+    /// # Errors
+    /// As [`Device::bind`].
+    pub fn bind<'p>(
+        &self,
+        device: &Device,
+        (loaded, program): (&'p LoadedProgram, &'p ShapeProgram),
+        buffers: &[BufferSpec],
+    ) -> Result<BoundProgram<'p>, DeviceError> {
+        device.bind(loaded, program, |name| self.layout.find(buffers, name, self.memory.address()))
+    }
+}

@@ -1,0 +1,494 @@
+//! The CUDA driver behind safe types that own what they hold.
+//!
+//! The library is loaded when a device is opened; where it is absent that is an error, not the end of the program.
+//! One thread uses a device. Fills are copies from the host: the driver's memset may launch kernels a profiler sees.
+
+use super::arguments::{ImageView, KernelArguments, Tiling};
+use super::attributes::{DeviceAttributes, attributes_of, find};
+use super::buffer::BufferSpec;
+use super::error::{DeviceError, cuda};
+use super::function::{Caller, Delivery, FunctionCall, FunctionCaller};
+use super::kernel::{ExecutableGraph, LoadedKernel, LoadedModule, LoadedProgram};
+use super::memory::{DeviceMemory, PinnedMemory, check_sizes};
+use super::surface_array::{Surface, SurfaceKey};
+use cudarc::driver::{result, sys};
+use ncugate_model::ComputeCapability;
+use ncugate_model::LaunchMode;
+use ncugate_phase::plan::{Arg, Launch};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::ffi::{CString, c_void};
+use std::path::Path;
+
+/// The CUDA version that brought tensor maps, and the compute capability.
+const TENSOR_MAPS: ((u32, u32), ComputeCapability) = ((12, 0), ComputeCapability::new(9, 0));
+
+/// An opened device: its primary context, current on this thread, and a stream.
+#[derive(Debug)]
+pub struct Device {
+    attributes: DeviceAttributes,
+    stream: sys::CUstream,
+    start: sys::CUevent,
+    end: sys::CUevent,
+    /// Memory of kernels alone, by the place of the argument and its bytes; launches follow each other, so they share it.
+    workspaces: RefCell<BTreeMap<(usize, u64), DeviceMemory>>,
+    /// What calls functions of another language.
+    caller: Option<Caller>,
+    /// Where their results go.
+    delivery: RefCell<Delivery>,
+    /// Arrays of pointers that arguments point to, and values of variables.
+    tables: RefCell<Vec<DeviceMemory>>,
+    /// Arrays that surfaces are over, by what they hold.
+    pub(super) surfaces: RefCell<BTreeMap<SurfaceKey, Surface>>,
+}
+
+impl Device {
+    pub fn open(ordinal: u32) -> Result<Self, DeviceError> {
+        let device = find(ordinal)?;
+        let attributes = attributes_of(device)?;
+        // SAFETY: `device` comes from cuDeviceGet; the context is kept until the process ends.
+        unsafe {
+            let context = result::primary_ctx::retain(device).map_err(cuda("cuDevicePrimaryCtxRetain"))?;
+            result::ctx::set_current(context).map_err(cuda("cuCtxSetCurrent"))?;
+        }
+        let stream = result::stream::create(result::stream::StreamKind::NonBlocking).map_err(cuda("cuStreamCreate"))?;
+        let event = || result::event::create(sys::CUevent_flags::CU_EVENT_DEFAULT).map_err(cuda("cuEventCreate"));
+        Ok(Self {
+            attributes,
+            stream,
+            start: event()?,
+            end: event()?,
+            tables: RefCell::default(),
+            surfaces: RefCell::default(),
+            workspaces: RefCell::default(),
+            caller: None,
+            delivery: RefCell::default(),
+        })
+    }
+
+    #[must_use]
+    pub fn with_functions(self, caller: impl FunctionCaller + 'static) -> Self {
+        let mut device = self;
+        device.caller = Some(Caller(Box::new(caller)));
+        device
+    }
+
+    pub const fn attributes(&self) -> &DeviceAttributes {
+        &self.attributes
+    }
+
+    /// The stream that everything is queued on.
+    pub(super) const fn stream(&self) -> sys::CUstream {
+        self.stream
+    }
+
+    /// Waits for everything launched; an error of a kernel comes out here.
+    pub fn synchronize(&self) -> Result<(), DeviceError> {
+        // SAFETY: the stream lives as long as `self`.
+        unsafe { result::stream::synchronize(self.stream) }.map_err(cuda("the kernel failed"))
+    }
+
+    /// Whether the context still works; after an illegal address, say, it does not.
+    pub fn is_alive(&self) -> bool {
+        result::ctx::synchronize().is_ok()
+    }
+
+    /// Device memory of that many bytes, not initialised.
+    pub fn allocate(&self, bytes: usize) -> Result<DeviceMemory, DeviceError> {
+        // SAFETY: nothing reads it before it is written.
+        let address = unsafe { result::malloc_sync(bytes.max(1)) }.map_err(cuda("cuMemAlloc"))?;
+        Ok(DeviceMemory { address, bytes })
+    }
+
+    /// Page-locked host memory of that many bytes, zeroed.
+    pub fn pinned(&self, bytes: usize) -> Result<PinnedMemory, DeviceError> {
+        // SAFETY: bytes of any value are valid, and the memory is zeroed before it is read.
+        let pointer = unsafe { result::malloc_host(bytes.max(1), 0) }.map_err(cuda("cuMemHostAlloc"))?;
+        let mut memory = PinnedMemory { pointer: pointer.cast(), bytes };
+        super::arena::fill(memory.as_mut_slice(), 0);
+        Ok(memory)
+    }
+
+    /// Copies host memory to device memory and waits.
+    pub fn upload(&self, to: &DeviceMemory, from: &PinnedMemory) -> Result<(), DeviceError> {
+        check_sizes(to, from)?;
+        // SAFETY: both are allocations of at least that many bytes, alive until the synchronisation.
+        unsafe { result::memcpy_htod_async(to.address, from.as_slice(), self.stream) }.map_err(cuda("cuMemcpyHtoD"))?;
+        self.synchronize()
+    }
+
+    /// Copies device memory to host memory and waits.
+    pub fn download(&self, to: &mut PinnedMemory, from: &DeviceMemory) -> Result<(), DeviceError> {
+        check_sizes(from, to)?;
+        // SAFETY: as in `upload`.
+        unsafe { result::memcpy_dtoh_async(to.as_mut_slice(), from.address, self.stream) }
+            .map_err(cuda("cuMemcpyDtoH"))?;
+        self.synchronize()
+    }
+
+    /// Loads a cubin and finds the entries of a program in it.
+    ///
+    /// # Errors
+    /// The cubin cannot be read or loaded, or lacks an entry.
+    pub fn load(&self, cubin: &Path, entries: &[&str]) -> Result<LoadedProgram, DeviceError> {
+        let unreadable = |reason: String| DeviceError::Cubin { path: cubin.to_owned(), reason };
+        let mut image = std::fs::read(cubin).map_err(|e| unreadable(e.to_string()))?;
+        if !image.starts_with(b"\x7fELF") {
+            return Err(unreadable("it is not an ELF file".to_owned()));
+        }
+        let symbol = |entry: &&str| {
+            let symbol = ncugate_model::cubin::symbol(&image, entry).map_err(|e| unreadable(e.to_string()))?;
+            let symbol = CString::new(symbol).map_err(|_| unreadable(format!("entry {entry:?} has a NUL")))?;
+            Ok(((*entry).to_owned(), symbol))
+        };
+        let symbols: Vec<(String, CString)> = entries.iter().map(symbol).collect::<Result<_, DeviceError>>()?;
+        let variables = ncugate_model::cubin::variables(&image).map_err(|e| unreadable(e.to_string()))?;
+        image.push(0);
+        let module = load_image(&image)?;
+        let functions = symbols.into_iter().map(|(entry, symbol)| Ok((entry, function(&module, symbol)?)));
+        let functions = functions.collect::<Result<_, DeviceError>>()?;
+        Ok(LoadedProgram::Module { functions, variables, module })
+    }
+
+    /// Loads PTX text that ends with NUL, which the driver compiles, and finds an entry in it.
+    ///
+    /// # Errors
+    /// The driver cannot compile it, or it has no such entry.
+    pub(super) fn load_text(&self, ptx: &str, entry: &str) -> Result<LoadedKernel, DeviceError> {
+        let name = CString::new(entry).map_err(|_| DeviceError::Launch(format!("entry {entry:?} has a NUL")))?;
+        if !ptx.ends_with('\0') {
+            return Err(DeviceError::Launch("a text of PTX that does not end with NUL".to_owned()));
+        }
+        let module = load_image(ptx.as_bytes())?;
+        Ok(LoadedKernel { function: function(&module, name)?, _module: module })
+    }
+
+    /// The arguments of a launch on buffers that `buffer` knows with their addresses.
+    pub fn arguments<'b>(
+        &self,
+        args: &[Arg],
+        buffer: impl Fn(&str) -> Option<(u64, &'b BufferSpec)>,
+    ) -> Result<KernelArguments, DeviceError> {
+        KernelArguments::new(
+            args,
+            buffer,
+            |tiling| self.encode(tiling),
+            |view, address, buffer| match view {
+                ImageView::Texture(view) => self.texture(view, address, buffer),
+                ImageView::Surface(view) => self.surface(view, address, buffer).map(|surface| surface.object),
+            },
+            |addresses| self.table(addresses),
+            |at, bytes| self.workspace(at, bytes),
+        )
+    }
+
+    /// Memory of so many bytes for the argument at a place, the same each time.
+    fn workspace(&self, at: usize, bytes: u64) -> Result<u64, DeviceError> {
+        let mut workspaces = self.workspaces.borrow_mut();
+        let memory = match workspaces.entry((at, bytes)) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(place) => {
+                let size = usize::try_from(bytes)
+                    .map_err(|_| DeviceError::Launch(format!("a workspace of {bytes} bytes is too large")))?;
+                place.insert(self.allocate(size)?)
+            }
+        };
+        Ok(memory.address())
+    }
+
+    /// The address of an array of pointers, which stays where it is as long as the device is open: graphs may have it.
+    fn table(&self, addresses: &[u64]) -> Result<u64, DeviceError> {
+        let bytes: Vec<u8> = addresses.iter().flat_map(|address| address.to_le_bytes()).collect();
+        self.keep(&bytes)
+    }
+
+    /// The address of a copy of bytes, which stays where it is as long as the device is open.
+    pub(super) fn keep(&self, bytes: &[u8]) -> Result<u64, DeviceError> {
+        let mut image = self.pinned(bytes.len())?;
+        image.as_mut_slice().copy_from_slice(bytes);
+        let memory = self.allocate(image.as_slice().len())?;
+        self.upload(&memory, &image)?;
+        let address = memory.address();
+        self.tables.borrow_mut().push(memory);
+        Ok(address)
+    }
+
+    /// A tensor map: not interleaved, 256 bytes fetched into L2 at a time, zeros outside the buffer.
+    fn encode(&self, tiling: &Tiling<'_>) -> Result<sys::CUtensorMap, DeviceError> {
+        let (name, buffer) = (tiling.map.name.clone(), tiling.map.buffer.clone());
+        let (known, needed) = ((self.attributes.cuda, self.attributes.compute_capability), TENSOR_MAPS);
+        // The bindings panic where the driver lacks a call.
+        if known.0 < needed.0 || known.1 < needed.1 {
+            let words = |((major, minor), capability): ((u32, u32), ComputeCapability)| {
+                format!("CUDA {major}.{minor} and compute capability {capability}")
+            };
+            let reason = format!("it needs {}; this driver and device have {}", words(needed), words(known));
+            return Err(DeviceError::TensorMap { name, buffer, reason });
+        }
+        let mut encoded = sys::CUtensorMap { opaque: [0; 16] };
+        // SAFETY: every array has at least `rank` values; the address is only written into the map, which is aligned by
+        // its type.
+        unsafe {
+            sys::cuTensorMapEncodeTiled(
+                &raw mut encoded,
+                tiling.data_type,
+                tiling.rank,
+                tiling.address as *mut c_void,
+                tiling.sizes.as_ptr(),
+                tiling.strides.as_ptr(),
+                tiling.box_dims.as_ptr(),
+                [1; 5].as_ptr(),
+                sys::CUtensorMapInterleave::CU_TENSOR_MAP_INTERLEAVE_NONE,
+                tiling.swizzle,
+                sys::CUtensorMapL2promotion::CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+                sys::CUtensorMapFloatOOBfill::CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE,
+            )
+        }
+        .result()
+        .map_err(|error| {
+            let reason = cuda("cuTensorMapEncodeTiled")(error).to_string();
+            DeviceError::TensorMap { name, buffer, reason }
+        })?;
+        Ok(encoded)
+    }
+
+    /// Launches a kernel on the stream, or adds it to the graph being captured.
+    pub(super) fn launch(
+        &self,
+        function: sys::CUfunction,
+        launch: &Launch,
+        arguments: &KernelArguments,
+    ) -> Result<(), DeviceError> {
+        let mut parameters = arguments.pointers();
+        let mut attributes = launch_attributes(launch);
+        let config = sys::CUlaunchConfig {
+            gridDimX: launch.grid[0],
+            gridDimY: launch.grid[1],
+            gridDimZ: launch.grid[2],
+            blockDimX: launch.block[0],
+            blockDimY: launch.block[1],
+            blockDimZ: launch.block[2],
+            sharedMemBytes: launch.dynamic_shared,
+            hStream: self.stream,
+            attrs: attributes.as_mut_ptr(),
+            numAttrs: attributes.len() as u32,
+        };
+        // SAFETY: parameters point at values as large as the kernel takes (builds whose cubin tells are held to that) that outlive the
+        // call, which copies them, as do the attributes; what the kernel does with its pointers is the kernel's, and the reason that
+        // this runs in a process of its own.
+        unsafe { sys::cuLaunchKernelEx(&raw const config, function, parameters.as_mut_ptr(), std::ptr::null_mut()) }
+            .result()
+            .map_err(cuda("cuLaunchKernelEx"))
+    }
+
+    /// Calls a function; its arguments are the number of the shape and the address of every buffer.
+    pub(super) fn call(&self, function: u32, arguments: &KernelArguments) -> Result<(), DeviceError> {
+        let words = arguments.words();
+        let (Some(caller), Some((&shape, addresses))) = (&self.caller, words.split_first()) else {
+            return Err(DeviceError::Launch("nothing here calls functions".to_owned()));
+        };
+        let call = FunctionCall { function, shape: shape as u32, addresses, stream: self.stream as u64 };
+        let copies = caller.0.call(&call)?;
+        self.delivery.borrow_mut().take(copies, self.stream)
+    }
+
+    /// A graph that is timed: results of functions that are not in their buffers are copied by [`Self::deliver`], outside of
+    /// what is timed.
+    ///
+    /// # Errors
+    /// As [`Self::capture`].
+    pub fn capture_timed(
+        &self,
+        body: impl FnOnce() -> Result<(), DeviceError>,
+    ) -> Result<ExecutableGraph, DeviceError> {
+        self.delivery.replace(Delivery::Later(Vec::new()));
+        let graph = self.capture(body);
+        let delivery = self.delivery.take();
+        let mut graph = graph?;
+        if let Delivery::Later(copies) = delivery {
+            graph.deliveries = copies;
+        }
+        Ok(graph)
+    }
+
+    /// Queues the copies of results that a graph leaves outside of their buffers.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn deliver(&self, graph: &ExecutableGraph) -> Result<(), DeviceError> {
+        graph.deliveries.iter().try_for_each(|copy| copy.queue(self.stream))
+    }
+
+    /// Launches a kernel of this program on the stream, or adds it to the graph being captured.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub(super) fn launch_plain(
+        &self,
+        kernel: &LoadedKernel,
+        grid: [u32; 3],
+        block: [u32; 3],
+        parameters: &mut [*mut c_void],
+    ) -> Result<(), DeviceError> {
+        let config = sys::CUlaunchConfig {
+            gridDimX: grid[0],
+            gridDimY: grid[1],
+            gridDimZ: grid[2],
+            blockDimX: block[0],
+            blockDimY: block[1],
+            blockDimZ: block[2],
+            sharedMemBytes: 0,
+            hStream: self.stream,
+            attrs: std::ptr::null_mut(),
+            numAttrs: 0,
+        };
+        // SAFETY: the caller's parameters are those of its own kernel, and the call copies them.
+        unsafe {
+            sys::cuLaunchKernelEx(&raw const config, kernel.function, parameters.as_mut_ptr(), std::ptr::null_mut())
+        }
+        .result()
+        .map_err(cuda("cuLaunchKernelEx"))
+    }
+
+    /// A graph of everything that `body` launches. Its first replay uploads it, and takes longer. It is not uploaded before: as long as a
+    /// graph is uploaded and was not launched yet, each launch in all graphs of the process takes longer (`tests/gpu/launch_overhead.sh`).
+    pub fn capture(&self, body: impl FnOnce() -> Result<(), DeviceError>) -> Result<ExecutableGraph, DeviceError> {
+        if let Some(caller) = &self.caller {
+            caller.0.begin_graph()?;
+        }
+        let graph = self.captured(body);
+        if let Some(caller) = &self.caller {
+            caller.0.end_graph()?;
+        }
+        graph
+    }
+
+    fn captured(&self, body: impl FnOnce() -> Result<(), DeviceError>) -> Result<ExecutableGraph, DeviceError> {
+        let mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
+        // SAFETY: the stream lives as long as `self` and is not captured twice: `body` cannot reach this method's
+        // stream but through launches.
+        unsafe { result::stream::begin_capture(self.stream, mode) }.map_err(cuda("cuStreamBeginCapture"))?;
+        let launched = body();
+        // SAFETY: capture began above.
+        let graph = unsafe { result::stream::end_capture(self.stream) }.map_err(cuda("cuStreamEndCapture"));
+        launched?;
+        let graph = graph?;
+        // SAFETY: the graph was just made, is instantiated once and then destroyed.
+        unsafe {
+            let exec = result::graph::instantiate(graph, sys::CUgraphInstantiate_flags(0));
+            let _ = result::graph::destroy(graph);
+            let exec = exec.map_err(cuda("cuGraphInstantiate"))?;
+            Ok(ExecutableGraph { exec, deliveries: Vec::new() })
+        }
+    }
+
+    /// Uploads a graph, and waits for it. It is launched soon: see [`Self::capture`].
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn upload_graph(&self, graph: &ExecutableGraph) -> Result<(), DeviceError> {
+        // SAFETY: both live.
+        unsafe { result::graph::upload(graph.exec, self.stream) }.map_err(cuda("cuGraphUpload"))?;
+        self.synchronize()
+    }
+
+    /// Launches a graph.
+    pub fn replay(&self, graph: &ExecutableGraph) -> Result<(), DeviceError> {
+        // SAFETY: both live.
+        unsafe { result::graph::launch(graph.exec, self.stream) }.map_err(cuda("cuGraphLaunch"))
+    }
+
+    /// Microseconds of the device between two events around `body`, which is waited for.
+    pub fn time(&self, body: impl FnOnce() -> Result<(), DeviceError>) -> Result<f64, DeviceError> {
+        self.time_before(body, || Ok(()))
+    }
+
+    /// The same, with what `after` queues behind the second event, which is waited for too.
+    pub fn time_before(
+        &self,
+        body: impl FnOnce() -> Result<(), DeviceError>,
+        after: impl FnOnce() -> Result<(), DeviceError>,
+    ) -> Result<f64, DeviceError> {
+        // SAFETY: events and stream live as long as `self`.
+        let record = |event| unsafe { result::event::record(event, self.stream) }.map_err(cuda("cuEventRecord"));
+        record(self.start)?;
+        body()?;
+        record(self.end)?;
+        after()?;
+        self.synchronize()?;
+        // SAFETY: both were recorded and have happened.
+        let milliseconds =
+            unsafe { result::event::elapsed(self.start, self.end) }.map_err(cuda("cuEventElapsedTime"))?;
+        Ok(f64::from(milliseconds) * 1e3)
+    }
+}
+
+/// What a launch asks for beyond grid, block and memory.
+fn launch_attributes(launch: &Launch) -> Vec<sys::CUlaunchAttribute> {
+    use sys::CUlaunchAttributeID as Id;
+    // SAFETY: an all-zero attribute is a valid value of this plain C struct.
+    let attribute = |id| sys::CUlaunchAttribute { id, ..unsafe { std::mem::zeroed() } };
+    let mut attributes = Vec::new();
+    if launch.cluster != [1, 1, 1] {
+        let mut cluster = attribute(Id::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
+        let [x, y, z] = launch.cluster;
+        cluster.value.clusterDim = sys::CUlaunchAttributeValue_union__bindgen_ty_1 { x, y, z };
+        attributes.push(cluster);
+    }
+    match launch.mode {
+        LaunchMode::Ordinary => {}
+        LaunchMode::Cooperative => {
+            let mut cooperative = attribute(Id::CU_LAUNCH_ATTRIBUTE_COOPERATIVE);
+            cooperative.value.cooperative = 1;
+            attributes.push(cooperative);
+        }
+        LaunchMode::Programmatic => {
+            let mut programmatic = attribute(Id::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION);
+            programmatic.value.programmaticStreamSerializationAllowed = 1;
+            attributes.push(programmatic);
+        }
+    }
+    attributes
+}
+
+/// Loads a module from an image that ends with NUL.
+fn load_image(image: &[u8]) -> Result<LoadedModule, DeviceError> {
+    // SAFETY: `image` is ELF or PTX that ends with NUL; the driver checks what is in it.
+    let module = unsafe { result::module::load_data(image.as_ptr().cast()) }.map_err(cuda("cuModuleLoadData"))?;
+    Ok(LoadedModule { module })
+}
+
+fn function(module: &LoadedModule, entry: CString) -> Result<sys::CUfunction, DeviceError> {
+    // SAFETY: the module is loaded.
+    unsafe { result::module::get_function(module.module, entry) }.map_err(cuda("cuModuleGetFunction"))
+}
+
+impl Drop for Device {
+    fn drop(&mut self) {
+        // SAFETY: nothing uses them after this; the context goes with the process.
+        unsafe {
+            let _ = result::event::destroy(self.start);
+            let _ = result::event::destroy(self.end);
+            let _ = result::stream::destroy(self.stream);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::attributes::query_attributes;
+    use super::*;
+
+    #[test]
+    fn a_machine_without_a_driver_is_an_error_and_not_a_panic() {
+        // Where there is a device this proves the other half: that its attributes can be read.
+        match query_attributes(0) {
+            Ok(Some(attributes)) => assert!(attributes.sms > 0 && attributes.memory > 0),
+            Ok(None) => {
+                assert!(matches!(Device::open(0).unwrap_err(), DeviceError::NoLibrary | DeviceError::NoDevice { .. }))
+            }
+            Err(error) => assert!(matches!(error, DeviceError::Cuda { .. })),
+        }
+    }
+}

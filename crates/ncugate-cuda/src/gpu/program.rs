@@ -1,0 +1,239 @@
+//! A program bound to buffers: its launches with their arguments, its fills and copies with their addresses.
+
+use super::arguments::{KernelArguments, value_bytes};
+use super::buffer::BufferSpec;
+use super::device::Device;
+use super::error::{DeviceError, cuda};
+use super::kernel::{LaunchTarget, LoadedProgram};
+use super::surface_array::{Surface, SurfaceCopy};
+use cudarc::driver::{result, sys};
+use ncugate_model::ComputeCapability;
+use ncugate_model::LaunchMode;
+use ncugate_phase::plan::{Arg, Launch, ShapeProgram, Step, SymbolFill};
+
+/// The CUDA version that captures programmatic dependencies into graphs, and the compute capability that has them.
+const PROGRAMMATIC: ((u32, u32), ComputeCapability) = ((12, 3), ComputeCapability::new(9, 0));
+
+/// A program on one set of buffers. The set lives as long as it is run.
+#[derive(Debug)]
+pub struct BoundProgram<'p> {
+    symbols: Vec<SymbolCopy>,
+    surfaces: Vec<Surface>,
+    steps: Vec<BoundStep<'p>>,
+}
+
+/// A copy to a variable of the module.
+#[derive(Debug)]
+struct SymbolCopy {
+    from: u64,
+    to: u64,
+    bytes: usize,
+}
+
+impl BoundProgram<'_> {
+    /// Whether it writes variables of its module, which are those of all sets of buffers.
+    pub const fn has_symbols(&self) -> bool {
+        !self.symbols.is_empty()
+    }
+
+    /// The surfaces that its launches have, each once.
+    pub fn surfaces(&self) -> &[Surface] {
+        &self.surfaces
+    }
+}
+
+/// Bytes of a buffer that a step works on: so many as the variant has, else all.
+fn own_bytes(own: Option<u64>, buffer: &BufferSpec) -> Result<usize, DeviceError> {
+    let room = buffer.bytes();
+    let bytes = own.map_or(Some(room), |own| usize::try_from(own).ok()).filter(|bytes| *bytes <= room);
+    bytes.ok_or_else(|| DeviceError::Launch(format!("{own:?} bytes of '{}', which has {room}", buffer.name)))
+}
+
+/// A step with its addresses.
+#[derive(Debug)]
+enum BoundStep<'p> {
+    Launch { function: sys::CUfunction, launch: &'p Launch, arguments: KernelArguments },
+    Call { function: u32, arguments: KernelArguments },
+    Memset { address: u64, bytes: usize, byte: u8 },
+    Memcpy { from: u64, to: u64, bytes: usize },
+}
+
+impl Device {
+    /// A program on buffers that `buffer` knows with their addresses; `loaded` has its entries.
+    ///
+    /// # Errors
+    /// An entry or a buffer is not there, a launch asks for what this device or driver lacks, or the driver refuses.
+    pub fn bind<'p, 'b>(
+        &self,
+        loaded: &'p LoadedProgram,
+        program: &'p ShapeProgram,
+        buffer: impl Fn(&str) -> Option<(u64, &'b BufferSpec)>,
+    ) -> Result<BoundProgram<'p>, DeviceError> {
+        loaded.allow(program)?;
+        let found =
+            |name: &str| buffer(name).ok_or_else(|| DeviceError::Launch(format!("there is no buffer '{name}'")));
+        let bound = |step: &'p Step| match step {
+            Step::Launch(launch) => {
+                let target = loaded.target(&launch.entry)?;
+                let arguments = self.arguments(&launch.args, &buffer)?;
+                match target {
+                    LaunchTarget::Entry(function) => {
+                        self.check_mode(function, launch)?;
+                        Ok(BoundStep::Launch { function, launch, arguments })
+                    }
+                    LaunchTarget::Function(function) => Ok(BoundStep::Call { function, arguments }),
+                }
+            }
+            Step::Memset(fill) => {
+                let (address, spec) = found(&fill.buffer)?;
+                let bytes = own_bytes(fill.bytes, spec)?;
+                Ok(BoundStep::Memset { address, bytes, byte: fill.byte })
+            }
+            Step::Memcpy(copy) => {
+                let ((from, read), (to, written)) = (found(&copy.from)?, found(&copy.to)?);
+                let (bytes, room) = (own_bytes(copy.bytes, read)?, own_bytes(copy.bytes, written)?);
+                if bytes != room {
+                    let reason = format!("a copy of {bytes} bytes of '{}' to {room} of '{}'", copy.from, copy.to);
+                    return Err(DeviceError::Launch(reason));
+                }
+                Ok(BoundStep::Memcpy { from, to, bytes })
+            }
+        };
+        let symbol = |fill: &SymbolFill| {
+            let (from, bytes) = match &fill.value {
+                Arg::Buffer(name) => {
+                    let (address, spec) = found(name)?;
+                    (address, spec.bytes())
+                }
+                value => {
+                    let bytes = value_bytes(value)?;
+                    (self.keep(&bytes)?, bytes.len())
+                }
+            };
+            Ok(SymbolCopy { from, to: loaded.variable(&fill.symbol, bytes)?, bytes })
+        };
+        Ok(BoundProgram {
+            symbols: program.symbols.iter().map(symbol).collect::<Result<_, DeviceError>>()?,
+            surfaces: self.surfaces_of(program, &buffer)?,
+            steps: program.steps.iter().map(bound).collect::<Result<_, DeviceError>>()?,
+        })
+    }
+
+    /// The surfaces of a program, each once.
+    fn surfaces_of<'b>(
+        &self,
+        program: &ShapeProgram,
+        buffer: impl Fn(&str) -> Option<(u64, &'b BufferSpec)>,
+    ) -> Result<Vec<Surface>, DeviceError> {
+        let mut surfaces: Vec<Surface> = Vec::new();
+        for arg in program.launches().flat_map(|launch| &launch.args).flat_map(Arg::parts) {
+            let Arg::Surface(view) = arg else { continue };
+            let Some((address, spec)) = buffer(&view.buffer) else { continue };
+            let surface = self.surface(view, address, spec)?;
+            if surfaces.iter().all(|known| known.object != surface.object) {
+                surfaces.push(surface);
+            }
+        }
+        Ok(surfaces)
+    }
+
+    /// Queues what comes before a program's first step: variables of its module and arrays of its surfaces are filled from
+    /// its buffers; or adds it to the graph being captured.
+    ///
+    /// # Errors
+    /// The driver refuses a copy.
+    pub fn prepare(&self, program: &BoundProgram<'_>) -> Result<(), DeviceError> {
+        self.fill_symbols(program)?;
+        self.copy_surfaces(&program.surfaces, SurfaceCopy::Fill)
+    }
+
+    /// Queues what comes after a program's last step: arrays of its surfaces are written back to its buffers; or adds it to
+    /// the graph being captured.
+    ///
+    /// # Errors
+    /// The driver refuses a copy.
+    pub fn finish(&self, program: &BoundProgram<'_>) -> Result<(), DeviceError> {
+        self.copy_surfaces(&program.surfaces, SurfaceCopy::WriteBack)
+    }
+
+    /// Queues that the variables of a program's module are written with what its buffers hold, or adds it to the graph being
+    /// captured. Launches of the program find them until another set of buffers is written to them.
+    ///
+    /// # Errors
+    /// The driver refuses a copy.
+    pub fn fill_symbols(&self, program: &BoundProgram<'_>) -> Result<(), DeviceError> {
+        program.symbols.iter().try_for_each(|copy| {
+            // SAFETY: both are allocations of at least that many bytes, which outlive the work that is queued.
+            unsafe { result::memcpy_dtod_async(copy.to, copy.from, copy.bytes, self.stream()) }
+                .map_err(cuda("cuMemcpyDtoD"))
+        })
+    }
+
+    /// Queues every step of a program, or adds it to the graph being captured.
+    ///
+    /// # Errors
+    /// The driver refuses a step.
+    pub fn run(&self, program: &BoundProgram<'_>) -> Result<(), DeviceError> {
+        program.steps.iter().try_for_each(|step| match step {
+            BoundStep::Launch { function, launch, arguments } => self.launch(*function, launch, arguments),
+            BoundStep::Call { function, arguments } => self.call(*function, arguments),
+            BoundStep::Memset { address, bytes, byte } => {
+                // SAFETY: the buffer is of that many bytes and outlives the work that is queued.
+                unsafe { result::memset_d8_async(*address, *byte, *bytes, self.stream()) }.map_err(cuda("cuMemsetD8"))
+            }
+            BoundStep::Memcpy { from, to, bytes } => {
+                // SAFETY: both buffers are of that many bytes and outlive the work that is queued.
+                unsafe { result::memcpy_dtod_async(*to, *from, *bytes, self.stream()) }.map_err(cuda("cuMemcpyDtoD"))
+            }
+        })
+    }
+
+    /// Refuses what a launch asks for beyond an ordinary one where this device or driver lacks it.
+    fn check_mode(&self, function: sys::CUfunction, launch: &Launch) -> Result<(), DeviceError> {
+        match launch.mode {
+            LaunchMode::Ordinary => Ok(()),
+            LaunchMode::Cooperative => self.check_residence(function, launch),
+            LaunchMode::Programmatic => {
+                let attributes = self.attributes();
+                if attributes.cuda >= PROGRAMMATIC.0 && attributes.compute_capability >= PROGRAMMATIC.1 {
+                    return Ok(());
+                }
+                let ((major, minor), capability) = PROGRAMMATIC;
+                let (has, cc) = (attributes.cuda, attributes.compute_capability);
+                Err(DeviceError::Launch(format!(
+                    "programmatic dependent launch of '{}' needs CUDA {major}.{minor} and compute capability {capability}; this \
+                     driver and device have CUDA {}.{} and compute capability {cc}",
+                    launch.entry, has.0, has.1
+                )))
+            }
+        }
+    }
+
+    /// Refuses a cooperative grid whose blocks are not all resident at once: they would wait for each other for ever.
+    fn check_residence(&self, function: sys::CUfunction, launch: &Launch) -> Result<(), DeviceError> {
+        let mut resident = 0;
+        let threads = i32::try_from(launch.threads()).unwrap_or(i32::MAX);
+        // SAFETY: the function is loaded, and the call writes one int.
+        unsafe {
+            sys::cuOccupancyMaxActiveBlocksPerMultiprocessor(
+                &raw mut resident,
+                function,
+                threads,
+                launch.dynamic_shared as usize,
+            )
+        }
+        .result()
+        .map_err(cuda("cuOccupancyMaxActiveBlocksPerMultiprocessor"))?;
+        let (resident, sms) = (u64::try_from(resident).unwrap_or(0), u64::from(self.attributes().sms));
+        if launch.blocks() <= resident * sms {
+            return Ok(());
+        }
+        Err(DeviceError::Launch(format!(
+            "a cooperative grid of {} blocks of '{}'; {} can be resident on this device, {resident} on each of {sms} \
+             multiprocessors",
+            launch.blocks(),
+            launch.entry,
+            resident * sms
+        )))
+    }
+}

@@ -1,0 +1,236 @@
+//! Launches traced by CUPTI: what is measured of a variant where ncu may not count. Each case has its module loaded anew, and the
+//! process times nothing else.
+
+use super::event::{WorkerEvent, WorkerTask};
+use super::probed_buffers::ProbedBuffers;
+use super::worker::{DeviceLost, Reporter, WorkError, Worker};
+use crate::gpu::{
+    ActivityError, ActivityTracer, CacheWarmer, Copier, Device, DeviceError, DeviceMemory, find_cupti, query_attributes,
+};
+use ncugate_model::{ActivityTrace, ProfiledOutputs, TracedChip, TracedLaunch};
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// Launches of an evaluation of which the one with the median time counts: the first of a module, or one that the system disturbs,
+/// takes longer.
+const TRIES: u32 = 5;
+/// How long the GPU is kept busy before the first launch: the clocks of an idle one are low.
+const WARM: Duration = Duration::from_millis(50);
+/// Bytes that the kernel of a trial copies.
+const TRIAL_BYTES: usize = 4096;
+/// What is not a launch, in words.
+type Untraced = String;
+/// The launches of each evaluation of a case, and whether all outputs are right.
+type TracedEvaluations = (Vec<Vec<TracedLaunch>>, ProfiledOutputs);
+
+/// Memory of twice the L2 cache that is read before a launch and never written: what it leaves there is nothing of the launch's buffers,
+/// and nothing that has to be written back while the launch runs, as after ncu's own flush.
+struct Flush {
+    warmer: CacheWarmer,
+    memory: DeviceMemory,
+}
+
+impl Flush {
+    fn new(device: &Device) -> Result<Self, DeviceError> {
+        let memory = device.allocate(2 * device.attributes().l2_bytes as usize)?;
+        device.fill(&memory, 0)?;
+        Ok(Self { warmer: CacheWarmer::new(device)?, memory })
+    }
+
+    /// Queues that the caches lose what they hold.
+    fn caches(&self, device: &Device) -> Result<(), DeviceError> {
+        self.warmer.warm(device, &self.memory)
+    }
+
+    /// Keeps the GPU busy until its clocks are those of work.
+    fn keep_busy(&self, device: &Device) -> Result<(), DeviceError> {
+        let begun = Instant::now();
+        while begun.elapsed() < WARM {
+            self.caches(device)?;
+            device.synchronize()?;
+        }
+        Ok(())
+    }
+}
+
+impl Worker<'_> {
+    /// Traces every variant at every shape it is to be traced at, `repeats` evaluations each, on inputs of `seed`.
+    pub(super) fn trace_activity(
+        &mut self,
+        tracer: &ActivityTracer,
+        (repeats, seed): (u32, u64),
+    ) -> Result<ControlFlow<DeviceLost>, WorkError> {
+        let flush = Flush::new(&self.device)?;
+        flush.keep_busy(&self.device)?;
+        for shape in self.job.shapes.clone() {
+            let wanted = self.wanted_at(&shape);
+            if wanted.is_empty() {
+                continue;
+            }
+            let mut buffers = self.probed_buffers(&shape, seed)?;
+            for &index in &wanted {
+                let traced = self.trace_case(tracer, index, &mut buffers, &flush, repeats)?;
+                let (variant, name) = (self.job.kernels[index].variant.clone(), shape.name.clone());
+                match traced {
+                    Ok((evaluations, outputs)) => {
+                        let cupti = tracer.release().to_owned();
+                        let trace = ActivityTrace { cupti, chip: self.traced_chip(), evaluations };
+                        self.reporter.report(&WorkerEvent::Traced { variant, shape: name, trace, outputs })?;
+                    }
+                    Err(reason) => {
+                        let event = WorkerEvent::LaunchFailed { variant: variant.clone(), shape: name, reason };
+                        self.reporter.report(&event)?;
+                        if let lost @ ControlFlow::Break(_) = self.probe_device(&variant, "a launch that was traced")? {
+                            return Ok(lost);
+                        }
+                    }
+                }
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    /// The launches of each evaluation of a case.
+    fn trace_case(
+        &mut self,
+        tracer: &ActivityTracer,
+        index: usize,
+        buffers: &mut ProbedBuffers<'_>,
+        flush: &Flush,
+        repeats: u32,
+    ) -> Result<Result<TracedEvaluations, Untraced>, WorkError> {
+        let variant = self.job.kernels[index].variant.clone();
+        let (mut evaluations, mut verified) = (Vec::new(), None::<ProfiledOutputs>);
+        for repeat in 0..repeats {
+            let mut tries = Vec::new();
+            for _ in 0..TRIES {
+                self.started(&variant, buffers.shape, WorkerTask::Profile { repeat })?;
+                // What a kernel keeps in variables of its module is gone with the module.
+                self.loaded.remove(&variant);
+                match self.trace_evaluation(tracer, index, buffers, flush) {
+                    Ok((launches, outputs)) => {
+                        tries.push(launches);
+                        verified = Some(match verified {
+                            Some(earlier) => earlier.and(outputs),
+                            None => outputs,
+                        });
+                    }
+                    Err(reason) => return Ok(Err(reason)),
+                }
+            }
+            evaluations.push(median(tries));
+        }
+        Ok(verified.map(|outputs| (evaluations, outputs)).ok_or_else(|| "the phase asks for no evaluation".to_owned()))
+    }
+
+    /// The launches of one evaluation, on buffers that are filled anew and caches that are flushed, and whether what they left is right.
+    fn trace_evaluation(
+        &mut self,
+        tracer: &ActivityTracer,
+        index: usize,
+        buffers: &mut ProbedBuffers<'_>,
+        flush: &Flush,
+    ) -> Result<(Vec<TracedLaunch>, ProfiledOutputs), Untraced> {
+        let shape = buffers.shape;
+        let failed = |error: DeviceError| error.to_string();
+        self.load(index).map_err(failed)?;
+        let program = self.program(index, shape).map_err(failed)?;
+        let loaded = self.loaded[&self.job.kernels[index].variant].as_ref().map_err(|error| error.to_string())?;
+        let bound = buffers.set.bind(&self.device, (loaded, &program), &shape.buffers).map_err(failed)?;
+        let ready = || {
+            buffers.refill(&self.device)?;
+            self.device.prepare(&bound)?;
+            flush.caches(&self.device)?;
+            self.device.synchronize()
+        };
+        ready().map_err(failed)?;
+        let unread = |error: ActivityError| format!("CUPTI: {error}");
+        // What was launched to get ready is not the variant's.
+        tracer.forget().map_err(unread)?;
+        self.device.run(&bound).and_then(|()| self.device.synchronize()).map_err(failed)?;
+        let expected = program.launches().count();
+        let mut launches = tracer.take(expected).map_err(unread)?;
+        launches.retain(|launch| launch.kernel != CacheWarmer::KERNEL);
+        let timed = launches.iter().filter(|launch| launch.duration_ns().is_some()).count();
+        match (launches.len(), timed) {
+            (seen, timed) if seen == expected && timed == expected => {
+                let extents = self.job.kernels[index].extents_at(&shape.name);
+                let outputs = buffers.verified(&self.device, (&bound, &extents)).map_err(failed)?;
+                Ok((launches, outputs))
+            }
+            (seen, timed) => Err(format!("CUPTI has times of {timed} and records of {seen} of {expected} launches")),
+        }
+    }
+
+    fn traced_chip(&self) -> TracedChip {
+        let device = self.device.attributes();
+        TracedChip {
+            l2_bytes: device.l2_bytes,
+            sms: device.sms,
+            clock_khz: device.clock_khz,
+            memory_clock_khz: device.memory_clock_khz,
+            memory_bus_bits: device.memory_bus_bits,
+        }
+    }
+}
+
+/// Of several times the same launches those that took the median time together.
+fn median(mut tries: Vec<Vec<TracedLaunch>>) -> Vec<TracedLaunch> {
+    tries.sort_by_key(|launches| launches.iter().filter_map(TracedLaunch::duration_ns).sum::<u64>());
+    let middle = tries.len() / 2;
+    tries.into_iter().nth(middle).unwrap_or_default()
+}
+
+/// Says on standard output which CUPTI there is to trace with, or why there is none; packages are looked for beside `python`. With `launch`
+/// one small kernel is traced as well: whether that works here is then tried and not guessed.
+pub fn report_activity(python: &Path, launch: bool) -> Result<(), WorkError> {
+    let mut reporter = Reporter::stdout()?;
+    let event = match find(python, launch) {
+        Ok((library, release)) => WorkerEvent::Activity { library, release },
+        Err(reason) => WorkerEvent::Failed { reason },
+    };
+    Ok(reporter.report(&event)?)
+}
+
+fn find(python: &Path, launch: bool) -> Result<(std::path::PathBuf, String), String> {
+    let device = query_attributes(0).map_err(|error| error.to_string())?.ok_or("there is no GPU")?;
+    let (library, release) = find_cupti(device.cuda, python).map_err(|error| error.to_string())?;
+    if launch {
+        trace_once(&library)?;
+    }
+    Ok((library, release.to_owned()))
+}
+
+/// Traces one launch of this program's own copy kernel.
+fn trace_once(library: &Path) -> Result<(), String> {
+    let tracer = ActivityTracer::start(library).map_err(|error| error.to_string())?;
+    let copied = || -> Result<(), DeviceError> {
+        let device = Device::open(0)?;
+        let (from, to) = (device.allocate(TRIAL_BYTES)?, device.allocate(TRIAL_BYTES)?);
+        Copier::new(&device)?.copy(&device, &to, 0, &from, &(0..TRIAL_BYTES))?;
+        device.synchronize()
+    };
+    copied().map_err(|error| error.to_string())?;
+    let launches = tracer.take(1).map_err(|error| error.to_string())?;
+    let timed = launches.iter().any(|launch| launch.duration_ns().is_some());
+    timed
+        .then_some(())
+        .ok_or_else(|| format!("it has no times of a kernel that was launched, {} records", launches.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn launch(duration_ns: u64) -> TracedLaunch {
+        TracedLaunch { start_ns: 100, end_ns: 100 + duration_ns, ..TracedLaunch::default() }
+    }
+
+    #[test]
+    fn the_launches_that_took_the_median_time_together_count() {
+        let tries = [[9, 1], [2, 2], [50, 1], [3, 3], [8, 1]].map(|both| both.map(launch).to_vec());
+        assert_eq!(median(tries.to_vec()), [8, 1].map(launch));
+        assert_eq!(median(Vec::new()), []);
+    }
+}

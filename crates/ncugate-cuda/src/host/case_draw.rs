@@ -1,0 +1,200 @@
+//! A draw of a case with its right answer, as launches are compared with it.
+
+use crate::prove::{
+    CaseDraw, CaseInputs, ExpectedOutput, ExpectedOutputError, NullOutcome, PlacedNull, ReferenceSpec, ShapeSpec,
+    plain_on_host,
+};
+use ncugate_model::{Law, Tolerance};
+use ncugate_phase::config::Init;
+
+/// Seeds at which a null answer is tried again that the tolerance accepts at one.
+const FURTHER_SEEDS: u64 = 8;
+/// Between two such seeds.
+const SEED_STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// A draw with its right answer, which the tolerance has to tell from what the outputs held before.
+pub(super) fn comparable(
+    (reference, tolerance): (&ReferenceSpec, &Tolerance),
+    shape: &ShapeSpec,
+    law: Law,
+    (inputs, expected): (CaseInputs, Vec<ExpectedOutput>),
+    usual: &[f64],
+) -> Result<CaseDraw, ExpectedOutputError> {
+    let plain = tolerance.times_error.map(|_| plain_on_host(reference, shape, &inputs.values));
+    let plain = plain.transpose()?.flatten();
+    // Of the inputs a launch needs the bytes alone; the values of all laws together would take most of the memory.
+    let inputs = CaseInputs { bytes: inputs.bytes, values: Vec::new() };
+    let draw = CaseDraw::new(law, inputs, expected, usual);
+    let draw = match plain {
+        Some(plain) => draw.with_plain(shape, &plain),
+        None => draw,
+    };
+    if law != Law::Declared {
+        return Ok(draw);
+    }
+    match draw.unmoved(shape, tolerance) {
+        Some(buffer) => Err(ExpectedOutputError::Unmoved { buffer: buffer.to_owned() }),
+        None => Ok(draw),
+    }
+}
+
+/// A draw of the declared inputs of a seed, on which the tolerance is tried.
+#[derive(Clone, Copy)]
+pub(super) struct TriedDraw<'a> {
+    pub(super) proof: (&'a ReferenceSpec, &'a Tolerance),
+    pub(super) shape: &'a ShapeSpec,
+    pub(super) seed: u64,
+    pub(super) draw: &'a CaseDraw,
+    /// The seeds of the phase: those that have files, where a seed has files.
+    pub(super) known: &'a [u64],
+}
+
+impl TriedDraw<'_> {
+    /// Whether inputs or right answers of a seed are in files, so that there are no other seeds.
+    fn is_of_files(&self) -> bool {
+        let mut buffers = self.shape.buffers.iter();
+        matches!(self.proof.0, ReferenceSpec::Npy { .. })
+            || buffers.any(|buffer| buffer.init.as_ref().is_some_and(Init::is_of_seed_files))
+    }
+
+    /// Tries the tolerance on the null answers that the draw alone gives, and where the phase has no other seed on the answers to one that
+    /// it does not have; gives how many are rejected.
+    ///
+    /// # Errors
+    /// The tolerance accepts a null answer at every seed, most of the right answer is not finite, or there is none at a seed.
+    pub(super) fn reject_nulls(
+        &self,
+        mut at_seed: impl FnMut(u64) -> Result<CaseDraw, ExpectedOutputError>,
+    ) -> Result<u32, ExpectedOutputError> {
+        if let Some((buffer, finite, elements)) = self.draw.mostly_nonfinite() {
+            let buffer = self.shape.buffers[buffer].name.clone();
+            return Err(ExpectedOutputError::MostlyNonfinite { buffer, finite, elements });
+        }
+        let mut nulls = self.draw.nulls(self.shape, self.proof.1);
+        let mut other = Vec::new();
+        if self.known.len() < 2 && !self.is_of_files() {
+            other = at_seed(self.seed.wrapping_add(SEED_STEP))?.expected;
+            nulls.extend(self.draw.nulls_of_other_seeds());
+        }
+        self.rejected(nulls, &other, at_seed)
+    }
+
+    /// Tries the tolerance on the right answers to the inputs of another seed; gives how many are rejected.
+    ///
+    /// # Errors
+    /// As for [`Self::reject_nulls`].
+    pub(super) fn reject_others(
+        &self,
+        other: &[ExpectedOutput],
+        at_seed: impl FnMut(u64) -> Result<CaseDraw, ExpectedOutputError>,
+    ) -> Result<u32, ExpectedOutputError> {
+        self.rejected(self.draw.nulls_of_other_seeds(), other, at_seed)
+    }
+
+    /// How many of `nulls` the tolerance rejects. The few elements of a small output are near one another, or near zero, at some seeds: a
+    /// tolerance proves nothing where it rejects a null answer at no other seed either. Those are any seeds, or the phase's own where a
+    /// seed has files.
+    fn rejected(
+        &self,
+        nulls: Vec<PlacedNull>,
+        other: &[ExpectedOutput],
+        mut at_seed: impl FnMut(u64) -> Result<CaseDraw, ExpectedOutputError>,
+    ) -> Result<u32, ExpectedOutputError> {
+        let Self { proof: (_, tolerance), shape, seed, draw, known } = *self;
+        let (mut accepted, mut rejected) = (Vec::new(), 0);
+        for null in nulls {
+            match draw.said_to(null, other, shape, tolerance) {
+                NullOutcome::Accepted => accepted.push(null),
+                NullOutcome::Rejected => rejected += 1,
+                NullOutcome::Right => {}
+            }
+        }
+        let tried = rejected + accepted.len() as u32;
+        let further: Vec<u64> = match self.is_of_files() {
+            true => known.iter().copied().filter(|known| *known != seed).collect(),
+            false => (1..=FURTHER_SEEDS).map(|number| seed.wrapping_add(number.wrapping_mul(SEED_STEP))).collect(),
+        };
+        for further in further {
+            if accepted.is_empty() {
+                break;
+            }
+            let further = at_seed(further)?;
+            // Of another seed than this one, the answer of this one is another seed's.
+            let rejects = |null| further.said_to(null, &draw.expected, shape, tolerance) == NullOutcome::Rejected;
+            accepted.retain(|null| !rejects(*null));
+        }
+        let Some((at, null)) = accepted.first() else { return Ok(tried) };
+        let buffer = shape.buffers[draw.expected[*at].buffer].name.clone();
+        Err(ExpectedOutputError::ProvesNothing { buffer, null: null.name(shape) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ncugate_model::Dtype;
+    use ncugate_model::Role;
+
+    use crate::gpu::fixtures::buffer;
+    use crate::prove::fixtures::shape;
+    use crate::prove::magnitudes;
+
+    const TOLERANCE: Tolerance = Tolerance {
+        max_abs: Some(1e-2),
+        rel_l2: None,
+        allclose: None,
+        times_error: None,
+        nan: ncugate_model::NanRule::Refused,
+    };
+
+    fn draw(values: [f64; 2]) -> CaseDraw {
+        let inputs = CaseInputs { bytes: vec![Vec::new()], values: vec![Vec::new()] };
+        let expected = vec![ExpectedOutput { buffer: 0, values: values.to_vec() }];
+        let usual = magnitudes(&expected);
+        CaseDraw::new(Law::Declared, inputs, expected, &usual)
+    }
+
+    /// What comes of two answers near one another at seed 3, and the seeds that were asked for; `answers` are those of further seeds.
+    fn tried(reference: &ReferenceSpec, answers: &dyn Fn(u64) -> [f64; 2]) -> (Option<String>, Vec<u64>) {
+        let shape = shape(vec![buffer("lse", Dtype::F32, &[2], Role::Output)]);
+        let mut asked = Vec::new();
+        let draw = draw([2.001, 2.0]);
+        let tried = TriedDraw { proof: (reference, &TOLERANCE), shape: &shape, seed: 3, draw: &draw, known: &[3, 4] };
+        let outcome = tried.reject_nulls(|seed| {
+            asked.push(seed);
+            Ok(self::draw(answers(seed)))
+        });
+        (outcome.err().map(|error| error.to_string()), asked)
+    }
+
+    #[test]
+    fn answers_that_are_near_one_another_at_one_seed_do_not_speak_against_a_tolerance() {
+        let (error, asked) = tried(&ReferenceSpec::None, &|_| [1.0, -1.0]);
+        assert_eq!((error, asked.len()), (None, 1));
+        let (error, asked) = tried(&ReferenceSpec::None, &|_| [0.5, 0.499]);
+        let error = error.unwrap();
+        assert!(error.contains("'lse': it accepts the mean of the answer everywhere"), "{error}");
+        assert_eq!(asked.len() as u64, FURTHER_SEEDS);
+        let (error, _) = tried(&ReferenceSpec::None, &|_| [0.5, 0.5]);
+        assert!(error.is_some(), "an answer that is its mean does not speak for one either");
+    }
+
+    #[test]
+    fn where_a_seed_has_files_those_of_the_phase_are_asked() {
+        let files = ReferenceSpec::Npy { path: "answer.npy".to_owned() };
+        let (error, asked) = tried(&files, &|seed| if seed == 4 { [1.0, -1.0] } else { [1.001, 1.0] });
+        assert_eq!((error, asked), (None, vec![4]));
+        assert!(tried(&files, &|_| [1.001, 1.0]).0.is_some());
+    }
+
+    #[test]
+    fn a_phase_of_one_seed_is_tried_on_the_answer_of_another() {
+        let shape = shape(vec![buffer("lse", Dtype::F32, &[2], Role::Output)]);
+        let draw = draw([1.0, 2.0]);
+        let tried =
+            TriedDraw { proof: (&ReferenceSpec::None, &TOLERANCE), shape: &shape, seed: 3, draw: &draw, known: &[3] };
+        let error = tried.reject_nulls(|_| Ok(self::draw([1.001, 2.0]))).unwrap_err().to_string();
+        assert!(error.contains("another seed's answer"), "{error}");
+        assert!(tried.reject_nulls(|_| Ok(self::draw([1.5, 2.0]))).unwrap() >= 4);
+    }
+}

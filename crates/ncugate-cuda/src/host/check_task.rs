@@ -1,0 +1,212 @@
+//! The worker's correctness cases.
+
+use super::case_draw::{TriedDraw, comparable};
+use super::event::{WorkerEvent, WorkerTask};
+use super::job::JobKernel;
+use super::worker::{DeviceLost, WorkError, Worker};
+use crate::gpu::DeviceError;
+use crate::prove::{
+    CaseDraw, CaseInputs, CheckBuffers, ExpectedOutput, ExpectedOutputError, ReferenceSpec, ShapeSpec, case_outcome,
+    expected_on_host, held_by_outputs, magnitudes,
+};
+use ncugate_model::{CheckOutcome, CheckRecord, Law};
+use std::ops::ControlFlow;
+
+/// A shape being checked.
+struct CheckedShape<'s> {
+    spec: &'s ShapeSpec,
+    buffers: CheckBuffers,
+    /// Magnitudes of the answers to the declared inputs, once they are known.
+    usual: Option<Vec<f64>>,
+    tried: Tried,
+}
+
+/// How far the tolerance has been tried on wrong answers at a shape.
+enum Tried {
+    No,
+    /// On all but another seed's answer: with the answers to the declared inputs of this seed.
+    OnOne(Vec<ExpectedOutput>),
+    OnAll,
+}
+
+impl Worker<'_> {
+    /// Runs every pending case, shape by shape and seed by seed, so that inputs and reference are made once.
+    pub(super) fn check(&mut self) -> Result<ControlFlow<DeviceLost>, WorkError> {
+        for spec in self.job.shapes.clone() {
+            if !self.job.kernels.iter().any(|k| k.cases.iter().any(|c| c.shape == spec.name)) {
+                continue;
+            }
+            let buffers = CheckBuffers::allocate(&self.device, &spec.buffers);
+            let buffers = buffers.map_err(|source| WorkError::buffers(&spec, source))?;
+            let mut shape = CheckedShape { spec: &spec, buffers, usual: None, tried: Tried::No };
+            for seed in self.job.seeds.clone() {
+                if let lost @ ControlFlow::Break(_) = self.check_seed(&mut shape, seed)? {
+                    return Ok(lost);
+                }
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    fn check_seed(&mut self, shape: &mut CheckedShape<'_>, seed: u64) -> Result<ControlFlow<DeviceLost>, WorkError> {
+        let name = shape.spec.name.clone();
+        let asked = |k: &JobKernel| k.cases.iter().any(|c| c.shape == name && c.seed == seed);
+        let pending: Vec<usize> = (0..self.job.kernels.len()).filter(|&i| asked(&self.job.kernels[i])).collect();
+        if pending.is_empty() {
+            return Ok(ControlFlow::Continue(()));
+        }
+        self.reporter.report(&WorkerEvent::Preparing { shape: name.clone(), seed })?;
+        let laws = self.job.laws.of(&name, seed);
+        let draws = laws.into_iter().map(|law| self.draw(shape, seed, law)).collect::<Result<Vec<_>, _>>();
+        let draws = draws.map_err(|error| WorkError::reference(&name, seed, &error))?;
+        let declared = draws.iter().find(|draw| draw.law == Law::Declared);
+        // The first record of the shape and seed has what came of it.
+        let mut nulls = match declared {
+            Some(draw) => {
+                self.try_tolerance(shape, seed, draw).map_err(|error| WorkError::reference(&name, seed, &error))?
+            }
+            None => 0,
+        };
+        if let [only] = draws.as_slice() {
+            shape.buffers.prepare(shape.spec, &only.inputs);
+        }
+        for index in pending {
+            if let lost @ ControlFlow::Break(_) =
+                self.check_case(index, shape, seed, (&draws, std::mem::take(&mut nulls)))?
+            {
+                return Ok(lost);
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    /// Runs one case and reports it.
+    fn check_case(
+        &mut self,
+        index: usize,
+        shape: &mut CheckedShape<'_>,
+        seed: u64,
+        (draws, nulls): (&[CaseDraw], u32),
+    ) -> Result<ControlFlow<DeviceLost>, WorkError> {
+        let variant = self.job.kernels[index].variant.clone();
+        self.started(&variant, shape.spec, WorkerTask::Check { seed })?;
+        let (outcome, crash) = match self.launch_case(index, shape, draws) {
+            Ok(outcome) => (outcome, None),
+            Err(error @ DeviceError::Absent(_)) => (CheckOutcome::Skipped { reason: error.to_string() }, None),
+            Err(error) => (CheckOutcome::Crashed { reason: error.to_string() }, Some(error.to_string())),
+        };
+        let record = CheckRecord { variant: variant.clone(), shape: shape.spec.name.clone(), seed, outcome, nulls };
+        self.job.settle_check(&record);
+        self.reporter.report(&WorkerEvent::Checked(record))?;
+        match crash {
+            Some(reason) => self.probe_device(&variant, &reason),
+            None => Ok(ControlFlow::Continue(())),
+        }
+    }
+
+    /// Launches a case on each of its draws; of a single one, the buffers hold the inputs already.
+    fn launch_case(
+        &mut self,
+        index: usize,
+        shape: &mut CheckedShape<'_>,
+        draws: &[CaseDraw],
+    ) -> Result<CheckOutcome, DeviceError> {
+        let program = self.program(index, shape.spec)?;
+        self.load(index)?;
+        let loaded = self.loaded[&self.job.kernels[index].variant].as_ref().map_err(Clone::clone)?;
+        let extents = self.job.kernels[index].extents_at(&shape.spec.name);
+        let mut results = Vec::new();
+        for draw in draws {
+            if draws.len() > 1 {
+                shape.buffers.prepare(shape.spec, &draw.inputs);
+            }
+            let buffers = &mut shape.buffers;
+            results.push(buffers.launch_draw(
+                &self.device,
+                (loaded, &program),
+                (shape.spec, &extents),
+                draw,
+                &self.job.tolerance,
+            )?);
+        }
+        Ok(case_outcome(results, &self.job.tolerance))
+    }
+
+    /// The inputs of a seed under a law, with their right answer.
+    fn draw(&self, shape: &mut CheckedShape<'_>, seed: u64, law: Law) -> Result<CaseDraw, ExpectedOutputError> {
+        let (inputs, expected) = self.answered(shape.spec, seed, law, Some(&mut shape.buffers))?;
+        if shape.usual.is_none() {
+            shape.usual = Some(match law {
+                Law::Declared => magnitudes(&expected),
+                _ => magnitudes(&self.answered(shape.spec, seed, Law::Declared, Some(&mut shape.buffers))?.1),
+            });
+        }
+        let usual = if law == Law::Declared { magnitudes(&expected) } else { shape.usual.clone().unwrap_or_default() };
+        let proof = (&self.job.reference, &self.job.tolerance);
+        comparable(proof, shape.spec, law, (inputs, expected), &usual)
+    }
+
+    /// Tries the tolerance on wrong answers with the declared inputs of a seed, unless that was done at the shape; gives how many it
+    /// rejects.
+    fn try_tolerance(
+        &self,
+        shape: &mut CheckedShape<'_>,
+        seed: u64,
+        draw: &CaseDraw,
+    ) -> Result<u32, ExpectedOutputError> {
+        let (spec, known) = (shape.spec, self.job.seeds.as_slice());
+        let tried = TriedDraw { proof: (&self.job.reference, &self.job.tolerance), shape: spec, seed, draw, known };
+        let buffers = &mut shape.buffers;
+        let at_seed = |further| self.declared(spec, further, Some(&mut *buffers));
+        let (rejected, now) = match &shape.tried {
+            Tried::No if known.len() < 2 => (tried.reject_nulls(at_seed)?, Tried::OnAll),
+            Tried::No => (tried.reject_nulls(at_seed)?, Tried::OnOne(draw.expected.clone())),
+            Tried::OnOne(other) => (tried.reject_others(other, at_seed)?, Tried::OnAll),
+            Tried::OnAll => return Ok(0),
+        };
+        shape.tried = now;
+        Ok(rejected)
+    }
+
+    /// The declared inputs of a seed, with their right answer.
+    pub(super) fn declared(
+        &self,
+        shape: &ShapeSpec,
+        seed: u64,
+        buffers: Option<&mut CheckBuffers>,
+    ) -> Result<CaseDraw, ExpectedOutputError> {
+        let (inputs, expected) = self.answered(shape, seed, Law::Declared, buffers)?;
+        let usual = magnitudes(&expected);
+        comparable((&self.job.reference, &self.job.tolerance), shape, Law::Declared, (inputs, expected), &usual)
+    }
+
+    fn answered(
+        &self,
+        shape: &ShapeSpec,
+        seed: u64,
+        law: Law,
+        buffers: Option<&mut CheckBuffers>,
+    ) -> Result<(CaseInputs, Vec<ExpectedOutput>), ExpectedOutputError> {
+        let inputs = CaseInputs::under(law, &self.job.reference, shape, seed)?;
+        let expected = match expected_on_host(&self.job.reference, shape, seed, &inputs.values)? {
+            Some(expected) => expected,
+            None => self.expected_by_entry(shape, &inputs, buffers)?,
+        };
+        let held = held_by_outputs(expected, shape, self.job.tolerance.nan)?;
+        Ok((inputs, held))
+    }
+
+    fn expected_by_entry(
+        &self,
+        shape: &ShapeSpec,
+        inputs: &CaseInputs,
+        buffers: Option<&mut CheckBuffers>,
+    ) -> Result<Vec<ExpectedOutput>, ExpectedOutputError> {
+        match (&self.job.reference, buffers) {
+            (ReferenceSpec::Entry { entry, cubin, programs }, Some(buffers)) => {
+                buffers.expected_by_entry(&self.device, (entry, cubin, programs), shape, inputs)
+            }
+            _ => Err(ExpectedOutputError::NoReference),
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! Inputs of hidden seeds, and what is right for them, made while the device is opened and beside the checks: nothing of that has to wait
+//! for the device where the host alone has the reference.
+
+use super::case_draw::comparable;
+use super::hidden_job::HiddenJob;
+use crate::gpu::ArenaLayout;
+use crate::prove::{
+    CaseDraw, CaseInputs, ExpectedOutputError, ReferenceSpec, ShapeSpec, expected_on_host, held_by_outputs, magnitudes,
+};
+use crate::time::{HiddenCase, LEAST_CONTENTS, TimingSettings};
+use ncugate_model::{Law, ShapeName, Tolerance};
+use std::collections::HashMap;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// How long the right answers for the contents of a shape may take before sets share contents.
+const REFERENCE_TIME: Duration = Duration::from_millis(100);
+
+/// The cases of a shape, or the seed that has none and why.
+pub(super) type HiddenCases = Result<Vec<HiddenCase>, (u64, ExpectedOutputError)>;
+
+/// Cases that are being made.
+pub(super) struct HiddenDraws {
+    job: HiddenJob,
+    made: Option<JoinHandle<HashMap<ShapeName, HiddenCases>>>,
+}
+
+impl HiddenDraws {
+    pub(super) fn begin(job: HiddenJob) -> Self {
+        let own = job.clone();
+        Self::start(job, move || made(own))
+    }
+
+    /// Goes on with cases that are being made where these are among them. Where not, begins once those are made: nothing is left that
+    /// computes beside what is timed.
+    pub(super) fn go_on(earlier: Option<Self>, job: HiddenJob) -> Self {
+        match earlier {
+            Some(earlier) if earlier.job.has_all_of(&job) => earlier,
+            Some(earlier) => {
+                let own = job.clone();
+                Self::start(job, move || {
+                    earlier.wait();
+                    made(own)
+                })
+            }
+            None => Self::begin(job),
+        }
+    }
+
+    fn start(job: HiddenJob, make: impl FnOnce() -> HashMap<ShapeName, HiddenCases> + Send + 'static) -> Self {
+        let made = std::thread::Builder::new().name("hidden draws".to_owned()).spawn(make).ok();
+        Self { job, made }
+    }
+
+    /// Whether there is nothing to wait for any more.
+    pub(super) fn are_made(&self) -> bool {
+        self.made.as_ref().is_none_or(JoinHandle::is_finished)
+    }
+
+    /// All of them, once they are made.
+    pub(super) fn wait(self) -> HashMap<ShapeName, HiddenCases> {
+        self.made.and_then(|made| made.join().ok()).unwrap_or_default()
+    }
+}
+
+fn made(job: HiddenJob) -> HashMap<ShapeName, HiddenCases> {
+    let HiddenJob { reference, tolerance, shapes, settings, l2_bytes } = job;
+    let of_shape = |shape: ShapeSpec| {
+        let seeds = seeds(&shape, &settings, l2_bytes);
+        let cases = cases(&shape, seeds, |seed| draw(&reference, &tolerance, &shape, seed));
+        (shape.name, cases)
+    };
+    shapes.into_iter().map(of_shape).collect()
+}
+
+/// The cases of as many of `seeds` as the time for references allows.
+pub(super) fn cases(
+    shape: &ShapeSpec,
+    seeds: &[u64],
+    mut draw: impl FnMut(u64) -> Result<CaseDraw, ExpectedOutputError>,
+) -> HiddenCases {
+    let started = Instant::now();
+    let mut cases = Vec::with_capacity(seeds.len());
+    for &seed in seeds {
+        if cases.len() >= LEAST_CONTENTS as usize && started.elapsed() > REFERENCE_TIME {
+            break;
+        }
+        let draw = draw(seed).map_err(|error| (seed, error))?;
+        // The poison is drawn now, and not when the device waits for it.
+        draw.poisoned(shape);
+        cases.push(HiddenCase { seed, draw });
+    }
+    Ok(cases)
+}
+
+pub(super) fn seeds<'s>(shape: &ShapeSpec, settings: &'s TimingSettings, l2_bytes: u64) -> &'s [u64] {
+    let all = &settings.hidden.inputs;
+    let contents = settings.contents(ArenaLayout::new(&shape.buffers).bytes(), l2_bytes) as usize;
+    &all[..contents.min(all.len())]
+}
+
+fn draw(
+    reference: &ReferenceSpec,
+    tolerance: &Tolerance,
+    shape: &ShapeSpec,
+    seed: u64,
+) -> Result<CaseDraw, ExpectedOutputError> {
+    let inputs = CaseInputs::under(Law::Declared, reference, shape, seed)?;
+    let expected = expected_on_host(reference, shape, seed, &inputs.values)?.ok_or(ExpectedOutputError::NoReference)?;
+    let held = held_by_outputs(expected, shape, tolerance.nan)?;
+    let usual = magnitudes(&held);
+    comparable((reference, tolerance), shape, Law::Declared, (inputs, held), &usual)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::host::{JobMode, JobPurpose, WorkerJob};
+    use ncugate_model::{BuiltKernel, VariantId};
+    use ncugate_phase::fixtures::{phase, plan};
+    use std::collections::BTreeMap;
+    use std::path::PathBuf;
+
+    fn job() -> (WorkerJob, TimingSettings) {
+        let built = BuiltKernel { cubin: PathBuf::from("a.cubin"), launch: None, left_out: Vec::new() };
+        let cubins = BTreeMap::from([(VariantId("a".to_owned()), built)]);
+        let job = WorkerJob::new(&phase(), &plan(&["a"]), &cubins, JobPurpose::Bench).unwrap();
+        let JobMode::Bench(settings) = job.mode.clone() else { panic!("{:?}", job.mode) };
+        (job, settings)
+    }
+
+    #[test]
+    fn the_cases_of_timed_shapes_are_made_with_their_answers() {
+        let (job, settings) = job();
+        let mut made = HiddenDraws::begin(job.hidden(&settings, 0)).wait();
+        assert_eq!(made.keys().map(|name| name.0.as_str()).collect::<Vec<_>>(), ["l"], "the other shape is not timed");
+        let cases = made.remove(&ShapeName("l".to_owned())).unwrap().unwrap();
+        assert_eq!(cases.iter().map(|case| case.seed).collect::<Vec<_>>(), settings.hidden.inputs);
+        assert!(
+            cases.len() >= LEAST_CONTENTS as usize && cases.iter().all(|case| case.draw.expected[0].values.len() == 64)
+        );
+        assert_ne!(cases[0].draw.inputs, cases[1].draw.inputs);
+    }
+
+    #[test]
+    fn what_needs_the_device_or_too_much_memory_is_made_later() {
+        let (mut job, mut settings) = job();
+        job.shapes
+            .iter_mut()
+            .for_each(|shape| shape.buffers.iter_mut().for_each(|buffer| buffer.extents = vec![1 << 30]));
+        assert!(job.hidden(&settings, 0).shapes.is_empty(), "too large");
+        let (mut job, _) = self::job();
+        job.reference = ReferenceSpec::None;
+        assert!(job.hidden(&settings, 0).shapes.is_empty());
+        settings.hidden.inputs.clear();
+        let (job, _) = self::job();
+        assert!(HiddenDraws::begin(job.hidden(&settings, 0)).wait().is_empty(), "nothing is verified");
+    }
+
+    #[test]
+    fn what_was_begun_before_the_job_was_known_is_used_where_the_job_needs_it() {
+        let plan = plan(&["a"]);
+        let ahead = HiddenJob::of_phase(&phase(), &plan, 7).unwrap();
+        let (job, mut settings) = job();
+        let made_of = |settings: &TimingSettings, l2_bytes| {
+            let wanted = job.hidden(settings, l2_bytes);
+            let draws = HiddenDraws::go_on(Some(HiddenDraws::begin(ahead.clone())), wanted);
+            let cases = draws.job.clone();
+            let made = draws.wait().remove(&ShapeName("l".to_owned())).unwrap().unwrap();
+            (cases == ahead, made.iter().map(|case| case.seed).collect::<Vec<_>>())
+        };
+        assert_eq!(made_of(&settings, 7), (false, settings.hidden.inputs.clone()), "the job has other seeds");
+        settings.hidden = ahead.seeds();
+        assert_eq!(made_of(&settings, 7), (true, settings.hidden.inputs.clone()));
+        assert!(!made_of(&settings, 8).0, "another cache");
+        let fewer = HiddenJob { shapes: Vec::new(), ..job.hidden(&settings, 7) };
+        assert!(ahead.has_all_of(&fewer) && !fewer.has_all_of(&ahead));
+    }
+}

@@ -1,0 +1,241 @@
+//! A worker's job: everything it needs, evaluated, in one JSON file that no config has to be read beside.
+//!
+//! A job also says what is still to do, so that a worker that crashed is replaced by one that does the rest.
+
+use super::hidden_job::HiddenJob;
+use super::prestarted::{Preload, PrestartedWorkers};
+use crate::gpu::VariantExtents;
+use crate::prove::{ReferenceSpec, ShapeSpec};
+use crate::time::TimingSettings;
+use ncugate_model::expr::Value;
+use ncugate_model::{CheckOutcome, CheckRecord, LatencyOutcome, LatencyRecord, Law, ShapeName, Tolerance, VariantId};
+use ncugate_phase::config::Workload;
+use ncugate_phase::plan::ShapeProgram;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+/// What a worker is asked to do.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WorkerJob {
+    /// Ordinal of the CUDA device.
+    pub device: u32,
+    /// Measure, or launch under a profiler.
+    pub mode: JobMode,
+    /// Seeds of the inputs that are checked.
+    pub seeds: Vec<u64>,
+    /// Laws of the inputs that cases are checked under.
+    #[serde(default)]
+    pub laws: CaseLaws,
+    pub reference: ReferenceSpec,
+    /// How near to it an output must be.
+    pub tolerance: Tolerance,
+    /// Problem sizes, evaluated.
+    pub shapes: Vec<ShapeSpec>,
+    /// Variants, in the order of the plan.
+    pub kernels: Vec<JobKernel>,
+    /// The Python that functions run in; where there are none it is not started.
+    #[serde(default)]
+    pub python: Option<PathBuf>,
+}
+
+/// What the worker does with each variant.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "mode", rename_all = "snake_case")]
+pub enum JobMode {
+    Bench(TimingSettings),
+    /// Launch inside NVTX ranges and nothing else, but for a reference that takes the device.
+    Profile {
+        /// Launches of each variant and shape.
+        repeat: u32,
+        /// Seed of the inputs: hidden, as those that are timed.
+        seed: u64,
+    },
+    /// Launch while CUPTI writes down each launch.
+    Activity {
+        /// Evaluations of each variant and shape.
+        repeat: u32,
+        /// As of [`JobMode::Profile`].
+        seed: u64,
+        /// The library of CUPTI.
+        library: PathBuf,
+    },
+}
+
+/// A correctness case of one variant.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CheckCase {
+    pub shape: ShapeName,
+    pub seed: u64,
+}
+
+/// The laws of every case; declared inputs alone for a case that is not listed.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct CaseLaws(Vec<(CheckCase, Vec<Law>)>);
+
+impl CaseLaws {
+    /// Those of a workload's cases.
+    pub fn new(workload: &Workload) -> Self {
+        let cases = workload.shapes.iter().flat_map(|s| workload.seeds.iter().map(|seed| (s.name.clone(), *seed)));
+        Self(
+            cases
+                .map(|(shape, seed)| (CheckCase { shape: shape.clone(), seed }, workload.laws_of(&shape, seed)))
+                .collect(),
+        )
+    }
+
+    /// Those of a case, at least one.
+    pub fn of(&self, shape: &ShapeName, seed: u64) -> Vec<Law> {
+        let case = self.0.iter().find(|(case, laws)| &case.shape == shape && case.seed == seed && !laws.is_empty());
+        case.map_or_else(|| vec![Law::Declared], |(_, laws)| laws.clone())
+    }
+}
+
+/// A variant, and what is still to do for it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct JobKernel {
+    pub variant: VariantId,
+    pub cubin: PathBuf,
+    /// The Python function that takes the place of a cubin.
+    #[serde(default)]
+    pub function: Option<JobFunction>,
+    /// What it runs at every shape.
+    pub programs: Vec<ShapeProgram>,
+    /// Extents of the buffers that differ between variants, by shape.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub extents: Vec<(ShapeName, VariantExtents)>,
+    /// Correctness cases to run.
+    pub cases: Vec<CheckCase>,
+    /// Shapes to time or to profile.
+    pub shapes: Vec<ShapeName>,
+    /// Why it is not to be timed, once a case was not correct by the job's tolerance.
+    pub unverified: Option<String>,
+}
+
+/// A Python function over the buffers of a shape.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct JobFunction {
+    pub file: PathBuf,
+    pub name: String,
+    /// Values that it is given beside buffers, dimensions and scalars.
+    pub params: Vec<(String, Value)>,
+}
+
+impl JobKernel {
+    /// What it runs at a shape.
+    pub fn program(&self, shape: &ShapeName) -> Option<&ShapeProgram> {
+        self.programs.iter().find(|program| &program.shape == shape)
+    }
+
+    /// The entries that it launches, each once.
+    pub fn entries(&self) -> Vec<&str> {
+        let all = self.programs.iter().flat_map(ShapeProgram::launches).map(|launch| launch.entry.as_str());
+        all.collect::<BTreeSet<&str>>().into_iter().collect()
+    }
+
+    /// The extents of its own that buffers have at a shape.
+    pub fn extents_at(&self, shape: &ShapeName) -> VariantExtents {
+        self.extents.iter().find(|(name, _)| name == shape).map(|(_, own)| own.clone()).unwrap_or_default()
+    }
+
+    /// Notes a case that is settled.
+    pub fn note_check(&mut self, record: &CheckRecord, tolerance: &Tolerance) {
+        self.cases.retain(|c| c.shape != record.shape || c.seed != record.seed);
+        let what = match record.outcome.judged_by(tolerance) {
+            CheckOutcome::Correct { .. } => return,
+            CheckOutcome::Wrong { reason, .. } => format!("wrong ({reason})"),
+            CheckOutcome::Crashed { reason } => format!("crashed ({reason})"),
+            CheckOutcome::Skipped { reason } => format!("not checked ({reason})"),
+        };
+        if self.unverified.is_none() {
+            self.unverified = Some(format!("not timed: {what} at {}, seed {}", record.shape, record.seed));
+        }
+    }
+}
+
+impl WorkerJob {
+    /// The same with the hidden seeds of which a worker that was started before makes cases already.
+    #[must_use]
+    pub fn with_seeds_of(mut self, prestarted: &PrestartedWorkers) -> Self {
+        if let (JobMode::Bench(settings), Some(seeds)) = (&mut self.mode, prestarted.hidden_seeds()) {
+            settings.hidden = seeds;
+        }
+        self
+    }
+
+    /// What the cases of its hidden seeds are made from, for the shapes that it times.
+    pub(super) fn hidden(&self, settings: &TimingSettings, l2_bytes: u64) -> HiddenJob {
+        let timed = |shape: &&ShapeSpec| {
+            let mut kernels = self.kernels.iter();
+            kernels.any(|kernel| kernel.unverified.is_none() && kernel.shapes.contains(&shape.name))
+        };
+        HiddenJob::new(&self.reference, self.tolerance, self.shapes.iter().filter(timed), settings.clone(), l2_bytes)
+    }
+
+    /// Whether a variant is a Python function.
+    pub fn has_functions(&self) -> bool {
+        self.kernels.iter().any(|kernel| kernel.function.is_some())
+    }
+
+    /// What a worker that was started before its turn has to have done for it; none where the device may not be open before the job is
+    /// known: CUPTI sees what is launched in contexts that are made after it has begun.
+    pub fn preload(&self) -> Option<Preload> {
+        let functions = self.kernels.iter().filter_map(|kernel| kernel.function.as_ref());
+        let functions: Vec<_> = functions.map(|function| (function.file.clone(), function.name.clone())).collect();
+        match (functions.is_empty(), &self.mode) {
+            (_, JobMode::Activity { .. }) => None,
+            (true, JobMode::Bench(_) | JobMode::Profile { .. }) => {
+                (self.device == 0).then_some(Preload::Device { hidden: None })
+            }
+            (false, JobMode::Bench(_) | JobMode::Profile { .. }) => {
+                Some(Preload::Functions { python: self.python.clone(), functions })
+            }
+        }
+    }
+
+    pub fn shape(&self, name: &ShapeName) -> Option<&ShapeSpec> {
+        self.shapes.iter().find(|s| &s.name == name)
+    }
+
+    /// The variant's part.
+    pub fn kernel_mut(&mut self, variant: &VariantId) -> Option<&mut JobKernel> {
+        self.kernels.iter_mut().find(|k| &k.variant == variant)
+    }
+
+    /// Takes a case that is already known off the list; a run that continues starts with this.
+    pub fn settle_check(&mut self, record: &CheckRecord) {
+        let tolerance = self.tolerance;
+        if let Some(kernel) = self.kernel_mut(&record.variant) {
+            kernel.note_check(record, &tolerance);
+        }
+    }
+
+    /// Takes a latency that is already known off the list.
+    pub fn settle_latency(&mut self, record: &LatencyRecord) {
+        if let Some(kernel) = self.kernel_mut(&record.variant) {
+            kernel.shapes.retain(|s| s != &record.shape);
+            let disqualified = match &record.outcome {
+                LatencyOutcome::Cheats { reason, .. } => Some(("cheats", reason)),
+                LatencyOutcome::Wrong { reason, .. } => Some(("wrong", reason)),
+                LatencyOutcome::Timed { .. } | LatencyOutcome::Failed { .. } => None,
+            };
+            if let Some((what, reason)) = disqualified
+                && kernel.unverified.is_none()
+            {
+                kernel.unverified = Some(format!("not timed: {what} at {} ({reason})", record.shape));
+            }
+        }
+    }
+
+    /// Takes a case that was traced off the list.
+    pub fn settle_trace(&mut self, variant: &VariantId, shape: &ShapeName) {
+        if let Some(kernel) = self.kernel_mut(variant) {
+            kernel.shapes.retain(|other| other != shape);
+        }
+    }
+
+    /// Whether nothing is left to do.
+    pub fn is_settled(&self) -> bool {
+        self.kernels.iter().all(|k| k.cases.is_empty() && k.shapes.is_empty())
+    }
+}

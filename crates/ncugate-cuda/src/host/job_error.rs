@@ -1,0 +1,73 @@
+//! Why a phase cannot be made into a job.
+
+use crate::prove::ReferenceError;
+use ncugate_model::expr::ExprError;
+use ncugate_model::{ShapeName, VariantId};
+use ncugate_phase::plan::PlanErrors;
+
+/// Why a phase cannot be made into a job.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum JobError {
+    #[error("{what} at shape '{shape}'")]
+    Expression {
+        /// The buffer, scalar or reference launch.
+        what: String,
+        shape: ShapeName,
+        source: ExprError,
+    },
+    /// An extent is not positive, or the buffer is larger than memory can be.
+    #[error(
+        "buffer '{buffer}' at shape '{shape}' has extents {extents:?}; each must be positive and all fit in memory"
+    )]
+    Extents {
+        buffer: String,
+        shape: ShapeName,
+        /// What the expressions gave.
+        extents: Vec<i64>,
+    },
+    /// What fills a buffer means nothing at a shape.
+    #[error("`init` of buffer '{buffer}' at shape '{shape}': {problem}")]
+    Init {
+        buffer: String,
+        shape: ShapeName,
+        /// What its numbers cannot be.
+        problem: String,
+    },
+    /// The workload has no output, so nothing could be proved.
+    #[error("the workload has no output buffer; give one `role = \"output\"`")]
+    NoOutput,
+    /// No bound of the tolerance is given, or one is not a number that can be held.
+    #[error("the tolerance has no usable bound; give `max_abs`, `rel_l2`, `atol` or `rtol`, finite and not negative")]
+    Tolerance,
+    /// The phase judges ncu reports: nothing is computed for it.
+    #[error("the phase judges ncu reports, so it has nothing to measure")]
+    NoReference,
+    /// There is no seed.
+    #[error("the workload has no seeds; give at least one")]
+    NoSeeds,
+    /// The plan has no launch for a shape.
+    #[error("variant '{variant}' has no launch for shape '{shape}'")]
+    NoLaunch { variant: VariantId, shape: ShapeName },
+    /// A launch names a buffer that the workload does not have.
+    #[error("variant '{variant}' passes buffer '{buffer}', which the workload does not declare")]
+    UnknownBuffer { variant: VariantId, buffer: String },
+    /// An argument of the reference entry cannot be passed.
+    #[error(transparent)]
+    ReferenceArguments(#[from] PlanErrors),
+    /// The built-in reference does not fit the workload.
+    #[error(transparent)]
+    Reference(#[from] ReferenceError),
+    /// The operating system gives no seeds.
+    #[error("the operating system gives no random numbers for the inputs that are timed: {reason}")]
+    NoRandomness { reason: String },
+    /// A reference entry needs a cubin of its source, and no variant was built.
+    #[error("the reference entry '{entry}' needs a variant of the phase's kernel that builds; none did")]
+    NoReferenceCubin { entry: String },
+    /// Grid or block of a reference entry is not 1 to 3 positive numbers.
+    #[error("{what} of reference entry '{entry}' must be 1 to 3 numbers from 1 to 2147483647")]
+    ReferenceLaunch {
+        entry: String,
+        /// Grid or block.
+        what: &'static str,
+    },
+}

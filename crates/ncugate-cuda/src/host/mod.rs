@@ -1,0 +1,51 @@
+//! The process that runs programs, and its parent: correctness, then latency, in a worker process that a crash takes
+//! down alone.
+//!
+//! The parent ([`measure`]) plans jobs and keeps what comes back; the worker ([`work`], this program under a hidden
+//! subcommand) owns the CUDA context. Neither judges gates: they measure. External programs that compute, check and
+//! time by themselves are run and held to their protocol by [`external`].
+
+mod activity_task;
+mod case_draw;
+mod check_task;
+mod evaluate;
+mod event;
+pub mod external;
+mod fresh_launch;
+mod hidden_draws;
+mod hidden_job;
+mod input_arrays;
+mod job;
+mod job_error;
+mod null_test;
+mod phase_job;
+mod prestarted;
+mod probed_buffers;
+mod python;
+mod reference_check;
+mod supervisor;
+mod tail;
+mod time_task;
+mod trace_task;
+mod worker;
+mod worker_command;
+mod worker_process;
+
+pub use activity_task::report_activity;
+pub use event::{WorkerEvent, WorkerTask};
+pub use hidden_job::HiddenJob;
+pub use input_arrays::{InputArray, InputArraysError, input_arrays};
+pub use job::{CheckCase, JobFunction, JobKernel, JobMode, WorkerJob};
+pub use job_error::JobError;
+pub use null_test::{NullTestError, mutant_table, null_test};
+pub use phase_job::{JobPurpose, cases};
+pub use prestarted::{Preload, PrestartedWorkers};
+pub use reference_check::check_reference;
+pub use supervisor::{
+    ActivityLibrary, DeviceProbe, Finish, HUNG, MeasureError, SinkError, exclude, find_activity, find_device,
+    find_devices, measure,
+};
+pub use trace_task::range_name;
+pub use worker::{WorkError, chain as error_chain};
+pub use worker_command::WorkerCommand;
+pub use worker_process::{launch_once, report_devices, work, work_ahead};

@@ -1,0 +1,130 @@
+//! The job that a phase and its plan make.
+
+use super::evaluate::{
+    built, calls, check_launches, check_provable, functions, hidden_seeds, job_reference, job_shape, timing,
+    variant_extents,
+};
+use super::job::{CaseLaws, CheckCase, JobFunction, JobKernel, JobMode, WorkerJob};
+use super::job_error::JobError;
+use crate::gpu::VariantExtents;
+use crate::time::AuditEffort;
+use ncugate_model::{BuiltKernel, ShapeName, VariantId};
+use ncugate_phase::config::{Phase, Shape};
+use ncugate_phase::plan::Plan;
+use std::collections::BTreeMap;
+
+/// Which job to make of a phase.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum JobPurpose {
+    Bench,
+    /// Time what was checked before; outputs of timed launches are verified all the same.
+    Time,
+    /// Launch under a profiler; outputs are verified as those of timed launches.
+    Profile,
+}
+
+impl WorkerJob {
+    /// The job over those variants of `plan` that `cubins` has a cubin for; external commands are not part of it.
+    pub fn new(
+        phase: &Phase,
+        plan: &Plan,
+        cubins: &BTreeMap<VariantId, BuiltKernel>,
+        purpose: JobPurpose,
+    ) -> Result<Self, JobError> {
+        let shapes =
+            phase.workload.shapes.iter().map(|s| job_shape(phase, Some(plan), s)).collect::<Result<Vec<_>, _>>()?;
+        let (mode, reference, timed) = match purpose {
+            JobPurpose::Bench => {
+                check_provable(phase)?;
+                (
+                    JobMode::Bench(timing(phase, AuditEffort::Sweep)?),
+                    job_reference(phase, plan, cubins, &shapes)?,
+                    &phase.bench.shapes,
+                )
+            }
+            JobPurpose::Time => (
+                JobMode::Bench(timing(phase, AuditEffort::Verdict)?),
+                job_reference(phase, plan, cubins, &shapes)?,
+                &phase.bench.shapes,
+            ),
+            JobPurpose::Profile => {
+                check_provable(phase)?;
+                let seed = hidden_seeds(phase, 1)?.first().copied().ok_or(JobError::NoReference)?;
+                let reference = job_reference(phase, plan, cubins, &shapes)?;
+                (JobMode::Profile { repeat: phase.profile.repeat, seed }, reference, &phase.profile.shapes)
+            }
+        };
+        let mut kernels = Vec::new();
+        for (variant, kernel, built) in built(plan, cubins) {
+            check_launches(variant, kernel, phase)?;
+            let is_launched = |shape: &ShapeName| !built.left_out.contains(shape);
+            let cases = match purpose {
+                JobPurpose::Bench => cases(phase).into_iter().filter(|case| is_launched(&case.shape)).collect(),
+                JobPurpose::Time | JobPurpose::Profile => Vec::new(),
+            };
+            let extents = own_extents(phase, plan, variant)?;
+            kernels.push(JobKernel {
+                variant: variant.clone(),
+                cubin: built.cubin.clone(),
+                function: None,
+                programs: kernel.programs.iter().map(|program| program.compiled_as(built.launch.as_ref())).collect(),
+                extents,
+                cases,
+                shapes: timed.iter().filter(|shape| is_launched(shape)).cloned().collect(),
+                unverified: None,
+            });
+        }
+        for (variant, function) in functions(plan, cubins) {
+            kernels.push(JobKernel {
+                variant: variant.id.clone(),
+                cubin: function.file.clone(),
+                function: Some(JobFunction {
+                    file: function.file.clone(),
+                    name: function.function.clone(),
+                    params: variant.params.clone(),
+                }),
+                programs: calls(phase, function),
+                extents: Vec::new(),
+                cases: match purpose {
+                    JobPurpose::Bench => cases(phase),
+                    JobPurpose::Time | JobPurpose::Profile => Vec::new(),
+                },
+                shapes: timed.clone(),
+                unverified: None,
+            });
+        }
+        let workload = &phase.workload;
+        Ok(Self {
+            device: 0,
+            mode,
+            seeds: workload.seeds.clone(),
+            laws: CaseLaws::new(workload),
+            reference,
+            tolerance: workload.tolerance,
+            shapes,
+            kernels,
+            python: phase.build.python.clone(),
+        })
+    }
+}
+
+/// The extents of a variant's own at each shape; none where no buffer differs between variants.
+fn own_extents(phase: &Phase, plan: &Plan, id: &VariantId) -> Result<Vec<(ShapeName, VariantExtents)>, JobError> {
+    let Some(variant) = plan.variant(id) else { return Ok(Vec::new()) };
+    let shapes = phase.workload.shapes.iter();
+    let own = shapes.map(|shape| Ok((shape.name.clone(), variant_extents(phase, variant, shape)?)));
+    let own = own.collect::<Result<Vec<_>, JobError>>()?;
+    Ok(own.into_iter().filter(|(_, extents)| *extents != VariantExtents::default()).collect())
+}
+
+/// Every correctness case of a phase, shape by shape.
+pub fn cases(phase: &Phase) -> Vec<CheckCase> {
+    let of_shape = |shape: &Shape| {
+        let name = shape.name.clone();
+        phase.workload.seeds.iter().map(move |&seed| CheckCase { shape: name.clone(), seed })
+    };
+    phase.workload.shapes.iter().flat_map(of_shape).collect()
+}
+
+#[cfg(test)]
+mod tests;

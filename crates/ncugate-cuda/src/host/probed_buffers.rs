@@ -1,0 +1,89 @@
+//! What launches under a profiler work on, and whether what they leave is right: inputs of a hidden seed and random poison, as launches that
+//! are timed find them, so that nothing in memory tells a kernel that it is profiled.
+//!
+//! Outputs are compared on the host. A kernel of ours on the device would be among those that the profiler sees.
+
+use super::event::WorkerEvent;
+use super::worker::{WorkError, Worker};
+use crate::gpu::{BoundProgram, BufferSet, Device, DeviceError, PinnedMemory, VariantExtents};
+use crate::prove::{CaseDraw, CheckBuffers, PlacedOutput, ReferenceSpec, ShapeSpec, compare_outputs};
+use ncugate_model::{CheckOutcome, ProfiledOutputs, Tolerance};
+
+/// The buffers of a shape on the device, for one launch after the other.
+pub(super) struct ProbedBuffers<'s> {
+    pub(super) shape: &'s ShapeSpec,
+    pub(super) set: BufferSet,
+    /// What the set holds before each launch.
+    fresh: PinnedMemory,
+    /// Where outputs are copied to.
+    image: PinnedMemory,
+    seed: u64,
+    draw: CaseDraw,
+    tolerance: Tolerance,
+}
+
+impl Worker<'_> {
+    /// The buffers of a shape with the inputs of a seed, what is right for them, and poison.
+    pub(super) fn probed_buffers<'s>(
+        &mut self,
+        shape: &'s ShapeSpec,
+        seed: u64,
+    ) -> Result<ProbedBuffers<'s>, WorkError> {
+        self.reporter.report(&WorkerEvent::Preparing { shape: shape.name.clone(), seed })?;
+        let mut references = self.reference_buffers(shape)?;
+        let draw = self.declared(shape, seed, references.as_mut());
+        let draw = draw.map_err(|error| WorkError::reference(&shape.name, seed, &error))?;
+        let failed = |source| WorkError::buffers(shape, source);
+        if let Some(buffers) = references {
+            buffers.wipe(&self.device)?;
+        }
+        let (set, fresh) =
+            BufferSet::with_image(&self.device, &shape.buffers, &draw.poisoned(shape)).map_err(failed)?;
+        let outputs = set.layout().regions_of(&shape.buffers, |buffer| buffer.role.is_compared());
+        let longest = outputs.map(|region| region.len()).max().unwrap_or(0);
+        let image = self.device.pinned(longest).map_err(failed)?;
+        Ok(ProbedBuffers { shape, set, fresh, image, seed, draw, tolerance: self.job.tolerance })
+    }
+
+    /// Buffers for a reference that takes the device. No candidate is launched while they hold a result.
+    pub(super) fn reference_buffers(&self, shape: &ShapeSpec) -> Result<Option<CheckBuffers>, WorkError> {
+        match &self.job.reference {
+            ReferenceSpec::Entry { .. } => {
+                let buffers = CheckBuffers::allocate(&self.device, &shape.buffers);
+                Ok(Some(buffers.map_err(|source| WorkError::buffers(shape, source))?))
+            }
+            ReferenceSpec::Builtin(_)
+            | ReferenceSpec::Npy { .. }
+            | ReferenceSpec::Program { .. }
+            | ReferenceSpec::None => Ok(None),
+        }
+    }
+}
+
+impl ProbedBuffers<'_> {
+    /// Makes everything as it is before a launch, so that none finds what another has left.
+    pub(super) fn refill(&self, device: &Device) -> Result<(), DeviceError> {
+        self.set.refill(device, &self.fresh)
+    }
+
+    /// Whether the outputs of the launch that was waited for last are right.
+    pub(super) fn verified(
+        &mut self,
+        device: &Device,
+        (program, extents): (&BoundProgram<'_>, &VariantExtents),
+    ) -> Result<ProfiledOutputs, DeviceError> {
+        device.finish(program)?;
+        device.synchronize()?;
+        let buffers = self.shape.buffers.iter().enumerate().filter(|(_, buffer)| buffer.role.is_compared());
+        let placed = |(index, _): (usize, _)| (index, self.set.memory(), self.set.layout().region(index));
+        let outputs: Vec<PlacedOutput<'_>> = buffers.map(placed).collect();
+        let proof = (&self.draw, &self.tolerance);
+        let seed = self.seed;
+        Ok(match compare_outputs(device, &mut self.image, proof, (self.shape, extents), &outputs)? {
+            CheckOutcome::Correct { .. } => ProfiledOutputs::Right { seed, evaluations: 1 },
+            CheckOutcome::Wrong { reason, .. }
+            | CheckOutcome::Crashed { reason }
+            | CheckOutcome::Skipped { reason } => ProfiledOutputs::Wrong { seed, reason },
+        })
+    }
+}

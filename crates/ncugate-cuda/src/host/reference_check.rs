@@ -1,0 +1,78 @@
+//! What is wrong with a phase's reference, as far as no GPU is needed to know it.
+
+use super::case_draw::{TriedDraw, comparable};
+use super::evaluate::job_shape;
+use super::job_error::JobError;
+use super::null_test::NullTestError;
+use crate::prove::{
+    Builtin, CaseDraw, CaseInputs, ExpectedOutputError, ReferenceSpec, ShapeSpec, expected_on_host, held_by_outputs,
+    magnitudes,
+};
+use ncugate_model::Law;
+use ncugate_phase::config::{Phase, WorkloadReference};
+
+/// Most elements of the buffers of a shape that a program is called for before anything is measured.
+const MOST_ELEMENTS: usize = 1 << 24;
+
+/// Fits a built-in reference to every shape, reads every file, calls a program at the smallest shape; where that gives answers, tries the
+/// tolerance on wrong ones, and says so. An entry is built with the candidates.
+///
+/// # Errors
+/// The reference does not fit, a file is missing or another than it should be, the program fails, or the tolerance proves nothing.
+pub fn check_reference(phase: &Phase) -> Result<bool, NullTestError> {
+    let specs = phase.workload.shapes.iter().map(|s| job_shape(phase, None, s)).collect::<Result<Vec<_>, _>>()?;
+    match &phase.workload.reference {
+        WorkloadReference::Builtin { name, options } => {
+            let builtin = Builtin::parse(name, options).map_err(JobError::from)?;
+            specs.iter().try_for_each(|spec| builtin.bind(spec).map(drop)).map_err(JobError::from)?;
+            Ok(false)
+        }
+        WorkloadReference::Npy { path } => {
+            let reference = ReferenceSpec::Npy { path: path.to_string_lossy().into_owned() };
+            for spec in &specs {
+                tried(phase, &reference, spec)?;
+                let others = phase.workload.seeds.iter().skip(1);
+                for seed in others {
+                    let failed = |source| NullTestError::Reference { shape: spec.name.clone(), source };
+                    answered(phase, &reference, spec, *seed).map_err(failed)?;
+                }
+            }
+            Ok(!specs.is_empty())
+        }
+        WorkloadReference::Program(program) => {
+            let smallest =
+                phase.workload.smallest_shape().and_then(|shape| specs.iter().find(|s| s.name == shape.name));
+            let elements = |spec: &ShapeSpec| spec.buffers.iter().map(|buffer| buffer.elements()).sum::<usize>();
+            let reference = ReferenceSpec::Program { program: program.clone(), python: phase.build.python.clone() };
+            let small = smallest.filter(|spec| elements(spec) <= MOST_ELEMENTS);
+            small.map_or(Ok(()), |spec| tried(phase, &reference, spec))?;
+            Ok(small.is_some())
+        }
+        WorkloadReference::Entry { .. } | WorkloadReference::Absent => Ok(false),
+    }
+}
+
+/// Tries the tolerance on wrong answers to the declared inputs of the first seed.
+fn tried(phase: &Phase, reference: &ReferenceSpec, spec: &ShapeSpec) -> Result<(), NullTestError> {
+    let known = phase.workload.seeds.as_slice();
+    let seed = known.first().copied().unwrap_or(0);
+    let failed = |source| NullTestError::Reference { shape: spec.name.clone(), source };
+    let draw = answered(phase, reference, spec, seed).map_err(failed)?;
+    let tried = TriedDraw { proof: (reference, &phase.workload.tolerance), shape: spec, seed, draw: &draw, known };
+    tried.reject_nulls(|further| answered(phase, reference, spec, further)).map(drop).map_err(failed)
+}
+
+/// The right answer to the declared inputs of a seed.
+fn answered(
+    phase: &Phase,
+    reference: &ReferenceSpec,
+    spec: &ShapeSpec,
+    seed: u64,
+) -> Result<CaseDraw, ExpectedOutputError> {
+    let tolerance = &phase.workload.tolerance;
+    let inputs = CaseInputs::draw(spec, seed)?;
+    let expected = expected_on_host(reference, spec, seed, &inputs.values)?.unwrap_or_default();
+    let held = held_by_outputs(expected, spec, tolerance.nan)?;
+    let usual = magnitudes(&held);
+    comparable((reference, tolerance), spec, Law::Declared, (inputs, held), &usual)
+}

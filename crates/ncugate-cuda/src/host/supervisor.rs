@@ -1,0 +1,426 @@
+//! The parent of the workers: starts one, hands on its events, and after a crash or a hang starts another for what is
+//! left, without the variant that was being run.
+
+use super::event::{WorkerEvent, WorkerTask};
+use super::job::WorkerJob;
+use super::tail::tail;
+use super::worker_command::WorkerCommand;
+use crate::gpu::DeviceAttributes;
+use ncugate_model::process::{self, Drain, Ending, KeptOutput, Supervised};
+use ncugate_model::{CheckOutcome, CheckRecord, LatencyOutcome, LatencyRecord, ShapeName, VariantId};
+use nix::sys::signal::Signal;
+use std::error::Error;
+use std::io::{self, BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+/// What the record of a case that ran past its time begins with, after what it was at.
+pub const HUNG: &str = "hung: no result within";
+/// How long a worker may be silent while no variant is being run: opening a device, computing a reference.
+const SILENCE_TIMEOUT: Duration = Duration::from_secs(600);
+/// How often the parent looks at a worker that reports nothing; what it reports, and its end, wake the parent at once.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
+/// How long the pipe of an ended worker is read on.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// How the work on a job ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Finish {
+    /// Every case and latency of the job has a record.
+    Complete,
+    /// The user asked to stop; what was measured was handed on.
+    Interrupted,
+}
+
+/// What the receiver of events may fail with.
+pub type SinkError = Box<dyn Error + Send + Sync>;
+
+/// Why measuring ended early, where no variant is the cause.
+#[derive(Debug, thiserror::Error)]
+pub enum MeasureError {
+    /// A file or process of the supervisor itself.
+    #[error("cannot {what}")]
+    Io {
+        /// What was being done.
+        what: String,
+        source: io::Error,
+    },
+    /// The worker reported that it cannot work.
+    #[error("{reason}")]
+    Worker { reason: String },
+    /// The worker found that the phase's tolerance proves nothing.
+    #[error("in `workload`: {reason}")]
+    Refused {
+        /// Where, and what it accepts.
+        reason: String,
+    },
+    /// The worker ended while it ran no variant.
+    #[error("the worker process {ending} before it was done{}", quoted(stderr))]
+    Died {
+        ending: Ending,
+        /// Last lines of its standard error.
+        stderr: String,
+    },
+    /// What was measured could not be kept.
+    #[error("cannot keep what was measured")]
+    Sink(#[source] SinkError),
+}
+
+fn quoted(stderr: &str) -> String {
+    if stderr.is_empty() { String::new() } else { format!("; it said: {stderr}") }
+}
+
+/// What there is to measure on.
+#[derive(Debug, Clone, PartialEq)]
+pub enum DeviceProbe {
+    Present(DeviceAttributes),
+    Absent { reason: String },
+}
+
+/// Asks a worker, started with `--probe`, for its device: the first that is visible.
+pub fn find_device(worker: &WorkerCommand, limit: Duration) -> Result<DeviceProbe, MeasureError> {
+    Ok(match find_devices(worker, limit)? {
+        Ok(mut devices) if !devices.is_empty() => DeviceProbe::Present(devices.swap_remove(0)),
+        Ok(_) => DeviceProbe::Absent { reason: "the driver shows no device".to_owned() },
+        Err(reason) => DeviceProbe::Absent { reason },
+    })
+}
+
+/// Asks a worker, started with `--probe`, for all devices that are visible, in order; or why there is none.
+pub fn find_devices(
+    worker: &WorkerCommand,
+    limit: Duration,
+) -> Result<Result<Vec<DeviceAttributes>, String>, MeasureError> {
+    let output = process::run(worker.command().arg("--probe"), limit)
+        .map_err(|source| MeasureError::Io { what: format!("start {}", worker.program.display()), source })?;
+    let events: Vec<WorkerEvent> = output.stdout.lines().filter_map(WorkerEvent::parse).collect();
+    let device = |event: &WorkerEvent| match event {
+        WorkerEvent::Device(device) => Some(device.clone()),
+        _ => None,
+    };
+    match events.first().cloned() {
+        Some(WorkerEvent::Device(_)) => Ok(Ok(events.iter().filter_map(device).collect())),
+        Some(WorkerEvent::NoDevice { reason }) => Ok(Err(reason)),
+        Some(WorkerEvent::Failed { reason }) => Err(MeasureError::Worker { reason }),
+        Some(_) | None => Err(MeasureError::Died { ending: output.ending, stderr: tail(&output.stderr) }),
+    }
+}
+
+/// A CUPTI that launches can be traced with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ActivityLibrary {
+    pub path: PathBuf,
+    /// The CUDA release that it came with.
+    pub release: String,
+}
+
+/// Asks a worker which CUPTI there is, or why there is none; packages are looked for beside `python`. With `launch` it traces a kernel.
+///
+/// # Errors
+/// The worker cannot be started.
+pub fn find_activity(
+    worker: &WorkerCommand,
+    python: &Path,
+    launch: bool,
+    limit: Duration,
+) -> Result<Result<ActivityLibrary, String>, MeasureError> {
+    let mut command = worker.command();
+    command.arg("--activity").arg(python).args(launch.then_some("--launch"));
+    let output = process::run(&mut command, limit)
+        .map_err(|source| MeasureError::Io { what: format!("start {}", worker.program.display()), source })?;
+    Ok(match output.stdout.lines().find_map(WorkerEvent::parse) {
+        Some(WorkerEvent::Activity { library, release }) if output.ending.completed() => {
+            Ok(ActivityLibrary { path: library, release })
+        }
+        Some(WorkerEvent::Failed { reason }) => Err(reason),
+        Some(_) | None => {
+            let said = quoted(&tail(&output.stderr));
+            Err(format!("libcupti was tried in a process of its own, which {}{said}", output.ending))
+        }
+    })
+}
+
+/// Does `job` in worker processes and hands every event to `sink` before the worker's next is looked at; a worker times
+/// nothing until `sink` has taken its [`WorkerEvent::Proven`].
+///
+/// `folder` takes each worker's job file and standard error. A case or sample that takes longer than `timeout` is a
+/// hang. Every case and latency of the job comes out as a record, whatever its variant does.
+pub fn measure(
+    job: WorkerJob,
+    worker: &WorkerCommand,
+    timeout: Duration,
+    folder: &Path,
+    sink: &mut dyn FnMut(WorkerEvent) -> Result<(), SinkError>,
+) -> Result<Finish, MeasureError> {
+    let mut supervisor = Supervisor { job, worker, timeout, folder, sink, killed: Vec::new() };
+    let mut attempt = 0;
+    while !supervisor.job.is_settled() {
+        let left = supervisor.remaining();
+        match supervisor.attempt(attempt)? {
+            Attempt::Interrupted => return Ok(Finish::Interrupted),
+            Attempt::Killed => attempt += 1,
+            Attempt::Done { stderr } | Attempt::Lost { stderr } if supervisor.remaining() == left => {
+                return Err(MeasureError::Died { ending: Ending::Completed, stderr });
+            }
+            Attempt::Done { .. } | Attempt::Lost { .. } => attempt += 1,
+        }
+    }
+    Ok(Finish::Complete)
+}
+
+/// Records for what will not be run of a variant: `Skipped` for each case, `Failed` for each latency.
+pub fn exclude(job: &mut WorkerJob, variant: &VariantId, reason: &str) -> Vec<WorkerEvent> {
+    let Some(kernel) = job.kernel_mut(variant) else { return Vec::new() };
+    let mut events = Vec::new();
+    for case in std::mem::take(&mut kernel.cases) {
+        let outcome = CheckOutcome::Skipped { reason: reason.to_owned() };
+        let record = CheckRecord { variant: variant.clone(), shape: case.shape, seed: case.seed, outcome, nulls: 0 };
+        events.push(WorkerEvent::Checked(record));
+    }
+    for shape in std::mem::take(&mut kernel.shapes) {
+        let outcome = LatencyOutcome::Failed { reason: reason.to_owned() };
+        events.push(WorkerEvent::Timed(LatencyRecord { variant: variant.clone(), shape, outcome }));
+    }
+    events
+}
+
+/// What a worker was last seen doing for one variant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Activity {
+    variant: VariantId,
+    shape: ShapeName,
+    task: WorkerTask,
+}
+
+impl std::fmt::Display for Activity {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.task {
+            WorkerTask::Check { seed } => write!(f, "{}, seed {seed}", self.shape),
+            WorkerTask::Warm => write!(f, "{}, warming up", self.shape),
+            WorkerTask::Sample { round } => write!(f, "{}, round {round}", self.shape),
+            WorkerTask::Profile { repeat } => write!(f, "{}, profiled launch {repeat}", self.shape),
+        }
+    }
+}
+
+/// How one worker ended.
+enum Attempt {
+    /// It reported that it did everything.
+    Done { stderr: String },
+    /// A variant took it down and is out.
+    Lost { stderr: String },
+    /// It was killed from outside, and what it was at is tried once more.
+    Killed,
+    /// The user asked to stop.
+    Interrupted,
+}
+
+/// One job being done by workers, one after the other.
+struct Supervisor<'a> {
+    job: WorkerJob,
+    worker: &'a WorkerCommand,
+    timeout: Duration,
+    folder: &'a Path,
+    sink: &'a mut dyn FnMut(WorkerEvent) -> Result<(), SinkError>,
+    /// What workers were at when they were killed from outside; none: at no variant.
+    killed: Vec<Option<Activity>>,
+}
+
+/// What a worker's events came to until it ended.
+#[derive(Default)]
+struct WorkerEvents {
+    activity: Option<Activity>,
+    lost: Option<(VariantId, String)>,
+    failed: Option<String>,
+    refused: Option<String>,
+    done: bool,
+}
+
+impl Supervisor<'_> {
+    fn remaining(&self) -> usize {
+        self.job.kernels.iter().map(|k| k.cases.len() + k.shapes.len()).sum()
+    }
+
+    /// Runs one worker to its end.
+    fn attempt(&mut self, number: u32) -> Result<Attempt, MeasureError> {
+        let errors = self.folder.join(format!("worker-{number}.stderr"));
+        let (mut child, said) = self.spawn(&self.folder.join(format!("worker-{number}.json")))?;
+        let Some(stdout) = child.child().stdout.take() else {
+            let source = io::Error::other("no pipe");
+            return Err(MeasureError::Io { what: "read the worker".to_owned(), source });
+        };
+        let lines = read_lines(stdout);
+        let mut events = WorkerEvents::default();
+        let ending = self.listen(&mut child, &lines, &mut events)?;
+        let stderr = self.keep(&errors, said)?;
+        self.conclude(ending, events, stderr)
+    }
+
+    /// Keeps what a worker said on standard error; gives the last lines.
+    fn keep(&self, path: &Path, said: Drain) -> Result<String, MeasureError> {
+        let io = |what: &str| {
+            let what = format!("{what} {}", path.display());
+            move |source| MeasureError::Io { what, source }
+        };
+        let said = said.take(Instant::now() + DRAIN_TIMEOUT).map_err(io("read"))?;
+        std::fs::write(path, &said).map_err(io("write"))?;
+        Ok(tail(&said))
+    }
+
+    /// Starts a worker, or employs one that was started before its turn and has loaded the functions of the job.
+    fn spawn(&self, job: &Path) -> Result<(Supervised, Drain), MeasureError> {
+        let io = |what: String| move |source| MeasureError::Io { what, source };
+        let text = serde_json::to_vec(&self.job).map_err(|e| io(format!("write {}", job.display()))(e.into()))?;
+        std::fs::write(job, &text).map_err(io(format!("write {}", job.display())))?;
+        let prestarted = self.job.preload().and_then(|preload| self.worker.prestarted.take(&preload));
+        if let Some(prestarted) = prestarted {
+            return prestarted.employ(&text, SILENCE_TIMEOUT).map_err(io("employ a worker".to_owned()));
+        }
+        let mut command = self.worker.command();
+        command.arg(job).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = Supervised::spawn(&mut command, Some(SILENCE_TIMEOUT))
+            .map_err(io(format!("start {}", self.worker.program.display())))?;
+        let said = Drain::start(child.child().stderr.take(), KeptOutput::Ends);
+        Ok((child, said))
+    }
+
+    /// Hands on events until the worker has ended and its pipe is empty.
+    fn listen(
+        &mut self,
+        child: &mut Supervised,
+        lines: &Receiver<String>,
+        events: &mut WorkerEvents,
+    ) -> Result<Ending, MeasureError> {
+        let io = |source| MeasureError::Io { what: "wait for the worker".to_owned(), source };
+        let mut ended: Option<(Ending, Instant)> = None;
+        loop {
+            match lines.recv_timeout(POLL_INTERVAL) {
+                Ok(line) => {
+                    if let Some(event) = WorkerEvent::parse(&line) {
+                        let limit =
+                            if matches!(event, WorkerEvent::Started { .. }) { self.timeout } else { SILENCE_TIMEOUT };
+                        child.extend(limit);
+                        let proven = event == WorkerEvent::Proven;
+                        self.take(event, events)?;
+                        if proven {
+                            drop(child.child().stdin.take());
+                        }
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return child.wait().map_err(io),
+            }
+            ended = match ended {
+                None => child.poll().map_err(io)?.map(|ending| (ending, Instant::now())),
+                Some((ending, when)) if when.elapsed() > DRAIN_TIMEOUT => return Ok(ending),
+                still => still,
+            };
+        }
+    }
+
+    /// Notes what an event says and hands it on.
+    fn take(&mut self, event: WorkerEvent, events: &mut WorkerEvents) -> Result<(), MeasureError> {
+        events.activity = None;
+        match &event {
+            WorkerEvent::Started { variant, shape, task } => {
+                events.activity = Some(Activity { variant: variant.clone(), shape: shape.clone(), task: *task });
+            }
+            WorkerEvent::Checked(record) => self.job.settle_check(record),
+            WorkerEvent::Timed(record) => self.job.settle_latency(record),
+            WorkerEvent::Traced { variant, shape, .. } | WorkerEvent::LaunchFailed { variant, shape, .. } => {
+                self.job.settle_trace(variant, shape);
+            }
+            WorkerEvent::DeviceLost { variant, reason } => events.lost = Some((variant.clone(), reason.clone())),
+            WorkerEvent::Failed { reason } => events.failed = Some(reason.clone()),
+            WorkerEvent::Refused { reason } => events.refused = Some(reason.clone()),
+            WorkerEvent::Done => events.done = true,
+            WorkerEvent::Device(_)
+            | WorkerEvent::NoDevice { .. }
+            | WorkerEvent::Activity { .. }
+            | WorkerEvent::Uses { .. }
+            | WorkerEvent::Preparing { .. }
+            | WorkerEvent::Proven
+            | WorkerEvent::Launched { .. } => {}
+        }
+        (self.sink)(event).map_err(MeasureError::Sink)
+    }
+
+    fn conclude(&mut self, ending: Ending, events: WorkerEvents, stderr: String) -> Result<Attempt, MeasureError> {
+        if ending == Ending::Interrupted || process::interrupted() {
+            return Ok(Attempt::Interrupted);
+        }
+        if let Some(reason) = events.refused {
+            return Err(MeasureError::Refused { reason });
+        }
+        if let Some(reason) = events.failed {
+            return Err(MeasureError::Worker { reason });
+        }
+        if let Some((variant, reason)) = events.lost {
+            self.quarantine(&variant, &format!("not run, because it made the device unusable ({reason})"))?;
+            return Ok(Attempt::Lost { stderr });
+        }
+        if events.done {
+            return Ok(Attempt::Done { stderr });
+        }
+        // No kernel sends this signal: it comes from a person, or from a system without memory. A second time, what it was at
+        // is the likelier cause.
+        if ending == Ending::Signaled(Signal::SIGKILL as i32) && !self.killed.contains(&events.activity) {
+            self.killed.push(events.activity);
+            return Ok(Attempt::Killed);
+        }
+        let Some(activity) = events.activity else { return Err(MeasureError::Died { ending, stderr }) };
+        let reason = match ending {
+            Ending::TimedOut => format!("{HUNG} {:?}", self.timeout),
+            Ending::Completed | Ending::NonZero(_) | Ending::Signaled(_) | Ending::Interrupted => {
+                format!("the worker process {ending}{}", quoted(&stderr))
+            }
+        };
+        self.attribute_crash(&activity, reason)?;
+        Ok(Attempt::Lost { stderr })
+    }
+
+    /// Records a crash as the result of the variant that the worker was at, and that the rest of the variant is not run.
+    fn attribute_crash(&mut self, activity: &Activity, reason: String) -> Result<(), MeasureError> {
+        let (variant, shape) = (activity.variant.clone(), activity.shape.clone());
+        let event = match activity.task {
+            WorkerTask::Check { seed } => {
+                let outcome = CheckOutcome::Crashed { reason };
+                WorkerEvent::Checked(CheckRecord { variant, shape, seed, outcome, nulls: 0 })
+            }
+            WorkerTask::Warm | WorkerTask::Sample { .. } => {
+                let outcome = LatencyOutcome::Failed { reason: format!("crashed while it was timed: {reason}") };
+                WorkerEvent::Timed(LatencyRecord { variant, shape, outcome })
+            }
+            WorkerTask::Profile { .. } => WorkerEvent::LaunchFailed { variant, shape, reason },
+        };
+        self.take(event, &mut WorkerEvents::default())?;
+        self.quarantine(&activity.variant, &format!("not run after it crashed at {activity}"))
+    }
+
+    /// Records that nothing more is run of a variant.
+    fn quarantine(&mut self, variant: &VariantId, reason: &str) -> Result<(), MeasureError> {
+        exclude(&mut self.job, variant, reason)
+            .into_iter()
+            .try_for_each(|event| (self.sink)(event).map_err(MeasureError::Sink))
+    }
+}
+
+fn read_lines(pipe: impl io::Read + Send + 'static) -> Receiver<String> {
+    let (sender, lines) = channel();
+    std::thread::spawn(move || {
+        let mut pipe = BufReader::new(pipe);
+        let mut line = Vec::new();
+        while matches!(pipe.read_until(b'\n', &mut line), Ok(n) if n > 0) {
+            if sender.send(String::from_utf8_lossy(&line).into_owned()).is_err() {
+                break;
+            }
+            line.clear();
+        }
+    });
+    lines
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,202 @@
+//! The worker process: opens the device, does a job, and reports each thing that happens before it goes on.
+//!
+//! Between checking and timing it waits for its standard input to be closed: the parent may have programs that still load.
+
+use super::event::WorkerEvent;
+use super::hidden_draws::{HiddenCases, HiddenDraws};
+use super::job::{JobMode, WorkerJob};
+use super::prestarted::Preload;
+use super::python::{PythonFunctions, run_in_python};
+use super::worker::{DeviceLost, Reporter, WorkError, Worker, chain};
+use crate::gpu::{ActivityTracer, Copier, Device, query_attributes};
+use ncugate_model::ShapeName;
+use serde::de::DeserializeOwned;
+use std::collections::HashMap;
+use std::io;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::time::Duration;
+
+/// Bytes that the kernel of a trial copies.
+const TRIAL_BYTES: usize = 4096;
+/// How often a worker that waits for references says so: the parent ends one that is silent.
+const SIGN_OF_LIFE: Duration = Duration::from_millis(20);
+/// The Python where the phase names none.
+const PYTHON: &str = "python3";
+
+/// Does the job in `job`, with events on standard output.
+///
+/// Whatever else writes to standard output from here on (`printf` in a kernel) goes to standard error. Every error has
+/// been said as an event when this returns it.
+pub fn work(job: &Path) -> Result<(), WorkError> {
+    let mut reporter = Reporter::stdout()?;
+    let work = match read::<WorkerJob>(job) {
+        Ok(work) if work.has_functions() => return work_in_python(work, job, reporter),
+        read => read,
+    };
+    let outcome = work.and_then(|work| run(work, None, &mut reporter));
+    conclude(outcome, &mut reporter)
+}
+
+/// Opens the device while it makes cases of hidden seeds, or loads Python and the modules of functions; waits for the job that will be at
+/// `job`, and does it. As [`work`] otherwise.
+pub fn work_ahead(preload: &Path, job: &Path) -> Result<(), WorkError> {
+    let mut reporter = Reporter::stdout()?;
+    let python = match read(preload) {
+        Ok(Preload::Device { hidden }) => {
+            let draws = hidden.map(|hidden| HiddenDraws::begin(*hidden));
+            let device = Device::open(0);
+            let outcome = read(job).and_then(|work| run_on(device?, (work, None), (None, draws), &mut reporter));
+            return conclude(outcome, &mut reporter);
+        }
+        Ok(Preload::Functions { python, .. }) => python.unwrap_or_else(|| PYTHON.into()),
+        Err(error) => return conclude(Err(error), &mut reporter),
+    };
+    let mut own = reporter.another()?;
+    let place = job.to_owned();
+    let work = move |functions| {
+        let outcome = read(&place).and_then(|work| run(work, Some(functions), &mut own));
+        // The parent knows from the events how it ended.
+        let _ = conclude(outcome, &mut own);
+    };
+    let failed = run_in_python(&python, job, Some(preload), Box::new(work));
+    conclude(failed.map(|()| ControlFlow::Continue(())), &mut reporter)
+}
+
+/// Does a job with Python functions. The process ends with the interpreter, after everything was reported.
+fn work_in_python(work: WorkerJob, path: &Path, mut reporter: Reporter) -> Result<(), WorkError> {
+    let python = work.python.clone().unwrap_or_else(|| PYTHON.into());
+    let mut own = reporter.another()?;
+    let job = move |functions| {
+        let outcome = run(work, Some(functions), &mut own);
+        // The parent knows from the events how it ended.
+        let _ = conclude(outcome, &mut own);
+    };
+    let failed = run_in_python(&python, path, None, Box::new(job));
+    conclude(failed.map(|()| ControlFlow::Continue(())), &mut reporter)
+}
+
+fn conclude(outcome: Result<ControlFlow<DeviceLost>, WorkError>, reporter: &mut Reporter) -> Result<(), WorkError> {
+    match outcome {
+        Ok(ControlFlow::Continue(())) => Ok(reporter.report(&WorkerEvent::Done)?),
+        Ok(ControlFlow::Break(DeviceLost)) => Err(WorkError::Lost),
+        Err(error) => {
+            let reason = chain(&error);
+            reporter.report(&match error {
+                WorkError::Tolerance { .. } => WorkerEvent::Refused { reason },
+                _ => WorkerEvent::Failed { reason },
+            })?;
+            Err(error)
+        }
+    }
+}
+
+/// Says on standard output what devices are visible, or that there is none.
+pub fn report_devices() -> Result<(), WorkError> {
+    let mut reporter = Reporter::stdout()?;
+    report_device(0, &mut reporter)?;
+    // A further one that cannot be asked is none to measure on.
+    let others = (1..).map_while(|ordinal| query_attributes(ordinal).ok().flatten());
+    Ok(others.map(WorkerEvent::Device).try_for_each(|event| reporter.report(&event))?)
+}
+
+/// Launches one small kernel on the first device and waits for it: what a profiler is tried on.
+///
+/// # Errors
+/// There is no device, or it does not work.
+pub fn launch_once() -> Result<(), WorkError> {
+    let device = Device::open(0)?;
+    let (from, to) = (device.allocate(TRIAL_BYTES)?, device.allocate(TRIAL_BYTES)?);
+    Copier::new(&device)?.copy(&device, &to, 0, &from, &(0..TRIAL_BYTES))?;
+    Ok(device.synchronize()?)
+}
+
+fn report_device(ordinal: u32, reporter: &mut Reporter) -> Result<(), WorkError> {
+    match query_attributes(ordinal) {
+        Ok(Some(attributes)) => reporter.report(&WorkerEvent::Device(attributes))?,
+        Ok(None) => {
+            let reason = Device::open(ordinal).err().map_or_else(String::new, |e| e.to_string());
+            reporter.report(&WorkerEvent::NoDevice { reason })?;
+        }
+        Err(error) => reporter.report(&WorkerEvent::Failed { reason: error.to_string() })?,
+    }
+    Ok(())
+}
+
+impl Worker<'_> {
+    /// What is made beside the checks; nobody is blamed for the time that it takes.
+    fn wait_for(&mut self, draws: HiddenDraws) -> Result<HashMap<ShapeName, HiddenCases>, WorkError> {
+        while !draws.are_made() {
+            if let (Some(shape), Some(&seed)) = (self.job.shapes.first(), self.job.seeds.first()) {
+                self.reporter.report(&WorkerEvent::Preparing { shape: shape.name.clone(), seed })?;
+            }
+            std::thread::sleep(SIGN_OF_LIFE);
+        }
+        Ok(draws.wait())
+    }
+
+    /// Says what functions use. One that cannot be imported has nothing to say: its cases say why.
+    fn report_software(&mut self, functions: &PythonFunctions) -> Result<(), WorkError> {
+        for (number, kernel) in self.job.kernels.iter().enumerate().filter(|(_, kernel)| kernel.function.is_some()) {
+            if let Ok(software) = functions.software(number) {
+                self.reporter.report(&WorkerEvent::Uses { variant: kernel.variant.clone(), software })?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn read<T: DeserializeOwned>(path: &Path) -> Result<T, WorkError> {
+    let unreadable = |reason: String| WorkError::Job { path: path.to_owned(), reason };
+    let text = std::fs::read(path).map_err(|e| unreadable(e.to_string()))?;
+    serde_json::from_slice(&text).map_err(|e| unreadable(e.to_string()))
+}
+
+fn run(
+    job: WorkerJob,
+    functions: Option<PythonFunctions>,
+    reporter: &mut Reporter,
+) -> Result<ControlFlow<DeviceLost>, WorkError> {
+    // CUPTI sees what is launched in contexts that are made after it has begun.
+    let tracer = match &job.mode {
+        JobMode::Activity { library, .. } => Some(ActivityTracer::start(library)?),
+        JobMode::Bench(_) | JobMode::Profile { .. } => None,
+    };
+    run_on(Device::open(job.device)?, (job, functions), (tracer.as_ref(), None), reporter)
+}
+
+fn run_on(
+    device: Device,
+    (job, functions): (WorkerJob, Option<PythonFunctions>),
+    (tracer, draws): (Option<&ActivityTracer>, Option<HiddenDraws>),
+    reporter: &mut Reporter,
+) -> Result<ControlFlow<DeviceLost>, WorkError> {
+    let device = match functions {
+        Some(functions) => device.with_functions(functions),
+        None => device,
+    };
+    reporter.report(&WorkerEvent::Device(device.attributes().clone()))?;
+    let mut worker = Worker { device, loaded: HashMap::new(), reporter, job, hidden: HashMap::new() };
+    if let Some(functions) = &functions {
+        worker.report_software(functions)?;
+    }
+    match worker.job.mode.clone() {
+        JobMode::Bench(timing) => {
+            let wanted = worker.job.hidden(&timing, worker.device.attributes().l2_bytes);
+            let draws = HiddenDraws::go_on(draws, wanted);
+            if let lost @ ControlFlow::Break(_) = worker.check()? {
+                return Ok(lost);
+            }
+            worker.hidden = worker.wait_for(draws)?;
+            // What a kernel keeps in variables of its module from one launch to the next is gone with the module.
+            worker.loaded.clear();
+            worker.reporter.report(&WorkerEvent::Proven)?;
+            io::copy(&mut io::stdin(), &mut io::sink())?;
+            worker.time(&timing)
+        }
+        JobMode::Profile { repeat, seed } => worker.trace(repeat, seed),
+        JobMode::Activity { repeat, seed, .. } => {
+            tracer.map_or(Ok(ControlFlow::Continue(())), |tracer| worker.trace_activity(tracer, (repeat, seed)))
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! One correctness case on the device: fresh inputs, poisoned outputs, a launch for each of two poisons, and everything
+//! read back.
+
+use super::compare::{DifferenceTally, Yardstick, unwritten};
+use super::draw::{CaseDraw, DrawResult};
+use super::expected::{ExpectedOutput, ExpectedOutputError};
+use super::inputs::CaseInputs;
+use super::poison::{Poison, PoisonKey};
+use super::shape::ShapeSpec;
+use super::{element, partial};
+use crate::gpu::{
+    ArenaLayout, BufferSpec, Device, DeviceError, DeviceMemory, LoadedProgram, PinnedMemory, VariantExtents, copy,
+};
+use ncugate_model::Tolerance;
+use ncugate_phase::plan::ShapeProgram;
+use std::path::Path;
+
+/// The buffers of a shape on the device, and their images on the host.
+#[derive(Debug)]
+pub struct CheckBuffers {
+    layout: ArenaLayout,
+    memory: DeviceMemory,
+    /// What the device holds before a launch.
+    fresh: PinnedMemory,
+    /// What it holds after.
+    after: PinnedMemory,
+}
+
+impl CheckBuffers {
+    /// Allocates them.
+    ///
+    /// # Errors
+    /// There is not enough memory on the device or on the host.
+    pub fn allocate(device: &Device, buffers: &[BufferSpec]) -> Result<Self, DeviceError> {
+        let layout = ArenaLayout::new(buffers);
+        let bytes = layout.bytes();
+        Ok(Self { memory: device.allocate(bytes)?, fresh: device.pinned(bytes)?, after: device.pinned(bytes)?, layout })
+    }
+
+    /// Sets the inputs of every launch from now on; outputs begin with the poison of each launch.
+    pub fn prepare(&mut self, shape: &ShapeSpec, inputs: &CaseInputs) {
+        self.layout.write_fresh(&shape.buffers, &inputs.bytes, self.fresh.as_mut_slice());
+    }
+
+    /// Fills the device afresh, outputs with `poison`, launches, and reads everything back.
+    ///
+    /// # Errors
+    /// A copy or the launch fails; the device may not work any more.
+    fn launch_once(
+        &mut self,
+        device: &Device,
+        (loaded, program): (&LoadedProgram, &ShapeProgram),
+        shape: &ShapeSpec,
+        poison: &Poison,
+    ) -> Result<(), DeviceError> {
+        let base = self.memory.address();
+        let bound = device.bind(loaded, program, |name| self.layout.find(&shape.buffers, name, base))?;
+        for (index, bytes) in poison.0.iter().enumerate().filter(|(_, bytes)| !bytes.is_empty()) {
+            copy(&mut self.fresh.as_mut_slice()[self.layout.region(index)], bytes);
+        }
+        device.upload(&self.memory, &self.fresh)?;
+        device.prepare(&bound)?;
+        device.run(&bound)?;
+        device.finish(&bound)?;
+        device.synchronize()?;
+        device.download(&mut self.after, &self.memory)
+    }
+
+    /// Launches on the inputs that were prepared, once with each of two poisons, and compares what both leave.
+    ///
+    /// # Errors
+    /// As a launch: a copy or the launch itself fails.
+    pub fn launch_draw(
+        &mut self,
+        device: &Device,
+        program: (&LoadedProgram, &ShapeProgram),
+        (shape, extents): (&ShapeSpec, &VariantExtents),
+        draw: &CaseDraw,
+        tolerance: &Tolerance,
+    ) -> Result<DrawResult, DeviceError> {
+        let (mut launches, mut place) = (Vec::new(), None);
+        for poison in draw.poisons(shape) {
+            self.launch_once(device, program, shape, poison)?;
+            launches
+                .push(self.tally((shape, extents), &draw.expected, |output| draw.yardstick(shape, output, tolerance)));
+            place = place.or_else(|| self.out_of_bounds_write(shape)).or_else(|| self.beyond_own(shape, extents));
+        }
+        Ok(draw.result(&launches, place, tolerance))
+    }
+
+    /// What the last launch left, against the expected outputs.
+    fn tally(
+        &self,
+        (shape, extents): (&ShapeSpec, &VariantExtents),
+        expected: &[ExpectedOutput],
+        yardstick: impl Fn(usize) -> Yardstick,
+    ) -> DifferenceTally {
+        let (fresh, after) = (self.fresh.as_slice(), self.after.as_slice());
+        let outputs = expected.iter().enumerate();
+        outputs.fold(DifferenceTally::default(), |tally, (at, ExpectedOutput { buffer, values })| {
+            let region = self.layout.region(*buffer);
+            let spec = &shape.buffers[*buffer];
+            let (fresh, after) = (&fresh[region.clone()], &after[region]);
+            let own = match extents.0.contains_key(buffer) {
+                true => {
+                    let bytes = partial::own_elements(spec, *buffer, extents) * spec.dtype.size();
+                    let (fresh, after) = (&fresh[..bytes], &after[..bytes]);
+                    let together = partial::compared(spec, *buffer, extents, after);
+                    DifferenceTally::of_partial(spec.dtype, (&together, values), fresh, after, yardstick(at))
+                }
+                false => DifferenceTally::of(spec.dtype, values, fresh, after, yardstick(at)),
+            };
+            // State may rightly stay what it was, element by element.
+            tally.and(if spec.is_poisoned() { own } else { own.with_all_written() })
+        })
+    }
+
+    /// The outputs that a reference entry gives for `inputs`: it is launched twice, and has to write every element of
+    /// every output, the same both times.
+    ///
+    /// # Errors
+    /// The entry has no launch at the shape, cannot be launched, writes out of bounds, leaves an element unwritten, or
+    /// gives another answer the second time.
+    pub fn expected_by_entry(
+        &mut self,
+        device: &Device,
+        (entry, cubin, programs): (&str, &Path, &[ShapeProgram]),
+        shape: &ShapeSpec,
+        inputs: &CaseInputs,
+    ) -> Result<Vec<ExpectedOutput>, ExpectedOutputError> {
+        let failed = |reason: String| ExpectedOutputError::Entry { entry: entry.to_owned(), reason };
+        let program = programs.iter().find(|program| program.shape == shape.name);
+        let program = program.ok_or_else(|| ExpectedOutputError::NoLaunch { entry: entry.to_owned() })?;
+        let loaded = device.load(cubin, &[entry]).map_err(|e| failed(e.to_string()))?;
+        self.prepare(shape, inputs);
+        let (mut answers, mut tallies) = (Vec::new(), Vec::new());
+        let poison = Poison::draw(shape, &[], PoisonKey::random());
+        for poison in &poison.pair(shape, PoisonKey::random()) {
+            self.launch_once(device, (&loaded, program), shape, poison).map_err(|e| failed(e.to_string()))?;
+            if let Some(place) = self.out_of_bounds_write(shape) {
+                return Err(failed(place));
+            }
+            let answer = self.outputs(shape);
+            tallies.push(self.tally((shape, &VariantExtents::default()), &answer, |_| Yardstick::default()));
+            answers.push(answer);
+        }
+        let elements = unwritten(&tallies);
+        if elements > 0 {
+            return Err(ExpectedOutputError::Unwritten { entry: entry.to_owned(), elements });
+        }
+        let answer = answers.pop().unwrap_or_default();
+        match answers.iter().all(|other| alike(other, &answer)) {
+            true => Ok(answer),
+            false => Err(failed("it gives another answer when it is launched again".to_owned())),
+        }
+    }
+
+    /// The outputs that the last launch left.
+    fn outputs(&self, shape: &ShapeSpec) -> Vec<ExpectedOutput> {
+        let outputs = shape.buffers.iter().enumerate().filter(|(_, b)| b.role.is_compared());
+        let read = |(index, buffer): (usize, &BufferSpec)| ExpectedOutput {
+            buffer: index,
+            values: element::decode(buffer.dtype, &self.after.as_slice()[self.layout.region(index)]),
+        };
+        outputs.map(read).collect()
+    }
+
+    /// Where the last launch wrote in an output behind the elements that its variant has there, if it did: the room is that of
+    /// the largest variant.
+    fn beyond_own(&self, shape: &ShapeSpec, extents: &VariantExtents) -> Option<String> {
+        let (fresh, after) = (self.fresh.as_slice(), self.after.as_slice());
+        let outputs = extents.0.keys().filter(|index| shape.buffers[**index].role.is_compared());
+        outputs.into_iter().find_map(|&index| {
+            let buffer = &shape.buffers[index];
+            let own = partial::own_elements(buffer, index, extents);
+            let region = self.layout.region(index);
+            let behind = region.start + own * buffer.dtype.size()..region.end;
+            let written = fresh[behind.clone()] != after[behind];
+            written.then(|| format!("wrote behind the {own} elements that '{}' has in this variant", buffer.name))
+        })
+    }
+
+    /// Overwrites what the device holds, which may be the right answer.
+    ///
+    /// # Errors
+    /// The device does not work any more.
+    pub fn wipe(&self, device: &Device) -> Result<(), DeviceError> {
+        device.fill(&self.memory, 0)?;
+        device.synchronize()
+    }
+
+    /// Where the last launch wrote beside its outputs and scratch, if it did.
+    fn out_of_bounds_write(&self, shape: &ShapeSpec) -> Option<String> {
+        self.layout.out_of_bounds_write(&shape.buffers, self.fresh.as_slice(), self.after.as_slice())
+    }
+}
+
+/// Whether two answers have the same values, where NaN is like NaN.
+fn alike(a: &[ExpectedOutput], b: &[ExpectedOutput]) -> bool {
+    let same = |(a, b): (&f64, &f64)| a == b || a.is_nan() && b.is_nan();
+    a.iter().zip(b).all(|(a, b)| a.values.iter().zip(&b.values).all(same))
+}

@@ -1,0 +1,372 @@
+//! The inputs of a correctness case under one law, with their right answer and what is needed to compare with it.
+
+use super::compare::{DifferenceTally, Yardstick, unwritten};
+use super::expected::ExpectedOutput;
+use super::inputs::CaseInputs;
+use super::poison::{Poison, PoisonKey};
+use super::shape::ShapeSpec;
+use super::{element, partial};
+use crate::gpu::VariantExtents;
+use ncugate_model::Dtype;
+use ncugate_model::{CheckOutcome, Defect, Differences, Law, Tolerance};
+use rayon::prelude::*;
+use std::sync::OnceLock;
+
+/// The largest finite magnitude of each expected output.
+pub fn magnitudes(expected: &[ExpectedOutput]) -> Vec<f64> {
+    // By chunks, in a plain loop: a closure for each element costs more than the element.
+    let of_chunk = |chunk: &[f64]| {
+        let mut largest = 0.0;
+        for value in chunk {
+            let magnitude = value.abs();
+            if magnitude < f64::INFINITY && magnitude > largest {
+                largest = magnitude;
+            }
+        }
+        largest
+    };
+    let largest = |output: &ExpectedOutput| output.values.par_chunks(CHUNK).map(of_chunk).reduce(|| 0.0, f64::max);
+    expected.iter().map(largest).collect()
+}
+
+/// Elements whose sum is taken by one task.
+const CHUNK: usize = 1 << 13;
+
+/// Inputs under one law, and the outputs that are right for them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CaseDraw {
+    pub law: Law,
+    pub inputs: CaseInputs,
+    pub expected: Vec<ExpectedOutput>,
+    /// How many times larger each of them is than to the declared inputs, at least 1.
+    scales: Vec<f64>,
+    /// What a plain evaluation errs by, over the scale; none where no bound asks for it.
+    plain_error: Option<f64>,
+    /// Its poison for launches that are timed, once it is asked for.
+    poison: OnceLock<Poison>,
+    /// Its two poisons for checks, once they are asked for.
+    poisons: OnceLock<[Poison; 2]>,
+}
+
+/// What one case's launches on one draw gave.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DrawResult {
+    /// How far the outputs are, the worse of the launches.
+    pub differences: Differences,
+    /// What is wrong whatever the tolerance.
+    pub defects: Vec<Defect>,
+}
+
+impl CaseDraw {
+    /// A draw whose answers are compared with those to the declared inputs, of which `usual` has the [`magnitudes`].
+    pub fn new(law: Law, inputs: CaseInputs, expected: Vec<ExpectedOutput>, usual: &[f64]) -> Self {
+        let scale = |(at, largest): (usize, f64)| match usual.get(at) {
+            Some(usual) if *usual > 0.0 => (largest / usual).max(1.0),
+            Some(_) | None => 1.0,
+        };
+        let scales = magnitudes(&expected).into_iter().enumerate().map(scale).collect();
+        Self { law, inputs, expected, scales, plain_error: None, poison: OnceLock::new(), poisons: OnceLock::new() }
+    }
+
+    /// The same with the error of `plain`, what a plain evaluation gives; half a unit in the last place of the largest
+    /// answer at least.
+    #[must_use]
+    pub fn with_plain(mut self, shape: &ShapeSpec, plain: &[ExpectedOutput]) -> Self {
+        let of_output = |(at, plain): (usize, &ExpectedOutput)| {
+            let dtype = shape.buffers[plain.buffer].dtype;
+            let error = self.tally(at, &plain.values, Yardstick { scale: self.scales[at], allclose: None });
+            let largest = magnitudes(&self.expected[at..=at])[0] / self.scales[at];
+            error.differences(None, None, None).max_abs.max(element::unit_roundoff(dtype) * largest)
+        };
+        self.plain_error = Some(plain.iter().enumerate().map(of_output).fold(0.0, f64::max));
+        self
+    }
+
+    /// Two poisons for the outputs, by a fresh key: the same for every kernel that is launched on this draw. A kernel meets
+    /// each of them once, and to draw them anew for each took most of the time of checking.
+    pub fn poisons(&self, shape: &ShapeSpec) -> &[Poison; 2] {
+        self.poisons
+            .get_or_init(|| Poison::draw(shape, &self.expected, PoisonKey::random()).pair(shape, PoisonKey::random()))
+    }
+
+    /// What buffers hold before a launch that is timed: the inputs, state, and a fresh poison in outputs that hold nothing else. The poison
+    /// is drawn when it is asked for first.
+    pub fn poisoned(&self, shape: &ShapeSpec) -> Vec<&[u8]> {
+        let Poison(poison) = self.poison.get_or_init(|| Poison::draw(shape, &self.expected, PoisonKey::random()));
+        let inputs = self.inputs.bytes.iter();
+        inputs.zip(poison).map(|(input, poison)| if poison.is_empty() { &**input } else { &**poison }).collect()
+    }
+
+    /// What buffers hold before a launch on other inputs, whose answer nobody asks for: those, and fresh poison like that of this draw.
+    pub fn disguised(&self, shape: &ShapeSpec, inputs: CaseInputs) -> Vec<Vec<u8>> {
+        let Poison(poison) = Poison::draw(shape, &self.expected, PoisonKey::random());
+        let both = inputs.bytes.into_iter().zip(poison);
+        both.map(|(input, poison)| if poison.is_empty() { input } else { poison }).collect()
+    }
+
+    /// What the output of that place is compared by.
+    pub fn yardstick(&self, shape: &ShapeSpec, output: usize, tolerance: &Tolerance) -> Yardstick {
+        let allclose = shape.allclose(self.expected[output].buffer, tolerance);
+        Yardstick { scale: self.scales[output], allclose }
+    }
+
+    /// Compares values, as their dtype holds them, with the right ones; for answers that no launch gave.
+    pub fn compare(&self, shape: &ShapeSpec, answers: &[ExpectedOutput], tolerance: &Tolerance) -> DrawResult {
+        let tally = answers.iter().enumerate().fold(DifferenceTally::default(), |tally, (at, answer)| {
+            let buffer = &shape.buffers[answer.buffer];
+            // What partial results are put together to is held by nothing.
+            let values =
+                if buffer.partial.is_some() { answer.values.clone() } else { as_held(buffer.dtype, &answer.values) };
+            tally.and(self.tally(at, &values, self.yardstick(shape, at, tolerance)))
+        });
+        DrawResult { differences: self.differences(&tally, tolerance), defects: tally.defects() }
+    }
+
+    /// The output whose content before a launch the tolerance accepts as the right one, so that a kernel that does nothing
+    /// would pass; only of those that hold something before a launch.
+    pub fn unmoved<'s>(&self, shape: &'s ShapeSpec, tolerance: &Tolerance) -> Option<&'s str> {
+        let outputs = self.expected.iter().enumerate();
+        let mut state = outputs.filter(|(_, output)| shape.buffers[output.buffer].is_state());
+        state.find_map(|(at, output)| {
+            let buffer = &shape.buffers[output.buffer];
+            let before = element::decode(buffer.dtype, &self.inputs.bytes[output.buffer]);
+            let tally = self.tally(at, &before, self.yardstick(shape, at, tolerance));
+            let outcome = CheckOutcome::of(self.differences(&tally, tolerance), tally.defects(), tolerance);
+            matches!(outcome, CheckOutcome::Correct { .. }).then_some(buffer.name.as_str())
+        })
+    }
+
+    /// Compares the bytes of a buffer, by its place among the shape's, with the right ones. Where bytes are missing it is not a
+    /// number, and neither is a buffer that nothing is right for.
+    pub fn tally_bytes(
+        &self,
+        (shape, extents): (&ShapeSpec, &VariantExtents),
+        buffer: usize,
+        bytes: &[u8],
+        tolerance: &Tolerance,
+    ) -> DifferenceTally {
+        let Some(output) = self.expected.iter().position(|expected| expected.buffer == buffer) else {
+            return DifferenceTally::of_values(&[f64::NAN], &[0.0], Yardstick::default());
+        };
+        if !extents.0.contains_key(&buffer) {
+            return self.tally_part(shape, buffer, (0, bytes, bytes.len()), tolerance);
+        }
+        let together = partial::compared(&shape.buffers[buffer], buffer, extents, bytes);
+        let values = &self.expected[output].values;
+        DifferenceTally::of_values(&together, values, self.yardstick(shape, output, tolerance))
+    }
+
+    /// Compares a part of a buffer's `length` bytes, from byte `at` on, as [`Self::tally_bytes`] does; not of a buffer whose extents differ
+    /// between variants, of which several elements give one value together.
+    pub fn tally_part(
+        &self,
+        shape: &ShapeSpec,
+        buffer: usize,
+        (at, bytes, length): (usize, &[u8], usize),
+        tolerance: &Tolerance,
+    ) -> DifferenceTally {
+        let Some(output) = self.expected.iter().position(|expected| expected.buffer == buffer) else {
+            return DifferenceTally::of_values(&[f64::NAN], &[0.0], Yardstick::default());
+        };
+        let (dtype, values) = (shape.buffers[buffer].dtype, &self.expected[output].values);
+        let first = (at / dtype.size()).min(values.len());
+        // Right values behind the last part have no bytes.
+        let is_last = at + bytes.len() >= length;
+        let end = if is_last { values.len() } else { (first + bytes.len() / dtype.size()).min(values.len()) };
+        DifferenceTally::of_bytes(dtype, &values[first..end], bytes, self.yardstick(shape, output, tolerance))
+    }
+
+    /// The outcome of one launch on it, from what comparing all of its outputs gave.
+    pub fn outcome(&self, tally: &DifferenceTally, tolerance: &Tolerance) -> CheckOutcome {
+        let result = DrawResult { differences: self.differences(tally, tolerance), defects: tally.defects() };
+        case_outcome(vec![result], tolerance)
+    }
+
+    fn tally(&self, output: usize, values: &[f64], yardstick: Yardstick) -> DifferenceTally {
+        DifferenceTally::of_values(values, &self.expected[output].values, yardstick)
+    }
+
+    pub(super) fn differences(&self, tally: &DifferenceTally, tolerance: &Tolerance) -> Differences {
+        tally.differences(
+            tolerance.allclose,
+            Some(self.law),
+            self.plain_error.filter(|_| tolerance.times_error.is_some()),
+        )
+    }
+
+    /// What launches on it gave together: elements count once, differences as in the worse launch.
+    pub fn result(&self, launches: &[DifferenceTally], place: Option<String>, tolerance: &Tolerance) -> DrawResult {
+        let all = launches.iter().map(|tally| self.differences(tally, tolerance));
+        let together = all.reduce(|a, b| Differences {
+            nonfinite: a.nonfinite.max(b.nonfinite),
+            compared: a.compared.min(b.compared),
+            ..a.and(b, tolerance)
+        });
+        let differences = together.unwrap_or_default();
+        let mut defects: Vec<Defect> = place.map(|place| Defect::OutOfBoundsWrite { place }).into_iter().collect();
+        let elements = unwritten(launches);
+        if elements > 0 {
+            defects.push(Defect::Unwritten { elements, compared: differences.compared });
+        }
+        defects.extend(launches.iter().flat_map(DifferenceTally::defects).take(1));
+        DrawResult { differences, defects }
+    }
+}
+
+/// The outcome of a case whose draws gave `results`; wrong where there is none.
+pub fn case_outcome(results: Vec<DrawResult>, tolerance: &Tolerance) -> CheckOutcome {
+    let mut defects: Vec<Defect> = Vec::new();
+    let mut together: Option<Differences> = None;
+    for result in results {
+        let differences = together.map_or(result.differences, |all| all.and(result.differences, tolerance));
+        let spoiled = !result.defects.is_empty() && defects.is_empty();
+        together = Some(if spoiled { Differences { law: result.differences.law, ..differences } } else { differences });
+        defects.extend(result.defects.into_iter().filter(|defect| !defects.contains(defect)).collect::<Vec<_>>());
+    }
+    CheckOutcome::of(together.unwrap_or_default(), defects, tolerance)
+}
+
+/// The values as an output of the dtype holds them.
+pub fn as_held(dtype: Dtype, values: &[f64]) -> Vec<f64> {
+    element::decode(dtype, &element::encode(dtype, values))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gpu::fixtures::buffer;
+    use crate::prove::fixtures::shape;
+    use ncugate_model::AllClose;
+    use ncugate_model::Role;
+
+    const TOLERANCE: Tolerance = Tolerance {
+        max_abs: Some(1e-2),
+        rel_l2: None,
+        allclose: None,
+        times_error: None,
+        nan: ncugate_model::NanRule::Refused,
+    };
+
+    fn output(values: &[f64]) -> Vec<ExpectedOutput> {
+        vec![ExpectedOutput { buffer: 0, values: values.to_vec() }]
+    }
+
+    fn draw(law: Law, values: &[f64], usual: f64) -> CaseDraw {
+        CaseDraw::new(law, CaseInputs { bytes: vec![Vec::new()], values: vec![Vec::new()] }, output(values), &[usual])
+    }
+
+    #[test]
+    fn larger_answers_may_be_off_by_as_much_more_and_smaller_ones_by_no_less() {
+        let shape = shape(vec![buffer("y", Dtype::F32, &[2], Role::Output)]);
+        let large = draw(Law::Large, &[100.0, 1.0], 10.0);
+        let result = large.compare(&shape, &output(&[100.0625, 1.0]), &TOLERANCE);
+        assert_eq!(result.differences.max_abs, 0.00625);
+        let small = draw(Law::Constant, &[0.125, 0.0], 10.0);
+        assert_eq!(small.compare(&shape, &output(&[0.25, 0.0]), &TOLERANCE).differences.max_abs, 0.125);
+    }
+
+    #[test]
+    fn parts_of_a_buffer_give_what_all_of_it_gives_and_missing_bytes_are_found() {
+        let shape = shape(vec![buffer("y", Dtype::F32, &[20], Role::Output)]);
+        let values: Vec<f64> = (0..20).map(f64::from).collect();
+        let right = draw(Law::Declared, &values, 20.0);
+        let mut given = values.clone();
+        given[13] = 99.0;
+        let bytes = crate::prove::element::encode(Dtype::F32, &given);
+        let whole = right.tally_bytes((&shape, &VariantExtents::default()), 0, &bytes, &TOLERANCE);
+        let outcome = |tally: &DifferenceTally| right.outcome(tally, &TOLERANCE);
+        let parts = |bytes: &[u8], length: usize| {
+            let part =
+                |(number, part): (usize, &[u8])| right.tally_part(&shape, 0, (number * 32, part, length), &TOLERANCE);
+            bytes.chunks(32).enumerate().map(part).fold(DifferenceTally::default(), DifferenceTally::and)
+        };
+        assert_eq!(outcome(&parts(&bytes, bytes.len())), outcome(&whole));
+        let reason = |tally: DifferenceTally| format!("{:?}", outcome(&tally));
+        assert!(reason(parts(&bytes, bytes.len())).contains("86"), "{}", reason(parts(&bytes, bytes.len())));
+        let exact = crate::prove::element::encode(Dtype::F32, &values);
+        assert!(matches!(outcome(&parts(&exact, 80)), CheckOutcome::Correct { .. }));
+        assert!(reason(parts(&exact[..72], 72)).contains("2 of 20"), "{}", reason(parts(&exact[..72], 72)));
+    }
+
+    #[test]
+    fn state_that_a_tolerance_cannot_tell_from_its_result_is_named() {
+        let mut state = buffer("p", Dtype::F32, &[2], Role::Inout);
+        state.init = Some(ncugate_phase::config::Init::Constant { value: 1.0 });
+        let shape = shape(vec![state]);
+        let inputs = CaseInputs::draw(&shape, 0).unwrap();
+        let draw = |values: &[f64]| CaseDraw::new(Law::Declared, inputs.clone(), output(values), &[1.0]);
+        assert_eq!(draw(&[1.005, 1.0]).unmoved(&shape, &TOLERANCE), Some("p"));
+        assert_eq!(draw(&[1.5, 1.0]).unmoved(&shape, &TOLERANCE), None);
+        assert!(draw(&[1.5, 1.0]).poisons(&shape)[0].0[0].is_empty(), "state is not poisoned");
+        assert_eq!(draw(&[1.5, 1.0]).poisoned(&shape), inputs.bytes);
+    }
+
+    #[test]
+    fn an_output_is_held_to_its_own_bound() {
+        let mut shape = shape(vec![buffer("y", Dtype::F32, &[2], Role::Output)]);
+        let bound = AllClose { atol: 1e-1, ..AllClose::default() };
+        let tolerance = Tolerance { max_abs: None, allclose: Some(bound), ..TOLERANCE };
+        let draw = draw(Law::Declared, &[1.0, 2.0], 2.0);
+        let is_right = |shape: &ShapeSpec| {
+            let result = draw.compare(shape, &output(&[1.0, 2.0625]), &tolerance);
+            matches!(case_outcome(vec![result], &tolerance), CheckOutcome::Correct { .. })
+        };
+        assert!(is_right(&shape));
+        shape.bounds.insert(0, AllClose { atol: 1e-2, ..bound });
+        assert!(!is_right(&shape));
+        shape.bounds.insert(0, AllClose { atol: 0.0, ..bound });
+        assert!(!is_right(&shape), "exact");
+    }
+
+    #[test]
+    fn a_plain_error_is_that_of_rounding_at_least() {
+        let shape = shape(vec![buffer("y", Dtype::F16, &[2], Role::Output)]);
+        let tolerance = Tolerance { max_abs: None, times_error: Some(2.0), ..TOLERANCE };
+        let exact = draw(Law::Declared, &[1.0, 0.5], 1.0).with_plain(&shape, &output(&[1.0, 0.5]));
+        let times = |value: f64| exact.compare(&shape, &output(&[value, 0.5]), &tolerance).differences.times_error;
+        assert_eq!((times(1.0), times(1.0 + 2f64.powi(-10))), (Some(0.0), Some(2.0)));
+        let coarse = draw(Law::Declared, &[1.0, 0.5], 1.0).with_plain(&shape, &output(&[1.0, 0.25]));
+        assert_eq!(coarse.plain_error, Some(0.25));
+    }
+
+    #[test]
+    fn a_case_is_as_wrong_as_its_worst_draw_and_names_it() {
+        let result = |law, max_abs, defects| DrawResult {
+            differences: Differences { max_abs, compared: 2, law: Some(law), ..Differences::default() },
+            defects,
+        };
+        let far = vec![result(Law::Declared, 0.001, Vec::new()), result(Law::Growing, 0.5, Vec::new())];
+        let CheckOutcome::Wrong { reason, differences, .. } = case_outcome(far, &TOLERANCE) else { unreachable!() };
+        assert_eq!(reason, "under growing inputs: max_abs 5.000e-1 exceeds the tolerance 1e-2");
+        assert_eq!(differences.compared, 4);
+        let unwritten = vec![Defect::Unwritten { elements: 1, compared: 2 }];
+        let holes = vec![result(Law::Zeros, 0.0, unwritten), result(Law::Declared, 0.001, Vec::new())];
+        let CheckOutcome::Wrong { reason, .. } = case_outcome(holes, &TOLERANCE) else { unreachable!() };
+        assert!(reason.contains("1 of 2 output elements were never written"), "{reason}");
+        assert!(matches!(case_outcome(Vec::new(), &TOLERANCE), CheckOutcome::Wrong { .. }), "nothing proves nothing");
+    }
+
+    #[test]
+    fn right_bytes_are_correct_and_poison_or_missing_bytes_are_wrong() {
+        let shape = shape(vec![buffer("y", Dtype::F32, &[2], Role::Output)]);
+        let draw = draw(Law::Declared, &[1.0, 2.0], 2.0);
+        let outcome = |values: &[f32]| {
+            let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+            draw.outcome(&draw.tally_bytes((&shape, &VariantExtents::default()), 0, &bytes, &TOLERANCE), &TOLERANCE)
+        };
+        assert!(matches!(outcome(&[1.0, 2.0]), CheckOutcome::Correct { .. }));
+        for wrong in [&[1.0, 3.0][..], &[1.0, f32::NAN], &[1.0], &[]] {
+            assert!(matches!(outcome(wrong), CheckOutcome::Wrong { .. }), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn both_launches_of_a_draw_have_to_be_right() {
+        let draw = draw(Law::Declared, &[1.0, 2.0], 2.0);
+        let launch = |values: &[f64]| draw.tally(0, values, Yardstick::default());
+        let result = draw.result(&[launch(&[1.0, 2.0]), launch(&[1.0, 2.5])], None, &TOLERANCE);
+        assert_eq!((result.differences.max_abs, result.differences.compared), (0.5, 2));
+        let result = draw.result(&[launch(&[1.0, f64::NAN]), launch(&[1.0, 2.0])], None, &TOLERANCE);
+        assert_eq!(result.differences.nonfinite, 1);
+    }
+}

@@ -1,0 +1,260 @@
+//! The outputs that are right, computed on the host or read from files.
+
+use super::element;
+use super::input_error::InputError;
+use super::reference::{BufferValues, Builtin, NpyError, ProgramError, ReferenceError, program_outputs, read_npy};
+use super::shape::ShapeSpec;
+use ncugate_model::Dtype;
+use ncugate_model::NanRule;
+use ncugate_model::expr::{ExprError, render};
+use ncugate_phase::config::ReferenceProgram;
+use ncugate_phase::plan::ShapeProgram;
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+/// Elements that one task looks at.
+const CHUNK: usize = 1 << 14;
+
+/// Where the right answer comes from, with everything evaluated.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum ReferenceSpec {
+    /// Computed in float64 on the host.
+    Builtin(Builtin),
+    /// Another entry, launched on the GPU.
+    Entry {
+        entry: String,
+        /// A cubin of the source it is in.
+        cubin: PathBuf,
+        /// Its launch at every shape.
+        programs: Vec<ShapeProgram>,
+    },
+    /// NumPy files; a template (`{{ }}`) over `shape`, `seed` and `buffer`.
+    Npy { path: String },
+    /// A program, called for every draw.
+    Program {
+        program: ReferenceProgram,
+        /// The Python that calls a function; `python3` on `PATH` where the phase names none.
+        #[serde(default)]
+        python: Option<PathBuf>,
+    },
+    /// None: nothing is checked in this mode.
+    None,
+}
+
+/// What one output should be.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ExpectedOutput {
+    /// Index of the buffer in its shape.
+    pub buffer: usize,
+    pub values: Vec<f64>,
+}
+
+/// Why expected outputs are not known.
+#[derive(Debug, thiserror::Error)]
+pub enum ExpectedOutputError {
+    /// The built-in does not fit.
+    #[error(transparent)]
+    Builtin(#[from] ReferenceError),
+    /// The file does not give it.
+    #[error(transparent)]
+    Npy(#[from] NpyError),
+    /// A buffer has no values before a launch.
+    #[error(transparent)]
+    Input(#[from] InputError),
+    /// The program does not give it.
+    #[error(transparent)]
+    Program(#[from] ProgramError),
+    /// The path does not render.
+    #[error("path of the reference file")]
+    Path(#[from] ExprError),
+    /// There is no reference.
+    #[error("the job has none")]
+    NoReference,
+    /// The reference entry is not launched at the shape.
+    #[error("entry '{entry}' has no launch for it")]
+    NoLaunch { entry: String },
+    /// The reference entry cannot be launched, or writes where it should not.
+    #[error("entry '{entry}': {reason}")]
+    Entry {
+        entry: String,
+        /// What the driver said, or what was written.
+        reason: String,
+    },
+    /// The reference entry does not write all elements of all outputs.
+    #[error("entry '{entry}' leaves {elements} output elements unwritten")]
+    Unwritten { entry: String, elements: u64 },
+    /// An output has no right answer, or one of another size.
+    #[error("it does not give every element of output '{buffer}'")]
+    Uncovered { buffer: String },
+    /// The tolerance cannot tell the right answer from what is there before a launch.
+    #[error(
+        "the tolerance accepts what '{buffer}' holds before the launch, so that a kernel that does nothing would pass; lower \
+         the tolerance, or choose inputs that change it more"
+    )]
+    Unmoved { buffer: String },
+    /// The tolerance accepts an answer that is none.
+    #[error(
+        "the tolerance proves nothing of output '{buffer}': it accepts {null}; lower it, give the output or the shape a bound of its own \
+         (`tolerance.outputs`, `tolerance.shapes`), or choose inputs whose answer differs more"
+    )]
+    ProvesNothing { buffer: String, null: String },
+    /// There is next to nothing to compare with.
+    #[error(
+        "{finite} of {elements} elements of output '{buffer}' are finite in the reference: at least half have to be, or a kernel that \
+         writes NaN would pass; choose inputs that give numbers"
+    )]
+    MostlyNonfinite { buffer: String, finite: usize, elements: usize },
+    /// The right answer has whole numbers that float64 does not have.
+    #[error("the right answer of output '{buffer}' has {value:e}; values beyond 2^53 cannot be compared exactly")]
+    TooLarge { buffer: String, value: f64 },
+    /// The right answer has NaN, and the tolerance does not allow it.
+    #[error(
+        "{elements} elements of output '{buffer}' are NaN in the reference; `tolerance = {{ ..., allow_nan = true }}` \
+         holds an output to NaN there"
+    )]
+    Nan { buffer: String, elements: usize },
+}
+
+impl ExpectedOutputError {
+    /// Whether the phase is wrong, and not what computes the answers: its tolerance proves nothing with its inputs.
+    pub const fn is_of_tolerance(&self) -> bool {
+        matches!(self, Self::Unmoved { .. } | Self::ProvesNothing { .. } | Self::MostlyNonfinite { .. })
+    }
+}
+
+/// What the outputs of a shape should be for a seed and the inputs' values, unless it takes the device to know
+/// ([`ReferenceSpec::Entry`]) or there is no reference.
+///
+/// # Errors
+/// The built-in does not fit the shape, or a file cannot be read or holds something else.
+pub fn expected_on_host(
+    reference: &ReferenceSpec,
+    shape: &ShapeSpec,
+    seed: u64,
+    inputs: &BufferValues,
+) -> Result<Option<Vec<ExpectedOutput>>, ExpectedOutputError> {
+    match reference {
+        ReferenceSpec::Builtin(builtin) => {
+            let (buffer, values) = builtin.bind(shape)?.compute(inputs);
+            Ok(Some(vec![ExpectedOutput { buffer, values }]))
+        }
+        ReferenceSpec::Npy { path } => from_files(path, shape, seed).map(Some),
+        ReferenceSpec::Program { program, python } => {
+            let outputs = program_outputs(program, python.as_deref(), shape, seed, inputs)?;
+            Ok(Some(outputs.into_iter().map(|(buffer, values)| ExpectedOutput { buffer, values }).collect()))
+        }
+        ReferenceSpec::Entry { .. } | ReferenceSpec::None => Ok(None),
+    }
+}
+
+/// What a plain kernel in the precision of the outputs would give, rounded as they hold it; none where the reference is not
+/// built in.
+///
+/// # Errors
+/// The built-in does not fit the shape.
+pub fn plain_on_host(
+    reference: &ReferenceSpec,
+    shape: &ShapeSpec,
+    inputs: &BufferValues,
+) -> Result<Option<Vec<ExpectedOutput>>, ExpectedOutputError> {
+    let ReferenceSpec::Builtin(builtin) = reference else { return Ok(None) };
+    let bound = builtin.bind(shape)?;
+    let dtype = shape.buffers[bound.output()].dtype;
+    let (buffer, values) = bound.compute_plainly(inputs, dtype);
+    let values = values.into_iter().map(|value| element::rounded(dtype, value)).collect();
+    Ok(Some(vec![ExpectedOutput { buffer, values }]))
+}
+
+/// The right answers as the outputs of a shape can hold them: what is beyond the range of an output's type is infinite in
+/// it.
+///
+/// # Errors
+/// An output has no answer for each of its elements, or one that is NaN where that is not allowed.
+pub fn held_by_outputs(
+    mut expected: Vec<ExpectedOutput>,
+    shape: &ShapeSpec,
+    nan: NanRule,
+) -> Result<Vec<ExpectedOutput>, ExpectedOutputError> {
+    for (index, buffer) in shape.buffers.iter().enumerate().filter(|(_, b)| b.role.is_compared()) {
+        let given = expected.iter_mut().find(|e| e.buffer == index);
+        let uncovered = || ExpectedOutputError::Uncovered { buffer: buffer.name.clone() };
+        let values = &mut given.filter(|e| e.values.len() == buffer.elements()).ok_or_else(uncovered)?.values;
+        let elements: usize = values.par_chunks(CHUNK).map(|chunk| chunk.iter().filter(|v| v.is_nan()).count()).sum();
+        if elements > 0 && nan == NanRule::Refused {
+            return Err(ExpectedOutputError::Nan { buffer: buffer.name.clone(), elements });
+        }
+        if matches!(buffer.dtype, Dtype::I64 | Dtype::U64)
+            && let Some(value) = values.iter().copied().find(|v| v.abs() > element::WHOLE)
+        {
+            return Err(ExpectedOutputError::TooLarge { buffer: buffer.name.clone(), value });
+        }
+        if buffer.partial.is_some() {
+            continue;
+        }
+        let largest = element::largest(buffer.dtype);
+        let beyond = |value: f64| buffer.dtype.has_nan() && element::rounded(buffer.dtype, value).is_infinite();
+        values.par_chunks_mut(CHUNK).for_each(|chunk| {
+            for value in chunk.iter_mut().filter(|value| value.abs() > largest) {
+                if beyond(*value) {
+                    *value = f64::INFINITY.copysign(*value);
+                }
+            }
+        });
+    }
+    Ok(expected)
+}
+
+fn from_files(template: &str, shape: &ShapeSpec, seed: u64) -> Result<Vec<ExpectedOutput>, ExpectedOutputError> {
+    let outputs = shape.buffers.iter().enumerate().filter(|(_, b)| b.role.is_compared());
+    outputs
+        .map(|(index, buffer)| {
+            let path = render(template, &shape.file_names(seed, &buffer.name))?;
+            Ok(ExpectedOutput { buffer: index, values: read_npy(Path::new(&path), &buffer.extents)? })
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ncugate_model::Dtype;
+    use ncugate_model::Role;
+
+    use crate::gpu::fixtures::buffer;
+    use crate::prove::fixtures::shape;
+
+    #[test]
+    fn a_file_is_found_by_shape_seed_and_buffer() {
+        let folder = tempfile::tempdir().unwrap();
+        let header = "{'descr': '|u1', 'fortran_order': False, 'shape': (2,), }\n";
+        let bytes = [b"\x93NUMPY\x01\x00".as_slice(), &(header.len() as u16).to_le_bytes(), header.as_bytes(), &[4, 9]];
+        std::fs::write(folder.path().join("s-3-y.npy"), bytes.concat()).unwrap();
+        let template = format!("{}/{{{{ shape }}}}-{{{{ seed }}}}-{{{{ buffer }}}}.npy", folder.path().display());
+        let shape = shape(vec![buffer("y", Dtype::U8, &[2], Role::Output)]);
+        let expected = ExpectedOutput { buffer: 0, values: vec![4.0, 9.0] };
+        assert_eq!(from_files(&template, &shape, 3).unwrap(), [expected]);
+        let error = from_files(&template, &shape, 4).unwrap_err().to_string();
+        assert!(error.contains("s-4-y.npy"), "{error}");
+        assert!(from_files("{{ nope }}", &shape, 3).is_err());
+    }
+
+    #[test]
+    fn an_answer_beyond_the_range_of_its_type_is_infinite_and_nan_is_refused() {
+        let shape = shape(vec![buffer("y", Dtype::F16, &[4], Role::Output)]);
+        let held = |values: &[f64], nan| {
+            held_by_outputs(vec![ExpectedOutput { buffer: 0, values: values.to_vec() }], &shape, nan)
+        };
+        let infinite = f64::INFINITY;
+        let right = held(&[70000.0, -1e9, 65519.0, 0.1], NanRule::Refused).unwrap();
+        assert_eq!(right[0].values, [infinite, -infinite, 65519.0, 0.1], "what fits is kept as exactly as it is known");
+        let masked = [f64::NAN, 1.0, 2.0, f64::NAN];
+        let error = held(&masked, NanRule::Refused).unwrap_err().to_string();
+        assert!(error.starts_with("2 elements of output 'y' are NaN in the reference; `tolerance = {"), "{error}");
+        assert!(held(&masked, NanRule::Allowed).unwrap()[0].values[0].is_nan());
+        let short = held(&[1.0], NanRule::Allowed).unwrap_err().to_string();
+        assert_eq!(short, "it does not give every element of output 'y'");
+        assert!(held_by_outputs(Vec::new(), &shape, NanRule::Allowed).is_err(), "an output without an answer");
+    }
+}

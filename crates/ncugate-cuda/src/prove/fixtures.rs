@@ -1,0 +1,19 @@
+//! Shapes for tests.
+
+use super::shape::ShapeSpec;
+use crate::gpu::BufferSpec;
+use ncugate_model::ShapeName;
+use std::collections::BTreeMap;
+
+/// A shape named `s` of these buffers, without scalars.
+pub fn shape(buffers: Vec<BufferSpec>) -> ShapeSpec {
+    let name = ShapeName("s".to_owned());
+    ShapeSpec {
+        name,
+        dims: Vec::new(),
+        buffers,
+        scalars: BTreeMap::new(),
+        bounds: BTreeMap::new(),
+        varying: Vec::new(),
+    }
+}

@@ -1,0 +1,15 @@
+//! Why a buffer has no values before a launch.
+
+use super::reference::NpyError;
+use ncugate_model::expr::ExprError;
+
+/// Why a buffer has no values before a launch.
+#[derive(Debug, thiserror::Error)]
+pub enum InputError {
+    /// The path of its file does not render.
+    #[error("path of the file of input '{buffer}'")]
+    Path { buffer: String, source: ExprError },
+    /// Its file cannot be read, or holds something else.
+    #[error("input '{buffer}'")]
+    File { buffer: String, source: NpyError },
+}

@@ -1,0 +1,112 @@
+//! What buffers hold before a launch of a case.
+
+use super::expected::ReferenceSpec;
+use super::input_error::InputError;
+use super::reference::read_npy;
+use super::shape::ShapeSpec;
+use super::{element, fill, laws};
+use crate::gpu::BufferSpec;
+use ncugate_model::Law;
+use ncugate_model::expr::render;
+use ncugate_phase::config::Init;
+use std::path::Path;
+
+/// What the buffers of a shape hold before a launch under a seed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CaseInputs {
+    /// Bytes of every buffer; empty for outputs and scratch without `init`.
+    pub bytes: Vec<Vec<u8>>,
+    /// The values those bytes stand for, of what a reference reads: inputs, and state before the launch.
+    pub values: Vec<Vec<f64>>,
+}
+
+impl CaseInputs {
+    /// Draws the inputs of `shape` for `seed` as its buffers declare them.
+    ///
+    /// # Errors
+    /// A file of an input cannot be read.
+    pub fn draw(shape: &ShapeSpec, seed: u64) -> Result<Self, InputError> {
+        Ok(Self::rounded(shape, declared(shape, seed)?))
+    }
+
+    /// Draws them under a law, which knows what scores and weights are where `reference` is built in.
+    ///
+    /// # Errors
+    /// As [`Self::draw`].
+    pub fn under(law: Law, reference: &ReferenceSpec, shape: &ShapeSpec, seed: u64) -> Result<Self, InputError> {
+        let mut values = declared(shape, seed)?;
+        let builtin = match reference {
+            ReferenceSpec::Builtin(builtin) => builtin.bind(shape).ok(),
+            ReferenceSpec::Entry { .. }
+            | ReferenceSpec::Npy { .. }
+            | ReferenceSpec::Program { .. }
+            | ReferenceSpec::None => None,
+        };
+        laws::apply(law, builtin.as_ref(), shape, seed, &mut values);
+        Ok(Self::rounded(shape, values))
+    }
+
+    /// Inputs of these values, rounded to the dtypes of their buffers.
+    pub fn rounded(shape: &ShapeSpec, values: Vec<Vec<f64>>) -> Self {
+        let encoded = |(buffer, mut values): (&BufferSpec, Vec<f64>)| {
+            let bytes = element::settle(buffer.dtype, &mut values);
+            (bytes, if buffer.role.is_read() { values } else { Vec::new() })
+        };
+        let (bytes, values) = shape.buffers.iter().zip(values).map(encoded).unzip();
+        Self { bytes, values }
+    }
+}
+
+/// The values of every buffer by its own `init`; none where it has none.
+fn declared(shape: &ShapeSpec, seed: u64) -> Result<Vec<Vec<f64>>, InputError> {
+    let of_buffer = |buffer: &BufferSpec| {
+        let Some(init) = &buffer.init else { return Ok(Vec::new()) };
+        let drawn = fill::values(init, seed, &buffer.name, &buffer.extents);
+        drawn.map_or_else(|| from_file(init, buffer, shape, seed), Ok)
+    };
+    shape.buffers.iter().map(of_buffer).collect()
+}
+
+fn from_file(init: &Init, buffer: &BufferSpec, shape: &ShapeSpec, seed: u64) -> Result<Vec<f64>, InputError> {
+    let Init::Npy { path } = init else { return Ok(Vec::new()) };
+    let name = || buffer.name.clone();
+    let path = render(path, &shape.file_names(seed, &buffer.name));
+    let path = path.map_err(|source| InputError::Path { buffer: name(), source })?;
+    read_npy(Path::new(&path), &buffer.extents).map_err(|source| InputError::File { buffer: name(), source })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::expected::{ExpectedOutput, ReferenceSpec, expected_on_host};
+    use super::super::reference::Builtin;
+    use super::*;
+    use ncugate_model::Dtype;
+    use ncugate_model::Role;
+
+    use crate::gpu::fixtures::buffer;
+    use crate::prove::fixtures::shape;
+
+    #[test]
+    fn inputs_hold_the_values_that_their_bytes_stand_for() {
+        let shape = shape(vec![
+            buffer("x", Dtype::Fp8E4m3, &[100], Role::Input),
+            buffer("y", Dtype::F32, &[100], Role::Output),
+        ]);
+        let inputs = CaseInputs::draw(&shape, 5).unwrap();
+        assert_eq!(inputs.bytes[0].len(), 100);
+        assert_eq!(inputs.values[0], element::decode(Dtype::Fp8E4m3, &inputs.bytes[0]));
+        assert!(inputs.bytes[1].is_empty(), "an output has no contents but its poison");
+    }
+
+    #[test]
+    fn the_reference_sees_rounded_inputs() {
+        let shape = shape(vec![
+            buffer("x", Dtype::Fp8E4m3, &[100], Role::Input),
+            buffer("y", Dtype::F32, &[100], Role::Output),
+        ]);
+        let inputs = CaseInputs::draw(&shape, 5).unwrap();
+        let reference = ReferenceSpec::Builtin(Builtin::Copy);
+        let expected = expected_on_host(&reference, &shape, 5, &inputs.values).unwrap().unwrap();
+        assert_eq!(expected, [ExpectedOutput { buffer: 1, values: inputs.values[0].clone() }]);
+    }
+}

@@ -1,0 +1,336 @@
+//! Wrong answers that a tolerance should find: built-in references with a fault in the answer, the inputs or the
+//! arithmetic.
+//!
+//! The *nulls* are those that no tolerance may accept: zeros, the mean, the answer to other inputs, an answer off by one
+//! per cent, and one with a key or a row left out. The others say how much a tolerance can see.
+
+use super::draw::CaseDraw;
+use super::element;
+use super::inputs::CaseInputs;
+use super::reference::{BoundBuiltin, Exponential, Kept, Maximum, Rounding, SoftmaxArithmetic, plain_accumulator};
+use super::shape::ShapeSpec;
+use ncugate_model::Dtype;
+use ncugate_model::MutantStanding;
+
+/// A fault in a built-in reference.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Mutant {
+    /// What it is called in tables.
+    pub name: &'static str,
+    /// Whether no tolerance may accept it.
+    pub standing: MutantStanding,
+    fault: Fault,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Fault {
+    /// The right answer changed.
+    Answer(AnswerFault),
+    /// The right answer to other inputs.
+    Inputs(InputFault),
+    /// Another arithmetic of scores and weights: attention and softmax.
+    Scores(ScoreFault),
+    /// Sums and the terms in them: products and reductions.
+    Terms(TermFault),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum AnswerFault {
+    Plain,
+    Zeros,
+    Mean,
+    OtherSeed,
+    Off(f64),
+    LargestElementZero,
+    LastRowZero,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum InputFault {
+    Rounded(Dtype),
+    ValuesRounded(Dtype),
+    ValuesInt8,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum ScoreFault {
+    Kept(Kept),
+    Factor(f64),
+    Score(Dtype),
+    Weight(Dtype),
+    Exponential(Exponential),
+    Maximum(Maximum),
+    HalfExponential,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum TermFault {
+    Kept(Kept),
+    Sum(Dtype),
+}
+
+const fn mutant(name: &'static str, standing: MutantStanding, fault: Fault) -> Mutant {
+    Mutant { name, standing, fault }
+}
+
+/// Faults of every reference. An answer off by one per cent is off by four roundings where the output's type is too coarse
+/// for one per cent.
+const COMMON: [Mutant; 9] = [
+    mutant("plain evaluation", MutantStanding::Honest, Fault::Answer(AnswerFault::Plain)),
+    mutant("zeros", MutantStanding::Null, Fault::Answer(AnswerFault::Zeros)),
+    mutant("the mean everywhere", MutantStanding::Null, Fault::Answer(AnswerFault::Mean)),
+    mutant("another seed's answer", MutantStanding::Null, Fault::Answer(AnswerFault::OtherSeed)),
+    mutant("answer off by 1 %", MutantStanding::Null, Fault::Answer(AnswerFault::Off(0.01))),
+    mutant("last row left out", MutantStanding::Null, Fault::Answer(AnswerFault::LastRowZero)),
+    mutant("answer off by 0.3 %", MutantStanding::Fault, Fault::Answer(AnswerFault::Off(0.003))),
+    mutant("largest element zero", MutantStanding::Fault, Fault::Answer(AnswerFault::LargestElementZero)),
+    mutant("bf16 inputs", MutantStanding::Fault, Fault::Inputs(InputFault::Rounded(Dtype::Bf16))),
+];
+
+const fn score(name: &'static str, fault: ScoreFault) -> Mutant {
+    mutant(name, MutantStanding::Fault, Fault::Scores(fault))
+}
+
+const SCORES: [Mutant; 10] = [
+    score("one in 64 left out", ScoreFault::Kept(Kept::ButOneIn(64))),
+    score("second half left out", ScoreFault::Kept(Kept::FirstHalf)),
+    score("scale off by 0.3 %", ScoreFault::Factor(1.003)),
+    score("f16 scores", ScoreFault::Score(Dtype::F16)),
+    score("16-entry exponential table", ScoreFault::Exponential(Exponential::Table(16))),
+    score("64-entry exponential table", ScoreFault::Exponential(Exponential::Table(64))),
+    score("exponential by squaring", ScoreFault::Exponential(Exponential::Squared)),
+    score("no maximum subtracted", ScoreFault::Maximum(Maximum::None)),
+    score("maximum of the first 32 only", ScoreFault::Maximum(Maximum::First(32))),
+    score("no maximum, f16 exponentials", ScoreFault::HalfExponential),
+];
+
+const ATTENTION: [Mutant; 4] = [
+    mutant("last key left out", MutantStanding::Null, Fault::Scores(ScoreFault::Kept(Kept::ButLast))),
+    score("bf16 weights", ScoreFault::Weight(Dtype::Bf16)),
+    mutant("int8 values", MutantStanding::Fault, Fault::Inputs(InputFault::ValuesInt8)),
+    mutant("fp8-e4m3 values", MutantStanding::Fault, Fault::Inputs(InputFault::ValuesRounded(Dtype::Fp8E4m3))),
+];
+
+const SOFTMAX: [Mutant; 1] =
+    [mutant("last column left out", MutantStanding::Null, Fault::Scores(ScoreFault::Kept(Kept::ButLast)))];
+
+const SUMS: [Mutant; 2] = [
+    mutant("last term left out", MutantStanding::Fault, Fault::Terms(TermFault::Kept(Kept::ButLast))),
+    mutant("f16 accumulation", MutantStanding::Fault, Fault::Terms(TermFault::Sum(Dtype::F16))),
+];
+
+impl Mutant {
+    /// Those of a built-in reference, the honest one first, then the nulls.
+    pub fn all(builtin: &BoundBuiltin) -> Vec<Self> {
+        let own: Vec<Self> = match builtin {
+            BoundBuiltin::Sdpa(_) => SCORES.iter().chain(&ATTENTION).copied().collect(),
+            BoundBuiltin::Softmax(_) => SCORES.iter().chain(&SOFTMAX).copied().collect(),
+            BoundBuiltin::Gemm(_) | BoundBuiltin::Reduce(_) => SUMS.to_vec(),
+            BoundBuiltin::Copy(_) => Vec::new(),
+        };
+        let mut all: Vec<Self> = COMMON.into_iter().chain(own).collect();
+        let place = |mutant: &Self| match mutant.standing {
+            MutantStanding::Honest => 0,
+            MutantStanding::Null => 1,
+            MutantStanding::Fault => 2,
+        };
+        all.sort_by_key(place);
+        all
+    }
+
+    /// Its answer to a draw of a shape, as the output holds it; `other` is the right answer to the inputs of another seed.
+    /// None where it is the right answer itself, so that nothing could tell the two apart.
+    pub fn answer(
+        &self,
+        builtin: &BoundBuiltin,
+        shape: &ShapeSpec,
+        draw: &CaseDraw,
+        other: &[f64],
+    ) -> Option<Vec<f64>> {
+        let expected = draw.expected.first()?;
+        let dtype = shape.buffers[expected.buffer].dtype;
+        let answer = match self.fault {
+            Fault::Answer(fault) => answer(fault, builtin, shape, draw, other)?,
+            Fault::Inputs(fault) => builtin.compute(&inputs(fault, builtin, shape, &draw.inputs)?.values).1,
+            Fault::Scores(fault) => scores(fault, dtype, builtin, &draw.inputs)?,
+            Fault::Terms(fault) => terms(fault, dtype, builtin, &draw.inputs)?,
+        };
+        let held = |values: &[f64]| values.iter().map(|v| element::rounded(dtype, *v)).collect::<Vec<_>>();
+        let (answer, right) = (held(&answer), held(&expected.values));
+        let same = answer.iter().zip(&right).all(|(a, b)| a == b || a.is_nan() && b.is_nan());
+        (!same || self.standing == MutantStanding::Honest).then_some(answer)
+    }
+}
+
+fn answer(
+    fault: AnswerFault,
+    builtin: &BoundBuiltin,
+    shape: &ShapeSpec,
+    draw: &CaseDraw,
+    other: &[f64],
+) -> Option<Vec<f64>> {
+    let expected = draw.expected.first()?;
+    let (buffer, right) = (&shape.buffers[expected.buffer], &expected.values);
+    let finite = || right.iter().filter(|v| v.is_finite());
+    let mut values = right.clone();
+    match fault {
+        AnswerFault::Plain => return Some(builtin.compute_plainly(&draw.inputs.values, buffer.dtype).1),
+        AnswerFault::Zeros => values.fill(0.0),
+        AnswerFault::Mean => values.fill(finite().sum::<f64>() / finite().count().max(1) as f64),
+        AnswerFault::OtherSeed => return Some(other.to_vec()).filter(|other| other.len() == right.len()),
+        AnswerFault::Off(share) => {
+            let coarse = if share >= 0.01 { 4.0 * element::unit_roundoff(buffer.dtype) } else { 0.0 };
+            values.iter_mut().for_each(|v| *v *= 1.0 + share.max(coarse));
+        }
+        AnswerFault::LargestElementZero => {
+            let finite = values.iter_mut().filter(|v| v.is_finite());
+            if let Some(largest) = finite.max_by(|a, b| a.abs().total_cmp(&b.abs())) {
+                *largest = 0.0;
+            }
+        }
+        AnswerFault::LastRowZero => {
+            let width = buffer.extents.last().copied().unwrap_or(1).min(values.len());
+            let start = values.len() - width;
+            values[start..].fill(0.0);
+        }
+    }
+    Some(values)
+}
+
+/// Inputs that the fault leaves; none where it means nothing for the reference or its types.
+fn inputs(fault: InputFault, builtin: &BoundBuiltin, shape: &ShapeSpec, inputs: &CaseInputs) -> Option<CaseInputs> {
+    let mut values = inputs.values.clone();
+    let round = |values: &mut Vec<f64>, dtype| values.iter_mut().for_each(|v| *v = element::rounded(dtype, *v));
+    match (fault, builtin) {
+        (InputFault::Rounded(dtype), _) => {
+            let wide = |b: &crate::gpu::BufferSpec| b.role.is_read() && b.dtype.has_nan();
+            for (index, _) in shape.buffers.iter().enumerate().filter(|(_, b)| wide(b)) {
+                round(&mut values[index], dtype);
+            }
+        }
+        (InputFault::ValuesRounded(dtype), BoundBuiltin::Sdpa(sdpa)) => round(&mut values[sdpa.v], dtype),
+        (InputFault::ValuesInt8, BoundBuiltin::Sdpa(sdpa)) => {
+            let head = sdpa.keys * sdpa.value_depth;
+            values[sdpa.v].chunks_exact_mut(head).for_each(int8);
+        }
+        (InputFault::ValuesRounded(_) | InputFault::ValuesInt8, _) => return None,
+    }
+    Some(CaseInputs { bytes: Vec::new(), values })
+}
+
+/// Rounds to 255 levels, the largest magnitude among them.
+fn int8(values: &mut [f64]) {
+    let largest = values.iter().fold(0.0, |largest: f64, v| largest.max(v.abs()));
+    if largest > 0.0 {
+        values.iter_mut().for_each(|v| *v = (*v / largest * 127.0).round() / 127.0 * largest);
+    }
+}
+
+fn scores(fault: ScoreFault, dtype: Dtype, builtin: &BoundBuiltin, inputs: &CaseInputs) -> Option<Vec<f64>> {
+    let plain = SoftmaxArithmetic::plain(dtype);
+    let arithmetic = match fault {
+        ScoreFault::Kept(kept) => SoftmaxArithmetic { kept, ..plain },
+        ScoreFault::Factor(factor) => SoftmaxArithmetic { factor, ..plain },
+        ScoreFault::Score(dtype) => SoftmaxArithmetic { score: Rounding::To(dtype), ..plain },
+        ScoreFault::Weight(dtype) => SoftmaxArithmetic { weight: Rounding::To(dtype), ..plain },
+        ScoreFault::Exponential(exponential) => SoftmaxArithmetic { exponential, ..plain },
+        // Weights beside sums of single precision overflow with them, whatever type they are rounded to.
+        ScoreFault::Maximum(maximum) => SoftmaxArithmetic { maximum, weight: plain_accumulator(dtype), ..plain },
+        ScoreFault::HalfExponential => {
+            let half = Rounding::To(Dtype::F16);
+            SoftmaxArithmetic { maximum: Maximum::None, term: half, weight: half, ..plain }
+        }
+    };
+    match builtin {
+        BoundBuiltin::Sdpa(sdpa) => Some(sdpa.compute_by(&inputs.values, &arithmetic)),
+        BoundBuiltin::Softmax(softmax) => Some(softmax.compute_by(&inputs.values, &arithmetic)),
+        BoundBuiltin::Gemm(_) | BoundBuiltin::Reduce(_) | BoundBuiltin::Copy(_) => None,
+    }
+}
+
+fn terms(fault: TermFault, dtype: Dtype, builtin: &BoundBuiltin, inputs: &CaseInputs) -> Option<Vec<f64>> {
+    let by = match fault {
+        TermFault::Kept(kept) => (plain_accumulator(dtype), kept),
+        TermFault::Sum(dtype) => (Rounding::To(dtype), Kept::All),
+    };
+    match builtin {
+        BoundBuiltin::Gemm(gemm) => Some(gemm.compute_by(&inputs.values, by)),
+        BoundBuiltin::Reduce(reduce) => Some(reduce.compute_by(&inputs.values, by)),
+        BoundBuiltin::Sdpa(_) | BoundBuiltin::Softmax(_) | BoundBuiltin::Copy(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::mutation_test::MutationTest;
+    use super::super::{Builtin, ReferenceSpec};
+    use super::*;
+    use crate::gpu::fixtures::buffer;
+    use crate::prove::fixtures::shape;
+    use ncugate_model::MutantOutcome;
+    use ncugate_model::Role;
+    use ncugate_model::{Law, Tolerance};
+
+    /// What a tolerance accepts of attention over 128 keys, under these laws.
+    fn accepted(max_abs: f64, laws: &[Law]) -> Vec<&'static str> {
+        let extents = [1, 1, 128, 32];
+        let input = |name| buffer(name, Dtype::F16, &extents, Role::Input);
+        let shape = shape(vec![input("q"), input("k"), input("v"), buffer("o", Dtype::F16, &extents, Role::Output)]);
+        let reference = ReferenceSpec::Builtin(Builtin::Sdpa { causal: false });
+        let tolerance = Tolerance { max_abs: Some(max_abs), ..Tolerance::default() };
+        let test = MutationTest::new(&reference, &shape, 0, laws, &tolerance).unwrap().unwrap();
+        let cells = test.mutants().into_iter().map(|mutant| (mutant.name, test.judge(&mutant)));
+        cells.filter(|(_, cell)| matches!(cell, MutantOutcome::Accepted { .. })).map(|(name, _)| name).collect()
+    }
+
+    const LAWS: [Law; 8] =
+        [Law::Declared, Law::Growing, Law::Shifted, Law::Large, Law::Outlier, Law::Ties, Law::Constant, Law::Zeros];
+
+    #[test]
+    fn a_loose_tolerance_accepts_what_a_tight_one_finds() {
+        let loose = accepted(1e-2, &[Law::Declared]);
+        for name in ["plain evaluation", "no maximum subtracted", "bf16 weights", "f16 scores"] {
+            assert!(loose.contains(&name), "{name} is not among {loose:?}");
+        }
+        assert!(accepted(2e-3, &[Law::Declared]).contains(&"no maximum subtracted"), "normal inputs never show it");
+        let tight = accepted(2e-3, &LAWS);
+        assert!(tight.contains(&"plain evaluation"), "{tight:?}");
+        for name in [
+            "zeros",
+            "the mean everywhere",
+            "another seed's answer",
+            "answer off by 1 %",
+            "last row left out",
+            "last key left out",
+            "no maximum subtracted",
+            "maximum of the first 32 only",
+            "no maximum, f16 exponentials",
+            "f16 scores",
+            "int8 values",
+            "fp8-e4m3 values",
+            "16-entry exponential table",
+            "bf16 inputs",
+        ] {
+            assert!(!tight.contains(&name), "{name} is accepted: {tight:?}");
+        }
+    }
+
+    #[test]
+    fn a_tolerance_of_the_size_of_the_answer_accepts_nulls() {
+        let anything = accepted(10.0, &[Law::Declared]);
+        assert!(anything.contains(&"zeros") && anything.contains(&"last key left out"), "{anything:?}");
+    }
+
+    #[test]
+    fn an_answer_that_is_the_right_one_is_not_a_mutant() {
+        let shape =
+            shape(vec![buffer("x", Dtype::I32, &[4, 8], Role::Input), buffer("y", Dtype::I32, &[4, 8], Role::Output)]);
+        let reference = ReferenceSpec::Builtin(Builtin::Copy);
+        let tolerance = Tolerance { max_abs: Some(0.0), ..Tolerance::default() };
+        let test = MutationTest::new(&reference, &shape, 0, &[Law::Declared], &tolerance).unwrap().unwrap();
+        let named = |name: &str| test.judge(test.mutants().iter().find(|m| m.name == name).unwrap());
+        assert!(matches!(named("answer off by 0.3 %"), MutantOutcome::Equivalent), "whole numbers do not show it");
+        assert!(matches!(named("zeros"), MutantOutcome::Rejected { .. }));
+        assert!(matches!(named("plain evaluation"), MutantOutcome::Accepted { .. }));
+    }
+}

@@ -1,0 +1,100 @@
+//! The mutation test of a tolerance: what it says to the mutants of a built-in reference, at one shape.
+
+use super::draw::{CaseDraw, case_outcome, magnitudes};
+use super::expected::{
+    ExpectedOutput, ExpectedOutputError, ReferenceSpec, expected_on_host, held_by_outputs, plain_on_host,
+};
+use super::inputs::CaseInputs;
+use super::mutant::Mutant;
+use super::null_answer::{NullAnswer, NullOutcome, PlacedNull};
+use super::reference::BoundBuiltin;
+use super::shape::ShapeSpec;
+use ncugate_model::MutantOutcome;
+use ncugate_model::{CheckOutcome, Differences, Law, Tolerance};
+
+/// The draws of one seed at a shape, and the answers of another.
+#[derive(Debug)]
+pub struct MutationTest<'a> {
+    shape: &'a ShapeSpec,
+    tolerance: &'a Tolerance,
+    builtin: BoundBuiltin,
+    /// Each with the right answer to the inputs of another seed.
+    draws: Vec<(CaseDraw, Vec<f64>)>,
+}
+
+impl<'a> MutationTest<'a> {
+    /// Draws the inputs of a seed under laws; none where the reference is not built in.
+    ///
+    /// # Errors
+    /// The reference does not fit the shape, or has NaN.
+    pub fn new(
+        reference: &ReferenceSpec,
+        shape: &'a ShapeSpec,
+        seed: u64,
+        laws: &[Law],
+        tolerance: &'a Tolerance,
+    ) -> Result<Option<Self>, ExpectedOutputError> {
+        let ReferenceSpec::Builtin(builtin) = reference else { return Ok(None) };
+        let builtin = builtin.bind(shape)?;
+        let answered = |law, seed| -> Result<(CaseInputs, Vec<ExpectedOutput>), ExpectedOutputError> {
+            let inputs = CaseInputs::under(law, reference, shape, seed)?;
+            let expected = expected_on_host(reference, shape, seed, &inputs.values)?.unwrap_or_default();
+            Ok((inputs, held_by_outputs(expected, shape, tolerance.nan)?))
+        };
+        let usual = magnitudes(&answered(Law::Declared, seed)?.1);
+        let draw = |law: &Law| {
+            let (inputs, expected) = answered(*law, seed)?;
+            let other = answered(*law, seed.wrapping_add(1))?.1.pop().map_or_else(Vec::new, |output| output.values);
+            let plain = tolerance.times_error.map(|_| plain_on_host(reference, shape, &inputs.values));
+            let draw = CaseDraw::new(*law, inputs, expected, &usual);
+            Ok(match plain.transpose()?.flatten() {
+                Some(plain) => (draw.with_plain(shape, &plain), other),
+                None => (draw, other),
+            })
+        };
+        let draws = laws.iter().map(draw).collect::<Result<Vec<_>, ExpectedOutputError>>()?;
+        Ok(Some(Self { shape, tolerance, builtin, draws }))
+    }
+
+    /// The output of which the tolerance accepts what is there before a launch; see [`CaseDraw::unmoved`].
+    pub fn unmoved(&self) -> Option<&str> {
+        let declared = self.draws.iter().find(|(draw, _)| draw.law == Law::Declared);
+        declared.and_then(|(draw, _)| draw.unmoved(self.shape, self.tolerance))
+    }
+
+    /// Inputs that the tolerance accepts as the answer to the declared inputs.
+    pub fn accepted_inputs(&self) -> Vec<String> {
+        let declared = self.draws.iter().find(|(draw, _)| draw.law == Law::Declared);
+        let Some((draw, _)) = declared else { return Vec::new() };
+        let nulls = draw.nulls(self.shape, self.tolerance).into_iter();
+        let inputs = nulls.filter(|(_, null)| matches!(null, NullAnswer::Input(_)));
+        let is_accepted =
+            |null: &PlacedNull| draw.said_to(*null, &[], self.shape, self.tolerance) == NullOutcome::Accepted;
+        inputs.filter(is_accepted).map(|(_, null)| null.name(self.shape)).collect()
+    }
+
+    /// The mutants of its reference.
+    pub fn mutants(&self) -> Vec<Mutant> {
+        Mutant::all(&self.builtin)
+    }
+
+    /// What the tolerance says to a mutant's answers.
+    pub fn judge(&self, mutant: &Mutant) -> MutantOutcome {
+        let answers = self.draws.iter().filter_map(|(draw, other)| {
+            let values = mutant.answer(&self.builtin, self.shape, draw, other)?;
+            let answer = ExpectedOutput { buffer: self.builtin.output(), values };
+            Some(draw.compare(self.shape, &[answer], self.tolerance))
+        });
+        let results: Vec<_> = answers.collect();
+        if results.is_empty() {
+            return MutantOutcome::Equivalent;
+        }
+        match case_outcome(results, self.tolerance) {
+            CheckOutcome::Correct { differences } => MutantOutcome::Accepted { differences },
+            CheckOutcome::Wrong { differences, reason, .. } => MutantOutcome::Rejected { differences, reason },
+            CheckOutcome::Crashed { reason } | CheckOutcome::Skipped { reason } => {
+                MutantOutcome::Rejected { differences: Differences::default(), reason }
+            }
+        }
+    }
+}

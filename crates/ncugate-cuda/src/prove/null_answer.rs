@@ -1,0 +1,355 @@
+//! Answers that a kernel could give without computing anything, or without computing all of it, which a tolerance has to reject.
+//!
+//! They are made of the right answer and the inputs, which are in memory wherever a launch is checked, and are tried on one output at a
+//! time. An answer that is the right one by itself is not held against a tolerance.
+
+use super::compare::DifferenceTally;
+use super::draw::{CaseDraw, as_held, magnitudes};
+use super::element;
+use super::expected::ExpectedOutput;
+use super::shape::ShapeSpec;
+use crate::gpu::BufferSpec;
+use ncugate_model::{CheckOutcome, NanRule, Tolerance};
+use rayon::prelude::*;
+
+/// Elements whose sum is taken by one task.
+const CHUNK: usize = 1 << 13;
+/// How far from an answer, over its largest element, what rounding alone makes of it may be.
+const ROUNDING: f64 = 1e-9;
+/// The share that an answer is off by.
+const OFF: f64 = 0.01;
+/// The largest such share, where a relative bound of the phase or the type of the output is coarser.
+const MOST_OFF: f64 = 0.25;
+/// Units that an answer of whole numbers is off by at least, at its largest element.
+const UNITS: f64 = 4.0;
+/// Elements that stand for a row of an output of one dimension.
+const ROW: usize = 256;
+
+/// A wrong answer for one output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NullAnswer {
+    Zeros,
+    /// One everywhere, where the right answer is zero everywhere.
+    Ones,
+    /// The mean of the right answer everywhere.
+    Mean,
+    Nan,
+    /// The right answer off by a share of each element.
+    Off,
+    /// The right answer with zeros in its last row.
+    LastRow,
+    /// The elements of an input, by its place among the buffers.
+    Input(usize),
+    /// The right answer to the inputs of another seed.
+    OtherSeed,
+}
+
+/// What a tolerance says to a null answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NullOutcome {
+    /// The tolerance cannot tell it from the right answer.
+    Accepted,
+    /// The tolerance finds it.
+    Rejected,
+    /// It is the right answer here, or there is none of its kind.
+    Right,
+}
+
+/// A null answer of the output of a place among the right answers.
+pub type PlacedNull = (usize, NullAnswer);
+
+impl NullAnswer {
+    /// What it is called, for an output of the shape.
+    pub fn name(self, shape: &ShapeSpec) -> String {
+        match self {
+            Self::Zeros => "zeros".to_owned(),
+            Self::Ones => "ones".to_owned(),
+            Self::Mean => "the mean of the answer everywhere".to_owned(),
+            Self::Nan => "NaN everywhere".to_owned(),
+            Self::Off => "an answer off by 1 % or twice its relative bound".to_owned(),
+            Self::LastRow => "an answer without its last row".to_owned(),
+            Self::Input(at) => format!("the input '{}' copied", shape.buffers[at].name),
+            Self::OtherSeed => "another seed's answer".to_owned(),
+        }
+    }
+}
+
+impl CaseDraw {
+    /// The null answers of every output but those of other seeds.
+    pub fn nulls(&self, shape: &ShapeSpec, tolerance: &Tolerance) -> Vec<PlacedNull> {
+        // Where every element has a bound that none may break, a row of small elements is within it by right.
+        let bounds_each = tolerance.max_abs.is_some()
+            || tolerance.times_error.is_some()
+            || tolerance.allclose.is_some_and(|bound| bound.mismatches == 0.0);
+        let of_output = |(at, output): (usize, &ExpectedOutput)| {
+            let mut nulls = vec![NullAnswer::Zeros, NullAnswer::Ones, NullAnswer::Mean, NullAnswer::Off];
+            nulls.extend((tolerance.nan == NanRule::Allowed).then_some(NullAnswer::Nan));
+            nulls.extend((!bounds_each).then_some(NullAnswer::LastRow));
+            let others = shape.buffers.iter().enumerate().filter(|(input, buffer)| {
+                *input != output.buffer
+                    && buffer.role.is_read()
+                    && buffer.partial.is_none()
+                    && buffer.elements() == output.values.len()
+            });
+            nulls.extend(others.map(|(input, _)| NullAnswer::Input(input)));
+            nulls.into_iter().map(move |null| (at, null)).collect::<Vec<_>>()
+        };
+        self.expected.iter().enumerate().flat_map(of_output).collect()
+    }
+
+    /// The answers of another seed as null answers.
+    pub fn nulls_of_other_seeds(&self) -> Vec<PlacedNull> {
+        (0..self.expected.len()).map(|at| (at, NullAnswer::OtherSeed)).collect()
+    }
+
+    /// The output of which fewer than half of the right elements are finite: their number, and that of all of its elements.
+    pub fn mostly_nonfinite(&self) -> Option<(usize, usize, usize)> {
+        let finite = |output: &ExpectedOutput| -> usize {
+            output.values.par_chunks(CHUNK).map(|chunk| chunk.iter().filter(|value| value.is_finite()).count()).sum()
+        };
+        let counted = self.expected.iter().map(|output| (output.buffer, finite(output), output.values.len()));
+        counted.into_iter().find(|(_, finite, all)| 2 * finite < *all)
+    }
+
+    /// What the tolerance says to a null answer; `other` are the right answers to the inputs of another seed. Outputs are held to it one
+    /// by one.
+    pub fn said_to(
+        &self,
+        (at, null): PlacedNull,
+        other: &[ExpectedOutput],
+        shape: &ShapeSpec,
+        tolerance: &Tolerance,
+    ) -> NullOutcome {
+        let Some(answer) = self.expected.get(at) else { return NullOutcome::Right };
+        let (right, buffer) = (&answer.values, &shape.buffers[answer.buffer]);
+        let largest = magnitudes(std::slice::from_ref(answer))[0];
+        let constant = |value: f64| self.said_to_constant(value, (at, largest), shape, tolerance);
+        let values = |values: Vec<f64>| self.said_to_values(&values, at, shape, tolerance);
+        match null {
+            NullAnswer::Zeros => constant(0.0),
+            NullAnswer::Ones if largest == 0.0 => constant(1.0),
+            NullAnswer::Ones => NullOutcome::Right,
+            NullAnswer::Mean => constant(finite_mean(right)),
+            NullAnswer::Nan if buffer.dtype.has_nan() => constant(f64::NAN),
+            NullAnswer::Nan => NullOutcome::Right,
+            NullAnswer::Off => {
+                let factor = 1.0 + self.share_off((at, largest), shape, tolerance);
+                values(right.par_iter().map(|value| value * factor).collect())
+            }
+            NullAnswer::LastRow => match row(buffer) {
+                row if row < right.len() => {
+                    let mut rest = right.clone();
+                    rest[right.len() - row..].fill(0.0);
+                    values(rest)
+                }
+                _ => NullOutcome::Right,
+            },
+            NullAnswer::Input(input) => values(element::decode(shape.buffers[input].dtype, &self.inputs.bytes[input])),
+            NullAnswer::OtherSeed => {
+                let other = other.iter().find(|output| output.buffer == answer.buffer);
+                other.map_or(NullOutcome::Right, |output| values(output.values.clone()))
+            }
+        }
+    }
+
+    /// How far off an answer is, as a share: 1 %, or twice a relative bound that the phase states, or what the type of the output can show.
+    fn share_off(&self, (at, largest): (usize, f64), shape: &ShapeSpec, tolerance: &Tolerance) -> f64 {
+        let dtype = shape.buffers[self.expected[at].buffer].dtype;
+        let rtol = self.yardstick(shape, at, tolerance).allclose.map_or(0.0, |bound| bound.rtol);
+        let stated = 2.0 * rtol.max(tolerance.rel_l2.unwrap_or(0.0));
+        let share = OFF.max(stated).max(4.0 * element::unit_roundoff(dtype)).min(MOST_OFF);
+        if dtype.has_nan() || largest == 0.0 { share } else { share.max(UNITS / largest) }
+    }
+
+    fn said_to_constant(
+        &self,
+        value: f64,
+        (at, largest): (usize, f64),
+        shape: &ShapeSpec,
+        tolerance: &Tolerance,
+    ) -> NullOutcome {
+        let tally =
+            DifferenceTally::of_constant(value, &self.expected[at].values, self.yardstick(shape, at, tolerance));
+        let differences = self.differences(&tally, tolerance);
+        match CheckOutcome::of(differences, tally.defects(), tolerance) {
+            // A mean of equal answers is theirs but for rounding.
+            CheckOutcome::Correct { .. } if differences.max_abs <= ROUNDING * largest => NullOutcome::Right,
+            CheckOutcome::Correct { .. } => NullOutcome::Accepted,
+            CheckOutcome::Wrong { .. } | CheckOutcome::Crashed { .. } | CheckOutcome::Skipped { .. } => {
+                NullOutcome::Rejected
+            }
+        }
+    }
+
+    /// Compares as the output holds them: an input of a finer type that is the answer is the right one.
+    fn said_to_values(&self, values: &[f64], at: usize, shape: &ShapeSpec, tolerance: &Tolerance) -> NullOutcome {
+        let answer = &self.expected[at];
+        let buffer = &shape.buffers[answer.buffer];
+        let held = |values: &[f64]| match buffer.partial {
+            // What partial results are put together to is held by nothing.
+            Some(_) => values.to_vec(),
+            None => as_held(buffer.dtype, values),
+        };
+        let (values, right) = (held(values), held(&answer.values));
+        let is_same = |(a, b): (&f64, &f64)| a == b || a.is_nan() && b.is_nan();
+        if values.len() == right.len() && values.par_iter().zip(&right).all(is_same) {
+            return NullOutcome::Right;
+        }
+        let tally = DifferenceTally::of_values(&values, &answer.values, self.yardstick(shape, at, tolerance));
+        match CheckOutcome::of(self.differences(&tally, tolerance), tally.defects(), tolerance) {
+            CheckOutcome::Correct { .. } => NullOutcome::Accepted,
+            CheckOutcome::Wrong { .. } | CheckOutcome::Crashed { .. } | CheckOutcome::Skipped { .. } => {
+                NullOutcome::Rejected
+            }
+        }
+    }
+}
+
+/// Elements of the last row of an output.
+fn row(buffer: &BufferSpec) -> usize {
+    match buffer.extents.as_slice() {
+        [] | [_] => ROW,
+        [.., last] => *last,
+    }
+}
+
+/// The mean of the finite values, the same whatever the number of threads; 0 where there is none.
+fn finite_mean(values: &[f64]) -> f64 {
+    let of_chunk = |chunk: &[f64]| {
+        let finite = chunk.iter().filter(|value| value.is_finite());
+        finite.fold((0.0, 0_u64), |(sum, count), value| (sum + value, count + 1))
+    };
+    let chunks: Vec<(f64, u64)> = values.par_chunks(CHUNK).map(of_chunk).collect();
+    let (sum, count) = chunks.into_iter().fold((0.0, 0), |(sum, count), (s, c)| (sum + s, count + c));
+    sum / count.max(1) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ncugate_model::Dtype;
+    use ncugate_model::Role;
+
+    use crate::gpu::fixtures::buffer;
+    use crate::prove::CaseInputs;
+    use crate::prove::fixtures::shape;
+    use ncugate_model::{AllClose, Law};
+
+    const TOLERANCE: Tolerance =
+        Tolerance { max_abs: Some(1e-2), rel_l2: None, allclose: None, times_error: None, nan: NanRule::Refused };
+
+    fn output(name: &str, extents: &[usize]) -> BufferSpec {
+        buffer(name, Dtype::F32, extents, Role::Output)
+    }
+
+    /// What the tolerance accepts of answers of buffers, the inputs of which are their own values.
+    fn accepted(buffers: &[(BufferSpec, &[f64])], tolerance: &Tolerance) -> Vec<PlacedNull> {
+        let draw = draw(buffers);
+        let shape = shape(buffers.iter().map(|(buffer, _)| buffer.clone()).collect());
+        let nulls = draw.nulls(&shape, tolerance);
+        let is_accepted = |null: &PlacedNull| draw.said_to(*null, &[], &shape, tolerance) == NullOutcome::Accepted;
+        nulls.into_iter().filter(is_accepted).collect()
+    }
+
+    fn draw(buffers: &[(BufferSpec, &[f64])]) -> CaseDraw {
+        let bytes = |(buffer, values): &(BufferSpec, &[f64])| match buffer.role.is_read() {
+            true => element::encode(buffer.dtype, values),
+            false => Vec::new(),
+        };
+        let inputs = CaseInputs { bytes: buffers.iter().map(bytes).collect(), values: Vec::new() };
+        let outputs = buffers.iter().enumerate().filter(|(_, (buffer, _))| buffer.role.is_compared());
+        let expected: Vec<ExpectedOutput> =
+            outputs.map(|(buffer, (_, values))| ExpectedOutput { buffer, values: values.to_vec() }).collect();
+        let usual = magnitudes(&expected);
+        CaseDraw::new(Law::Declared, inputs, expected, &usual)
+    }
+
+    #[test]
+    fn an_output_of_which_zeros_or_the_mean_are_accepted_is_named() {
+        let accepted = |y: &[f64; 2], rstd: &[f64; 2]| {
+            self::accepted(&[(output("y", &[2]), y), (output("rstd", &[2]), rstd)], &TOLERANCE)
+        };
+        assert_eq!(accepted(&[1.0, -2.0], &[1.5, 0.1]), []);
+        let (zeros, mean, off) = (NullAnswer::Zeros, NullAnswer::Mean, NullAnswer::Off);
+        assert_eq!(accepted(&[1.0, -2.0], &[0.005, 0.001]), [(1, zeros), (1, mean), (1, off)]);
+        assert_eq!(accepted(&[1.001, 1.01], &[2.0, 0.1]), [(0, mean)]);
+        let equal: (BufferSpec, &[f64]) = (output("y", &[2]), &[2.1, 2.1]);
+        let shape = shape(vec![equal.0.clone()]);
+        let draw = draw(&[equal]);
+        let said = |null| draw.said_to((0, null), &[], &shape, &TOLERANCE);
+        assert_eq!(
+            (said(zeros), said(mean)),
+            (NullOutcome::Rejected, NullOutcome::Right),
+            "an answer that is its mean"
+        );
+        assert_eq!(accepted(&[0.0, 0.0], &[2.0, 0.1]), [], "zero by itself");
+        let loose = Tolerance { max_abs: Some(1e9), ..TOLERANCE };
+        let zero = self::accepted(&[(output("y", &[2]), &[0.0, 0.0])], &loose);
+        assert_eq!(zero, [(0, NullAnswer::Ones)], "garbage for zeros is found by ones");
+    }
+
+    #[test]
+    fn an_input_is_a_null_unless_it_is_the_answer() {
+        let input = |dtype| buffer("c", dtype, &[2, 2], Role::Input);
+        let c: &[f64] = &[1.0, 2.0, 3.0, 4.0];
+        let near: &[f64] = &[1.0001, 2.0001, 3.0, 4.0];
+        let copied = [(0, NullAnswer::Input(0))];
+        assert_eq!(accepted(&[(input(Dtype::F32), c), (output("y", &[4]), near)], &TOLERANCE), copied);
+        assert_eq!(accepted(&[(input(Dtype::F64), c), (output("y", &[4]), near)], &TOLERANCE), copied);
+        assert_eq!(accepted(&[(input(Dtype::F32), c), (output("y", &[4]), c)], &TOLERANCE), [], "a copy");
+        let half = buffer("y", Dtype::F16, &[4], Role::Output);
+        let fine: &[f64] = &[1.0001, 2.0001, 3.0, 4.0];
+        assert_eq!(accepted(&[(input(Dtype::F32), fine), (half, fine)], &TOLERANCE), [], "rounded to its type");
+        let far: &[f64] = &[1.5, 2.0, 3.0, 4.0];
+        assert_eq!(accepted(&[(input(Dtype::F32), c), (output("y", &[4]), far)], &TOLERANCE), []);
+    }
+
+    #[test]
+    fn a_share_of_mismatches_that_hides_a_row_is_found_at_the_size_where_it_does() {
+        let share = AllClose { atol: 1e-3, mismatches: 0.05, ..AllClose::default() };
+        let tolerance = Tolerance { max_abs: None, allclose: Some(share), ..TOLERANCE };
+        let of_rows = |rows: usize, tolerance: &Tolerance| {
+            let values: Vec<f64> = (0..rows * 4).map(|at| 1.0 + at as f64).collect();
+            accepted(&[(output("y", &[rows, 4]), &values)], tolerance)
+        };
+        assert_eq!((of_rows(16, &tolerance), of_rows(64, &tolerance)), (vec![], vec![(0, NullAnswer::LastRow)]));
+        let norm = Tolerance { max_abs: None, rel_l2: Some(0.2), ..TOLERANCE };
+        assert!(of_rows(16, &norm).is_empty(), "the last rows are the largest");
+        let elements = Tolerance { max_abs: Some(1e-3), allclose: Some(share), ..TOLERANCE };
+        assert!(of_rows(64, &elements).is_empty(), "every element has a bound besides");
+    }
+
+    #[test]
+    fn nan_everywhere_is_a_null_and_half_of_an_answer_has_to_be_finite() {
+        let tolerance = Tolerance { nan: NanRule::Allowed, ..TOLERANCE };
+        let values = |nan: usize| (0..8).map(move |at| if at < nan { f64::NAN } else { 1.0 + f64::from(at as u32) });
+        let of = |nan: usize| draw(&[(output("y", &[8]), &values(nan).collect::<Vec<_>>())]).mostly_nonfinite();
+        assert_eq!((of(4), of(5), of(8)), (None, Some((0, 3, 8)), Some((0, 0, 8))));
+        assert_eq!(accepted(&[(output("y", &[8]), &values(4).collect::<Vec<_>>())], &tolerance), []);
+        let shape = shape(vec![output("y", &[8])]);
+        assert!(draw(&[(output("y", &[8]), &[1.0; 8])]).nulls(&shape, &tolerance).contains(&(0, NullAnswer::Nan)));
+    }
+
+    #[test]
+    fn a_stated_relative_bound_is_held_to_twice_of_it_and_whole_numbers_to_units() {
+        let stated = AllClose { rtol: 0.02, ..AllClose::default() };
+        let tolerance = Tolerance { max_abs: None, allclose: Some(stated), rel_l2: Some(0.02), ..TOLERANCE };
+        let values: &[f64] = &[1.0, -2.0, 3.0];
+        assert_eq!(accepted(&[(output("y", &[3]), values)], &tolerance), []);
+        let quanta = Tolerance { max_abs: Some(1.0), ..TOLERANCE };
+        let integers = buffer("y", Dtype::I8, &[3], Role::Output);
+        assert_eq!(accepted(&[(integers, &[10.0, -70.0, 30.0])], &quanta), []);
+    }
+
+    #[test]
+    fn another_seeds_answer_is_a_null() {
+        let (y, shape) = (output("y", &[2]), shape(vec![output("y", &[2])]));
+        let draw = draw(&[(y, &[1.0, 5.0])]);
+        let said = |values: [f64; 2]| {
+            let other = [ExpectedOutput { buffer: 0, values: values.to_vec() }];
+            draw.said_to(draw.nulls_of_other_seeds()[0], &other, &shape, &TOLERANCE)
+        };
+        assert_eq!(said([1.005, 5.0]), NullOutcome::Accepted);
+        assert_eq!((said([2.0, 5.0]), said([1.0, 5.0])), (NullOutcome::Rejected, NullOutcome::Right));
+    }
+}

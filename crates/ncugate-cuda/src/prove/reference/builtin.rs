@@ -1,0 +1,177 @@
+//! The references that are built in, by name.
+
+use super::arithmetic::{Kept, SoftmaxArithmetic, plain_accumulator};
+use super::error::{BUILT_IN, ReferenceError};
+use super::fit::{BufferValues, Fit};
+use super::gemm::Gemm;
+use super::rows::{Identity, Reduce, ReduceOp, Softmax};
+use super::sdpa::Sdpa;
+use crate::prove::shape::ShapeSpec;
+use ncugate_model::Dtype;
+use ncugate_model::nearest;
+use serde::{Deserialize, Serialize};
+
+/// A reference that is built in, with its options.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "name", rename_all = "snake_case")]
+pub enum Builtin {
+    /// Scaled dot-product attention: `q`, `k`, `v` -> `o`.
+    Sdpa {
+        /// Row `i` sees keys `0..=i` only.
+        causal: bool,
+    },
+    /// Matrix product: `a`, `b` -> `c`.
+    Gemm {
+        /// `b` is `[N, K]`.
+        transpose_b: bool,
+    },
+    /// Softmax over the last axis: `x` -> `y`.
+    Softmax,
+    /// Reduction over the last axis: `x` -> `y`.
+    Reduce { op: ReduceOp },
+    /// The same values: `x` -> `y`.
+    Copy,
+}
+
+/// A built-in fitted to the buffers of one shape.
+#[derive(Debug, Clone, PartialEq)]
+pub enum BoundBuiltin {
+    Sdpa(Sdpa),
+    Gemm(Gemm),
+    Softmax(Softmax),
+    Reduce(Reduce),
+    Copy(Identity),
+}
+
+impl BoundBuiltin {
+    /// The output it gives (an index into the shape's buffers) and its values.
+    pub fn compute(&self, values: &BufferValues) -> (usize, Vec<f64>) {
+        match self {
+            Self::Sdpa(sdpa) => (sdpa.o, sdpa.compute(values)),
+            Self::Gemm(gemm) => (gemm.c, gemm.compute(values)),
+            Self::Softmax(softmax) => (softmax.y, softmax.compute(values)),
+            Self::Reduce(reduce) => (reduce.y, reduce.compute(values)),
+            Self::Copy(copy) => (copy.y, values[copy.x].clone()),
+        }
+    }
+}
+
+impl BoundBuiltin {
+    /// The same as a plain kernel computes it whose output is of `dtype`.
+    pub fn compute_plainly(&self, values: &BufferValues, dtype: Dtype) -> (usize, Vec<f64>) {
+        let (sum, plain) = ((plain_accumulator(dtype), Kept::All), SoftmaxArithmetic::plain(dtype));
+        match self {
+            Self::Sdpa(sdpa) => (sdpa.o, sdpa.compute_by(values, &plain)),
+            Self::Gemm(gemm) => (gemm.c, gemm.compute_by(values, sum)),
+            Self::Softmax(softmax) => (softmax.y, softmax.compute_by(values, &plain)),
+            Self::Reduce(reduce) => (reduce.y, reduce.compute_by(values, sum)),
+            Self::Copy(copy) => (copy.y, values[copy.x].clone()),
+        }
+    }
+
+    /// The output it gives, an index into the shape's buffers.
+    pub const fn output(&self) -> usize {
+        match self {
+            Self::Sdpa(sdpa) => sdpa.o,
+            Self::Gemm(gemm) => gemm.c,
+            Self::Softmax(softmax) => softmax.y,
+            Self::Reduce(reduce) => reduce.y,
+            Self::Copy(copy) => copy.y,
+        }
+    }
+
+    /// Multiplications and additions, or exponentials, that one evaluation takes, about.
+    pub fn work(&self, shape: &ShapeSpec) -> f64 {
+        let elements = |index: usize| shape.buffers[index].elements() as f64;
+        match self {
+            Self::Sdpa(sdpa) => elements(sdpa.q) * sdpa.keys as f64 + elements(sdpa.o) * sdpa.keys as f64,
+            Self::Gemm(gemm) => elements(gemm.c) * gemm.inner as f64,
+            Self::Softmax(softmax) => 8.0 * elements(softmax.y),
+            Self::Reduce(_) | Self::Copy(_) => shape.buffers.iter().map(|b| b.elements() as f64).sum(),
+        }
+    }
+}
+
+impl Builtin {
+    /// What can be named in a phase.
+    pub const NAMES: [&str; 5] = BUILT_IN;
+
+    pub fn parse(name: &str, options: &[(String, String)]) -> Result<Self, ReferenceError> {
+        let mut builtin = match name {
+            "sdpa" => Self::Sdpa { causal: false },
+            "gemm" => Self::Gemm { transpose_b: false },
+            "softmax" => Self::Softmax,
+            "reduce" => Self::Reduce { op: ReduceOp::Sum },
+            "copy" => Self::Copy,
+            _ => {
+                let hint = nearest(name, Self::NAMES.into_iter())
+                    .map_or_else(String::new, |n| format!("; did you mean '{n}'?"));
+                return Err(ReferenceError::Unknown { name: name.to_owned(), hint });
+            }
+        };
+        options.iter().try_for_each(|(key, value)| builtin.set(key, value))?;
+        Ok(builtin)
+    }
+
+    fn set(&mut self, key: &str, value: &str) -> Result<(), ReferenceError> {
+        let (taken, allowed) = match self {
+            Self::Sdpa { causal } => (key == "causal" && set_bool(causal, value), "only causal = true or false"),
+            Self::Gemm { transpose_b } => {
+                (key == "transpose_b" && set_bool(transpose_b, value), "only transpose_b = true or false")
+            }
+            Self::Reduce { op } => (key == "op" && set_op(op, value), "only op = sum, max, min or mean"),
+            Self::Softmax | Self::Copy => (false, "it has no options"),
+        };
+        if taken {
+            return Ok(());
+        }
+        let builtin = self.name();
+        Err(ReferenceError::Option { builtin, key: key.to_owned(), value: value.to_owned(), allowed })
+    }
+
+    /// The name a phase uses.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Sdpa { .. } => "sdpa",
+            Self::Gemm { .. } => "gemm",
+            Self::Softmax => "softmax",
+            Self::Reduce { .. } => "reduce",
+            Self::Copy => "copy",
+        }
+    }
+
+    /// Fits it to a shape: finds its buffers and checks their extents.
+    pub fn bind(&self, shape: &ShapeSpec) -> Result<BoundBuiltin, ReferenceError> {
+        let fit = Fit { builtin: self.name(), shape };
+        match *self {
+            Self::Sdpa { causal } => Sdpa::bind(&fit, causal).map(BoundBuiltin::Sdpa),
+            Self::Gemm { transpose_b } => Gemm::bind(&fit, transpose_b).map(BoundBuiltin::Gemm),
+            Self::Softmax => Softmax::bind(&fit).map(BoundBuiltin::Softmax),
+            Self::Reduce { op } => Reduce::bind(&fit, op).map(BoundBuiltin::Reduce),
+            Self::Copy => Identity::bind(&fit).map(BoundBuiltin::Copy),
+        }
+    }
+}
+
+fn set_bool(flag: &mut bool, value: &str) -> bool {
+    match value {
+        "true" => *flag = true,
+        "false" => *flag = false,
+        _ => return false,
+    }
+    true
+}
+
+fn set_op(op: &mut ReduceOp, value: &str) -> bool {
+    *op = match value {
+        "sum" => ReduceOp::Sum,
+        "max" => ReduceOp::Max,
+        "min" => ReduceOp::Min,
+        "mean" => ReduceOp::Mean,
+        _ => return false,
+    };
+    true
+}
+
+#[cfg(test)]
+mod tests;

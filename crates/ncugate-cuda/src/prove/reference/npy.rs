@@ -1,0 +1,221 @@
+//! NumPy's `.npy` files, versions 1 to 3: C order, little endian, real numbers.
+
+use crate::prove::element;
+use ncugate_model::Dtype;
+use ncugate_model::disk::open;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// Most bytes of a file: what one GPU can hold.
+const MAX_BYTES: u64 = 256 << 30;
+const MAGIC: &[u8] = b"\x93NUMPY";
+
+/// Why a file does not give an array.
+#[derive(Debug, thiserror::Error)]
+pub enum NpyError {
+    #[error("cannot read {}", path.display())]
+    Read { path: PathBuf, source: std::io::Error },
+    /// It is not what is needed.
+    #[error("{}: {what}", path.display())]
+    Format {
+        path: PathBuf,
+        /// What is wrong, and what is needed.
+        what: String,
+    },
+}
+
+/// Reads the array of a file, which must have these extents.
+pub fn read(path: &Path, extents: &[usize]) -> Result<Vec<f64>, NpyError> {
+    let bytes = open::named(path, MAX_BYTES).map_err(|source| NpyError::Read { path: path.to_owned(), source })?;
+    parse(&bytes, extents).map_err(|what| NpyError::Format { path: path.to_owned(), what })
+}
+
+/// Writes an array of float64 in C order.
+///
+/// # Errors
+/// The file cannot be written.
+pub fn write(path: &Path, extents: &[usize], values: &[f64]) -> std::io::Result<()> {
+    let shape: String = extents.iter().map(|extent| format!("{extent}, ")).collect();
+    let mut header = format!("{{'descr': '<f8', 'fortran_order': False, 'shape': ({}), }}", shape.trim_end());
+    // The header ends with a line feed, at a multiple of 64 bytes.
+    let whole = (MAGIC.len() + 4 + header.len() + 1).next_multiple_of(64) - MAGIC.len() - 4;
+    header.push_str(&" ".repeat(whole - header.len() - 1));
+    header.push('\n');
+    let length = u16::try_from(header.len()).map_err(std::io::Error::other)?.to_le_bytes();
+    let mut file = std::io::BufWriter::new(std::fs::File::create(path)?);
+    for part in [MAGIC, &[1, 0], &length, header.as_bytes()] {
+        file.write_all(part)?;
+    }
+    file.write_all(&element::encode(Dtype::F64, values))?;
+    file.flush()
+}
+
+fn parse(bytes: &[u8], extents: &[usize]) -> Result<Vec<f64>, String> {
+    let (header, data) = split(bytes).ok_or("not a .npy file, or one that is cut short")?;
+    let dtype = match value_of(header, "descr").and_then(quoted) {
+        Some("<f8") => Dtype::F64,
+        Some("<f4") => Dtype::F32,
+        Some("<f2") => Dtype::F16,
+        Some("<i8") => Dtype::I64,
+        Some("<u8") => Dtype::U64,
+        Some("<i4") => Dtype::I32,
+        Some("<u4") => Dtype::U32,
+        Some("<i2") => Dtype::I16,
+        Some("<u2") => Dtype::U16,
+        Some("|i1") => Dtype::I8,
+        Some("|u1") => Dtype::U8,
+        Some("|b1") => Dtype::Bool,
+        // A complex number is two real ones behind each other, on an axis of their own.
+        Some("<c8") => Dtype::F32,
+        Some("<c16") => Dtype::F64,
+        other => {
+            let known = "<f8 <f4 <f2 <i8 <u8 <i4 <u4 <i2 <u2 |i1 |u1 |b1 <c8 <c16";
+            return Err(format!("dtype {other:?} is not one of {known}"));
+        }
+    };
+    match value_of(header, "fortran_order") {
+        Some(order) if order.starts_with("False") => {}
+        _ => return Err("array is not in C order; save it with numpy.ascontiguousarray".to_owned()),
+    }
+    let mut shape = value_of(header, "shape").and_then(tuple).ok_or("header has no shape")?;
+    if matches!(value_of(header, "descr").and_then(quoted), Some("<c8" | "<c16")) {
+        shape.push(2);
+    }
+    if shape != extents {
+        return Err(format!("array has shape {shape:?}, the buffer has {extents:?}"));
+    }
+    let expected = shape.iter().try_fold(dtype.size(), |size, &extent| size.checked_mul(extent));
+    if expected != Some(data.len()) {
+        return Err(format!("array of shape {shape:?} does not fit its {} bytes", data.len()));
+    }
+    let values = element::decode(dtype, data);
+    let is_wide = matches!(dtype, Dtype::I64 | Dtype::U64);
+    match values.iter().find(|v| is_wide && v.abs() > element::WHOLE) {
+        Some(value) => Err(format!("it has {value:e}; whole numbers beyond 2^53 cannot be held exactly")),
+        None => Ok(values),
+    }
+}
+
+/// A file, version 1.0, of an array of these elements of `dtype`; bf16 and FP8, which NumPy does not have, as float32, which
+/// holds them exactly.
+pub fn npy_bytes(dtype: Dtype, extents: &[usize], elements: &[u8]) -> Vec<u8> {
+    let descr = match dtype {
+        Dtype::F64 => "<f8",
+        Dtype::F32 | Dtype::Bf16 | Dtype::Fp8E4m3 | Dtype::Fp8E5m2 => "<f4",
+        Dtype::F16 => "<f2",
+        Dtype::I64 => "<i8",
+        Dtype::U64 => "<u8",
+        Dtype::I32 => "<i4",
+        Dtype::U32 => "<u4",
+        Dtype::I16 => "<i2",
+        Dtype::U16 => "<u2",
+        Dtype::I8 => "|i1",
+        Dtype::U8 => "|u1",
+        Dtype::Bool => "|b1",
+    };
+    let shape: String = extents.iter().map(|extent| format!("{extent}, ")).collect();
+    let header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({}), }}", shape.trim_end());
+    // Magic, version, length and header together are a multiple of 64 bytes, the last of them a line feed.
+    let padded = (MAGIC.len() + 4 + header.len() + 1).next_multiple_of(64) - MAGIC.len() - 4;
+    let mut bytes = [MAGIC, &[1, 0], &(padded as u16).to_le_bytes(), header.as_bytes()].concat();
+    bytes.resize(MAGIC.len() + 4 + padded - 1, b' ');
+    bytes.push(b'\n');
+    match dtype {
+        Dtype::Bf16 | Dtype::Fp8E4m3 | Dtype::Fp8E5m2 => {
+            bytes.extend(element::encode(Dtype::F32, &element::decode(dtype, elements)));
+        }
+        _ => bytes.extend(elements),
+    }
+    bytes
+}
+
+/// Header text and data.
+fn split(bytes: &[u8]) -> Option<(&str, &[u8])> {
+    let rest = bytes.strip_prefix(MAGIC)?;
+    let (&[major, _minor], rest) = rest.split_first_chunk::<2>()?;
+    let (length, rest) = match major {
+        1 => rest.split_first_chunk().map(|(n, rest)| (usize::from(u16::from_le_bytes(*n)), rest))?,
+        2 | 3 => rest.split_first_chunk().map(|(n, rest)| (u32::from_le_bytes(*n) as usize, rest))?,
+        _ => return None,
+    };
+    let (header, data) = rest.split_at_checked(length)?;
+    Some((std::str::from_utf8(header).ok()?, data))
+}
+
+/// What follows `'key':` in the header's Python dictionary.
+fn value_of<'a>(header: &'a str, key: &str) -> Option<&'a str> {
+    let at = header.find(&format!("'{key}'"))? + key.len() + 2;
+    Some(header[at..].trim_start().strip_prefix(':')?.trim_start())
+}
+
+fn quoted(text: &str) -> Option<&str> {
+    text.strip_prefix('\'')?.split('\'').next()
+}
+
+fn tuple(text: &str) -> Option<Vec<usize>> {
+    let inner = text.strip_prefix('(')?.split(')').next()?;
+    inner.split(',').map(str::trim).filter(|t| !t.is_empty()).map(|t| t.parse().ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(version: u8, descr: &str, order: &str, shape: &str, data: &[u8]) -> Vec<u8> {
+        let header = format!("{{'descr': '{descr}', 'fortran_order': {order}, 'shape': {shape}, }}\n");
+        let mut bytes = [MAGIC, &[version, 0]].concat();
+        match version {
+            1 => bytes.extend((header.len() as u16).to_le_bytes()),
+            _ => bytes.extend((header.len() as u32).to_le_bytes()),
+        }
+        bytes.extend(header.as_bytes());
+        bytes.extend(data);
+        bytes
+    }
+
+    #[test]
+    fn every_version_and_dtype_is_read() {
+        let floats: Vec<u8> = [1.5f32, -2.0].iter().flat_map(|v| v.to_le_bytes()).collect();
+        for version in 1..=3 {
+            assert_eq!(parse(&file(version, "<f4", "False", "(2,)", &floats), &[2]).unwrap(), [1.5, -2.0]);
+        }
+        let halves: Vec<u8> = [0x3c00u16, 0xc000].iter().flat_map(|v| v.to_le_bytes()).collect();
+        assert_eq!(parse(&file(1, "<f2", "False", "(1, 2)", &halves), &[1, 2]).unwrap(), [1.0, -2.0]);
+        assert_eq!(parse(&file(1, "|i1", "False", "(2, 1)", &[255, 3]), &[2, 1]).unwrap(), [-1.0, 3.0]);
+    }
+
+    #[test]
+    fn complex_numbers_are_pairs_on_an_axis_of_their_own() {
+        let parts: Vec<u8> = [1.5f32, -2.0, 0.25, 8.0].iter().flat_map(|v| v.to_le_bytes()).collect();
+        let complex = file(1, "<c8", "False", "(2,)", &parts);
+        assert_eq!(parse(&complex, &[2, 2]).unwrap(), [1.5, -2.0, 0.25, 8.0]);
+        assert!(parse(&complex, &[4]).is_err());
+    }
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        for dtype in Dtype::ALL {
+            let values = [0.0, 1.0, 1.0, 0.0, 1.0, 0.0];
+            let bytes = npy_bytes(dtype, &[2, 3], &element::encode(dtype, &values));
+            assert_eq!(parse(&bytes, &[2, 3]).unwrap(), values, "{}", dtype.name());
+        }
+        assert_eq!(npy_bytes(Dtype::U8, &[3], &[1, 2, 3]).len(), 128 + 3);
+    }
+
+    #[test]
+    fn arrays_of_another_shape_or_dtype_are_refused() {
+        let good = file(1, "|u1", "False", "(3,)", &[1, 2, 3]);
+        assert!(parse(&good, &[3]).is_ok());
+        assert!(parse(&good, &[1, 3]).unwrap_err().contains("shape [3]"));
+        assert!(parse(&file(1, "|u1", "True", "(3,)", &[1, 2, 3]), &[3]).unwrap_err().contains("C order"));
+        assert!(parse(&file(1, ">f4", "False", "(1,)", &[0; 4]), &[1]).unwrap_err().contains(">f4"));
+        assert!(parse(&file(9, "|u1", "False", "(3,)", &[1, 2, 3]), &[3]).is_err());
+        for length in 0..good.len() {
+            assert!(parse(&good[..length], &[3]).is_err(), "cut at {length}");
+        }
+        let wide = file(1, "<i8", "False", "(1,)", &i64::MAX.to_le_bytes());
+        assert!(parse(&wide, &[1]).unwrap_err().contains("2^53"), "what float64 rounds is no exact answer");
+        let huge = file(1, "<f8", "False", "(4294967296, 4294967296)", &[]);
+        assert!(parse(&huge, &[4_294_967_296, 4_294_967_296]).is_err());
+    }
+}

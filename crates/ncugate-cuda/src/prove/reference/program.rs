@@ -1,0 +1,195 @@
+//! References that a program computes: a function of a Python file, or a command. Inputs and outputs are NumPy files in a
+//! folder that is made for one call and taken away after it.
+
+use super::fit::BufferValues;
+use super::npy::{NpyError, read, write};
+use crate::gpu::BufferSpec;
+use crate::prove::shape::ShapeSpec;
+use ncugate_model::Role;
+use ncugate_model::process::{self, Ending};
+use ncugate_phase::config::{ProgramKind, ReferenceProgram};
+use serde_json::{Map, Value, json};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// The program that calls a function of a Python file.
+const RUNNER: &str = include_str!("reference.py");
+/// Lines of what a program printed that an error has.
+const LINES: usize = 12;
+/// Folders made by this process.
+static FOLDERS: AtomicU64 = AtomicU64::new(0);
+
+/// Why a program does not give a reference.
+#[derive(Debug, thiserror::Error)]
+pub enum ProgramError {
+    /// Its files cannot be written.
+    #[error("cannot write the inputs of the reference to {}", folder.display())]
+    Write {
+        folder: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    #[error("cannot start the reference `{program}`")]
+    Start {
+        program: String,
+        /// What the system said.
+        source: io::Error,
+    },
+    #[error("the reference `{program}` {ending}{}", said(.printed))]
+    Failed {
+        program: String,
+        ending: Ending,
+        /// The end of what it printed.
+        printed: String,
+    },
+    /// An output is missing or another than it should be.
+    #[error(transparent)]
+    Output(#[from] NpyError),
+}
+
+fn said(printed: &str) -> String {
+    if printed.is_empty() { String::new() } else { format!(":\n{printed}") }
+}
+
+/// The right outputs of a shape, by buffer; `python` calls a function of Python.
+///
+/// # Errors
+/// The program cannot be run, fails, takes too long, or does not give every output with its extents.
+pub fn outputs(
+    program: &ReferenceProgram,
+    python: Option<&Path>,
+    shape: &ShapeSpec,
+    seed: u64,
+    inputs: &BufferValues,
+) -> Result<Vec<(usize, Vec<f64>)>, ProgramError> {
+    let folder = CallFolder::make().map_err(|(folder, source)| ProgramError::Write { folder, source })?;
+    let failed = |source| ProgramError::Write { folder: folder.0.clone(), source };
+    folder.fill(shape, seed, inputs).map_err(failed)?;
+    call(program, python, &folder.0)?;
+    let outputs = shape.buffers.iter().enumerate().filter(|(_, buffer)| buffer.role.is_compared());
+    outputs.map(|(at, buffer)| Ok((at, read(&folder.array("outputs", buffer), &buffer.extents)?))).collect()
+}
+
+fn call(program: &ReferenceProgram, python: Option<&Path>, folder: &Path) -> Result<(), ProgramError> {
+    let (name, mut command) = match &program.program {
+        ProgramKind::Python { file, function } => {
+            let mut command = Command::new(python.unwrap_or(Path::new("python3")));
+            command.arg(folder.join("runner.py")).arg(folder).arg(file).arg(function);
+            (format!("{}:{function}", file.display()), command)
+        }
+        ProgramKind::Command { argv } => {
+            let (program, arguments) = argv.split_first().map_or(("", &[][..]), |(p, a)| (p.as_str(), a));
+            let mut command = Command::new(program);
+            command.args(arguments).arg(folder);
+            (argv.join(" "), command)
+        }
+    };
+    let output = process::run(&mut command, Duration::from_secs(u64::from(program.timeout_s)))
+        .map_err(|source| ProgramError::Start { program: name.clone(), source })?;
+    if output.ending.completed() {
+        return Ok(());
+    }
+    let printed = if output.stderr.trim().is_empty() { &output.stdout } else { &output.stderr };
+    let lines: Vec<&str> = printed.trim_end().lines().collect();
+    let printed = lines[lines.len().saturating_sub(LINES)..].join("\n");
+    Err(ProgramError::Failed { program: name, ending: output.ending, printed })
+}
+
+/// A folder of one call, which goes with it.
+struct CallFolder(PathBuf);
+
+impl CallFolder {
+    fn make() -> Result<Self, (PathBuf, io::Error)> {
+        use std::os::unix::fs::DirBuilderExt;
+        let number = FOLDERS.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("ncugate-reference-{}-{number}", std::process::id()));
+        let mut builder = std::fs::DirBuilder::new();
+        builder.mode(0o700).create(&path).map_err(|e| (path.clone(), e))?;
+        Ok(Self(path))
+    }
+
+    fn fill(&self, shape: &ShapeSpec, seed: u64, inputs: &BufferValues) -> io::Result<()> {
+        for folder in ["inputs", "outputs"] {
+            std::fs::create_dir(self.0.join(folder))?;
+        }
+        let of_role =
+            |wanted: fn(Role) -> bool| shape.buffers.iter().zip(inputs).filter(move |(buffer, _)| wanted(buffer.role));
+        for (buffer, values) in of_role(Role::is_read) {
+            write(&self.array("inputs", buffer), &buffer.extents, values)?;
+        }
+        let listed = |wanted: fn(Role) -> bool| -> Vec<Value> {
+            of_role(wanted).map(|(b, _)| json!({ "name": b.name, "extents": b.extents, "dtype": b.dtype })).collect()
+        };
+        let dims: Map<String, Value> = shape.dims.iter().map(|(name, n)| (name.clone(), json!(n))).collect();
+        let request = json!({
+            "shape": shape.name,
+            "seed": seed,
+            "dims": dims,
+            "scalars": shape.scalars,
+            "inputs": listed(Role::is_read),
+            "outputs": listed(Role::is_compared),
+        });
+        std::fs::write(self.0.join("request.json"), request.to_string())?;
+        std::fs::write(self.0.join("runner.py"), RUNNER)
+    }
+
+    fn array(&self, folder: &str, buffer: &BufferSpec) -> PathBuf {
+        self.0.join(folder).join(format!("{}.npy", buffer.name))
+    }
+}
+
+impl Drop for CallFolder {
+    fn drop(&mut self) {
+        // What cannot be taken away is left to the system's temporary folder.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gpu::fixtures::buffer;
+    use crate::prove::fixtures::shape;
+    use ncugate_model::Dtype;
+
+    fn program(program: ProgramKind) -> ReferenceProgram {
+        ReferenceProgram { program, timeout_s: 20 }
+    }
+
+    fn doubled() -> ShapeSpec {
+        shape(vec![buffer("x", Dtype::F32, &[3], Role::Input), buffer("y", Dtype::F32, &[3], Role::Output)])
+    }
+
+    #[test]
+    fn a_command_reads_and_writes_numpy_files() {
+        let copy = ["sh", "-c", "cp \"$0/inputs/x.npy\" \"$0/outputs/y.npy\""].map(str::to_owned).to_vec();
+        let found = outputs(
+            &program(ProgramKind::Command { argv: copy }),
+            None,
+            &doubled(),
+            0,
+            &[vec![1.0, -0.5, 1e300], Vec::new()],
+        );
+        assert_eq!(found.unwrap(), [(1, vec![1.0, -0.5, 1e300])]);
+    }
+
+    #[test]
+    fn what_fails_hangs_or_gives_nothing_is_an_error() {
+        let run = |script: &str, timeout_s| {
+            let argv = ["sh", "-c", script].map(str::to_owned).to_vec();
+            let program = ReferenceProgram { timeout_s, ..program(ProgramKind::Command { argv }) };
+            outputs(&program, None, &doubled(), 0, &[vec![0.0; 3], Vec::new()]).unwrap_err().to_string()
+        };
+        assert!(run("echo broken >&2; exit 3", 20).ends_with("exited with status 3:\nbroken"));
+        assert!(run("sleep 30", 1).contains("exceeded its time limit"));
+        assert!(run("true", 20).contains("cannot read "));
+        let gone = program(ProgramKind::Command { argv: vec!["/no/such/program".to_owned()] });
+        assert!(matches!(
+            outputs(&gone, None, &doubled(), 0, &[vec![0.0; 3], Vec::new()]),
+            Err(ProgramError::Start { .. })
+        ));
+    }
+}

@@ -1,0 +1,41 @@
+//! A problem size with everything about it evaluated.
+
+use crate::gpu::BufferSpec;
+use ncugate_model::expr::{Names, Value};
+use ncugate_model::{AllClose, ShapeName, Tolerance};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// A problem size with its buffers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ShapeSpec {
+    pub name: ShapeName,
+    pub dims: Vec<(String, i64)>,
+    /// Buffers, in the order of the file.
+    pub buffers: Vec<BufferSpec>,
+    /// Scalars that the shape alone decides, as the kernel sees them (rounded to their C type).
+    pub scalars: BTreeMap<String, f64>,
+    /// Bounds of elements that outputs have in place of the tolerance's, by their place among the buffers.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub bounds: BTreeMap<usize, AllClose>,
+    /// Scalars that differ between variants, which a reference cannot use.
+    pub varying: Vec<String>,
+}
+
+impl ShapeSpec {
+    /// The bound of elements that a buffer is compared by, where there is one.
+    pub fn allclose(&self, buffer: usize, tolerance: &Tolerance) -> Option<AllClose> {
+        self.bounds.get(&buffer).copied().or(tolerance.allclose)
+    }
+
+    /// What the path of a buffer's file may name: dimensions, `shape`, `seed` and `buffer`.
+    pub fn file_names(&self, seed: u64, buffer: &str) -> Names {
+        let dims = self.dims.iter().map(|(name, extent)| (name.clone(), Value::Int(*extent)));
+        let own = [
+            ("shape".to_owned(), Value::Text(self.name.0.clone())),
+            ("seed".to_owned(), Value::Int(seed.cast_signed())),
+            ("buffer".to_owned(), Value::Text(buffer.to_owned())),
+        ];
+        dims.chain(own).collect()
+    }
+}

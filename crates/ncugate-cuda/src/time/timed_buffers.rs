@@ -1,0 +1,484 @@
+//! What timed launches work on: sets of buffers whose contents move between samples, and what their outputs should be.
+
+mod fixed_cost;
+mod verification;
+
+use super::settings::TimingSettings;
+use crate::gpu::{
+    ArenaLayout, BlockedDevice, BlockingKernel, BufferSet, BufferSpec, CacheWarmer, Copier, Device, DeviceError,
+    DeviceMemory, Digester, ExecutableGraph, MemoryDigest, MemoryRow, PendingDigests, PinnedMemory, VariantExtents,
+};
+use crate::prove::{CaseDraw, ShapeSpec};
+use ncugate_model::Role;
+use ncugate_model::Tolerance;
+use ncugate_phase::config::L2State;
+use std::collections::HashSet;
+use std::ops::Range;
+
+/// Most bytes of device memory that keep the outputs of audited launches until they are compared.
+const SNAPSHOT_BYTES: usize = 1 << 29;
+
+/// How many times the L2 cache the sets of a sample may take to be read before it.
+const WARMED: u64 = 4;
+
+/// Most bytes of the sets of buffers of a workload with state: each launch of a sample has one to itself.
+const STATE_BYTES: usize = 1 << 30;
+
+/// Inputs of a hidden seed, and what is right for them.
+#[derive(Debug)]
+pub struct HiddenCase {
+    pub seed: u64,
+    /// The inputs, and the right outputs, which stay on the host.
+    pub draw: CaseDraw,
+}
+
+/// The content of the lead-in before samples of unread inputs; the samples have others.
+pub const LEAD_IN_CONTENT: usize = 0;
+
+/// Launches of the graph that follows a reset of persisting lines.
+const AFTER_RESET: u32 = 200;
+
+/// A content that the sets take turns at.
+#[derive(Debug)]
+struct TimedContent {
+    seed: u64,
+    /// What a set holds before its first launch: the inputs, state, poison in other outputs, zero in other scratch.
+    staging: BufferSet,
+    draw: CaseDraw,
+    /// Digests of what a launch may not write.
+    kept: Vec<MemoryDigest>,
+    /// Digests of what outputs hold before a launch: poison, or state.
+    poison: Vec<MemoryDigest>,
+    /// Digests of outputs that were compared in full and are right, with the extents that they are right for.
+    right: HashSet<(VariantExtents, Vec<MemoryDigest>)>,
+}
+
+/// What is as it was before a launch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Restored {
+    /// The workload has no state.
+    Nothing,
+    State,
+}
+
+/// All memory of the timing at a shape.
+#[derive(Debug)]
+pub struct TimedBuffers {
+    shape: ShapeSpec,
+    tolerance: Tolerance,
+    /// What the timed graphs rotate over.
+    pub sets: Vec<BufferSet>,
+    /// What the device is kept busy with before a sample.
+    pub lead_in: BufferSet,
+    /// What sets and lead-in hold before each launch that is no sample.
+    pilot: BufferSet,
+    /// The content whose inputs the buffers of the lead-in hold, where launches do not change them.
+    lead_in_held: Option<usize>,
+    /// What the buffers of the lead-in held at its start, where the workload has state.
+    lead_in_state: Option<BufferSet>,
+    contents: Vec<TimedContent>,
+    digester: Digester,
+    copier: Copier,
+    warmer: CacheWarmer,
+    blocking: BlockingKernel,
+    /// Microseconds of a graph beside its launches.
+    fixed_us: f64,
+    /// An image of one set on the host: what is uploaded to the contents, and where outputs are downloaded to.
+    image: PinnedMemory,
+    /// The content that each set holds; none of a set whose contents are not known.
+    held: Vec<Option<usize>>,
+    /// Twice the L2 cache, to be written over it.
+    flush: Option<DeviceMemory>,
+    /// Outputs of audited launches.
+    snapshots: DeviceMemory,
+}
+
+impl TimedBuffers {
+    /// Allocates everything. Sets and lead-in hold `pilot` until [`Self::refresh`]: what a launch finds whose answer is none of those that are
+    /// compared, so that what is done before the samples stands for none of them.
+    ///
+    /// # Errors
+    /// There is not enough memory, or the digests of device and host are not the same function.
+    pub fn new(
+        device: &Device,
+        shape: &ShapeSpec,
+        tolerance: &Tolerance,
+        settings: &TimingSettings,
+        pilot: &[impl AsRef<[u8]>],
+    ) -> Result<Self, DeviceError> {
+        let has_state = shape.buffers.iter().any(BufferSpec::is_state);
+        let usual = settings.sets(ArenaLayout::new(&shape.buffers).bytes(), device.attributes().l2_bytes);
+        let count = if has_state { sets_with_state(settings, shape, usual) } else { usual };
+        let mut sets = BufferSet::several(device, &shape.buffers, pilot, count + 2 + u32::from(has_state))?;
+        let absent = || DeviceError::Launch("no sets of buffers".to_owned());
+        let lead_in_state = if has_state { Some(sets.pop().ok_or_else(absent)?) } else { None };
+        let lead_in = sets.pop().ok_or_else(absent)?;
+        let pilot = sets.pop().ok_or_else(absent)?;
+        let layout = lead_in.layout();
+        let outputs: Vec<usize> = layout.regions_of(&shape.buffers, is_compared).map(|region| region.len()).collect();
+        let one = snapshot_bytes(&outputs);
+        let most = settings.max_launches.max(2 * count) as usize;
+        let snapshots = device.allocate((SNAPSHOT_BYTES / one.max(1)).clamp(1, most) * one)?;
+        let flush = match settings.l2 {
+            L2State::Cold => Some(device.allocate(2 * device.attributes().l2_bytes as usize)?),
+            L2State::Rotate | L2State::Warm => None,
+        };
+        let blocking = BlockingKernel::new(device)?;
+        Ok(Self {
+            shape: shape.clone(),
+            tolerance: *tolerance,
+            held: vec![None; sets.len()],
+            sets,
+            contents: Vec::new(),
+            digester: Digester::new(device, settings.hidden.schedule)?,
+            copier: Copier::new(device)?,
+            warmer: CacheWarmer::new(device)?,
+            fixed_us: fixed_cost::fixed_us(device, &blocking)?,
+            blocking,
+            image: device.pinned(layout.bytes())?,
+            flush,
+            snapshots,
+            lead_in,
+            pilot,
+            lead_in_held: None,
+            lead_in_state,
+        })
+    }
+
+    /// Adds a content.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn add(&mut self, device: &Device, case: HiddenCase) -> Result<(), DeviceError> {
+        let layout = self.lead_in.layout();
+        let contents = case.draw.poisoned(&self.shape);
+        let staging = BufferSet::through(device, &self.shape.buffers, &contents, &mut self.image)?;
+        let image = self.image.as_slice();
+        let poison = layout
+            .regions_of(&self.shape.buffers, is_compared)
+            .map(|region| self.digester.of_host(&image[region]))
+            .collect();
+        let kept: Vec<MemoryDigest> =
+            layout.kept(&self.shape.buffers).into_iter().map(|range| self.digester.of_host(&image[range])).collect();
+        let HiddenCase { seed, draw } = case;
+        let content = TimedContent { seed, staging, draw, kept, poison, right: HashSet::new() };
+        if self.digests_of_kept(device, content.staging.memory().address())? != content.kept {
+            return Err(DeviceError::Launch("digests of the device are not those of the host".to_owned()));
+        }
+        self.contents.push(content);
+        Ok(())
+    }
+
+    /// Most launches in one graph: where the workload has state every launch needs a set that no other has changed.
+    pub fn most_launches(&self, most: u32) -> u32 {
+        if self.lead_in_state.is_some() { most.min(self.sets.len() as u32) } else { most }
+    }
+
+    /// Queues that everything is as before the first launch; for launches that are no samples, which find nothing that tells them so.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn renew(&self, device: &Device) -> Result<(), DeviceError> {
+        let whole = 0..self.lead_in.layout().bytes();
+        let mut all = self.sets.iter().chain([&self.lead_in]).chain(&self.lead_in_state);
+        all.try_for_each(|set| self.copier.copy(device, set.memory(), 0, self.pilot.memory(), &whole))
+    }
+
+    /// Contents that sets can hold.
+    pub const fn contents(&self) -> usize {
+        self.contents.len()
+    }
+
+    /// The inputs of a content, and what is right for them.
+    pub fn draw(&self, content: usize) -> &CaseDraw {
+        &self.contents[content].draw
+    }
+
+    /// Contents with inputs of their own: those of a phase's own seeds come several times.
+    pub fn distinct_contents(&self) -> Vec<usize> {
+        let is_first = |at: &usize| self.contents[..*at].iter().all(|other| other.seed != self.contents[*at].seed);
+        (0..self.contents.len()).filter(is_first).collect()
+    }
+
+    /// Microseconds that the device needs for a graph beside its launches.
+    pub const fn fixed_us(&self) -> f64 {
+        self.fixed_us
+    }
+
+    pub fn seeds(&self) -> Vec<u64> {
+        self.contents.iter().map(|content| content.seed).collect()
+    }
+
+    /// Bytes of the buffers of so many sets, as a share of the L2 cache.
+    pub fn l2_share(&self, device: &Device, sets: u32) -> Option<f64> {
+        let bytes: usize = self.shape.buffers.iter().map(|buffer| buffer.bytes()).sum();
+        let cache = device.attributes().l2_bytes;
+        (cache > 0).then(|| bytes as f64 * f64::from(sets) / cache as f64)
+    }
+
+    /// Queues that each set gets a content, whole: inputs, poison, zeros and guard bands.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn refresh(&mut self, device: &Device, assignment: &[usize]) -> Result<(), DeviceError> {
+        for (set, &content) in assignment.iter().enumerate().take(self.sets.len()) {
+            self.held[set] = Some(content);
+            self.refill(device, &self.sets[set], content)?;
+        }
+        Ok(())
+    }
+
+    /// Which contents the first sets hold, if that is known of all of them.
+    pub fn held(&self, sets: usize) -> Option<Vec<usize>> {
+        self.held.iter().take(sets).copied().collect()
+    }
+
+    /// Takes note that sets do not hold what they were refreshed with any more.
+    pub fn forget_held(&mut self) {
+        self.held.fill(None);
+    }
+
+    /// Queues that each set's outputs are poisoned, its scratch is zero and its state restored again, while its inputs stay.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn refresh_outputs(&self, device: &Device, held: &[usize]) -> Result<(), DeviceError> {
+        held.iter().enumerate().try_for_each(|(set, &content)| {
+            self.poison(device, set, content)?;
+            let staging = &self.contents[content].staging;
+            self.copy_regions(device, &self.sets[set], staging, |b| b.role == Role::Scratch)
+        })
+    }
+
+    /// The content whose inputs the buffers of the lead-in hold, if that is known.
+    pub const fn lead_in_held(&self) -> Option<usize> {
+        self.lead_in_held
+    }
+
+    /// Queues that the outputs and scratch of the lead-in are as before a launch, while its inputs stay, which are of this content.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn refresh_lead_in_outputs(&self, device: &Device, content: usize) -> Result<(), DeviceError> {
+        self.copy_regions(device, &self.lead_in, &self.contents[content].staging, |b| b.role != Role::Input)
+    }
+
+    /// Queues that the buffers of the lead-in get a content, whole.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn refresh_lead_in(&mut self, device: &Device, content: usize) -> Result<(), DeviceError> {
+        self.refill_lead_in(device, content)?;
+        self.lead_in_held = self.lead_in_state.is_none().then_some(content);
+        Ok(())
+    }
+
+    fn refill_lead_in(&self, device: &Device, content: usize) -> Result<(), DeviceError> {
+        self.refill(device, &self.lead_in, content)?;
+        self.lead_in_state.as_ref().map_or(Ok(()), |state| self.refill(device, state, content))
+    }
+
+    /// Queues that the state in the buffers of the lead-in is what it was at its start, or adds it to the graph being
+    /// captured; the lead-in is not timed.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn restore_lead_in(&self, device: &Device) -> Result<Restored, DeviceError> {
+        let Some(state) = &self.lead_in_state else { return Ok(Restored::Nothing) };
+        self.copy_regions(device, &self.lead_in, state, BufferSpec::is_state)?;
+        Ok(Restored::State)
+    }
+
+    fn refill(&self, device: &Device, set: &BufferSet, content: usize) -> Result<(), DeviceError> {
+        let whole = 0..self.lead_in.layout().bytes();
+        self.copier.copy(device, set.memory(), 0, self.contents[content].staging.memory(), &whole)
+    }
+
+    /// Queues that the first sets are read, so that as much of them lies in the L2 cache as launches leave there. Writing outputs and the
+    /// buffers of the lead-in takes some of it away, which is in the time of the first launch on each set. Sets that are together more than
+    /// [`WARMED`] times the cache leave next to nothing of themselves, and are not read.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn warm(&self, device: &Device, sets: usize) -> Result<(), DeviceError> {
+        let bytes = (sets * self.lead_in.layout().bytes()) as u64;
+        let read = if bytes <= WARMED * device.attributes().l2_bytes { sets } else { 0 };
+        self.sets.iter().take(read).try_for_each(|set| self.warmer.warm(device, set.memory()))
+    }
+
+    /// Queues that the device waits until what is given is dropped, when all of a sample is queued.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn block(&self, device: &Device) -> Result<BlockedDevice, DeviceError> {
+        self.blocking.block(device)
+    }
+
+    /// A graph of kernels that do nothing, uploaded: it is launched after [`Device::reset_persisting_l2`]. Without it launches in the graphs
+    /// that are captured afterwards take longer in a worker, some 0.2 us each on an H200 with driver 580; the reset alone does not do that
+    /// (`tests/gpu/launch_overhead.sh`). A graph of one launch does not help.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn graph_after_reset(&self, device: &Device) -> Result<ExecutableGraph, DeviceError> {
+        let graph = device.capture(|| (0..AFTER_RESET).try_for_each(|_| self.blocking.pass(device)))?;
+        device.upload_graph(&graph)?;
+        Ok(graph)
+    }
+
+    /// Queues that the L2 cache is written over, where it is to be cold.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn flush(&self, device: &Device) -> Result<(), DeviceError> {
+        self.flush.as_ref().map_or(Ok(()), |memory| device.fill(memory, 0))
+    }
+
+    /// Queues that a set gets the inputs of a content, and the state that goes with them.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn give_inputs(&self, device: &Device, set: usize, content: usize) -> Result<(), DeviceError> {
+        let staging = &self.contents[content].staging;
+        self.copy_regions(device, &self.sets[set], staging, |b| b.role == Role::Input || b.is_state())
+    }
+
+    /// Queues that a set's outputs are poisoned again, and that its state is what it was before the first launch.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn poison(&self, device: &Device, set: usize, content: usize) -> Result<(), DeviceError> {
+        let staging = &self.contents[content].staging;
+        self.copy_regions(device, &self.sets[set], staging, |b| b.role == Role::Output || b.is_state())
+    }
+
+    /// Queues that a set's state is what it was before the first launch.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn restore_state(&self, device: &Device, set: usize, content: usize) -> Result<(), DeviceError> {
+        self.copy_regions(device, &self.sets[set], &self.contents[content].staging, BufferSpec::is_state)
+    }
+
+    fn copy_regions(
+        &self,
+        device: &Device,
+        to: &BufferSet,
+        from: &BufferSet,
+        wanted: impl Fn(&BufferSpec) -> bool,
+    ) -> Result<(), DeviceError> {
+        let mut regions = self.lead_in.layout().regions_of(&self.shape.buffers, wanted);
+        regions.try_for_each(|region| self.copier.copy(device, to.memory(), region.start, from.memory(), &region))
+    }
+
+    /// Queues that a range of a set's memory is what it was before the first launch.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn restore(
+        &self,
+        device: &Device,
+        set: usize,
+        content: usize,
+        range: &Range<usize>,
+    ) -> Result<(), DeviceError> {
+        let staging = self.contents[content].staging.memory();
+        self.copier.copy(device, self.sets[set].memory(), range.start, staging, range)
+    }
+
+    /// Where outputs are in a set.
+    pub fn outputs(&self) -> Vec<Range<usize>> {
+        self.lead_in.layout().regions_of(&self.shape.buffers, is_compared).collect()
+    }
+
+    /// Bytes of one snapshot of all outputs; each output starts at a multiple of 16 in it.
+    pub fn snapshot_bytes(&self) -> usize {
+        let lengths: Vec<usize> = self.outputs().iter().map(Range::len).collect();
+        snapshot_bytes(&lengths)
+    }
+
+    pub const fn snapshots_bytes(&self) -> usize {
+        self.snapshots.bytes()
+    }
+
+    /// Queues that the first snapshots are wiped out. The others are left alone: what is written takes the place of the timed graphs in the
+    /// L2 cache, whose next launches take longer.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn wipe_snapshots(&self, device: &Device, count: usize) -> Result<(), DeviceError> {
+        device.fill_start(&self.snapshots, self.snapshot_bytes() * count, 0)
+    }
+
+    /// Queues a copy of a set's outputs to a snapshot.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn snapshot(&self, device: &Device, set: usize, index: usize) -> Result<(), DeviceError> {
+        let mut at = self.snapshot_bytes() * index;
+        for region in self.outputs() {
+            self.copier.copy(device, &self.snapshots, at, self.sets[set].memory(), &region)?;
+            at += region.len().next_multiple_of(16);
+        }
+        Ok(())
+    }
+
+    /// Forgets digests that were asked for.
+    pub const fn clear_digests(&mut self) {
+        self.digester.clear();
+    }
+
+    /// Queues the digests of the outputs of a set, or of the lead-in where there is none.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn ask_outputs(&mut self, device: &Device, set: Option<usize>) -> Result<Vec<PendingDigests>, DeviceError> {
+        let address = set.map_or(&self.lead_in, |set| &self.sets[set]).memory().address();
+        let rows = self.outputs().into_iter().map(|region| MemoryRow {
+            address: address + region.start as u64,
+            bytes: region.len(),
+            stride: 0,
+            count: 1,
+        });
+        rows.map(|row| self.digester.ask(device, &row)).collect()
+    }
+
+    /// Queues the digests of so many snapshots, an answer for each output.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn ask_snapshots(&mut self, device: &Device, count: usize) -> Result<Vec<PendingDigests>, DeviceError> {
+        let stride = self.snapshot_bytes();
+        let mut address = self.snapshots.address();
+        let mut pending = Vec::new();
+        for region in self.outputs() {
+            pending.push(self.digester.ask(device, &MemoryRow { address, bytes: region.len(), stride, count })?);
+            address += region.len().next_multiple_of(16) as u64;
+        }
+        Ok(pending)
+    }
+
+    /// The digests of outputs, launch by launch, once the device was waited for.
+    pub fn read_outputs(&self, pending: &[PendingDigests]) -> Vec<Vec<MemoryDigest>> {
+        let by_output: Vec<Vec<MemoryDigest>> = pending.iter().map(|pending| self.digester.read(pending)).collect();
+        let launches = by_output.first().map_or(0, Vec::len);
+        (0..launches).map(|launch| by_output.iter().map(|digests| digests[launch]).collect()).collect()
+    }
+}
+
+fn is_compared(buffer: &BufferSpec) -> bool {
+    buffer.role.is_compared()
+}
+
+/// Sets of buffers where launches change what they read: as many as a graph has launches, in the memory there is for them, and at
+/// least the usual number; one where a launch is a sample by itself.
+fn sets_with_state(settings: &TimingSettings, shape: &ShapeSpec, usual: u32) -> u32 {
+    let fit = STATE_BYTES / ArenaLayout::new(&shape.buffers).bytes().max(1);
+    let (most, _) = settings.extent();
+    most.min(u32::try_from(fit).unwrap_or(u32::MAX)).max(usual.min(most))
+}
+
+/// Bytes of a snapshot of outputs of these lengths: each starts at a multiple of 16.
+fn snapshot_bytes(outputs: &[usize]) -> usize {
+    outputs.iter().map(|bytes| bytes.next_multiple_of(16)).sum()
+}

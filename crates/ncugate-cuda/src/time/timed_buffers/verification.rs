@@ -1,0 +1,119 @@
+//! Whether what launches left in timed buffers is right, and whether they wrote nothing else.
+
+use super::super::compared::{Compared, OutputPlace};
+use super::{TimedBuffers, is_compared};
+use crate::gpu::{Device, DeviceError, MemoryDigest, MemoryRow, PendingDigests, VariantExtents};
+use crate::prove::{PlacedOutput, compare_outputs};
+use ncugate_model::CheckOutcome;
+
+impl TimedBuffers {
+    /// Whether the outputs of a set that holds a content were still as before its first launch when their digests were asked for.
+    pub fn is_fresh(&self, content: usize, pending: &[PendingDigests]) -> bool {
+        let found: Vec<MemoryDigest> = pending.iter().flat_map(|pending| self.digester.read(pending)).collect();
+        found == self.contents[content].poison
+    }
+
+    /// Compares the outputs of a launch of a variant with these extents with what is right for a content: by their digests, and where those are not known,
+    /// in full on the host.
+    ///
+    /// # Errors
+    /// The copy fails.
+    pub fn compare(
+        &mut self,
+        device: &Device,
+        place: OutputPlace,
+        (content, extents): (usize, &VariantExtents),
+        digests: Vec<MemoryDigest>,
+    ) -> Result<Compared, DeviceError> {
+        let found = (extents.clone(), digests);
+        if self.contents[content].right.contains(&found) {
+            return Ok(Compared::Known);
+        }
+        match self.in_full(device, place, (content, extents))? {
+            CheckOutcome::Correct { .. } => {
+                self.contents[content].right.insert(found);
+                Ok(Compared::New)
+            }
+            CheckOutcome::Wrong { reason, .. }
+            | CheckOutcome::Crashed { reason }
+            | CheckOutcome::Skipped { reason } => Ok(Compared::Wrong(reason)),
+        }
+    }
+
+    fn in_full(
+        &mut self,
+        device: &Device,
+        place: OutputPlace,
+        (content, extents): (usize, &VariantExtents),
+    ) -> Result<CheckOutcome, DeviceError> {
+        let (mut outputs, mut at): (Vec<PlacedOutput<'_>>, usize) = (Vec::new(), self.snapshot_start(place));
+        let buffers = self.shape.buffers.iter().enumerate().filter(|(_, buffer)| is_compared(buffer));
+        for ((buffer, _), region) in buffers.zip(self.outputs()) {
+            let length = region.len();
+            outputs.push(match place {
+                OutputPlace::Set(set) => (buffer, self.sets[set].memory(), region),
+                OutputPlace::LeadIn => (buffer, self.lead_in.memory(), region),
+                OutputPlace::Snapshot(_) => (buffer, &self.snapshots, at..at + length),
+            });
+            at += length.next_multiple_of(16);
+        }
+        let proof = (&self.contents[content].draw, &self.tolerance);
+        compare_outputs(device, &mut self.image, proof, (&self.shape, extents), &outputs)
+    }
+
+    fn snapshot_start(&self, place: OutputPlace) -> usize {
+        match place {
+            OutputPlace::Snapshot(number) => self.snapshot_bytes() * number,
+            OutputPlace::Set(_) | OutputPlace::LeadIn => 0,
+        }
+    }
+
+    /// What a set's launches wrote beside outputs and scratch, if anything, when it held `content` last.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn written_out_of_bounds(
+        &mut self,
+        device: &Device,
+        set: usize,
+        content: usize,
+    ) -> Result<Option<String>, DeviceError> {
+        let found = self.digests_of_kept(device, self.sets[set].memory().address())?;
+        if found == self.contents[content].kept {
+            return Ok(None);
+        }
+        let layout = self.lead_in.layout().clone();
+        let mut before = vec![0; layout.bytes()];
+        layout.write_fresh(&self.shape.buffers, &self.contents[content].draw.inputs.bytes, &mut before);
+        let mut after = device.pinned(layout.bytes())?;
+        device.download(&mut after, self.sets[set].memory())?;
+        let place = layout.out_of_bounds_write(&self.shape.buffers, &before, after.as_slice());
+        Ok(Some(place.unwrap_or_else(|| "inputs or guard bands were written and restored".to_owned())))
+    }
+
+    /// Whether inputs or guard bands of the sets that hold `contents`, or of the lead-in, are not what they were filled with.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn is_damaged(&mut self, device: &Device, contents: &[usize]) -> Result<bool, DeviceError> {
+        let sets = contents.iter().enumerate().map(|(set, &content)| (self.sets[set].memory().address(), content));
+        let lead_in = self.lead_in_held.map(|content| (self.lead_in.memory().address(), content));
+        for (address, content) in sets.chain(lead_in).collect::<Vec<_>>() {
+            if self.digests_of_kept(device, address)? != self.contents[content].kept {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    pub(super) fn digests_of_kept(&mut self, device: &Device, address: u64) -> Result<Vec<MemoryDigest>, DeviceError> {
+        self.digester.clear();
+        let mut pending = Vec::new();
+        for range in self.lead_in.layout().kept(&self.shape.buffers) {
+            let row = MemoryRow { address: address + range.start as u64, bytes: range.len(), stride: 0, count: 1 };
+            pending.push(self.digester.ask(device, &row)?);
+        }
+        device.synchronize()?;
+        Ok(pending.iter().flat_map(|pending| self.digester.read(pending)).collect())
+    }
+}

@@ -1,0 +1,470 @@
+//! A kernel being timed: a CUDA graph of its launches over rotating buffers, between two events, and the verification of
+//! what those launches gave.
+
+use super::audit_graph::{AuditGraph, WrongLaunch};
+use super::compared::{Compared, OutputPlace};
+use super::schedule::{AuditSchedule, GraphExtent, audits, missing_launches};
+use super::settings::{AuditEffort, TimingSettings};
+use super::surfaces::Surfaces;
+use super::timed_buffers::{Restored, TimedBuffers};
+use super::unrepeated::{UnrepeatedGraph, UnrepeatedOutputs};
+use crate::gpu::{BoundProgram, Device, DeviceError, ExecutableGraph, PendingDigests, SurfaceCopy, VariantExtents};
+use ncugate_model::{Audit, LatencyOutcome, VariantId};
+
+/// Launches whose mean is the first guess of how long one takes.
+const PILOT: u32 = 4;
+
+/// Microseconds of launches right before a sample: they bring the code of the variant back into the caches.
+const LEAD_IN_US: f64 = 60.0;
+/// The same where the device was idle before: the first launches after a rest are slower.
+const RESTED_LEAD_IN_US: f64 = 180.0;
+
+/// What a variant runs, bound to each set of buffers and to the lead-in's own. What is called a launch of it here is all of
+/// its steps, once.
+#[derive(Debug)]
+pub struct TimedProgram<'a> {
+    pub sets: Vec<BoundProgram<'a>>,
+    /// On the buffers of the lead-in.
+    pub lead_in: BoundProgram<'a>,
+    /// Extents of the buffers that differ between variants.
+    pub extents: VariantExtents,
+}
+
+/// A variant being timed at a shape.
+#[derive(Debug)]
+pub struct TimedKernel {
+    pub variant: VariantId,
+    lead_in: ExecutableGraph,
+    graph: ExecutableGraph,
+    extent: GraphExtent,
+    extents: VariantExtents,
+    surfaces: Surfaces,
+    /// Whether all sets have to hold one content: variables of the module are filled from it.
+    uniform: bool,
+    samples: Vec<f64>,
+    /// None where nothing is verified.
+    unrepeated: Option<UnrepeatedGraph>,
+    /// None where nothing is verified.
+    audit_graph: Option<AuditGraph>,
+    schedule: AuditSchedule,
+    /// Audits before the sample of each round.
+    audits: Vec<u32>,
+    /// Verified launches that are wanted.
+    wanted: u32,
+    effort: AuditEffort,
+    /// Right outputs in bytes that no launch had given before.
+    inexact: u32,
+    audit: Audit,
+}
+
+/// A sample of which an output is not right.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WrongSample {
+    /// Which launch, and what is wrong.
+    pub reason: String,
+    /// Number of the content that its inputs were.
+    pub content: usize,
+}
+
+/// A sample that was taken.
+#[derive(Debug)]
+struct Taken {
+    /// Microseconds of a launch.
+    sample: f64,
+    /// What each set held.
+    contents: Vec<usize>,
+    /// Whether the inputs were there from a sample before, which may be another variant's.
+    held_over: bool,
+    /// What is wrong with an output, and of which launch.
+    wrong: Option<(WrongLaunch, &'static str)>,
+}
+
+/// Right outputs of one content that are in other bytes before the kernel counts as one whose bytes differ from launch to
+/// launch (atomics).
+const EXACT: usize = 4;
+
+impl TimedKernel {
+    /// A variant with its graph, as many launches in it as a sample needs, warmed up; `wanted` launches are to be verified.
+    ///
+    /// # Errors
+    /// A launch fails; the device may not work any more.
+    pub fn prepare(
+        variant: VariantId,
+        device: &Device,
+        timed: &TimedProgram<'_>,
+        buffers: &TimedBuffers,
+        settings: &TimingSettings,
+        mut schedule: AuditSchedule,
+        wanted: u32,
+    ) -> Result<Self, DeviceError> {
+        let after_reset = buffers.graph_after_reset(device)?;
+        device.reset_persisting_l2()?;
+        let graph = |launches| graph(device, &timed.sets, launches);
+        let surfaces = Surfaces::of(&timed.sets, &timed.lead_in);
+        buffers.renew(device)?;
+        device.prepare(&timed.lead_in)?;
+        let renew = || {
+            buffers.renew(device)?;
+            surfaces.fill(device, timed.sets.len())
+        };
+        // The first replay pays for loading; the second is the guess, and what it says is checked once.
+        let second_replay = |graph: &ExecutableGraph| {
+            renew()?;
+            device.replay(graph)?;
+            renew()?;
+            device.time(|| device.replay(graph))
+        };
+        let few = buffers.most_launches(PILOT);
+        let pilot = second_replay(&graph(few)?)?;
+        let mut launches = buffers.most_launches(sample_launches(settings, pilot, few));
+        let mut chosen = graph(launches)?;
+        let mut elapsed = second_replay(&chosen)?;
+        let lead_in = lead_in_launches(settings, elapsed, launches);
+        let lead_in = lead_in_graph(device, &timed.lead_in, buffers, lead_in)?;
+        let (most, least_us) = settings.extent();
+        if elapsed < least_us && launches < buffers.most_launches(most) {
+            launches = buffers.most_launches(sample_launches(settings, elapsed, launches));
+            chosen = graph(launches)?;
+            elapsed = second_replay(&chosen)?;
+        }
+        for _ in 1..settings.warmup {
+            renew()?;
+            device.replay(&chosen)?;
+        }
+        device.replay(&after_reset)?;
+        device.replay(&lead_in)?;
+        device.synchronize()?;
+        let sets = launches.min(timed.sets.len() as u32);
+        let extent = GraphExtent { launches, sets, launch_us: elapsed / f64::from(launches) };
+        let launch = |set: usize| {
+            device.prepare(&timed.sets[set])?;
+            device.run(&timed.sets[set])?;
+            device.finish(&timed.sets[set])
+        };
+        let most = settings.effort.most_launches(settings.rounds, launches);
+        let missing = missing_launches(wanted, settings.rounds, &extent).min(most);
+        let (audit_graph, unrepeated) = match settings.effort {
+            AuditEffort::None => (None, None),
+            AuditEffort::Sweep | AuditEffort::Verdict => {
+                let drawn = (&mut schedule, settings.rounds);
+                let unrepeated = UnrepeatedGraph::new(device, buffers, &timed.sets, &extent, drawn)?;
+                (Some(AuditGraph::new(device, buffers, &extent, missing, &mut schedule, launch)?), Some(unrepeated))
+            }
+        };
+        let audits = audit_graph.as_ref().map_or(0, |graph| audits(missing, &extent, graph.launches() as u32));
+        let audit = Audit {
+            launches: 0,
+            samples: 0,
+            graphs: 0,
+            seeds: buffers.seeds(),
+            chance: 0.0,
+            l2_share: buffers.l2_share(device, sets),
+            unrepeated: None,
+        };
+        Ok(Self {
+            variant,
+            lead_in,
+            graph: chosen,
+            extent,
+            extents: timed.extents.clone(),
+            surfaces,
+            uniform: timed.lead_in.has_symbols(),
+            samples: Vec::with_capacity(settings.rounds as usize),
+            audits: schedule.audits_by_round(audits, settings.rounds),
+            unrepeated,
+            audit_graph,
+            schedule,
+            wanted,
+            effort: settings.effort,
+            inexact: 0,
+            audit,
+        })
+    }
+
+    /// Takes the sample of a round, after the samples without repeats and the audits that are due; gives what is wrong with the output of a launch, if
+    /// anything is.
+    ///
+    /// # Errors
+    /// A launch fails; the device may not work any more.
+    pub fn sample(
+        &mut self,
+        device: &Device,
+        buffers: &mut TimedBuffers,
+        round: u32,
+    ) -> Result<Option<WrongSample>, DeviceError> {
+        if self.effort == AuditEffort::None {
+            buffers.renew(device)?;
+            let blocked = buffers.block(device)?;
+            device.replay(&self.lead_in)?;
+            let unblocked = || {
+                drop(blocked);
+                Ok(())
+            };
+            let elapsed = device.time_before(|| device.replay(&self.graph), unblocked)?;
+            self.samples.push(elapsed / f64::from(self.extent.launches));
+            return Ok(None);
+        }
+        for _ in 0..self.unrepeated.as_ref().map_or(0, |graph| graph.due(round)) {
+            if let Some((wrong, launch)) = self.take_unrepeated(device, buffers)? {
+                return Ok(Some(said(&wrong, round, launch)));
+            }
+        }
+        for _ in 0..self.audits.get(round as usize).copied().unwrap_or(0) {
+            if let Some(wrong) = self.audit_launches(device, buffers)? {
+                return Ok(Some(said(&wrong, round, "an audited launch")));
+            }
+        }
+        // Before the last sample everything is written anew, so that what is out of bounds after it was written by it.
+        let last = round as usize + 1 == self.audits.len();
+        let refilled = last || self.schedule.is_refill_turn();
+        let mut taken = self.take(device, buffers, refilled)?;
+        if taken.wrong.is_some() && taken.held_over && buffers.is_damaged(device, &taken.contents)? {
+            // Something wrote to inputs or guard bands since they were filled, perhaps another variant: who did is found after
+            // audits and last samples. Of this one it is known how it does on inputs that are whole.
+            taken = self.take(device, buffers, true)?;
+        }
+        let Taken { sample, contents, wrong, .. } = taken;
+        if let Some((wrong, launch)) = wrong {
+            return Ok(Some(said(&wrong, round, launch)));
+        }
+        self.samples.push(sample);
+        if last { self.out_of_bounds(device, buffers, &contents, round) } else { Ok(None) }
+    }
+
+    /// Takes a sample, on inputs that are written anew or, where they are known, on those that the sets hold.
+    fn take(&mut self, device: &Device, buffers: &mut TimedBuffers, refilled: bool) -> Result<Taken, DeviceError> {
+        let sets = self.extent.sets as usize;
+        let held = if refilled { None } else { buffers.held(sets).filter(|held| !self.uniform || is_uniform(held)) };
+        let held_over = held.is_some();
+        let contents = held.unwrap_or_else(|| self.assignment(buffers.contents(), sets));
+        let verified = self.is_verified(buffers.contents());
+        let lead_in_held = buffers.lead_in_held().filter(|_| held_over);
+        let lead_in = match contents.first().filter(|_| self.uniform) {
+            Some(&content) => content,
+            None => lead_in_held.unwrap_or_else(|| self.schedule.below(buffers.contents())),
+        };
+        // The lead-in comes last, so that nothing but launches of the variant is in the caches of code; that it leaves the
+        // sets alone is looked at before audits, which it cannot tell from samples.
+        match lead_in_held == Some(lead_in) {
+            true => buffers.refresh_lead_in_outputs(device, lead_in)?,
+            false => buffers.refresh_lead_in(device, lead_in)?,
+        }
+        match held_over {
+            true => buffers.refresh_outputs(device, &contents)?,
+            false => buffers.refresh(device, &contents)?,
+        }
+        self.surfaces.fill(device, sets)?;
+        buffers.warm(device, sets)?;
+        buffers.clear_digests();
+        let blocked = buffers.block(device)?;
+        device.replay(&self.lead_in)?;
+        buffers.flush(device)?;
+        let mut pending = Vec::new();
+        let asked = || {
+            drop(blocked);
+            device.deliver(&self.graph)?;
+            device.deliver(&self.lead_in)?;
+            self.surfaces.write_back(device, sets)?;
+            let places = if verified { contents.len() + 1 } else { 0 };
+            let set = |place: usize| (place < contents.len()).then_some(place);
+            (0..places).try_for_each(|at| buffers.ask_outputs(device, set(at)).map(|digests| pending.push(digests)))
+        };
+        let elapsed = device.time_before(|| device.replay(&self.graph), asked)?;
+        let sample = elapsed / f64::from(self.extent.launches);
+        let wrong = self.compare(device, buffers, (&contents, lead_in), &pending)?;
+        if wrong.is_none() {
+            self.audit.samples += u64::from(verified);
+            self.audit.launches += pending.len() as u64;
+        }
+        Ok(Taken { sample, contents, held_over, wrong })
+    }
+
+    /// Takes a sample without repeats; gives what is wrong with an output, and of which launch.
+    fn take_unrepeated(
+        &mut self,
+        device: &Device,
+        buffers: &mut TimedBuffers,
+    ) -> Result<Option<(WrongLaunch, &'static str)>, DeviceError> {
+        let Some(graph) = &mut self.unrepeated else { return Ok(None) };
+        let timed = (&self.lead_in, &self.extent);
+        let UnrepeatedOutputs { contents, lead_in, pending } =
+            graph.take(device, (buffers, &self.surfaces), &mut self.schedule, timed)?;
+        let wrong = self.compare(device, buffers, (&contents, lead_in), &pending)?;
+        if wrong.is_none() {
+            self.audit.launches += pending.len() as u64;
+        }
+        Ok(wrong)
+    }
+
+    /// What each set gets to hold: of all contents in turn, or of one where variables of the module are filled from it.
+    fn assignment(&mut self, contents: usize, sets: usize) -> Vec<usize> {
+        match self.uniform {
+            true => vec![self.schedule.below(contents); sets],
+            false => self.schedule.assignment(contents, sets),
+        }
+    }
+
+    /// What is wrong with the outputs after a sample, and of which launch: those of each set, then those of the lead-in.
+    fn compare(
+        &mut self,
+        device: &Device,
+        buffers: &mut TimedBuffers,
+        (contents, lead_in): (&[usize], usize),
+        pending: &[Vec<PendingDigests>],
+    ) -> Result<Option<(WrongLaunch, &'static str)>, DeviceError> {
+        for (set, pending) in pending.iter().enumerate() {
+            let digests = buffers.read_outputs(pending).into_iter().next().unwrap_or_default();
+            let (place, content, launch) = match contents.get(set) {
+                Some(&content) => (OutputPlace::Set(set), content, "a timed launch"),
+                None => (OutputPlace::LeadIn, lead_in, "a launch before a sample"),
+            };
+            let compared = buffers.compare(device, place, (content, &self.extents), digests)?;
+            self.inexact += u32::from(compared == Compared::New);
+            if let Some(reason) = compared.reason() {
+                return Ok(Some((WrongLaunch { reason, set, content }, launch)));
+            }
+        }
+        Ok(None)
+    }
+
+    fn audit_launches(
+        &mut self,
+        device: &Device,
+        buffers: &mut TimedBuffers,
+    ) -> Result<Option<WrongLaunch>, DeviceError> {
+        let Some(graph) = &self.audit_graph else { return Ok(None) };
+        let found = graph.run(device, (buffers, &self.extents), || device.replay(&self.lead_in))?;
+        self.inexact += found.inexact;
+        if found.wrong.is_none() {
+            self.audit.graphs += 1;
+            self.audit.launches += graph.launches() as u64;
+        }
+        Ok(found.wrong)
+    }
+
+    /// Whether the outputs of the next sample are compared: of all samples, but where that means copying every output, as
+    /// many as are wanted and a few more.
+    fn is_verified(&mut self, contents: usize) -> bool {
+        self.inexact as usize <= EXACT * contents
+            || self.audit.launches < u64::from(self.wanted)
+            || self.schedule.is_sparse_turn()
+    }
+
+    fn out_of_bounds(
+        &self,
+        device: &Device,
+        buffers: &mut TimedBuffers,
+        contents: &[usize],
+        round: u32,
+    ) -> Result<Option<WrongSample>, DeviceError> {
+        for (set, &content) in contents.iter().enumerate() {
+            if let Some(reason) = buffers.written_out_of_bounds(device, set, content)? {
+                return Ok(Some(said(&WrongLaunch { reason, set, content }, round, "a timed launch")));
+            }
+        }
+        Ok(None)
+    }
+
+    pub fn outcome(self) -> LatencyOutcome {
+        let audit = (self.effort != AuditEffort::None).then(|| self.verified());
+        match self.samples.is_empty() {
+            false => LatencyOutcome::Timed { samples: self.samples, launches: self.extent.launches, audit },
+            true => LatencyOutcome::Failed { reason: "the phase asks for no rounds".to_owned() },
+        }
+    }
+
+    /// What was verified so far.
+    pub fn verified(&self) -> Audit {
+        let unrepeated = self.unrepeated.as_ref().map(|graph| vec![graph.taken().clone()]);
+        Audit { chance: Audit::chance_after(self.audit.launches), unrepeated, ..self.audit.clone() }
+    }
+}
+
+fn said(wrong: &WrongLaunch, round: u32, launch: &str) -> WrongSample {
+    let reason = format!("output of {launch} differs: {}, round {round}, set {}", wrong.reason, wrong.set);
+    WrongSample { reason, content: wrong.content }
+}
+
+/// A graph of that many launches, over the sets in turn.
+fn graph(device: &Device, sets: &[BoundProgram<'_>], launches: u32) -> Result<ExecutableGraph, DeviceError> {
+    device.capture_timed(|| sets.iter().cycle().take(launches as usize).try_for_each(|program| device.run(program)))
+}
+
+/// So many launches on the buffers of the lead-in, which find the state of its start each time.
+fn lead_in_graph(
+    device: &Device,
+    program: &BoundProgram<'_>,
+    buffers: &TimedBuffers,
+    launches: u32,
+) -> Result<ExecutableGraph, DeviceError> {
+    device.capture(|| {
+        device.prepare(program)?;
+        (0..launches).try_for_each(|_| {
+            if buffers.restore_lead_in(device)? == Restored::State {
+                device.copy_surfaces(program.surfaces(), SurfaceCopy::Fill)?;
+            }
+            device.run(program)
+        })
+    })
+}
+
+/// Whether all sets hold the same.
+fn is_uniform(held: &[usize]) -> bool {
+    held.windows(2).all(|pair| pair[0] == pair[1])
+}
+
+/// How many launches make a sample, when so many took `elapsed`.
+fn sample_launches(timing: &TimingSettings, elapsed: f64, launches: u32) -> u32 {
+    let (most, least_us) = timing.extent();
+    launches_for(least_us, most, elapsed, launches)
+}
+
+/// How many launches make a lead-in.
+fn lead_in_launches(timing: &TimingSettings, elapsed: f64, launches: u32) -> u32 {
+    let lasting = if timing.effort == AuditEffort::None { RESTED_LEAD_IN_US } else { LEAD_IN_US };
+    launches_for(lasting, timing.max_launches, elapsed, launches)
+}
+
+/// How many launches last `wanted` microseconds, when so many took `elapsed`; at most `most`.
+fn launches_for(wanted: f64, most: u32, elapsed: f64, launches: u32) -> u32 {
+    let one = (elapsed / f64::from(launches)).max(1e-3);
+    ((wanted / one).ceil() as u32).clamp(1, most.max(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::time::HiddenSeeds;
+    use ncugate_phase::config::L2State;
+
+    const TIMING: TimingSettings = TimingSettings {
+        warmup: 1,
+        rounds: 1,
+        min_sample_us: 1000.0,
+        max_launches: 200,
+        buffer_sets: 2,
+        l2: L2State::Rotate,
+        effort: AuditEffort::Sweep,
+        hidden: HiddenSeeds { inputs: Vec::new(), pilot: 0, schedule: 0 },
+    };
+
+    #[test]
+    fn a_sample_is_long_enough_and_no_graph_too_large() {
+        let launches = |elapsed, of| sample_launches(&TIMING, elapsed, of);
+        assert_eq!(launches(400.0, 4), 10);
+        assert_eq!(launches(401.0, 4), 10);
+        assert_eq!(launches(5000.0, 1), 1);
+        assert_eq!(launches(4.0, 4), 200);
+        assert_eq!(launches(0.0, 4), 200);
+    }
+
+    #[test]
+    fn a_launch_on_a_cold_cache_is_a_sample_by_itself() {
+        let cold = TimingSettings { l2: L2State::Cold, ..TIMING };
+        assert_eq!((sample_launches(&cold, 4.0, 4), cold.sets(1, 0), cold.contents(1, 0)), (1, 1, 3));
+        assert_eq!(lead_in_launches(&cold, 4.0, 4), 60);
+        let warm = TimingSettings { l2: L2State::Warm, ..TIMING };
+        assert_eq!((sample_launches(&warm, 400.0, 4), warm.sets(1, 0), warm.contents(1, 0)), (10, 1, 3));
+        assert_eq!((TIMING.sets(1, 0), TIMING.contents(1, 0)), (2, 3));
+    }
+}

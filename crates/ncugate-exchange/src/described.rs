@@ -1,0 +1,214 @@
+//! What a Python file makes as inputs, found by Python's own parser: the file is not executed.
+
+use super::adapter::Argument;
+use super::error::ImportError;
+use super::problem::{Direction, Tensor};
+use super::task_file;
+use super::tensor::{GivenTensor, dtype_of, torch_name};
+use indexmap::{IndexMap, IndexSet};
+use ncugate_model::process;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+/// The program that parses.
+const PROGRAM: &str = concat!(include_str!("scope.py"), "\n", include_str!("describe.py"));
+/// Parsing takes milliseconds, and Python some seconds to start on a cold disk.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// The Python whose parser reads files.
+#[derive(Debug, Clone)]
+pub struct Parser {
+    pub python: PathBuf,
+}
+
+/// What a file says.
+#[derive(Debug, Deserialize)]
+pub(super) struct Description {
+    pub functions: Vec<String>,
+    pub classes: Vec<String>,
+    /// Whole numbers that the module names.
+    pub constants: IndexMap<String, i64>,
+    /// Parameters of the model's `forward`.
+    pub forward: Option<Vec<String>>,
+    pub parameters: Vec<String>,
+    /// Those that need not be given, with the whole number that they are then, if it is one.
+    pub defaults: IndexMap<String, Option<i64>>,
+    /// What the function returns, in order.
+    returned: Option<Vec<Part>>,
+    /// Whether it returns one thing, not a sequence.
+    pub single: bool,
+    /// Why it is not known what the function returns.
+    problem: Option<String>,
+    /// Constants and parameters that extents are made of.
+    pub used: Vec<String>,
+    /// Names that the function sets.
+    set: Vec<String>,
+    /// What is understood otherwise than it is written.
+    pub notes: Vec<String>,
+    /// Bounds of the comparison that the file declares.
+    pub bounds: Option<DeclaredBounds>,
+}
+
+/// `rtol` and `atol`, where they are given.
+#[derive(Debug, Clone, Copy, Deserialize)]
+pub(super) struct DeclaredBounds {
+    pub rtol: Option<f64>,
+    pub atol: Option<f64>,
+}
+
+/// A thing that a function returns.
+#[derive(Debug, Deserialize)]
+struct Part {
+    name: Option<String>,
+    tensor: Option<Made>,
+    /// A literal of Python.
+    number: Option<String>,
+    unknown: Option<String>,
+    /// The name in the function that would have to be known for it.
+    asked: Option<String>,
+}
+
+/// A tensor that a function makes.
+#[derive(Debug, Deserialize)]
+struct Made {
+    dtype: String,
+    shape: Vec<String>,
+    init: Option<Value>,
+    empty: bool,
+}
+
+impl Parser {
+    /// Describes a file: what `function` returns, where `given` describes some of its tensors, and the parameters of `forward` of
+    /// the class `model`.
+    pub(super) fn describe(
+        &self,
+        path: &Path,
+        (function, model): (&str, &str),
+        given: &[GivenTensor],
+    ) -> Result<Description, ImportError> {
+        let failed = |what: String| ImportError::Python {
+            path: path.to_owned(),
+            python: self.python.display().to_string(),
+            what,
+        };
+        task_file::readable(path)?;
+        let mut command = Command::new(&self.python);
+        let tensor =
+            |one: &GivenTensor| json!({ "dtype": torch_name(&one.dtype), "shape": one.shape, "init": one.init });
+        let given: Map<String, Value> = given.iter().map(|one| (one.name.clone(), tensor(one))).collect();
+        command.args(["-I", "-c", PROGRAM]).arg(path).args([function, model, &Value::Object(given).to_string()]);
+        let output = process::run(&mut command, LIMIT).map_err(|error| failed(error.to_string()))?;
+        if !output.ending.completed() {
+            let last = output.stderr.trim_end().lines().last().map_or_else(|| output.ending.to_string(), str::to_owned);
+            return Err(failed(last));
+        }
+        serde_json::from_str(&output.stdout).map_err(|error| failed(error.to_string()))
+    }
+}
+
+impl Description {
+    /// The tensors that the function returns, under these names where they are given, else under their own, and what is passed on in
+    /// which order. What the command line describes counts before what was parsed.
+    pub(super) fn inputs(
+        &self,
+        names: Option<&[String]>,
+        given: &[GivenTensor],
+        problem: &str,
+        function: &str,
+    ) -> Result<(Vec<Tensor>, Vec<Argument>), ImportError> {
+        let given_as = |name: &str| given.iter().find(|tensor| tensor.name == name).map(of_command_line);
+        let Some(parts) = &self.returned else {
+            // all is said by the command line, or nothing is known
+            let all = |names: &[String]| names.iter().map(|name| given_as(name)).collect::<Option<Vec<Tensor>>>();
+            let why = self.problem.as_deref().unwrap_or("it is not there").to_owned();
+            let unknown = || ask(problem, function, vec![(why, "NAME".to_owned())]);
+            let all = match names {
+                Some(names) => all(names),
+                None => Some(given.iter().map(of_command_line).collect()),
+            };
+            let tensors = all.filter(|tensors: &Vec<Tensor>| !tensors.is_empty()).ok_or_else(unknown)?;
+            let arguments = tensors.iter().map(|tensor| Argument::Tensor(tensor.name.clone())).collect();
+            return Ok((tensors, arguments));
+        };
+        if let Some(names) = names.filter(|names| parts.len() > names.len()) {
+            let what = format!(
+                "{function} returns {} inputs, and forward takes {} ({})",
+                parts.len(),
+                names.len(),
+                names.join(", ")
+            );
+            return Err(ImportError::unmapped(problem, what));
+        }
+        let (mut tensors, mut arguments, mut unknown) = (Vec::new(), Vec::new(), Vec::new());
+        for (at, part) in parts.iter().enumerate() {
+            let is_new = |name: &String| !tensors.iter().any(|known: &Tensor| known.name == *name);
+            let own = part.name.clone().filter(is_new);
+            let own = own.unwrap_or_else(|| format!("input{at}"));
+            let name = names.and_then(|names| names.get(at).cloned()).unwrap_or(own);
+            match given_as(&name).map_or_else(|| part.tensor(&name), |given| Ok(Some(given))) {
+                Ok(Some(tensor)) => {
+                    arguments.push(Argument::Tensor(name));
+                    tensors.push(tensor);
+                }
+                Ok(None) => arguments.extend(part.number.clone().map(Argument::Literal)),
+                Err(why) => {
+                    let is_of_forward = |asked: &String| names.is_some_and(|names| names.contains(asked));
+                    let asked = part.asked.clone().filter(|asked| part.name != part.asked && !is_of_forward(asked));
+                    unknown.push((why, asked.unwrap_or(name)));
+                }
+            }
+        }
+        if !unknown.is_empty() {
+            return Err(ask(problem, function, unknown));
+        }
+        let is_there =
+            |given: &GivenTensor| self.set.contains(&given.name) || tensors.iter().any(|t| t.name == given.name);
+        match given.iter().find(|given| !is_there(given)) {
+            Some(GivenTensor { name, .. }) => {
+                Err(ImportError::unmapped(problem, format!("{function} makes no `{name}`, which --input describes")))
+            }
+            None => Ok((tensors, arguments)),
+        }
+    }
+}
+
+impl Part {
+    /// The tensor that it is, under a name; none of a number. Else why that is not known.
+    fn tensor(&self, name: &str) -> Result<Option<Tensor>, String> {
+        let Some(made) = &self.tensor else {
+            let why = self.unknown.as_deref().unwrap_or("it is not understood");
+            return if self.number.is_some() { Ok(None) } else { Err(why.to_owned()) };
+        };
+        let dtype = dtype_of(&made.dtype).ok_or_else(|| format!("`{name}` is of type {}", made.dtype))?;
+        Ok(Some(Tensor {
+            name: name.to_owned(),
+            dtype: dtype.to_owned(),
+            shape: made.shape.clone(),
+            direction: if made.empty { Direction::Output } else { Direction::Input },
+            init: made.init.clone(),
+        }))
+    }
+}
+
+/// The error that asks for all that is not known, each with its name.
+fn ask(problem: &str, function: &str, unknown: Vec<(String, String)>) -> ImportError {
+    let (why, asked): (IndexSet<String>, IndexSet<String>) =
+        unknown.into_iter().map(|(why, name)| (why, format!("--input \"{name}=f32[EXTENT, ...]\""))).unzip();
+    let joined = |texts: IndexSet<String>, by: &str| texts.into_iter().collect::<Vec<_>>().join(by);
+    let what = if asked.len() == 1 { "what it is" } else { "what they are" };
+    ImportError::unmapped(problem, format!("{function}: {}; say {what} with {}", joined(why, "; "), joined(asked, " ")))
+}
+
+/// A tensor that the command line describes, as an input.
+pub(super) fn of_command_line(given: &GivenTensor) -> Tensor {
+    Tensor {
+        name: given.name.clone(),
+        dtype: given.dtype.clone(),
+        shape: given.shape.clone(),
+        direction: Direction::Input,
+        init: given.init.as_ref().and_then(|init| serde_json::to_value(init).ok()),
+    }
+}

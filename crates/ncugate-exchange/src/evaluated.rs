@@ -1,0 +1,151 @@
+//! What came of a variant at a shape, as other projects tell it: one ending each.
+
+use ncugate_cuda::host::HUNG;
+use ncugate_judge::{Correctness, Session};
+use ncugate_model::{BuildOutcome, CheckOutcome, Differences, LatencyOutcome, ShapeName, VariantId};
+use std::sync::Arc;
+
+/// How a variant ended at a shape.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum CaseEnding {
+    /// Right under every seed, and timed: microseconds a launch, in the order they were taken.
+    Timed(Arc<[f64]>),
+    /// Right under every seed, and without a time.
+    Untimed(String),
+    /// Another answer than the reference.
+    Wrong(String),
+    /// Right where it was checked, and something else where it was timed.
+    Cheats(String),
+    /// It failed while it ran.
+    Crashed(String),
+    /// It ran past its time.
+    TimedOut(String),
+    /// It was not built.
+    NotBuilt(String),
+    /// It was not run.
+    NotRun(String),
+}
+
+/// A variant at a shape.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Evaluated {
+    pub ending: CaseEnding,
+    /// How far its answers were off at worst, where they were compared.
+    pub differences: Option<Differences>,
+    /// Seeds under which it was right, of those that the phase has.
+    pub right: (usize, usize),
+}
+
+impl CaseEnding {
+    pub(super) fn samples(&self) -> Option<&[f64]> {
+        match self {
+            Self::Timed(samples) => Some(samples),
+            _ => None,
+        }
+    }
+
+    /// Why it is not more.
+    pub(super) fn reason(&self) -> &str {
+        match self {
+            Self::Timed(_) => "",
+            Self::Untimed(reason)
+            | Self::Wrong(reason)
+            | Self::Cheats(reason)
+            | Self::Crashed(reason)
+            | Self::TimedOut(reason)
+            | Self::NotBuilt(reason)
+            | Self::NotRun(reason) => reason,
+        }
+    }
+}
+
+/// What came of a variant at a shape.
+pub(super) fn evaluated(session: &Session<'_>, variant: &VariantId, shape: &ShapeName) -> Evaluated {
+    let measurements = session.measurements();
+    let (run, phase) = (measurements.run(), measurements.phase());
+    let build = run.builds.iter().find(|build| build.variant == *variant).map(|build| &build.outcome);
+    match build {
+        Some(BuildOutcome::Failed { message }) => return without(CaseEnding::NotBuilt(message.clone())),
+        Some(BuildOutcome::Refused { reasons, .. }) => return without(CaseEnding::Crashed(reasons.join("; "))),
+        Some(BuildOutcome::Built { .. } | BuildOutcome::NotNeeded) => {}
+        None => return without(CaseEnding::NotRun("it was not built".to_owned())),
+    }
+    let measured = run.measured_as(variant);
+    let (mut differences, mut right, mut worst): (Option<Differences>, usize, Option<CaseEnding>) = (None, 0, None);
+    for &seed in &phase.workload.seeds {
+        let own = |check: &&ncugate_model::CheckRecord| {
+            check.variant == *measured && check.shape == *shape && check.seed == seed
+        };
+        let outcomes: Vec<CheckOutcome> =
+            run.checks.iter().filter(own).map(|check| check.outcome.judged_by(&phase.workload.tolerance)).collect();
+        if outcomes.is_empty() {
+            worst.get_or_insert_with(|| CaseEnding::NotRun(format!("seed {seed} was not checked")));
+        }
+        let mut all_right = !outcomes.is_empty();
+        for outcome in outcomes {
+            let (found, ending) = told(outcome);
+            all_right &= ending.is_none();
+            differences = worse(differences, found);
+            if worst.is_none() {
+                worst = ending;
+            }
+        }
+        right += usize::from(all_right);
+    }
+    let right = (right, phase.workload.seeds.len());
+    if let Some(ending) = worst {
+        return Evaluated { ending, differences, right };
+    }
+    let ending = match measurements.correctness().get(variant) {
+        Some(Correctness::Cheats { reason }) => CaseEnding::Cheats(reason.clone()),
+        Some(Correctness::Unproven { reason }) => CaseEnding::NotRun(reason.clone()),
+        _ if right.1 == 0 => CaseEnding::NotRun("the phase has no seed".to_owned()),
+        _ => timed(session, variant, shape),
+    };
+    Evaluated { ending, differences, right }
+}
+
+/// A time, or why there is none.
+fn timed(session: &Session<'_>, variant: &VariantId, shape: &ShapeName) -> CaseEnding {
+    let measurements = session.measurements();
+    if let Some(samples) = measurements.quantities().samples(variant, shape).filter(|samples| !samples.is_empty()) {
+        return CaseEnding::Timed(Arc::clone(samples));
+    }
+    let run = measurements.run();
+    let measured = run.measured_as(variant);
+    let record = run.latencies.iter().find(|record| record.variant == *measured && record.shape == *shape);
+    match record.map(|record| &record.outcome) {
+        Some(LatencyOutcome::Failed { reason }) if reason.contains(HUNG) => CaseEnding::TimedOut(reason.clone()),
+        Some(LatencyOutcome::Failed { reason }) => CaseEnding::Untimed(reason.clone()),
+        _ => CaseEnding::Untimed("it was not timed at this shape".to_owned()),
+    }
+}
+
+const fn without(ending: CaseEnding) -> Evaluated {
+    Evaluated { ending, differences: None, right: (0, 0) }
+}
+
+/// How far a checked case was off, and its ending where it is not right.
+fn told(outcome: CheckOutcome) -> (Option<Differences>, Option<CaseEnding>) {
+    match outcome {
+        CheckOutcome::Correct { differences } => (Some(differences), None),
+        CheckOutcome::Wrong { differences, reason, .. } => (Some(differences), Some(CaseEnding::Wrong(reason))),
+        CheckOutcome::Crashed { reason } if reason.contains(HUNG) => (None, Some(CaseEnding::TimedOut(reason))),
+        CheckOutcome::Crashed { reason } => (None, Some(CaseEnding::Crashed(reason))),
+        CheckOutcome::Skipped { reason } => (None, Some(CaseEnding::NotRun(reason))),
+    }
+}
+
+/// The differences of which an element is farther off; what is not a number is farthest.
+fn worse(one: Option<Differences>, other: Option<Differences>) -> Option<Differences> {
+    match (one, other) {
+        (Some(one), Some(other)) if other.max_abs.is_nan() || other.max_abs > one.max_abs => Some(other),
+        (Some(one), _) => Some(one),
+        (None, other) => other,
+    }
+}
+
+/// Mean of samples, in milliseconds.
+pub(super) fn mean_ms(samples: &[f64]) -> f64 {
+    samples.iter().sum::<f64>() / samples.len() as f64 / 1e3
+}

@@ -1,0 +1,90 @@
+//! A judged run whose results are handed to another project.
+
+use super::error::ExportRefusal;
+use super::evaluated::{Evaluated, evaluated, mean_ms};
+use ncugate_judge::store::RunState;
+use ncugate_judge::{Evidence, PhaseRun, Session};
+use ncugate_model::{ShapeName, VariantId};
+use ncugate_phase::plan::{Method, Variant};
+
+/// A run that may be handed on: it is whole, a GPU measured it, and this program proved its results.
+#[derive(Debug)]
+pub struct ExportedRun<'a> {
+    pub(super) run: &'a PhaseRun,
+    pub(super) session: &'a Session<'a>,
+    /// The GPU's name.
+    pub(super) hardware: String,
+}
+
+impl<'a> ExportedRun<'a> {
+    /// A run, where it may be handed on.
+    ///
+    /// # Errors
+    /// It is not complete, not sealed, a part of a phase, or not measured by this program on a GPU.
+    pub fn new(run: &'a PhaseRun, session: &'a Session<'a>) -> Result<Self, ExportRefusal> {
+        let manifest = &run.run.manifest;
+        let refused = |why: &str| ExportRefusal { run: manifest.run.clone(), why: why.to_owned() };
+        match manifest.state {
+            RunState::Complete => {}
+            RunState::Running | RunState::Interrupted => {
+                return Err(refused("it is not complete: run the phase again to continue it"));
+            }
+        }
+        if !run.run.is_sealed() {
+            return Err(refused("it is not sealed, so nobody can tell whether its files are those that were measured"));
+        }
+        if manifest.shard.is_some() {
+            return Err(refused("it is a shard of the phase: `ncugate merge` puts shards together"));
+        }
+        if let Some(part) = &manifest.narrowed {
+            return Err(refused(&format!("it measured a part of the phase ({})", part.words())));
+        }
+        if run.evidence != Evidence::Measured || run.phase.is_of_reports() {
+            return Err(refused("its results were not checked by this program"));
+        }
+        if !run.plan.candidates().any(is_proven_here) {
+            return Err(refused("it has no candidate whose results this program checked: all grade themselves"));
+        }
+        let gpu = manifest.fingerprint.gpu.as_ref().ok_or_else(|| refused("no GPU measured it"))?;
+        Ok(Self { run, session, hardware: gpu.name.clone() })
+    }
+
+    /// Candidates that this program launched, and ids of those that grade themselves.
+    pub(super) fn candidates(&self) -> (Vec<&'a Variant>, Vec<&'a VariantId>) {
+        let (own, others): (Vec<_>, Vec<_>) = self.run.plan.candidates().partition(|variant| is_proven_here(variant));
+        (own, others.into_iter().map(|variant| &variant.id).collect())
+    }
+
+    pub(super) fn evaluated(&self, variant: &VariantId, shape: &ShapeName) -> Evaluated {
+        evaluated(self.session, variant, shape)
+    }
+
+    /// Samples of the first baseline, which candidates are compared with, in microseconds; none where it is wrong, was not
+    /// timed, or grades itself.
+    pub(super) fn reference(&self, shape: &ShapeName) -> Option<Vec<f64>> {
+        let baseline = self.run.plan.baselines().next()?;
+        if !is_proven_here(baseline) {
+            return None;
+        }
+        self.evaluated(&baseline.id, shape).ending.samples().map(<[f64]>::to_vec)
+    }
+
+    /// Mean of the first baseline, in milliseconds.
+    pub(super) fn reference_ms(&self, shape: &ShapeName) -> Option<f64> {
+        self.reference(shape).map(|samples| mean_ms(&samples))
+    }
+
+    /// What keeps the latency of a variant from counting here.
+    pub(super) fn doubt(&self, variant: &VariantId) -> Option<&str> {
+        let found = self.session.judgement().variants.iter().find(|result| result.variant == *variant)?;
+        found.doubt.as_deref()
+    }
+}
+
+/// Whether this program launches a variant, compares its outputs and takes its time.
+const fn is_proven_here(variant: &Variant) -> bool {
+    match variant.method {
+        Method::Kernel(_) | Method::Function(_) => true,
+        Method::Command(_) | Method::Captured(_) => false,
+    }
+}

@@ -1,0 +1,333 @@
+//! A problem as a phase and the files that it calls.
+
+use super::error::ImportError;
+use super::tensor::is_float;
+use ncugate_model::Dtype;
+use ncugate_model::disk::{Durability, replace};
+use ncugate_phase::config::{ImportFormat, Project, Ranking};
+use ncugate_phase::draft::{MovedBuffer, moved_bytes};
+use serde_json::{Map, Value, json};
+use std::path::{Path, PathBuf};
+
+/// Most characters of a line of the comment above a phase.
+const LINE: usize = 120;
+
+/// Where a phase is written, and its files in the folder of the same name beside it.
+#[derive(Debug, Clone)]
+pub struct ImportTarget {
+    file: PathBuf,
+    folder: PathBuf,
+    /// The folder as paths of the phase name it.
+    named: String,
+}
+
+impl ImportTarget {
+    /// The target of a phase's file.
+    ///
+    /// # Errors
+    /// The file or the folder is there already, or paths of the project cannot name it.
+    pub fn new(file: &Path) -> Result<Self, ImportError> {
+        let unwritable = |source| ImportError::Write { path: file.to_owned(), source };
+        let file = std::path::absolute(file).map_err(unwritable)?;
+        let folder = file.with_extension("");
+        if folder == file || file.extension().is_none_or(|extension| extension != "toml") {
+            return Err(ImportError::format(&file, "a phase is a file whose name ends with .toml"));
+        }
+        if let Some(there) = [&file, &folder].into_iter().find(|path| path.exists()) {
+            return Err(ImportError::Exists(there.clone()));
+        }
+        let root = Project::of(&file).map_err(|errors| ImportError::format(&file, errors.to_string()))?.root;
+        let root = std::path::absolute(&root).map_err(unwritable)?;
+        let inner =
+            folder.strip_prefix(&root).map_err(|_| ImportError::format(&file, "it is outside of its project"))?;
+        let named = inner.to_str().ok_or_else(|| ImportError::format(&file, "its path is not UTF-8"))?.to_owned();
+        Ok(Self { file, folder, named })
+    }
+
+    /// The path of a file in the folder, as a phase names it.
+    pub(super) fn path(&self, name: &str) -> String {
+        format!("{}/{name}", self.named)
+    }
+
+    /// The name of the phase: that of its file.
+    pub(super) fn stem(&self) -> String {
+        let stem = self.file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+        plain_name(&stem)
+    }
+}
+
+/// A phase to be written, with its files.
+#[derive(Debug)]
+pub struct NewPhase {
+    /// The text of its file.
+    pub text: String,
+    /// Paths in its folder, and their content.
+    pub files: Vec<(String, Vec<u8>)>,
+    /// What of the problem is in the phase in another form, or is not in it: a sentence each.
+    pub notes: Vec<String>,
+}
+
+impl NewPhase {
+    /// Writes the files, the phase last.
+    ///
+    /// # Errors
+    /// A file cannot be written.
+    pub fn write(&self, target: &ImportTarget) -> Result<(), ImportError> {
+        for (name, bytes) in &self.files {
+            let path = target.folder.join(name);
+            replace(&path, bytes, Durability::Cached).map_err(|source| ImportError::Write { path, source })?;
+        }
+        let failed = |source| ImportError::Write { path: target.file.clone(), source };
+        replace(&target.file, self.text.as_bytes(), Durability::Synced).map_err(failed)
+    }
+}
+
+/// What a buffer is for, as other projects tell it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Direction {
+    Input,
+    Output,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Tensor {
+    pub name: String,
+    /// As a phase writes it.
+    pub dtype: String,
+    /// Expressions over the dimensions; empty for a tensor without axes, which is one element.
+    pub shape: Vec<String>,
+    pub direction: Direction,
+    /// As a phase writes it.
+    pub init: Option<Value>,
+}
+
+/// A number that a problem passes by value.
+#[derive(Debug, Clone)]
+pub(super) struct Number {
+    pub name: String,
+    /// As a phase writes it.
+    pub dtype: String,
+    /// An expression over the dimensions.
+    pub value: String,
+}
+
+/// A shape of a phase.
+#[derive(Debug, Clone)]
+pub(super) struct Size {
+    pub name: String,
+    pub dims: Vec<(String, i64)>,
+}
+
+/// How far an output may be from the answer: `atol + rtol * |expected|` for all elements but a share.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Bound {
+    pub atol: f64,
+    pub rtol: f64,
+    pub mismatches: f64,
+}
+
+/// A function that the phase calls: a file in its folder, and a name in it.
+#[derive(Debug, Clone)]
+pub(super) struct Call {
+    pub file: String,
+    pub function: String,
+}
+
+/// A solution of a problem.
+#[derive(Debug, Clone)]
+pub(super) struct Candidate {
+    pub variant: String,
+    /// What the other project calls it.
+    pub solution: String,
+    pub call: Call,
+}
+
+/// A problem of another project, understood.
+#[derive(Debug)]
+pub(super) struct Problem {
+    pub format: ImportFormat,
+    pub name: String,
+    pub title: String,
+    pub sizes: Vec<Size>,
+    /// Names of the shapes that are timed.
+    pub timed: Vec<String>,
+    pub tensors: Vec<Tensor>,
+    pub numbers: Vec<Number>,
+    pub bound: Bound,
+    pub reference: Call,
+    /// The reference as a function on the GPU, which candidates are compared with.
+    pub eager: Call,
+    pub candidates: Vec<Candidate>,
+    /// Workload objects by shape.
+    pub workloads: Vec<(String, String)>,
+    /// By what submissions are ranked, where the project says.
+    pub ranking: Option<Ranking>,
+    pub files: Vec<(String, Vec<u8>)>,
+    pub notes: Vec<String>,
+}
+
+/// The name of the baseline that is the problem's own reference.
+const REFERENCE: &str = "reference";
+/// A reference in Python computes for so long at most, in seconds.
+const REFERENCE_LIMIT: u64 = 600;
+
+impl Problem {
+    pub(super) fn phase(self, target: &ImportTarget) -> Result<NewPhase, ImportError> {
+        if self.candidates.is_empty() {
+            let why = if self.notes.is_empty() { String::new() } else { format!(" ({})", self.notes.join("; ")) };
+            return Err(ImportError::unmapped(self.name, format!("no solution can be a candidate{why}")));
+        }
+        let taken = self.tensors.iter().map(|t| &t.name).chain(self.numbers.iter().map(|n| &n.name));
+        if let Some(name) = taken.into_iter().find(|name| !super::tensor::is_identifier(name)) {
+            return Err(ImportError::unmapped(
+                self.name.clone(),
+                format!("`{name}` is not a name of a parameter in Python"),
+            ));
+        }
+        let call = |call: &Call| format!("{}:{}", target.path(&call.file), call.function);
+        let named: Map<String, Value> =
+            self.candidates.iter().map(|c| (c.variant.clone(), json!(c.solution))).collect();
+        let workloads: Map<String, Value> =
+            self.workloads.iter().map(|(shape, text)| (shape.clone(), json!(text))).collect();
+        let mut imported = json!({ "format": self.format.word(), "problem": self.name, "solutions": named });
+        if !workloads.is_empty() {
+            imported["workloads"] = Value::Object(workloads);
+        }
+        if let Some(ranking) = self.ranking {
+            imported["ranking"] = json!(ranking.word());
+        }
+        let variants: Vec<Value> =
+            self.candidates.iter().map(|c| json!({ "name": c.variant, "python": call(&c.call) })).collect();
+        let phase = json!({
+            "phase": { "name": target.stem(), "title": self.title },
+            "bench": { "shapes": self.timed, "timeout_s": 120 },
+            "workload": self.workload(&call(&self.reference)),
+            "variant": variants,
+            "baseline": [{ "name": REFERENCE, "python": call(&self.eager) }],
+            "gate": [
+                { "name": "correct", "require": "correct == 1", "shapes": self.timed },
+                { "name": "faster than the reference", "require": format!("speedup(\"{REFERENCE}\") > 1"), "shapes": self.timed },
+            ],
+            "imported": imported,
+        });
+        let text = format!("{}\n{}", self.heading(), toml::to_string(&phase)?);
+        Ok(NewPhase { text, files: self.files, notes: self.notes })
+    }
+
+    fn workload(&self, reference: &str) -> Value {
+        let scalars: Map<String, Value> =
+            self.numbers.iter().map(|n| (n.name.clone(), json!({ "type": n.dtype, "value": n.value }))).collect();
+        let shapes: Map<String, Value> = self
+            .sizes
+            .iter()
+            .map(|size| {
+                (size.name.clone(), size.dims.iter().map(|(dim, extent)| (dim.clone(), json!(extent))).collect())
+            })
+            .collect();
+        let mut tolerance =
+            json!({ "atol": self.bound.atol, "rtol": self.bound.rtol, "rel_l2": self.bound.atol.max(self.bound.rtol) });
+        if self.bound.mismatches > 0.0 {
+            tolerance["mismatches"] = json!(self.bound.mismatches);
+        }
+        let mut workload = json!({
+            "seeds": [0, 1],
+            "reference": { "python": reference, "timeout_s": REFERENCE_LIMIT },
+            "tolerance": tolerance,
+        });
+        if !scalars.is_empty() {
+            workload["scalars"] = Value::Object(scalars);
+        }
+        if let Some(bytes) = self.bytes() {
+            workload["bytes"] = json!(bytes);
+        }
+        workload["shapes"] = Value::Object(shapes);
+        workload["buffers"] = Value::Object(self.tensors.iter().map(|t| (t.name.clone(), buffer(t))).collect());
+        workload
+    }
+
+    /// Bytes that a launch moves at least: outputs written once and inputs read once. Whole numbers may be places in other inputs, of
+    /// which a part is then read: with such an input, outputs alone.
+    fn bytes(&self) -> Option<String> {
+        let is_indexed = self.tensors.iter().any(|t| t.direction == Direction::Input && !is_float(&t.dtype));
+        let counted = self.tensors.iter().filter(|t| t.direction == Direction::Output || !is_indexed);
+        let size = |t: &Tensor| serde_json::from_value::<Dtype>(json!(t.dtype)).ok().map(|dtype: Dtype| dtype.size());
+        let sized = counted.map(|t| Some((size(t)?, t))).collect::<Option<Vec<(usize, &Tensor)>>>()?;
+        moved_bytes(sized.into_iter().map(|(size, tensor)| MovedBuffer { size, shape: &tensor.shape, times: 1 }))
+    }
+
+    /// The comment above the phase: what it was made of, and what is otherwise in it.
+    fn heading(&self) -> String {
+        let made = format!(
+            "Made by `ncugate import {}` of {}. Edit it as you like; docs/problems.md says what stands for what.",
+            self.format.word(),
+            self.name
+        );
+        let mut text = comment("", &made);
+        for note in &self.notes {
+            text.push_str(&comment("- ", note));
+        }
+        if let Some(bytes) = self.bytes() {
+            let note = format!(
+                "CHECK: bytes = \"{bytes}\" is what a launch moves at least, every output written and, if no input is an index, every \
+                 input read once; a candidate that moves less is not believed, so lower it where less is enough"
+            );
+            text.push_str(&comment("- ", &note));
+        }
+        text
+    }
+}
+
+fn buffer(tensor: &Tensor) -> Value {
+    let one = vec!["1".to_owned()];
+    let shape = if tensor.shape.is_empty() { &one } else { &tensor.shape };
+    let mut buffer = json!({ "dtype": tensor.dtype, "shape": shape });
+    match tensor.direction {
+        Direction::Input => {}
+        Direction::Output => buffer["role"] = json!("output"),
+    }
+    if let Some(init) = &tensor.init {
+        buffer["init"] = init.clone();
+    }
+    buffer
+}
+
+/// A comment of lines that are not too long.
+fn comment(mark: &str, text: &str) -> String {
+    let mut lines = vec![format!("# {mark}")];
+    for word in text.split_whitespace() {
+        let last = lines.last().map_or(0, |line| line.chars().count());
+        if last + word.chars().count() > LINE {
+            lines.push(format!("# {}", " ".repeat(mark.len())));
+        }
+        if let Some(line) = lines.last_mut() {
+            if !line.ends_with(' ') {
+                line.push(' ');
+            }
+            line.push_str(word);
+        }
+    }
+    lines.iter().map(|line| line.trim_end().to_owned() + "\n").collect()
+}
+
+/// A text as a name of a phase, variant or file: other characters than letters, digits, `_` and `-` become `_`.
+pub(super) fn plain_name(text: &str) -> String {
+    let plain: String =
+        text.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' || c == '-' { c } else { '_' }).collect();
+    match plain.chars().next() {
+        Some(first) if first.is_ascii_alphanumeric() || first == '_' => plain,
+        _ => format!("_{plain}"),
+    }
+}
+
+/// Names for things, in their order: each its own name made plain, and a number where that is taken.
+pub(super) fn distinct<'n>(names: impl Iterator<Item = &'n str>) -> Vec<String> {
+    let mut taken: Vec<String> = Vec::new();
+    for name in names {
+        let plain = plain_name(name);
+        let numbered = (2..).map(|number| format!("{plain}_{number}"));
+        let free =
+            std::iter::once(plain.clone()).chain(numbered).find(|name| !taken.contains(name) && name != REFERENCE);
+        taken.extend(free);
+    }
+    taken
+}

@@ -1,0 +1,324 @@
+//! A gate bound to what was measured, judging variants one by one.
+
+use super::bind::{bind, compared, scalar_value};
+use super::case_outcome::{CaseOutcome, holds, margin};
+use super::compiled::{CompiledForm, CompiledRequirement, CompiledSide};
+use super::context::{EvalContext, Proof, finite};
+use super::launches::Launches;
+use super::operand::{Absence, CaseSamples, Operand, SPEED};
+use super::results::{Correctness, InconclusiveKind};
+use super::step_bounds::StepBounds;
+use crate::frame::MetricCells;
+use ncugate_model::Verdict;
+use ncugate_model::expr::{Comparison, Reference, Value};
+use ncugate_model::metric::{Catalogue, Metric};
+use ncugate_phase::config::Gate;
+use rayon::prelude::*;
+
+/// Whether intervals are worked out where the verdict is clear without.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IntervalDetail {
+    /// For people: every timed case has its interval.
+    Intervals,
+    /// For thousands of variants: only where the verdict needs it. The verdicts are the same.
+    Verdicts,
+}
+
+/// A variant judged by a gate, with one outcome a shape of the gate.
+pub struct VariantOutcome {
+    /// Index of the variant.
+    pub variant: usize,
+    /// Over the shapes.
+    pub verdict: Verdict,
+    /// By shape.
+    pub cases: Vec<CaseOutcome>,
+}
+
+impl VariantOutcome {
+    /// Whether every case that does not hold is a comparison that was not made.
+    pub fn is_uncompared(&self) -> bool {
+        let open = |case: &CaseOutcome| case.inconclusive == Some(InconclusiveKind::Uncompared);
+        self.verdict == Verdict::Inconclusive
+            && self.cases.iter().all(|case| case.verdict == Verdict::Pass || open(case))
+    }
+
+    /// The same where it was one of several that might have been picked: a case holds on samples that took no part in that.
+    #[must_use]
+    pub fn confirmed(self, gate: &Gate) -> Self {
+        let cases: Vec<CaseOutcome> = self.cases.into_iter().map(CaseOutcome::unless_unconfirmed).collect();
+        Self { verdict: over_shapes(gate, &cases), cases, ..self }
+    }
+}
+
+fn over_shapes(gate: &Gate, cases: &[CaseOutcome]) -> Verdict {
+    let needed = gate.at_least.map_or(cases.len(), |n| n as usize);
+    Verdict::at_least(needed, cases.iter().map(|case| case.verdict))
+}
+
+/// A gate ready to judge.
+pub struct BoundGate<'a> {
+    pub gate: &'a Gate,
+    pub(super) context: &'a EvalContext<'a>,
+    requirement: CompiledRequirement,
+    pub(super) operands: Vec<Operand<'a>>,
+    /// Whom it compares with: variants of this run by index, none for others.
+    compared: Vec<Option<usize>>,
+}
+
+/// What a comparison is about to be decided from.
+pub(super) struct Sides<'s> {
+    pub left: &'s CompiledSide,
+    pub comparison: Comparison,
+    pub right: &'s CompiledSide,
+    pub values: &'s mut [Value],
+    pub samples: &'s CaseSamples,
+    /// Row of the case.
+    pub row: Option<usize>,
+}
+
+impl<'a> BoundGate<'a> {
+    /// Compiles and binds a gate; `previous` is the last accepted stage.
+    pub fn new(gate: &'a Gate, context: &'a EvalContext<'a>, previous: Option<usize>) -> Self {
+        let requirement = CompiledRequirement::new(&gate.require);
+        let operands = bind(&requirement.references, context, &gate.shapes, previous);
+        let compared = compared(&requirement.references, context, previous);
+        Self { gate, context, requirement, operands, compared }
+    }
+
+    /// The logical metric on the left side, when nothing else is.
+    pub fn metric(&self) -> Option<&'static Metric> {
+        self.gate.require.subject()?.own().and_then(|name| Catalogue::embedded().get(name))
+    }
+
+    /// The left side, as a gate writes it.
+    pub fn subject(&self) -> String {
+        let require = &self.gate.require;
+        require.subject().map_or_else(|| require.left().to_owned(), Reference::to_string)
+    }
+
+    /// Unit of what is measured.
+    pub fn unit(&self) -> String {
+        match self.gate.require.subject() {
+            Some(Reference::Speedup { .. }) => "x".to_owned(),
+            _ => self.metric().map_or_else(String::new, |m| m.unit.clone()),
+        }
+    }
+
+    /// ` at large`, for a case at another shape than the objective's.
+    pub fn elsewhere(&self, case: usize) -> String {
+        let shape = self.gate.shapes.get(case).filter(|shape| **shape != self.context.phase.objective.shape);
+        shape.map_or_else(String::new, |shape| format!(" at {shape}"))
+    }
+
+    pub fn references(&self) -> &[Reference] {
+        &self.requirement.references
+    }
+
+    /// Samples or launches that a case has once everything was measured that the phase allows.
+    pub fn full(&self) -> usize {
+        let timed = |operand: &Operand<'_>| match operand {
+            Operand::Column { timing, .. } => timing.is_some(),
+            Operand::Fixed(of) => of.iter().any(|fixed| fixed.timed.is_some()),
+            Operand::Speedup { .. } => true,
+            Operand::Param(_) | Operand::Scalar(_) | Operand::Correct => false,
+        };
+        let (bench, profile) = (&self.context.phase.bench, &self.context.phase.profile);
+        let full = if self.operands.iter().any(timed) { bench.rounds.max(bench.max_rounds) } else { profile.repeat };
+        full as usize
+    }
+
+    /// Judges variants, in the order given.
+    pub fn judge(&self, variants: &[usize], detail: IntervalDetail) -> Vec<VariantOutcome> {
+        variants.par_iter().with_min_len(64).map(|&variant| self.row(variant, detail)).collect()
+    }
+
+    fn row(&self, variant: usize, detail: IntervalDetail) -> VariantOutcome {
+        let cases: Vec<CaseOutcome> =
+            (0..self.gate.shapes.len()).map(|shape| self.case(variant, shape, detail)).collect();
+        VariantOutcome { variant, verdict: over_shapes(self.gate, &cases), cases }
+    }
+
+    fn case(&self, variant: usize, shape: usize, detail: IntervalDetail) -> CaseOutcome {
+        match (self.context.proof, self.context.correctness(variant)) {
+            (_, correctness @ (Correctness::Wrong { .. } | Correctness::Cheats { .. })) => {
+                CaseOutcome::wrong(correctness.disqualified().unwrap_or_default())
+            }
+            (Proof::Demanded, Correctness::Unproven { reason }) => {
+                self.measured(variant, shape, detail).unless_unproven(reason)
+            }
+            _ => self.measured(variant, shape, detail),
+        }
+        .unless_compared_with(self.compares_only_with(variant).then(|| self.context.variant(variant).id.0.as_str()))
+    }
+
+    /// Whether a comparison is of this variant with itself and nobody else: then it holds or fails by its limit alone.
+    fn compares_only_with(&self, variant: usize) -> bool {
+        let is_comparison = matches!(self.requirement.form, CompiledForm::Compare { .. });
+        is_comparison && !self.compared.is_empty() && self.compared.iter().all(|other| *other == Some(variant))
+    }
+
+    fn measured(&self, variant: usize, shape: usize, detail: IntervalDetail) -> CaseOutcome {
+        let row = self.context.row(variant, &self.gate.shapes[shape]);
+        // Whatever a requirement reads, correctness of other shapes too, it says nothing of a shape without a launch.
+        if let Some(reason) = row.and_then(|row| self.context.quantities.left_out_at(row)) {
+            return CaseOutcome::missing(reason.to_string());
+        }
+        let mut values = Vec::with_capacity(self.operands.len());
+        for (operand, reference) in self.operands.iter().zip(self.references()) {
+            match self.value(operand, reference, variant, shape, row) {
+                Ok(value) => values.push(value),
+                Err(reason) => return CaseOutcome::missing(reason.to_string()),
+            }
+        }
+        let samples = match self.samples(row, shape, &mut values) {
+            Ok(samples) => samples,
+            Err(reason) => return CaseOutcome::missing(reason.to_string()),
+        };
+        let launches = Launches::new(&self.operands, &values, row, shape);
+        let steps = StepBounds::new(&self.operands, self.references(), &values, row, shape);
+        let is_timed = samples.timed.iter().any(|timed| timed.own.is_some() || timed.other.is_some());
+        let doubt = is_timed.then(|| self.doubt(variant, shape)).flatten();
+        let outcome = match &self.requirement.form {
+            CompiledForm::Compare { left, comparison, right } => {
+                let sides = Sides { left, comparison: *comparison, right, values: &mut values, samples: &samples, row };
+                self.compare(sides, shape, detail)
+            }
+            CompiledForm::Condition(side) => self.condition(side, &mut values, &samples, shape),
+        };
+        let outcome = CaseOutcome { origin: samples.origin, ..outcome };
+        let outcome = match launches {
+            Some(launches) => launches.judge(&self.requirement.form, outcome),
+            None => outcome,
+        };
+        let outcome = match steps {
+            Some(steps) => steps.judge(&self.requirement.form, outcome),
+            None => outcome,
+        };
+        match doubt {
+            Some(reason) => outcome.unless_doubted(reason),
+            None => outcome,
+        }
+    }
+
+    /// What keeps the variant's own latency at a shape from counting.
+    fn doubt(&self, variant: usize, shape: usize) -> Option<&str> {
+        self.context.doubt(&self.context.variant(variant).id, &self.gate.shapes[shape])
+    }
+
+    fn value(
+        &self,
+        operand: &Operand<'a>,
+        reference: &Reference,
+        variant: usize,
+        shape: usize,
+        row: Option<usize>,
+    ) -> Result<Value, Absence> {
+        let name = || reference.to_string();
+        let read = |cells: Option<&MetricCells>, metric: &dyn Fn() -> String| match (cells, row) {
+            (None, _) => Err(format!("metric '{}' was not collected", metric()).into()),
+            (_, None) => Err(format!("nothing was measured at shape '{}'", self.gate.shapes[shape]).into()),
+            (Some(cells), Some(row)) => {
+                let value = cells.cells().get(row).map_or_else(|| Err("not measured".into()), finite);
+                value.map_err(|reason| format!("{}: {reason}", metric()).into())
+            }
+        };
+        match operand {
+            Operand::Column { cells, .. } => read(*cells, &name).map(Value::Float),
+            Operand::Fixed(of) => of[shape].value.clone(),
+            Operand::Param(name) => {
+                let params = &self.context.variant(variant).params;
+                let found = params.iter().find(|(param, _)| param == name).map(|(_, value)| value.clone());
+                found.ok_or_else(|| {
+                    format!("'{name}' is not a metric, parameter, dimension or scalar of this variant").into()
+                })
+            }
+            Operand::Scalar(scalar) => {
+                let params = &self.context.variant(variant).params;
+                let value = scalar_value(self.context, scalar, &self.gate.shapes[shape], params);
+                value.map(Value::Float).map_err(|e| format!("scalar '{}': {e}", scalar.name).into())
+            }
+            Operand::Correct => match self.context.correctness(variant) {
+                Correctness::Proven { .. } => Ok(Value::Bool(true)),
+                Correctness::Wrong { .. } | Correctness::Cheats { .. } => Ok(Value::Bool(false)),
+                Correctness::Unproven { reason } | Correctness::Unchecked { reason } => Err(reason.as_str().into()),
+            },
+            Operand::Speedup { over, cells } => {
+                let own = read(*cells, &|| SPEED.to_owned())?;
+                ratio(over[shape].value.clone()?, own)
+                    .ok_or_else(|| format!("{}: latency is not positive", name()).into())
+            }
+        }
+    }
+
+    fn compare(&self, sides: Sides<'_>, shape: usize, detail: IntervalDetail) -> CaseOutcome {
+        let numbers = sides.left.number(sides.values).and_then(|l| Ok((l, sides.right.number(sides.values)?)));
+        let (left, right) = match numbers {
+            Ok(numbers) => numbers,
+            Err(reason) => return CaseOutcome::missing(format!("'{}': {reason}", self.gate.require.text())),
+        };
+        let verdict = if holds(sides.comparison, left, right) { Verdict::Pass } else { Verdict::Fail };
+        let outcome = CaseOutcome {
+            measured: Some(left),
+            limit: Some(right),
+            margin: Some(margin(sides.comparison, left, right)),
+            ..CaseOutcome::bare(verdict, None)
+        };
+        if !sides.samples.varies() {
+            return self.counted_once(sides, shape, outcome);
+        }
+        if let Some(unchanged) = self.unchanged(&sides, shape) {
+            return unchanged;
+        }
+        let own = sides.samples.timed.iter().filter_map(|timed| timed.own.as_ref());
+        let samples = own.map(|timed| timed.samples.len()).min().unwrap_or(1);
+        let outcome = CaseOutcome { samples, ..outcome };
+        if detail == IntervalDetail::Verdicts && self.clear(&sides, shape) == Some(verdict) {
+            return outcome;
+        }
+        self.resampled(sides, shape, outcome)
+    }
+
+    fn condition(&self, side: &CompiledSide, values: &mut [Value], samples: &CaseSamples, shape: usize) -> CaseOutcome {
+        let truth = match side.truth(values) {
+            Ok(truth) => truth,
+            Err(reason) => return CaseOutcome::missing(format!("'{}': {reason}", self.gate.require.text())),
+        };
+        let verdict = if truth { Verdict::Pass } else { Verdict::Fail };
+        let with = || self.with(values);
+        let note = (!truth).then(|| format!("'{}' does not hold{}", self.gate.require.text(), with()).into());
+        let outcome = CaseOutcome::bare(verdict, note);
+        if !samples.varies() {
+            return outcome;
+        }
+        match self.share_of_draws(side, values, samples, shape) {
+            Ok(share) => {
+                let tail = (1.0 - self.context.resampler.settings().level) / 2.0;
+                match verdict {
+                    Verdict::Pass if share >= 1.0 - tail => outcome,
+                    Verdict::Fail if share <= tail => outcome,
+                    _ => CaseOutcome {
+                        estimate: Some(verdict),
+                        samples: outcome.samples,
+                        origin: outcome.origin,
+                        ..CaseOutcome::noisy("needs more rounds")
+                    },
+                }
+            }
+            Err(doubt) => doubt.outcome(outcome),
+        }
+    }
+
+    fn with(&self, values: &[Value]) -> String {
+        let shown = |(reference, value): (&Reference, &Value)| match value {
+            Value::Float(v) => format!("{} is {}", reference, ncugate_model::number::short(*v)),
+            other => format!("{} is {other}", reference),
+        };
+        let list: Vec<String> = self.references().iter().zip(values).map(shown).collect();
+        if list.is_empty() { String::new() } else { format!(": {}", list.join(", ")) }
+    }
+}
+
+fn ratio(numerator: Value, denominator: f64) -> Option<Value> {
+    let ratio = numerator.number().filter(|n| *n > 0.0)? / denominator;
+    (ratio.is_finite() && ratio > 0.0).then_some(Value::Float(ratio))
+}

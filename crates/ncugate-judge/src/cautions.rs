@@ -1,0 +1,157 @@
+//! What a verdict has to be read with: gates that say nothing of the selected variant, what loosens gates, a fallback.
+
+use super::grounds::Grounds;
+use super::limits::unlikely_limits;
+use super::results::FallbackResult;
+use super::unlisted::unlisted_metrics;
+use crate::frame::wanted::timed_shapes;
+use crate::store::own_tools;
+use jiff::civil::Date;
+use ncugate_model::number::{counted, short};
+use ncugate_model::{Level, NanRule, OnInconclusive, Scope, Verdict};
+use ncugate_phase::config::{BoundOf, Gate, Laws, OwnBound, Phase};
+
+/// Fewer seeds than this are listed: one draw of the inputs is one chance to be right.
+const FEW_SEEDS: usize = 2;
+
+/// The cautions of a judged phase, the gravest first.
+pub fn of(phase: &Phase, today: Date, grounds: &Grounds<'_>, fallback: Option<&FallbackResult>) -> Vec<String> {
+    let taken = fallback.filter(|fallback| fallback.verdict == Verdict::Pass).map(taken);
+    let cautions =
+        (taken.into_iter()).chain(grounds.caution()).chain(unlikely_limits(phase)).chain(unlisted_metrics(phase));
+    cautions.chain(loosened(phase, today)).chain(weakened(phase)).chain(by_duration_alone(phase)).collect()
+}
+
+fn taken(fallback: &FallbackResult) -> String {
+    let variant = fallback.variant.as_ref().map_or("none", |id| id.0.as_str());
+    let cost = fallback.cost.as_deref().map_or_else(String::new, |cost| format!(": {cost}"));
+    format!("the fallback {variant} is taken{cost}")
+}
+
+/// What makes a phase's gates easier to hold, in a line; none where nothing does.
+pub fn loosened(phase: &Phase, today: Date) -> Option<String> {
+    let gates = answered_for(phase);
+    let valid = phase.gate_plan.waivers.iter().filter(|waiver| today <= waiver.expires);
+    let waivers: std::collections::HashSet<&str> = valid.map(|waiver| waiver.gate.as_str()).collect();
+    let is_waived = |gate: &&&Gate| waivers.contains(gate.name.as_str());
+    let required: Vec<&Gate> = gates.iter().copied().filter(|gate| gate.level == Level::Required).collect();
+    let count = |is: &dyn Fn(&Gate) -> bool| required.iter().filter(|gate| is(gate)).count();
+    let until = phase.gate_plan.waivers.iter().map(|w| w.expires).filter(|expires| today <= *expires).max();
+    let waived = required.iter().filter(is_waived).count();
+    let globs: Vec<String> =
+        required.iter().filter(|g| g.on.glob().is_some()).map(|g| format!("\"{}\"", g.on)).collect();
+    let said = |count: usize, one: &str, many: &str| {
+        (count > 0).then(|| format!("{count} {}", if count == 1 { one } else { many }))
+    };
+    let parts: Vec<String> = [
+        said(gates.len() - required.len(), "is advisory", "are advisory"),
+        said(waived, "is waived", "are waived").zip(until).map(|(what, until)| format!("{what} until {until}")),
+        said(count(&|g| g.inconclusive == OnInconclusive::Warn), "only warns of noise", "only warn of noise"),
+        said(globs.len(), "judges", "judge").map(|what| format!("{what} {} alone", distinct(globs).join(" and "))),
+        said(count(&|g| g.on == Scope::Any), "asks for any variant", "ask for any variant"),
+        said(count(&|g| g.at_least.is_some()), "may miss shapes", "may miss shapes"),
+        phase.gate_plan.fallback.as_ref().map(|f| format!("the fallback \"{}\" may stand in", f.variant)),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    (!parts.is_empty()).then(|| format!("loosened: of {} {}", counted(gates.len(), "gate"), parts.join(", ")))
+}
+
+/// What makes a phase's checks weaker than they could be, in a line; none if nothing does.
+pub fn weakened(phase: &Phase) -> Option<String> {
+    let workload = &phase.workload;
+    if workload.is_of_reports() {
+        return None;
+    }
+    let laws = match &workload.laws {
+        Laws::Given(laws) => {
+            let names: Vec<String> = laws.iter().map(|law| format!("\"{law}\"")).collect();
+            Some(format!("inputs have the laws {} alone (`laws`)", names.join(", ")))
+        }
+        Laws::Suited(_) => None,
+    };
+    let share = workload.tolerance.allclose.map(|bound| bound.mismatches).filter(|share| *share > 0.0);
+    let whose = |bound: &OwnBound| match &bound.of {
+        BoundOf::Output(name) => format!("output {name}"),
+        BoundOf::Shape(shape) => format!("shape {shape}"),
+    };
+    let own = distinct(workload.own_bounds.iter().map(whose).collect());
+    let tools = own_tools(phase).map(|(key, path)| format!("`{key}` is the project's own {}", path.display()));
+    let parts = [
+        laws,
+        (workload.seeds.len() < FEW_SEEDS)
+            .then(|| format!("inputs have {} (`seeds`)", counted(workload.seeds.len(), "seed"))),
+        share.map(|share| format!("{} % of an output may be wrong (`mismatches`)", short(100.0 * share))),
+        (workload.tolerance.nan == NanRule::Allowed).then(|| "answers may be NaN (`allow_nan`)".to_owned()),
+        (!own.is_empty()).then(|| format!("{} with a tolerance of its own", own.join(", "))),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().chain(tools).collect();
+    (!parts.is_empty()).then(|| format!("weakened: {}", parts.join("; ")))
+}
+
+/// Said if nothing but a duration stands behind latencies that are judged: no bytes, no operations.
+pub fn by_duration_alone(phase: &Phase) -> Option<String> {
+    let workload = &phase.workload;
+    let is_alone = workload.bytes.is_none() && workload.flops.is_none();
+    (is_alone && !timed_shapes(phase).is_empty() && !workload.is_of_reports()).then(|| {
+        "witnessed by duration alone: `[workload]` has neither `bytes` nor `flops`, so counted work is held against outputs larger \
+         than L2 at most"
+            .to_owned()
+    })
+}
+
+/// Gates that a phase answers for: its own, those of tiers up to the last required one, and those of stages.
+fn answered_for(phase: &Phase) -> Vec<&Gate> {
+    let tiers = &phase.gate_plan.tiers;
+    let required = tiers.iter().rposition(|tier| tier.required).map_or(0, |last| last + 1);
+    let tiers = tiers.iter().take(required).flat_map(|tier| &tier.gates);
+    let stages = phase.gate_plan.stages.iter().flat_map(|stage| &stage.gates);
+    phase.gates.iter().chain(tiers).chain(stages).collect()
+}
+
+fn distinct(mut texts: Vec<String>) -> Vec<String> {
+    let mut seen = std::collections::HashSet::new();
+    texts.retain(|text| seen.insert(text.clone()));
+    texts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ncugate_phase::config::parse;
+    use std::path::Path;
+
+    fn phase(change: impl Fn(&str) -> String) -> Phase {
+        parse(
+            Path::new("copy.toml"),
+            &change(concat!(include_str!("../../../tests/data/copy.toml"), "[sweep]\nTHREADS = [64]\n")),
+        )
+        .unwrap()
+    }
+
+    #[test]
+    fn what_weakens_the_checks_of_a_phase_is_listed() {
+        let plain = phase(str::to_owned);
+        assert!(plain.workload.seeds.len() >= FEW_SEEDS && weakened(&plain).is_none(), "{:?}", weakened(&plain));
+        let weak = |from: &str, to: &str| {
+            let found = phase(|text| {
+                assert!(text.contains(from), "{text}");
+                text.replacen(from, to, 1)
+            });
+            weakened(&found).unwrap_or_default()
+        };
+        assert!(weak("[workload]\n", "[workload]\nlaws = [\"declared\"]\n").contains("the laws \"declared\" alone"));
+        let tools = weak("[kernel]\n", "[profile]\nncu = \"./my/ncu\"\n[kernel]\n");
+        assert!(tools.contains("`[profile] ncu` is the project's own my/ncu") || tools.contains("my/ncu"), "{tools}");
+        let bound = "tolerance = { atol = 1e-3, rtol = 1e-3, mismatches = 0.05, allow_nan = true, shapes = { only = { atol = 9 } } }";
+        let loose = phase(|text| {
+            let line = text.lines().find(|line| line.starts_with("tolerance")).unwrap();
+            text.replacen(line, bound, 1)
+        });
+        let said = weakened(&loose).unwrap();
+        for words in ["5 % of an output may be wrong", "answers may be NaN", "shape only with a tolerance of its own"] {
+            assert!(said.contains(words), "{words}: {said}");
+        }
+    }
+}

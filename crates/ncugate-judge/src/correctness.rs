@@ -1,0 +1,171 @@
+//! Whether each variant computes the right thing, from its build and its cases.
+
+use super::results::Correctness;
+use crate::store::Run;
+use ncugate_model::{
+    BuildOutcome, BuildRecord, CheckOutcome, CheckRecord, LatencyOutcome, LatencyRecord, ShapeName, Tolerance,
+    VariantId,
+};
+use ncugate_phase::config::Phase;
+use ncugate_phase::plan::Plan;
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap};
+
+/// Correctness of every variant of the plan, over every shape and seed that the phase asks for. A variant that is not launched at a
+/// shape has no case there, and no metric either: what is asked of it at that shape does not hold.
+///
+/// Cases are held to the phase's tolerance as it is now, whatever they were by the tolerance they were measured under, so
+/// that a stored run is judged by what is asked today. A variant that shares another's machine code and launches shares its cases.
+pub fn correctness(
+    phase: &Phase,
+    plan: &Plan,
+    checks: &[CheckRecord],
+    builds: &[BuildRecord],
+) -> BTreeMap<VariantId, Correctness> {
+    let tolerance = &phase.workload.tolerance;
+    let mut cases: HashMap<(&VariantId, &ShapeName, u64), &CheckOutcome> = HashMap::with_capacity(checks.len());
+    for check in checks {
+        match cases.entry((&check.variant, &check.shape, check.seed)) {
+            Entry::Vacant(entry) => drop(entry.insert(&check.outcome)),
+            Entry::Occupied(mut entry) => {
+                let worse = graver(entry.get(), &check.outcome, tolerance);
+                entry.insert(worse);
+            }
+        }
+    }
+    let builds: HashMap<&VariantId, &BuildRecord> = builds.iter().map(|b| (&b.variant, b)).collect();
+    let of = |id: &VariantId| {
+        if let Some(reason) = builds.get(id).and_then(|b| not_built(&b.outcome)) {
+            return Correctness::Wrong { reason };
+        }
+        let shares = builds.get(id).and_then(|b| b.shares.as_ref());
+        let find = |shape: &ShapeName, seed: u64| {
+            let own = cases.get(&(id, shape, seed));
+            own.or_else(|| shares.and_then(|other| cases.get(&(other, shape, seed)))).copied()
+        };
+        let left_out =
+            |shape: &ShapeName| builds.get(id).is_some_and(|build| build.outcome.left_out_at(shape).is_some());
+        of_cases(phase, &left_out, &find)
+    };
+    plan.variants.iter().map(|v| (v.id.clone(), of(&v.id))).collect()
+}
+
+/// The same, with what was seen of timed launches: a variant of which one gave wrong outputs at a shape, or none, cheats or is wrong there,
+/// whatever its checks say. It goes for every variant that shares its machine code.
+pub fn name_cheats<'a>(
+    proofs: BTreeMap<VariantId, Correctness>,
+    latencies: impl IntoIterator<Item = &'a LatencyRecord>,
+    builds: &[BuildRecord],
+) -> BTreeMap<VariantId, Correctness> {
+    let found = latencies.into_iter().filter_map(|record| {
+        let fault = match &record.outcome {
+            LatencyOutcome::Cheats { reason, .. } => {
+                Correctness::Cheats { reason: format!("at shape '{}' {reason}", record.shape) }
+            }
+            LatencyOutcome::Wrong { reason, .. } => {
+                let place =
+                    format!("wrong at shape '{}' on inputs of a seed that the phase does not have", record.shape);
+                Correctness::Wrong { reason: format!("{place}, and so is a module that was loaded anew: {reason}") }
+            }
+            LatencyOutcome::Timed { .. } | LatencyOutcome::Failed { .. } => return None,
+        };
+        Some((&record.variant, fault))
+    });
+    with_faults(proofs, found.collect(), builds)
+}
+
+/// The same of a run's profiled launches, those of deep profiles among them: one whose output is wrong knows that it is profiled, and what was
+/// counted of it is not what it does.
+pub fn name_profiled_cheats(proofs: BTreeMap<VariantId, Correctness>, run: &Run) -> BTreeMap<VariantId, Correctness> {
+    let profiles = run.profiles.iter().map(|record| (&record.variant, &record.shape, &record.outputs));
+    let looks = run.close_looks.iter().map(|look| (&look.variant, &look.shape, &look.outputs));
+    let found = profiles.chain(looks).filter_map(|(variant, shape, outputs)| {
+        let wrong = outputs.as_ref()?.wrong()?;
+        let reason = format!("at shape '{shape}' output of a profiled launch differs: {wrong}");
+        Some((variant, Correctness::Cheats { reason }))
+    });
+    with_faults(proofs, found.collect(), &run.builds)
+}
+
+/// Puts what was found in the place of what the checks say; of several faults of a variant one that is a cheat's.
+fn with_faults(
+    mut proofs: BTreeMap<VariantId, Correctness>,
+    found: Vec<(&VariantId, Correctness)>,
+    builds: &[BuildRecord],
+) -> BTreeMap<VariantId, Correctness> {
+    let mut faults: HashMap<&VariantId, Correctness> = HashMap::new();
+    for (variant, fault) in found {
+        let graver = matches!(fault, Correctness::Cheats { .. });
+        if graver || !faults.contains_key(variant) {
+            faults.insert(variant, fault);
+        }
+    }
+    let shares: HashMap<&VariantId, &VariantId> =
+        builds.iter().filter_map(|build| Some((&build.variant, build.shares.as_ref()?))).collect();
+    for (variant, proof) in &mut proofs {
+        let own = faults.get(variant);
+        let found = own.or_else(|| shares.get(variant).and_then(|other| faults.get(other)));
+        if let Some(fault) = found {
+            proof.replace_by(fault.clone());
+        }
+    }
+    proofs
+}
+
+/// Of two records of one case, the one that is worse under the tolerance: a case that was once wrong is not right.
+fn graver<'a>(a: &'a CheckOutcome, b: &'a CheckOutcome, tolerance: &Tolerance) -> &'a CheckOutcome {
+    let gravity = |outcome: &CheckOutcome| match outcome.judged_by(tolerance) {
+        CheckOutcome::Skipped { .. } => 0,
+        CheckOutcome::Correct { .. } => 1,
+        CheckOutcome::Wrong { .. } | CheckOutcome::Crashed { .. } => 2,
+    };
+    if gravity(b) > gravity(a) { b } else { a }
+}
+
+fn not_built(outcome: &BuildOutcome) -> Option<String> {
+    match outcome {
+        BuildOutcome::Failed { message } => {
+            let line = message.lines().find(|l| l.contains("error")).or_else(|| message.lines().next());
+            Some(format!("does not build: {}", line.unwrap_or("the compiler did not say why").trim()))
+        }
+        BuildOutcome::Refused { reasons, .. } => Some(format!("cannot be launched: {}", reasons.join("; "))),
+        BuildOutcome::Built { .. } | BuildOutcome::NotNeeded => None,
+    }
+}
+
+/// Correctness over the shapes at which a variant is launched.
+fn of_cases<'a>(
+    phase: &Phase,
+    left_out: &dyn Fn(&ShapeName) -> bool,
+    find: &dyn Fn(&ShapeName, u64) -> Option<&'a CheckOutcome>,
+) -> Correctness {
+    let (mut proven, mut max_abs, mut unproven) = (0, 0.0_f64, None);
+    for shape in phase.workload.shapes.iter().filter(|shape| !left_out(&shape.name)) {
+        for &seed in &phase.workload.seeds {
+            let case = format_args!("at shape '{}', seed {seed}", shape.name).to_string();
+            match find(&shape.name, seed).map(|outcome| outcome.judged_by(&phase.workload.tolerance)) {
+                Some(CheckOutcome::Correct { differences }) => {
+                    proven += 1;
+                    max_abs = max_abs.max(differences.max_abs);
+                }
+                Some(CheckOutcome::Wrong { reason, .. }) => {
+                    return Correctness::Wrong { reason: format!("wrong {case}: {reason}") };
+                }
+                Some(CheckOutcome::Crashed { reason }) => {
+                    return Correctness::Wrong { reason: format!("crashed {case}: {reason}") };
+                }
+                Some(CheckOutcome::Skipped { reason }) => {
+                    unproven.get_or_insert_with(|| format!("not checked {case}: {reason}"));
+                }
+                None => {
+                    unproven.get_or_insert_with(|| format!("not checked {case}"));
+                }
+            }
+        }
+    }
+    match unproven {
+        Some(reason) => Correctness::Unproven { reason },
+        None if proven == 0 => Correctness::Unproven { reason: "the phase has no correctness case".to_owned() },
+        None => Correctness::Proven { cases: proven, max_abs },
+    }
+}

@@ -1,0 +1,134 @@
+//! Gates judged over the variants that their scope picks.
+
+use super::bound_gate::{BoundGate, IntervalDetail, VariantOutcome};
+use super::context::EvalContext;
+use super::gate_verdict::{GateVerdict, Picked, gate_verdict};
+use super::scope::{Picks, ScopeRule};
+use super::shortfall::Shortfalls;
+use ncugate_model::{Verdict, glob};
+use ncugate_phase::config::Gate;
+use std::collections::HashSet;
+
+/// Above this many cases intervals are worked out only where a verdict needs them.
+const DETAILED_CASES: usize = 2000;
+
+/// Whom a gate's scope picks from.
+pub struct Candidates<'c> {
+    pub variants: &'c [usize],
+    /// Those that are proven correct and measured by the objective, best first.
+    pub ranked: Vec<usize>,
+    pub selected: Option<usize>,
+    /// The last accepted stage.
+    pub previous: Option<usize>,
+}
+
+impl<'c> Candidates<'c> {
+    /// Candidates of which the best is selected, and that nothing was accepted before.
+    pub fn new(context: &EvalContext<'_>, variants: &'c [usize]) -> Self {
+        let ranked = context.ranked(variants);
+        Self { variants, selected: ranked.first().copied(), ranked, previous: None }
+    }
+}
+
+pub struct GateEvaluator<'a> {
+    pub context: &'a EvalContext<'a>,
+}
+
+impl<'a> GateEvaluator<'a> {
+    /// Judges a gate by the rule of its scope; with shortfalls, every candidate alone is judged too and what it lacks is
+    /// noted there.
+    pub fn gate(
+        &self,
+        gate: &'a Gate,
+        candidates: &Candidates<'_>,
+        shortfalls: Option<&mut Shortfalls>,
+    ) -> GateVerdict {
+        let bound = BoundGate::new(gate, self.context, candidates.previous);
+        self.bound(&bound, ScopeRule::of(&gate.on), candidates, shortfalls)
+    }
+
+    /// Judges a gate that is bound already, by a rule.
+    pub fn bound(
+        &self,
+        bound: &BoundGate<'_>,
+        rule: ScopeRule<'_>,
+        candidates: &Candidates<'_>,
+        shortfalls: Option<&mut Shortfalls>,
+    ) -> GateVerdict {
+        let cases = |n: usize| n * bound.gate.shapes.len();
+        let detail =
+            |n: usize| if cases(n) <= DETAILED_CASES { IntervalDetail::Intervals } else { IntervalDetail::Verdicts };
+        let picked = self.picked(rule, candidates);
+        let rows = match (shortfalls, &picked) {
+            (Some(shortfalls), picked) => {
+                let alone = of_glob(rule, candidates.variants, self.context).unwrap_or_default();
+                let all = bound.judge(&alone, detail(alone.len()));
+                shortfalls.note(bound, &all);
+                pick(all, picked.as_deref().unwrap_or_default())
+            }
+            (None, Ok(picked)) => bound.judge(picked, detail(picked.len())),
+            (None, Err(_)) => Vec::new(),
+        };
+        let among = of_glob(rule, candidates.variants, self.context).map_or(0, |all| all.len());
+        let picked = match picked {
+            Err((verdict, reason)) => Picked::Nothing(verdict, reason),
+            Ok(_) if among > 1 => Picked::Rows(rows.into_iter().map(|row| row.confirmed(bound.gate)).collect()),
+            Ok(_) => Picked::Rows(rows),
+        };
+        gate_verdict(bound, self.context, rule.combine, picked)
+    }
+
+    /// The variants that are judged, or the verdict and the reason where there are none.
+    fn picked(&self, rule: ScopeRule<'_>, candidates: &Candidates<'_>) -> Result<Vec<usize>, (Verdict, String)> {
+        let nothing = |reason: String| (Verdict::Inconclusive, reason);
+        let variants = of_glob(rule, candidates.variants, self.context).map_err(nothing)?;
+        match (rule.picks, variants.as_slice(), rule.glob) {
+            (_, [], Some(glob)) => Err(nothing(format!("no variant matches '{glob}'"))),
+            (Picks::All, [], None) => Err(nothing("there is no variant to judge".to_owned())),
+            (Picks::All, ..) => Ok(variants),
+            (Picks::Selected, ..) => {
+                candidates.selected.map(|at| vec![at]).ok_or_else(|| match candidates.ranked.is_empty() {
+                    true => self.nobody(&variants),
+                    false => nothing("no variant is selected: the plan kept no stage".to_owned()),
+                })
+            }
+            (Picks::Best, ..) => {
+                let known: HashSet<usize> = variants.iter().copied().collect();
+                let best = candidates.ranked.iter().find(|at| known.contains(at));
+                best.map(|at| vec![*at]).ok_or_else(|| self.nobody(&variants))
+            }
+        }
+    }
+
+    /// Why no candidate is the best: failed when every candidate is wrong, else inconclusive.
+    fn nobody(&self, variants: &[usize]) -> (Verdict, String) {
+        let wrong = |at: &usize| self.context.correctness(*at).disqualified();
+        let first = variants.iter().find_map(|at| Some((at, wrong(at)?)));
+        match first {
+            Some((at, reason)) if variants.iter().all(|at| wrong(at).is_some()) => {
+                let id = &self.context.variant(*at).id;
+                (Verdict::Fail, format!("no variant is correct; {id}: {reason}"))
+            }
+            _ => {
+                let metric = &self.context.phase.objective.metric;
+                (Verdict::Inconclusive, format!("no variant is both proven correct and measured by {metric}"))
+            }
+        }
+    }
+}
+
+/// The variants that a rule is about.
+fn of_glob(rule: ScopeRule<'_>, variants: &[usize], context: &EvalContext<'_>) -> Result<Vec<usize>, String> {
+    let Some(pattern) = rule.glob else { return Ok(variants.to_vec()) };
+    let matcher = glob(pattern).map_err(|e| e.to_string())?;
+    Ok(variants.iter().copied().filter(|&at| matcher.is_match(&context.variant(at).id.0)).collect())
+}
+
+/// Rows of these variants, in the order they were judged.
+fn pick(rows: Vec<VariantOutcome>, variants: &[usize]) -> Vec<VariantOutcome> {
+    if rows.len() == variants.len() {
+        return rows;
+    }
+    let wanted: HashSet<usize> = variants.iter().copied().collect();
+    rows.into_iter().filter(|row| wanted.contains(&row.variant)).collect()
+}

@@ -1,0 +1,295 @@
+//! ncu reports that this program did not make, judged by a phase's gates. Launches are variants by the patterns of the
+//! phase (`match`); where it has none, every launch of the phase's kernels is a variant of its own. They hold no undisturbed
+//! latency and no proof of correctness, and nothing here makes one up.
+
+use super::{Evidence, JudgeError, PhaseRun};
+use crate::frame::{CapturedLaunch, CapturedVariants, nvtx_text};
+use crate::store::manifest;
+use crate::store::{Fingerprint, Manifest, Run, RunState, StoreError, open_report};
+use jiff::Timestamp;
+use ncu_rep::{Launch, Report, ReportError};
+use ncugate_model::expr::Template;
+use ncugate_model::{Better, BuildOutcome, BuildRecord, Gpu, KernelName, ProfileOutcome, ProfileRecord, VariantId};
+use ncugate_phase::config::{KernelTemplate, LaunchPattern, Phase};
+use ncugate_phase::plan::{Method, Plan, Standing, Variant};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A run made of reports of another program.
+#[derive(Debug)]
+pub struct ForeignRun {
+    pub run: PhaseRun,
+    /// What its variants are, in the order of the plan.
+    pub captured: Vec<CapturedVariant>,
+    /// When the first and the last of the launches were profiled; none where a report does not say.
+    pub made: Option<(Timestamp, Timestamp)>,
+}
+
+/// A variant that is launches of ncu reports.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CapturedVariant {
+    pub variant: VariantId,
+    /// File name of the report and number in it, of each launch.
+    pub launches: Vec<(String, u32)>,
+    /// Names of the kernels that were launched, each once, with scopes and template arguments.
+    pub kernels: Vec<String>,
+}
+
+/// A run made of launches of `files`: those that the phase's patterns fit, else those whose kernels it names, else all.
+///
+/// # Errors
+/// A report cannot be read, holds no launch that is asked for, or a launch fits the patterns of two variants.
+pub fn foreign_run(
+    mut phase: Phase,
+    plan: Plan,
+    files: &[PathBuf],
+    evidence: Evidence,
+) -> Result<ForeignRun, JudgeError> {
+    let reports = files.iter().map(|file| OpenedReport::open(file)).collect::<Result<Vec<_>, _>>()?;
+    let plan = match phase.is_of_reports() {
+        true => plan,
+        false => {
+            // No undisturbed latency is there: the launch that took ncu the shortest stands for the rest.
+            phase.objective.metric = "duration".to_owned();
+            phase.objective.better = Better::Lower;
+            by_launch(&phase, &reports)?
+        }
+    };
+    let captured = captured(&plan, &reports)?;
+    let shape = phase.objective.shape.clone();
+    let profiles = captured.iter().flat_map(|one| {
+        let files = reports.iter().filter(|report| one.launches.iter().any(|(name, _)| *name == report.name));
+        files.map(|report| ProfileRecord {
+            variant: one.variant.clone(),
+            shape: shape.clone(),
+            metrics: Vec::new(),
+            outcome: ProfileOutcome::Profiled { report: report.path.display().to_string() },
+            outputs: None,
+        })
+    });
+    let mut manifest = manifest(&phase, &plan, fingerprint(&reports)?);
+    let made = made(&reports);
+    if let Some((first, last)) = made {
+        (manifest.started, manifest.finished) = (first, Some(last));
+    }
+    manifest.state = RunState::Complete;
+    manifest.warnings.extend(warnings(&phase, evidence));
+    let run = Arc::new(run(manifest, &phase, &plan, profiles.collect()));
+    Ok(ForeignRun { run: PhaseRun { phase, plan, run, evidence }, captured, made })
+}
+
+fn warnings(phase: &Phase, evidence: Evidence) -> Vec<String> {
+    let mut said = Vec::new();
+    if !phase.is_of_reports() {
+        said.push("judged from ncu reports alone: no latency was measured, so the variant with the shortest launch under ncu is selected".to_owned());
+    }
+    if evidence == Evidence::AssumedCorrect {
+        said.push("results are assumed to be correct (--assume-correct); nothing here proves it".to_owned());
+    }
+    said
+}
+
+fn run(manifest: Manifest, phase: &Phase, plan: &Plan, profiles: Vec<ProfileRecord>) -> Run {
+    Run {
+        folder: PathBuf::new(),
+        manifest,
+        phase: phase.text.clone(),
+        plan: plan.clone(),
+        workload: serde_json::Value::Null,
+        builds: plan.variants.iter().map(not_built).collect(),
+        checks: Vec::new(),
+        latencies: Vec::new(),
+        confirmations: Vec::new(),
+        profiles,
+        close_looks: Vec::new(),
+        search: Vec::new(),
+    }
+}
+
+fn not_built(variant: &Variant) -> BuildRecord {
+    BuildRecord { variant: variant.id.clone(), shares: None, outcome: BuildOutcome::NotNeeded }
+}
+
+/// Paths in one line.
+pub fn paths(files: &[PathBuf]) -> String {
+    files.iter().map(|file| file.display().to_string()).collect::<Vec<_>>().join(", ")
+}
+
+/// Every launch of the phase's kernels as a variant of its own, named for its report, its number and its function.
+fn by_launch(phase: &Phase, reports: &[OpenedReport]) -> Result<Plan, JudgeError> {
+    let entries = entries(phase);
+    let mut variants = Vec::new();
+    for report in reports {
+        for launch in report.report.launches() {
+            let (function, demangled) = (launch.kernel_name(), launch.demangled_name());
+            if !entries.is_empty() && !entries.iter().any(|entry| entry.launched_as(&function, &demangled)) {
+                continue;
+            }
+            let name = KernelName::parse(&function);
+            variants.push(Variant {
+                id: VariantId(format!("{}#{} {}", report.name, launch.id(), name.function())),
+                standing: Standing::Candidate,
+                params: Vec::new(),
+                method: Method::Captured(LaunchPattern {
+                    launches: vec![launch.id()],
+                    report: Some(globset::escape(&report.name)),
+                    ..LaunchPattern::default()
+                }),
+            });
+        }
+    }
+    if variants.is_empty() {
+        let names = entries.iter().map(KernelName::function).collect::<Vec<_>>().join("', '");
+        return Err(JudgeError::NoLaunch(format!("no launch of '{names}' in {}", listed(reports))));
+    }
+    Ok(Plan { variants })
+}
+
+fn entries(phase: &Phase) -> Vec<KernelName> {
+    let named = phase.variants.iter().chain(&phase.baselines).filter_map(|variant| variant.kind.kernel());
+    let kernels = phase.kernel.iter().chain(named);
+    kernels.flat_map(KernelTemplate::launches).map(|launch| name_of(&launch.entry)).collect()
+}
+
+/// The name of a kernel as far as no parameter decides it: the function, where parameters are template arguments.
+fn name_of(entry: &Template) -> KernelName {
+    let name = KernelName::parse(entry.text());
+    if entry.names().is_empty() { name } else { KernelName::parse(name.function()) }
+}
+
+/// The launches of every variant of the plan.
+fn captured(plan: &Plan, reports: &[OpenedReport]) -> Result<Vec<CapturedVariant>, JudgeError> {
+    let patterns = CapturedVariants::of(plan);
+    let mut found: BTreeMap<&VariantId, CapturedVariant> = BTreeMap::new();
+    for report in reports {
+        for launch in report.report.launches() {
+            let (kernel, demangled) = (launch.kernel_name(), launch.demangled_name());
+            let nvtx = nvtx_text(&launch.nvtx().map_err(|e| report.failed(e.to_string()))?);
+            let seen = CapturedLaunch {
+                report: &report.name,
+                launch: launch.id(),
+                kernel: &kernel,
+                demangled: &demangled,
+                nvtx: &nvtx,
+            };
+            let id = match patterns.owners(&seen).as_slice() {
+                [] => continue,
+                [id] => *id,
+                [first, second, ..] => {
+                    return Err(JudgeError::Overlap(format!(
+                        "launch {} of {} ({kernel}) fits `match` of both {first} and {second}: narrow one of them, with `kernel`, `nvtx`, `launch` or `report`",
+                        launch.id(),
+                        report.name
+                    )));
+                }
+            };
+            let one = found.entry(id).or_insert_with(|| CapturedVariant {
+                variant: id.clone(),
+                launches: Vec::new(),
+                kernels: Vec::new(),
+            });
+            one.launches.push((report.name.clone(), launch.id()));
+            let name = KernelName::parse(&demangled).to_string();
+            if !one.kernels.contains(&name) {
+                one.kernels.push(name);
+            }
+        }
+    }
+    if let Some(absent) = plan.variants.iter().find(|variant| !found.contains_key(&variant.id)) {
+        return Err(JudgeError::NoLaunch(format!(
+            "no launch of {} fits `match` of {}; {}",
+            listed(reports),
+            absent.id,
+            kernels(reports)
+        )));
+    }
+    Ok(plan.variants.iter().filter_map(|variant| found.remove(&variant.id)).collect())
+}
+
+/// Kernels named in an error.
+const NAMED: usize = 12;
+
+/// `it has the kernels a, b and 3 more`.
+fn kernels(reports: &[OpenedReport]) -> String {
+    let mut names: Vec<String> =
+        reports.iter().flat_map(|r| r.report.launches().map(|l| l.kernel_name().into_owned())).collect();
+    names.sort_unstable();
+    names.dedup();
+    let more = names.len().saturating_sub(NAMED);
+    names.truncate(NAMED);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    match names.is_empty() {
+        true => "it has no launches".to_owned(),
+        false => format!("it has the kernels {}{more}", names.join(", ")),
+    }
+}
+
+fn listed(reports: &[OpenedReport]) -> String {
+    reports.iter().map(|report| report.path.display().to_string()).collect::<Vec<_>>().join(", ")
+}
+
+/// A report of another program.
+struct OpenedReport {
+    path: PathBuf,
+    name: String,
+    report: Report,
+}
+
+impl OpenedReport {
+    fn open(file: &Path) -> Result<Self, StoreError> {
+        let path = std::path::absolute(file)
+            .map_err(|e| StoreError::Report { path: file.to_owned(), reason: e.to_string() })?;
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        Ok(Self { report: open_report(file)?, path, name })
+    }
+
+    fn failed(&self, reason: String) -> StoreError {
+        StoreError::Report { path: self.path.clone(), reason }
+    }
+}
+
+/// When the launches were profiled, the first and the last; none where one does not say.
+fn made(reports: &[OpenedReport]) -> Option<(Timestamp, Timestamp)> {
+    let launches = reports.iter().flat_map(|report| report.report.launches());
+    let seconds: Vec<i64> = launches.map(|launch| i64::try_from(launch.created()?).ok()).collect::<Option<_>>()?;
+    let at = |seconds: Option<&i64>| Timestamp::from_second(*seconds?).ok();
+    Some((at(seconds.iter().min())?, at(seconds.iter().max())?))
+}
+
+/// GPU and ncu of the reports, where they say; the clocks and the replay as ncu's command line asked for them.
+fn fingerprint(reports: &[OpenedReport]) -> Result<Fingerprint, StoreError> {
+    let mut fingerprint = Fingerprint::default();
+    for report in reports {
+        if fingerprint.gpu.is_none() {
+            let launch = report.report.launches().next();
+            fingerprint.gpu =
+                launch.map_or(Ok(None), |launch| gpu(&launch)).map_err(|e| report.failed(e.to_string()))?;
+        }
+        if fingerprint.ncu.is_none() {
+            let session = report.report.session().map_err(|e| report.failed(e.to_string()))?;
+            fingerprint.ncu = session.ncu_version().map(str::to_owned);
+            let asked = |value: Option<&str>| value.unwrap_or("not said by the report").to_owned();
+            fingerprint.clock_control = asked(session.clock_control());
+            fingerprint.cache_control = asked(session.option("--cache-control"));
+            fingerprint.replay_mode = asked(session.replay_mode());
+        }
+    }
+    Ok(fingerprint)
+}
+
+fn gpu(launch: &Launch<'_>) -> Result<Option<Gpu>, ReportError> {
+    let (Some(name), Some(compute_capability), Some(sms)) =
+        (launch.device_name()?, launch.compute_capability()?, launch.sm_count()?)
+    else {
+        return Ok(None);
+    };
+    let optin = launch.metric("device__attribute_max_shared_memory_per_block_optin")?.and_then(|value| value.as_u64());
+    Ok(Some(Gpu {
+        name: name.into_owned(),
+        compute_capability: compute_capability.into(),
+        sms,
+        memory: None,
+        shared_memory_optin: optin.and_then(|bytes| u32::try_from(bytes).ok()),
+    }))
+}

@@ -1,0 +1,428 @@
+//! Everything measured, joined into one table: builds, launches, occupancy, checks, latencies, counters.
+
+use super::counted::Counted;
+use super::launch_facts::{Fact, FactGpu, built, together};
+use super::quantities::{CellDetails, FreshSamples, MetricCells, Program, Quantities, Sampling};
+use super::steps::Misfit;
+use super::transfers::Transfers;
+use super::wanted;
+use crate::store::Run;
+use ncugate_model::Cell;
+use ncugate_model::ComputeCapability;
+use ncugate_model::ShapeName;
+use ncugate_model::VariantId;
+use ncugate_model::digest::sha256;
+use ncugate_model::metric::{
+    Catalogue, CheckFact, Combination, Definition, Derivation, LatencyForm, LatencyMetric, most_operations,
+};
+use ncugate_model::number;
+use ncugate_model::stats;
+use ncugate_model::{BuildOutcome, BuildRecord, Resources};
+use ncugate_model::{CheckOutcome, CheckRecord, ConfirmationRecord, LatencyOutcome, LatencyRecord};
+use ncugate_model::{ProfileOutcome, ProfileRecord};
+use ncugate_phase::config::{Phase, Shape};
+use ncugate_phase::plan::{Launch, Method, Plan, ShapeProgram, Standing, StepTraffic, Variant};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// What the table is made from.
+#[derive(Debug, Clone, Copy)]
+pub struct Measured<'a> {
+    pub phase: &'a Phase,
+    pub plan: &'a Plan,
+    pub run: &'a Run,
+    /// Counters of its reports.
+    pub counted: &'a Counted,
+    /// Compute capability that it was built for and measured on, where it is known.
+    pub capability: Option<ComputeCapability>,
+    /// Multiprocessors, where a GPU measured.
+    pub sms: Option<u32>,
+}
+
+/// The table over every variant and shape, with a column for each of `metrics`.
+pub fn quantities(measured: &Measured<'_>, metrics: &[String]) -> Quantities {
+    let source = MetricSource::of(measured);
+    let cases = source.rows.iter().map(|row| (row.variant.id.clone(), row.shape.name.clone()));
+    let mut table = Quantities::new(cases);
+    for metric in metrics {
+        table.set(metric, source.column(metric));
+    }
+    for (at, Row { variant, shape, .. }) in source.rows.iter().enumerate() {
+        table.set_sampling(at, sampling(&source.index, variant, shape));
+        if let Some(Ok(samples)) = source.samples(variant, shape) {
+            table.set_samples(at, samples.into());
+        }
+        let build = source.index.builds.get(&variant.id);
+        if let Some(reason) = build.and_then(|build| build.outcome.left_out_at(&shape.name)) {
+            table.leave_out(at, &reason.into());
+        }
+    }
+    table
+}
+
+/// How a case was timed.
+fn sampling(index: &Index<'_>, variant: &Variant, shape: &Shape) -> Sampling {
+    let launches = match index.latency(&variant.id, &shape.name) {
+        Some(LatencyOutcome::Timed { launches, .. }) => *launches,
+        Some(LatencyOutcome::Cheats { .. } | LatencyOutcome::Wrong { .. } | LatencyOutcome::Failed { .. }) | None => 1,
+    };
+    let key = (index.measured_as(&variant.id), &shape.name);
+    let program = match &variant.method {
+        Method::Kernel(_) | Method::Function(_) => Program::Kernel,
+        Method::Command(_) | Method::Captured(_) => Program::Command,
+    };
+    let fresh = index.confirmations.get(&key).map(|record| fresh(record));
+    Sampling { program, launches, fresh, code: code(index, variant, shape) }
+}
+
+fn fresh(record: &ConfirmationRecord) -> FreshSamples {
+    let (samples, launches) = match &record.timed.outcome {
+        LatencyOutcome::Timed { samples, launches, .. } => (Ok(Arc::from(samples.as_slice())), *launches),
+        LatencyOutcome::Cheats { reason, .. } => (Err(format!("cheats: {reason}").into()), 1),
+        LatencyOutcome::Wrong { reason, .. } | LatencyOutcome::Failed { reason } => (Err(reason.as_str().into()), 1),
+    };
+    FreshSamples { samples, launches, processes: record.processes.as_slice().into() }
+}
+
+/// SHA-256 of the machine code of a variant and of what it runs at a shape.
+fn code(index: &Index<'_>, variant: &Variant, shape: &Shape) -> Option<Arc<str>> {
+    let Method::Kernel(kernel) = &variant.method else { return None };
+    let program = kernel.program(&shape.name)?;
+    let outcome = &index.builds.get(&variant.id)?.outcome;
+    let BuildOutcome::Built { code_sha256, arch, launch, .. } = outcome else { return None };
+    let program = program.compiled_as(launch.as_ref());
+    let parts = match program.stored_launch() {
+        Some((entry, launch)) => serde_json::to_string(&(code_sha256, arch, entry, launch)).ok()?,
+        None => serde_json::to_string(&(code_sha256, arch, program)).ok()?,
+    };
+    (!code_sha256.is_empty()).then(|| sha256(parts.as_bytes()).into())
+}
+
+/// Records by what they are about.
+struct Index<'a> {
+    builds: HashMap<&'a VariantId, &'a BuildRecord>,
+    checks: HashMap<(&'a VariantId, &'a ShapeName), Vec<&'a CheckRecord>>,
+    latencies: HashMap<(&'a VariantId, &'a ShapeName), &'a LatencyRecord>,
+    confirmations: HashMap<(&'a VariantId, &'a ShapeName), &'a ConfirmationRecord>,
+    profiles: HashMap<(&'a VariantId, &'a ShapeName), Vec<&'a ProfileRecord>>,
+}
+
+impl<'a> Index<'a> {
+    fn of(run: &'a Run) -> Self {
+        let mut checks: HashMap<_, Vec<_>> = HashMap::new();
+        for record in &run.checks {
+            checks.entry((&record.variant, &record.shape)).or_default().push(record);
+        }
+        let mut profiles: HashMap<_, Vec<_>> = HashMap::new();
+        for record in &run.profiles {
+            profiles.entry((&record.variant, &record.shape)).or_default().push(record);
+        }
+        Self {
+            builds: run.builds.iter().map(|r| (&r.variant, r)).collect(),
+            checks,
+            latencies: run.latencies.iter().map(|r| ((&r.variant, &r.shape), r)).collect(),
+            confirmations: run.confirmations.iter().map(|r| ((&r.timed.variant, &r.timed.shape), r)).collect(),
+            profiles,
+        }
+    }
+
+    /// Whose measurements stand for the variant.
+    fn measured_as<'b>(&'b self, variant: &'b VariantId) -> &'b VariantId {
+        self.builds.get(variant).and_then(|b| b.shares.as_ref()).unwrap_or(variant)
+    }
+
+    fn latency(&self, variant: &VariantId, shape: &ShapeName) -> Option<&LatencyOutcome> {
+        self.latencies.get(&(self.measured_as(variant), shape)).map(|r| &r.outcome)
+    }
+}
+
+/// What a variant runs at a shape.
+fn program(index: &Index<'_>, variant: &Variant, shape: &Shape) -> Result<ShapeProgram, Cell> {
+    let compiled = match index.builds.get(&variant.id).map(|build| &build.outcome) {
+        Some(BuildOutcome::Built { launch, .. }) => launch.as_ref(),
+        _ => None,
+    };
+    match &variant.method {
+        Method::Kernel(kernel) => {
+            let program = kernel.program(&shape.name).map(|program| program.compiled_as(compiled));
+            program.ok_or_else(|| missing(&format!("has no launch at shape '{}'", shape.name)))
+        }
+        Method::Function(_) => Err(missing("a Python function: its launches are its own")),
+        Method::Command(_) => Err(missing("an external command: its launches are its own")),
+        Method::Captured(_) => Err(missing("a launch of another program")),
+    }
+}
+
+/// A row of the table.
+struct Row<'a> {
+    variant: &'a Variant,
+    shape: &'a Shape,
+    /// Its place among the profiled cases, or why it is none of them.
+    place: Result<usize, Arc<str>>,
+    /// Its fills and copies.
+    traffic: Option<StepTraffic>,
+}
+
+/// Where the columns of metrics come from.
+struct MetricSource<'a> {
+    measured: &'a Measured<'a>,
+    index: Index<'a>,
+    rows: Vec<Row<'a>>,
+}
+
+impl<'a> MetricSource<'a> {
+    fn of(measured: &'a Measured<'a>) -> Self {
+        let mut source = Self { measured, index: Index::of(measured.run), rows: Vec::new() };
+        let workload = &measured.phase.workload;
+        let cases = measured.plan.variants.iter().flat_map(|v| workload.shapes.iter().map(move |s| (v, s)));
+        let row = |(variant, shape): (&'a Variant, &'a Shape)| {
+            let place = measured.counted.place(source.index.measured_as(&variant.id), &shape.name);
+            let bytes_of = |buffer: &str| workload.bytes_of(shape, buffer);
+            Row {
+                variant,
+                shape,
+                place: place.ok_or_else(|| source.why_not_profiled(variant, shape).into()),
+                traffic: program(&source.index, variant, shape).ok().and_then(|program| program.step_traffic(bytes_of)),
+            }
+        };
+        source.rows = cases.map(row).collect();
+        source
+    }
+
+    /// A metric by row.
+    fn column(&self, metric: &str) -> MetricCells {
+        match Catalogue::embedded().derivation(metric) {
+            Some(Derivation::Latency(latency)) => self.by_row(|variant, shape| self.timed(latency, variant, shape)),
+            Some(Derivation::Check(fact)) => self.by_row(|variant, shape| self.checked(fact, variant, shape)),
+            Some(Derivation::Build(fact)) => self.launchable(metric, Fact::Build(fact)),
+            Some(Derivation::Launch(fact)) => self.launchable(metric, Fact::Launch(fact)),
+            Some(Derivation::Occupancy(fact)) => self.launchable(metric, Fact::Occupancy(fact)),
+            Some(Derivation::Counters) | None => self.counted(metric),
+        }
+    }
+
+    fn by_row(&self, cell: impl Fn(&Variant, &Shape) -> Cell) -> MetricCells {
+        self.rows.iter().map(|row| cell(row.variant, row.shape)).collect()
+    }
+
+    /// What is known of launches that are planned here; what a command launches is known from its reports alone.
+    fn launchable(&self, metric: &str, fact: Fact) -> MetricCells {
+        let is_command = |variant: &Variant| {
+            matches!(variant.method, Method::Function(_) | Method::Command(_) | Method::Captured(_))
+        };
+        let counted = self.rows.iter().any(|row| is_command(row.variant)).then(|| self.counted(metric));
+        let how = Catalogue::embedded().get(metric).map_or(Combination::Greatest, |known| known.launches);
+        let gpu = FactGpu { capability: self.measured.capability, sms: self.measured.sms };
+        let mut column = MetricCells::default();
+        for (row, Row { variant, shape, .. }) in self.rows.iter().enumerate() {
+            let counted = counted.as_ref().filter(|_| is_command(variant)).and_then(|known| known.cells().get(row));
+            let (cell, steps) = match (counted, program(&self.index, variant, shape)) {
+                (Some(counted), _) => (counted.clone(), Vec::new()),
+                (None, Err(missing)) => (missing, Vec::new()),
+                (None, Ok(program)) => {
+                    let at = |launch: &Launch| fact.at(launch, self.resources_of(variant, &launch.entry), gpu);
+                    let each: Vec<Cell> = program.launches().map(at).collect();
+                    let cell = match (fact, self.resources(variant)) {
+                        (Fact::Build(fact), Ok(resources)) => Cell::finite(built(fact, &resources)),
+                        (Fact::Build(_), Err(missing)) => missing,
+                        (Fact::Launch(_) | Fact::Occupancy(_), _) => together(how, &each),
+                    };
+                    (cell, if each.len() > 1 { each } else { Vec::new() })
+                }
+            };
+            column.push(cell, CellDetails { steps, ..CellDetails::default() });
+        }
+        column
+    }
+
+    fn counted(&self, metric: &str) -> MetricCells {
+        let definition = match Catalogue::embedded().definition(metric, self.measured.capability) {
+            Ok(definition) => definition,
+            Err(reason) => {
+                let absent = missing(&reason.to_string());
+                return self.by_row(|_, _| absent.clone());
+            }
+        };
+        let spread = Catalogue::embedded().get(metric).and_then(|known| known.spread).unwrap_or(0.0);
+        let possible = |cell: &Cell| match cell.value().and_then(|value| definition.doubt(value, spread)) {
+            Some(reason) => missing(&reason),
+            None => cell.clone(),
+        };
+        let values = self.measured.counted.evaluate(&definition);
+        let transfers = Transfers::of(metric, &definition);
+        let mut column = MetricCells::default();
+        for Row { variant, shape, place, traffic } in &self.rows {
+            let case = place.as_ref().map(|place| &values[*place]);
+            let cell = match case {
+                Ok(case) => possible(&case.cell),
+                Err(reason) => Cell::Missing(reason.clone()),
+            };
+            let bounds = |value: f64| transfers.bounds(traffic.as_ref()?, value);
+            let bounds = cell.value().and_then(bounds);
+            let added = bounds.as_ref().map_or(0.0, |bounds| bounds.added);
+            let cell = match cell {
+                Cell::Value(value) => Cell::Value(value + added),
+                Cell::Missing(reason) => Cell::Missing(self.denied(variant, shape, &definition).unwrap_or(reason)),
+            };
+            // Every repeat of a program has the same fills and copies.
+            let repeats = case.ok().and_then(|case| case.repeats.as_ref());
+            let repeats = repeats.map(|repeats| repeats.iter().map(|value| value + added).collect());
+            let steps = case.map_or_else(|_| Vec::new(), |case| case.steps.iter().map(possible).collect());
+            column.push(cell, CellDetails { repeats, steps, bounds });
+        }
+        column
+    }
+
+    /// Why counters of a case that was profiled or traced otherwise are absent: ncu lacked permission, or nobody asked for them.
+    fn denied(&self, variant: &Variant, shape: &Shape, definition: &Definition) -> Option<Arc<str>> {
+        let records = self.index.profiles.get(&(self.index.measured_as(&variant.id), &shape.name))?;
+        let failed = |record: &&ProfileRecord| matches!(record.outcome, ProfileOutcome::Failed { .. });
+        let has = |record: &ProfileRecord, name: &str| record.metrics.iter().any(|metric| metric == name);
+        let given = |name: &str| records.iter().filter(|record| !failed(record)).any(|record| has(record, name));
+        let lacks: Vec<&str> = definition.metrics().into_iter().filter(|name| !given(name)).collect();
+        let failure = records.iter().find_map(|record| match &record.outcome {
+            ProfileOutcome::Failed { reason } if lacks.iter().any(|name| has(record, name)) => Some(reason.clone()),
+            ProfileOutcome::Failed { .. } | ProfileOutcome::Profiled { .. } | ProfileOutcome::Traced { .. } => None,
+        });
+        let is_counted = records.iter().any(|record| !failed(record));
+        // Facts of launches are in every report, unasked.
+        let asked = |name: &&str| !name.starts_with("launch__") && !name.starts_with("device__");
+        let unasked: Vec<&str> = lacks.into_iter().filter(asked).collect();
+        let not_collected = || wanted::not_collected(self.measured.phase, variant, &shape.name, &unasked);
+        failure.or_else(|| (is_counted && !unasked.is_empty()).then(not_collected)).map(Into::into)
+    }
+
+    fn resources(&self, variant: &Variant) -> Result<Resources, Cell> {
+        match self.index.builds.get(&variant.id).map(|b| &b.outcome) {
+            Some(BuildOutcome::Built { resources, .. } | BuildOutcome::Refused { resources: Some(resources), .. }) => {
+                Ok(*resources)
+            }
+            Some(BuildOutcome::Refused { resources: None, .. }) => Err(missing("cannot be launched on this chip")),
+            Some(BuildOutcome::Failed { .. }) => Err(missing("did not build")),
+            Some(BuildOutcome::NotNeeded) => Err(missing("an external command: its kernels are not built here")),
+            None => Err(missing("was not built")),
+        }
+    }
+
+    /// What one entry of a variant uses; of a variant with one entry, or that is refused, what all of it uses.
+    fn resources_of(&self, variant: &Variant, entry: &str) -> Result<Resources, Cell> {
+        match self.index.builds.get(&variant.id).map(|b| &b.outcome) {
+            Some(BuildOutcome::Built { entries, .. }) if !entries.is_empty() => {
+                let own = entries.iter().find(|known| known.entry == entry);
+                own.map(|own| own.resources).ok_or_else(|| missing(&format!("'{entry}' was not built")))
+            }
+            _ => self.resources(variant),
+        }
+    }
+
+    fn timed(&self, metric: LatencyMetric, variant: &Variant, shape: &Shape) -> Cell {
+        let samples = match self.samples(variant, shape) {
+            Some(Ok(samples)) => samples,
+            Some(Err(reason)) => return missing(&reason),
+            None => return missing(&self.why_not_timed(variant, shape)),
+        };
+        match (metric.statistic.of(samples), metric.form) {
+            (Err(reason), _) => missing(&reason.to_string()),
+            (Ok(us), LatencyForm::Time) => Cell::finite(us),
+            (Ok(us), LatencyForm::Throughput) => self.tflops(shape, us),
+        }
+    }
+
+    /// The latency samples of a case, or why those that there are do not count; none where it was not timed.
+    fn samples(&self, variant: &Variant, shape: &Shape) -> Option<Result<&[f64], String>> {
+        let samples = match self.index.latency(&variant.id, &shape.name)? {
+            LatencyOutcome::Timed { samples, .. } => samples.as_slice(),
+            LatencyOutcome::Cheats { reason, .. } => return Some(Err(format!("cheats: {reason}"))),
+            LatencyOutcome::Wrong { reason, .. } | LatencyOutcome::Failed { reason } => {
+                return Some(Err(reason.clone()));
+            }
+        };
+        let rounds = self.measured.phase.bench.rounds as usize;
+        if samples.len() < rounds {
+            return Some(Err(format!("it was timed in {} of {rounds} rounds", samples.len())));
+        }
+        Some(self.possible(shape, samples).map(|()| samples))
+    }
+
+    /// Refuses samples that are faster than the chip can work.
+    fn possible(&self, shape: &Shape, samples: &[f64]) -> Result<(), String> {
+        let Measured { phase, capability, sms, .. } = self.measured;
+        let most = capability.zip(*sms).and_then(|(capability, sms)| most_operations(capability, sms));
+        let flops = phase.workload.flops_at(shape).ok().flatten();
+        let (Some(most), Some(flops), Ok(us)) = (most, flops, stats::median(samples)) else { return Ok(()) };
+        let a_second = flops / us * 1e6;
+        match a_second > most {
+            true => Err(format!(
+                "faster than this chip can be: {} TFLOP/s, at most {} (the samples or the workload's 'flops' are wrong)",
+                number::short(a_second / 1e12),
+                number::short(most / 1e12)
+            )),
+            false => Ok(()),
+        }
+    }
+
+    fn why_not_timed(&self, variant: &Variant, shape: &Shape) -> String {
+        match self.index.builds.get(&variant.id).map(|b| &b.outcome) {
+            Some(BuildOutcome::Failed { .. }) => "did not build".to_owned(),
+            Some(BuildOutcome::Refused { .. }) => "cannot be launched on this chip".to_owned(),
+            _ => format!("was not timed at shape '{}'", shape.name),
+        }
+    }
+
+    fn tflops(&self, shape: &Shape, us: f64) -> Cell {
+        match self.measured.phase.workload.flops_at(shape) {
+            Ok(Some(flops)) => Cell::finite(flops / us / 1e6),
+            Ok(None) => missing("the workload does not say how many operations a launch has ('flops')"),
+            Err(error) => missing(&error.to_string()),
+        }
+    }
+
+    fn checked(&self, fact: CheckFact, variant: &Variant, shape: &Shape) -> Cell {
+        let key = (self.index.measured_as(&variant.id), &shape.name);
+        let records = self.index.checks.get(&key).map(Vec::as_slice).unwrap_or_default();
+        let seeds = &self.measured.phase.workload.seeds;
+        if let Some(seed) = seeds.iter().find(|seed| !records.iter().any(|r| r.seed == **seed)) {
+            return missing(&format!("was not checked at shape '{}' with seed {seed}", shape.name));
+        }
+        let mut worst = 0.0_f64;
+        for record in records {
+            match (&record.outcome, fact) {
+                (CheckOutcome::Correct { .. } | CheckOutcome::Wrong { .. }, CheckFact::Correct) => {
+                    if !record.outcome.is_correct(&self.measured.phase.workload.tolerance) {
+                        return Cell::Value(0.0);
+                    }
+                }
+                (CheckOutcome::Crashed { .. }, CheckFact::Correct) => return Cell::Value(0.0),
+                (CheckOutcome::Skipped { reason } | CheckOutcome::Crashed { reason }, _) => return missing(reason),
+                (CheckOutcome::Correct { differences } | CheckOutcome::Wrong { differences, .. }, fact) => {
+                    if differences.nonfinite > 0 {
+                        return missing("the output has NaN or infinite values");
+                    }
+                    worst = worst.max(if fact == CheckFact::RelL2 { differences.rel_l2 } else { differences.max_abs });
+                }
+            }
+        }
+        if fact == CheckFact::Correct { Cell::Value(1.0) } else { Cell::finite(worst) }
+    }
+
+    fn why_not_profiled(&self, variant: &Variant, shape: &Shape) -> String {
+        let key = (self.index.measured_as(&variant.id), &shape.name);
+        let records = self.index.profiles.get(&key).map(Vec::as_slice).unwrap_or_default();
+        let failure = records.iter().find_map(|r| match &r.outcome {
+            ProfileOutcome::Failed { reason } => Some(reason.clone()),
+            ProfileOutcome::Profiled { .. } | ProfileOutcome::Traced { .. } => None,
+        });
+        let misfit =
+            || self.measured.counted.misfit(self.index.measured_as(&variant.id), &shape.name).map(Misfit::words);
+        let is_looked_at = variant.standing == Standing::Baseline && matches!(variant.method, Method::Command(_));
+        let unasked = || match is_looked_at && !wanted::profiles_baselines(self.measured.phase) {
+            true => wanted::not_collected(self.measured.phase, variant, &shape.name, &[]),
+            false => format!("was not profiled at shape '{}'", shape.name),
+        };
+        failure.or_else(misfit).unwrap_or_else(unasked)
+    }
+}
+
+fn missing(reason: &str) -> Cell {
+    Cell::Missing(reason.into())
+}

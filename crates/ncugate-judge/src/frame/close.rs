@@ -1,0 +1,38 @@
+//! What deep profiles counted: a table of its own, so that nothing in it can stand for a counter that a gate judged.
+
+use super::counted::Counted;
+use super::quantities::Quantities;
+use ncugate_model::metric::Catalogue;
+use ncugate_model::{Cell, ComputeCapability, ShapeName, VariantId};
+
+/// The variant and shape of a row, and the variant whose measurements stand for it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CloseRow {
+    pub variant: VariantId,
+    pub shape: ShapeName,
+    /// Itself, or the one it shares measurements with.
+    pub measured_as: VariantId,
+}
+
+/// The table over variants that have a deep profile.
+pub fn close_quantities(
+    counted: &Counted,
+    rows: &[CloseRow],
+    metrics: &[String],
+    capability: Option<ComputeCapability>,
+) -> Quantities {
+    let mut table = Quantities::new(rows.iter().map(|row| (row.variant.clone(), row.shape.clone())));
+    for metric in metrics {
+        let cells = match Catalogue::embedded().definition(metric, capability) {
+            Ok(definition) => {
+                let values = counted.evaluate(&definition);
+                let of_row = |row: &CloseRow| values.get(counted.place(&row.measured_as, &row.shape)?);
+                let absent = || Cell::Missing("its report has no such launch".into());
+                rows.iter().map(|row| of_row(row).map_or_else(absent, |value| value.cell.clone())).collect()
+            }
+            Err(reason) => vec![Cell::Missing(reason.to_string().into()); rows.len()],
+        };
+        table.set_column(metric, cells);
+    }
+    table
+}

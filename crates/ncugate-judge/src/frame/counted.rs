@@ -1,0 +1,437 @@
+//! Counters of profiled launches, by variant and shape, out of the frames of their reports.
+//!
+//! A launch belongs to the variant and shape that its NVTX range names (`<variant>@<shape>`), if its kernel is the one
+//! that the plan launches; never to a position in the report.
+//!
+//! **Several kernels.** Of a program that is planned here, the launches of its steps count, in their order and by their names
+//! ([`super::steps`]), and no other. A command launches what it likes inside its range: those of its kernels that
+//! `kernel_filter` matches count (all without a filter). All launches of an evaluation count together
+//! ([`super::evaluations`]); those of a program's steps are kept by step beside it.
+//!
+//! **Several evaluations.** ncu collects what does not fit one replay pass from reports of their own, so the n-th evaluation of a
+//! case in one report and the n-th in another are one *repeat*: its counters are put together, and where reports have the
+//! same counter that of the first by name counts. A metric is computed for each repeat and its median stands for the case;
+//! where it is absent for one repeat it is absent for the case.
+
+use super::captured::{CapturedLaunch, CapturedVariants};
+use super::case::{Case, CaseKey};
+use super::evaluations::{Combiner, Counters, Evaluation, length};
+use super::launches::{Capture, FrameError, LaunchFrames, Origin};
+use super::nvtx::case_of;
+use super::schema::launches::{DEMANGLED, KERNEL, LAUNCH, NVTX, REPORT};
+use super::schema::metrics::{METRIC, VALUE};
+use super::steps::{Misfit, OwnedLaunch, SeenLaunch, owned as owned_launches};
+use super::traced;
+use indexmap::{IndexMap, IndexSet};
+use ncu_rep::{MetricSelection, Report};
+use ncugate_model::metric::Definition;
+use ncugate_model::stats;
+use ncugate_model::{Cell, ProfileOutcome, ShapeName, VariantId};
+use ncugate_phase::plan::Plan;
+use polars::prelude::{DataFrame, PolarsError};
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+/// What ties a launch to a case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ownership<'a> {
+    /// Its NVTX range, where a record says that this report has the case, and the kernel that the plan launches.
+    Recorded(&'a ProfiledCases),
+    /// The patterns of the plan, at this shape: reports that this program did not make.
+    Captured(&'a ShapeName),
+}
+
+/// Which report each case was profiled into, by the records of a run: what else a report holds is not a measurement of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ProfiledCases(HashMap<String, HashSet<Case>>);
+
+impl ProfiledCases {
+    /// Of records of profiles; those that failed have no report, and what CUPTI traced has one of its own.
+    pub fn of<'a>(records: impl Iterator<Item = (&'a VariantId, &'a ShapeName, &'a ProfileOutcome)>) -> Self {
+        let mut cases: HashMap<String, HashSet<Case>> = HashMap::new();
+        for (variant, shape, outcome) in records {
+            let report = match outcome {
+                ProfileOutcome::Profiled { report } => report,
+                ProfileOutcome::Traced { .. } => traced::REPORT,
+                ProfileOutcome::Failed { .. } => continue,
+            };
+            cases.entry(report.to_owned()).or_default().insert((variant.clone(), shape.clone()));
+        }
+        Self(cases)
+    }
+
+    fn has(&self, report: &str, case: &Case) -> bool {
+        self.0.get(report).is_some_and(|cases| cases.contains(case))
+    }
+}
+
+/// Counters of every profiled case.
+#[derive(Debug, Clone, Default)]
+pub struct Counted {
+    /// ncu's names of the counters.
+    names: IndexSet<String>,
+    cases: IndexMap<Case, CaseCounters>,
+    /// Launches in the range of a case that are not those of its program.
+    misfits: Vec<Misfit>,
+}
+
+#[derive(Debug, Clone, Default)]
+struct CaseCounters {
+    /// Of whole evaluations.
+    repeats: Vec<Counters>,
+    /// Of each launch of a program with several, by repeat.
+    steps: Vec<Vec<Counters>>,
+}
+
+/// A metric of a case.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct CaseValue {
+    /// The median over its repeats.
+    pub cell: Cell,
+    /// The value of each repeat, if there are several.
+    pub repeats: Option<Arc<[f64]>>,
+    /// The value at each launch of a program with several.
+    pub steps: Vec<Cell>,
+}
+
+impl Counted {
+    /// Reads `names` out of reports; `reports` gives each a name that is unique among them.
+    ///
+    /// # Errors
+    /// A damaged report.
+    pub fn read(
+        reports: &[(String, Report)],
+        plan: &Plan,
+        ownership: Ownership<'_>,
+        names: &[String],
+    ) -> Result<Self, FrameError> {
+        let captures: Vec<Capture<'_>> =
+            reports.iter().map(|(name, report)| Capture { name, origin: Origin::Report(report) }).collect();
+        let frames = LaunchFrames::read(&captures, MetricSelection::Named(names))?;
+        Self::of_frames(&frames, plan, ownership).map_err(FrameError::from)
+    }
+
+    /// Counters out of frames that are read already.
+    ///
+    /// # Errors
+    /// A frame lacks a column.
+    pub fn of_frames(frames: &LaunchFrames, plan: &Plan, ownership: Ownership<'_>) -> Result<Self, PolarsError> {
+        let (names, launches) = by_launch(frames)?;
+        let (owned, misfits) = owned(&frames.launches, plan, ownership)?;
+        let mut ranges: IndexMap<(&Case, &str), Vec<usize>> = IndexMap::new();
+        for (row, (launch, report)) in owned.iter().zip(frames.launches.column(REPORT)?.str()?.iter()).enumerate() {
+            if let Some(OwnedLaunch { case, .. }) = launch {
+                ranges.entry((case, report.unwrap_or_default())).or_default().push(row);
+            }
+        }
+        let mut evaluations = evaluations(&ranges, plan, ownership);
+        let combiner = Combiner::new(&names, &launches, &evaluations);
+        evaluations.sort_by_key(|evaluation| (evaluation.case, evaluation.report));
+        let mut cases: IndexMap<Case, CaseCounters> = IndexMap::new();
+        for of_report in evaluations.chunk_by(|a, b| (a.case, a.report) == (b.case, b.report)) {
+            let Some(Evaluation { case, .. }) = of_report.first() else { continue };
+            let case = cases.entry((*case).clone()).or_default();
+            let first = match ownership {
+                Ownership::Recorded(_) => 0,
+                // Each launch of another program is one of its own, whatever report it is in.
+                Ownership::Captured(_) => case.repeats.len(),
+            };
+            for (repeat, evaluation) in (first..).zip(of_report) {
+                case.add(repeat, evaluation, &combiner, &owned);
+            }
+        }
+        Ok(Self { names: names.into_iter().map(str::to_owned).collect(), cases, misfits })
+    }
+
+    /// The place of a case in what [`Self::evaluate`] gives; none for one that was not profiled.
+    pub(super) fn place(&self, variant: &VariantId, shape: &ShapeName) -> Option<usize> {
+        self.cases.get_index_of(&CaseKey(variant, shape))
+    }
+
+    /// A metric for every case.
+    pub(super) fn evaluate(&self, definition: &Definition) -> Vec<CaseValue> {
+        let value = |counters: &Counters| {
+            definition.evaluate(&|name| counters.get(self.names.get_index_of(name)?).copied().flatten())
+        };
+        let of_case = |case: &CaseCounters| {
+            let (cell, repeats) = median(case.repeats.iter().map(value));
+            let steps = case.steps.iter().map(|step| median(step.iter().map(value)).0).collect();
+            CaseValue { cell, repeats, steps }
+        };
+        self.cases.values().map(of_case).collect()
+    }
+
+    /// Why launches of a case do not count although they were seen.
+    pub(super) fn misfit(&self, variant: &VariantId, shape: &ShapeName) -> Option<&Misfit> {
+        self.misfits.iter().find(|misfit| &misfit.variant == variant && &misfit.shape == shape)
+    }
+}
+
+impl CaseCounters {
+    /// Adds an evaluation, and its launches if they are several of a program.
+    fn add(
+        &mut self,
+        repeat: usize,
+        evaluation: &Evaluation<'_>,
+        combiner: &Combiner<'_>,
+        owned: &[Option<OwnedLaunch>],
+    ) {
+        add(&mut self.repeats, repeat, combiner.counters(evaluation));
+        let is_later = |row: &usize| owned.get(*row).and_then(Option::as_ref).is_some_and(|launch| launch.step > 0);
+        if evaluation.rows.iter().any(is_later) {
+            self.steps.resize_with(self.steps.len().max(evaluation.rows.len()), Vec::new);
+            for (step, row) in self.steps.iter_mut().zip(evaluation.rows) {
+                add(step, repeat, combiner.launch(*row));
+            }
+        }
+    }
+}
+
+/// The evaluations of each case in each report, by the rows of their launches.
+fn evaluations<'l>(
+    ranges: &'l IndexMap<(&'l Case, &'l str), Vec<usize>>,
+    plan: &Plan,
+    ownership: Ownership<'_>,
+) -> Vec<Evaluation<'l>> {
+    let lengths: HashMap<&VariantId, usize> = match ownership {
+        Ownership::Recorded(_) => plan.variants.iter().map(|variant| (&variant.id, length(variant))).collect(),
+        Ownership::Captured(_) => HashMap::new(),
+    };
+    let of_range = |((case, report), rows): (&(&'l Case, &'l str), &'l Vec<usize>)| {
+        let (case, report) = (*case, *report);
+        let rows = rows.chunks(lengths.get(&case.0).copied().unwrap_or(1));
+        rows.map(move |rows| Evaluation { case, report, rows })
+    };
+    ranges.iter().flat_map(of_range).collect()
+}
+
+/// Adds the counters that a report has of a repeat; one that an earlier report has counts there.
+fn add(repeats: &mut Vec<Counters>, repeat: usize, counters: Counters) {
+    match repeats.get_mut(repeat) {
+        Some(known) => known.iter_mut().zip(counters).for_each(|(known, value)| *known = known.or(value)),
+        None => repeats.push(counters),
+    }
+}
+
+/// The median of values, and all of them if there are several; the first that is absent makes it absent.
+fn median(values: impl Iterator<Item = Cell>) -> (Cell, Option<Arc<[f64]>>) {
+    let values: Result<Vec<f64>, Cell> = values.map(|cell| cell.value().ok_or(cell)).collect();
+    match values {
+        Ok(values) => {
+            let median = stats::median(&values).map_or_else(|e| Cell::Missing(e.to_string().into()), Cell::finite);
+            (median, (values.len() > 1).then(|| values.into()))
+        }
+        Err(missing) => (missing, None),
+    }
+}
+
+/// ncu's names of the counters, and the counters of every launch. Of several values of one counter the first counts.
+fn by_launch(frames: &LaunchFrames) -> Result<(IndexSet<&str>, Vec<Counters>), PolarsError> {
+    let mut places = HashMap::new();
+    for (row, id) in ids(&frames.launches)?.enumerate() {
+        places.extend(id.map(|id| (id, row)));
+    }
+    let mut names: IndexSet<&str> = IndexSet::new();
+    let mut launches = vec![Counters::new(); frames.launches.height()];
+    let values = frames.metrics.column(METRIC)?.str()?.iter().zip(frames.metrics.column(VALUE)?.f64()?.iter());
+    for (id, (name, value)) in ids(&frames.metrics)?.zip(values) {
+        let at = names.insert_full(name.unwrap_or_default()).0;
+        let row = id.and_then(|id| places.get(&id).copied());
+        if let Some(counters) = row.and_then(|row| launches.get_mut(row)) {
+            counters.resize(counters.len().max(at + 1), None);
+            counters[at] = counters[at].or(value);
+        }
+    }
+    launches.iter_mut().for_each(|counters| counters.resize(names.len(), None));
+    Ok((names, launches))
+}
+
+/// Report and id of each row.
+fn ids(frame: &DataFrame) -> Result<impl Iterator<Item = Option<(&str, u32)>>, PolarsError> {
+    let (reports, launches) = (frame.column(REPORT)?.str()?, frame.column(LAUNCH)?.u32()?);
+    Ok(reports.iter().zip(launches.iter()).map(|(report, launch)| report.zip(launch)))
+}
+
+/// The case and step of each launch, none where it belongs to no case of the plan; and what was seen in ranges of the plan
+/// without belonging to it.
+fn owned(
+    launches: &DataFrame,
+    plan: &Plan,
+    ownership: Ownership<'_>,
+) -> Result<(Vec<Option<OwnedLaunch>>, Vec<Misfit>), PolarsError> {
+    let kernels = launches.column(KERNEL)?.str()?;
+    let demangled = launches.column(DEMANGLED)?.str()?;
+    let reports = launches.column(REPORT)?.str()?;
+    let cases: Vec<Option<Case>> = match ownership {
+        Ownership::Recorded(profiled) => {
+            let ranges = launches.column(NVTX)?.str()?;
+            let case = |(report, ranges): (Option<&str>, Option<&str>)| {
+                case_of(ranges?).filter(|case| profiled.has(report.unwrap_or_default(), case))
+            };
+            reports.iter().zip(ranges.iter()).map(case).collect()
+        }
+        Ownership::Captured(shape) => captured(launches, plan, shape)?,
+    };
+    let names = kernels.iter().zip(demangled.iter()).zip(reports.iter());
+    let seen: Vec<SeenLaunch<'_>> = cases
+        .into_iter()
+        .zip(names)
+        .map(|(case, ((kernel, demangled), report))| SeenLaunch {
+            report: report.unwrap_or_default(),
+            case,
+            kernel: kernel.unwrap_or_default(),
+            demangled: demangled.or(kernel).unwrap_or_default(),
+        })
+        .collect();
+    Ok(owned_launches(plan, &seen))
+}
+
+/// The case of each launch by the patterns of the plan; none where no pattern or more than one fits.
+fn captured(launches: &DataFrame, plan: &Plan, shape: &ShapeName) -> Result<Vec<Option<Case>>, PolarsError> {
+    let variants = CapturedVariants::of(plan);
+    let texts = [launches.column(KERNEL)?.str()?, launches.column(DEMANGLED)?.str()?, launches.column(NVTX)?.str()?];
+    let case = |(row, id): (usize, Option<(&str, u32)>)| {
+        let (report, launch) = id?;
+        let [kernel, demangled, nvtx] = texts.map(|column| column.get(row));
+        let kernel = kernel.unwrap_or_default();
+        let demangled = demangled.unwrap_or(kernel);
+        let found = CapturedLaunch { report, launch, kernel, demangled, nvtx: nvtx.unwrap_or_default() };
+        match variants.owners(&found).as_slice() {
+            [owner] => Some(((*owner).clone(), shape.clone())),
+            _ => None,
+        }
+    };
+    Ok(ids(launches)?.enumerate().map(case).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::evaluations::DURATION;
+    use super::*;
+    use ncugate_model::metric::Formula;
+    use ncugate_phase::plan::{CommandPlan, Method, Standing, Variant};
+    use polars::prelude::{Column, Float64Chunked, IntoColumn, NewChunkedArray, StringChunked, UInt32Chunked};
+
+    /// A launch: report, id, kernel, NVTX range, counters by name.
+    type Profiled<'a> = (&'a str, u32, &'a str, &'a str, &'a [(&'a str, f64)]);
+
+    fn text<'a>(name: &str, values: impl Iterator<Item = &'a str>) -> Column {
+        StringChunked::from_iter_values(name.into(), values).into_column()
+    }
+
+    fn ids(values: impl Iterator<Item = u32>) -> Column {
+        UInt32Chunked::from_iter_values(LAUNCH.into(), values).into_column()
+    }
+
+    fn frames(launches: &[Profiled<'_>]) -> LaunchFrames {
+        let long: Vec<_> = launches.iter().flat_map(|l| l.4.iter().map(move |m| (l.0, l.1, m.0, m.1))).collect();
+        let launch_columns = vec![
+            text(REPORT, launches.iter().map(|l| l.0)),
+            ids(launches.iter().map(|l| l.1)),
+            text(KERNEL, launches.iter().map(|l| l.2)),
+            text(DEMANGLED, launches.iter().map(|l| l.2)),
+            text(NVTX, launches.iter().map(|l| l.3)),
+        ];
+        let metric_columns = vec![
+            text(REPORT, long.iter().map(|m| m.0)),
+            ids(long.iter().map(|m| m.1)),
+            text(METRIC, long.iter().map(|m| m.2)),
+            Float64Chunked::from_iter_values(VALUE.into(), long.iter().map(|m| m.3)).into_column(),
+        ];
+        LaunchFrames {
+            launches: DataFrame::new(launches.len(), launch_columns).unwrap(),
+            metrics: DataFrame::new(long.len(), metric_columns).unwrap(),
+        }
+    }
+
+    fn plan(filter: Option<&str>) -> Plan {
+        let command = CommandPlan { argv: vec!["true".into()], kernel_filter: filter.map(str::to_owned) };
+        let variant = |id: &str| Variant {
+            id: VariantId(id.into()),
+            standing: Standing::Candidate,
+            params: Vec::new(),
+            method: Method::Command(command.clone()),
+        };
+        Plan { variants: vec![variant("a"), variant("b")] }
+    }
+
+    fn counted(launches: &[Profiled<'_>], filter: Option<&str>) -> Counted {
+        let cases = launches.iter().filter_map(|launch| Some((launch.0, case_of(launch.3)?)));
+        let records: Vec<_> = cases
+            .map(|(report, (variant, shape))| (variant, shape, ProfileOutcome::Profiled { report: report.to_owned() }))
+            .collect();
+        let profiled = ProfiledCases::of(records.iter().map(|(variant, shape, outcome)| (variant, shape, outcome)));
+        Counted::of_frames(&frames(launches), &plan(filter), Ownership::Recorded(&profiled)).unwrap()
+    }
+
+    /// The sum of these counters for a variant at shape `s`, and its values by repeat.
+    fn of(counted: &Counted, variant: &str, names: &[&str]) -> Option<(Cell, Option<Vec<f64>>)> {
+        let names = names.iter().map(|name| (*name).to_owned()).collect();
+        let mut values = counted.evaluate(&Definition { formula: Formula::Sum(names), unit: String::new() });
+        let value = values.swap_remove(counted.place(&VariantId(variant.into()), &ShapeName("s".into()))?);
+        Some((value.cell, value.repeats.map(|repeats| repeats.to_vec())))
+    }
+
+    #[test]
+    fn all_kernels_of_a_command_count_together() {
+        let launches: [Profiled<'_>; 6] = [
+            ("1", 0, "split", "a@s", &[(DURATION, 5.0), ("x.sum", 1.0), ("p.avg", 10.0)]),
+            ("1", 1, "merge", "a@s", &[(DURATION, 15.0), ("x.sum", 2.0), ("p.avg", 30.0)]),
+            ("2", 0, "split", "a@s", &[("y.sum", 10.0), ("q.avg", 4.0)]),
+            ("2", 1, "merge", "a@s", &[("y.sum", 20.0), ("q.avg", 8.0)]),
+            ("3", 0, "split", "a@s", &[("z.avg", 1.0)]),
+            ("3", 1, "split", "b@s", &[("x.sum", 7.0)]),
+        ];
+        let found = counted(&launches, None);
+        assert_eq!(of(&found, "a", &["x.sum", "y.sum", DURATION]), Some((Cell::Value(3.0 + 30.0 + 20.0), None)));
+        assert_eq!(of(&found, "a", &["p.avg"]), Some((Cell::Value(25.0), None)));
+        assert_eq!(of(&found, "a", &["q.avg"]), Some((Cell::Value(7.0), None)), "weighted by the times of report 1");
+        assert_eq!(of(&found, "b", &["x.sum"]), Some((Cell::Value(7.0), None)));
+        let merge = counted(&launches, Some("^merge"));
+        assert_eq!((of(&merge, "a", &["x.sum"]), of(&merge, "b", &["x.sum"])), (Some((Cell::Value(2.0), None)), None));
+    }
+
+    #[test]
+    fn the_shared_memory_of_a_program_is_that_of_one_launch() {
+        const STATIC: &str = "launch__shared_mem_per_block_static";
+        const DYNAMIC: &str = "launch__shared_mem_per_block_dynamic";
+        let launches: [Profiled<'_>; 3] = [
+            ("1", 0, "bulk", "a@s", &[(DURATION, 5.0), (STATIC, 0.0), (DYNAMIC, 73_728.0)]),
+            ("1", 1, "merge", "a@s", &[(DURATION, 15.0), (STATIC, 80.0), (DYNAMIC, 0.0)]),
+            ("1", 2, "fill", "a@s", &[(DURATION, 20.0), (STATIC, 0.0), (DYNAMIC, 0.0)]),
+        ];
+        let found = counted(&launches, None);
+        assert_eq!(of(&found, "a", &[STATIC, DYNAMIC]), Some((Cell::Value(73_728.0), None)));
+        assert_eq!(of(&found, "a", &[STATIC]), Some((Cell::Value(0.0), None)));
+    }
+
+    #[test]
+    fn a_launch_outside_the_plan_is_of_no_case_and_a_bad_filter_matches_nothing() {
+        let launches: [Profiled<'_>; 3] =
+            [("1", 0, "k", "a@s", &[("x", 1.0)]), ("1", 1, "k", "c@s", &[]), ("1", 2, "k", "warm-up", &[])];
+        let cases = |found: Counted| found.cases.into_keys().map(|(variant, _)| variant.0).collect::<Vec<_>>();
+        assert_eq!(cases(counted(&launches, None)), ["a"]);
+        assert!(cases(counted(&launches, Some("("))).is_empty() && cases(counted(&[], None)).is_empty());
+    }
+
+    #[test]
+    fn the_report_that_comes_first_by_name_gives_a_counter_that_several_have() {
+        let launches: [Profiled<'_>; 3] = [
+            ("2", 7, "k", "a@s", &[("x", 2.0), ("y", 5.0)]),
+            ("1", 7, "k", "a@s", &[("x", 1.0)]),
+            ("1", 8, "k", "b@s", &[("y", 9.0)]),
+        ];
+        let found = counted(&launches, None);
+        assert_eq!(of(&found, "a", &["x", "y"]), Some((Cell::Value(6.0), None)));
+        let absent = Cell::Missing("'x' has no value".into());
+        assert_eq!(of(&found, "b", &["y", "x"]), Some((absent.clone(), None)));
+    }
+
+    #[test]
+    fn a_counter_that_one_repeat_lacks_is_absent() {
+        let launches: [Profiled<'_>; 2] =
+            [("1", 0, "k", "a@s", &[("x.sum", 1.0)]), ("1", 1, "k", "a@s", &[("x.sum", f64::NAN)])];
+        let absent = Cell::Missing("'x.sum' was counted as NaN".into());
+        assert_eq!(of(&counted(&launches, None), "a", &["x.sum"]), Some((absent, None)));
+    }
+}

@@ -1,0 +1,332 @@
+//! Metrics as CSV, JSON, parquet and Arrow: long (a row a launch and metric) or wide (a row a launch, a column a metric).
+//!
+//! CSV and JSON are written from typed rows, so that integers stay integers and doubles keep every digit; parquet is
+//! written from the frame. Missing values are empty in CSV and null elsewhere; NaN is `NaN`. Nothing becomes 0.
+
+use std::collections::HashSet;
+use std::io::{self, Write};
+
+use indexmap::{IndexMap, IndexSet};
+use polars::prelude::{
+    BooleanChunked, Column, CompatLevel, DataFrame, Float64Chunked, IntoColumn, NewChunkedArray, PolarsError,
+    StringChunked, UInt32Chunked,
+};
+use polars_io::SerWriter;
+use polars_io::ipc::IpcWriter;
+use polars_io::prelude::{ParquetCompression, ParquetWriter};
+use serde_json::{Map, Value};
+
+use super::launches::{Capture, FrameError, LaunchFrames};
+use super::rows::{LaunchFilter, Row, visit};
+use super::schema::metrics as m;
+use ncu_rep::{MetricSelection, MetricValue};
+use ncugate_model::number::text::{cell, escaped_json};
+
+/// Columns of the long form in CSV and JSON.
+pub const LONG: [&str; 6] = [m::REPORT, m::LAUNCH, m::KERNEL, m::METRIC, m::UNIT, m::VALUE];
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// Comma-separated values with a header.
+    Csv,
+    /// An array of objects, one a line.
+    Json,
+    Parquet,
+    /// An Arrow IPC file (Feather 2).
+    Arrow,
+}
+
+/// How metrics are laid out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Layout {
+    /// A row a launch and metric.
+    Long,
+    /// A row a launch, a column a metric.
+    Wide,
+}
+
+/// Why an export failed.
+#[derive(Debug, thiserror::Error)]
+pub enum ExportError {
+    /// The launches could not be read.
+    #[error(transparent)]
+    Frame(#[from] FrameError),
+    /// The output could not be written.
+    #[error("cannot write the export")]
+    Write(#[from] io::Error),
+    /// CSV could not be written.
+    #[error("cannot write the export")]
+    Csv(#[from] csv::Error),
+    /// Parquet could not be written.
+    #[error("cannot write the export")]
+    Parquet(#[from] PolarsError),
+}
+
+#[derive(Debug, Clone, Copy)]
+pub struct Export<'a> {
+    pub captures: &'a [Capture<'a>],
+    pub filter: &'a LaunchFilter,
+    pub selection: MetricSelection<'a>,
+    pub layout: Layout,
+}
+
+impl Export<'_> {
+    /// Writes the export.
+    ///
+    /// # Errors
+    /// A damaged report, or the output cannot be written.
+    pub fn write(&self, format: Format, out: &mut dyn Write) -> Result<(), ExportError> {
+        match (format, self.layout) {
+            (Format::Csv, Layout::Long) => self.long_csv(out),
+            (Format::Json, Layout::Long) => self.long_json(out),
+            (Format::Parquet, Layout::Long) => parquet(&mut self.long_frame()?, out),
+            (Format::Arrow, Layout::Long) => arrow(&mut self.long_frame()?, out),
+            (Format::Csv, Layout::Wide) => self.wide()?.csv(out),
+            (Format::Json, Layout::Wide) => self.wide()?.json(out),
+            (Format::Parquet, Layout::Wide) => parquet(&mut self.wide()?.frame()?, out),
+            (Format::Arrow, Layout::Wide) => arrow(&mut self.wide()?.frame()?, out),
+        }
+    }
+
+    fn long_csv(&self, out: &mut dyn Write) -> Result<(), ExportError> {
+        let mut csv = csv::Writer::from_writer(out);
+        csv.write_record(LONG)?;
+        visit(self.captures, self.filter, self.selection, |row| {
+            let (launch, value) = (row.launch.to_string(), row.value.to_string());
+            csv.write_record(
+                [row.report, &launch, &row.kernel, row.metric, row.unit, &value].map(cell).iter().map(|c| c.as_bytes()),
+            )
+            .map_err(ExportError::from)
+        })?;
+        Ok(csv.flush()?)
+    }
+
+    fn long_json(&self, out: &mut dyn Write) -> Result<(), ExportError> {
+        let mut list = JsonList::new(out);
+        visit(self.captures, self.filter, self.selection, |row| {
+            let values = [
+                Value::from(row.report),
+                Value::from(row.launch),
+                Value::from(row.kernel.as_ref()),
+                Value::from(row.metric),
+                Value::from(row.unit),
+                json_value(&row.value),
+            ];
+            list.push(&Map::from_iter(LONG.into_iter().map(str::to_owned).zip(values))).map_err(ExportError::from)
+        })?;
+        Ok(list.finish()?)
+    }
+
+    /// The metrics frame with the wanted launches.
+    fn long_frame(&self) -> Result<DataFrame, ExportError> {
+        let metrics = LaunchFrames::read(self.captures, self.selection)?.metrics;
+        if self.filter.is_open() {
+            return Ok(metrics);
+        }
+        let mut wanted = HashSet::new();
+        for capture in self.captures {
+            for launch in super::rows::launches(capture) {
+                if self.filter.accepts(capture.name, &launch)? {
+                    wanted.insert((capture.name, launch.id()));
+                }
+            }
+        }
+        let reports = metrics.column(m::REPORT)?.str()?;
+        let launches = metrics.column(m::LAUNCH)?.u32()?;
+        let mask: BooleanChunked = reports
+            .iter()
+            .zip(launches.iter())
+            .map(|row| matches!(row, (Some(report), Some(launch)) if wanted.contains(&(report, launch))))
+            .collect();
+        Ok(metrics.filter(&mask)?)
+    }
+
+    fn wide(&self) -> Result<Wide, ExportError> {
+        let mut wide = Wide::default();
+        visit(self.captures, self.filter, self.selection, |row| {
+            wide.push(row);
+            Ok::<(), FrameError>(())
+        })?;
+        Ok(wide)
+    }
+}
+
+/// A value as JSON: numbers keep their type, NaN and infinities are strings, missing is null.
+#[must_use]
+pub fn json_value(value: &MetricValue<'_>) -> Value {
+    match value {
+        MetricValue::Double(number) if number.is_finite() => Value::from(*number),
+        // The shortest decimal of the float, not of the double next to it.
+        MetricValue::Float(number) if number.is_finite() => {
+            value.to_string().parse::<f64>().map_or(Value::Null, Value::from)
+        }
+        MetricValue::Double(_) | MetricValue::Float(_) => Value::from(value.to_string()),
+        MetricValue::U32(number) => Value::from(*number),
+        MetricValue::U64(number) => Value::from(*number),
+        MetricValue::String(text) => Value::from(text.as_ref()),
+        MetricValue::Missing => Value::Null,
+    }
+}
+
+/// Writes an array of objects, one a line.
+pub(super) struct JsonList<'a> {
+    out: io::BufWriter<&'a mut dyn Write>,
+    separator: &'static str,
+}
+
+impl<'a> JsonList<'a> {
+    pub(super) fn new(out: &'a mut dyn Write) -> Self {
+        Self { out: io::BufWriter::new(out), separator: "[\n" }
+    }
+
+    pub(super) fn push(&mut self, object: &Map<String, Value>) -> io::Result<()> {
+        self.out.write_all(self.separator.as_bytes())?;
+        self.separator = ",\n";
+        self.out.write_all(escaped_json(&serde_json::to_string(object)?).as_bytes())
+    }
+
+    pub(super) fn finish(mut self) -> io::Result<()> {
+        let end = if self.separator == ",\n" { "\n]\n" } else { "[]\n" };
+        self.out.write_all(end.as_bytes())?;
+        self.out.flush()
+    }
+}
+
+/// The wide form in memory.
+#[derive(Default)]
+struct Wide {
+    metrics: IndexSet<String>,
+    launches: IndexMap<(String, u32), WideLaunch>,
+}
+
+#[derive(Default)]
+struct WideLaunch {
+    kernel: String,
+    values: Vec<Option<MetricValue<'static>>>,
+}
+
+impl Wide {
+    fn push(&mut self, row: &Row<'_>) {
+        let column = match self.metrics.get_index_of(row.metric) {
+            Some(column) => column,
+            None => self.metrics.insert_full(row.metric.to_owned()).0,
+        };
+        let launch = self.launches.entry((row.report.to_owned(), row.launch)).or_default();
+        if launch.kernel.is_empty() {
+            launch.kernel = row.kernel.to_string();
+        }
+        if launch.values.len() <= column {
+            launch.values.resize(column + 1, None);
+        }
+        if let Some(cell) = launch.values.get_mut(column) {
+            *cell = Some(row.value.clone().into_owned());
+        }
+    }
+
+    fn cell<'w>(&self, launch: &'w WideLaunch, column: usize) -> &'w MetricValue<'static> {
+        launch.values.get(column).and_then(Option::as_ref).unwrap_or(&MetricValue::Missing)
+    }
+
+    fn csv(&self, out: &mut dyn Write) -> Result<(), ExportError> {
+        let mut csv = csv::Writer::from_writer(out);
+        let head = [m::REPORT, m::LAUNCH, m::KERNEL].into_iter().chain(self.metrics.iter().map(String::as_str));
+        csv.write_record(head.map(|name| cell(name).into_owned()))?;
+        for ((report, id), launch) in &self.launches {
+            let cells = (0..self.metrics.len()).map(|column| self.cell(launch, column).to_string());
+            let all = [report.clone(), id.to_string(), launch.kernel.clone()].into_iter().chain(cells);
+            csv.write_record(all.map(|text| cell(&text).into_owned()))?;
+        }
+        Ok(csv.flush()?)
+    }
+
+    fn json(&self, out: &mut dyn Write) -> Result<(), ExportError> {
+        let mut list = JsonList::new(out);
+        for ((report, id), launch) in &self.launches {
+            let head = [
+                (m::REPORT.to_owned(), Value::from(report.as_str())),
+                (m::LAUNCH.to_owned(), Value::from(*id)),
+                (m::KERNEL.to_owned(), Value::from(launch.kernel.as_str())),
+            ];
+            let cells = self.metrics.iter().enumerate();
+            let cells = cells.map(|(column, name)| (name.clone(), json_value(self.cell(launch, column))));
+            list.push(&head.into_iter().chain(cells).collect())?;
+        }
+        Ok(list.finish()?)
+    }
+
+    /// A frame: a metric with any text is a column of text, every other one of doubles.
+    fn frame(&self) -> Result<DataFrame, ExportError> {
+        let reports: Vec<&str> = self.launches.keys().map(|(report, _)| report.as_str()).collect();
+        let kernels: Vec<&str> = self.launches.values().map(|launch| launch.kernel.as_str()).collect();
+        let mut columns: Vec<Column> = vec![
+            StringChunked::from_slice(m::REPORT.into(), &reports).into_column(),
+            UInt32Chunked::from_vec(m::LAUNCH.into(), self.launches.keys().map(|(_, id)| *id).collect()).into_column(),
+            StringChunked::from_slice(m::KERNEL.into(), &kernels).into_column(),
+        ];
+        for (index, name) in self.metrics.iter().enumerate() {
+            let cells: Vec<&MetricValue<'_>> = self.launches.values().map(|launch| self.cell(launch, index)).collect();
+            let exact = |cell: &&MetricValue<'_>| super::decode::cell(cell).1.is_none();
+            columns.push(if cells.iter().all(exact) {
+                let numbers: Vec<Option<f64>> = cells.iter().map(|cell| cell.as_f64()).collect();
+                Float64Chunked::from_slice_options(name.as_str().into(), &numbers).into_column()
+            } else {
+                let texts: Vec<Option<String>> =
+                    cells.iter().map(|cell| (!cell.is_missing()).then(|| cell.to_string())).collect();
+                StringChunked::from_slice_options(name.as_str().into(), &texts).into_column()
+            });
+        }
+        Ok(DataFrame::new(self.launches.len(), columns)?)
+    }
+}
+
+/// An Arrow IPC file, with texts as readers of any age know them.
+pub(super) fn arrow(frame: &mut DataFrame, out: &mut dyn Write) -> Result<(), ExportError> {
+    Ok(IpcWriter::new(out).with_compat_level(CompatLevel::oldest()).finish(frame)?)
+}
+
+pub(super) fn parquet(frame: &mut DataFrame, out: &mut dyn Write) -> Result<(), ExportError> {
+    ParquetWriter::new(out).with_compression(ParquetCompression::Snappy).finish(frame)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_keeps_types_and_never_makes_zero() {
+        let cases = [
+            (MetricValue::Double(16.0), "16.0"),
+            (MetricValue::Double(0.1), "0.1"),
+            (MetricValue::Float(0.1), "0.1"),
+            (MetricValue::Double(f64::NAN), "\"NaN\""),
+            (MetricValue::Double(f64::NEG_INFINITY), "\"-inf\""),
+            (MetricValue::U64(u64::MAX), "18446744073709551615"),
+            (MetricValue::String("a\"b".into()), "\"a\\\"b\""),
+            (MetricValue::Missing, "null"),
+        ];
+        for (value, expected) in cases {
+            assert_eq!(serde_json::to_string(&json_value(&value)).unwrap(), expected);
+        }
+    }
+
+    #[test]
+    fn text_of_numbers_reads_back_as_the_same_number() {
+        for number in [0.0, -0.0, 1.0 / 3.0, 5e-324, f64::MAX, 1e16, 123_456_789.25, 1e-5, 9.99e-6] {
+            let text = MetricValue::Double(number).to_string();
+            assert_eq!(text.parse::<f64>().unwrap().to_bits(), f64::to_bits(number), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_export_of_nothing_is_valid() {
+        let filter = LaunchFilter::default();
+        let export = Export { captures: &[], filter: &filter, selection: MetricSelection::All, layout: Layout::Long };
+        let mut json = Vec::new();
+        export.write(Format::Json, &mut json).unwrap();
+        assert_eq!(json, b"[]\n");
+        let mut csv = Vec::new();
+        export.write(Format::Csv, &mut csv).unwrap();
+        assert_eq!(csv, b"report,launch,kernel,metric,unit,value\n");
+    }
+}

@@ -1,0 +1,199 @@
+//! Which launch of a variant's program each profiled launch is: by the NVTX range, and in it by order and name.
+
+use super::case::Case;
+use ncugate_model::{KernelName, ShapeName, VariantId, demangled};
+use ncugate_phase::plan::{Method, Plan};
+use std::collections::HashMap;
+
+/// Launches of one range that a misfit names.
+const NAMED: usize = 6;
+
+/// A launch as a report has it.
+#[derive(Debug, Clone)]
+pub(super) struct SeenLaunch<'a> {
+    pub report: &'a str,
+    /// The case whose range it is in, where that is one.
+    pub case: Option<Case>,
+    /// Function name of the kernel.
+    pub kernel: &'a str,
+    /// Demangled name of the kernel.
+    pub demangled: &'a str,
+}
+
+/// The launch of a program that a launch is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct OwnedLaunch {
+    pub case: Case,
+    /// Which of the program's launches it is, from 0; 0 for those of a command.
+    pub step: u32,
+}
+
+/// Launches in the range of a case that are not those which the plan has there, so that what was counted of them does not count.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Misfit {
+    pub variant: VariantId,
+    pub shape: ShapeName,
+    /// The kernels of the plan, in order.
+    pub planned: Vec<String>,
+    /// The kernels that ncu saw in the range, in order; the first of many.
+    pub seen: Vec<String>,
+}
+
+impl Misfit {
+    /// Both names, in words.
+    #[must_use]
+    pub fn words(&self) -> String {
+        let list = |names: &[String]| names.iter().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", ");
+        format!("ncu saw {} in its range, and the plan launches {}", list(&self.seen), list(&self.planned))
+    }
+}
+
+/// What is expected in the ranges of a variant.
+enum Expected {
+    /// The launches of its program, in order.
+    Launches(Vec<KernelName>),
+    Any,
+    Matching(regex::Regex),
+    /// A filter that does not compile matches nothing.
+    Nothing,
+}
+
+impl Expected {
+    fn of(method: &Method) -> Self {
+        match method {
+            Method::Kernel(kernel) => {
+                Self::Launches(kernel.launched_entries().into_iter().map(KernelName::parse).collect())
+            }
+            Method::Captured(_) => Self::Any,
+            Method::Function(function) => Self::matching(function.kernel_filter.as_deref()),
+            Method::Command(command) => Self::matching(command.kernel_filter.as_deref()),
+        }
+    }
+
+    fn matching(pattern: Option<&str>) -> Self {
+        match pattern.map(regex::Regex::new) {
+            None => Self::Any,
+            Some(Ok(filter)) => Self::Matching(filter),
+            Some(Err(_)) => Self::Nothing,
+        }
+    }
+}
+
+/// Which launches of the plan these are, in their order; none for those that are not of the plan. And what was seen in the
+/// range of a planned kernel without being it.
+pub(super) fn owned(plan: &Plan, launches: &[SeenLaunch<'_>]) -> (Vec<Option<OwnedLaunch>>, Vec<Misfit>) {
+    let expected: HashMap<&VariantId, Expected> =
+        plan.variants.iter().map(|variant| (&variant.id, Expected::of(&variant.method))).collect();
+    let mut ranges: indexmap::IndexMap<(&str, &Case), Vec<usize>> = indexmap::IndexMap::new();
+    for (row, launch) in launches.iter().enumerate() {
+        if let Some(case) = &launch.case {
+            ranges.entry((launch.report, case)).or_default().push(row);
+        }
+    }
+    let mut owned: Vec<Option<OwnedLaunch>> = vec![None; launches.len()];
+    let mut misfits = Vec::new();
+    for ((_, case), rows) in ranges {
+        let Some(expected) = expected.get(&case.0) else { continue };
+        let steps = match expected {
+            Expected::Nothing => Vec::new(),
+            Expected::Any => rows.iter().map(|row| (*row, 0)).collect(),
+            Expected::Matching(filter) => {
+                rows.iter().filter(|row| filter.is_match(launches[**row].kernel)).map(|row| (*row, 0)).collect()
+            }
+            Expected::Launches(names) => {
+                let steps = of_program(names, launches, &rows);
+                if steps.len() < rows.len() {
+                    misfits.push(misfit(plan, case, launches, &rows));
+                }
+                steps
+            }
+        };
+        for (row, step) in steps {
+            owned[row] = Some(OwnedLaunch { case: case.clone(), step });
+        }
+    }
+    misfits.dedup();
+    (owned, misfits)
+}
+
+/// The rows that are launches of a program, with their places in it. Others may stand between them (a driver may fill memory
+/// by a kernel of its own); where they are in another order, or not whole evaluations, nobody can tell which is which, and
+/// none counts.
+fn of_program(names: &[KernelName], launches: &[SeenLaunch<'_>], rows: &[usize]) -> Vec<(usize, u32)> {
+    let fits = |name: &KernelName, row: usize| name.launched_as(launches[row].kernel, launches[row].demangled);
+    let own: Vec<usize> = rows.iter().copied().filter(|row| names.iter().any(|name| fits(name, *row))).collect();
+    let in_order = || own.iter().enumerate().all(|(at, row)| fits(&names[at % names.len()], *row));
+    if names.is_empty() || !own.len().is_multiple_of(names.len()) || (names.len() > 1 && !in_order()) {
+        return Vec::new();
+    }
+    own.into_iter().enumerate().map(|(at, row)| (row, (at % names.len()) as u32)).collect()
+}
+
+fn misfit(plan: &Plan, case: &Case, launches: &[SeenLaunch<'_>], rows: &[usize]) -> Misfit {
+    let planned = plan.variant(&case.0).map(|variant| match &variant.method {
+        Method::Kernel(kernel) => kernel.launched_entries().into_iter().map(demangled).collect(),
+        Method::Function(_) | Method::Command(_) | Method::Captured(_) => Vec::new(),
+    });
+    let seen = rows.iter().take(NAMED).map(|row| launches[*row].demangled.to_owned());
+    Misfit {
+        variant: case.0.clone(),
+        shape: case.1.clone(),
+        planned: planned.unwrap_or_default(),
+        seen: seen.collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ncugate_phase::fixtures;
+    use ncugate_phase::plan::Step;
+
+    /// A plan of `a`, whose program launches these in order, and `b`, which launches `copy`.
+    fn plan(entries: &[&str]) -> Plan {
+        let mut plan = fixtures::plan(&["a", "b"]);
+        if let Method::Kernel(kernel) = &mut plan.variants[0].method {
+            for program in &mut kernel.programs {
+                let only = program.single().unwrap().clone();
+                let launch = |entry: &&str| {
+                    Step::Launch(ncugate_phase::plan::Launch { entry: (*entry).to_owned(), ..only.clone() })
+                };
+                program.steps = entries.iter().map(launch).collect();
+            }
+        }
+        plan
+    }
+
+    fn steps(entries: &[&str], seen: &[&str]) -> (Vec<Option<u32>>, Vec<Misfit>) {
+        let case = Some((VariantId("a".to_owned()), ShapeName("l".to_owned())));
+        let launch = |name| SeenLaunch { report: "r", case: case.clone(), kernel: name, demangled: name };
+        let launches: Vec<SeenLaunch<'_>> = seen.iter().copied().map(launch).collect();
+        let (owned, misfits) = owned(&plan(entries), &launches);
+        (owned.into_iter().map(|owned| owned.map(|owned| owned.step)).collect(), misfits)
+    }
+
+    #[test]
+    fn launches_are_the_steps_that_their_order_and_names_say() {
+        let (found, misfits) = steps(&["partial", "sum", "sum"], &["partial", "sum", "sum", "partial", "sum", "sum"]);
+        assert_eq!(found, [0, 1, 2, 0, 1, 2].map(Some));
+        assert_eq!(misfits, []);
+    }
+
+    #[test]
+    fn a_kernel_of_the_driver_between_them_does_not_count_and_is_named() {
+        let (found, misfits) = steps(&["partial", "sum"], &["memset", "partial", "sum"]);
+        assert_eq!(found, [None, Some(0), Some(1)]);
+        let words = "ncu saw 'memset', 'partial', 'sum' in its range, and the plan launches 'partial', 'sum'";
+        assert_eq!(misfits[0].words(), words);
+    }
+
+    #[test]
+    fn launches_in_another_order_or_without_an_end_are_none_of_the_program() {
+        for seen in [&["sum", "partial"][..], &["partial"], &["partial", "sum", "partial"], &["other"]] {
+            let (found, misfits) = steps(&["partial", "sum"], seen);
+            assert!(found.iter().all(Option::is_none), "{seen:?}");
+            assert_eq!(misfits.len(), 1, "{seen:?}");
+        }
+        assert_eq!(steps(&["copy"], &["copy", "other", "copy"]).0, [Some(0), None, Some(0)]);
+    }
+}

@@ -1,0 +1,189 @@
+//! Which metrics a phase needs: those its gates and its objective name, and those every report shows.
+
+use ncugate_model::expr::{Owner, Requirement};
+use ncugate_model::metric::{Catalogue, MetricSource, ShownIn, asked_signals, id};
+use ncugate_model::{ComputeCapability, ShapeName};
+use ncugate_phase::config::{Gate, Phase};
+use ncugate_phase::plan::{Method, Standing, Variant};
+use std::collections::BTreeSet;
+
+/// ncu's own names of what a deep profile asks for beside its sections; what a section derives, it derives unasked.
+pub fn close_counters(capability: Option<ComputeCapability>) -> Vec<String> {
+    let mut names = counters(&close_metrics(), capability);
+    names.retain(|name| !name.starts_with("derived__"));
+    names.extend(asked_signals(capability).iter().map(|name| (*name).to_owned()));
+    names
+}
+
+pub fn close_metrics() -> Vec<String> {
+    Catalogue::embedded().shown(ShownIn::Deep).map(str::to_owned).collect()
+}
+
+/// Logical and verbatim metrics of a phase, sorted as reports list them: what is always shown first.
+pub fn metrics(phase: &Phase) -> Vec<String> {
+    let shown: Vec<String> = Catalogue::embedded().shown(ShownIn::Table).map(str::to_owned).collect();
+    let mut more = BTreeSet::new();
+    more.insert(phase.objective.metric.clone());
+    more.extend(phase.profile.metrics.iter().cloned());
+    for requirement in requirements(phase) {
+        more.extend(requirement.reads().quantities.into_iter().map(|read| read.name));
+    }
+    more.retain(|name| Catalogue::embedded().source(name).is_some() && !shown.contains(name));
+    shown.into_iter().chain(more).collect()
+}
+
+/// Whether a requirement reads a counter of a baseline, or the phase asks for counters by name, so that external baselines are profiled too.
+pub fn profiles_baselines(phase: &Phase) -> bool {
+    if phase.profile.metrics.iter().any(|name| is_counter(name)) {
+        return true;
+    }
+    let reads = requirements(phase).flat_map(|requirement| requirement.reads().quantities);
+    let is_baseline = |owner: &Owner| match owner {
+        Owner::Baseline => true,
+        Owner::Named(name) => phase.baselines.iter().any(|baseline| baseline.name == *name),
+        Owner::Case | Owner::Previous | Owner::Best => false,
+    };
+    reads.into_iter().any(|read| is_baseline(&read.owner) && is_counter(&read.name))
+}
+
+/// Why counters of a variant at a shape are absent which nobody asked ncu for.
+pub fn not_collected(phase: &Phase, variant: &Variant, shape: &ShapeName, counters: &[&str]) -> String {
+    if !phase.profile.shapes.contains(shape) {
+        return format!("not collected at shape '{shape}': `[profile] shapes` does not name it");
+    }
+    let is_command = matches!(variant.method, Method::Command(_));
+    if is_command && variant.standing == Standing::Baseline && !profiles_baselines(phase) {
+        return "not collected: no requirement reads a counter of a baseline; `[profile] metrics` asks for it"
+            .to_owned();
+    }
+    format!("not collected: ncu was not asked for '{}' when this was measured; measure again", counters.join("', '"))
+}
+
+/// Whether one launch of every external baseline is looked at: it is compared with, and nothing else is counted of it.
+pub fn sees_baselines(phase: &Phase) -> bool {
+    !profiles_baselines(phase) && compares_latencies(phase)
+}
+
+/// Whether a requirement reads this quantity, whoever's it is.
+pub fn names(phase: &Phase, metric: &str) -> bool {
+    requirements(phase).any(|requirement| requirement.reads().quantities.iter().any(|read| read.name == metric))
+}
+
+/// Whether a requirement outside stages reads a quantity or a speedup of this owner.
+pub fn reads(phase: &Phase, owner: &Owner) -> bool {
+    unstaged(phase)
+        .map(Requirement::reads)
+        .any(|reads| reads.speedups.contains(owner) || reads.quantities.iter().any(|quantity| quantity.owner == *owner))
+}
+
+/// Arithmetic that no metric of the catalogue sums up, by ncu's name, with the operations an instruction stands for: half
+/// precision outside the tensor pipe, where packed ones do two, and double precision.
+pub const OTHER_ARITHMETIC: [(&str, f64); 6] = [
+    ("smsp__sass_thread_inst_executed_op_hadd_pred_on.sum", 2.0),
+    ("smsp__sass_thread_inst_executed_op_hmul_pred_on.sum", 2.0),
+    ("smsp__sass_thread_inst_executed_op_hfma_pred_on.sum", 4.0),
+    ("smsp__sass_thread_inst_executed_op_dadd_pred_on.sum", 1.0),
+    ("smsp__sass_thread_inst_executed_op_dmul_pred_on.sum", 1.0),
+    ("smsp__sass_thread_inst_executed_op_dfma_pred_on.sum", 2.0),
+];
+
+/// What is counted for every latency to be held against: the duration and the bytes of the same launch.
+///
+/// Operations are held against the declared ones where a phase has them counted. They are not asked for here: ncu counts
+/// them by patching the machine code, which made profiling of 90 variants fourteen times as long.
+pub fn witness_counters() -> Vec<String> {
+    [id::DURATION, id::DRAM_BYTES, id::SM_CLOCK].map(|name| name.to_string()).to_vec()
+}
+
+/// What every latency is held against, as far as it was counted: [`witness_counters`], and operations where the workload
+/// declares some.
+pub fn witness_metrics(phase: &Phase) -> Vec<String> {
+    let mut names = witness_counters();
+    if phase.workload.flops.is_some() {
+        let counted = [id::FP32_FLOP, id::TENSOR_PCT, id::TENSOR_OPS_FP16, id::TENSOR_OPS_BF16, id::TENSOR_OPS_FP8];
+        names.extend(counted.map(|name| name.to_string()));
+        names.extend(OTHER_ARITHMETIC.iter().map(|(name, _)| (*name).to_owned()));
+    }
+    names
+}
+
+/// Shapes at which a gate or the objective reads a latency, in the order of the phase.
+pub fn timed_shapes(phase: &Phase) -> Vec<ShapeName> {
+    let timed = |name: &str| Catalogue::embedded().source(name) == Some(MetricSource::Latency);
+    let reads_one = |gate: &&Gate| {
+        let reads = gate.require.reads();
+        !reads.speedups.is_empty() || reads.quantities.iter().any(|read| timed(&read.name))
+    };
+    let mut shapes: BTreeSet<&ShapeName> = gates(phase).filter(reads_one).flat_map(|gate| &gate.shapes).collect();
+    if timed(&phase.objective.metric) {
+        shapes.insert(&phase.objective.shape);
+    }
+    phase.workload.shapes.iter().map(|shape| &shape.name).filter(|name| shapes.contains(name)).cloned().collect()
+}
+
+/// Whether a requirement compares a latency with that of another variant.
+pub fn compares_latencies(phase: &Phase) -> bool {
+    let timed = |name: &str| Catalogue::embedded().source(name) == Some(MetricSource::Latency);
+    requirements(phase).map(Requirement::reads).any(|reads| {
+        !reads.speedups.is_empty() || reads.quantities.iter().any(|read| read.owner != Owner::Case && timed(&read.name))
+    })
+}
+
+fn is_counter(name: &str) -> bool {
+    Catalogue::embedded().source(name) == Some(MetricSource::Ncu)
+}
+
+/// ncu's own names of everything that has to be counted on a chip; a metric that the chip lacks is left out, and its
+/// cells say so.
+pub fn counters(metrics: &[String], capability: Option<ComputeCapability>) -> Vec<String> {
+    counter_names(metrics.iter().filter(|name| is_counter(name)), capability)
+}
+
+/// Every ncu name that a table reads: what has to be counted, and the facts of launches that every report holds anyway.
+pub fn read(metrics: &[String], capability: Option<ComputeCapability>) -> Vec<String> {
+    counter_names(metrics.iter(), capability)
+}
+
+fn counter_names<'a>(metrics: impl Iterator<Item = &'a String>, capability: Option<ComputeCapability>) -> Vec<String> {
+    let definitions = metrics.filter_map(|metric| Catalogue::embedded().definition(metric, capability).ok());
+    let names: BTreeSet<String> =
+        definitions.flat_map(|d| d.metrics().into_iter().map(str::to_owned).collect::<Vec<_>>()).collect();
+    names.into_iter().collect()
+}
+
+fn requirements(phase: &Phase) -> impl Iterator<Item = &Requirement> {
+    gates(phase).map(|gate| &gate.require)
+}
+
+fn gates(phase: &Phase) -> impl Iterator<Item = &Gate> {
+    unstaged_gates(phase).chain(phase.gate_plan.stages.iter().flat_map(|stage| &stage.gates))
+}
+
+fn unstaged(phase: &Phase) -> impl Iterator<Item = &Requirement> {
+    unstaged_gates(phase).map(|gate| &gate.require)
+}
+
+fn unstaged_gates(phase: &Phase) -> impl Iterator<Item = &Gate> {
+    let plan = &phase.gate_plan;
+    let tiers = plan.tiers.iter().flat_map(|tier| &tier.gates);
+    let fallback = plan.fallback.iter().flat_map(|fallback| &fallback.gates);
+    phase.gates.iter().chain(tiers).chain(fallback)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ncugate_phase::config::parse;
+    use std::path::Path;
+
+    #[test]
+    fn counters_that_are_asked_for_by_name_are_collected_of_baselines() {
+        let text = include_str!("../../../../configs/phase_d.toml");
+        let with = |metrics: &str| {
+            let text = text.replacen("\nmetrics = []", &format!("\nmetrics = [{metrics}]"), 1);
+            profiles_baselines(&parse(Path::new("phase_d.toml"), &text).unwrap())
+        };
+        assert_eq!((with(""), with("\"registers\"")), (false, false), "a library is seen once, for its duration");
+        assert!(with("\"eligible_warps\"") && with("\"sm__cycles_active.avg\""));
+    }
+}

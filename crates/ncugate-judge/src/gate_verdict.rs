@@ -1,0 +1,182 @@
+//! A gate's verdict over all variants that its scope picked.
+
+use super::bound_gate::{BoundGate, VariantOutcome};
+use super::case_outcome::CaseOutcome;
+use super::context::EvalContext;
+use super::messages::Messages;
+use super::results::{Case, Correctness, GateResult, InconclusiveKind};
+use super::scope::Combine;
+use super::waiver::Waivers;
+use ncugate_model::{Level, OnInconclusive, ShapeName, Verdict};
+use ncugate_phase::config::{Gate, Waiver};
+use rayon::prelude::*;
+use std::sync::Arc;
+
+/// A gate's result, and what it means for whatever asked.
+pub struct GateVerdict {
+    pub result: GateResult,
+    /// What it counts as: a waived failure, or noise that only warns, counts as a pass.
+    pub effect: Verdict,
+    /// What the reader must be warned of.
+    pub warnings: Vec<String>,
+}
+
+/// The rows a gate's scope picks, or why it picks none.
+pub enum Picked {
+    /// These; never empty.
+    Rows(Vec<VariantOutcome>),
+    /// None, with the verdict that makes.
+    Nothing(Verdict, String),
+}
+
+impl GateVerdict {
+    /// Whether a phase has to answer for it.
+    pub fn is_required(&self) -> bool {
+        self.result.level == Level::Required
+    }
+}
+
+/// Puts rows together to a result.
+pub fn gate_verdict(bound: &BoundGate<'_>, context: &EvalContext<'_>, combine: Combine, picked: Picked) -> GateVerdict {
+    let gate = bound.gate;
+    let waivers = Waivers::of(&gate.name, &context.phase.gate_plan.waivers, context.given.today);
+    let only_noise = match &picked {
+        Picked::Rows(rows) => rows.iter().flat_map(|row| &row.cases).all(|case| is_noise(case, bound.full())),
+        Picked::Nothing(..) => false,
+    };
+    let mut judged = match picked {
+        Picked::Nothing(verdict, reason) => bare(bound, verdict, reason),
+        Picked::Rows(rows) => of_rows(bound, context, combine, &waivers, rows),
+    };
+    judged.result.expired_waiver = waivers.expired().cloned();
+    if let Some(waiver) = waivers.expired() {
+        judged
+            .warnings
+            .push(format!("the waiver of gate '{}' by {} expired on {}", gate.name, waiver.owner, waiver.expires));
+    }
+    settle(gate, &mut judged, only_noise);
+    judged
+}
+
+/// Whether noise alone leaves a case open that holds as it was measured, after all rounds that the phase allows.
+fn is_noise(case: &CaseOutcome, full: usize) -> bool {
+    let holds = case.inconclusive == Some(InconclusiveKind::Noise) && case.estimate == Some(Verdict::Pass);
+    case.verdict != Verdict::Inconclusive || (holds && case.samples >= full)
+}
+
+/// What inconclusive counts as.
+fn settle(gate: &Gate, judged: &mut GateVerdict, only_noise: bool) {
+    if judged.result.verdict != Verdict::Inconclusive || judged.result.waived.is_some() {
+        return;
+    }
+    match gate.inconclusive {
+        OnInconclusive::Inconclusive => {}
+        OnInconclusive::Fail => {
+            judged.result.verdict = Verdict::Fail;
+            judged.result.reason.push_str("; this gate counts inconclusive as failed");
+            judged.effect = Verdict::Fail;
+        }
+        OnInconclusive::Warn => {
+            if only_noise {
+                judged.effect = Verdict::Pass;
+                judged.warnings.push(format!("gate '{}' is inconclusive: {}", gate.name, judged.result.reason));
+            }
+        }
+    }
+}
+
+fn bare(bound: &BoundGate<'_>, verdict: Verdict, reason: String) -> GateVerdict {
+    let gate = bound.gate;
+    let result = GateResult {
+        name: gate.name.clone(),
+        require: gate.require.clone(),
+        on: gate.on.clone(),
+        level: gate.level,
+        metric: bound.metric().map(|m| m.name.clone()),
+        unit: bound.unit(),
+        line: gate.line,
+        verdict,
+        reason,
+        deciding: None,
+        cases: Vec::new(),
+        needed: gate.at_least.map_or(gate.shapes.len(), |needed| needed as usize),
+        waived: None,
+        expired_waiver: None,
+    };
+    GateVerdict { effect: verdict, result, warnings: Vec::new() }
+}
+
+fn of_rows(
+    bound: &BoundGate<'_>,
+    context: &EvalContext<'_>,
+    combine: Combine,
+    waivers: &Waivers<'_>,
+    rows: Vec<VariantOutcome>,
+) -> GateVerdict {
+    let gate = bound.gate;
+    let verdict = combine.verdict(rows.iter().map(|r| r.verdict));
+    let mut judged = bare(bound, verdict, String::new());
+    let excused = |row: &VariantOutcome| match context.correctness(row.variant) {
+        Correctness::Proven { .. } | Correctness::Unchecked { .. } => {
+            waivers.excuse(row, &context.variant(row.variant).id)
+        }
+        Correctness::Wrong { .. } | Correctness::Cheats { .. } | Correctness::Unproven { .. } => None,
+    };
+    let counted = |row: &VariantOutcome| if excused(row).is_some() { Verdict::Pass } else { row.verdict };
+    judged.effect = combine.verdict(rows.iter().map(counted));
+    if verdict != Verdict::Pass && judged.effect == Verdict::Pass {
+        let waiver: Option<&Waiver> = rows.iter().find_map(excused);
+        judged.result.waived = waiver.cloned();
+        judged.warnings.extend(
+            waiver.map(|w| format!("gate '{}' is waived until {} by {}: {}", gate.name, w.expires, w.owner, w.reason)),
+        );
+    }
+    let messages = Messages::of(bound);
+    let deciding = deciding(&rows, verdict, combine);
+    judged.result.deciding = deciding.map(|(row, case)| row * gate.shapes.len() + case);
+    judged.result.reason = messages.reason(combine, &rows, verdict, deciding);
+    let shapes: Vec<Arc<ShapeName>> = gate.shapes.iter().cloned().map(Arc::new).collect();
+    let case = |variant: usize, shape: &Arc<ShapeName>, outcome: CaseOutcome| Case {
+        variant: context.name(variant),
+        shape: shape.clone(),
+        verdict: outcome.verdict,
+        inconclusive: outcome.inconclusive,
+        reason: (outcome.verdict != Verdict::Pass).then(|| {
+            let mut reason = messages.case(&outcome);
+            // there may be millions of cases
+            reason.shrink_to_fit();
+            reason
+        }),
+        measured: outcome.measured,
+        limit: outcome.limit,
+        margin: outcome.margin,
+        interval: outcome.interval,
+        samples: outcome.samples,
+        origin: outcome.origin,
+    };
+    let at_shapes = |row: VariantOutcome| {
+        let case = &case;
+        shapes.iter().zip(row.cases).map(move |(shape, outcome)| case(row.variant, shape, outcome))
+    };
+    judged.result.cases = rows.into_par_iter().with_min_len(TOGETHER).flat_map_iter(at_shapes).collect();
+    if let Some(undecided) = judged.result.undecided() {
+        judged.result.reason = format!("{}; {undecided}", judged.result.reason);
+    }
+    judged
+}
+
+/// Rows that are put into words together; fewer are not worth a thread.
+pub const TOGETHER: usize = 256;
+
+/// The case that decides: the farthest out or the tightest inside; for `any`, the one that is nearest to holding.
+fn deciding(rows: &[VariantOutcome], verdict: Verdict, combine: Combine) -> Option<(usize, usize)> {
+    let cases = rows.iter().enumerate().filter(|(_, row)| row.verdict == verdict).flat_map(|(at, row)| {
+        let wanted = |case: &CaseOutcome| case.verdict == verdict;
+        row.cases.iter().enumerate().filter(move |(_, c)| wanted(c)).map(move |(shape, case)| ((at, shape), case))
+    });
+    let by_severity = |a: &((usize, usize), &CaseOutcome), b: &((usize, usize), &CaseOutcome)| {
+        let order = a.1.severity().total_cmp(&b.1.severity());
+        (if combine == Combine::Any { order } else { order.reverse() }).then(a.0.cmp(&b.0))
+    };
+    cases.min_by(by_severity).map(|(place, _)| place)
+}

@@ -1,0 +1,420 @@
+//! What the kernels of a built library use, held against what they used before: worse fails, and so does not going along.
+//!
+//! A ratchet in both directions. A kernel that uses more than its baseline says fails; one that uses less, one that is new
+//! and one that is gone ask for the baseline to be written anew, so that it cannot slip back unseen.
+
+use ncugate_model::cubin::{CubinError, DeviceCode, Entry};
+use ncugate_model::occupancy::{Chip, Demand, theoretical};
+use ncugate_model::{ComputeCapability, Verdict, demangled};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+/// Version of the baseline's form.
+const SCHEMA: u32 = 1;
+/// Threads a block of a kernel that does not say how many it is launched with.
+const THREADS: u32 = 256;
+
+/// How nvcc begins the name of a file's anonymous namespace; a hash that changes with the path follows.
+const ANONYMOUS: &str = "_GLOBAL__N__";
+/// Digits of such a hash.
+const HASH: usize = 8;
+
+/// A name without what nvcc makes up anew for every path: `x` stands there, as often, so that the name can still be read.
+///
+/// The namespace is `_GLOBAL__N__<hash>_<length>_<file>_cu`, and where the file has no name that the linker sees, a hash and
+/// a number behind that; its own length stands in front of it.
+fn lasting(name: &str) -> String {
+    let mut out = name.to_owned();
+    for (at, _) in name.match_indices(ANONYMOUS) {
+        let before = &name[..at];
+        let digits = &before[before.trim_end_matches(|c: char| c.is_ascii_digit()).len()..];
+        let Some(part) = digits.parse::<usize>().ok().and_then(|length| name.get(at..at.checked_add(length)?)) else {
+            continue;
+        };
+        let is_hash = |text: &str| text.len() == HASH && text.bytes().all(|b| b.is_ascii_hexdigit());
+        let mut hide =
+            |from: usize, length: usize| out.replace_range(at + from..at + from + length, &"x".repeat(length));
+        if part.get(ANONYMOUS.len()..ANONYMOUS.len() + HASH).is_some_and(is_hash) {
+            hide(ANONYMOUS.len(), HASH);
+        }
+        if let Some(end) = part.rfind("_cu_").map(|end| end + "_cu_".len())
+            && part.get(end..end + HASH).is_some_and(is_hash)
+        {
+            hide(end, part.len() - end);
+        }
+    }
+    out
+}
+
+/// A kernel for a chip: what a baseline finds it by.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct LibraryKernel {
+    /// Its name in the code: mangled, with `x` for what nvcc makes up anew for every path.
+    pub name: String,
+    /// `sm_90`.
+    pub arch: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KernelUse {
+    /// Its name in the code.
+    pub name: String,
+    /// `sm_90`.
+    pub arch: String,
+    /// Registers a thread.
+    pub registers: u32,
+    /// Stack frame in bytes a thread.
+    pub stack: u32,
+    /// Instructions that the compiler marks as spilling (CUDA 13 and later mark them).
+    pub spills: u32,
+    /// Instructions that load from or store to local memory, spills among them.
+    pub local: u32,
+    /// Static shared memory in bytes a block.
+    pub shared: u32,
+    /// Theoretical occupancy in percent, for a block of `threads`; none where the chip is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub occupancy: Option<f64>,
+    /// Threads a block that the occupancy is for: the launch bounds', else 256.
+    pub threads: u32,
+}
+
+/// What a library holds.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct LibraryUse {
+    /// Kernels, by name and chip. Of several copies of a kernel in one file the most that any of them uses.
+    pub kernels: Vec<KernelUse>,
+    /// Entries of PTX, whose resources the driver's compiler decides.
+    pub ptx: usize,
+    /// Entries that are neither machine code nor PTX.
+    pub other: usize,
+    /// Entries of machine code.
+    pub cubins: usize,
+}
+
+/// Reads what every kernel of these entries uses; only those for `arch`, where one is given.
+///
+/// # Errors
+/// An entry of machine code is damaged.
+pub fn library_use(code: &[DeviceCode<'_>], arch: Option<ComputeCapability>) -> Result<LibraryUse, CubinError> {
+    let wanted = |capability: ComputeCapability| arch.is_none_or(|arch| arch == capability);
+    let cubins: Vec<(ComputeCapability, &[u8])> = code
+        .iter()
+        .filter_map(|code| match code {
+            DeviceCode::Cubin { capability, bytes } if wanted(*capability) => Some((*capability, bytes.as_ref())),
+            DeviceCode::Cubin { .. } | DeviceCode::Ptx { .. } | DeviceCode::Other { .. } => None,
+        })
+        .collect();
+    let read = cubins
+        .par_iter()
+        .map(|(capability, bytes)| Ok((*capability, Entry::all(bytes, *capability)?)))
+        .collect::<Result<Vec<_>, CubinError>>()?;
+    let ptx = code.iter().filter(|code| matches!(code, DeviceCode::Ptx { .. })).count();
+    let other = code.iter().filter(|code| matches!(code, DeviceCode::Other { .. })).count();
+    let mut library = LibraryUse { kernels: Vec::new(), ptx, other, cubins: cubins.len() };
+    library.take(
+        read.iter()
+            .flat_map(|(capability, entries)| entries.iter().map(move |entry| KernelUse::of(entry, *capability))),
+    );
+    Ok(library)
+}
+
+impl LibraryUse {
+    /// Adds what another file holds.
+    pub fn add(&mut self, other: Self) {
+        self.ptx += other.ptx;
+        self.other += other.other;
+        self.cubins += other.cubins;
+        self.take(other.kernels.into_iter());
+    }
+
+    /// Takes kernels in; of copies of one the most that any uses.
+    fn take(&mut self, found: impl Iterator<Item = KernelUse>) {
+        let mut kernels: BTreeMap<LibraryKernel, KernelUse> = BTreeMap::new();
+        for kernel in std::mem::take(&mut self.kernels).into_iter().chain(found) {
+            let key = LibraryKernel { name: kernel.name.clone(), arch: kernel.arch.clone() };
+            match kernels.get_mut(&key) {
+                Some(known) => known.raise(&kernel),
+                None => drop(kernels.insert(key, kernel)),
+            }
+        }
+        self.kernels = kernels.into_values().collect();
+    }
+}
+
+impl KernelUse {
+    fn of(entry: &Entry, capability: ComputeCapability) -> Self {
+        let threads = entry.required_block.map(|dims| dims.iter().product()).or(entry.max_threads).unwrap_or(THREADS);
+        let demand = Demand {
+            registers: entry.resources.registers,
+            static_shared: entry.resources.static_shared,
+            dynamic_shared: 0,
+            threads,
+            barriers: entry.resources.barriers,
+        };
+        Self {
+            name: lasting(&entry.symbol),
+            arch: format!("sm_{}{}", capability.major, capability.minor),
+            registers: entry.resources.registers,
+            stack: entry.resources.stack,
+            spills: entry.resources.spills,
+            local: entry.local.instructions,
+            shared: entry.resources.static_shared,
+            // Two digits, as the baseline keeps them.
+            occupancy: Chip::of(capability)
+                .map(|chip| (theoretical(&chip, &demand, None).percent * 100.0).round() / 100.0),
+            threads,
+        }
+    }
+
+    /// Takes over what another copy uses more of.
+    fn raise(&mut self, other: &Self) {
+        self.registers = self.registers.max(other.registers);
+        self.stack = self.stack.max(other.stack);
+        self.spills = self.spills.max(other.spills);
+        self.local = self.local.max(other.local);
+        self.shared = self.shared.max(other.shared);
+        if let (Some(ours), Some(theirs)) = (&mut self.occupancy, other.occupancy) {
+            *ours = ours.min(theirs);
+        }
+    }
+
+    /// The name as a person writes it.
+    pub fn title(&self) -> String {
+        demangled(&self.name)
+    }
+
+    /// What differs from a baseline: worse first, then better.
+    fn differences(&self, before: &Self) -> (Vec<String>, Vec<String>) {
+        let (mut worse, mut better) = (Vec::new(), Vec::new());
+        let counts = [
+            ("registers", before.registers, self.registers),
+            ("stack bytes", before.stack, self.stack),
+            ("spill instructions", before.spills, self.spills),
+            ("local memory instructions", before.local, self.local),
+            ("shared memory bytes", before.shared, self.shared),
+        ];
+        for (what, before, now) in counts {
+            match now.cmp(&before) {
+                std::cmp::Ordering::Greater => worse.push(format!("{what} {before} -> {now}")),
+                std::cmp::Ordering::Less => better.push(format!("{what} {before} -> {now}")),
+                std::cmp::Ordering::Equal => {}
+            }
+        }
+        if self.threads != before.threads {
+            // Occupancy for another block is another quantity.
+            worse.push(format!("threads of a block {} -> {}", before.threads, self.threads));
+        } else if let (Some(before), Some(now)) = (before.occupancy, self.occupancy) {
+            let change = format!("occupancy {before} % -> {now} %");
+            if now < before - 0.005 {
+                worse.push(change);
+            } else if now > before + 0.005 {
+                better.push(change);
+            }
+        } else if before.occupancy.is_some() != self.occupancy.is_some() {
+            worse.push("occupancy is known on one side alone".to_owned());
+        }
+        (worse, better)
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct KernelChange {
+    /// The kernel as a person writes it.
+    pub kernel: String,
+    /// `sm_90`.
+    pub arch: String,
+    /// What changed, a resource each.
+    pub changes: Vec<String>,
+}
+
+/// A library held against its baseline.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RatchetResult {
+    /// Fail where a kernel uses more, inconclusive where the baseline is not of this library, else pass.
+    pub verdict: Verdict,
+    pub compared: usize,
+    /// Kernels that use more of something.
+    pub worse: Vec<KernelChange>,
+    /// Kernels that use less and nothing more.
+    pub better: Vec<KernelChange>,
+    /// Kernels that the baseline does not have.
+    pub new: Vec<KernelChange>,
+    /// Kernels of the baseline that are not there.
+    pub gone: Vec<KernelChange>,
+}
+
+/// Holds a library against its baseline.
+pub fn ratchet(now: &LibraryUse, baseline: &Baseline) -> RatchetResult {
+    let key = |kernel: &KernelUse| LibraryKernel { name: kernel.name.clone(), arch: kernel.arch.clone() };
+    let before: BTreeMap<LibraryKernel, &KernelUse> =
+        baseline.kernel.iter().map(|kernel| (key(kernel), kernel)).collect();
+    let after: BTreeMap<LibraryKernel, &KernelUse> = now.kernels.iter().map(|kernel| (key(kernel), kernel)).collect();
+    let change =
+        |kernel: &KernelUse, changes| KernelChange { kernel: kernel.title(), arch: kernel.arch.clone(), changes };
+    let mut result = RatchetResult {
+        verdict: Verdict::Inconclusive,
+        compared: 0,
+        worse: Vec::new(),
+        better: Vec::new(),
+        new: after.iter().filter(|(key, _)| !before.contains_key(key)).map(|(_, k)| change(k, Vec::new())).collect(),
+        gone: before.iter().filter(|(key, _)| !after.contains_key(key)).map(|(_, k)| change(k, Vec::new())).collect(),
+    };
+    for (key, kernel) in &after {
+        let Some(before) = before.get(key) else { continue };
+        result.compared += 1;
+        let (worse, better) = kernel.differences(before);
+        if !worse.is_empty() {
+            result.worse.push(change(kernel, worse.into_iter().chain(better).collect()));
+        } else if !better.is_empty() {
+            result.better.push(change(kernel, better));
+        }
+    }
+    let as_it_was = result.better.is_empty() && result.new.is_empty() && result.gone.is_empty();
+    result.verdict = match (result.worse.is_empty(), as_it_was && result.compared > 0) {
+        (false, _) => Verdict::Fail,
+        (true, true) => Verdict::Pass,
+        (true, false) => Verdict::Inconclusive,
+    };
+    result
+}
+
+/// The file that a library is held against.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Baseline {
+    /// Version of its form.
+    pub schema: u32,
+    #[serde(default)]
+    pub kernel: Vec<KernelUse>,
+}
+
+/// Why a baseline cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BaselineError {
+    /// It is not TOML of this form.
+    #[error("the baseline cannot be read: {0}")]
+    Damaged(String),
+    /// Another version wrote it.
+    #[error("the baseline has form {0}, and this program reads form {SCHEMA}; write it anew with --update")]
+    Form(u32),
+    #[error("the baseline has the kernel `{0}` twice")]
+    Twice(String),
+}
+
+impl Baseline {
+    /// Reads a baseline.
+    ///
+    /// # Errors
+    /// It is not a baseline of this form.
+    pub fn parse(text: &str) -> Result<Self, BaselineError> {
+        let baseline: Self = toml::from_str(text).map_err(|error| BaselineError::Damaged(error.to_string()))?;
+        if baseline.schema != SCHEMA {
+            return Err(BaselineError::Form(baseline.schema));
+        }
+        let mut seen = std::collections::HashSet::new();
+        match baseline.kernel.iter().find(|kernel| !seen.insert((&kernel.name, &kernel.arch))) {
+            Some(twice) => Err(BaselineError::Twice(twice.name.clone())),
+            None => Ok(baseline),
+        }
+    }
+
+    /// The baseline of a library as a file: a line a kernel and resource, so that a review shows what changed.
+    pub fn write(library: &LibraryUse) -> String {
+        let mut out = format!(
+            "# What the kernels of a library use. Written by `ncugate check LIBRARY --baseline FILE --update`.\nschema = {SCHEMA}\n"
+        );
+        for kernel in &library.kernels {
+            // A JSON string is a basic string of TOML.
+            let name = serde_json::Value::from(kernel.name.as_str());
+            let title = kernel.title().replace(|c: char| c.is_control(), " ");
+            let _ = write!(
+                out,
+                "\n[[kernel]] # {title}\nname = {name}\narch = \"{}\"\nregisters = {}\nstack = {}\nspills = {}\nlocal = {}\nshared = {}\n",
+                kernel.arch, kernel.registers, kernel.stack, kernel.spills, kernel.local, kernel.shared
+            );
+            if let Some(occupancy) = kernel.occupancy {
+                let _ = writeln!(out, "occupancy = {occupancy:?}");
+            }
+            let _ = writeln!(out, "threads = {}", kernel.threads);
+        }
+        out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kernel(name: &str, registers: u32) -> KernelUse {
+        KernelUse {
+            name: name.to_owned(),
+            arch: "sm_90".to_owned(),
+            registers,
+            stack: 0,
+            spills: 0,
+            local: 0,
+            shared: 1024,
+            occupancy: Some(37.5),
+            threads: 256,
+        }
+    }
+
+    fn library(kernels: &[KernelUse]) -> LibraryUse {
+        LibraryUse { kernels: kernels.to_vec(), ptx: 0, other: 0, cubins: 1 }
+    }
+
+    fn baseline(kernels: &[KernelUse]) -> Baseline {
+        Baseline::parse(&Baseline::write(&library(kernels))).unwrap()
+    }
+
+    #[test]
+    fn the_same_library_passes_and_a_baseline_reads_as_it_was_written() {
+        let kernels = [kernel("a\"\\b", 64), kernel("_Z1bv", 32)];
+        let result = ratchet(&library(&kernels), &baseline(&kernels));
+        assert_eq!((result.verdict, result.compared), (Verdict::Pass, 2));
+        assert_eq!(baseline(&kernels).kernel, kernels);
+    }
+
+    #[test]
+    fn worse_fails_and_everything_else_that_differs_asks_for_an_update() {
+        let before = baseline(&[kernel("a", 64)]);
+        let judged = |kernels: &[KernelUse]| ratchet(&library(kernels), &before);
+        assert_eq!(judged(&[kernel("a", 65)]).verdict, Verdict::Fail);
+        assert_eq!(judged(&[kernel("a", 65)]).worse[0].changes, ["registers 64 -> 65"]);
+        assert_eq!(judged(&[kernel("a", 63)]).verdict, Verdict::Inconclusive);
+        assert_eq!(judged(&[kernel("a", 64), kernel("b", 1)]).new.len(), 1);
+        assert_eq!(judged(&[kernel("a", 64), kernel("b", 1)]).verdict, Verdict::Inconclusive);
+        assert_eq!(judged(&[kernel("b", 1)]).gone.len(), 1);
+        assert_eq!(judged(&[]).verdict, Verdict::Inconclusive, "nothing to compare is not a pass");
+        assert_eq!(ratchet(&library(&[]), &baseline(&[])).verdict, Verdict::Inconclusive);
+        let spills = KernelUse { registers: 32, spills: 3, ..kernel("a", 64) };
+        assert_eq!(judged(&[spills]).verdict, Verdict::Fail, "fewer registers do not make up for spills");
+        let emptier = KernelUse { occupancy: Some(25.0), ..kernel("a", 64) };
+        assert_eq!(judged(&[emptier]).verdict, Verdict::Fail);
+        let unknown = KernelUse { occupancy: None, ..kernel("a", 64) };
+        assert_eq!(judged(&[unknown]).verdict, Verdict::Fail);
+    }
+
+    #[test]
+    fn a_baseline_of_another_form_or_with_a_kernel_twice_is_refused() {
+        assert!(matches!(Baseline::parse("schema = 2"), Err(BaselineError::Form(2))));
+        assert!(matches!(Baseline::parse("schema = 1\n[[kernel]]\nname = 'a'"), Err(BaselineError::Damaged(_))));
+        let twice = Baseline::write(&library(&[kernel("a", 1), kernel("a", 2)]));
+        assert!(matches!(Baseline::parse(&twice), Err(BaselineError::Twice(_))));
+    }
+
+    #[test]
+    fn made_up_parts_of_names_are_left_out() {
+        let named = lasting("_ZN35_GLOBAL__N__06052820_4_k_cu_bounded6hiddenEPf");
+        assert_eq!(named, "_ZN35_GLOBAL__N__xxxxxxxx_4_k_cu_bounded6hiddenEPf");
+        assert!(demangled(&named).contains("hidden(float*)"), "{}", demangled(&named));
+        let made = "_ZN40_GLOBAL__N__0a1b2c3d_4_k_cu_9f8e7d6c_1236hiddenEPf";
+        assert_eq!(lasting(made), "_ZN40_GLOBAL__N__xxxxxxxx_4_k_cu_xxxxxxxxxxxx6hiddenEPf");
+        assert!(demangled(&lasting(made)).contains("hidden(float*)"), "{}", demangled(&lasting(made)));
+        assert_eq!(lasting("9999_GLOBAL__N__0a1b2c3d"), "9999_GLOBAL__N__0a1b2c3d", "a length that the name has not");
+        assert_eq!(lasting("_Z5scaleILi4EEvPff"), "_Z5scaleILi4EEvPff");
+    }
+}

@@ -1,0 +1,118 @@
+//! Counters of several launches of one variant: a requirement holds or fails when it does for every launch.
+
+use super::case_outcome::{CaseOutcome, holds};
+use super::compiled::CompiledForm;
+use super::operand::Operand;
+use super::results::InconclusiveKind;
+use ncugate_model::Verdict;
+use ncugate_model::expr::Value;
+
+/// Values of a requirement's operands, launch by launch.
+pub struct Launches {
+    scenarios: Vec<Vec<Value>>,
+    /// Launches of the variant.
+    own: usize,
+    /// The most launches of anything that is looked at.
+    most: usize,
+}
+
+impl Launches {
+    /// The values of each launch of the variant, once with the least and once with the greatest of what it is compared
+    /// with; none where nothing was measured more than once.
+    pub fn new(operands: &[Operand<'_>], values: &[Value], row: Option<usize>, shape: usize) -> Option<Self> {
+        let own = |operand: &Operand<'_>| match operand {
+            Operand::Column { cells, .. } => Some((*cells)?.repeats(row?)?.to_vec()),
+            Operand::Fixed(_) | Operand::Param(_) | Operand::Scalar(_) | Operand::Correct | Operand::Speedup { .. } => {
+                None
+            }
+        };
+        let other = |operand: &Operand<'_>| match operand {
+            Operand::Fixed(of) => of[shape].spread.as_ref().map(|spread| spread.to_vec()),
+            Operand::Column { .. }
+            | Operand::Param(_)
+            | Operand::Scalar(_)
+            | Operand::Correct
+            | Operand::Speedup { .. } => None,
+        };
+        let repeated = |operand: &Operand<'_>| match operand {
+            Operand::Column { cells, .. } => cells.zip(row).is_some_and(|(cells, row)| cells.repeats(row).is_some()),
+            Operand::Fixed(of) => of[shape].spread.is_some(),
+            Operand::Param(_) | Operand::Scalar(_) | Operand::Correct | Operand::Speedup { .. } => false,
+        };
+        if !operands.iter().any(repeated) {
+            return None;
+        }
+        let own: Vec<Option<Vec<f64>>> = operands.iter().map(own).collect();
+        let others: Vec<Option<Vec<f64>>> = operands.iter().map(other).collect();
+        let counts = own.iter().flatten().chain(others.iter().flatten()).map(Vec::len);
+        let most = counts.max().filter(|&n| n > 1)?;
+        let own_launches = own.iter().flatten().map(Vec::len).min().unwrap_or(1);
+        let ends: [fn(f64, f64) -> f64; 2] = [f64::min, f64::max];
+        let mut scenarios = Vec::new();
+        for launch in 0..own_launches {
+            for end in ends {
+                let mut scenario = values.to_vec();
+                for (at, value) in scenario.iter_mut().enumerate() {
+                    let other = others[at].as_ref().and_then(|spread| spread.iter().copied().reduce(end));
+                    if let Some(number) = own[at].as_ref().map(|spread| spread[launch]).or(other) {
+                        *value = Value::Float(number);
+                    }
+                }
+                scenarios.push(scenario);
+            }
+        }
+        Some(Self { scenarios, own: own_launches, most })
+    }
+
+    /// The verdict of the medians where every launch agrees with it, else inconclusive.
+    pub fn judge(&self, form: &CompiledForm, outcome: CaseOutcome) -> CaseOutcome {
+        let expected = match outcome.verdict {
+            Verdict::Pass => true,
+            Verdict::Fail => false,
+            Verdict::Inconclusive => return outcome,
+        };
+        let mut held = Vec::with_capacity(self.scenarios.len());
+        let mut range: Option<(f64, f64)> = None;
+        for values in &self.scenarios {
+            match truth(form, values) {
+                Ok((truth, left)) => {
+                    held.push(truth);
+                    range = left.map(|v| range.map_or((v, v), |(low, high)| (low.min(v), high.max(v))));
+                }
+                Err(reason) => return CaseOutcome { margin: outcome.margin, ..CaseOutcome::missing(reason) },
+            }
+        }
+        let samples = outcome.samples.max(self.most);
+        let outcome = CaseOutcome { interval: outcome.interval.or(range), samples, ..outcome };
+        if held.iter().all(|&truth| truth == expected) {
+            return outcome;
+        }
+        let holding = held.iter().filter(|&&truth| truth).count() * self.own / held.len();
+        let note = match self.own {
+            1 => "launches of what it is compared with disagree".to_owned(),
+            own => format!("launches disagree: it holds for {holding} of {own}"),
+        };
+        CaseOutcome {
+            verdict: Verdict::Inconclusive,
+            inconclusive: Some(InconclusiveKind::Noise),
+            estimate: Some(outcome.verdict),
+            note: Some(note.into()),
+            ..outcome
+        }
+    }
+}
+
+/// Whether a requirement holds for these values, and its left side where it compares.
+pub(super) fn truth(form: &CompiledForm, values: &[Value]) -> Result<(bool, Option<f64>), String> {
+    let infinite = |value: &&Value| matches!(value, Value::Float(number) if !number.is_finite());
+    if let Some(value) = values.iter().find(infinite) {
+        return Err(format!("a launch was measured as {value}"));
+    }
+    match form {
+        CompiledForm::Compare { left, comparison, right } => {
+            let (left, right) = (left.number(values)?, right.number(values)?);
+            Ok((holds(*comparison, left, right), Some(left)))
+        }
+        CompiledForm::Condition(side) => Ok((side.truth(values)?, None)),
+    }
+}

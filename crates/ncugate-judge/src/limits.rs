@@ -1,0 +1,55 @@
+//! Limits that look as if they were meant in another unit.
+
+use ncugate_model::Level;
+use ncugate_model::expr::{Quantity, Reference};
+use ncugate_model::metric::Catalogue;
+use ncugate_model::number::said;
+use ncugate_phase::config::{Gate, Phase};
+
+/// A sentence for all limits of a phase's gates that look wrong, at most one. A limit that is written with its unit is what it
+/// says.
+pub fn unlikely_limits(phase: &Phase) -> Option<String> {
+    let required = phase.every_gate().filter(|gate| gate.level == Level::Required);
+    let mut found: Vec<String> = required.filter_map(unlikely).collect();
+    found.dedup();
+    (!found.is_empty()).then(|| format!("check the units: {}", found.join("; ")))
+}
+
+fn unlikely(gate: &Gate) -> Option<String> {
+    if gate.require.names_units() {
+        return None;
+    }
+    let limits = gate.require.limits().into_iter();
+    let (reference, limit, meant) =
+        limits.filter_map(|(reference, limit)| Some((reference, limit, meant(reference, limit)?))).next()?;
+    let unit = unit(reference);
+    Some(format!("'{}' holds {reference} against {}; {meant}", gate.name, said(limit, unit)))
+}
+
+fn unit(reference: &Reference) -> &'static str {
+    match reference {
+        Reference::Quantity(Quantity { name, .. }) => Catalogue::embedded().get(name).map_or("", |m| m.unit.as_str()),
+        Reference::Speedup { .. } => "x",
+    }
+}
+
+/// What a limit may have been meant to be:
+///
+/// - a percentage above 0 and up to 1 looks like a share,
+/// - a latency from 10 ms on looks like nanoseconds, one below 0.1 us like milliseconds,
+/// - a duration of ncu's below 100 ns looks like microseconds,
+/// - memory above 0 and below 256 bytes looks like KiB,
+/// - a speedup from 20 on looks like a percentage.
+fn meant(reference: &Reference, limit: f64) -> Option<&'static str> {
+    match unit(reference) {
+        "%" if limit > 0.0 && limit <= 1.0 => Some("a share is written in percent, as `20 %`"),
+        "us" if limit >= 1e4 => Some("a latency is in microseconds; write `ns` or `ms` if that is meant"),
+        "us" if limit > 0.0 && limit < 0.1 => Some("a latency is in microseconds; write `ms` if that is meant"),
+        "ns" if limit > 0.0 && limit < 100.0 => Some("it is in nanoseconds; write `us` if that is meant"),
+        "byte" | "byte/block" if limit > 0.0 && limit < 256.0 => {
+            Some("memory is in bytes; write `KiB` if that is meant")
+        }
+        "x" if limit >= 20.0 => Some("a speedup is a factor: 10 % faster is 1.1"),
+        _ => None,
+    }
+}

@@ -1,0 +1,183 @@
+//! A phase judged.
+
+use super::context::{Context, EvalContext, Proof, finite};
+use super::evaluator::{Candidates, GateEvaluator};
+use super::gate_verdict::GateVerdict;
+use super::grounds::{Choice, Grounds};
+use super::precondition::preconditions;
+use super::results::{Correctness, Judgement, SelectedVariant, Shortfall, VariantResult};
+use super::shortfall::Shortfalls;
+use super::tally::VerdictTally;
+use super::{cautions, fallback, stages, tiers};
+use crate::frame::Quantities;
+use ncugate_model::metric::Catalogue;
+use ncugate_model::number::counted;
+use ncugate_model::{VariantId, Verdict};
+use ncugate_phase::config::{Phase, Selection};
+use ncugate_phase::plan::{Plan, Standing};
+use std::collections::BTreeMap;
+
+/// Judges a phase by what was measured. The same inputs give the same judgement, in whatever order variants come.
+pub fn judge(
+    phase: &Phase,
+    plan: &Plan,
+    quantities: &Quantities,
+    correctness: &BTreeMap<VariantId, Correctness>,
+    given: &Context<'_>,
+) -> Judgement {
+    let context = EvalContext::new(phase, plan, quantities, correctness, given, Proof::Demanded);
+    let all = context.candidates();
+    let evaluator = GateEvaluator { context: &context };
+    let stages = stages::judge(&evaluator);
+    let mut candidates = Candidates::new(&context, &all);
+    if phase.is_of_reports() {
+        // launches of unlike kernels do not compete
+        candidates.selected = None;
+    }
+    if !phase.gate_plan.stages.is_empty() {
+        // the plan says what ships: the step that it kept, not the fastest step that there is
+        candidates.selected = stages.kept;
+    }
+
+    let mut judged = Judged::of(&evaluator, &candidates);
+    if let Some(passing) = best_that_passes(phase, &candidates, &judged.shortfalls) {
+        candidates.selected = Some(passing);
+        judged = Judged::of(&evaluator, &candidates);
+    }
+    let Judged { gates, tiers, shortfalls } = judged;
+    let preconditions = preconditions(phase, given.cc);
+
+    let mut tally = VerdictTally::default();
+    // A precondition that holds is not a reason to pass: it says that measuring is worth while, not that anything was measured.
+    for precondition in preconditions.iter().filter(|p| p.verdict != Verdict::Pass) {
+        tally.count(precondition.verdict, || format!("precondition '{}': {}", precondition.name, precondition.reason));
+    }
+    for gate in gates.iter().filter(|g| g.is_required()) {
+        tally.count(gate.effect, || format!("gate '{}': {}", gate.result.name, gate.result.reason));
+        match (gate.effect, &gate.result.waived, gate.result.verdict) {
+            (Verdict::Pass, Some(_), _) => tally.waived(),
+            (Verdict::Pass, None, Verdict::Inconclusive) => tally.warned(),
+            _ => {}
+        }
+    }
+    tiers.count_in(&mut tally);
+    stages.count_in(&mut tally);
+
+    let mut warnings = selection_warnings(&context, &all);
+    warnings.extend(gates.iter().flat_map(|g| g.warnings.clone()));
+    warnings.extend(tiers.warnings.iter().cloned());
+    warnings.extend(stages.warnings.iter().cloned());
+    let (mut verdict, mut reason) = tally.verdict();
+    let selected = candidates.selected.map(|at| &context.variant(at).id);
+    let required = gates.iter().filter(|g| g.is_required()).map(|g| &g.result);
+    let grounds = Grounds::new(Choice::of(phase, selected), required.chain(tiers.required()).chain(stages.required()));
+    grounds.hold(&mut verdict, &mut reason);
+    let go = preconditions.iter().all(|p| p.verdict == Verdict::Pass);
+    let fallback = || fallback::judge(&evaluator, candidates.selected, &mut warnings);
+    let fallback = (verdict == Verdict::Fail && go).then(fallback).flatten();
+    if let Some(taken) = fallback.as_ref().filter(|f| f.verdict == Verdict::Pass) {
+        warnings.push(format!("falling back: {reason}"));
+        verdict = Verdict::Pass;
+        reason = taken.reason.clone();
+    }
+    Judgement {
+        verdict,
+        reason,
+        cautions: cautions::of(phase, given.today, &grounds, fallback.as_ref()),
+        selected: candidates.selected.and_then(|at| selection(&context, at, candidates.ranked.len())),
+        variants: variants(&context, &candidates.ranked, shortfalls),
+        gates: gates.into_iter().map(|g| g.result).collect(),
+        tiers: tiers.results,
+        tier_reached: tiers.reached,
+        stages: stages.results,
+        fallback,
+        preconditions,
+        warnings,
+    }
+}
+
+/// Gates and tiers, and what each variant lacks by itself.
+struct Judged {
+    gates: Vec<GateVerdict>,
+    tiers: tiers::Tiers,
+    shortfalls: Shortfalls,
+}
+
+impl Judged {
+    fn of(evaluator: &GateEvaluator<'_>, candidates: &Candidates<'_>) -> Self {
+        let phase = evaluator.context.phase;
+        let mut shortfalls = Shortfalls::new(evaluator.context.plan.variants.len());
+        let gates = phase.gates.iter().map(|gate| evaluator.gate(gate, candidates, Some(&mut shortfalls))).collect();
+        let tiers = tiers::judge(evaluator, candidates, &mut shortfalls);
+        Self { gates, tiers, shortfalls }
+    }
+}
+
+/// The best candidate that holds every required gate by itself, where the phase selects that and it is not the best; a staged plan
+/// says itself what it keeps. None where no candidate holds them: then the best is judged.
+fn best_that_passes(phase: &Phase, candidates: &Candidates<'_>, shortfalls: &Shortfalls) -> Option<usize> {
+    let chosen = phase.select == Selection::BestThatPasses && phase.gate_plan.stages.is_empty();
+    let best = candidates.selected.filter(|_| chosen)?;
+    let passing = candidates.ranked.iter().copied().find(|at| shortfalls.verdict(*at) == Some(Verdict::Pass))?;
+    (passing != best).then_some(passing)
+}
+
+fn selection(context: &EvalContext<'_>, at: usize, among: usize) -> Option<SelectedVariant> {
+    let metric = &context.phase.objective.metric;
+    Some(SelectedVariant {
+        variant: context.variant(at).id.clone(),
+        metric: metric.clone(),
+        value: context.objective(at)?,
+        unit: Catalogue::embedded().get(metric).map_or_else(String::new, |m| m.unit.clone()),
+        among,
+    })
+}
+
+fn selection_warnings(context: &EvalContext<'_>, candidates: &[usize]) -> Vec<String> {
+    let proven = |at: &&usize| context.correctness(**at).may_hold();
+    let unmeasured: Vec<usize> =
+        candidates.iter().filter(proven).filter(|at| context.objective(**at).is_none()).copied().collect();
+    let objective = &context.phase.objective;
+    let warning = |first: &usize| {
+        let variants = counted(unmeasured.len(), "correct candidate");
+        let value = context.quantities.read(&context.variant(*first).id, &objective.shape, &objective.metric);
+        let why = finite(&value).map_or_else(|reason| format!(": {reason}"), |_| String::new());
+        format!("{variants} without {} could not be selected{why}", objective.metric)
+    };
+    unmeasured.first().map(warning).into_iter().collect()
+}
+
+fn variants(context: &EvalContext<'_>, ranked: &[usize], shortfalls: Shortfalls) -> Vec<VariantResult> {
+    let mut ranks = vec![None; context.plan.variants.len()];
+    for (place, &at) in ranked.iter().enumerate() {
+        ranks[at] = Some(place + 1);
+    }
+    let of = |(at, (verdict, lacks)): (usize, (Option<Verdict>, Vec<Shortfall>))| {
+        let variant = context.variant(at);
+        let correctness = context.correctness(at).clone();
+        let alone = verdict.unwrap_or(Verdict::Inconclusive);
+        let alone_by = |verdict, reason: &str| {
+            (verdict, vec![Shortfall { line: None, verdict, text: reason.to_owned(), uncompared: false }])
+        };
+        let (verdict, stopped_by) = match (&correctness, variant.standing) {
+            (Correctness::Wrong { reason }, _) => alone_by(Verdict::Fail, reason),
+            (Correctness::Cheats { reason }, _) => alone_by(Verdict::Fail, &format!("cheats: {reason}")),
+            (Correctness::Unproven { reason }, Standing::Baseline) => alone_by(Verdict::Inconclusive, reason),
+            (Correctness::Proven { .. } | Correctness::Unchecked { .. }, Standing::Baseline) => {
+                (Verdict::Pass, Vec::new())
+            }
+            (_, Standing::Candidate) => (alone, lacks),
+        };
+        VariantResult {
+            variant: variant.id.clone(),
+            objective: context.objective(at),
+            doubt: context.objective(at).and(context.objective_doubt(at)).map(str::to_owned),
+            bands: context.given.witness.map_or_else(BTreeMap::new, |witness| witness.bands(&variant.id)),
+            rank: ranks[at],
+            correctness,
+            verdict,
+            stopped_by,
+        }
+    };
+    shortfalls.into_variants().enumerate().map(of).collect()
+}

@@ -1,0 +1,142 @@
+//! Gates that no variant can hold because of its grid, whatever is measured: the arithmetic that the configuration decides.
+
+use super::TargetGpu;
+use indexmap::IndexMap;
+use ncugate_model::expr::{Comparison, Form, NodeKind, Reference};
+use ncugate_model::number::{counted, short};
+use ncugate_model::occupancy::{Chip, WARP};
+use ncugate_model::{Level, ShapeName};
+use ncugate_phase::config::{Gate, Phase};
+use ncugate_phase::plan::{Launch, Method, Plan};
+
+/// Sub-partitions of a multiprocessor, each with a scheduler of its own.
+const SCHEDULERS: f64 = 4.0;
+
+/// A limit that the grid keeps out of reach.
+struct OutOfReach<'a> {
+    gate: &'a Gate,
+    shape: &'a ShapeName,
+    metric: &'a str,
+    limit: f64,
+    /// The most that there is, with the arithmetic.
+    bound: String,
+}
+
+/// A sentence for each metric and shape at which a gate's limit cannot be reached by any candidate's grid on that GPU; further gates that ask the
+/// same are counted. Nothing where the GPU's multiprocessors are not known, and nothing about commands, whose grids are their own.
+///
+/// A grid of G blocks puts at most ceil(G / multiprocessors) blocks on one of them at a time, so at most that many times a block's warps.
+pub fn out_of_reach(phase: &Phase, plan: &Plan, target: TargetGpu) -> Vec<String> {
+    let (Some(chip), Some(sms)) = (Chip::of(target.capability), target.sms) else { return Vec::new() };
+    let tiers = phase.gate_plan.tiers.iter().flat_map(|tier| &tier.gates);
+    let gates = phase.gates.iter().chain(tiers);
+    let mut found: IndexMap<(&str, &ShapeName), Vec<OutOfReach<'_>>> = IndexMap::new();
+    for gate in gates {
+        for limit in gate.shapes.iter().filter_map(|shape| unreachable(gate, shape, plan, &chip, sms)) {
+            found.entry((limit.metric, limit.shape)).or_default().push(limit);
+        }
+    }
+    found.values().filter_map(|limits| sentence(limits)).collect()
+}
+
+/// `required gate 'a' asks for eligible_warps of 3 at 'mission' (2 more gates for up to 4), and no variant can have more than 2: ...`.
+fn sentence(limits: &[OutOfReach<'_>]) -> Option<String> {
+    let first = limits.iter().find(|limit| limit.gate.level == Level::Required).or(limits.first())?;
+    let level = match first.gate.level {
+        Level::Required => "required",
+        Level::Advisory => "advisory",
+    };
+    let most = limits.iter().map(|limit| limit.limit).fold(first.limit, f64::max);
+    let more = match limits.len() - 1 {
+        0 => String::new(),
+        others => format!(" ({} for up to {})", counted(others, "more gate"), short(most)),
+    };
+    let OutOfReach { gate, shape, metric, limit, bound } = first;
+    Some(format!("{level} gate '{}' asks for {metric} of {} at '{shape}'{more}, and {bound}", gate.name, short(*limit)))
+}
+
+fn unreachable<'a>(gate: &'a Gate, shape: &'a ShapeName, plan: &Plan, chip: &Chip, sms: u32) -> Option<OutOfReach<'a>> {
+    let (metric, limit) = least(gate)?;
+    let launches: Vec<&Launch> = plan
+        .candidates()
+        .map(|variant| match &variant.method {
+            Method::Kernel(kernel) => kernel.program(shape)?.single(),
+            Method::Function(_) | Method::Command(_) | Method::Captured(_) => None,
+        })
+        .collect::<Option<_>>()?;
+    let (most, launch) = launches
+        .into_iter()
+        .filter_map(|launch| Some((bound(metric, launch, chip, sms)?, launch)))
+        .max_by(|a, b| a.0.total_cmp(&b.0).then(a.1.blocks().cmp(&b.1.blocks())))?;
+    (most < limit).then(|| {
+        let (blocks, warps) = (launch.blocks(), launch.threads().div_ceil(WARP));
+        let bound = format!(
+            "no variant can have more than {}: at best {blocks} blocks of {warps} warps on {sms} multiprocessors put {} on one of them, \
+             which holds {}",
+            short(most),
+            counted(resident(launch, sms) as usize * warps as usize, "warp"),
+            chip.warps
+        );
+        OutOfReach { gate, shape, metric, limit, bound }
+    })
+}
+
+/// The metric and the least value that a gate asks for, where it asks for nothing else.
+fn least(gate: &Gate) -> Option<(&str, f64)> {
+    let Form::Compare { left, comparison, right } = gate.require.form() else { return None };
+    let (NodeKind::Read(Reference::Quantity(quantity)), NodeKind::Literal(value)) = (&left.kind, &right.kind) else {
+        return None;
+    };
+    let is_least = matches!(comparison, Comparison::Greater | Comparison::GreaterOrEqual);
+    let own = Reference::Quantity(quantity.clone()).own().is_some();
+    (is_least && own).then_some((quantity.name.as_str(), value.number()?))
+}
+
+/// Blocks at a time on the fullest multiprocessor, by the grid alone.
+fn resident(launch: &Launch, sms: u32) -> u64 {
+    launch.blocks().div_ceil(u64::from(sms))
+}
+
+/// The most that a metric can be, by the grid alone; none for metrics that it does not bound.
+fn bound(metric: &str, launch: &Launch, chip: &Chip, sms: u32) -> Option<f64> {
+    let warps = resident(launch, sms) as f64 * f64::from(launch.threads().div_ceil(WARP));
+    let warps = warps.min(f64::from(chip.warps));
+    match metric {
+        "achieved_occupancy" => Some(100.0 * warps / f64::from(chip.warps)),
+        "active_warps" | "eligible_warps" => Some(warps / SCHEDULERS),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ncugate_model::fixtures::at_root;
+    use ncugate_phase::config::load;
+    use ncugate_phase::plan::unroll;
+    use std::path::Path;
+
+    fn of(config: &str, sms: Option<u32>) -> Vec<String> {
+        let phase = load(Path::new(config)).map_err(|e| e.render(false)).unwrap();
+        let plan = unroll(&phase).unwrap();
+        out_of_reach(&phase, &plan, TargetGpu { capability: (9, 0).into(), sms })
+    }
+
+    /// 128 blocks of 8 warps on 132 multiprocessors of 64 warps: 12.5 %.
+    #[test]
+    fn an_occupancy_that_the_grid_cannot_give_is_named_with_the_arithmetic() {
+        at_root();
+        let found = of("configs/phase_d.toml", Some(132));
+        let first = found.iter().find(|sentence| sentence.contains("achieved_occupancy")).unwrap();
+        assert!(first.contains("no variant can have more than 12.5"), "{first}");
+        assert!(first.contains("128 blocks of 8 warps on 132 multiprocessors put 8 warps on one"), "{first}");
+        assert!(of("configs/phase_d.toml", None).is_empty(), "another chip may have fewer multiprocessors");
+        assert!(of("configs/phase_d.toml", Some(16)).iter().all(|sentence| !sentence.contains("achieved_occupancy")));
+    }
+
+    #[test]
+    fn what_can_be_reached_is_not_named() {
+        at_root();
+        assert_eq!(of("configs/softmax.toml", Some(132)), Vec::<String>::new());
+    }
+}

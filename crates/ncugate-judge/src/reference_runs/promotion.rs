@@ -1,0 +1,158 @@
+//! A run becoming an entry: only when asked, with the difference shown, and never loosening by itself.
+
+use super::{Leaderboard, LeaderboardEntry, Lookup};
+use crate::store::StoreError;
+use crate::{GateResult, Judgement};
+use ncugate_model::expr::Owner;
+use ncugate_model::{Better, Level, ShapeName, Verdict};
+
+/// Why a run may not become an entry by its own judgement, which compares it with no stored run; none where it may.
+///
+/// Gates that read a stored run are open there, and do not stop it: they are why it is promoted.
+pub fn unfit(judgement: &Judgement) -> Option<String> {
+    let tiers = judgement.tiers.iter().filter(|tier| tier.required).flat_map(|tier| &tier.gates);
+    let waits = |gate: &GateResult| {
+        let reads = gate.require.reads();
+        gate.verdict == Verdict::Inconclusive
+            && reads.owners().any(|owner| matches!(owner, Owner::Best | Owner::Previous))
+    };
+    let stops = |gate: &&GateResult| {
+        let judged = gate.verdict == Verdict::Pass || gate.waived.is_some() || gate.level != Level::Required;
+        !judged && !waits(gate)
+    };
+    match judgement.verdict {
+        Verdict::Pass => None,
+        Verdict::Fail => Some(judgement.reason.clone()),
+        Verdict::Inconclusive => {
+            let stopped = judgement.gates.iter().chain(tiers).find(stops);
+            stopped.map(|gate| format!("gate '{}' is inconclusive: {}", gate.name, gate.reason))
+        }
+    }
+}
+
+/// Whether an entry that is worse than the present one is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Worse {
+    Refuse,
+    /// It is taken, and the entry says so.
+    Accept,
+}
+
+/// A metric of the present entry beside the new one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Change {
+    pub shape: ShapeName,
+    pub metric: String,
+    /// Before; none where it was not measured.
+    pub before: Option<f64>,
+    /// After; none where it is not measured any more.
+    pub after: Option<f64>,
+}
+
+/// Why an entry is not taken.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum Refusal {
+    /// The run is the present entry.
+    #[error("run {run} is the entry '{name}' already")]
+    Already { run: String, name: String },
+    #[error(
+        "{metric} is {after} at '{shape}', the present entry '{name}' has {before}; --accept-worse takes it all the same"
+    )]
+    Worse {
+        /// The entry's name.
+        name: String,
+        metric: String,
+        shape: ShapeName,
+        before: f64,
+        after: f64,
+    },
+    /// The objective is another one, so that better and worse mean nothing.
+    #[error(
+        "the run was selected by {after}, the present entry '{name}' by {before}; --accept-worse takes it all the same"
+    )]
+    Objective {
+        /// The entry's name.
+        name: String,
+        before: String,
+        after: String,
+    },
+}
+
+/// An entry held against the one it would replace.
+#[derive(Debug)]
+pub struct Promotion {
+    entry: LeaderboardEntry,
+    replaced: Option<LeaderboardEntry>,
+}
+
+impl Promotion {
+    /// Finds what the entry would replace: the present one of its name under the same conditions.
+    pub fn new(board: &Leaderboard, entry: LeaderboardEntry) -> Self {
+        let replaced = match board.standing(&entry.name, &entry.conditions) {
+            Lookup::Alike(present) => Some(present.clone()),
+            Lookup::Unlike(..) | Lookup::Absent => None,
+        };
+        Self { entry, replaced }
+    }
+
+    pub fn replaced(&self) -> Option<&LeaderboardEntry> {
+        self.replaced.as_ref()
+    }
+
+    /// Every metric of both, shape by shape.
+    pub fn changes(&self) -> Vec<Change> {
+        let before = self.replaced.iter().flat_map(|e| &e.readings);
+        let mut keys: Vec<(&ShapeName, &str)> = Vec::new();
+        for reading in self.entry.readings.iter().chain(before) {
+            let key = (&reading.shape, reading.metric.as_str());
+            if !keys.contains(&key) {
+                keys.push(key);
+            }
+        }
+        let of = |(shape, metric): (&ShapeName, &str)| Change {
+            shape: shape.clone(),
+            metric: metric.to_owned(),
+            before: self.replaced.as_ref().and_then(|e| e.reading(shape, metric)),
+            after: self.entry.reading(shape, metric),
+        };
+        keys.into_iter().map(of).collect()
+    }
+
+    /// Why it must not be taken unasked.
+    pub fn refusal(&self) -> Option<Refusal> {
+        let before = self.replaced.as_ref()?;
+        let (old, new) = (&before.objective, &self.entry.objective);
+        let name = self.entry.name.clone();
+        if before.run == self.entry.run && before.variant == self.entry.variant {
+            return Some(Refusal::Already { run: self.entry.run.clone(), name });
+        }
+        if (&old.metric, &old.shape, old.better) != (&new.metric, &new.shape, new.better) {
+            let said = |s: &super::ObjectiveValue| format!("{} at '{}'", s.metric, s.shape);
+            return Some(Refusal::Objective { name, before: said(old), after: said(new) });
+        }
+        let worse = match new.better {
+            // Another measurement of the same machine code is neither better nor worse: it is counted in.
+            _ if before.is_same_code(&self.entry) => false,
+            Better::Higher => new.value < old.value,
+            Better::Lower | Better::Context => new.value > old.value,
+        };
+        worse.then(|| Refusal::Worse {
+            name,
+            metric: new.metric.clone(),
+            shape: new.shape.clone(),
+            before: old.value,
+            after: new.value,
+        })
+    }
+
+    /// Appends the entry; a refusal leaves the leaderboard as it is.
+    pub fn settle(mut self, board: &mut Leaderboard, worse: Worse) -> Result<Option<Refusal>, StoreError> {
+        match (self.refusal(), worse) {
+            (Some(refusal @ Refusal::Already { .. }), _) | (Some(refusal), Worse::Refuse) => return Ok(Some(refusal)),
+            (Some(_), Worse::Accept) => self.entry.accepted_worse = true,
+            (None, _) => {}
+        }
+        board.append(self.entry)?;
+        Ok(None)
+    }
+}

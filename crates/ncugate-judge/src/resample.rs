@@ -1,0 +1,485 @@
+//! Cases whose values follow from latency samples: judged by the interval of the difference of both sides.
+//!
+//! Kernels of the run that went through the same rounds are resampled together ([`ncugate_model::stats::Resampler`]). A program in
+//! processes of its own, and a stored run, vary apart from them, and more than their rounds show: their part is a
+//! variance between processes or runs, with few degrees of freedom, and the interval is Student's.
+
+use super::bound_gate::{BoundGate, Sides};
+use super::case_outcome::{CaseOutcome, certain, of_difference};
+use super::case_samples::Parts;
+use super::compiled::CompiledSide;
+use super::operand::{CaseSamples, FEWEST_PROCESSES, Operand, Rounds, Timed, Timing};
+use super::results::InconclusiveKind;
+use crate::frame::Program;
+use ncugate_model::Verdict;
+use ncugate_model::expr::Value;
+use ncugate_model::stats::{
+    Alikeness, Estimate, Interval, Statistic, Stream, Variance, half_width, normal_quantile, t_quantile,
+};
+
+/// Why a case that follows from samples cannot be decided by them.
+pub(super) struct Doubt {
+    kind: InconclusiveKind,
+    note: String,
+}
+
+impl Doubt {
+    fn noise(reason: impl std::fmt::Display) -> Self {
+        Self { kind: InconclusiveKind::Noise, note: format!("noise: {reason}") }
+    }
+
+    fn missing(note: String) -> Self {
+        Self { kind: InconclusiveKind::Missing, note }
+    }
+
+    fn uncompared(note: String) -> Self {
+        Self { kind: InconclusiveKind::Uncompared, note }
+    }
+
+    /// The case, left open.
+    pub fn outcome(self, outcome: CaseOutcome) -> CaseOutcome {
+        CaseOutcome {
+            verdict: Verdict::Inconclusive,
+            inconclusive: Some(self.kind),
+            note: Some(self.note.into()),
+            ..outcome
+        }
+    }
+}
+
+/// Whose part of an operand varies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Own,
+    Other,
+}
+
+/// Samples that vary, and the number that follows from them.
+struct Party<'s> {
+    at: usize,
+    part: Part,
+    timed: &'s Timed,
+    value: f64,
+}
+
+/// A case with everything in it that varies.
+struct Varying<'s> {
+    parties: Vec<Party<'s>>,
+    parts: Vec<Parts>,
+    /// How rounds of kernels are redrawn.
+    stream: Stream,
+}
+
+/// What is known of a case's noise.
+struct Noisiness {
+    interval: Interval,
+    /// What is said where it leaves the case open.
+    open: &'static str,
+}
+
+impl BoundGate<'_> {
+    /// The verdict by the interval of `left - right`.
+    pub(super) fn resampled(&self, sides: Sides<'_>, shape: usize, outcome: CaseOutcome) -> CaseOutcome {
+        let unresolvable = self.unresolvable(&sides, shape);
+        let comparison = sides.comparison;
+        let Noisiness { interval, open } = match self.interval(sides, shape) {
+            Ok(found) => found,
+            Err(doubt) => return doubt.outcome(outcome),
+        };
+        let limit = outcome.limit.unwrap_or_default();
+        let around = Some((limit + interval.low, limit + interval.high));
+        match of_difference(comparison, interval.low, interval.high) {
+            Some(verdict) if verdict == outcome.verdict => CaseOutcome { interval: around, ..outcome },
+            _ => CaseOutcome {
+                verdict: Verdict::Inconclusive,
+                inconclusive: Some(InconclusiveKind::Noise),
+                estimate: Some(outcome.verdict),
+                interval: around,
+                note: Some(unresolvable.unwrap_or_else(|| open.to_owned()).into()),
+                ..outcome
+            },
+        }
+    }
+
+    fn interval(&self, sides: Sides<'_>, shape: usize) -> Result<Noisiness, Doubt> {
+        let Sides { left, right, values, samples, .. } = sides;
+        let varying = self.varying(values, samples, shape)?;
+        let difference = |values: &[Value]| left.number(values).and_then(|l| Ok(l - right.number(values)?));
+        let value = difference(values).map_err(Doubt::noise)?;
+        let slopes = self.slopes(&varying, values, &difference)?;
+        let rounding: f64 = varying
+            .parties
+            .iter()
+            .zip(&slopes)
+            .map(|(party, slope)| slope.abs() * party.timed.rounding(party.value))
+            .sum();
+        let alike = Alikeness::of(&contributions(&varying, &slopes));
+        let (mut interval, open) = if varying.parties.iter().all(|party| party.timed.is_of_shared_rounds())
+            && !varying.has_command()
+        {
+            let interval = self.of_kernels(&varying, values, &difference)?;
+            let open =
+                if alike.parts.is_some() { "noise: the rounds are not alike" } else { "noise: needs more rounds" };
+            (alike.widened(Estimate { value, interval }), open)
+        } else {
+            let variances = self.variances(&varying, (values, shape), &slopes, &alike, &difference)?;
+            let level = self.context.resampler.settings().level;
+            let half = half_width(&variances, level);
+            let open =
+                if varying.has_stored() { "noise between runs" } else { "noise between processes: needs more rounds" };
+            (Interval { low: value - half, high: value + half, level }, open)
+        };
+        interval.low -= rounding;
+        interval.high += rounding;
+        if !(interval.low.is_finite() && interval.high.is_finite()) {
+            return Err(Doubt::noise("its interval is not finite"));
+        }
+        Ok(Noisiness { interval, open })
+    }
+
+    /// The percentile interval of kernels that went through the same rounds.
+    fn of_kernels(
+        &self,
+        varying: &Varying<'_>,
+        values: &mut [Value],
+        difference: &dyn Fn(&[Value]) -> Result<f64, String>,
+    ) -> Result<Interval, Doubt> {
+        let mut differences = Vec::new();
+        let draws = self.bootstrapped(varying, |_| true)?;
+        self.each_draw(varying, values, &draws, |values| {
+            differences.push(difference(values)?);
+            Ok(())
+        })
+        .map_err(Doubt::noise)?;
+        self.context.resampler.interval(&differences).map_err(Doubt::noise)
+    }
+
+    /// Variances of the difference that are independent of each other.
+    fn variances(
+        &self,
+        varying: &Varying<'_>,
+        (values, shape): (&mut [Value], usize),
+        slopes: &[f64],
+        alike: &Alikeness,
+        difference: &dyn Fn(&[Value]) -> Result<f64, String>,
+    ) -> Result<Vec<Variance>, Doubt> {
+        let both = || varying.parties.iter().zip(slopes);
+        if varying.has_command() {
+            if varying.has_stored() {
+                return Err(Doubt::missing("how much a command differs from run to run is not known".to_owned()));
+            }
+            return both().map(|(party, slope)| Ok(between_processes(party)?.scaled(*slope))).collect();
+        }
+        let mut variances = vec![self.between_runs(both(), shape)?];
+        let draws = self.bootstrapped(varying, |party| party.timed.rounds == Rounds::Own)?;
+        if !draws.is_empty() {
+            let mut differences = Vec::new();
+            self.each_draw(varying, values, &draws, |values| {
+                differences.push(difference(values)?);
+                Ok(())
+            })
+            .map_err(Doubt::noise)?;
+            variances.push(of_draws(&differences, alike));
+        }
+        for (party, slope) in both().filter(|(party, _)| party.timed.rounds == Rounds::Stored) {
+            let statistic = party.timed.timing.statistic();
+            let draws = self.context.resampler.replicates(&party.timed.samples, statistic, Stream::Second);
+            let draws = draws.map_err(|error| Doubt::noise(format_args!("the stored run has {error}")))?;
+            let own = party.timed.timing.statistic().of(&party.timed.samples).map_err(Doubt::noise)?;
+            let relative = party.value / own;
+            variances.push(of_draws(&draws, &Alikeness::of(&party.timed.samples)).scaled(slope * relative));
+        }
+        Ok(variances)
+    }
+
+    /// What both runs may differ by although nothing changed, from calibration: one estimate for all, so that its degrees
+    /// of freedom do not add up.
+    fn between_runs<'p>(
+        &self,
+        parties: impl Iterator<Item = (&'p Party<'p>, &'p f64)>,
+        shape: usize,
+    ) -> Result<Variance, Doubt> {
+        let shape = &self.gate.shapes[shape];
+        let known = self.context.given.noise.get(shape).and_then(|noise| noise.between.as_ref());
+        let between = known.ok_or_else(|| {
+            let config = self.context.phase.file.display();
+            Doubt::missing(format!(
+                "how much runs differ is not known at shape '{shape}': `ncugate calibrate {config} --runs 5` measures it"
+            ))
+        })?;
+        let mut total = 0.0;
+        for (party, slope) in parties {
+            let deviation = between.of(party.timed.timing.statistic());
+            let deviation = deviation.ok_or_else(|| {
+                Doubt::missing(format!("how much the tails of runs differ is not known at '{shape}'"))
+            })?;
+            total += (slope * party.value * deviation).powi(2);
+        }
+        Ok(Variance { value: total, freedom: f64::from(between.runs.saturating_sub(1)) })
+    }
+
+    /// The share of draws for which a condition holds.
+    pub(super) fn share_of_draws(
+        &self,
+        side: &CompiledSide,
+        values: &mut [Value],
+        samples: &CaseSamples,
+        shape: usize,
+    ) -> Result<f64, Doubt> {
+        let varying = self.varying(values, samples, shape)?;
+        let kernels = !varying.has_command() && !varying.has_stored();
+        let mut draws = Vec::new();
+        for (at, party) in varying.parties.iter().enumerate() {
+            let drawn = if kernels {
+                self.inflated(&varying, party)?
+            } else {
+                let variance = self.variance_alone(&varying, party, shape)?;
+                let level = self.context.resampler.settings().level;
+                let sd = half_width(&[variance], level) / normal_quantile((1.0 + level) / 2.0);
+                self.context.resampler.normal(at as u64).map(|z| party.value + sd * z).collect()
+            };
+            draws.push((at, drawn));
+        }
+        let (mut held, mut all) = (0_usize, 0_usize);
+        self.each_draw(&varying, values, &draws, |values| {
+            all += 1;
+            held += usize::from(side.truth(values)?);
+            Ok(())
+        })
+        .map_err(Doubt::noise)?;
+        Ok(held as f64 / all.max(1) as f64)
+    }
+
+    /// Bootstrap draws of a kernel, as far apart as its rounds are unlike.
+    fn inflated(&self, varying: &Varying<'_>, party: &Party<'_>) -> Result<Vec<f64>, Doubt> {
+        let alike = Alikeness::of(&party.timed.samples);
+        let level = self.context.resampler.settings().level;
+        if alike.parts.is_some() {
+            return Err(Doubt::noise("the rounds are not alike"));
+        }
+        let factor = match alike.autocorrelation > 0.0 {
+            true => {
+                alike.inflation() * t_quantile(level, alike.effective_rounds() - 1.0)
+                    / normal_quantile((1.0 + level) / 2.0)
+            }
+            false => 1.0,
+        };
+        let draws = party.timed.replicates(self.context, party.value, varying.stream).map_err(Doubt::noise)?;
+        Ok(draws.into_iter().map(|draw| party.value + factor * (draw - party.value)).collect())
+    }
+
+    fn variance_alone(&self, varying: &Varying<'_>, party: &Party<'_>, shape: usize) -> Result<Variance, Doubt> {
+        if varying.has_command() {
+            if varying.has_stored() {
+                return Err(Doubt::missing("how much a command differs from run to run is not known".to_owned()));
+            }
+            return between_processes(party);
+        }
+        let between = self.between_runs(std::iter::once((party, &1.0)), shape)?;
+        let stream = if party.timed.rounds == Rounds::Own { Stream::First } else { Stream::Second };
+        let draws = party.timed.replicates(self.context, party.value, stream).map_err(Doubt::noise)?;
+        let within = of_draws(&draws, &Alikeness::of(&party.timed.samples));
+        Ok(Variance { value: between.value + within.value, freedom: between.freedom })
+    }
+
+    /// Why no verdict can be had here, where the limit is nearer to equality than the machine's own noise reaches.
+    fn unresolvable(&self, sides: &Sides<'_>, shape: usize) -> Option<String> {
+        let (left, right, values) = (sides.left, sides.right, &*sides.values);
+        let noise = self.context.given.noise.get(&self.gate.shapes[shape])?;
+        let timed = |at: usize| {
+            let timed = &sides.samples.timed[at];
+            timed.own.as_ref().or(timed.other.as_ref())
+        };
+        let varying: Vec<(usize, &Timed)> = (0..values.len()).filter_map(|at| Some((at, timed(at)?))).collect();
+        let ratios = varying.iter().filter(|(at, _)| matches!(self.operands[*at], Operand::Speedup { .. })).count();
+        if varying.len() + ratios < 2 {
+            return None;
+        }
+        // how far the limit is from equality: both sides timed alike
+        let alike = values[varying.first()?.0].number()?;
+        let mut equal = values.to_vec();
+        for (at, _) in &varying {
+            let ratio = matches!(self.operands[*at], Operand::Speedup { .. });
+            equal[*at] = Value::Float(if ratio { 1.0 } else { alike });
+        }
+        let room = (right.number(&equal).ok()? / left.number(&equal).ok()? - 1.0).abs();
+        let tail = |timed: &Timed| matches!(timed.timing, Timing::Statistic(statistic) if statistic.is_tail());
+        let tail = varying.iter().any(|(_, timed)| tail(timed));
+        let samples = varying.iter().map(|(_, timed)| timed.samples.len()).min()?;
+        let noise = noise.at(if tail { Statistic::P90 } else { Statistic::MEDIAN }, samples)?;
+        (room > 0.0 && room < noise).then(|| {
+            let percent = |part: f64| ncugate_model::number::short((part * 1000.0).round() / 10.0);
+            format!(
+                "noise: a {} % limit cannot be resolved: this machine's own noise is {} % at {samples} rounds",
+                percent(room),
+                percent(noise)
+            )
+        })
+    }
+
+    /// The verdict that every resample would give, where the samples' ranges settle it. Only for kernels of the sweep:
+    /// what else varies has no range.
+    pub(super) fn clear(&self, sides: &Sides<'_>, shape: usize) -> Option<Verdict> {
+        if !sides.samples.all().all(Timed::is_of_shared_rounds) {
+            return None;
+        }
+        let varying = self.varying(sides.values, sides.samples, shape).ok()?;
+        let range = |at: usize, part: Part| {
+            let party = varying.parties.iter().find(|party| party.at == at && party.part == part);
+            party.map(|party| party.timed.range(self.context, party.value))
+        };
+        let of_operand = |at: usize| {
+            let value = sides.values[at].number()?;
+            match (range(at, Part::Other), range(at, Part::Own), &self.operands[at]) {
+                (over, Some(own), Operand::Speedup { .. }) => {
+                    let own = own?;
+                    let over = match over {
+                        Some(over) => over?,
+                        None => varying.parts[at].other.map(|over| (over, over))?,
+                    };
+                    Some((over.0 / own.1, over.1 / own.0))
+                }
+                (Some(range), ..) | (None, Some(range), _) => range,
+                (None, None, _) => Some((value, value)),
+            }
+        };
+        certain(sides.comparison, sides.left.range(of_operand)?, sides.right.range(of_operand)?)
+    }
+
+    /// Everything of a case that varies.
+    fn varying<'s>(&self, values: &[Value], samples: &'s CaseSamples, shape: usize) -> Result<Varying<'s>, Doubt> {
+        let (mut parties, mut parts) = (Vec::new(), Vec::new());
+        for (at, timed) in samples.timed.iter().enumerate() {
+            let operand = &self.operands[at];
+            let mut part = Parts::of(operand, operand.fixed(shape), &values[at]);
+            if let Operand::Speedup { .. } = operand {
+                let median = |timed: &Timed| timed.timing.statistic().of(&timed.samples).map_err(Doubt::noise);
+                part.own = timed.own.as_ref().map(median).transpose()?;
+                part.other = timed.other.as_ref().map(median).transpose()?.or(part.other);
+            }
+            for (which, timed, value) in [(Part::Own, &timed.own, part.own), (Part::Other, &timed.other, part.other)] {
+                if let Some(timed) = timed {
+                    let value = value.ok_or_else(|| Doubt::noise("what varies is not a number"))?;
+                    parties.push(Party { at, part: which, timed, value });
+                }
+            }
+            parts.push(part);
+        }
+        Ok(Varying { parties, parts, stream: samples.redrawn() })
+    }
+
+    /// By how much the difference changes with each party's value.
+    fn slopes(
+        &self,
+        varying: &Varying<'_>,
+        values: &mut [Value],
+        difference: &dyn Fn(&[Value]) -> Result<f64, String>,
+    ) -> Result<Vec<f64>, Doubt> {
+        /// Step of the derivative, of the value.
+        const STEP: f64 = 1e-5;
+        let mut slopes = Vec::with_capacity(varying.parties.len());
+        for party in &varying.parties {
+            let step = STEP * party.value.abs().max(f64::MIN_POSITIVE);
+            let before = values[party.at].clone();
+            let mut at = |number: f64| {
+                let part = varying.parts[party.at].with(party.part == Part::Own, number);
+                values[party.at] = Value::Float(part.whole(&self.operands[party.at]).ok_or("it is not a number")?);
+                difference(values)
+            };
+            let ends = at(party.value + step).and_then(|above| Ok((above, at(party.value - step)?)));
+            let (above, below) = ends.map_err(Doubt::noise)?;
+            values[party.at] = before;
+            slopes.push((above - below) / (2.0 * step));
+        }
+        Ok(slopes)
+    }
+
+    /// Bootstrap draws of some of the parties.
+    fn bootstrapped(
+        &self,
+        varying: &Varying<'_>,
+        of: impl Fn(&Party<'_>) -> bool,
+    ) -> Result<Vec<(usize, Vec<f64>)>, Doubt> {
+        let chosen = varying.parties.iter().enumerate().filter(|(_, party)| of(party));
+        chosen
+            .map(|(at, party)| {
+                let draws = party.timed.replicates(self.context, party.value, varying.stream);
+                draws.map(|draws| (at, draws)).map_err(Doubt::noise)
+            })
+            .collect()
+    }
+
+    /// Calls `each` with the operands of every draw; parties without draws keep their values, and so do the operands after it.
+    fn each_draw(
+        &self,
+        varying: &Varying<'_>,
+        values: &mut [Value],
+        draws: &[(usize, Vec<f64>)],
+        mut each: impl FnMut(&[Value]) -> Result<(), String>,
+    ) -> Result<(), String> {
+        let before = values.to_vec();
+        for index in 0..self.context.resampler.settings().resamples {
+            let mut parts = varying.parts.clone();
+            for (party, drawn) in draws {
+                let Party { at, part, .. } = varying.parties[*party];
+                parts[at] = parts[at].with(part == Part::Own, drawn[index]);
+            }
+            for (party, _) in draws {
+                let at = varying.parties[*party].at;
+                values[at] = Value::Float(parts[at].whole(&self.operands[at]).ok_or("it is not a number")?);
+            }
+            each(values)?;
+        }
+        values.clone_from_slice(&before);
+        Ok(())
+    }
+}
+
+impl Varying<'_> {
+    fn has_command(&self) -> bool {
+        self.parties.iter().any(|party| party.timed.rounds == Rounds::Own && party.timed.program == Program::Command)
+    }
+
+    fn has_stored(&self) -> bool {
+        self.parties.iter().any(|party| party.timed.rounds == Rounds::Stored)
+    }
+}
+
+/// Variance of the mean over processes.
+fn between_processes(party: &Party<'_>) -> Result<Variance, Doubt> {
+    party.timed.between_processes(party.value).ok_or_else(|| {
+        let processes = ncugate_model::number::counted(party.timed.process_count(), "process");
+        Doubt::uncompared(format!(
+            "a command is compared, and one side was timed in {processes}: {FEWEST_PROCESSES} are needed to know how much processes differ"
+        ))
+    })
+}
+
+/// Variance of a statistic out of its draws, with as many degrees of freedom as its rounds are worth.
+fn of_draws(draws: &[f64], alike: &Alikeness) -> Variance {
+    let n = draws.len() as f64;
+    let mean = draws.iter().sum::<f64>() / n;
+    let value = draws.iter().map(|draw| (draw - mean).powi(2)).sum::<f64>() / (n - 1.0).max(1.0);
+    let (least, greatest) = alike.parts.unwrap_or((0.0, 0.0));
+    let parts = ((greatest - least) / 2.0).powi(2);
+    let freedom = (alike.effective_rounds() - 1.0).max(1.0);
+    Variance { value: value * alike.inflation().powi(2) + parts, freedom }
+}
+
+/// What each round contributes to the difference, where kernels went through it: its samples times their slopes.
+fn contributions(varying: &Varying<'_>, slopes: &[f64]) -> Vec<f64> {
+    let kernels = || varying.parties.iter().zip(slopes).filter(|(party, _)| party.timed.is_of_shared_rounds());
+    let rounds = kernels().map(|(party, _)| party.timed.samples.len()).min().unwrap_or(0);
+    let sample = |timed: &Timed, value: f64, median: f64, round: usize| match timed.timing {
+        Timing::Statistic(_) => timed.samples[round],
+        Timing::Rate => value * median / timed.samples[round],
+    };
+    let mut sums = vec![0.0; rounds];
+    for (party, slope) in kernels() {
+        let median = Statistic::MEDIAN.of(&party.timed.samples).unwrap_or(f64::NAN);
+        sums.iter_mut()
+            .enumerate()
+            .for_each(|(round, sum)| *sum += slope * sample(party.timed, party.value, median, round));
+    }
+    sums
+}

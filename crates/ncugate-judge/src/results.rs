@@ -1,0 +1,339 @@
+//! Verdicts: of a case, a gate, a variant, a tier, a stage, a phase.
+
+use super::witness::durations::WitnessBand;
+use ncugate_model::expr::{Owner, Requirement};
+use ncugate_model::{Level, Scope, ShapeName, VariantId, Verdict};
+use ncugate_phase::config::Waiver;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Why a case is inconclusive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum InconclusiveKind {
+    /// Something was not measured, is not a number, or is not proven.
+    Missing,
+    /// The limit lies inside the interval: more rounds may decide.
+    Noise,
+    /// It holds, or may hold, by the samples that selected the variant among several, and was not timed anew.
+    Unconfirmed,
+    /// It is compared with a command, and was not re-timed alongside it.
+    Uncompared,
+}
+
+/// Which samples of the run judged a latency.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SampleOrigin {
+    /// Those of the sweep, which variants are selected by.
+    Sweep,
+    /// Those that were taken anew after the selection.
+    Confirmation,
+}
+
+/// A gate judged for one variant at one shape.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Case {
+    /// The variant; one name for all of its cases.
+    pub variant: Arc<VariantId>,
+    /// The shape; one name for all cases of a gate.
+    pub shape: Arc<ShapeName>,
+    pub verdict: Verdict,
+    /// What makes it inconclusive; none otherwise.
+    pub inconclusive: Option<InconclusiveKind>,
+    /// Why, where it did not pass.
+    pub reason: Option<String>,
+    /// Value of the left side.
+    pub measured: Option<f64>,
+    /// Value of the right side.
+    pub limit: Option<f64>,
+    /// Distance inside the limit, in the unit of the metric; negative outside.
+    pub margin: Option<f64>,
+    /// Interval of the difference of both sides added to the limit, where samples were judged (in the unit of `measured`).
+    pub interval: Option<(f64, f64)>,
+    /// Samples behind `measured`; 1 for a deterministic fact.
+    pub samples: usize,
+    /// Which samples of the run they are; none where nothing follows from samples of the run.
+    pub origin: Option<SampleOrigin>,
+}
+
+/// Inconclusive shapes of a gate whose reasons are listed.
+const UNDECIDED: usize = 4;
+
+/// A gate judged over all variants it applies to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GateResult {
+    pub name: String,
+    pub require: Requirement,
+    /// Which variants it was judged on.
+    pub on: Scope,
+    pub level: Level,
+    /// The catalogue metric on the left side, when it is one.
+    pub metric: Option<String>,
+    /// Unit of the measured value and the limit.
+    pub unit: String,
+    /// Line in the phase's file.
+    pub line: usize,
+    pub verdict: Verdict,
+    /// Why, in a sentence; says how many cases were judged when it passes.
+    pub reason: String,
+    /// The case that decided: the worst failing, or the tightest passing.
+    pub deciding: Option<usize>,
+    pub cases: Vec<Case>,
+    /// Cases of a variant that have to hold: of all its shapes, or of as many as `at_least` says.
+    pub needed: usize,
+    /// The waiver in force, if any.
+    pub waived: Option<Waiver>,
+    pub expired_waiver: Option<Waiver>,
+}
+
+impl GateResult {
+    /// The reasons of the inconclusive cases beside the one that decided: of the same variant by shape, and where the gate fails
+    /// over several variants also the first of another. None where there is no such case.
+    pub fn undecided(&self) -> Option<String> {
+        let decider = self.deciding?;
+        let deciding = self.cases.get(decider)?;
+        let said = |case: &Case| format!("{}: {}", case.shape, case.reason.as_deref().unwrap_or("no reason is known"));
+        let open =
+            self.cases.iter().enumerate().filter(|(at, case)| *at != decider && case.verdict == Verdict::Inconclusive);
+        let (own, others): (Vec<&Case>, Vec<&Case>) =
+            open.map(|(_, case)| case).partition(|case| case.variant == deciding.variant);
+        let mut parts: Vec<String> =
+            own.iter().take(UNDECIDED).map(|case| format!("inconclusive at {}", said(case))).collect();
+        if own.len() > UNDECIDED {
+            parts.push(format!("and inconclusive at {} more shapes", own.len() - UNDECIDED));
+        }
+        if let Some(first) = others.first().filter(|_| self.verdict == Verdict::Fail) {
+            let count = match others.len() {
+                1 => "1 case of another variant is inconclusive".to_owned(),
+                many => format!("{many} cases of other variants are inconclusive, first"),
+            };
+            parts.push(format!("{count}: {} at {}", first.variant, said(first)));
+        }
+        (!parts.is_empty()).then(|| parts.join("; "))
+    }
+
+    /// What it found for one variant, over its shapes; none where it does not judge that variant.
+    pub fn of(&self, id: &VariantId) -> Option<Verdict> {
+        let mut cases = self.cases.iter().filter(|case| *case.variant == *id).map(|case| case.verdict).peekable();
+        cases.peek()?;
+        Some(Verdict::at_least(self.needed, cases))
+    }
+}
+
+/// Whether a variant computes the right thing.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "status", rename_all = "snake_case")]
+pub enum Correctness {
+    /// Every shape and seed that the phase asks for is right.
+    Proven {
+        cases: usize,
+        /// Largest absolute difference over them.
+        max_abs: f64,
+    },
+    /// A case is wrong or crashed.
+    Wrong {
+        /// The first such case and why.
+        reason: String,
+    },
+    /// Its checks are right, and what was timed is not what was checked.
+    Cheats {
+        /// What the launches that were timed did, or what the counters say of them.
+        reason: String,
+    },
+    /// Nothing was checked, and gates are judged all the same: launches of another program, by counters alone or as the user
+    /// asks for.
+    Unchecked {
+        /// Who says so.
+        reason: String,
+    },
+    /// A case is missing.
+    Unproven { reason: String },
+}
+
+impl Correctness {
+    /// Puts a fault that was found later in its place. A variant whose checks are wrong stays wrong, and the first fault stays.
+    pub fn replace_by(&mut self, fault: Self) {
+        match self {
+            Self::Proven { .. } | Self::Unchecked { .. } | Self::Unproven { .. } => *self = fault,
+            Self::Wrong { .. } | Self::Cheats { .. } => {}
+        }
+    }
+
+    /// Why no gate can hold for it: it is wrong, or it cheats.
+    pub fn disqualified(&self) -> Option<String> {
+        match self {
+            Self::Wrong { reason } => Some(reason.clone()),
+            Self::Cheats { reason } => Some(format!("cheats: {reason}")),
+            Self::Proven { .. } | Self::Unchecked { .. } | Self::Unproven { .. } => None,
+        }
+    }
+
+    /// Whether it is ranked among the others and a gate may hold for it.
+    pub fn may_hold(&self) -> bool {
+        match self {
+            Self::Proven { .. } | Self::Unchecked { .. } => true,
+            Self::Wrong { .. } | Self::Cheats { .. } | Self::Unproven { .. } => false,
+        }
+    }
+}
+
+/// A variant among the others.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct VariantResult {
+    pub variant: VariantId,
+    pub correctness: Correctness,
+    /// Value of the objective, if it is right and was measured.
+    pub objective: Option<f64>,
+    /// What keeps its objective from counting, where that is a latency: then it comes after all whose objective counts.
+    pub doubt: Option<String>,
+    /// Its durations undisturbed and under a profiler by shape, where both are known.
+    pub bands: BTreeMap<ShapeName, WitnessBand>,
+    /// Rank by the objective among correct candidates, from 1.
+    pub rank: Option<usize>,
+    /// Whether every required gate, judged on this variant alone, holds.
+    pub verdict: Verdict,
+    /// Gates that do not hold for it, worst first.
+    pub stopped_by: Vec<Shortfall>,
+}
+
+/// What keeps a variant from passing.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Shortfall {
+    /// Line of the gate in the phase's file; none where it is not a gate that stops it.
+    pub line: Option<usize>,
+    /// Fail or inconclusive.
+    pub verdict: Verdict,
+    /// With what it lacks (`registers <= 64 by 6`).
+    pub text: String,
+    /// Whether it is open only because the variant was not re-timed alongside a command that it is compared with.
+    pub uncompared: bool,
+}
+
+impl VariantResult {
+    /// Whether nothing keeps it from passing but comparisons that were not made, because it was not selected.
+    pub fn is_uncompared(&self) -> bool {
+        self.verdict == Verdict::Inconclusive
+            && !self.stopped_by.is_empty()
+            && self.stopped_by.iter().all(|stop| stop.uncompared)
+    }
+}
+
+/// The variant the objective chose.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SelectedVariant {
+    pub variant: VariantId,
+    /// The objective's metric.
+    pub metric: String,
+    /// Its value at the objective's shape.
+    pub value: f64,
+    pub unit: String,
+    /// Correct candidates it was chosen from.
+    pub among: usize,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct TierResult {
+    pub name: String,
+    /// Whether the phase must reach it.
+    pub required: bool,
+    pub verdict: Verdict,
+    pub gates: Vec<GateResult>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct StageResult {
+    pub name: String,
+    /// The variant that stands for it.
+    pub variant: Option<VariantId>,
+    pub accepted: bool,
+    /// The verdict of its exit gates.
+    pub verdict: Verdict,
+    /// Why it was kept or not.
+    pub reason: String,
+    /// The best three correct variants of the stage, best first.
+    pub elite: Vec<VariantId>,
+    /// Expected speedup over the last accepted stage.
+    pub expected: Option<(f64, f64)>,
+    /// Measured speedup over the last accepted stage.
+    pub measured: Option<f64>,
+    /// Measured speedup of the accepted stages so far over the first.
+    pub cumulative: Option<f64>,
+    pub gates: Vec<GateResult>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct FallbackResult {
+    pub variant: Option<VariantId>,
+    /// The verdict of its own gates.
+    pub verdict: Verdict,
+    pub reason: String,
+    /// What it costs against what is not used instead: the rejected variant and the first baseline.
+    pub cost: Option<String>,
+    pub gates: Vec<GateResult>,
+}
+
+/// A go/no-go condition judged.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PreconditionResult {
+    pub name: String,
+    pub condition: String,
+    pub verdict: Verdict,
+    pub reason: String,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Judgement {
+    /// Pass when every required gate holds, fail when one does not, else inconclusive.
+    pub verdict: Verdict,
+    pub reason: String,
+    pub selected: Option<SelectedVariant>,
+    /// Gates, in the order of the file.
+    pub gates: Vec<GateResult>,
+    /// Variants: candidates and baselines, in the order of the plan.
+    pub variants: Vec<VariantResult>,
+    /// Tiers, easiest first.
+    pub tiers: Vec<TierResult>,
+    /// Highest tier whose gates and whose predecessors' all hold.
+    pub tier_reached: Option<String>,
+    /// Stages, in order.
+    pub stages: Vec<StageResult>,
+    /// The fallback, when required gates failed and the phase has one.
+    pub fallback: Option<FallbackResult>,
+    /// Go/no-go conditions.
+    pub preconditions: Vec<PreconditionResult>,
+    /// What the verdict has to be read with, a sentence each: the first screen of every report shows all of them.
+    pub cautions: Vec<String>,
+    /// What the reader must be warned of.
+    pub warnings: Vec<String>,
+}
+
+impl Judgement {
+    /// Whether nothing keeps it from passing but required gates that compare with the run before.
+    pub fn lacks_previous_alone(&self) -> bool {
+        let counts = self.tiers.iter().rposition(|tier| tier.required).map_or(0, |last| last + 1);
+        let tiers = self.tiers.iter().take(counts).flat_map(|tier| &tier.gates);
+        let required = self.gates.iter().filter(|gate| gate.level == Level::Required).chain(tiers);
+        let held = |gate: &GateResult| match gate.verdict {
+            Verdict::Pass => true,
+            Verdict::Inconclusive => {
+                gate.waived.is_some() || gate.require.reads().owners().any(|o| *o == Owner::Previous)
+            }
+            Verdict::Fail => gate.waived.is_some(),
+        };
+        self.verdict == Verdict::Inconclusive
+            && self.selected.is_some()
+            && self.preconditions.iter().all(|condition| condition.verdict == Verdict::Pass)
+            && self.stages.is_empty()
+            && required.into_iter().all(held)
+    }
+
+    /// Takes a pass back, for a reason that is not a gate's: then it is inconclusive. Any other verdict stays.
+    pub fn withhold_pass(&mut self, reason: &str) {
+        if self.verdict == Verdict::Pass {
+            self.verdict = Verdict::Inconclusive;
+            self.reason = format!("{reason}; otherwise {}", self.reason);
+        }
+    }
+}

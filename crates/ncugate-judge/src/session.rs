@@ -1,0 +1,241 @@
+//! A run being judged: decoded once, compared with stored runs, and judged again when more was measured.
+
+use super::measurements::{Growth, Measurements};
+use super::reference_runs::ReferenceRuns;
+use super::{
+    Clock, Context, Evidence, JudgeError, Judgement, PhaseRun, judge, to_confirm, traced, uncounted, unresolved,
+    untried,
+};
+use crate::store::{Run, RunState, RunVerdict};
+use ncugate_model::expr::Owner;
+use ncugate_model::{ShapeName, VariantId, Verdict};
+use ncugate_phase::config::{Phase, UntestedTolerance, Waiver};
+use ncugate_phase::plan::Plan;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// Why a run that does not list its files cannot pass.
+const UNSEALED: &str = "the run is not sealed: its manifest does not list its files, so nobody can tell whether they are those that were measured (measure again)";
+
+/// A run and its judgement.
+#[derive(Debug)]
+pub struct Session<'a> {
+    measurements: Measurements<'a>,
+    references: ReferenceRuns,
+    clock: Clock,
+    judgement: Judgement,
+}
+
+impl<'a> Session<'a> {
+    /// Judges a run by the phase's gates.
+    ///
+    /// # Errors
+    /// A report of the run cannot be read or is damaged.
+    pub fn new(
+        phase: &'a Phase,
+        plan: &'a Plan,
+        run: Arc<Run>,
+        evidence: Evidence,
+        references: ReferenceRuns,
+    ) -> Result<Self, JudgeError> {
+        let measurements = Measurements::read(phase, plan, run, evidence, &[])?;
+        let clock = Clock::read()?;
+        let judgement = judgement(&measurements, &references);
+        Ok(Self { measurements, references, clock, judgement })
+    }
+
+    /// Judges a run that is in memory, beside what was found to compare it with.
+    ///
+    /// # Errors
+    /// A report of the run cannot be read or is damaged.
+    pub fn of(run: &'a PhaseRun, references: ReferenceRuns) -> Result<Self, JudgeError> {
+        Self::new(&run.phase, &run.plan, Arc::clone(&run.run), run.evidence, references)
+    }
+
+    /// Takes the run as it is now, and judges it again where more was measured.
+    ///
+    /// # Errors
+    /// A new report cannot be read or is damaged.
+    pub fn update(&mut self, run: Arc<Run>) -> Result<Growth, JudgeError> {
+        let growth = self.measurements.update(run)?;
+        match growth {
+            Growth::Grown => self.judgement = judgement(&self.measurements, &self.references),
+            Growth::Same => {}
+        }
+        Ok(growth)
+    }
+
+    /// Takes a pass back, for a reason that is not a gate's.
+    pub fn withhold_pass(&mut self, reason: &str) {
+        self.judgement.withhold_pass(reason);
+    }
+
+    pub fn measurements(&self) -> &Measurements<'a> {
+        &self.measurements
+    }
+
+    pub fn judgement(&self) -> &Judgement {
+        &self.judgement
+    }
+
+    /// Stored runs that it is compared with.
+    pub fn references(&self) -> &ReferenceRuns {
+        &self.references
+    }
+
+    /// The time that ages are counted to.
+    pub fn clock(&self) -> Clock {
+        self.clock
+    }
+
+    /// The variant that the objective selects.
+    pub fn selected(&self) -> Option<&VariantId> {
+        self.judgement.selected.as_ref().map(|selected| &selected.variant)
+    }
+
+    /// How the run ended, for its manifest.
+    pub fn run_verdict(&self) -> RunVerdict {
+        let judgement = &self.judgement;
+        let fallback = judgement.fallback.as_ref().filter(|f| f.verdict == Verdict::Pass);
+        RunVerdict {
+            verdict: judgement.verdict,
+            fallback: fallback.and_then(|fallback| fallback.variant.clone()),
+            is_first: self.measurements.run().manifest.narrowed.is_none()
+                && self.references.is_absent(Owner::Previous.word())
+                && judgement.lacks_previous_alone(),
+        }
+    }
+
+    /// Cases to be timed anew, now that the samples of the sweep have selected variants.
+    pub fn to_confirm(&self) -> BTreeSet<(VariantId, ShapeName)> {
+        to_confirm(self.measurements.phase(), &self.judgement, &self.references.names())
+    }
+
+    /// Timed cases that noise leaves open, which more rounds may settle.
+    pub fn unresolved(&self) -> BTreeSet<(VariantId, ShapeName)> {
+        unresolved(self.measurements.phase(), &self.judgement, &self.references.names())
+    }
+}
+
+fn judgement(measurements: &Measurements<'_>, references: &ReferenceRuns) -> Judgement {
+    let mut context = Context::new(measurements.capability(), Waiver::today());
+    context.witness = Some(measurements.witness());
+    references.add_to(&mut context);
+    let traced = traced::is_traced(measurements.run());
+    let mut others = Vec::new();
+    for stored in context.stored.values().filter(|_| traced) {
+        others.push(traced::without_durations(stored.quantities));
+    }
+    for (stored, own) in context.stored.values_mut().zip(&others) {
+        stored.quantities = own;
+    }
+    let (phase, plan) = (measurements.phase(), measurements.plan());
+    let mut judgement = judge(phase, plan, measurements.quantities(), measurements.correctness(), &context);
+    judgement.warnings.extend(references.warnings.iter().cloned());
+    if let Some(part) = &measurements.run().manifest.shard {
+        judgement.withhold_pass(&format!(
+            "the run is shard {} of the phase, and `ncugate merge` puts shards together",
+            part.shard
+        ));
+    }
+    if let Some(part) = &measurements.run().manifest.narrowed {
+        let part = format!("the run measured a part of the phase ({})", part.words());
+        judgement
+            .cautions
+            .insert(0, format!("{part}: gates that need the rest are inconclusive, and it does not pass"));
+        judgement.withhold_pass(&part);
+    }
+    if measurements.evidence() == Evidence::Measured {
+        judgement.cautions.extend(traced::caution(measurements.run()));
+        judgement.cautions.extend(uncounted::cautions(measurements));
+        if let Some(untried) = untried::tolerance(phase, measurements.run()) {
+            judgement.cautions.insert(0, untried.caution());
+            if phase.workload.untested_tolerance == UntestedTolerance::Refused {
+                judgement.withhold_pass(&untried.to_string());
+            }
+        } else if phase.workload.untested_tolerance == UntestedTolerance::Accepted {
+            judgement.cautions.push(untried::ACCEPTED.to_owned());
+        }
+    }
+    match measurements.run().manifest.state {
+        RunState::Complete if measurements.evidence() == Evidence::Measured && !measurements.run().is_sealed() => {
+            judgement.withhold_pass(UNSEALED);
+        }
+        RunState::Complete => {}
+        RunState::Running | RunState::Interrupted => judgement.withhold_pass("the run is incomplete"),
+    }
+    judgement
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ncugate_model::LatencyOutcome;
+    use ncugate_model::fixtures::at_root;
+    use std::path::Path;
+
+    /// A copy of the shipped recording of phase D, so that a test can take its reports away.
+    fn recording() -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        copy(Path::new("profiles/phase_d/h200"), folder.path());
+        folder
+    }
+
+    fn copy(from: &Path, to: &Path) {
+        std::fs::create_dir_all(to).unwrap();
+        for entry in std::fs::read_dir(from).unwrap() {
+            let path = entry.unwrap().path();
+            let target = to.join(path.file_name().unwrap());
+            if path.is_dir() { copy(&path, &target) } else { std::fs::copy(&path, &target).map(|_| ()).unwrap() }
+        }
+    }
+
+    #[test]
+    fn a_run_of_a_part_of_its_phase_does_not_pass_nor_stands_for_the_next() {
+        at_root();
+        let stored = PhaseRun::load(Path::new("profiles/sdpa_fast/h200")).unwrap();
+        let whole = Session::of(&stored, ReferenceRuns::default()).unwrap();
+        assert_eq!(whole.judgement().verdict, Verdict::Pass);
+        let mut run = (*stored.run).clone();
+        run.manifest.narrowed =
+            Some(ncugate_phase::plan::Narrowing { rounds: Some(60), ..ncugate_phase::plan::Narrowing::default() });
+        let stored = PhaseRun { run: Arc::new(run), ..stored };
+        let part = Session::of(&stored, ReferenceRuns::default()).unwrap();
+        assert_eq!(part.judgement().verdict, Verdict::Inconclusive);
+        assert!(part.judgement().reason.starts_with("the run measured a part of the phase (--rounds 60)"));
+        assert!(part.judgement().cautions[0].contains("does not pass"));
+        assert!(!part.run_verdict().is_reference());
+    }
+
+    #[test]
+    fn a_run_that_grows_is_judged_again_without_decoding_its_reports_anew() {
+        at_root();
+        let folder = recording();
+        let stored = PhaseRun::load(folder.path()).unwrap();
+        let mut session = Session::of(&stored, ReferenceRuns::default()).unwrap();
+        let (reason, selected) = (session.judgement().reason.clone(), session.selected().cloned().unwrap());
+        std::fs::remove_dir_all(folder.path().join("reports")).unwrap();
+        let counters = |session: &Session<'_>| {
+            let shape = &stored.phase.objective.shape;
+            session.measurements().quantities().read(&selected, shape, "eligible_warps").value()
+        };
+        let before = counters(&session);
+        assert!(before.is_some(), "a counter out of the reports");
+
+        let mut warned = (*stored.run).clone();
+        warned.manifest.warnings.push("said after everything was measured".to_owned());
+        assert_eq!(session.update(Arc::new(warned)).unwrap(), Growth::Same);
+        assert_eq!(session.judgement().reason, reason);
+        assert_eq!(session.measurements().run().manifest.warnings.last().map(String::len), Some(34));
+
+        let mut slower = (*stored.run).clone();
+        for record in slower.latencies.iter_mut().filter(|record| record.variant == selected) {
+            if let LatencyOutcome::Timed { samples, .. } = &mut record.outcome {
+                samples.iter_mut().for_each(|us| *us *= 100.0);
+            }
+        }
+        assert_eq!(session.update(Arc::new(slower)).unwrap(), Growth::Grown);
+        assert_ne!(session.selected(), Some(&selected), "another variant is the fastest now");
+        assert_eq!(counters(&session), before, "the reports are gone, and need not be read again");
+    }
+}

@@ -1,0 +1,57 @@
+//! What each variant lacks by itself.
+
+use super::bound_gate::{BoundGate, VariantOutcome};
+use super::gate_verdict::TOGETHER;
+use super::messages::Messages;
+use super::results::Shortfall;
+use ncugate_model::{Level, Verdict};
+use rayon::prelude::*;
+
+/// How far a variant is outside a gate, and that in words.
+type Ranked = (f64, Shortfall);
+
+/// What each variant of the plan lacks by itself.
+pub struct Shortfalls {
+    lacks: Vec<Vec<Ranked>>,
+    verdicts: Vec<Option<Verdict>>,
+}
+
+impl Shortfalls {
+    /// Nothing noted yet of so many variants.
+    pub fn new(variants: usize) -> Self {
+        Self { lacks: vec![Vec::new(); variants], verdicts: vec![None; variants] }
+    }
+
+    /// Notes what a required gate found for each variant alone.
+    pub fn note(&mut self, bound: &BoundGate<'_>, rows: &[VariantOutcome]) {
+        if bound.gate.level != Level::Required {
+            return;
+        }
+        let messages = Messages::of(bound);
+        let lack = |row: &VariantOutcome| {
+            let severity = row.cases.iter().map(|c| c.severity()).fold(f64::NEG_INFINITY, f64::max);
+            let text = (row.verdict != Verdict::Pass).then(|| messages.lack(row))??;
+            let uncompared = row.is_uncompared();
+            Some((severity, Shortfall { line: Some(bound.gate.line), verdict: row.verdict, text, uncompared }))
+        };
+        let lacks: Vec<Option<Ranked>> = rows.par_iter().with_min_len(TOGETHER).map(lack).collect();
+        for (row, lack) in rows.iter().zip(lacks) {
+            let verdict = &mut self.verdicts[row.variant];
+            *verdict = Some(verdict.map_or(row.verdict, |v| v.and(row.verdict)));
+            self.lacks[row.variant].extend(lack);
+        }
+    }
+
+    /// What was noted of a variant; none where no required gate judged it.
+    pub fn verdict(&self, variant: usize) -> Option<Verdict> {
+        self.verdicts.get(variant).copied().flatten()
+    }
+
+    /// For each variant its verdict over all that was noted, and what it lacks, worst first.
+    pub fn into_variants(self) -> impl Iterator<Item = (Option<Verdict>, Vec<Shortfall>)> {
+        self.verdicts.into_iter().zip(self.lacks).map(|(verdict, mut lacks)| {
+            lacks.sort_by(|a, b| b.0.total_cmp(&a.0));
+            (verdict, lacks.into_iter().map(|(_, lack)| lack).collect())
+        })
+    }
+}

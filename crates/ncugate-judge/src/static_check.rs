@@ -1,0 +1,130 @@
+//! Gates judged before anything runs: by what follows from build, launch and the chip's limits.
+
+use super::bound_gate::BoundGate;
+use super::context::{Context, EvalContext, Proof};
+use super::evaluator::{Candidates, GateEvaluator};
+use super::results::GateResult;
+use super::scope::ScopeRule;
+use super::static_facts::VariantFacts;
+use super::static_groups::{GroupAhead, GroupKind, Groups};
+use super::together::Together;
+use super::unknown::{Unjudged, unknown};
+use crate::frame::Quantities;
+use ncugate_model::{Level, VariantId, Verdict};
+use ncugate_phase::config::Phase;
+use ncugate_phase::plan::Plan;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What is known of a phase's gates before anything runs.
+#[derive(Debug, Default)]
+pub struct StaticCheck {
+    /// Gates that build, launch and chip decide, in the order of the file.
+    pub judged: Vec<GateResult>,
+    pub unjudged: Vec<Unjudged>,
+    /// Tiers and stages, in the order of the file.
+    pub groups: Vec<GroupAhead>,
+    /// The fallback, which stands in where the phase fails.
+    pub fallback: Option<GroupAhead>,
+    /// Why no variant can hold all required gates together, where that is known already.
+    pub impossible: Option<String>,
+    /// Why the staged plan fails, where that is known already.
+    pub stopped: Option<String>,
+    /// What build, launch and chip say of each variant of the plan at the objective's shape; empty where nobody asked.
+    pub facts: Vec<VariantFacts>,
+    /// Required gates that fewer than half of the candidates can hold, a sentence each.
+    pub narrow: Vec<String>,
+}
+
+impl StaticCheck {
+    /// Why the phase fails whatever is measured, but for its fallback, a sentence each.
+    pub fn failures(&self) -> Vec<String> {
+        let gates = self.judged.iter().filter(|gate| is_failure(gate));
+        let gates = gates.map(|gate| format!("gate '{}' fails whatever is measured: {}", gate.name, gate.reason));
+        gates.chain(self.problems()).collect()
+    }
+
+    /// Those of them that are of no single gate of the phase.
+    pub fn problems(&self) -> Vec<String> {
+        let tier = |tier: &GroupAhead| Some(format!("{} is not reached: {}", tier.name, tier.impossible.as_ref()?));
+        self.required_tiers().filter_map(tier).chain(self.impossible.clone()).chain(self.stopped.clone()).collect()
+    }
+
+    fn required_tiers(&self) -> impl Iterator<Item = &GroupAhead> {
+        self.groups.iter().filter(|group| group.required && group.kind == GroupKind::Tier)
+    }
+
+    /// What is left to a phase that fails: its fallback, or why not that either.
+    pub fn left(&self) -> Option<String> {
+        let fallback = self.fallback.as_ref().filter(|_| !self.failures().is_empty())?;
+        Some(match &fallback.impossible {
+            None => "only the fallback can pass: a run ends with 0 through it if it is correct and holds its gates"
+                .to_owned(),
+            Some(why) => format!("the fallback cannot pass either: {why}"),
+        })
+    }
+
+    /// What `run` cannot get past: a phase that fails unless its fallback is left. Gates that are not judged do not count.
+    pub fn verdict(&self) -> Verdict {
+        let gates: Vec<&GateResult> = match (self.failures().is_empty(), &self.fallback) {
+            (true, _) => self.judged.iter().chain(self.required_tiers().flat_map(|tier| &tier.judged)).collect(),
+            (false, Some(fallback)) if fallback.impossible.is_none() => fallback.judged.iter().collect(),
+            (false, _) => return Verdict::Fail,
+        };
+        let mut counted = gates.into_iter().filter(|gate| gate.level == Level::Required && gate.waived.is_none());
+        match counted.any(|gate| gate.verdict == Verdict::Inconclusive) {
+            true => Verdict::Inconclusive,
+            false => Verdict::Pass,
+        }
+    }
+}
+
+fn is_failure(gate: &GateResult) -> bool {
+    gate.level == Level::Required && gate.waived.is_none() && gate.verdict == Verdict::Fail
+}
+
+/// Judges the gates that build and launch alone decide, before anything runs; says of the others what they wait for.
+/// `refused` are the variants that cannot be built or launched.
+///
+/// A gate on the selected variant is asked of any: if no candidate can hold it, the selected one will not. Then all of them
+/// are asked together, for the selected variant has to hold each: two gates that different candidates hold are held by none.
+pub fn static_check(
+    phase: &Phase,
+    plan: &Plan,
+    quantities: &Quantities,
+    refused: &BTreeSet<VariantId>,
+    given: &Context<'_>,
+) -> StaticCheck {
+    let context = EvalContext::new(phase, plan, quantities, &BTreeMap::new(), given, Proof::NotYet);
+    let all = context.candidates();
+    let candidates = Candidates::new(&context, &all);
+    let evaluator = GateEvaluator { context: &context };
+    let mut found = StaticCheck::default();
+    let mut together = Together::new(&context, &all, refused);
+    for gate in &phase.gates {
+        let bound = BoundGate::new(gate, &context, None);
+        match unknown(&bound, &context) {
+            Some(reason) => found.unjudged.push(Unjudged { name: gate.name.clone(), reason }),
+            None => {
+                together.ask(&bound);
+                let rule = ScopeRule::of(&gate.on).before_measuring();
+                found.judged.push(evaluator.bound(&bound, rule, &candidates, None).result);
+            }
+        }
+    }
+    let tiers = &phase.gate_plan.tiers;
+    let required = tiers.iter().rposition(|tier| tier.required).map_or(0, |last| last + 1);
+    for gate in tiers.iter().take(required).flat_map(|tier| &tier.gates) {
+        let bound = BoundGate::new(gate, &context, None);
+        if unknown(&bound, &context).is_none() {
+            together.ask(&bound);
+        }
+    }
+    found.impossible = together.impossible("no variant can meet all required gates");
+    found.narrow = together.narrow();
+    let groups = Groups { evaluator: &evaluator, refused };
+    let (stages, stopped) = groups.stages();
+    found.groups = groups.tiers(&all).into_iter().chain(stages).collect();
+    found.stopped = stopped;
+    found.fallback = groups.fallback();
+    found
+}

@@ -1,0 +1,58 @@
+//! What build, launch and chip say of each variant.
+
+use crate::frame::Quantities;
+use ncugate_model::{ShapeName, VariantId};
+use ncugate_phase::plan::Plan;
+use serde::Serialize;
+
+/// Metrics that a variant's facts are read from.
+pub const FACTS: [&str; 9] = [
+    "registers",
+    "spills",
+    "shared_mem",
+    "theoretical_occupancy",
+    "blocks_per_sm",
+    "occupancy_limit_registers",
+    "occupancy_limit_shared_mem",
+    "occupancy_limit_warps",
+    "occupancy_limit_blocks",
+];
+const LIMITS: &str = "occupancy_limit_";
+
+/// Facts of a variant at one shape, in the units of the metrics of these names; none where it has no value, as that of an
+/// external command.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct VariantFacts {
+    /// Registers a thread.
+    pub registers: Option<f64>,
+    /// Spill instructions.
+    pub spills: Option<f64>,
+    /// Bytes of shared memory a block.
+    pub shared_mem: Option<f64>,
+    /// In percent.
+    pub theoretical_occupancy: Option<f64>,
+    /// Blocks that are resident on a multiprocessor.
+    pub blocks_per_sm: Option<f64>,
+    /// What limits them: `registers`, `shared_mem`, `warps`, `blocks`.
+    pub limiters: Vec<&'static str>,
+}
+
+/// The facts of every variant of the plan at a shape, in its order.
+pub fn facts(plan: &Plan, table: &Quantities, shape: &ShapeName) -> Vec<VariantFacts> {
+    plan.variants.iter().map(|variant| of(&variant.id, table, shape)).collect()
+}
+
+fn of(variant: &VariantId, table: &Quantities, shape: &ShapeName) -> VariantFacts {
+    let read = |metric: &str| table.read(variant, shape, metric).value();
+    let limits = FACTS.iter().filter_map(|name| Some((name.strip_prefix(LIMITS)?, read(name)?)));
+    let limits: Vec<(&'static str, f64)> = limits.collect();
+    let least = limits.iter().map(|(_, blocks)| *blocks).fold(f64::INFINITY, f64::min);
+    VariantFacts {
+        registers: read("registers"),
+        spills: read("spills"),
+        shared_mem: read("shared_mem"),
+        theoretical_occupancy: read("theoretical_occupancy"),
+        blocks_per_sm: read("blocks_per_sm"),
+        limiters: limits.into_iter().filter(|(_, blocks)| *blocks == least).map(|(name, _)| name).collect(),
+    }
+}

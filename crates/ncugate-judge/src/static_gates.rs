@@ -1,0 +1,91 @@
+//! What is known of a phase before anything is launched: preconditions, builds, and gates that build and launch decide.
+
+use super::static_facts::{FACTS, facts};
+use super::{Context, PreconditionResult, StaticCheck, preconditions, static_check};
+use crate::frame::{Counted, Measured, Quantities, quantities, wanted};
+use crate::store::manifest;
+use crate::store::{Fingerprint, Run};
+use ncugate_model::{BuildOutcome, BuildRecord, ComputeCapability, Verdict};
+use ncugate_phase::config::{Phase, Waiver};
+use ncugate_phase::plan::Plan;
+use std::path::PathBuf;
+
+/// The GPU that is meant.
+#[derive(Debug, Clone, Copy)]
+pub struct TargetGpu {
+    pub capability: ComputeCapability,
+    /// Its multiprocessors, where they are known.
+    pub sms: Option<u32>,
+}
+
+/// What follows from build, launch and chip of every variant and shape: these metrics, those that do.
+pub fn static_facts(
+    phase: &Phase,
+    plan: &Plan,
+    builds: Vec<BuildRecord>,
+    target: TargetGpu,
+    metrics: &[String],
+) -> Quantities {
+    let run = built_run(phase, plan, builds);
+    let counted = Counted::default();
+    let TargetGpu { capability, sms } = target;
+    quantities(&Measured { phase, plan, run: &run, counted: &counted, capability: Some(capability), sms }, metrics)
+}
+
+/// Judges the gates that build and launch alone decide.
+pub fn static_gates(phase: &Phase, plan: &Plan, builds: Vec<BuildRecord>, target: TargetGpu) -> StaticCheck {
+    let refused =
+        |build: &&BuildRecord| matches!(build.outcome, BuildOutcome::Failed { .. } | BuildOutcome::Refused { .. });
+    let refused = builds.iter().filter(refused).map(|build| build.variant.clone()).collect();
+    let TargetGpu { capability, sms } = target;
+    let mut metrics = wanted::metrics(phase);
+    let more: Vec<String> =
+        FACTS.iter().map(|name| (*name).to_owned()).filter(|name| !metrics.contains(name)).collect();
+    metrics.extend(more);
+    let table = static_facts(phase, plan, builds, target, &metrics);
+    let context = Context { sms, ..Context::new(Some(capability), Waiver::today()) };
+    let facts = facts(plan, &table, &phase.objective.shape);
+    StaticCheck { facts, ..static_check(phase, plan, &table, &refused, &context) }
+}
+
+/// A run of which nothing is known but its builds.
+fn built_run(phase: &Phase, plan: &Plan, builds: Vec<BuildRecord>) -> Run {
+    Run {
+        folder: PathBuf::new(),
+        manifest: manifest(phase, plan, Fingerprint::default()),
+        phase: phase.text.clone(),
+        plan: plan.clone(),
+        workload: serde_json::Value::Null,
+        builds,
+        checks: Vec::new(),
+        latencies: Vec::new(),
+        confirmations: Vec::new(),
+        profiles: Vec::new(),
+        close_looks: Vec::new(),
+        search: Vec::new(),
+    }
+}
+
+/// Gates that fail whatever is measured, and variants that cannot be launched, a sentence each.
+pub fn known_failures(phase: &Phase, plan: &Plan, builds: &[BuildRecord], target: TargetGpu) -> Vec<String> {
+    let out = |record: &BuildRecord| match &record.outcome {
+        BuildOutcome::Built { .. } | BuildOutcome::NotNeeded => None,
+        BuildOutcome::Failed { message } => {
+            Some(format!("{} does not build: {}", record.variant, message.lines().next().unwrap_or_default()))
+        }
+        BuildOutcome::Refused { reasons, .. } => {
+            Some(format!("{} cannot be launched: {}", record.variant, reasons.join("; ")))
+        }
+    };
+    let gates = static_gates(phase, plan, builds.to_vec(), target);
+    builds.iter().filter_map(out).chain(gates.failures()).chain(gates.left()).collect()
+}
+
+/// The precondition that does not hold, if there is one: then nothing is built. One that fails comes before one that is
+/// inconclusive, as those are that ask for a GPU which is not known.
+pub fn unmet(phase: &Phase, gpu: Option<ComputeCapability>) -> Option<PreconditionResult> {
+    let mut results = preconditions(phase, gpu);
+    let first = |verdict| results.iter().position(|result| result.verdict == verdict);
+    let at = first(Verdict::Fail).or_else(|| first(Verdict::Inconclusive))?;
+    Some(results.swap_remove(at))
+}

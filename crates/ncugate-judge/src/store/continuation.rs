@@ -1,0 +1,122 @@
+//! Whether an unfinished run can go on: only with the same plan, tools and files, and only what this program wrote into it.
+
+use super::ledger::Ledger;
+use super::{Continued, Manifest, Run, RunState, folder, inputs};
+use ncugate_model::ProfileOutcome;
+use ncugate_model::disk::FileLock;
+use ncugate_phase::config::Phase;
+use ncugate_phase::plan::Plan;
+use std::path::{Path, PathBuf};
+
+/// What there is to go on with.
+#[derive(Debug)]
+pub enum Continuation {
+    /// This run, which was made of the same things, and which this process writes from now on.
+    Of(Box<Unfinished>),
+    /// Nothing; there is an unfinished run, and this is why it cannot go on.
+    Refused {
+        folder: PathBuf,
+        /// In what it differs.
+        reason: String,
+    },
+    None,
+}
+
+/// A run that goes on.
+#[derive(Debug)]
+pub struct Unfinished {
+    /// What it measured; its manifest says that it goes on now.
+    pub run: Run,
+    /// The right to write to it, and the record of what was written.
+    pub owned: (FileLock, Ledger),
+}
+
+/// The newest run of `phase` under `profiles` that did not finish and was made of the same things.
+pub fn unfinished(profiles: &Path, manifest: &Manifest, phase: &Phase, plan: &Plan) -> Continuation {
+    let mut refused = Continuation::None;
+    for (folder, run) in newest_first(profiles, manifest) {
+        let differs = run.map_or_else(Some, |run| difference(&run, manifest, phase, plan));
+        let reason = match differs {
+            None => match owned(&folder) {
+                Ok(Some(unfinished)) => return Continuation::Of(Box::new(unfinished)),
+                Ok(None) => continue,
+                Err(reason) => reason,
+            },
+            Some(reason) => reason,
+        };
+        if matches!(refused, Continuation::None) {
+            refused = Continuation::Refused { folder, reason };
+        }
+    }
+    refused
+}
+
+/// The run, owned and read again: whoever wrote it may have finished it meanwhile, which gives none.
+fn owned(folder: &Path) -> Result<Option<Unfinished>, String> {
+    let lock = folder::own(folder).map_err(|error| error.to_string())?;
+    if Run::load(folder).map_err(|error| error.to_string())?.manifest.state == RunState::Complete {
+        return Ok(None);
+    }
+    let (ledger, written) = Ledger::resume(folder)?;
+    let mut run = Run::load(folder).map_err(|error| error.to_string())?;
+    ledger.prove_reports(&[run.reports(), run.close_reports()].concat())?;
+    let records = kept(&run) as u64;
+    run.manifest.continued.push(Continued { at: jiff::Timestamp::now(), written, records });
+    Ok(Some(Unfinished { run, owned: (lock, ledger) }))
+}
+
+/// Records of measurements that are not made again.
+fn kept(run: &Run) -> usize {
+    let failed = |outcome: &ProfileOutcome| matches!(outcome, ProfileOutcome::Failed { .. });
+    let profiles = run.profiles.iter().filter(|record| !failed(&record.outcome)).count();
+    run.checks.len() + run.latencies.len() + profiles
+}
+
+/// Unfinished runs, or why one cannot be read.
+fn newest_first(profiles: &Path, manifest: &Manifest) -> impl Iterator<Item = (PathBuf, Result<Run, String>)> {
+    let entries = std::fs::read_dir(profiles.join(&manifest.phase)).into_iter().flatten().filter_map(Result::ok);
+    let mut folders: Vec<PathBuf> = entries.map(|e| e.path()).filter(|p| p.join("manifest.json").is_file()).collect();
+    folders.sort();
+    let is_unfinished = |folder: &Path, manifest: &Manifest| {
+        folder.file_name().is_some_and(|name| name == manifest.run.as_str())
+            && !manifest.redacted
+            && manifest.state != RunState::Complete
+    };
+    folders.into_iter().rev().filter_map(move |folder| {
+        let run = Run::load(&folder).map_err(|error| error.to_string());
+        let unfinished = match &run {
+            Ok(run) => is_unfinished(&folder, &run.manifest),
+            Err(_) => Run::manifest(&folder).is_ok_and(|manifest| is_unfinished(&folder, &manifest)),
+        };
+        unfinished.then_some((folder, run))
+    })
+}
+
+/// In what a run that is about to start differs from an unfinished one.
+fn difference(run: &Run, now: &Manifest, phase: &Phase, plan: &Plan) -> Option<String> {
+    let then = &run.manifest;
+    if then.shard != now.shard || then.narrowed != now.narrowed {
+        return Some("it measures another part of the phase".to_owned());
+    }
+    let alike = match then.merged.is_empty() {
+        true => then.fingerprint == now.fingerprint,
+        // Its shards were measured anywhere; what is judged of them is measured here.
+        false => then.fingerprint.anywhere() == now.fingerprint.anywhere(),
+    };
+    if !alike {
+        return Some("it was measured on another machine or with other tools".to_owned());
+    }
+    if then.ncugate != now.ncugate {
+        return Some(format!("ncugate {} measured it", then.ncugate));
+    }
+    if then.plan_sha256 != now.plan_sha256 {
+        return Some(
+            "the phase asks for other variants, another workload or other settings, or a program is another".to_owned(),
+        );
+    }
+    if then.inputs.is_none() {
+        return Some("it does not say which files it was made of".to_owned());
+    }
+    let differences = inputs::differences(then, phase, plan);
+    (!differences.is_empty()).then(|| format!("it was made with {}", differences.join(", ")))
+}

@@ -1,0 +1,58 @@
+//! Whether a stored run holds what a phase asks for now.
+
+use super::{Run, inputs, settings};
+use ncugate_model::ProfileOutcome;
+use ncugate_phase::config::Phase;
+use ncugate_phase::plan::{Plan, Variant};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Names shown before the rest is counted.
+const SHOWN: usize = 4;
+/// Files shown before the rest is counted.
+const MOST: usize = 12;
+
+/// What `run` lacks of the phase as it is now, a line each; nothing when it can stand for it.
+///
+/// `counters` are the ncu metrics that judging needs. Files are compared with those of the working directory. Gates, tiers and
+/// titles may have changed: they are judged anew.
+pub fn lacks(run: &Run, phase: &Phase, plan: &Plan, counters: &[String]) -> Vec<String> {
+    let mut lacks = Vec::new();
+    let recorded: BTreeMap<_, &Variant> = run.plan.variants.iter().map(|v| (&v.id, v)).collect();
+    let absent = plan.variants.iter().filter(|v| !recorded.contains_key(&v.id)).map(|v| v.id.0.as_str());
+    lacks.extend(listed("no variant", absent.collect()));
+    let changed = plan.variants.iter().filter(|v| recorded.get(&v.id).is_some_and(|old| old.method != v.method));
+    lacks.extend(listed("another launch, source or flags for variant", changed.map(|v| v.id.0.as_str()).collect()));
+    if serde_json::to_value(&phase.workload).ok().as_ref() != Some(&run.workload) {
+        lacks.push("another workload (shapes, seeds, buffers, reference or tolerance)".to_owned());
+    }
+    if run.is_sealed() || !run.manifest.settings.is_empty() {
+        lacks.extend(settings::differences(&run.manifest.settings, &settings::settings(phase)));
+    }
+    lacks.extend(shortened(inputs::differences(&run.manifest, phase, plan)));
+    let counted: BTreeSet<&String> = run
+        .profiles
+        .iter()
+        .filter(|record| !matches!(record.outcome, ProfileOutcome::Failed { .. }))
+        .flat_map(|record| &record.metrics)
+        .collect();
+    let uncounted = counters.iter().filter(|name| !counted.contains(name)).map(String::as_str);
+    lacks.extend(listed("no counter", uncounted.collect()));
+    lacks
+}
+
+/// The first phrases, and how many more there are.
+fn shortened(mut phrases: Vec<String>) -> Vec<String> {
+    let more = phrases.len().saturating_sub(MOST);
+    phrases.truncate(MOST);
+    phrases.extend((more > 0).then(|| format!("and {more} more files that are not those of now")));
+    phrases
+}
+
+fn listed(what: &str, names: Vec<&str>) -> Option<String> {
+    let shown = names.iter().take(SHOWN).map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", ");
+    match names.len() {
+        0 => None,
+        n if n <= SHOWN => Some(format!("{what} {shown}")),
+        n => Some(format!("{what} {shown} and {} more", n - SHOWN)),
+    }
+}

@@ -1,0 +1,183 @@
+//! Where a recording goes: a folder that is not there yet, is empty, or holds an older recording and nothing else. Whatever
+//! else a folder holds is somebody's, and stays.
+
+use super::{MANIFEST, StoreError, is_report_name};
+use ncugate_model::disk::open;
+use serde::Deserialize;
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Files of a recording, beside its reports.
+const FILES: [&str; 10] = [
+    "manifest.json",
+    "phase.toml",
+    "plan.json.zst",
+    "workload.json.zst",
+    "builds.jsonl.zst",
+    "checks.jsonl.zst",
+    "latencies.jsonl.zst",
+    "confirmations.jsonl.zst",
+    "profiles.jsonl.zst",
+    "closelooks.jsonl.zst",
+];
+/// Its folder of reports.
+const REPORTS: &str = "reports";
+
+/// A folder that may become a recording.
+#[derive(Debug)]
+pub struct Destination {
+    /// Without links and dots.
+    folder: PathBuf,
+    /// Its folder's, likewise.
+    parent: PathBuf,
+    name: OsString,
+}
+
+impl Destination {
+    /// `folder`, for a recording of the run in `run`.
+    ///
+    /// # Errors
+    /// It holds anything but a recording, or is, holds or lies in the run, or is or holds the working directory.
+    pub fn new(folder: &Path, run: &Path) -> Result<Self, StoreError> {
+        let refused = |reason: String| StoreError::Destination { folder: folder.to_owned(), reason };
+        let found = resolve(folder).map_err(refused)?;
+        let whole = |path: &Path| path.canonicalize().map_err(|e| refused(format!("{}: {e}", path.display())));
+        let (run, here) = (whole(run)?, whole(Path::new("."))?);
+        if here.starts_with(&found.folder) {
+            return Err(refused("it is the working directory, or contains it".to_owned()));
+        }
+        if run.starts_with(&found.folder) || found.folder.starts_with(&run) {
+            return Err(refused("it is the run to record, contains it, or lies in it".to_owned()));
+        }
+        if found.folder.exists() {
+            contents(&found.folder).and_then(|files| recorded(&found.folder, &files)).map_err(refused)?;
+        }
+        Ok(found)
+    }
+
+    /// Makes an empty folder beside it, of a name that is not taken.
+    pub fn draft(&self) -> Result<PathBuf, StoreError> {
+        let failed = |path: &Path| {
+            let path = path.to_owned();
+            move |source| StoreError::Write { path, source }
+        };
+        fs::create_dir_all(&self.parent).map_err(failed(&self.parent))?;
+        for draft in self.beside("draft") {
+            match fs::create_dir(&draft) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                made => return made.map(|()| draft.clone()).map_err(failed(&draft)),
+            }
+        }
+        Err(failed(&self.parent)(io::Error::other("no name for a draft is free")))
+    }
+
+    /// Puts a draft in its place; an older recording goes once the new one is there.
+    pub fn take(&self, draft: &Path) -> Result<(), StoreError> {
+        let failed = |source| StoreError::Write { path: self.folder.clone(), source };
+        if !self.folder.exists() {
+            return fs::rename(draft, &self.folder).map_err(failed);
+        }
+        let old = self.beside("old").find(|path| fs::symlink_metadata(path).is_err());
+        let old = old.ok_or_else(|| failed(io::Error::other("no name for the older recording is free")))?;
+        fs::rename(&self.folder, &old).map_err(failed)?;
+        if let Err(error) = fs::rename(draft, &self.folder) {
+            // The older one stays what it was; the first error is the one to report.
+            let _ = fs::rename(&old, &self.folder);
+            return Err(failed(error));
+        }
+        remove(&old).map_err(|source| StoreError::Write { path: old, source })
+    }
+
+    /// Hidden names beside it.
+    fn beside(&self, what: &str) -> impl Iterator<Item = PathBuf> {
+        let stem = format!(".{}.{}", self.name.to_string_lossy(), std::process::id());
+        (0..100).map(move |n| self.parent.join(format!("{stem}-{n}.{what}")))
+    }
+}
+
+/// Removes a recording, or what there is of a draft, file by file: nothing that it would not have written.
+pub fn remove(folder: &Path) -> io::Result<()> {
+    let files = contents(folder).map_err(io::Error::other)?;
+    files.iter().try_for_each(|name| fs::remove_file(folder.join(name)))?;
+    match fs::remove_dir(folder.join(REPORTS)) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        Ok(()) | Err(_) => fs::remove_dir(folder),
+    }
+}
+
+/// The folder without links and dots, whether or not it is there.
+fn resolve(folder: &Path) -> Result<Destination, String> {
+    if fs::symlink_metadata(folder).is_ok_and(|about| about.is_symlink()) {
+        return Err("it is a link; name the folder itself".to_owned());
+    }
+    let folder = real(folder)?;
+    match (folder.parent(), folder.file_name()) {
+        (Some(parent), Some(name)) => {
+            Ok(Destination { parent: parent.to_owned(), name: name.to_owned(), folder: folder.clone() })
+        }
+        _ => Err("it has no name of its own".to_owned()),
+    }
+}
+
+fn real(folder: &Path) -> Result<PathBuf, String> {
+    match folder.canonicalize() {
+        Ok(real) => Ok(real),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let name = folder.file_name().ok_or("it leads through a folder that does not exist")?;
+            let parent = folder.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            Ok(real(parent)?.join(name))
+        }
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// Files of a folder that may be removed, relative to it; an error names what no recording has.
+fn contents(folder: &Path) -> Result<Vec<PathBuf>, String> {
+    let mut files = Vec::new();
+    for (name, kind) in entries(folder)? {
+        if name == REPORTS && kind.is_dir() {
+            for (report, kind) in entries(&folder.join(REPORTS))? {
+                if !kind.is_file() || !report.to_str().is_some_and(is_report_name) {
+                    return Err(foreign(&Path::new(REPORTS).join(report)));
+                }
+                files.push(Path::new(REPORTS).join(report));
+            }
+        } else if kind.is_file() && FILES.iter().any(|known| name == *known) {
+            files.push(PathBuf::from(name));
+        } else {
+            return Err(foreign(Path::new(&name)));
+        }
+    }
+    Ok(files)
+}
+
+fn foreign(name: &Path) -> String {
+    format!("it holds {name:?}, which is not part of a recording")
+}
+
+fn entries(folder: &Path) -> Result<Vec<(OsString, fs::FileType)>, String> {
+    let listed = fs::read_dir(folder).and_then(|entries| {
+        entries.map(|entry| entry.and_then(|e| Ok((e.file_name(), e.file_type()?)))).collect::<io::Result<Vec<_>>>()
+    });
+    listed.map_err(|error| error.to_string())
+}
+
+/// Whether a folder that holds these files is empty or a recording.
+fn recorded(folder: &Path, files: &[PathBuf]) -> Result<(), String> {
+    #[derive(Deserialize)]
+    struct About {
+        redacted: bool,
+    }
+    if files.is_empty() {
+        return Ok(());
+    }
+    let name = folder.join("manifest.json");
+    let text = open::bytes(&name, MANIFEST).map_err(|e| format!("it is not a recording: manifest.json: {e}"))?;
+    match serde_json::from_slice::<About>(&text) {
+        Ok(About { redacted: true }) => Ok(()),
+        Ok(About { redacted: false }) => Err("it is a run, not a recording".to_owned()),
+        Err(error) => Err(format!("it is not a recording: manifest.json: {error}")),
+    }
+}

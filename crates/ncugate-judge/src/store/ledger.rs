@@ -1,0 +1,261 @@
+//! What this program wrote into an unfinished run or search, kept in a folder of the user outside of the checkout.
+//!
+//! Files of an unfinished run have no seal, and anyone who can add files to a checkout can add such a run. The ledger has a line
+//! for each write: the hash of a journal up to there, of the manifest, of a report. A run or search continues from what its ledger has.
+
+use super::seal::{FILES, file_sha256};
+use jiff::Timestamp;
+use ncugate_model::MAX_REPORT;
+use ncugate_model::ProfileOutcome;
+use ncugate_model::digest::sha256;
+use ncugate_model::disk::{self, open};
+use std::collections::{BTreeMap, BTreeSet};
+use std::env;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+/// Seconds after which an unfinished run does not continue.
+const AGE: i64 = 86_400;
+/// Seconds after which the ledger of a run that was given up is removed.
+const KEPT: i64 = 7 * AGE;
+/// Most bytes of a ledger: ten million lines.
+const MAX_LEDGER: u64 = 1 << 30;
+/// Most bytes of a journal.
+const MAX_JOURNAL: u64 = 1 << 30;
+/// How a ledger begins; then comes the number of its file, which no checkout can give a file.
+const HEAD: &str = "ncugate unfinished run 1";
+/// Files that records are appended to.
+const JOURNALS: [&str; 6] =
+    ["builds.jsonl", "checks.jsonl", "latencies.jsonl", "confirmations.jsonl", "profiles.jsonl", "closelooks.jsonl"];
+/// The journal of a search, which the run has a copy of.
+const SEARCH: &str = "search.jsonl";
+/// Why there is no ledger where there is no home folder.
+const HOMELESS: &str = "there is no home folder to keep a record of it in";
+/// The file whose last two versions count: the process may have ended before it wrote the last.
+const MANIFEST: &str = "manifest.json";
+
+/// The ledger of a run or search that this process writes.
+#[derive(Debug)]
+pub struct Ledger {
+    path: PathBuf,
+    /// None if it could not be written: the run goes on, and does not continue in another process.
+    file: Option<File>,
+    reports: BTreeSet<String>,
+}
+
+/// The lines of a ledger that count.
+struct Entries {
+    /// When the last was written.
+    written: Timestamp,
+    /// Bytes and hash of a file, by its path in the run.
+    last: BTreeMap<String, (u64, String)>,
+    /// The hash of the manifest before the last.
+    manifest_before: Option<String>,
+}
+
+/// A run that continues: the ledger, and when the run was last written.
+pub type Resumed = (Ledger, Timestamp);
+
+impl Ledger {
+    /// The ledger of a run or search that begins in `folder`.
+    pub fn begin(folder: &Path) -> Self {
+        let path = place(folder).unwrap_or_default();
+        let file = created(&path).ok();
+        Self { path, file, reports: BTreeSet::new() }
+    }
+
+    /// Notes that a file of the run has `bytes` with this hash.
+    pub fn note(&mut self, name: &str, bytes: u64, hash: &str) {
+        let Some(file) = &mut self.file else { return };
+        if file.write_all(format!("{hash} {bytes} {name}\n").as_bytes()).is_err() {
+            // A disk without room. Behind a torn line nothing would count.
+            self.end();
+        }
+    }
+
+    /// Notes the report that a record names.
+    pub fn note_report(&mut self, folder: &Path, outcome: &ProfileOutcome) {
+        let ProfileOutcome::Profiled { report } = outcome else { return };
+        if self.file.is_some() && self.reports.insert(report.clone()) {
+            let name = format!("reports/{report}");
+            match file_sha256(&folder.join(&name), MAX_REPORT) {
+                Ok(hash) => self.note(&name, 0, &hash),
+                Err(_) => self.end(),
+            }
+        }
+    }
+
+    /// Removes it: the run is complete, or does not continue.
+    pub fn end(&mut self) {
+        if self.file.take().is_some() {
+            // One that stays is of a run that is complete, or is not continued after a day.
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+
+    /// Removes the ledger of `folder`.
+    pub fn forget(folder: &Path) {
+        if let Some(path) = place(folder) {
+            // One that stays is pruned.
+            let _ = fs::remove_file(path);
+        }
+    }
+
+    /// Opens the ledger of a search, and cuts its journal back to what the ledger has.
+    ///
+    /// # Errors
+    /// Why the search does not continue.
+    pub fn resume_search(folder: &Path) -> Result<Self, String> {
+        let path = place(folder).ok_or(HOMELESS)?;
+        let (file, entries) = opened(&path)?;
+        let (bytes, hash) = entries.last.get(SEARCH).map_or((0, None), |(bytes, hash)| (*bytes, Some(hash)));
+        cut(&folder.join(SEARCH), bytes, hash).map_err(|_| changed(SEARCH))?;
+        Ok(Self { path, file: Some(file), reports: BTreeSet::new() })
+    }
+
+    /// Opens the ledger of an unfinished run, and cuts the run's journals back to what the ledger has.
+    ///
+    /// # Errors
+    /// Why the run does not continue.
+    pub fn resume(folder: &Path) -> Result<Resumed, String> {
+        let path = place(folder).ok_or(HOMELESS)?;
+        let (file, entries) = opened(&path)?;
+        for name in JOURNALS {
+            let (bytes, hash) = entries.last.get(name).map_or((0, None), |(bytes, hash)| (*bytes, Some(hash)));
+            cut(&folder.join(name), bytes, hash).map_err(|_| changed(name))?;
+        }
+        for name in FILES.iter().map(|name| format!("{name}.zst")) {
+            if fs::symlink_metadata(folder.join(&name)).is_ok() {
+                return Err(changed(&name));
+            }
+        }
+        // A phase that searches writes it again.
+        match fs::remove_file(folder.join(SEARCH)) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error.to_string()),
+            Ok(()) | Err(_) => {}
+        }
+        let manifest = open::bytes(&folder.join(MANIFEST), super::MANIFEST).map_err(|error| error.to_string())?;
+        let found = sha256(&manifest);
+        let is_known = |known: Option<&String>| known == Some(&found);
+        if !is_known(entries.last.get(MANIFEST).map(|(_, hash)| hash)) && !is_known(entries.manifest_before.as_ref()) {
+            return Err(changed(MANIFEST));
+        }
+        let reports = BTreeSet::new();
+        Ok((Self { path, file: Some(file), reports }, entries.written))
+    }
+
+    /// Proves that reports of the run are those that its ledger has.
+    ///
+    /// # Errors
+    /// Which is another.
+    pub fn prove_reports(&self, reports: &[PathBuf]) -> Result<(), String> {
+        let (_, entries) = opened(&self.path)?;
+        for path in reports {
+            let name = format!("reports/{}", path.file_name().unwrap_or_default().to_string_lossy());
+            let known = entries.last.get(&name).map(|(_, hash)| hash.as_str());
+            if known.is_none() || known != file_sha256(path, MAX_REPORT).ok().as_deref() {
+                return Err(changed(&name));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn changed(name: &str) -> String {
+    format!("'{name}' is not what ncugate wrote")
+}
+
+/// The ledger of the run or search in `folder`: `$XDG_STATE_HOME/ncugate/unfinished/<hash of the folder>`, else below `~/.local/state`.
+fn place(folder: &Path) -> Option<PathBuf> {
+    let of = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let state = of("XDG_STATE_HOME").or_else(|| of("HOME").map(|home| home.join(".local/state")))?;
+    let folder = folder.canonicalize().ok()?;
+    Some(state.join("ncugate/unfinished").join(sha256(folder.as_os_str().as_encoded_bytes())))
+}
+
+fn created(path: &Path) -> io::Result<File> {
+    let (root, folder) = roots(path)?;
+    disk::private_folder(root, folder)?;
+    prune(folder);
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+        Ok(()) | Err(_) => {}
+    }
+    let mut file = OpenOptions::new().append(true).create_new(true).mode(0o600).open(path)?;
+    let number = file.metadata()?.ino();
+    file.write_all(format!("{HEAD} {number}\n").as_bytes())?;
+    Ok(file)
+}
+
+fn roots(path: &Path) -> io::Result<(&Path, &Path)> {
+    let folder = path.parent();
+    folder.and_then(Path::parent).zip(folder).ok_or_else(|| io::Error::other("there is no home folder"))
+}
+
+/// Removes ledgers that nobody has written for long.
+fn prune(folder: &Path) {
+    let entries = fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
+    let is_old = |entry: &fs::DirEntry| {
+        entry.metadata().is_ok_and(|found| found.is_file() && Timestamp::now().as_second() - found.mtime() > KEPT)
+    };
+    for entry in entries.filter(is_old) {
+        // Tried again by the next run.
+        let _ = fs::remove_file(entry.path());
+    }
+}
+
+/// The file, for further lines, and its lines.
+fn opened(path: &Path) -> Result<(File, Entries), String> {
+    let unknown = || "no record of this user's says that ncugate measured it here".to_owned();
+    let read = || -> io::Result<(File, fs::Metadata, Vec<u8>)> {
+        let (root, folder) = roots(path)?;
+        disk::private_folder(root, folder)?;
+        let mut options = OpenOptions::new();
+        let file = open::checked(path, options.read(true).append(true))?;
+        let (found, bytes) = (file.metadata()?, open::all(&file, MAX_LEDGER)?);
+        Ok((file, found, bytes))
+    };
+    let (file, found, bytes) = match read() {
+        Ok(read) => read,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Err(unknown()),
+        Err(error) => return Err(error.to_string()),
+    };
+    let is_own = disk::user().is_ok_and(|user| user == found.uid()) && found.mode() & 0o077 == 0 && found.nlink() == 1;
+    let whole = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
+    let text = std::str::from_utf8(&bytes[..whole]).map_err(|_| unknown())?;
+    let mut lines = text.lines();
+    if !is_own || lines.next() != Some(&format!("{HEAD} {}", found.ino())) {
+        return Err(unknown());
+    }
+    if (Timestamp::now().as_second() - found.mtime()).abs() > AGE {
+        return Err("it was last written more than a day ago".to_owned());
+    }
+    let written = Timestamp::from_second(found.mtime()).map_err(|error| error.to_string())?;
+    file.set_len(whole as u64).map_err(|error| error.to_string())?;
+    let mut entries = Entries { written, last: BTreeMap::new(), manifest_before: None };
+    for line in lines {
+        let mut parts = line.splitn(3, ' ');
+        let (Some(hash), Some(bytes), Some(name)) = (parts.next(), parts.next(), parts.next()) else {
+            return Err(unknown());
+        };
+        let bytes = bytes.parse().map_err(|_| unknown())?;
+        let before = entries.last.insert(name.to_owned(), (bytes, hash.to_owned()));
+        if name == MANIFEST {
+            entries.manifest_before = before.map(|(_, hash)| hash);
+        }
+    }
+    Ok((file, entries))
+}
+
+/// Cuts a journal to its first `bytes`, which have this hash; one without a hash has none.
+fn cut(path: &Path, bytes: u64, hash: Option<&String>) -> io::Result<()> {
+    let file = open::writable(path)?;
+    let text = open::all(&file, MAX_JOURNAL)?;
+    let kept = usize::try_from(bytes).ok().and_then(|bytes| text.get(..bytes));
+    match kept {
+        Some(kept) if hash.is_none_or(|hash| *hash == sha256(kept)) => file.set_len(bytes),
+        Some(_) | None => Err(io::Error::other("it was changed")),
+    }
+}

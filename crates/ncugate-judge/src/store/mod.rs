@@ -1,0 +1,159 @@
+//! A run on disk: `profiles/<phase>/<run>/`, the seam between measuring and judging.
+//!
+//! Records are appended line by line, so that whatever was measured before a crash is there after it. A recording is a
+//! run kept in the repository: the same files, compressed, with host names, addresses and paths taken out.
+
+mod continuation;
+mod coverage;
+mod destination;
+mod folder;
+mod inputs;
+mod journal;
+mod ledger;
+mod manifest;
+mod merge;
+mod provenance;
+mod recording;
+mod records;
+mod report_file;
+mod reports;
+mod run;
+mod seal;
+mod search_journal;
+mod settings;
+mod source_text;
+
+pub use continuation::{Continuation, Unfinished, unfinished};
+pub use coverage::lacks;
+pub use folder::new_folder;
+use inputs::changed_between;
+pub use inputs::{changed_inputs, own_tools};
+pub use journal::Journal;
+pub use manifest::{
+    Continued, Fingerprint, Git, Machine, Manifest, MergedShard, RunState, RunVerdict, Seal, SealedFile, ShardOf,
+};
+pub use merge::{MergeChoice, MergeError, Merged, merge};
+pub use provenance::{manifest, shard_manifest};
+pub use recording::{absolute_paths, record};
+pub use report_file::{is_report_name, prove_report};
+pub use reports::{open_report, open_reports};
+pub use run::{Run, RunWriter, SCHEMA, runs};
+pub use seal::seal;
+pub use search_journal::{SearchJournal, forget_search, take_search};
+pub use source_text::{is_commit, source_text};
+
+use ncugate_model::disk::{self, Durability, LockOwner};
+use ncugate_model::number::finite;
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+
+/// Most bytes of a run's `manifest.json`.
+pub const MANIFEST: u64 = 64 << 20;
+
+/// Why a run could not be written or read.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    #[error("cannot write {path}: {source}; what was measured before is kept: free the disk or fix the permission and run again to continue", path = .path.display())]
+    Write {
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    #[error("cannot read {path}: {source}", path = .path.display())]
+    Read {
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A value has no JSON form.
+    #[error("cannot encode a record of {path}: {reason}", path = .path.display())]
+    Encode { path: PathBuf, reason: String },
+    /// A line does not parse.
+    #[error("{path}:{line} is not a record of this program: {reason}", path = .path.display())]
+    Record {
+        path: PathBuf,
+        /// Line, from 1.
+        line: usize,
+        reason: String,
+    },
+    /// A folder is not a run.
+    #[error("{folder} is not a run: it has no {missing}", folder = .folder.display())]
+    NotARun { folder: PathBuf, missing: &'static str },
+    /// The layout is another version's.
+    #[error("{folder} has layout {found}, this program reads {expected}: measure again", folder = .folder.display())]
+    Schema { folder: PathBuf, found: u32, expected: u32 },
+    /// A compressed file unpacks to more than any run holds.
+    #[error("{path} unpacks to more than {limit} bytes", path = .path.display())]
+    TooLarge {
+        path: PathBuf,
+        /// The limit in bytes.
+        limit: u64,
+    },
+    /// A manifest names a run or phase in a way that no folder is named.
+    #[error("{path} says that the {key} is {name:?}, which is not a name of letters, digits and `_ . - + =`", path = .path.display())]
+    Name {
+        path: PathBuf,
+        /// `run` or `phase`.
+        key: &'static str,
+        name: String,
+    },
+    /// A run lies in the folder of another.
+    #[error("{folder} holds run '{run}': the folder of a run has its name; rename it, or keep the run with `ncugate record`", folder = .folder.display())]
+    Misplaced { folder: PathBuf, run: String },
+    /// A record names a report that is not a file of the run.
+    #[error("{path} has the report {name:?}: the name of a report is one file name that ends in .ncu-rep or .ncu-repz", path = .path.display())]
+    ReportName { path: PathBuf, name: String },
+    /// A file is not the one that the run was written with.
+    #[error("{path} {reason}: the run is not what was measured; restore it or measure again", path = .path.display())]
+    Seal { path: PathBuf, reason: String },
+    /// Another process writes the run.
+    #[error("{folder} is being written by {owner}; wait for it, or end it", folder = .folder.display())]
+    Held {
+        /// The run's folder.
+        folder: PathBuf,
+        owner: Box<LockOwner>,
+    },
+    /// Another process took the run over.
+    #[error("{folder} was taken over by another process, as this one was not heard of for five minutes; nothing more is written", folder = .folder.display())]
+    Lost {
+        /// The run's folder.
+        folder: PathBuf,
+    },
+    /// A recording may not be written there.
+    #[error("cannot record into {folder}: {reason}; name a folder that is new, empty or a recording", folder = .folder.display())]
+    Destination {
+        /// The folder as it was named.
+        folder: PathBuf,
+        reason: String,
+    },
+    /// The recording that the program carries may not be written there.
+    #[error("{path} is there already, with something else in it; name another folder", path = .path.display())]
+    Occupied { path: PathBuf },
+    /// An ncu report of the run cannot be read or redacted.
+    #[error("cannot use report {path}: {reason}", path = .path.display())]
+    Report { path: PathBuf, reason: String },
+}
+
+/// Writes a file whole or not at all; makes its folder.
+pub fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    disk::replace(path, bytes, Durability::Synced)
+}
+
+/// [`replace`] for a file of a run.
+pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+    replace(path, bytes).map_err(|source| StoreError::Write { path: path.to_owned(), source })
+}
+
+/// Writes a value as indented JSON, atomically.
+pub fn write_json(path: &Path, value: &impl Serialize) -> Result<(), StoreError> {
+    write_atomically(path, &json(path, value)?)
+}
+
+/// A value as indented JSON, for `path`.
+fn json(path: &Path, value: &impl Serialize) -> Result<Vec<u8>, StoreError> {
+    let encode = |reason: String| StoreError::Encode { path: path.to_owned(), reason };
+    finite::check(value).map_err(|e| encode(e.to_string()))?;
+    let mut bytes = serde_json::to_vec_pretty(value).map_err(|e| encode(e.to_string()))?;
+    bytes.push(b'\n');
+    Ok(bytes)
+}

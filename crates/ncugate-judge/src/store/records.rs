@@ -1,0 +1,200 @@
+//! Records of one case put together: what was once wrong stays wrong, and a later record counts only where the campaign
+//! itself takes the place of an earlier one.
+
+use ncugate_model::{
+    CheckOutcome, CheckRecord, ConfirmationRecord, DeepProfile, LatencyOutcome, LatencyRecord, ProfileOutcome,
+    ProfileRecord, ProfiledOutputs, unsound_samples,
+};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The last record of each case, in the order in which the cases came: for records that are made anew as a whole.
+pub fn latest<T, K: Ord>(records: Vec<T>, key: impl Fn(&T) -> K) -> Vec<T> {
+    folded(records, key, |_, later| later)
+}
+
+/// Every check that was made. Equal records of a case are one, and a case that was skipped and then checked was checked;
+/// nothing else is dropped, so that a case which was once wrong is judged by that.
+pub fn checks(records: Vec<CheckRecord>) -> Vec<CheckRecord> {
+    let case = |record: &CheckRecord| (record.variant.clone(), record.shape.clone(), record.seed);
+    let skipped = |record: &CheckRecord| matches!(record.outcome, CheckOutcome::Skipped { .. });
+    let checked: BTreeSet<_> = records.iter().filter(|record| !skipped(record)).map(case).collect();
+    let mut kept: BTreeMap<_, Vec<CheckOutcome>> = BTreeMap::new();
+    let mut unlike_earlier = |record: &CheckRecord| {
+        let known = kept.entry(case(record)).or_default();
+        let is_new = !known.contains(&record.outcome);
+        if is_new {
+            known.push(record.outcome.clone());
+        }
+        is_new
+    };
+    let counts = |record: &CheckRecord| !(skipped(record) && checked.contains(&case(record)));
+    records.into_iter().filter(|record| counts(record) && unlike_earlier(record)).collect()
+}
+
+/// One record a variant and shape. More rounds take the place of fewer; a failure stays one, whatever was timed after it.
+/// Samples that no clock gives are a failure.
+pub fn latencies(records: Vec<LatencyRecord>) -> Vec<LatencyRecord> {
+    let records = records.into_iter().map(sound).collect();
+    folded(
+        records,
+        |record: &LatencyRecord| (record.variant.clone(), record.shape.clone()),
+        |earlier, later| if stands(&earlier.outcome) { earlier } else { later },
+    )
+}
+
+/// One record a variant, shape and group of metrics. A profile that was taken again takes the place of the earlier, unless the outputs of that
+/// were wrong. Where one says what comparing its outputs gave, one that does not is none: its launches may have been any.
+pub fn profiles(records: Vec<ProfileRecord>) -> Vec<ProfileRecord> {
+    let compared = records.iter().any(|record| record.outputs.is_some());
+    let sound = |record: ProfileRecord| match record.outcome {
+        ProfileOutcome::Profiled { .. } | ProfileOutcome::Traced { .. } if compared && record.outputs.is_none() => {
+            let reason = "outputs of its profiled launches were not verified".to_owned();
+            ProfileRecord { outcome: ProfileOutcome::Failed { reason }, ..record }
+        }
+        ProfileOutcome::Profiled { .. } | ProfileOutcome::Traced { .. } | ProfileOutcome::Failed { .. } => record,
+    };
+    folded(
+        records.into_iter().map(sound).collect(),
+        |record: &ProfileRecord| (record.variant.clone(), record.shape.clone(), record.metrics.clone()),
+        |earlier, later| if is_wrong(&earlier.outputs) { earlier } else { later },
+    )
+}
+
+/// One record a variant and shape, put together as [`profiles`] are.
+pub fn deep_profiles(records: Vec<DeepProfile>) -> Vec<DeepProfile> {
+    folded(
+        records,
+        |record: &DeepProfile| (record.variant.clone(), record.shape.clone()),
+        |earlier, later| if is_wrong(&earlier.outputs) { earlier } else { later },
+    )
+}
+
+fn is_wrong(outputs: &Option<ProfiledOutputs>) -> bool {
+    outputs.as_ref().is_some_and(|outputs| outputs.wrong().is_some())
+}
+
+/// One record a variant and shape. Later looks take the place of earlier ones, which are part of them.
+pub fn confirmations(records: Vec<ConfirmationRecord>) -> Vec<ConfirmationRecord> {
+    let checked = |record: ConfirmationRecord| ConfirmationRecord { timed: sound(record.timed), ..record };
+    folded(
+        records.into_iter().map(checked).collect(),
+        |record: &ConfirmationRecord| (record.timed.variant.clone(), record.timed.shape.clone()),
+        |earlier, later| if stands(&earlier.timed.outcome) { earlier } else { later },
+    )
+}
+
+/// Whether an outcome is not healed by a later one.
+const fn stands(outcome: &LatencyOutcome) -> bool {
+    match outcome {
+        LatencyOutcome::Failed { .. } | LatencyOutcome::Cheats { .. } | LatencyOutcome::Wrong { .. } => true,
+        LatencyOutcome::Timed { .. } => false,
+    }
+}
+
+/// The record, failed where its samples cannot be times of launches.
+fn sound(mut record: LatencyRecord) -> LatencyRecord {
+    if let LatencyOutcome::Timed { samples, launches, .. } = &record.outcome
+        && let Some(reason) = unsound_timing(samples, *launches)
+    {
+        record.outcome = LatencyOutcome::Failed { reason };
+    }
+    record
+}
+
+fn unsound_timing(samples: &[f64], launches: u32) -> Option<String> {
+    match launches {
+        0 => Some("its samples are of no launch".to_owned()),
+        _ => unsound_samples(samples),
+    }
+}
+
+fn folded<T, K: Ord>(records: Vec<T>, key: impl Fn(&T) -> K, join: impl Fn(T, T) -> T) -> Vec<T> {
+    let mut order: Vec<Option<T>> = Vec::new();
+    let mut at: BTreeMap<K, usize> = BTreeMap::new();
+    for record in records {
+        let place = *at.entry(key(&record)).or_insert(order.len());
+        match order.get_mut(place) {
+            Some(slot) => *slot = slot.take().map(|earlier| join(earlier, record)),
+            None => order.push(Some(record)),
+        }
+    }
+    order.into_iter().flatten().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ncugate_model::{Differences, ShapeName, VariantId};
+
+    fn check(outcome: CheckOutcome) -> CheckRecord {
+        CheckRecord { variant: VariantId("v".into()), shape: ShapeName("s".into()), seed: 0, outcome, nulls: 0 }
+    }
+
+    fn latency(outcome: LatencyOutcome) -> LatencyRecord {
+        LatencyRecord { variant: VariantId("v".into()), shape: ShapeName("s".into()), outcome }
+    }
+
+    fn timed(samples: &[f64]) -> LatencyRecord {
+        latency(LatencyOutcome::Timed { samples: samples.to_vec(), launches: 20, audit: None })
+    }
+
+    fn failed() -> LatencyRecord {
+        latency(LatencyOutcome::Failed { reason: "crashed".to_owned() })
+    }
+
+    #[test]
+    fn a_case_that_was_once_wrong_is_not_healed() {
+        let differences = Differences { compared: 1, ..Differences::default() };
+        let right = || check(CheckOutcome::Correct { differences });
+        let crashed = || check(CheckOutcome::Crashed { reason: "hang".to_owned() });
+        let skipped = || check(CheckOutcome::Skipped { reason: "absent".to_owned() });
+        assert_eq!(checks(vec![crashed(), right()]), [crashed(), right()]);
+        assert_eq!(checks(vec![right(), right()]), [right()]);
+        assert_eq!(checks(vec![skipped(), right()]), [right()]);
+        assert_eq!(checks(vec![skipped(), skipped()]), [skipped()]);
+    }
+
+    #[test]
+    fn outputs_that_were_once_wrong_stay_so_and_none_are_only_an_earlier_versions() {
+        let record = |outputs: Option<ProfiledOutputs>| ProfileRecord {
+            variant: VariantId("v".into()),
+            shape: ShapeName("s".into()),
+            metrics: Vec::new(),
+            outcome: ProfileOutcome::Profiled { report: "a.ncu-rep".to_owned() },
+            outputs,
+        };
+        let right = || record(Some(ProfiledOutputs::Right { seed: 1, evaluations: 1 }));
+        let wrong = || record(Some(ProfiledOutputs::Wrong { seed: 1, reason: "off".to_owned() }));
+        assert_eq!(profiles(vec![wrong(), right()]), [wrong()]);
+        assert_eq!(profiles(vec![right(), wrong()]), [wrong()]);
+        assert_eq!(
+            profiles(vec![record(None)]),
+            [record(None)],
+            "a recording of an earlier version keeps its counters"
+        );
+        let other = ProfileRecord { shape: ShapeName("t".into()), ..right() };
+        let found = profiles(vec![record(None), other.clone()]);
+        assert!(matches!(&found[0].outcome, ProfileOutcome::Failed { reason } if reason.contains("not verified")));
+        assert_eq!(found[1], other);
+    }
+
+    #[test]
+    fn more_rounds_take_the_place_of_fewer_and_a_failure_stays() {
+        assert_eq!(latencies(vec![timed(&[1.0]), timed(&[1.0, 2.0])]), [timed(&[1.0, 2.0])]);
+        assert_eq!(latencies(vec![failed(), timed(&[1.0])]), [failed()]);
+        assert_eq!(latencies(vec![timed(&[1.0]), failed()]), [failed()]);
+    }
+
+    #[test]
+    fn samples_that_are_not_times_are_failures() {
+        for samples in [&[-1.0][..], &[0.0], &[f64::NAN], &[f64::INFINITY], &[90_000e6], &[], &[1.0, 1e-300]] {
+            let outcome = &latencies(vec![timed(samples), timed(&[1.0])])[0].outcome;
+            assert!(matches!(outcome, LatencyOutcome::Failed { .. }), "{samples:?}: {outcome:?}");
+        }
+        let most = ncugate_model::MOST_SAMPLES;
+        for (count, is_timed) in [(most, true), (most + 1, false)] {
+            let outcome = &latencies(vec![timed(&vec![1.0; count])])[0].outcome;
+            assert_eq!(matches!(outcome, LatencyOutcome::Timed { .. }), is_timed, "{count} samples");
+        }
+    }
+}

@@ -1,0 +1,440 @@
+//! A run's folder: created, continued, read back.
+
+use super::journal::{self, Journal};
+use super::ledger::Ledger;
+use super::records::{checks, confirmations, deep_profiles, latencies, latest, profiles};
+use super::{Machine, Manifest, RunState, RunVerdict, StoreError, folder, inputs, seal};
+use ncugate_model::disk::{FileLock, open};
+use ncugate_model::number::text;
+use ncugate_model::{
+    BuildRecord, CheckRecord, ConfirmationRecord, DeepProfile, LatencyRecord, ProfileOutcome, ProfileRecord,
+    SearchRecord, VariantId,
+};
+use ncugate_phase::config::is_name;
+use ncugate_phase::plan::Plan;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+/// Version of the layout that this program writes and reads.
+pub const SCHEMA: u32 = 1;
+/// Names of software that a variant can have.
+const MOST_SOFTWARE: usize = 100;
+/// Characters of a wrong name that are shown.
+const SHOWN: usize = 80;
+
+/// Everything that a run measured, as read from its folder.
+#[derive(Debug, Clone)]
+pub struct Run {
+    pub folder: PathBuf,
+    pub manifest: Manifest,
+    /// The phase's text, as run.
+    pub phase: String,
+    pub plan: Plan,
+    /// The workload that was measured, as JSON.
+    pub workload: serde_json::Value,
+    /// One record a variant.
+    pub builds: Vec<BuildRecord>,
+    /// Every outcome that a variant, shape and seed had, each once.
+    pub checks: Vec<CheckRecord>,
+    /// One record a variant and shape.
+    pub latencies: Vec<LatencyRecord>,
+    /// Samples taken anew of what was selected and of what it is compared with: one record a variant and shape.
+    pub confirmations: Vec<ConfirmationRecord>,
+    /// One record a variant, shape and group of metrics.
+    pub profiles: Vec<ProfileRecord>,
+    /// Deep profiles: one record a variant and shape; gates never read them.
+    pub close_looks: Vec<DeepProfile>,
+    /// How its candidates were found; empty where they are a sweep.
+    pub search: Vec<SearchRecord>,
+}
+
+impl Run {
+    /// Reads a run or a recording. Where a variant was built, profiled or timed in more rounds again, the later record counts; a
+    /// case that was once wrong stays so.
+    ///
+    /// # Errors
+    /// A file is missing, damaged, or not the one that the manifest lists.
+    pub fn load(folder: &Path) -> Result<Self, StoreError> {
+        let (text, manifest): (String, Manifest) = required(folder, "manifest.json")?;
+        if manifest.schema != SCHEMA {
+            return Err(StoreError::Schema { folder: folder.to_owned(), found: manifest.schema, expected: SCHEMA });
+        }
+        named(folder, &manifest)?;
+        seal::verify(folder, &manifest, &text)?;
+        let phase = journal::read_text(folder, "phase.toml")?
+            .ok_or_else(|| StoreError::NotARun { folder: folder.to_owned(), missing: "phase.toml" })?
+            .1;
+        let run = Self {
+            folder: folder.to_owned(),
+            phase,
+            plan: required(folder, "plan.json")?.1,
+            workload: required(folder, "workload.json")?.1,
+            builds: latest(journal::read(folder, "builds")?, |r: &BuildRecord| r.variant.clone()),
+            checks: checks(journal::read(folder, "checks")?),
+            latencies: latencies(journal::read(folder, "latencies")?),
+            confirmations: confirmations(journal::read(folder, "confirmations")?),
+            profiles: profiles(journal::read(folder, "profiles")?),
+            close_looks: deep_profiles(journal::read(folder, "closelooks")?),
+            search: journal::read(folder, "search")?,
+            manifest,
+        };
+        reported(folder, "profiles.jsonl", run.profiles.iter().map(|record| &record.outcome))?;
+        reported(folder, "closelooks.jsonl", run.close_looks.iter().map(|look| &look.outcome))?;
+        Ok(run)
+    }
+
+    /// The manifest in a folder, whatever else is there.
+    ///
+    /// # Errors
+    /// It is missing or damaged.
+    pub(super) fn manifest(folder: &Path) -> Result<Manifest, StoreError> {
+        Ok(required(folder, "manifest.json")?.1)
+    }
+
+    /// Paths of the ncu reports whose counters are judged, sorted, each once.
+    pub fn reports(&self) -> Vec<PathBuf> {
+        self.paths(self.profiles.iter().map(|record| &record.outcome))
+    }
+
+    /// Paths of the ncu reports of deep profiles, sorted, each once.
+    pub fn close_reports(&self) -> Vec<PathBuf> {
+        self.paths(self.close_looks.iter().map(|record| &record.outcome))
+    }
+
+    fn paths<'a>(&self, outcomes: impl Iterator<Item = &'a ProfileOutcome>) -> Vec<PathBuf> {
+        let named = outcomes.filter_map(|outcome| match outcome {
+            ProfileOutcome::Profiled { report } => Some(report.as_str()),
+            ProfileOutcome::Traced { .. } | ProfileOutcome::Failed { .. } => None,
+        });
+        let names: BTreeSet<&str> = named.collect();
+        names.iter().map(|name| self.folder.join("reports").join(name)).collect()
+    }
+
+    /// Whether it is complete and lists its files: then they are those that were measured.
+    pub fn is_sealed(&self) -> bool {
+        self.manifest.seal.is_some() && self.manifest.state == RunState::Complete
+    }
+
+    /// What is said of its reports where one turns out to be damaged.
+    pub fn damaged(&self, error: &impl std::fmt::Display) -> StoreError {
+        StoreError::Report { path: self.folder.join("reports"), reason: error.to_string() }
+    }
+
+    /// The variant whose measurements stand for `variant`: itself, or the one it shares with.
+    pub fn measured_as<'a>(&'a self, variant: &'a VariantId) -> &'a VariantId {
+        self.builds.iter().find(|b| &b.variant == variant).and_then(|b| b.shares.as_ref()).unwrap_or(variant)
+    }
+}
+
+/// A run that is being written.
+#[derive(Debug)]
+pub struct RunWriter {
+    folder: PathBuf,
+    lock: FileLock,
+    ledger: Ledger,
+    manifest: Manifest,
+    builds: Journal,
+    checks: Journal,
+    latencies: Journal,
+    confirmations: Journal,
+    profiles: Journal,
+    close_looks: Journal,
+}
+
+impl RunWriter {
+    /// Makes the folder of a new run, or opens that of an unfinished one. Until it is dropped, no other process can.
+    ///
+    /// # Errors
+    /// Another process writes the run, or the folder cannot be written.
+    pub fn open(
+        folder: &Path,
+        manifest: Manifest,
+        phase: &str,
+        plan: &Plan,
+        workload: &impl Serialize,
+    ) -> Result<Self, StoreError> {
+        std::fs::create_dir_all(folder).map_err(|source| StoreError::Write { path: folder.to_owned(), source })?;
+        let owned = (folder::own(folder)?, Ledger::begin(folder));
+        Self::continuing(owned, folder, manifest, phase, plan, workload)
+    }
+
+    /// Opens the folder of a run that this process owns, with its ledger.
+    ///
+    /// # Errors
+    /// The folder cannot be written.
+    pub fn continuing(
+        (lock, ledger): (FileLock, Ledger),
+        folder: &Path,
+        manifest: Manifest,
+        phase: &str,
+        plan: &Plan,
+        workload: &impl Serialize,
+    ) -> Result<Self, StoreError> {
+        for sub in ["reports", "logs"] {
+            let path = folder.join(sub);
+            std::fs::create_dir_all(&path)
+                .and_then(|()| open::folder(&path))
+                .map_err(|source| StoreError::Write { path, source })?;
+        }
+        super::write_atomically(&folder.join("phase.toml"), phase.as_bytes())?;
+        super::write_json(&folder.join("plan.json"), plan)?;
+        super::write_json(&folder.join("workload.json"), workload)?;
+        let mut writer = Self {
+            folder: folder.to_owned(),
+            lock,
+            ledger,
+            manifest: Manifest { seal: None, ..manifest },
+            builds: Journal::open(&folder.join("builds.jsonl"))?,
+            checks: Journal::open(&folder.join("checks.jsonl"))?,
+            latencies: Journal::open(&folder.join("latencies.jsonl"))?,
+            confirmations: Journal::open(&folder.join("confirmations.jsonl"))?,
+            profiles: Journal::open(&folder.join("profiles.jsonl"))?,
+            close_looks: Journal::open(&folder.join("closelooks.jsonl"))?,
+        };
+        writer.save_manifest()?;
+        Ok(writer)
+    }
+
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    pub fn build(&mut self, record: &BuildRecord) -> Result<(), StoreError> {
+        self.writing()?;
+        kept(&mut self.builds, &mut self.ledger, record)
+    }
+
+    /// Keeps a correctness case.
+    pub fn check(&mut self, record: &CheckRecord) -> Result<(), StoreError> {
+        self.writing()?;
+        kept(&mut self.checks, &mut self.ledger, record)
+    }
+
+    pub fn latency(&mut self, record: &LatencyRecord) -> Result<(), StoreError> {
+        self.writing()?;
+        kept(&mut self.latencies, &mut self.ledger, record)
+    }
+
+    /// Keeps samples that were taken anew.
+    pub fn confirmation(&mut self, record: &ConfirmationRecord) -> Result<(), StoreError> {
+        self.writing()?;
+        kept(&mut self.confirmations, &mut self.ledger, record)
+    }
+
+    /// Keeps where a profile is.
+    pub fn profile(&mut self, record: &ProfileRecord) -> Result<(), StoreError> {
+        self.writing()?;
+        self.ledger.note_report(&self.folder, &record.outcome);
+        kept(&mut self.profiles, &mut self.ledger, record)
+    }
+
+    /// Keeps a deep profile.
+    pub fn close_look(&mut self, record: &DeepProfile) -> Result<(), StoreError> {
+        self.writing()?;
+        self.ledger.note_report(&self.folder, &record.outcome);
+        kept(&mut self.close_looks, &mut self.ledger, record)
+    }
+
+    /// Adds wall time to a stage that is over; a continued run adds up. What it measured outlives the machine from here on.
+    pub fn spent(&mut self, stage: &str, seconds: f64) -> Result<(), StoreError> {
+        let journals =
+            [&self.builds, &self.checks, &self.latencies, &self.confirmations, &self.profiles, &self.close_looks];
+        journals.into_iter().try_for_each(Journal::sync)?;
+        let seconds = if seconds.is_finite() { seconds } else { 0.0 };
+        match self.manifest.stage_seconds.iter_mut().find(|(name, _)| name == stage) {
+            Some((_, total)) => *total += seconds,
+            None => self.manifest.stage_seconds.push((stage.to_owned(), seconds)),
+        }
+        self.save_manifest()
+    }
+
+    /// Keeps what an external command said it is made of.
+    pub fn used(&mut self, variant: &VariantId, software: BTreeMap<String, String>) -> Result<(), StoreError> {
+        let short = |text: &str| text::clip(text, text::LABEL);
+        let named = software.iter().take(MOST_SOFTWARE).map(|(name, version)| (short(name), short(version)));
+        self.manifest.software.insert(variant.0.clone(), named.collect());
+        self.save_manifest()
+    }
+
+    /// Keeps which further GPUs check and count.
+    pub fn measured_also_on(&mut self, others: &[Machine]) -> Result<(), StoreError> {
+        self.manifest.others = others.to_vec();
+        self.save_manifest()
+    }
+
+    /// Keeps files that the compiler read, with their SHA-256.
+    pub fn compiled_from(&mut self, files: BTreeMap<PathBuf, String>) -> Result<(), StoreError> {
+        let named = files.into_iter().map(|(path, hash)| (inputs::inside(&path).display().to_string(), hash));
+        self.manifest.inputs.get_or_insert_default().extend(named);
+        self.save_manifest()
+    }
+
+    /// When and with what it is measured.
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// Keeps a warning that concerns the whole run.
+    pub fn warn(&mut self, warning: &str) -> Result<(), StoreError> {
+        let warning = text::clean(warning);
+        if !self.manifest.warnings.contains(&warning) {
+            self.manifest.warnings.push(warning);
+        }
+        self.save_manifest()
+    }
+
+    /// Says how the run ended; one that is complete is sealed.
+    pub fn finish(&mut self, state: RunState) -> Result<(), StoreError> {
+        self.manifest.state = state;
+        if state == RunState::Complete {
+            self.manifest.stopped = None;
+        }
+        self.manifest.finished = Some(jiff::Timestamp::now());
+        self.save_manifest()?;
+        self.seal()
+    }
+
+    /// Says why measuring ends early.
+    pub fn stopped(&mut self, why: &str) -> Result<(), StoreError> {
+        self.manifest.stopped = Some(text::clean(why));
+        self.save_manifest()
+    }
+
+    /// Says how the run was judged when everything was measured.
+    pub fn judged(&mut self, verdict: RunVerdict) -> Result<(), StoreError> {
+        self.manifest.verdict = Some(verdict);
+        self.save_manifest()
+    }
+
+    /// Lists the files of a run that is complete in its manifest. A record that comes later takes the list back.
+    pub fn seal(&mut self) -> Result<(), StoreError> {
+        match self.manifest.state {
+            RunState::Complete => seal::seal(&self.folder, &mut self.manifest),
+            RunState::Running | RunState::Interrupted => Ok(()),
+        }
+    }
+
+    /// Takes the list of files back.
+    pub fn unseal(&mut self) -> Result<(), StoreError> {
+        match self.manifest.seal.take() {
+            Some(_) => self.save_manifest(),
+            None => Ok(()),
+        }
+    }
+
+    /// A record is about to be written: the list of files is taken back.
+    fn writing(&mut self) -> Result<(), StoreError> {
+        self.prove_owned()?;
+        self.unseal()
+    }
+
+    fn prove_owned(&self) -> Result<(), StoreError> {
+        match self.lock.is_lost() {
+            true => Err(StoreError::Lost { folder: self.folder.clone() }),
+            false => Ok(()),
+        }
+    }
+
+    fn save_manifest(&mut self) -> Result<(), StoreError> {
+        self.prove_owned()?;
+        let text = seal::text(&self.folder, &mut self.manifest)?;
+        readable(&self.folder, &text)?;
+        self.ledger.note("manifest.json", text.len() as u64, &ncugate_model::digest::sha256(&text));
+        super::write_atomically(&self.folder.join("manifest.json"), &text)
+    }
+}
+
+impl Drop for RunWriter {
+    fn drop(&mut self) {
+        if self.manifest.state == RunState::Complete {
+            self.ledger.end();
+        }
+    }
+}
+
+/// Proves that a manifest can be read again, before it takes the place of the one that is there.
+fn readable(folder: &Path, text: &[u8]) -> Result<(), StoreError> {
+    let refused = |reason| StoreError::Encode { path: folder.join("manifest.json"), reason };
+    if text.len() as u64 > super::MANIFEST {
+        return Err(refused(format!("it would be larger than {} bytes", super::MANIFEST)));
+    }
+    serde_json::from_slice::<Manifest>(text).map(drop).map_err(|error| refused(error.to_string()))
+}
+
+/// Appends a record, and notes that it was appended.
+fn kept<T: Serialize + DeserializeOwned>(
+    journal: &mut Journal,
+    ledger: &mut Ledger,
+    record: &T,
+) -> Result<(), StoreError> {
+    journal.append(record)?;
+    let (name, bytes, hash) = journal.state();
+    ledger.note(&name, bytes, &hash);
+    Ok(())
+}
+
+/// Folders of all runs and recordings under `profiles`, sorted; none where the folder is not there.
+pub fn runs(profiles: &Path) -> Result<Vec<PathBuf>, StoreError> {
+    let within = |folder: &Path| -> Result<Vec<PathBuf>, StoreError> {
+        let failed = |source| StoreError::Read { path: folder.to_owned(), source };
+        let entries = std::fs::read_dir(folder).map_err(failed)?;
+        let paths: std::io::Result<Vec<PathBuf>> = entries.map(|entry| entry.map(|e| e.path())).collect();
+        Ok(paths.map_err(failed)?.into_iter().filter(|path| path.is_dir()).collect())
+    };
+    if !profiles.exists() {
+        return Ok(Vec::new());
+    }
+    let mut found = Vec::new();
+    for phase in within(profiles)? {
+        found.extend(within(&phase)?.into_iter().filter(|path| path.join("manifest.json").is_file()));
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// Refuses a manifest whose names are not names: files are written to folders that have them. A run that lies where runs lie
+/// is named like its folder; a recording keeps the name that the run had.
+fn named(folder: &Path, manifest: &Manifest) -> Result<(), StoreError> {
+    for (key, name) in [("phase", &manifest.phase), ("run", &manifest.run)] {
+        if !is_name(name) {
+            let shown = name.chars().take(SHOWN).collect();
+            return Err(StoreError::Name { path: folder.join("manifest.json"), key, name: shown });
+        }
+    }
+    let real = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+    let is = |path: Option<&Path>, name: &str| path.and_then(Path::file_name).is_some_and(|found| found == name);
+    let among_runs = is(real.parent(), &manifest.phase);
+    if among_runs && !manifest.redacted && !is(Some(&real), &manifest.run) {
+        return Err(StoreError::Misplaced { folder: folder.to_owned(), run: manifest.run.clone() });
+    }
+    Ok(())
+}
+
+/// Refuses reports that are not files of the run.
+fn reported<'a>(
+    folder: &Path,
+    journal: &str,
+    outcomes: impl Iterator<Item = &'a ProfileOutcome>,
+) -> Result<(), StoreError> {
+    for outcome in outcomes {
+        if let ProfileOutcome::Profiled { report } = outcome
+            && !super::is_report_name(report)
+        {
+            let name = report.chars().take(SHOWN).collect();
+            return Err(StoreError::ReportName { path: folder.join(journal), name });
+        }
+    }
+    Ok(())
+}
+
+/// A file's text and what it says.
+fn required<T: DeserializeOwned>(folder: &Path, name: &'static str) -> Result<(String, T), StoreError> {
+    let (path, text) = journal::read_text(folder, name)?
+        .ok_or_else(|| StoreError::NotARun { folder: folder.to_owned(), missing: name })?;
+    match serde_json::from_str(&text) {
+        Ok(value) => Ok((text, value)),
+        Err(e) => Err(StoreError::Record { path, line: e.line(), reason: e.to_string() }),
+    }
+}

@@ -1,0 +1,166 @@
+//! The journal of a search that goes on: `profiles/<phase>/search/<key>/search.jsonl`, until the run of what it chose takes it.
+
+use super::StoreError;
+use super::folder::own;
+use super::journal::{self, Journal};
+use super::ledger::Ledger;
+use ncugate_model::SearchRecord;
+use ncugate_model::disk::{FileLock, open};
+use std::path::{Path, PathBuf};
+
+/// Name of the journal in the folder of a run.
+const NAME: &str = "search.jsonl";
+/// Most bytes of it that are taken over.
+const MAX_BYTES: u64 = 1 << 30;
+
+#[derive(Debug)]
+pub struct SearchJournal {
+    folder: PathBuf,
+    journal: Journal,
+    /// One process searches.
+    _lock: FileLock,
+    ledger: Ledger,
+    records: Vec<SearchRecord>,
+    refused: Option<String>,
+}
+
+impl SearchJournal {
+    /// Opens the journal of the search of that key, whole or empty. One that another user, or a checkout, may have put there is emptied.
+    ///
+    /// # Errors
+    /// It cannot be read or written, or a line of it is not a record.
+    pub fn open(profiles: &Path, phase: &str, key: &str) -> Result<Self, StoreError> {
+        let folder = profiles.join(phase).join("search").join(key.chars().take(16).collect::<String>());
+        let failed = |source| StoreError::Write { path: folder.clone(), source };
+        std::fs::create_dir_all(&folder).map_err(failed)?;
+        let lock = own(&folder)?;
+        let is_begun = std::fs::symlink_metadata(folder.join(NAME)).is_ok_and(|found| found.len() > 0);
+        let (resumed, refused) = match is_begun.then(|| Ledger::resume_search(&folder)) {
+            None => (None, None),
+            Some(Ok(ledger)) => (Some(ledger), None),
+            Some(Err(why)) => (None, Some(why)),
+        };
+        let (ledger, records) = match resumed {
+            Some(ledger) => (ledger, journal::read(&folder, "search")?),
+            None => {
+                super::write_atomically(&folder.join(NAME), b"")?;
+                (Ledger::begin(&folder), Vec::new())
+            }
+        };
+        let journal = Journal::open(&folder.join(NAME))?;
+        Ok(Self { folder, journal, _lock: lock, ledger, records, refused })
+    }
+
+    /// Why what was tried before does not count, where there was something.
+    pub fn refused(&self) -> Option<&str> {
+        self.refused.as_deref()
+    }
+
+    pub fn records(&self) -> &[SearchRecord] {
+        &self.records
+    }
+
+    pub fn path(&self) -> PathBuf {
+        self.folder.join(NAME)
+    }
+
+    /// Keeps a record, on disk before this returns.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn append(&mut self, record: SearchRecord) -> Result<(), StoreError> {
+        self.journal.append(&record)?;
+        let (name, bytes, hash) = self.journal.state();
+        self.ledger.note(&name, bytes, &hash);
+        self.records.push(record);
+        Ok(())
+    }
+
+    /// Forgets everything, for a search that starts anew.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn clear(&mut self) -> Result<(), StoreError> {
+        super::write_atomically(&self.path(), b"")?;
+        self.journal = Journal::open(&self.path())?;
+        self.ledger = Ledger::begin(&self.folder);
+        self.records.clear();
+        Ok(())
+    }
+}
+
+/// Removes the journal of a search that a run has taken, and its ledger.
+pub fn forget_search(journal: &Path) {
+    let folder = journal.with_file_name("");
+    Ledger::forget(&folder);
+    // What stays is taken up by the next run of the same search.
+    let _ = std::fs::remove_dir_all(folder);
+}
+
+/// Puts the journal of a search into the folder of the run that measures what it chose.
+///
+/// # Errors
+/// It cannot be read or written.
+pub fn take_search(journal: &Path, run: &Path) -> Result<(), StoreError> {
+    let bytes =
+        open::bytes(journal, MAX_BYTES).map_err(|source| StoreError::Read { path: journal.to_owned(), source })?;
+    super::write_atomically(&run.join(NAME), &bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_search_that_was_killed_goes_on_with_its_whole_lines() {
+        let folder = tempfile::tempdir().unwrap();
+        let record = |batch| SearchRecord::Proposed { batch, points: Vec::new(), seconds: 0.5 };
+        let mut journal = SearchJournal::open(folder.path(), "phase", "0123456789abcdef0123").unwrap();
+        journal.append(record(0)).unwrap();
+        std::fs::OpenOptions::new()
+            .append(true)
+            .open(journal.path())
+            .and_then(|mut file| std::io::Write::write_all(&mut file, b"{\"event\": \"prop"))
+            .unwrap();
+        assert!(matches!(
+            SearchJournal::open(folder.path(), "phase", "0123456789abcdef0123"),
+            Err(StoreError::Held { .. })
+        ));
+        drop(journal);
+        let mut journal = SearchJournal::open(folder.path(), "phase", "0123456789abcdef0123").unwrap();
+        journal.append(record(1)).unwrap();
+        drop(journal);
+        let journal = SearchJournal::open(folder.path(), "phase", "0123456789abcdef0123").unwrap();
+        assert_eq!(journal.records(), [record(0), record(1)]);
+        assert!(SearchJournal::open(folder.path(), "phase", "another").unwrap().records().is_empty());
+    }
+
+    #[test]
+    fn a_journal_that_somebody_else_wrote_or_changed_does_not_count() {
+        let folder = tempfile::tempdir().unwrap();
+        let record = |batch| SearchRecord::Proposed { batch, points: Vec::new(), seconds: 0.5 };
+        let open = || SearchJournal::open(folder.path(), "phase", "0123456789abcdef").unwrap();
+        let mut journal = open();
+        assert_eq!(journal.refused(), None);
+        journal.append(record(0)).unwrap();
+        journal.append(record(1)).unwrap();
+        let path = journal.path();
+        drop(journal);
+        let text = std::fs::read_to_string(&path).unwrap();
+        // behind the last note it is cut off
+        std::fs::write(&path, text.clone() + &text).unwrap();
+        assert_eq!(open().records(), [record(0), record(1)]);
+        std::fs::write(&path, text.replacen("\"batch\":0", "\"batch\":7", 1)).unwrap();
+        let changed = open();
+        assert_eq!((changed.records(), changed.refused()), (&[][..], Some("'search.jsonl' is not what ncugate wrote")));
+        drop(changed);
+        let other = folder.path().join("phase/search/planted");
+        std::fs::create_dir_all(&other).unwrap();
+        std::fs::write(other.join(NAME), &text).unwrap();
+        let planted = SearchJournal::open(folder.path(), "phase", "planted").unwrap();
+        assert!(
+            planted.records().is_empty()
+                && planted.refused().is_some_and(|why| why.contains("no record of this user's"))
+        );
+    }
+}

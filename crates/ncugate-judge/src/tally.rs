@@ -1,0 +1,68 @@
+//! Verdicts of a phase's requirements, counted.
+
+use ncugate_model::Verdict;
+use ncugate_model::number::counted;
+
+/// Everything that a phase's verdict is made of.
+#[derive(Default)]
+pub struct VerdictTally {
+    found: Vec<(Verdict, String)>,
+    waived: usize,
+    warned: usize,
+}
+
+impl VerdictTally {
+    /// Counts one requirement; the reason is asked for where it does not hold.
+    pub fn count(&mut self, verdict: Verdict, reason: impl FnOnce() -> String) {
+        let reason = if verdict == Verdict::Pass { String::new() } else { reason() };
+        self.found.push((verdict, reason));
+    }
+
+    /// Notes that a requirement which counts as held is waived.
+    pub fn waived(&mut self) {
+        self.waived += 1;
+    }
+
+    /// Notes that a requirement which counts as held is inconclusive, and only warns.
+    pub fn warned(&mut self) {
+        self.warned += 1;
+    }
+
+    /// `5 of 11 requirements hold, 6 are waived`
+    fn held(&self) -> String {
+        let total = self.found.len();
+        let held = total.saturating_sub(self.waived + self.warned);
+        let are = |count: usize| if count == 1 { "is" } else { "are" };
+        let parts = [(self.waived, "waived"), (self.warned, "inconclusive and only warned of")];
+        let parts: Vec<String> = (parts.into_iter().filter(|(count, _)| *count > 0))
+            .map(|(count, what)| format!("{count} {} {what}", are(count)))
+            .collect();
+        match (parts.is_empty(), total) {
+            (true, 1) => "the one requirement holds".to_owned(),
+            (true, n) => format!("all {n} requirements hold"),
+            (false, n) => {
+                let holds = if held == 1 { "holds" } else { "hold" };
+                format!("{held} of {} {holds}, {}", counted(n, "requirement"), parts.join(", "))
+            }
+        }
+    }
+
+    /// All have to hold, with a sentence why they do or do not; nothing asked is inconclusive.
+    pub fn verdict(&self) -> (Verdict, String) {
+        let verdict = Verdict::all(self.found.iter().map(|(verdict, _)| *verdict));
+        let mut same = self.found.iter().filter(|(other, _)| *other == verdict).map(|(_, reason)| reason.as_str());
+        let first = same.next().unwrap_or_default();
+        let (more, total) = (same.count(), self.found.len());
+        let sentence = |what: &str| {
+            let others = if more > 0 { format!(" (and {more} more)") } else { String::new() };
+            format!("{} of {} {what}: {first}{others}", more + 1, counted(total, "requirement"))
+        };
+        let reason = match (verdict, total) {
+            (_, 0) => "the phase has no required gate, so nothing was judged".to_owned(),
+            (Verdict::Fail, _) => sentence("failed"),
+            (Verdict::Inconclusive, _) => sentence(if more == 0 { "is inconclusive" } else { "are inconclusive" }),
+            (Verdict::Pass, _) => self.held(),
+        };
+        (verdict, reason)
+    }
+}

@@ -1,0 +1,385 @@
+//! Every form a requirement can take.
+
+use super::*;
+use crate::{StaticCheck, Stored, preconditions, static_check};
+use ncugate_model::ComputeCapability;
+
+#[test]
+fn absolute() {
+    for (metric, require, inside, outside) in [
+        ("registers", "registers <= 64", 64.0, 65.0),
+        ("bank_conflict_pct", "bank_conflict_pct < 5", 4.9, 5.0),
+        ("spills", "spills == 0", 0.0, 1.0),
+        ("blocks_per_sm", "blocks_per_sm >= 4", 4.0, 3.0),
+        ("dram_pct", "dram_pct > 60", 60.1, 60.0),
+        ("waves", "waves != 1", 2.0, 1.0),
+    ] {
+        assert_eq!(verdict(require, |f| f.set(metric, |_, _| inside)).verdict, PASS, "{require}");
+        assert_eq!(verdict(require, |f| f.set(metric, |_, _| outside)).verdict, FAIL, "{require}");
+    }
+}
+
+#[test]
+fn a_failure_says_what_is_lacking_and_a_pass_for_how_many_it_held() {
+    let failed = verdict("eligible_warps >= 2", |f| f.set("eligible_warps", |_, _| 0.27));
+    assert_eq!(failed.reason, "REGCAP=64,THREADS=64: eligible_warps is 0.27, needs at least 2 (short by 1.73)");
+    let case = &failed.cases[failed.deciding.unwrap()];
+    assert!((case.margin.unwrap() + 1.73).abs() < 1e-12);
+    assert_eq!((failed.metric.as_deref(), failed.unit.as_str()), (Some("eligible_warps"), "warp"));
+    let mut fixture = Fixture::new(&(gate("registers <= 64") + "on = \"each\""));
+    let passed = fixture.set("registers", |v, _| 60.0 + v as f64).first();
+    assert_eq!(passed.reason, "held for 4 variants at shape 'large', tightest by 1");
+    assert_eq!(passed.cases.len(), 4);
+}
+
+#[test]
+fn relative_to_the_baseline() {
+    // selected 10 us, baseline 12 us
+    assert_eq!(verdict("latency_p50 <= 0.98 * baseline.latency_p50", |f| f).verdict, PASS);
+    assert_eq!(verdict("latency_p50 <= 0.8 * baseline.latency_p50", |f| f).verdict, FAIL);
+    let faster = verdict("speedup(\"flash\") >= 1.10", |f| f);
+    assert_eq!((faster.verdict, faster.unit.as_str()), (PASS, "x"));
+    assert!((faster.cases[0].measured.unwrap() - 1.2).abs() < 1e-9);
+    assert_eq!(verdict("speedup(\"flash\") >= 1.25", |f| f).verdict, FAIL);
+    assert_eq!(verdict("speedup(\"baseline\") >= 1.15", |f| f).verdict, PASS);
+}
+
+#[test]
+fn relative_to_stored_runs() {
+    let fixture = Fixture::new(
+        &[
+            gate("registers <= 1.05 * previous.registers"),
+            gate("latency_p50 <= 1.02 * best.latency_p50"),
+            gate("latency_p90 <= baseline.latency_p90"),
+        ]
+        .concat()
+        .replacen("\"g\"", "\"a\"", 1)
+        .replacen("\"g\"", "\"b\"", 1),
+    );
+    let stored = |scale: f64| {
+        let mut quantities = Quantities::new([(VariantId("winner".into()), shape("large"))]);
+        for (metric, value) in [("registers", 1000.0), ("latency_p50", 10.0), ("latency_p90", 10.1)] {
+            quantities.set_column(metric, vec![Cell::Value(value * scale)]);
+        }
+        let times: Vec<f64> = (0..60).map(|i| 10.0 * scale * (1.0 + 0.002 * wiggle(i, 9))).collect();
+        quantities.set_samples(0, samples(&times));
+        quantities
+    };
+    let judged = |scale: f64| {
+        let mut now = Fixture { phase: fixture.phase.clone(), ..Fixture::new("") };
+        now.set("registers", |_, _| 1000.0).set("latency_p90", |v, _| 10.02 + v as f64);
+        let quantities = stored(scale);
+        let mut context = calibrated(Context::new(None, TODAY));
+        for name in ["previous", "best", "baseline"] {
+            let label = "run 7".to_owned();
+            context
+                .stored
+                .insert(name.into(), Stored { label, quantities: &quantities, variant: VariantId("winner".into()) });
+        }
+        now.judge_with(&context).gates.iter().map(|g| g.verdict).collect::<Vec<_>>()
+    };
+    assert_eq!(judged(1.02), [PASS, PASS, PASS]);
+    assert_eq!(judged(0.9), [FAIL, FAIL, FAIL]);
+    // nothing stored under that name
+    let now = Fixture { phase: fixture.phase.clone(), ..Fixture::new("") };
+    let judgement = now.judge();
+    assert_eq!(judgement.gates[0].verdict, OPEN);
+    assert!(judgement.gates[1].reason.contains("there is no stored run for 'best'"), "{}", judgement.gates[1].reason);
+}
+
+#[test]
+fn over_shapes() {
+    let at_least = |needed: &str, held: usize| {
+        let text = format!("{}shapes = [\"small\", \"medium\", \"large\"]\n{needed}", gate("registers <= 64"));
+        let mut fixture = Fixture::new(&text);
+        fixture.set("registers", move |_, s| if s < held { 64.0 } else { 70.0 });
+        fixture.first().verdict
+    };
+    assert_eq!(at_least("at_least = 2", 2), PASS);
+    assert_eq!(at_least("at_least = 2", 1), FAIL);
+    assert_eq!(at_least("", 2), FAIL);
+    assert_eq!(at_least("", 3), PASS);
+}
+
+#[test]
+fn over_seeds_and_shapes_for_correctness() {
+    let text = gate("correct and max_abs <= 2e-3") + "shapes = [\"small\", \"large\"]";
+    let mut fixture = Fixture::new(&text);
+    fixture.set("max_abs", |_, _| 1e-4);
+    assert_eq!(fixture.first().verdict, PASS);
+    for v in 0..4 {
+        fixture.wrong(v);
+    }
+    let judgement = fixture.judge();
+    assert_eq!((judgement.gates[0].verdict, judgement.verdict), (FAIL, FAIL));
+    assert!(judgement.selected.is_none());
+}
+
+#[test]
+fn compound() {
+    let require = "not (dram_pct > 80 and tensor_pct < 40)";
+    let set = |dram: f64, tensor: f64| {
+        verdict(require, move |f| f.set("dram_pct", |_, _| dram).set("tensor_pct", |_, _| tensor))
+    };
+    assert_eq!(set(85.0, 50.0).verdict, PASS);
+    assert_eq!(set(70.0, 10.0).verdict, PASS);
+    let failed = set(85.0, 10.0);
+    assert_eq!(failed.verdict, FAIL);
+    assert!(failed.reason.contains("dram_pct is 85, tensor_pct is 10"), "{}", failed.reason);
+    // a side that decides alone does not excuse the other one's absence
+    assert_eq!(verdict(require, |f| f.set("dram_pct", |_, _| 10.0)).verdict, OPEN);
+}
+
+#[test]
+fn over_parameters_dimensions_and_verbatim_metrics() {
+    assert_eq!(
+        verdict("dtype == \"f16\" and cc >= 8.9 and spills == 0", |f| f.set("spills", |_, _| 0.0)).verdict,
+        PASS
+    );
+    assert_eq!(verdict("grid_blocks * THREADS == S", |f| f.set("grid_blocks", |_, _| 32.0)).verdict, PASS);
+    let name = "sm__warps_active.avg.per_cycle_active";
+    let verbatim = |value: f64| verdict(&format!("{name} >= 3"), move |f| f.set(name, |_, _| value));
+    assert_eq!(verbatim(4.0).verdict, PASS);
+    assert!(verbatim(2.0).reason.contains("sm__warps_active.avg.per_cycle_active is 2, needs at least 3"));
+    let sum = format!("{name} + 1 <= baseline.{name}");
+    assert_eq!(verdict(&sum, |f| f.set(name, |v, _| if v == 4 { 9.0 } else { 2.0 })).verdict, PASS);
+}
+
+#[test]
+fn over_scalars_as_the_workload_defines_them() {
+    let judged = |require: &str| {
+        let mut fixture = Fixture::new("");
+        let text = format!("{BASE}\n{}", gate(require)).replace(
+            "[workload.shapes]",
+            "scalars = { scale = \"1 / S ** 0.5\", per = \"S // THREADS\" }\n[workload.shapes]",
+        );
+        fixture.phase = parse(Path::new("fixture.toml"), &text).unwrap_or_else(|e| panic!("{}", e.render(false)));
+        fixture.set("registers", |_, _| 64.0).first()
+    };
+    // at shape 'large' S is 2048; the selected variant has 64 threads
+    assert_eq!(judged("registers * scale < 1.5").verdict, PASS);
+    assert_eq!(judged("registers * scale > 1.5").verdict, FAIL);
+    assert_eq!(judged("registers <= 2 * per").verdict, PASS);
+    assert_eq!(judged("registers == 2 * per").verdict, PASS);
+    assert_eq!(judged("registers > 2 * per").verdict, FAIL);
+    assert_eq!(judged("scale > 0 and S == 2048 and registers > 1").verdict, PASS);
+}
+
+#[test]
+fn on_selected_each_any_or_a_glob() {
+    let on = |on: &str| {
+        let mut fixture = Fixture::new(&format!("{}on = \"{on}\"", gate("registers <= 64")));
+        fixture.set("registers", |v, _| if v < 2 { 64.0 } else { 96.0 });
+        fixture.first()
+    };
+    assert_eq!(on("selected").verdict, PASS);
+    assert_eq!(on("each").verdict, FAIL);
+    assert_eq!(on("any").verdict, PASS);
+    assert_eq!(on("REGCAP=64,*").verdict, PASS);
+    assert_eq!(on("REGCAP=96,*").verdict, FAIL);
+    let each = on("each");
+    assert!(
+        each.reason.starts_with("2 of 4 failed") || each.reason.starts_with("2 variants of 4 failed"),
+        "{}",
+        each.reason
+    );
+}
+
+#[test]
+fn on_the_best_of_a_glob() {
+    let mut fixture = Fixture::new(&format!("{}on = \"best:REGCAP=96,*\"", gate("registers <= 64")));
+    fixture.set("registers", |v, _| [0.0, 0.0, 64.0, 70.0, 0.0][v]);
+    let held = fixture.first();
+    assert_eq!((held.verdict, held.cases.len()), (PASS, 1));
+    assert_eq!(held.cases[0].variant.0, "REGCAP=96,THREADS=64");
+    assert_eq!(stops(&fixture.judge(), 3), ["registers <= 64 by 6"], "it would fail, were it the best");
+    assert!(stops(&fixture.judge(), 0).is_empty());
+    // the next best where the best is wrong, nobody where none is proven correct
+    assert_eq!(fixture.wrong(2).first().verdict, FAIL);
+    let unproven = fixture.unproven(2).unproven(3).first();
+    let reason = "no variant is both proven correct and measured by latency_p50";
+    assert_eq!((unproven.verdict, unproven.reason.as_str()), (OPEN, reason));
+    assert_eq!(fixture.wrong(2).wrong(3).first().verdict, FAIL);
+    fixture.phase.gates[0].on = ncugate_model::Scope::Best("nothing*".to_owned());
+    assert_eq!(fixture.first().reason, "no variant matches 'nothing*'");
+    let mut text = format!("{BASE}\n{}on = \"best:NOTHING*\"", gate("registers <= 64"));
+    let phase = parse(Path::new("fixture.toml"), &text).unwrap();
+    assert!(unroll(&phase).unwrap_err().to_string().contains("which matches no candidate"));
+    text.push_str("\nshapes = [\"small\", \"large\"]");
+    assert!(parse(Path::new("fixture.toml"), &text.replace("best:NOTHING*", "best:[")).is_err());
+}
+
+#[test]
+fn the_best_of_a_glob_is_asked_of_any_before_anything_runs() {
+    let of = |registers: f64| {
+        let mut fixture = Fixture::new(&(named("g", "registers <= 64") + "on = \"best:REGCAP=96,*\""));
+        fixture.set("registers", |v, _| if v == 3 { registers } else { 100.0 });
+        let told =
+            static_check(&fixture.phase, &fixture.plan, &fixture.quantities, &none(), &Context::new(None, TODAY));
+        told.judged[0].verdict
+    };
+    assert_eq!((of(64.0), of(65.0)), (PASS, FAIL));
+}
+
+#[test]
+fn selection_is_the_best_correct_candidate_and_ties_do_not_depend_on_order() {
+    let mut fixture = Fixture::new(&gate("registers <= 64"));
+    fixture.set("registers", |_, _| 60.0).wrong(0);
+    let selected = fixture.judge().selected.unwrap();
+    assert_eq!((selected.variant.0.as_str(), selected.among), ("REGCAP=64,THREADS=128", 3));
+    fixture.time(0.0, |_, _| 10.0);
+    let tied = fixture.judge().selected.unwrap().variant;
+    fixture.plan.variants.reverse();
+    assert_eq!(fixture.judge().selected.unwrap().variant, tied);
+}
+
+#[test]
+fn the_best_that_passes_is_selected_and_the_best_where_none_does() {
+    let mut fixture = Fixture::new(&(gate("registers <= 64") + &gate("eligible_warps >= 2").replace("\"g\"", "\"w\"")));
+    fixture.set("registers", |v, _| [70.0, 64.0, 60.0, 60.0, 0.0][v]).set("eligible_warps", |_, _| 3.0).wrong(1);
+    let best = fixture.judge();
+    assert_eq!((best.selected.unwrap().variant.0.as_str(), best.verdict), ("REGCAP=64,THREADS=64", FAIL));
+    fixture.phase.select = ncugate_phase::config::Selection::BestThatPasses;
+    let passing = fixture.judge();
+    assert_eq!((passing.selected.unwrap().variant.0.as_str(), passing.verdict), ("REGCAP=96,THREADS=64", PASS));
+    assert_eq!(passing.variants[0].rank, Some(1), "the objective ranks as before");
+    // an advisory gate does not keep a variant from being selected, and a required one that is not known does
+    fixture.set("eligible_warps", |v, _| if v == 2 { f64::NAN } else { 3.0 });
+    let selected = fixture.judge().selected.unwrap().variant.0;
+    assert_eq!(selected, "REGCAP=96,THREADS=128");
+    fixture.set("eligible_warps", |_, _| 1.0);
+    let none = fixture.judge();
+    assert_eq!((none.selected.unwrap().variant.0.as_str(), none.verdict), ("REGCAP=64,THREADS=64", FAIL));
+}
+
+#[test]
+fn variants_say_what_stops_them() {
+    let mut fixture = Fixture::new(&(gate("registers <= 64") + &gate("eligible_warps >= 2").replace("\"g\"", "\"w\"")));
+    fixture.set("registers", |v, _| [64.0, 70.0, 64.0, 64.0, 0.0][v]).set("eligible_warps", |_, _| 1.0).wrong(2);
+    let judgement = fixture.judge();
+    assert_eq!(stops(&judgement, 1), ["eligible_warps >= 2 by 1", "registers <= 64 by 6"]);
+    assert_eq!(judgement.variants[1].verdict, FAIL);
+    assert_eq!(stops(&judgement, 2), ["max_abs is 1"]);
+    assert_eq!((judgement.variants[2].rank, judgement.variants[3].rank), (None, Some(3)));
+    assert_eq!((judgement.variants[4].verdict, judgement.variants[4].stopped_by.len()), (PASS, 0));
+}
+
+#[test]
+fn preconditions_are_judged_before_anything_is_built() {
+    let judged = |require: &str, cc| {
+        let fixture = Fixture::new(&format!("{}[[precondition]]\nrequire = '{require}'", gate("registers <= 64")));
+        preconditions(&fixture.phase, cc)[0].verdict
+    };
+    assert_eq!(judged("S % 16 == 0", None), PASS);
+    assert_eq!(judged("S % 256 == 0", None), FAIL);
+    assert_eq!(judged("dtype == \"f16\"", None), PASS);
+    assert_eq!(judged("cc >= 8.9", Some(ComputeCapability::new(8, 9))), PASS);
+    assert_eq!(judged("cc >= 8.9", Some(ComputeCapability::new(10, 0))), PASS);
+    assert_eq!(judged("cc >= 8.9", Some(ComputeCapability::new(8, 6))), FAIL);
+    assert_eq!(judged("cc >= 8.9", None), OPEN);
+}
+
+/// Something of each gate, by its name.
+type Named<'a, T> = Vec<(&'a str, T)>;
+
+/// What is judged, with its verdict, and what is not, with the reason.
+fn shown(told: &StaticCheck) -> (Named<'_, Verdict>, Named<'_, &str>) {
+    let judged = told.judged.iter().map(|g| (g.name.as_str(), g.verdict));
+    let unjudged = told.unjudged.iter().map(|g| (g.name.as_str(), g.reason.as_str()));
+    (judged.collect(), unjudged.collect())
+}
+
+fn named(name: &str, require: &str) -> String {
+    gate(require).replace("\"g\"", &format!("\"{name}\""))
+}
+
+#[test]
+fn gates_on_build_and_launch_are_judged_without_a_gpu() {
+    let text = [
+        named("g", "registers <= 64"),
+        named("s", "shared_mem <= 49152"),
+        named("w", "eligible_warps >= 2 and registers <= 64"),
+        named("c", "correct == 1"),
+        named("n", "sm__warps_active.avg.per_cycle_active > 1"),
+        named("f", "speedup(\"flash\") > 1"),
+    ];
+    let mut fixture = Fixture::new(&text.concat());
+    fixture.set("registers", |v, _| 63.0 + v as f64).set("shared_mem", |_, _| 50_000.0);
+    let told = static_check(&fixture.phase, &fixture.plan, &fixture.quantities, &none(), &Context::new(None, TODAY));
+    let (judged, unjudged) = shown(&told);
+    assert_eq!(judged, [("g", PASS), ("s", FAIL)]);
+    assert_eq!(unjudged, ["w", "c", "n", "f"].map(|name| (name, "measured on a GPU")));
+}
+
+#[test]
+fn a_kernel_baseline_is_compared_with_before_anything_runs() {
+    let kernel = "[[baseline]]\nname = \"good\"\nparams = { REGCAP = 64, THREADS = 32 }\n";
+    let text = [
+        named("built", "registers <= good.registers"),
+        named("worse", "registers < good.registers"),
+        named("command", "registers <= flash.registers"),
+        named("first", "registers <= baseline.registers"),
+        named("stored", "registers <= best.registers"),
+        named("counted", "eligible_warps > good.eligible_warps"),
+    ];
+    let mut fixture = Fixture::new(&(kernel.to_owned() + &text.concat()));
+    fixture.set("registers", |_, _| 64.0);
+    let told = static_check(&fixture.phase, &fixture.plan, &fixture.quantities, &none(), &Context::new(None, TODAY));
+    let (judged, unjudged) = shown(&told);
+    assert_eq!(judged, [("built", PASS), ("worse", FAIL)]);
+    let command = "'flash' is an external command; its launches are known only after it ran";
+    let stored = "'best' is known only after it is measured";
+    let expected = [("command", command), ("first", command), ("stored", stored), ("counted", "measured on a GPU")];
+    assert_eq!(unjudged, expected);
+}
+
+#[test]
+fn a_baseline_that_did_not_build_leaves_its_comparison_open() {
+    let kernel = "[[baseline]]\nname = \"good\"\nparams = { REGCAP = 64, THREADS = 32 }\n";
+    let fixture = Fixture::new(&(kernel.to_owned() + &named("g", "registers <= good.registers")));
+    let told = static_check(&fixture.phase, &fixture.plan, &fixture.quantities, &none(), &Context::new(None, TODAY));
+    assert_eq!(shown(&told).0, [("g", OPEN)]);
+}
+
+#[test]
+fn gates_that_no_variant_can_hold_together_are_told_with_the_arithmetic() {
+    let tier = "[[tier]]\nname = \"all\"\nrequired = true\nrequire = ['shared_mem <= 48 KiB']\n";
+    let mut fixture =
+        Fixture::new(&(named("lean", "registers <= 64") + &named("full", "blocks_per_sm >= 4 blocks") + tier));
+    // two candidates hold each gate, and no candidate both
+    fixture.set("registers", |v, _| if v < 2 { 64.0 } else { 96.0 }).set("shared_mem", |_, _| 1024.0);
+    let told = |fixture: &mut Fixture, blocks: fn(usize) -> f64, refused: &[usize]| {
+        fixture.set("blocks_per_sm", move |v, _| blocks(v));
+        let refused = refused.iter().map(|&at| fixture.plan.variants[at].id.clone()).collect();
+        let context = Context::new(None, TODAY);
+        static_check(&fixture.phase, &fixture.plan, &fixture.quantities, &refused, &context)
+    };
+    let apart = told(&mut fixture, |v| if v < 2 { 2.0 } else { 8.0 }, &[]);
+    assert!(apart.judged.iter().all(|gate| gate.verdict == PASS), "each can be held by somebody");
+    let said = apart.impossible.unwrap();
+    let arithmetic =
+        "of 4 candidates 2 can hold 'lean' (registers <= 64), 2 can hold 'full' (blocks_per_sm >= 4 blocks), 4 can";
+    assert!(said.contains(arithmetic) && said.contains("and none all of them; the nearest"), "{said}");
+    assert_eq!(told(&mut fixture, |v| if v == 0 { 8.0 } else { 2.0 }, &[]).impossible, None);
+    let refused = told(&mut fixture, |v| if v == 0 { 8.0 } else { 2.0 }, &[0]).impossible.unwrap();
+    assert!(refused.contains("3 can be launched"), "{refused}");
+}
+
+#[test]
+fn waves_wait_for_the_number_of_multiprocessors() {
+    let mut fixture = Fixture::new(&named("w", "waves >= 1"));
+    fixture.set("waves", |_, _| 2.0);
+    let of = |sms| {
+        let context = Context { sms, ..Context::new(None, TODAY) };
+        static_check(&fixture.phase, &fixture.plan, &fixture.quantities, &none(), &context)
+    };
+    assert_eq!(shown(&of(Some(132))).0, [("w", PASS)]);
+    assert_eq!(
+        shown(&of(None)),
+        (vec![], vec![("w", "the GPU's number of multiprocessors is not known; give it with --sms")])
+    );
+}
+
+fn none() -> std::collections::BTreeSet<VariantId> {
+    std::collections::BTreeSet::new()
+}

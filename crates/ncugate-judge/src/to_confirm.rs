@@ -1,0 +1,109 @@
+//! What is timed anew after the selection: the variants that latency gates picked and all that they are compared with, at
+//! the shapes that latency gates read.
+
+use super::base_choice::base_of;
+use super::operand::Timing;
+use super::results::{GateResult, Judgement};
+use super::scope::{Picks, ScopeRule};
+use super::unresolved::variant;
+use ncugate_model::expr::Reads;
+use ncugate_model::{Better, ShapeName, VariantId, Verdict, glob};
+use ncugate_phase::config::{Gate, Phase};
+use std::collections::BTreeSet;
+
+/// Variants and shapes to be timed anew, by a judgement of the samples that variants were selected by.
+///
+/// Every variant that stands for a stage and the fallback are among them, whatever the sweep says of their gates: which of
+/// them counts is decided by fresh samples. A variant that a gate judges beside others and that clearly fails is not.
+/// `stored` are the names that stored runs answer for: those cannot be timed again.
+pub fn to_confirm(phase: &Phase, judgement: &Judgement, stored: &[&str]) -> BTreeSet<(VariantId, ShapeName)> {
+    let mut found = Confirmed { phase, judgement, stored, variants: BTreeSet::new(), shapes: BTreeSet::new() };
+    let tiers = judgement.tiers.iter().flat_map(|tier| &tier.gates);
+    let fallback = judgement.fallback.iter().flat_map(|fallback| &fallback.gates);
+    for gate in judgement.gates.iter().chain(tiers).chain(fallback) {
+        found.gate(gate, None);
+    }
+    found.stages();
+    found.fallback();
+    found.base();
+    let Confirmed { variants, shapes, .. } = found;
+    variants.iter().flat_map(|id| shapes.iter().map(|shape| (id.clone(), shape.clone()))).collect()
+}
+
+struct Confirmed<'a> {
+    phase: &'a Phase,
+    judgement: &'a Judgement,
+    stored: &'a [&'a str],
+    variants: BTreeSet<VariantId>,
+    shapes: BTreeSet<ShapeName>,
+}
+
+impl Confirmed<'_> {
+    fn gate(&mut self, gate: &GateResult, previous: Option<&VariantId>) {
+        let reads = gate.require.reads();
+        if !is_timed(&reads) {
+            return;
+        }
+        let best = ScopeRule::of(&gate.on).picks == Picks::Best;
+        for case in gate.cases.iter().filter(|case| best || case.verdict != Verdict::Fail) {
+            self.variants.insert((*case.variant).clone());
+            self.shapes.insert((*case.shape).clone());
+        }
+        self.owners(&reads, previous);
+    }
+
+    fn owners(&mut self, reads: &Reads, previous: Option<&VariantId>) {
+        let owners =
+            reads.owners().filter_map(|owner| variant(self.phase, self.judgement, owner, previous, self.stored));
+        self.variants.extend(owners);
+    }
+
+    fn stages(&mut self) {
+        let mut timed = false;
+        let mut previous = None;
+        for stage in &self.judgement.stages {
+            timed |= stage.gates.iter().any(|gate| is_timed(&gate.require.reads()));
+            stage.gates.iter().for_each(|gate| self.gate(gate, previous));
+            previous = stage.variant.as_ref().or(previous);
+        }
+        let planned: Vec<&Gate> = self.phase.gate_plan.stages.iter().flat_map(|stage| &stage.gates).collect();
+        let planned: Vec<&Gate> = planned.into_iter().filter(|gate| is_timed(&gate.require.reads())).collect();
+        if !timed && planned.is_empty() {
+            return;
+        }
+        self.shapes.insert(self.phase.objective.shape.clone());
+        self.shapes.extend(planned.iter().flat_map(|gate| gate.shapes.iter().cloned()));
+        self.variants.extend(self.judgement.stages.iter().filter_map(|stage| stage.variant.clone()));
+        planned.iter().for_each(|gate| self.owners(&gate.require.reads(), None));
+    }
+
+    /// The selected variant and the base, which are compared whatever gates say.
+    fn base(&mut self) {
+        let selected = self.judgement.selected.as_ref().map(|selected| selected.variant.clone());
+        if let Some((selected, base)) = selected.zip(base_of(self.phase, self.judgement)) {
+            self.variants.extend([selected, base]);
+            self.shapes.extend(self.phase.bench.shapes.iter().cloned());
+        }
+    }
+
+    fn fallback(&mut self) {
+        let Some(fallback) = &self.phase.gate_plan.fallback else { return };
+        let Ok(matcher) = glob(&fallback.variant) else { return };
+        let timed: Vec<&Gate> = fallback.gates.iter().filter(|gate| is_timed(&gate.require.reads())).collect();
+        let matching = self.judgement.variants.iter().filter(|result| matcher.is_match(&result.variant.0));
+        let measured = matching.filter_map(|result| Some((result.objective?, &result.variant)));
+        let best = measured.min_by(|(a, first), (b, second)| {
+            let order = if self.phase.objective.better == Better::Higher { b.total_cmp(a) } else { a.total_cmp(b) };
+            order.then_with(|| first.cmp(second))
+        });
+        if let (Some((_, best)), false) = (best, timed.is_empty()) {
+            self.variants.insert(best.clone());
+            self.shapes.extend(timed.iter().flat_map(|gate| gate.shapes.iter().cloned()));
+            timed.iter().for_each(|gate| self.owners(&gate.require.reads(), None));
+        }
+    }
+}
+
+fn is_timed(reads: &Reads) -> bool {
+    !reads.speedups.is_empty() || reads.quantities.iter().any(|quantity| Timing::of(&quantity.name).is_some())
+}

@@ -1,0 +1,76 @@
+//! Required gates asked of each candidate together, before anything runs.
+
+use super::bound_gate::{BoundGate, IntervalDetail};
+use super::context::EvalContext;
+use ncugate_model::number::counted;
+use ncugate_model::{Level, Scope, VariantId, Verdict, glob};
+use std::collections::BTreeSet;
+
+/// Which candidates each gate leaves.
+pub struct Together<'c, 'a> {
+    context: &'c EvalContext<'a>,
+    candidates: &'c [usize],
+    /// Gates that each candidate fails, in the order of the candidates.
+    fails: Vec<Vec<String>>,
+    /// A phrase a gate: how many candidates can hold it.
+    leaves: Vec<String>,
+    /// Candidates that each gate leaves, with its name and text.
+    left: Vec<(usize, String)>,
+}
+
+impl<'c, 'a> Together<'c, 'a> {
+    /// Nothing asked yet; what cannot be built or launched fails from the start.
+    pub fn new(context: &'c EvalContext<'a>, candidates: &'c [usize], refused: &BTreeSet<VariantId>) -> Self {
+        let build = |at: &usize| {
+            if refused.contains(&context.variant(*at).id) { vec!["its build".to_owned()] } else { Vec::new() }
+        };
+        let fails: Vec<Vec<String>> = candidates.iter().map(build).collect();
+        let out = fails.iter().filter(|fails| !fails.is_empty()).count();
+        let leaves = (out > 0).then(|| format!("{} can be launched", candidates.len() - out)).into_iter().collect();
+        Self { context, candidates, fails, leaves, left: Vec::new() }
+    }
+
+    /// Asks a gate of every candidate that would have to hold it if it were selected.
+    pub fn ask(&mut self, bound: &BoundGate<'_>) {
+        let gate = bound.gate;
+        let today = self.context.given.today;
+        let is_waived = self.context.phase.gate_plan.waivers.iter().any(|w| w.gate == gate.name && today <= w.expires);
+        // one of `any` may be another than the selected one, and so may the best of a glob
+        let elsewhere = matches!(gate.on, Scope::Any | Scope::Best(_));
+        if gate.level != Level::Required || is_waived || elsewhere {
+            return;
+        }
+        let matcher = gate.on.glob().and_then(|pattern| glob(pattern).ok());
+        let judges = |at: usize| matcher.as_ref().is_none_or(|m| m.is_match(&self.context.variant(at).id.0));
+        let rows = bound.judge(self.candidates, IntervalDetail::Verdicts);
+        let mut left = 0;
+        for (row, fails) in rows.iter().zip(&mut self.fails) {
+            match row.verdict {
+                Verdict::Fail if judges(row.variant) => fails.push(format!("'{}'", gate.name)),
+                Verdict::Pass | Verdict::Inconclusive | Verdict::Fail => left += 1,
+            }
+        }
+        self.left.push((left, format!("'{}' ({})", gate.name, gate.require)));
+        self.leaves.push(format!("{left} can hold '{}' ({})", gate.name, gate.require));
+    }
+
+    /// A sentence for each gate that fewer than half of the candidates can hold, whatever is measured.
+    pub fn narrow(&self) -> Vec<String> {
+        let all = self.candidates.len();
+        let few = self.left.iter().filter(|(left, _)| 2 * left < all);
+        few.map(|(left, gate)| format!("only {left} of {} can hold {gate}", counted(all, "candidate"))).collect()
+    }
+
+    /// `LEAD: of 33 candidates 20 can hold 'registers' (registers <= 64), ... and none all of
+    /// them; the nearest, a, fails 'b'`; none where some candidate can, or where there is none.
+    pub fn impossible(&self, lead: &str) -> Option<String> {
+        if self.fails.iter().any(Vec::is_empty) {
+            return None;
+        }
+        let (nearest, fails) = self.candidates.iter().zip(&self.fails).min_by_key(|(_, fails)| fails.len())?;
+        let all = counted(self.candidates.len(), "candidate");
+        let (leaves, fails) = (self.leaves.join(", "), fails.join(", "));
+        let id = &self.context.variant(*nearest).id;
+        Some(format!("{lead}: of {all} {leaves}, and none all of them; the nearest, {id}, fails {fails}"))
+    }
+}

@@ -1,0 +1,96 @@
+//! Metrics that were asked for, could have been counted, and were not.
+
+use super::measurements::Measurements;
+use super::results::Correctness;
+use crate::frame::wanted;
+use indexmap::IndexMap;
+use ncugate_model::metric::{Catalogue, Definition, Formula, MetricSource};
+use ncugate_model::number::counted;
+use ncugate_model::{Cell, ShapeName, VariantId};
+use ncugate_phase::plan::{Method, Standing, Variant};
+
+/// Metrics and variants that a caution names.
+const NAMED: usize = 3;
+
+/// What is missing for one reason.
+#[derive(Default)]
+struct Missing {
+    metrics: Vec<String>,
+    variants: Vec<VariantId>,
+    shapes: Vec<ShapeName>,
+}
+
+/// A sentence for each reason that keeps counters from proven variants: those of a kernel of which nothing at all was counted,
+/// and of every metric that a gate, the objective or `[profile] metrics` names.
+pub fn cautions(measurements: &Measurements<'_>) -> Vec<String> {
+    let phase = measurements.phase();
+    let named = asked(measurements);
+    let mut found: IndexMap<String, Missing> = IndexMap::new();
+    let profiled = |variant: &&Variant| {
+        let is_measured = matches!(variant.method, Method::Kernel(_) | Method::Function(_))
+            || variant.standing == Standing::Candidate;
+        let proven = matches!(measurements.correctness().get(&variant.id), Some(Correctness::Proven { .. }));
+        proven && (is_measured || wanted::profiles_baselines(phase))
+    };
+    for variant in measurements.plan().variants.iter().filter(profiled) {
+        let build = measurements.run().builds.iter().find(|build| build.variant == variant.id);
+        let is_launched = |shape: &&ShapeName| build.is_none_or(|build| build.outcome.left_out_at(shape).is_none());
+        for shape in phase.profile.shapes.iter().filter(is_launched) {
+            let read = |metric: &String| measurements.quantities().read(&variant.id, shape, metric);
+            let all = countable(measurements, wanted::metrics(phase));
+            let nothing = all.iter().all(|(metric, _)| read(metric).value().is_none());
+            let wanted = if nothing && matches!(variant.method, Method::Kernel(_)) { &all } else { &named };
+            for (metric, definition) in wanted {
+                if let Some(reason) = absent(read(metric), definition) {
+                    let missing = found.entry(reason).or_default();
+                    push(&mut missing.metrics, metric);
+                    push(&mut missing.variants, &variant.id);
+                    push(&mut missing.shapes, shape);
+                }
+            }
+        }
+    }
+    found.into_iter().map(|(reason, missing)| missing.sentence(&reason)).collect()
+}
+
+/// Metrics that a person asked for.
+fn asked(measurements: &Measurements<'_>) -> Vec<(String, Definition)> {
+    let phase = measurements.phase();
+    let metrics = wanted::metrics(phase);
+    let by_name = |metric: &String| {
+        phase.objective.metric == *metric || phase.profile.metrics.contains(metric) || wanted::names(phase, metric)
+    };
+    countable(measurements, metrics.into_iter().filter(by_name).collect())
+}
+
+/// Those that ncu can count on the chip.
+fn countable(measurements: &Measurements<'_>, metrics: Vec<String>) -> Vec<(String, Definition)> {
+    let catalogue = Catalogue::embedded();
+    let counted = metrics.into_iter().filter(|metric| catalogue.source(metric) == Some(MetricSource::Ncu));
+    counted.filter_map(|name| catalogue.definition(&name, measurements.capability()).ok().map(|d| (name, d))).collect()
+}
+
+/// Why a cell is empty; none where it is not, or where what was counted makes no value (a share of nothing).
+fn absent(cell: Cell, definition: &Definition) -> Option<String> {
+    let Cell::Missing(reason) = cell else { return None };
+    let of_nothing = matches!(&definition.formula, Formula::Share { empty, .. } if **empty == *reason);
+    (!of_nothing).then(|| reason.to_string())
+}
+
+fn push<T: Clone + PartialEq>(list: &mut Vec<T>, item: &T) {
+    if !list.contains(item) {
+        list.push(item.clone());
+    }
+}
+
+impl Missing {
+    fn sentence(&self, reason: &str) -> String {
+        let named = |names: Vec<&str>, what: &str| {
+            if names.len() > NAMED { counted(names.len(), what) } else { names.join(", ") }
+        };
+        let metrics = named(self.metrics.iter().map(String::as_str).collect(), "counter");
+        let variants = named(self.variants.iter().map(|id| id.0.as_str()).collect(), "variant");
+        let shapes = named(self.shapes.iter().map(|shape| shape.0.as_str()).collect(), "shape");
+        format!("not counted: {metrics} of {variants} at {shapes}: {reason}")
+    }
+}

@@ -1,0 +1,73 @@
+//! What a gate reads that build and launch do not decide.
+
+use super::bound_gate::BoundGate;
+use super::context::EvalContext;
+use super::owner::{ResolvedOwner, resolve_owner};
+use ncugate_model::expr::{Owner, Quantity, Reference};
+use ncugate_model::is_ncu_metric;
+use ncugate_model::metric::{Catalogue, Metric};
+use ncugate_phase::config::BASE;
+use ncugate_phase::plan::Method;
+
+/// Metrics that follow from occupancy and from how many multiprocessors the GPU has, which does not follow from the architecture.
+const OF_SMS: [&str; 2] = ["waves", "tail_fraction"];
+
+/// A gate that cannot be judged before anything runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unjudged {
+    pub name: String,
+    /// What it reads that is not known yet.
+    pub reason: String,
+}
+
+/// What a gate looks at that is not known yet, if there is something.
+pub fn unknown(bound: &BoundGate<'_>, context: &EvalContext<'_>) -> Option<String> {
+    bound.references().iter().find_map(|reference| match reference {
+        Reference::Quantity(Quantity { owner, name }) => match (Catalogue::embedded().get(name), owner) {
+            (Some(metric), Owner::Case) => unknown_metric(metric, context),
+            (Some(metric), owner) => unknown_metric(metric, context).or_else(|| unknown_owner(owner, context)),
+            // A dimension or a parameter is known; a name of ncu's own is counted.
+            (None, Owner::Case) => (is_ncu_metric(name) || name == "correct").then(measured),
+            (None, _) => Some(measured()),
+        },
+        Reference::Speedup { .. } => Some(measured()),
+    })
+}
+
+fn measured() -> String {
+    "measured on a GPU".to_owned()
+}
+
+fn unknown_metric(metric: &Metric, context: &EvalContext<'_>) -> Option<String> {
+    let is_kernel = |at: &usize| matches!(context.variant(*at).method, Method::Kernel(_));
+    if !metric.is_static() || !context.candidates().iter().any(is_kernel) {
+        return Some(measured());
+    }
+    (OF_SMS.contains(&metric.name.as_str()) && context.given.sms.is_none())
+        .then(|| "the GPU's number of multiprocessors is not known; give it with --sms".to_owned())
+}
+
+/// Why nothing is known of another whose metric is asked for: it is not a kernel of this plan.
+fn unknown_owner(owner: &Owner, context: &EvalContext<'_>) -> Option<String> {
+    let stored = |name: &str| context.given.stored.contains_key(name);
+    let name = match resolve_owner::<usize>(owner, context.phase, stored, None) {
+        ResolvedOwner::Named(name) => name,
+        ResolvedOwner::Nobody(_) if owner.word() == BASE => {
+            return Some("measured by `ncugate run --base REF`".to_owned());
+        }
+        ResolvedOwner::PreviousStage(_) | ResolvedOwner::Stored(_) | ResolvedOwner::Nobody(_) | ResolvedOwner::Base => {
+            owner.word()
+        }
+    };
+    match context.plan.variants.iter().find(|variant| variant.id.0 == name).map(|variant| &variant.method) {
+        Some(Method::Kernel(_)) => None,
+        Some(Method::Function(_)) => {
+            Some(format!("'{name}' is a Python function; its launches are known only after it ran"))
+        }
+        Some(Method::Captured(_)) => Some(format!("'{name}' is known only from a report")),
+        Some(Method::Command(_)) => {
+            Some(format!("'{name}' is an external command; its launches are known only after it ran"))
+        }
+        None => Some(format!("'{name}' is known only after it is measured")),
+    }
+}

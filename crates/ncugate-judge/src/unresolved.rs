@@ -1,0 +1,80 @@
+//! What more rounds may settle: timed cases that noise leaves open, and whatever they are compared with.
+
+use super::base_choice::base_of;
+use super::operand::Timing;
+use super::owner::{ResolvedOwner, resolve_owner};
+use super::results::{GateResult, InconclusiveKind, Judgement};
+use ncugate_model::expr::{Owner, Reads};
+use ncugate_model::{Level, ShapeName, VariantId, Verdict};
+use ncugate_phase::config::Phase;
+use std::collections::BTreeSet;
+
+/// Variants and shapes to be timed in more rounds so that the required latency gates that noise leaves open may be decided.
+///
+/// `stored` are the names that stored runs answer for: those cannot be timed again.
+pub fn unresolved(phase: &Phase, judgement: &Judgement, stored: &[&str]) -> BTreeSet<(VariantId, ShapeName)> {
+    let mut cases = BTreeSet::new();
+    let mut previous: Option<&VariantId> = None;
+    let tiers = judgement.tiers.iter().filter(|tier| tier.required).flat_map(|tier| &tier.gates);
+    let fallback = judgement.fallback.iter().flat_map(|fallback| &fallback.gates);
+    for gate in judgement.gates.iter().chain(tiers).chain(fallback) {
+        note(phase, judgement, gate, None, stored, &mut cases);
+    }
+    for stage in &judgement.stages {
+        for gate in &stage.gates {
+            note(phase, judgement, gate, previous, stored, &mut cases);
+        }
+        if stage.accepted {
+            previous = stage.variant.as_ref();
+        }
+    }
+    cases
+}
+
+fn note(
+    phase: &Phase,
+    judgement: &Judgement,
+    gate: &GateResult,
+    previous: Option<&VariantId>,
+    stored: &[&str],
+    cases: &mut BTreeSet<(VariantId, ShapeName)>,
+) {
+    let failed = gate.cases.iter().any(|case| case.verdict == Verdict::Fail);
+    if gate.level != Level::Required || gate.verdict == Verdict::Pass || gate.waived.is_some() || failed {
+        return;
+    }
+    let reads = gate.require.reads();
+    if !is_timed(&reads) {
+        return;
+    }
+    let noisy = gate.cases.iter().filter(|case| case.inconclusive == Some(InconclusiveKind::Noise));
+    for case in noisy {
+        let shape = &*case.shape;
+        cases.insert(((*case.variant).clone(), shape.clone()));
+        let others = reads.owners().filter_map(|owner| variant(phase, judgement, owner, previous, stored));
+        cases.extend(others.map(|other| (other, shape.clone())));
+    }
+}
+
+fn is_timed(reads: &Reads) -> bool {
+    !reads.speedups.is_empty() || reads.quantities.iter().any(|quantity| Timing::of(&quantity.name).is_some())
+}
+
+/// The variant of this run that an owner names.
+pub(super) fn variant(
+    phase: &Phase,
+    judgement: &Judgement,
+    owner: &Owner,
+    previous: Option<&VariantId>,
+    stored: &[&str],
+) -> Option<VariantId> {
+    let name = match resolve_owner(owner, phase, |name| stored.contains(&name), previous) {
+        ResolvedOwner::PreviousStage(id) => return Some(id.clone()),
+        ResolvedOwner::Stored(_) | ResolvedOwner::Nobody(_) => return None,
+        ResolvedOwner::Base => return base_of(phase, judgement),
+        ResolvedOwner::Named(name) => name,
+    };
+    let stage = judgement.stages.iter().find(|stage| stage.name == name).and_then(|stage| stage.variant.clone());
+    let planned = judgement.variants.iter().find(|result| result.variant.0 == name).map(|r| r.variant.clone());
+    planned.or(stage)
+}

@@ -1,0 +1,53 @@
+//! A tolerance that nobody held against wrong answers: it may accept any.
+
+use crate::store::Run;
+use ncugate_model::{CheckOutcome, NullTest, ShapeName};
+use ncugate_phase::config::{Phase, UntestedTolerance};
+use std::collections::BTreeSet;
+use std::fmt;
+
+/// What a phase says that accepts such a tolerance, where there is none.
+pub const ACCEPTED: &str =
+    "loosened: `untested_tolerance = \"accept\"` lets a tolerance pass that was not tried on wrong answers";
+
+/// Shapes at which a tolerance was not tried, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UntriedTolerance {
+    shapes: Vec<ShapeName>,
+    reason: String,
+    untested: UntestedTolerance,
+}
+
+impl fmt::Display for UntriedTolerance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shapes: Vec<String> = self.shapes.iter().map(|shape| format!("'{shape}'")).collect();
+        write!(f, "the tolerance was not tried on wrong answers at {}: {}", shapes.join(", "), self.reason)
+    }
+}
+
+impl UntriedTolerance {
+    /// What the first screen says of it.
+    pub fn caution(&self) -> String {
+        match self.untested {
+            UntestedTolerance::Refused => {
+                format!(
+                    "{self}; the phase does not pass (tolerance = {{ ..., untested_tolerance = \"accept\" }} lets it)"
+                )
+            }
+            UntestedTolerance::Accepted => format!("loosened: {self}, which `untested_tolerance` accepts"),
+        }
+    }
+}
+
+/// The shapes of a run at which its tolerance was tried neither before it nor where variants were checked; none in a run of an earlier
+/// version, which does not say.
+pub fn tolerance(phase: &Phase, run: &Run) -> Option<UntriedTolerance> {
+    let Some(NullTest::NotMade { reason }) = &run.manifest.null_test else { return None };
+    let tried: BTreeSet<&ShapeName> =
+        run.checks.iter().filter(|check| check.nulls > 0).map(|check| &check.shape).collect();
+    let checked = run.checks.iter().filter(|check| !matches!(check.outcome, CheckOutcome::Skipped { .. }));
+    let checked: BTreeSet<&ShapeName> = checked.map(|check| &check.shape).collect();
+    let shapes: Vec<ShapeName> = checked.difference(&tried).map(|shape| (*shape).clone()).collect();
+    let untested = phase.workload.untested_tolerance;
+    (!shapes.is_empty()).then(|| UntriedTolerance { shapes, reason: reason.clone(), untested })
+}

@@ -1,0 +1,52 @@
+//! Waivers: a measured shortfall that is let through for a while.
+//!
+//! A waiver excuses what was measured and fell short, and noise. It never excuses what is missing or a variant that is
+//! wrong.
+
+use super::bound_gate::VariantOutcome;
+use super::case_outcome::CaseOutcome;
+use super::results::InconclusiveKind;
+use jiff::civil::Date;
+use ncugate_model::{VariantId, Verdict, glob};
+use ncugate_phase::config::Waiver;
+
+/// The waivers of one gate.
+pub struct Waivers<'a> {
+    in_force: Vec<(&'a Waiver, globset::GlobMatcher)>,
+    expired: Option<&'a Waiver>,
+}
+
+impl<'a> Waivers<'a> {
+    /// Those that name `gate`; a waiver holds until the end of the day it expires on.
+    pub fn of(gate: &str, all: &'a [Waiver], today: Date) -> Self {
+        let named = || all.iter().filter(|w| w.gate == gate);
+        Self {
+            in_force: named()
+                .filter(|w| today <= w.expires)
+                .filter_map(|w| Some((w, glob(&w.variant).ok()?)))
+                .collect(),
+            expired: named().find(|w| today > w.expires),
+        }
+    }
+
+    /// The waiver that excuses a row, if all that keeps it from passing can be excused.
+    pub fn excuse(&self, row: &VariantOutcome, id: &VariantId) -> Option<&'a Waiver> {
+        if row.verdict == Verdict::Pass || row.cases.is_empty() || !row.cases.iter().all(excusable) {
+            return None;
+        }
+        self.in_force.iter().find(|(_, matcher)| matcher.is_match(&id.0)).map(|(waiver, _)| *waiver)
+    }
+
+    /// One that is over.
+    pub fn expired(&self) -> Option<&'a Waiver> {
+        self.expired
+    }
+}
+
+fn excusable(case: &CaseOutcome) -> bool {
+    match case.verdict {
+        Verdict::Pass => true,
+        Verdict::Fail => case.measured.is_some(),
+        Verdict::Inconclusive => case.inconclusive == Some(InconclusiveKind::Noise),
+    }
+}

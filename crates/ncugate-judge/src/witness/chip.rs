@@ -1,0 +1,132 @@
+//! What a chip can do at best, from what ncu reports of the device.
+
+use crate::frame::launches::FrameError;
+use ncu_rep::{Launch, Report, ReportError};
+use ncugate_model::{ComputeCapability, TracedChip};
+
+/// Bytes that a multiprocessor and L2 exchange in a clock, both ways together: 64 in and 64 out. It is the width of the
+/// port (NVIDIA A100 whitepaper: 64 B/clk/SM from L2), more than what L2 sustains for all of them at once.
+const L2_BYTES_PER_CLOCK: f64 = 128.0;
+
+/// Facts of the device that measured. What a report lacks is none, and floors that need it are not looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct ChipFacts {
+    pub l2_bytes: Option<f64>,
+    /// Highest clock of memory in Hz.
+    pub memory_hz: Option<f64>,
+    /// Width of the memory bus in bits.
+    pub bus_bits: Option<f64>,
+    /// Highest clock of the multiprocessors in Hz.
+    pub sm_hz: Option<f64>,
+    pub sms: Option<f64>,
+    pub capability: Option<ComputeCapability>,
+}
+
+impl ChipFacts {
+    /// Reads them from the first launch of a run.
+    ///
+    /// # Errors
+    /// A damaged report.
+    pub fn read(reports: &[(String, Report)], capability: Option<ComputeCapability>) -> Result<Self, FrameError> {
+        let launch = |(name, report): &'_ (String, Report)| Some((name.clone(), Self::of(&report.launches().next()?)));
+        match reports.iter().find_map(launch) {
+            Some((_, Ok(facts))) => Ok(Self { capability, ..facts }),
+            Some((report, Err(source))) => Err(FrameError::Report { report, source }),
+            None => Ok(Self { capability, ..Self::default() }),
+        }
+    }
+
+    /// Those that the driver gave where CUPTI traced and ncu wrote no report.
+    pub fn of_traced(chip: &TracedChip, capability: Option<ComputeCapability>) -> Self {
+        let hertz = |khz: Option<u32>| khz.filter(|khz| *khz > 0).map(|khz| f64::from(khz) * 1e3);
+        Self {
+            l2_bytes: (chip.l2_bytes > 0).then_some(chip.l2_bytes as f64),
+            memory_hz: hertz(chip.memory_clock_khz),
+            bus_bits: chip.memory_bus_bits.filter(|bits| *bits > 0).map(f64::from),
+            sm_hz: hertz(chip.clock_khz),
+            sms: (chip.sms > 0).then_some(f64::from(chip.sms)),
+            capability,
+        }
+    }
+
+    /// Reads them from a launch; its compute capability is left out.
+    ///
+    /// # Errors
+    /// A damaged report.
+    pub fn of(launch: &Launch<'_>) -> Result<Self, ReportError> {
+        Ok(Self {
+            l2_bytes: attribute(launch, "l2_cache_size")?,
+            memory_hz: attribute(launch, "memory_clock_rate")?.map(|khz| khz * 1e3),
+            bus_bits: attribute(launch, "global_memory_bus_width")?,
+            sm_hz: attribute(launch, "clock_rate")?.map(|khz| khz * 1e3),
+            sms: attribute(launch, "multiprocessor_count")?,
+            capability: None,
+        })
+    }
+
+    /// Peak of DRAM in bytes a second: two transfers a clock over the width of the bus, as CUDA's own `deviceQuery` sample
+    /// and `bandwidthTest` have it.
+    pub fn dram_bytes_per_second(&self) -> Option<f64> {
+        Some(2.0 * self.memory_hz? * self.bus_bits? / 8.0)
+    }
+
+    /// Bytes a second between L2 and all multiprocessors, reads and writes together.
+    pub fn l2_bytes_per_second(&self) -> Option<f64> {
+        Some(L2_BYTES_PER_CLOCK * self.sms? * self.sm_hz?)
+    }
+
+    /// Operations a second of the fastest dense type that the chip has.
+    pub fn operations_per_second(&self) -> Option<f64> {
+        Some(tensor_operations(self.capability?)? * self.sms? * self.sm_hz?)
+    }
+
+    /// The share of so many bytes that L2 can hold.
+    pub fn held_share(&self, bytes: f64) -> Option<f64> {
+        (bytes > 0.0).then_some((self.l2_bytes? / bytes).min(1.0))
+    }
+}
+
+fn attribute(launch: &Launch<'_>, name: &str) -> Result<Option<f64>, ReportError> {
+    let value = launch.metric(&format!("device__attribute_{name}"))?;
+    Ok(value.and_then(|value| value.as_f64()).filter(|value| value.is_finite() && *value > 0.0))
+}
+
+/// Dense operations a clock and multiprocessor of the fastest type of the tensor pipe; a multiply-add counts two.
+///
+/// From NVIDIA's architecture whitepapers: INT8 on Turing and Ampere, FP8 on Ada and Hopper, FP4 on Blackwell. None for a
+/// chip that is not in the table.
+const fn tensor_operations(capability: ComputeCapability) -> Option<f64> {
+    Some(match (capability.major, capability.minor) {
+        (7, 5) => 2048.0,
+        (8, 0 | 7) => 4096.0,
+        (8, 6 | 9) => 2048.0,
+        (9, 0) => 8192.0,
+        (10, 0) => 32_768.0,
+        (10, 3) => 49_152.0,
+        (12, 0 | 1) => 4096.0,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_peaks_of_an_h200_are_its_data_sheets() {
+        let chip = ChipFacts {
+            l2_bytes: Some(62_914_560.0),
+            memory_hz: Some(3.201e9),
+            bus_bits: Some(6016.0),
+            sm_hz: Some(1.98e9),
+            sms: Some(132.0),
+            capability: Some(ComputeCapability::new(9, 0)),
+        };
+        assert_eq!(chip.dram_bytes_per_second().map(|v| (v / 1e10).round()), Some(481.0), "4.8 TB/s");
+        let peak = chip.operations_per_second().unwrap_or_default();
+        assert!((1.979e15..2.2e15).contains(&peak), "1,979 TFLOP/s of dense FP8 at 1.83 GHz: {peak}");
+        assert_eq!(chip.held_share(31_457_280.0), Some(1.0));
+        assert_eq!(chip.held_share(629_145_600.0), Some(0.1));
+        assert_eq!(ChipFacts::default().held_share(1.0), None);
+    }
+}

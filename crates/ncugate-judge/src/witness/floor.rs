@@ -1,0 +1,41 @@
+//! The least time that the declared work takes on a chip.
+
+use super::{CLEAR, CaseCounters, Mismatch};
+use ncugate_model::number::short;
+
+impl CaseCounters<'_> {
+    /// Floors that the median lies below.
+    pub(super) fn floors(&self) -> Vec<Mismatch> {
+        let floors = [("DRAM", self.dram_floor()), ("L2", self.l2_floor()), ("arithmetic", self.arithmetic_floor())];
+        let under = |(what, seconds): (&str, Option<f64>)| {
+            let floor = seconds.filter(|s| s.is_finite())? * 1e6;
+            (self.latency < floor).then(|| Mismatch {
+                factor: floor / self.latency,
+                clear: CLEAR,
+                reason: format!(
+                    "{} µs is below what the chip can do: the work takes at least {} µs by its {what} peak",
+                    short(self.latency),
+                    short(floor)
+                ),
+            })
+        };
+        floors.into_iter().filter_map(under).collect()
+    }
+
+    /// Bytes moved at least that L2 cannot hold from one launch on a set to the next one on it, over the peak of DRAM.
+    fn dram_floor(&self) -> Option<f64> {
+        let held = self.chip.held_share(self.sets * self.set_bytes()?)?;
+        Some(self.least_bytes()?.0 * (1.0 - held) / self.chip.dram_bytes_per_second()?)
+    }
+
+    /// All bytes moved at least over what L2 and the multiprocessors can exchange.
+    fn l2_floor(&self) -> Option<f64> {
+        Some(self.least_bytes()?.0 / self.chip.l2_bytes_per_second()?)
+    }
+
+    /// Declared operations over the peak of the fastest type of the tensor pipe.
+    fn arithmetic_floor(&self) -> Option<f64> {
+        let declared = self.phase.workload.flops_at(self.shape).ok().flatten()?;
+        Some(declared / self.chip.operations_per_second()?)
+    }
+}

@@ -1,0 +1,437 @@
+//! The counters of ncu as the witness of every latency.
+//!
+//! A clock says how long a launch took, and cannot say what was done meanwhile. ncu profiles the same launch in another
+//! process, and three comparisons follow from what it counted: the two durations ([`durations`]), the counted bytes and
+//! operations against what the workload declares as useful (`work`), and the time against what the chip can do at best
+//! (`floor`). One that does not fit makes a latency inconclusive. One that is off by [`CLEAR`] or more says that what was
+//! timed is not what was proven: the variant cheats.
+
+mod chip;
+pub mod durations;
+mod floor;
+mod unrepeated;
+mod work;
+
+use self::durations::{Disagreement, DurationSource, Durations, WitnessBand, least_of};
+use self::unrepeated::Repeats;
+use super::results::Correctness;
+use crate::frame::Quantities;
+use crate::store::Run;
+use ncugate_model::LaunchMode;
+use ncugate_model::metric::id;
+use ncugate_model::stats;
+use ncugate_model::{
+    Audit, BuildRecord, Cell, LatencyOutcome, LatencyRecord, MetricId, ShapeName, UnrepeatedSamples, VariantId,
+};
+use ncugate_phase::config::{Phase, Shape};
+use ncugate_phase::plan::{Arg, Launch, Method, Plan, ShapeProgram, Standing, Variant};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
+
+pub use chip::ChipFacts;
+
+/// A factor that no honest measurement is off by. Over the recordings in `profiles/` the two durations are at most 1.62
+/// apart; `cargo test --lib honest_variants -- --nocapture` prints the range.
+pub const CLEAR: f64 = 20.0;
+/// Why a program that measures itself cannot pass.
+pub const GRADED_BY_ITSELF: &str = "graded by itself: the program takes its own time and checks its own results, so its latency cannot make a gate pass";
+
+/// What the counters say of a variant's latency at a shape.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Agreement {
+    /// Every comparison that could be made fits.
+    Agrees,
+    /// The latency does not count, and why: nothing was counted, or a comparison does not fit.
+    Doubtful(Arc<str>),
+    /// A comparison is off by [`CLEAR`] or more, and which.
+    Cheats(Arc<str>),
+}
+
+/// One comparison that does not fit.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Mismatch {
+    /// By which factor it is off, above 1.
+    pub factor: f64,
+    /// A factor of it that no honest measurement is off by.
+    pub clear: f64,
+    /// The numbers in words.
+    pub reason: String,
+}
+
+/// What the counters say of every latency of a run.
+#[derive(Debug, Clone, Default)]
+pub struct Witness {
+    agreements: HashMap<ShapeName, HashMap<VariantId, Agreement>>,
+    bands: HashMap<VariantId, BTreeMap<ShapeName, WitnessBand>>,
+}
+
+/// What is asked, and where the answers are.
+#[derive(Debug, Clone, Copy)]
+pub struct WitnessInput<'a> {
+    pub phase: &'a Phase,
+    pub plan: &'a Plan,
+    /// The run: how many launches a sample had, and which kernels were profiled.
+    pub run: &'a Run,
+    pub latencies: &'a Quantities,
+    /// Counters: the columns of [`witness_metrics`](crate::frame::wanted::witness_metrics).
+    pub counters: &'a Quantities,
+    /// What the chip can do at best.
+    pub chip: &'a ChipFacts,
+    /// Cases whose duration is CUPTI's, because ncu might not count.
+    pub traced: &'a HashSet<(VariantId, ShapeName)>,
+}
+
+/// A variant at a shape whose latency is looked at.
+pub(super) struct CaseCounters<'a> {
+    phase: &'a Phase,
+    chip: &'a ChipFacts,
+    shape: &'a Shape,
+    variant: &'a VariantId,
+    program: Option<&'a ShapeProgram>,
+    counters: &'a Quantities,
+    /// Median latency in microseconds.
+    latency: f64,
+    /// The shortest sample in microseconds.
+    shortest: f64,
+    /// Sets of buffers that its launches rotate over.
+    sets: f64,
+    /// Whether its duration is CUPTI's.
+    is_traced: bool,
+    /// Its samples without repeats; none where an earlier version recorded the latency.
+    unrepeated: Option<Vec<&'a UnrepeatedSamples>>,
+}
+
+impl Witness {
+    /// Looks at every latency of a run.
+    pub fn compare(input: &WitnessInput<'_>) -> Self {
+        let launches = SampleLaunches::read(input.run);
+        let mut agreements: HashMap<ShapeName, HashMap<VariantId, Agreement>> = HashMap::new();
+        let mut bands: HashMap<VariantId, BTreeMap<ShapeName, WitnessBand>> = HashMap::new();
+        for shape in &input.phase.workload.shapes {
+            let at_shape = agreements.entry(shape.name.clone()).or_default();
+            for variant in &input.plan.variants {
+                let (agreement, band) = input.agreement(variant, shape, &launches);
+                at_shape.insert(variant.id.clone(), agreement);
+                if let Some(band) = band {
+                    bands.entry(variant.id.clone()).or_default().insert(shape.name.clone(), band);
+                }
+            }
+        }
+        Self { agreements, bands }
+    }
+
+    /// A variant's durations by shape, where both are known.
+    pub fn bands(&self, variant: &VariantId) -> BTreeMap<ShapeName, WitnessBand> {
+        self.bands.get(variant).cloned().unwrap_or_default()
+    }
+
+    /// What keeps a variant's latency at a shape from counting; none where the counters agree with it.
+    pub fn doubt(&self, variant: &VariantId, shape: &ShapeName) -> Option<&Arc<str>> {
+        match self.agreements.get(shape)?.get(variant)? {
+            Agreement::Agrees => None,
+            Agreement::Doubtful(reason) | Agreement::Cheats(reason) => Some(reason),
+        }
+    }
+
+    /// Marks the variants that are proven by their checks, and whose counters say that other launches were timed.
+    pub fn name_cheats(&self, proofs: &mut BTreeMap<VariantId, Correctness>) {
+        for (shape, agreements) in &self.agreements {
+            for (variant, agreement) in agreements {
+                if let (Agreement::Cheats(reason), Some(proof)) = (agreement, proofs.get_mut(variant)) {
+                    proof.replace_by(Correctness::Cheats { reason: format!("at shape '{shape}' {reason}") });
+                }
+            }
+        }
+    }
+}
+
+/// Launches that samples are the means of.
+struct SampleLaunches<'a> {
+    of: HashMap<(&'a VariantId, &'a ShapeName), (u32, Option<&'a Audit>)>,
+    /// The same of the confirmation.
+    anew: HashMap<(&'a VariantId, &'a ShapeName), (u32, Option<&'a Audit>)>,
+    shares: HashMap<&'a VariantId, &'a VariantId>,
+}
+
+impl<'a> SampleLaunches<'a> {
+    fn read(run: &'a Run) -> Self {
+        let timed = |record: &'a LatencyRecord| match record.outcome {
+            LatencyOutcome::Timed { launches, ref audit, .. } => {
+                Some(((&record.variant, &record.shape), (launches, audit.as_ref())))
+            }
+            LatencyOutcome::Cheats { .. } | LatencyOutcome::Wrong { .. } | LatencyOutcome::Failed { .. } => None,
+        };
+        let shared = |build: &'a BuildRecord| Some((&build.variant, build.shares.as_ref()?));
+        Self {
+            of: run.latencies.iter().filter_map(timed).collect(),
+            anew: run.confirmations.iter().filter_map(|record| timed(&record.timed)).collect(),
+            shares: run.builds.iter().filter_map(shared).collect(),
+        }
+    }
+
+    /// Launches of a sample; one where it is not known, so that the most is granted.
+    fn at(&self, variant: &VariantId, shape: &ShapeName) -> u32 {
+        self.of(variant, shape).map_or(1, |(launches, _)| launches)
+    }
+
+    fn of(&self, variant: &VariantId, shape: &ShapeName) -> Option<(u32, Option<&'a Audit>)> {
+        let measured_as = self.shares.get(variant).copied().unwrap_or(variant);
+        self.of.get(&(measured_as, shape)).copied()
+    }
+
+    /// Samples without repeats of the sweep and of the confirmation; none where those of either were not recorded.
+    fn unrepeated(&self, variant: &VariantId, shape: &ShapeName) -> Option<Vec<&'a UnrepeatedSamples>> {
+        let measured_as = self.shares.get(variant).copied().unwrap_or(variant);
+        let timed = [self.of.get(&(measured_as, shape)), self.anew.get(&(measured_as, shape))];
+        let each = timed.into_iter().flatten().map(|(_, audit)| audit.and_then(|audit| audit.unrepeated.as_ref()));
+        let each: Vec<Option<&'a Vec<UnrepeatedSamples>>> = each.collect();
+        // An earlier version recorded none at all. One record without them among others has lost them.
+        each.iter().any(Option::is_some).then(|| match each.into_iter().collect::<Option<Vec<_>>>() {
+            Some(all) => all.into_iter().flatten().collect(),
+            None => Vec::new(),
+        })
+    }
+
+    /// Whether outputs of its timed launches were not looked at, in the rounds of the sweep or in those of the confirmation.
+    fn unverified(&self, variant: &VariantId, shape: &ShapeName) -> bool {
+        let verified = |audit: Option<&Audit>| audit.is_some_and(|audit| audit.launches > 0);
+        let measured_as = self.shares.get(variant).copied().unwrap_or(variant);
+        let anew = self.anew.get(&(measured_as, shape)).is_none_or(|(_, audit)| verified(*audit));
+        !(anew && self.of(variant, shape).is_some_and(|(_, audit)| verified(audit)))
+    }
+}
+
+impl WitnessInput<'_> {
+    fn agreement(
+        &self,
+        variant: &Variant,
+        shape: &Shape,
+        launches: &SampleLaunches<'_>,
+    ) -> (Agreement, Option<WitnessBand>) {
+        let doubtful = |reason: &str| (Agreement::Doubtful(reason.into()), None);
+        let latency = match self.latencies.read(&variant.id, &shape.name, &id::LATENCY_P50) {
+            Cell::Value(latency) => latency,
+            Cell::Missing(reason) => return doubtful(&reason),
+        };
+        match (&variant.method, variant.standing) {
+            (Method::Captured(_), _) => doubtful("a launch of another program"),
+            (Method::Command(_), Standing::Candidate) => doubtful(GRADED_BY_ITSELF),
+            (Method::Command(_), Standing::Baseline) => (self.seen(variant), None),
+            (Method::Function(_), _) if self.is_traced(&variant.id, &shape.name) => {
+                doubtful("its own code ran in the process that traced it")
+            }
+            (Method::Kernel(_) | Method::Function(_), _) if launches.unverified(&variant.id, &shape.name) => {
+                doubtful("outputs of its timed launches were not verified")
+            }
+            (Method::Kernel(_) | Method::Function(_), _) => {
+                let confirmed = self.confirmed(&variant.id, &shape.name);
+                let median = confirmed.and_then(|samples| stats::median(samples).ok());
+                let samples = self.latencies.samples(&variant.id, &shape.name).map_or(&[][..], |samples| samples);
+                let all = samples.iter().chain(confirmed.unwrap_or_default());
+                let shortest = all.copied().fold(latency, f64::min);
+                let unrepeated = launches.unrepeated(&variant.id, &shape.name);
+                let launches = launches.at(&variant.id, &shape.name);
+                let sets = f64::from(self.phase.bench.buffer_sets.min(launches).max(1));
+                let Self { phase, counters, chip, .. } = *self;
+                let program = match &variant.method {
+                    Method::Kernel(kernel) => kernel.program(&shape.name),
+                    Method::Function(_) | Method::Command(_) | Method::Captured(_) => None,
+                };
+                let variant = &variant.id;
+                CaseCounters {
+                    phase,
+                    chip,
+                    shape,
+                    variant,
+                    program,
+                    counters,
+                    latency: median.map_or(latency, |anew| anew.min(latency)),
+                    shortest,
+                    sets,
+                    is_traced: self.is_traced(variant, &shape.name),
+                    unrepeated,
+                }
+                .agreement()
+            }
+        }
+    }
+
+    /// Whether its duration is CUPTI's.
+    fn is_traced(&self, variant: &VariantId, shape: &ShapeName) -> bool {
+        !self.traced.is_empty() && self.traced.contains(&(self.run.measured_as(variant).clone(), shape.clone()))
+    }
+
+    /// The samples that were taken anew: those judge, so the counters have to agree with them too.
+    fn confirmed(&self, variant: &VariantId, shape: &ShapeName) -> Option<&[f64]> {
+        let fresh = self.latencies.sampling_at(self.latencies.row(variant, shape)?)?.fresh.as_ref()?;
+        fresh.samples.as_deref().ok()
+    }
+
+    /// A program that is compared with grades itself; ncu has to have seen a kernel of it, at any shape.
+    fn seen(&self, variant: &Variant) -> Agreement {
+        let duration = |shape: &Shape| self.counters.read(&variant.id, &shape.name, &id::DURATION);
+        let cells: Vec<Cell> = self.phase.workload.shapes.iter().map(duration).collect();
+        if cells.iter().any(|cell| cell.value().is_some_and(|ns| ns > 0.0)) {
+            return Agreement::Agrees;
+        }
+        let asked = self.run.profiles.iter().any(|record| record.variant == variant.id);
+        let why = if asked { "the profiler saw no kernel of it" } else { "it was never profiled" };
+        Agreement::Doubtful(format!("a program that grades itself is compared with, and {why}").into())
+    }
+}
+
+impl CaseCounters<'_> {
+    /// A counter that is a finite number.
+    fn counted(&self, metric: MetricId) -> Option<f64> {
+        self.named(&metric)
+    }
+
+    fn named(&self, metric: &str) -> Option<f64> {
+        self.counters.read(self.variant, &self.shape.name, metric).value().filter(|v| v.is_finite())
+    }
+
+    fn agreement(&self) -> (Agreement, Option<WitnessBand>) {
+        let duration = match self.counters.read(self.variant, &self.shape.name, &id::DURATION) {
+            Cell::Value(ns) if ns > 0.0 => ns,
+            Cell::Value(ns) => {
+                return (Agreement::Doubtful(format!("the profiler gives a duration of {ns} ns").into()), None);
+            }
+            Cell::Missing(reason) => {
+                return (Agreement::Doubtful(format!("no counter saw this kernel: {reason}").into()), None);
+            }
+        };
+        let durations = self.durations(duration);
+        let profiler = if self.is_traced { DurationSource::Cupti } else { DurationSource::Ncu };
+        (self.agreement_of(&durations), Some(durations.band(profiler)))
+    }
+
+    fn agreement_of(&self, durations: &Durations) -> Agreement {
+        let mut mismatches: Vec<Mismatch> = durations.disagreement().into_iter().map(Mismatch::from).collect();
+        mismatches.extend(self.bytes());
+        mismatches.extend(self.operations());
+        mismatches.extend(self.floors());
+        match self.repeats() {
+            Repeats::Differ(mismatch) => mismatches.push(mismatch),
+            Repeats::TooFew(reason) if mismatches.is_empty() => return Agreement::Doubtful(reason.into()),
+            Repeats::NotRecorded if mismatches.is_empty() && durations.is_wide() => {
+                return Agreement::Doubtful(durations.no_witness().into());
+            }
+            Repeats::TooFew(_) | Repeats::Agree | Repeats::NotRecorded => {}
+        }
+        verdict(&mismatches)
+    }
+
+    fn durations(&self, duration_ns: f64) -> Durations {
+        Durations {
+            latency_us: self.latency,
+            counted_us: duration_ns / 1e3,
+            least_us: self.least_duration_ns(duration_ns) / 1e3,
+            cold_us: self.cold_us(),
+            uncounted_us: self.uncounted_us(),
+            clock: self.clock_share(),
+            launches: self.launches(),
+        }
+    }
+
+    /// Bytes of all buffers of one set.
+    fn set_bytes(&self) -> Option<f64> {
+        self.phase.workload.buffer_bytes(self.shape, |_| true)
+    }
+
+    /// Time that reading from DRAM costs a launch under ncu, which flushes the caches, and that is not spent where the
+    /// buffers are still in L2 from the launch before, in microseconds.
+    ///
+    /// A launch of an evaluation finds there what launches before it had in hand, whatever the sets are; of the rest, what all sets together
+    /// leave. CUPTI counts no bytes: those of all buffers stand for them, each of which a launch on flushed caches reads from DRAM once.
+    fn cold_us(&self) -> f64 {
+        let set = self.set_bytes();
+        let held = set.and_then(|set| self.chip.held_share(self.sets * set)).unwrap_or(0.0);
+        // No cache holds more of a kernel's buffers than there is of them. How much memory a function takes is not known.
+        let most = set.filter(|_| self.program.is_some()).unwrap_or(f64::INFINITY);
+        let again = self.bytes_again();
+        let of_launches = self.counters.of_launches(self.variant, &self.shape.name, &id::DRAM_BYTES).value();
+        let of_launches = of_launches.filter(|bytes| bytes.is_finite());
+        let counted = of_launches.or_else(|| set.filter(|_| self.is_traced).map(|set| set + again));
+        let moved = counted.zip(self.chip.dram_bytes_per_second());
+        moved.map_or(0.0, |(bytes, peak)| {
+            let again = again.min(bytes);
+            (again + held * (bytes - again).min(most)) / peak * 1e6
+        })
+    }
+
+    /// Bytes of buffers that launches of an evaluation have after another launch of it, as far as L2 can hold them.
+    fn bytes_again(&self) -> f64 {
+        let mut before: HashSet<&str> = HashSet::new();
+        let mut again = 0.0;
+        for launch in self.program.iter().flat_map(|program| program.launches()) {
+            let own: HashSet<&str> = launch.args.iter().flat_map(Arg::parts).filter_map(Arg::buffer).collect();
+            let bytes = |name: &&str| self.phase.workload.bytes_of(self.shape, name).unwrap_or(f64::INFINITY);
+            let shared: f64 = own.intersection(&before).map(bytes).sum();
+            again += self.chip.l2_bytes.map_or(0.0, |l2| shared.min(l2));
+            before.extend(own);
+        }
+        again
+    }
+
+    /// Launches of an evaluation.
+    fn launches(&self) -> u32 {
+        self.program.map_or(1, |program| program.launches().count() as u32)
+    }
+
+    /// The part of the counted duration that an evaluation takes at least: all of it, unless launches may overlap. Where it is not known how
+    /// long each of those took, half of it.
+    fn least_duration_ns(&self, duration_ns: f64) -> f64 {
+        let overlaps = |launch: &Launch| launch.mode == LaunchMode::Programmatic;
+        let modes: Vec<bool> = self.program.iter().flat_map(|program| program.launches()).map(overlaps).collect();
+        if modes.len() < 2 || !modes.contains(&true) {
+            return duration_ns;
+        }
+        let steps = self.counters.steps(self.variant, &self.shape.name, &id::DURATION);
+        let each: Vec<f64> = steps.iter().filter_map(Cell::value).collect();
+        match each.len() == modes.len() {
+            true => least_of(&each.into_iter().zip(modes).collect::<Vec<_>>()),
+            false => duration_ns / 2.0,
+        }
+    }
+
+    /// Time that fills and copies may take, which no counter sees: their bytes at a quarter of the peak of DRAM.
+    fn uncounted_us(&self) -> f64 {
+        let bytes_of = |name: &str| self.phase.workload.bytes_of(self.shape, name);
+        let traffic = self.program.and_then(|program| program.step_traffic(bytes_of));
+        let moved = traffic.and_then(|traffic| traffic.moved()).unwrap_or(0.0);
+        self.chip.dram_bytes_per_second().map_or(0.0, |peak| 4.0 * moved / peak * 1e6)
+    }
+
+    /// The clock that ran under ncu over the chip's highest, at most 1.
+    fn clock_share(&self) -> f64 {
+        let share = self.counted(id::SM_CLOCK).zip(self.chip.sm_hz).map(|(ran, highest)| ran / highest);
+        share.filter(|share| *share > 0.0).map_or(1.0, |share| share.min(1.0))
+    }
+}
+
+impl From<Disagreement> for Mismatch {
+    fn from(found: Disagreement) -> Self {
+        let reason = format!("two durations disagree: {}", found.numbers);
+        Self { factor: found.factor, clear: CLEAR, reason }
+    }
+}
+
+impl Mismatch {
+    /// The factor over one that no honest measurement is off by.
+    fn gravity(&self) -> f64 {
+        self.factor / self.clear
+    }
+}
+
+/// What a list of mismatches comes to: the gravest leads.
+fn verdict(mismatches: &[Mismatch]) -> Agreement {
+    let Some(gravest) = mismatches.iter().max_by(|a, b| a.gravity().total_cmp(&b.gravity())) else {
+        return Agreement::Agrees;
+    };
+    let others = mismatches.iter().filter(|other| *other != gravest).map(|other| other.reason.as_str());
+    let reason: Arc<str> = std::iter::once(gravest.reason.as_str()).chain(others).collect::<Vec<_>>().join("; ").into();
+    if gravest.gravity() >= 1.0 { Agreement::Cheats(reason) } else { Agreement::Doubtful(reason) }
+}
+
+#[cfg(test)]
+mod tests;

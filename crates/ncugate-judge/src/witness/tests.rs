@@ -1,0 +1,403 @@
+use super::*;
+use crate::reference_runs::ReferenceRuns;
+use crate::{Correctness, InconclusiveKind, PhaseRun, Session};
+use ncugate_model::fixtures::at_root;
+use ncugate_model::{ComputeCapability, Verdict};
+use ncugate_phase::config::parse;
+use std::path::Path;
+
+const PHASE: &str = r#"
+[phase]
+name = "copy"
+[workload]
+seeds = [0]
+reference = "copy"
+tolerance = { max_abs = 0 }
+bytes = "8 * N"
+flops = "100 * N"
+[workload.shapes]
+s = { N = 1000000 }
+[workload.buffers]
+x = { dtype = "f32", shape = ["N"], init = "normal" }
+y = { dtype = "f32", shape = ["N"], role = "output" }
+[kernel]
+source = "copy.cu"
+entry = "copy"
+grid = ["N // 128"]
+block = [128]
+args = ["x", "y"]
+"#;
+
+/// An H200.
+const CHIP: ChipFacts = ChipFacts {
+    l2_bytes: Some(62_914_560.0),
+    memory_hz: Some(3.201e9),
+    bus_bits: Some(6016.0),
+    sm_hz: Some(1.98e9),
+    sms: Some(132.0),
+    capability: Some(ComputeCapability::new(9, 0)),
+};
+
+/// What the counters say of a launch of `latency` microseconds.
+fn agreement(latency: f64, counted: &[(&str, f64)]) -> Agreement {
+    agreement_with(latency, counted, false)
+}
+
+/// The same of a duration that is CUPTI's, or is not.
+fn agreement_with(latency: f64, counted: &[(&str, f64)], is_traced: bool) -> Agreement {
+    agreement_of(latency, counted, is_traced, None)
+}
+
+fn agreement_of(
+    latency: f64,
+    counted: &[(&str, f64)],
+    is_traced: bool,
+    unrepeated: Option<Vec<&UnrepeatedSamples>>,
+) -> Agreement {
+    let phase = parse(Path::new("copy.toml"), PHASE).unwrap();
+    let (variant, shape) = (VariantId("copy".into()), &phase.workload.shapes[0]);
+    let mut counters = Quantities::new([(variant.clone(), shape.name.clone())]);
+    for (metric, value) in counted {
+        counters.set_column(metric, vec![Cell::Value(*value)]);
+    }
+    let case = CaseCounters {
+        phase: &phase,
+        chip: &CHIP,
+        shape,
+        variant: &variant,
+        program: None,
+        counters: &counters,
+        latency,
+        shortest: latency,
+        sets: 4.0,
+        is_traced,
+        unrepeated,
+    };
+    case.agreement().0
+}
+
+#[test]
+fn the_front_end_is_granted_once_and_fills_have_their_time() {
+    let several = |latency, counted, launches| Durations::plain(latency, counted, launches).disagreement();
+    assert!(several(10.0, 15.1, 1).is_some() && several(10.0, 14.9, 1).is_none());
+    assert!(several(10.0, 22.1, 8).is_some() && several(10.0, 21.9, 8).is_none(), "a microsecond a launch more");
+    assert!(several(23.0, 8.0, 1).is_some() && several(23.0, 8.0, 3).is_none(), "two launches more");
+    let slow = Durations::plain(60.0, 8.0, 1);
+    assert!(slow.disagreement().is_some());
+    assert_eq!(Durations { uncounted_us: 40.0, ..slow }.disagreement(), None, "a copy that no counter sees");
+    let overlapping = Durations { least_us: 20.0, ..Durations::plain(14.0, 38.0, 2) };
+    assert_eq!(overlapping.disagreement(), None, "the second begins before the first has ended");
+}
+
+#[test]
+fn a_launch_hides_behind_its_neighbour_at_most() {
+    use durations::least_of;
+    let all = |modes: [bool; 4]| least_of(&[(5.0, modes[0]), (3.0, modes[1]), (4.0, modes[2]), (6.0, modes[3])]);
+    assert_eq!(all([false; 4]), 18.0);
+    assert_eq!(all([true; 4]), 11.0, "5 beside 3, 4 beside 6");
+    assert_eq!(all([false, false, true, false]), 15.0);
+    assert_eq!(all([true, false, false, false]), 18.0, "the first has no launch before it");
+    assert_eq!(least_of(&[(5.0, true); 8]), 20.0, "half of eight alike");
+    assert_eq!((least_of(&[(5.0, true)]), least_of(&[])), (5.0, 0.0));
+}
+
+#[test]
+fn a_band_that_is_too_wide_is_no_witness() {
+    assert!(!Durations::plain(2.0, 2.5, 1).is_wide() && Durations::plain(1.6, 2.5, 1).is_wide());
+    assert!(Durations { cold_us: 12.0, ..Durations::plain(10.0, 12.0, 1) }.is_wide());
+    assert!((Durations { clock: 0.5, ..Durations::plain(10.0, 12.0, 1) }.allowed_us() - 30.0).abs() < 1e-9);
+    let found = agreement(1.5, &[("duration", 2e3)]);
+    assert!(reason(&found).starts_with("no witness is near enough: 1.5 µs undisturbed"), "{found:?}");
+    let of = |samples: &[f64]| {
+        let unrepeated = UnrepeatedSamples { launches: 2, fixed_us: 1.0, samples: samples.to_vec(), unseen: 2 };
+        agreement_of(1.5, &[("duration", 2e3)], false, Some(vec![&unrepeated]))
+    };
+    assert_eq!(of(&[5.0, 5.1, 5.2]), Agreement::Agrees, "samples without repeats are one");
+    assert!(reason(&of(&[5.0, 5.1])).starts_with("2 samples without repeats, 3 are needed"));
+    assert!(reason(&of(&[5.0, 5.1, f64::NAN])).contains("samples without repeats"));
+    assert!(matches!(of(&[7.0, 7.1, 7.2]), Agreement::Doubtful(_)));
+    assert!(matches!(of(&[12.0; 3]), Agreement::Cheats(_)));
+}
+
+#[test]
+fn outputs_that_l2_cannot_hold_are_written_whatever_the_phase_declares() {
+    let text = PHASE.replace("bytes = \"8 * N\"\nflops = \"100 * N\"\n", "").replace("N = 1000000 ", "N = 100000000 ");
+    let of = |text: &str, counted: f64| {
+        let phase = parse(Path::new("copy.toml"), text).unwrap();
+        let (variant, shape) = (VariantId("copy".into()), &phase.workload.shapes[0]);
+        let mut counters = Quantities::new([(variant.clone(), shape.name.clone())]);
+        counters.set_column("duration", vec![Cell::Value(300e3)]);
+        counters.set_column("dram_bytes", vec![Cell::Value(counted)]);
+        let (program, sets, latency, is_traced) = (None, 1.0, 300.0, false);
+        let (phase, chip, variant, counters) = (&phase, &CHIP, &variant, &counters);
+        let (shortest, unrepeated) = (latency, None);
+        let case = CaseCounters {
+            phase,
+            chip,
+            shape,
+            variant,
+            program,
+            counters,
+            latency,
+            shortest,
+            sets,
+            is_traced,
+            unrepeated,
+        };
+        case.agreement().0
+    };
+    assert_eq!(of(&text, 8e8), Agreement::Agrees);
+    assert_eq!(of(&text, 3.4e8), Agreement::Agrees, "L2 may hold the rest");
+    let found = of(&text, 1e6);
+    assert!(
+        matches!(found, Agreement::Cheats(_)) && reason(&found).contains("400,000,000 that its outputs have"),
+        "{found:?}"
+    );
+    let changed = text.replace("role = \"output\"", "role = \"output\", init = \"zeros\"");
+    assert!(
+        parse(Path::new("copy.toml"), &changed).is_err() || of(&changed, 1e6) == Agreement::Agrees,
+        "not written whole"
+    );
+}
+
+fn reason(agreement: &Agreement) -> &str {
+    match agreement {
+        Agreement::Agrees => "",
+        Agreement::Doubtful(reason) | Agreement::Cheats(reason) => reason,
+    }
+}
+
+#[test]
+fn a_launch_that_no_counter_saw_is_doubtful() {
+    let found = agreement(10.0, &[]);
+    assert!(
+        matches!(found, Agreement::Doubtful(_)) && reason(&found).starts_with("no counter saw this kernel"),
+        "{found:?}"
+    );
+    for duration in [0.0, -1.0] {
+        assert!(matches!(agreement(10.0, &[("duration", duration)]), Agreement::Doubtful(_)));
+    }
+}
+
+#[test]
+fn durations_have_to_agree_within_the_band() {
+    let at = |latency, duration_us: f64| agreement(latency, &[("duration", duration_us * 1e3)]);
+    assert_eq!(at(60.0, 62.0), Agreement::Agrees);
+    assert_eq!(at(4.5, 6.4), Agreement::Agrees, "the front end of a small kernel");
+    assert!(matches!(at(20.0, 62.0), Agreement::Doubtful(_)));
+    assert!(matches!(at(3.1, 62.0), Agreement::Cheats(_)), "20 times shorter than the launch that ncu saw");
+    assert!(matches!(at(200.0, 62.0), Agreement::Doubtful(_)), "too slow proves no cheat");
+    assert!(matches!(at(20_000.0, 62.0), Agreement::Doubtful(_)));
+    assert_eq!(
+        reason(&at(3.1, 62.0)),
+        "two durations disagree: 3.1 µs undisturbed, 62 µs under the profiler: a factor of 20"
+    );
+}
+
+#[test]
+fn a_clock_that_was_low_under_ncu_and_cold_caches_excuse_a_long_duration() {
+    let plain = Durations::plain(10.0, 40.0, 1);
+    assert!(plain.disagreement().is_some());
+    assert_eq!(Durations { clock: 0.35, ..plain }.disagreement(), None);
+    assert_eq!(Durations { cold_us: 25.0, ..plain }.disagreement(), None);
+    let low = [("duration", 40e3), ("sm_clock", 0.35 * 1.98e9)];
+    assert_eq!(agreement(10.0, &low), Agreement::Agrees);
+    // Four sets of 8 MB stay in L2, and ncu flushes it: 1.7 us at 4.8 TB/s, however much was read again.
+    let cold = |duration: f64, bytes: f64| agreement(10.0, &[("duration", duration), ("dram_bytes", bytes)]);
+    assert_eq!(cold(16.5e3, 8e6), Agreement::Agrees);
+    assert!(matches!(cold(17e3, 8e6), Agreement::Doubtful(_)));
+    assert!(matches!(cold(17e3, 120e6), Agreement::Doubtful(_)));
+}
+
+#[test]
+fn bytes_and_operations_below_the_declared_are_work_that_was_not_done() {
+    let timed = ("duration", 10e3);
+    // 8 MB are declared, of which the output's 4 MB may stay in L2
+    assert_eq!(agreement(10.0, &[timed, ("dram_bytes", 4.0e6)]), Agreement::Agrees);
+    let half = agreement(10.0, &[timed, ("dram_bytes", 2.0e6)]);
+    assert!(matches!(half, Agreement::Doubtful(_)) && reason(&half).contains("bytes of DRAM counted"), "{half:?}");
+    assert!(matches!(agreement(10.0, &[timed, ("dram_bytes", 1e5)]), Agreement::Cheats(_)));
+
+    let operations = |single: f64, tensor: f64, busy: f64| {
+        let mut counted = vec![timed, ("fp32_flop", single), ("tensor_ops_fp16", tensor), ("tensor_pct", busy)];
+        counted.extend(crate::frame::wanted::OTHER_ARITHMETIC.iter().map(|(name, _)| (*name, 0.0)));
+        agreement(10.0, &counted)
+    };
+    assert_eq!(operations(1e8, 0.0, 0.0), Agreement::Agrees);
+    assert_eq!(operations(0.0, 1e8, 10.0), Agreement::Agrees);
+    assert!(matches!(operations(5e7, 0.0, 0.0), Agreement::Doubtful(_)));
+    assert!(matches!(operations(1e6, 0.0, 0.0), Agreement::Cheats(_)));
+    assert_eq!(operations(0.0, 0.0, 10.0), Agreement::Agrees, "a type of the tensor pipe that is not counted");
+    assert_eq!(agreement(10.0, &[timed, ("fp32_flop", 0.0)]), Agreement::Agrees, "other arithmetic was not counted");
+}
+
+#[test]
+fn a_median_below_what_the_chip_can_do_does_not_count() {
+    // 8 MB through the ports of 132 multiprocessors take 0.24 us
+    let found = agreement(0.2, &[("duration", 2e3)]);
+    assert!(reason(&found).contains("by its L2 peak"), "{found:?}");
+    assert!(matches!(agreement(0.01, &[("duration", 0.01)]), Agreement::Cheats(_)));
+}
+
+#[test]
+fn a_duration_of_cupti_is_a_witness_that_is_granted_cold_caches_by_the_bytes_of_the_buffers() {
+    let of = |latency, duration| agreement_with(latency, &[("duration", duration)], true);
+    assert_eq!(of(4.0, 7_000.0), Agreement::Agrees);
+    // 8 MB of one set, all of which L2 holds over four sets, take 1.7 us at 4.8 TB/s
+    assert_eq!(of(4.0, 8_800.0), Agreement::Agrees);
+    assert!(matches!(of(4.0, 8_900.0), Agreement::Doubtful(_)));
+    assert!(matches!(agreement(4.0, &[("duration", 8_000.0)]), Agreement::Doubtful(_)), "ncu counts its bytes");
+    assert!(matches!(of(4.0, 90_000.0), Agreement::Cheats(_)));
+    assert!(matches!(agreement_with(3.0, &[], true), Agreement::Doubtful(_)));
+}
+
+#[test]
+fn what_dram_has_to_move_depends_on_the_sets_that_l2_cannot_hold() {
+    let phase = parse(Path::new("copy.toml"), &PHASE.replace("N = 1000000", "N = 100000000")).unwrap();
+    let (variant, shape) = (VariantId("copy".into()), &phase.workload.shapes[0]);
+    let counters = Quantities::new([]);
+    let of = |sets, latency| {
+        CaseCounters {
+            phase: &phase,
+            chip: &CHIP,
+            shape,
+            variant: &variant,
+            program: None,
+            counters: &counters,
+            latency,
+            shortest: latency,
+            sets,
+            is_traced: false,
+            unrepeated: None,
+        }
+        .floors()
+    };
+    // 800 MB over 4.8 TB/s are 166 us, less the 63 MB that may still be in L2
+    assert!(of(1.0, 155.0).is_empty());
+    assert!(!of(1.0, 150.0).is_empty());
+    assert!(!of(4.0, 162.0).is_empty(), "four sets leave a sixteenth of each in L2 at most");
+}
+
+fn recordings() -> Vec<PhaseRun> {
+    let folders = std::fs::read_dir("profiles").unwrap().map(|entry| entry.unwrap().path().join("h200"));
+    let mut folders: Vec<_> = folders.filter(|folder| folder.is_dir()).collect();
+    folders.sort();
+    folders.iter().map(|folder| PhaseRun::load(folder).unwrap()).collect()
+}
+
+/// The ranges that the bands were chosen by: `cargo test --lib honest_variants -- --nocapture`.
+#[test]
+fn honest_variants_of_every_recording_agree_with_their_counters() {
+    at_root();
+    let mut all: Vec<(f64, String)> = Vec::new();
+    let mut bytes: Vec<(f64, String)> = Vec::new();
+    for run in recordings().into_iter().filter(|run| run.phase.name != "cheats") {
+        let session = Session::of(&run, ReferenceRuns::default()).unwrap();
+        let measured = session.measurements();
+        for variant in &run.plan.variants {
+            for shape in &run.phase.workload.shapes {
+                let read = |metric: &str| measured.quantities().read(&variant.id, &shape.name, metric).value();
+                let Some((latency, duration)) = read("latency_p50").zip(read("duration")) else { continue };
+                let case = format!("{} {} at {}", run.phase.name, variant.id, shape.name);
+                all.push((duration / 1e3 / latency, case.clone()));
+                let outputs =
+                    run.phase.workload.buffer_bytes(shape, |role| role == ncugate_model::Role::Output).unwrap();
+                let declared = run.phase.workload.bytes_at(shape).unwrap().unwrap_or(0.0);
+                let needed = declared - outputs.min(62_914_560.0);
+                bytes.extend(read("dram_bytes").filter(|_| declared > 0.0).map(|b| (b / needed, case.clone())));
+                assert_eq!(measured.witness().doubt(&variant.id, &shape.name), None, "{case}");
+            }
+        }
+        let cheats = |c: &Correctness| matches!(c, Correctness::Cheats { .. });
+        assert!(!measured.correctness().values().any(cheats), "{}: no variant of it cheats", run.phase.name);
+    }
+    for (what, ratios) in [("duration / p50", &mut all), ("DRAM bytes / needed", &mut bytes)] {
+        ratios.sort_by(|a, b| a.0.total_cmp(&b.0));
+        println!("{what}: {} cases", ratios.len());
+        for (ratio, case) in ratios.iter().take(3).chain(ratios.iter().rev().take(3)) {
+            println!("  {ratio:.3} {case}");
+        }
+    }
+    assert!(all.len() > 200 && bytes.len() > 100);
+}
+
+/// A recording with the latencies of its selected variant, or of all variants, changed.
+fn forged(factor: f64, all: bool) -> (PhaseRun, VariantId) {
+    let mut run = PhaseRun::load(Path::new("profiles/softmax/h200")).unwrap();
+    let selected = Session::of(&run, ReferenceRuns::default()).unwrap().selected().cloned().unwrap();
+    let mut changed = (*run.run).clone();
+    for record in changed.latencies.iter_mut().filter(|record| all || record.variant == selected) {
+        if let LatencyOutcome::Timed { samples, .. } = &mut record.outcome {
+            samples.iter_mut().for_each(|us| *us *= factor);
+        }
+    }
+    run.run = Arc::new(changed);
+    (run, selected)
+}
+
+#[test]
+fn a_variant_that_is_too_fast_for_its_counters_is_selected_after_all_others() {
+    at_root();
+    let (run, forged_one) = forged(0.3, false);
+    let session = Session::of(&run, ReferenceRuns::default()).unwrap();
+    assert_ne!(session.selected(), Some(&forged_one));
+    let found = session.judgement().variants.iter().find(|v| v.variant == forged_one).unwrap();
+    assert!(found.doubt.as_deref().unwrap().contains("two durations disagree"), "{found:?}");
+    assert_eq!(found.verdict, Verdict::Inconclusive, "{found:?}");
+}
+
+#[test]
+fn a_gate_on_a_latency_that_does_not_count_is_inconclusive() {
+    at_root();
+    let (run, _) = forged(0.3, true);
+    let session = Session::of(&run, ReferenceRuns::default()).unwrap();
+    let gate = &session.judgement().gates[0];
+    let wide = gate.cases.iter().find(|case| case.shape.0 == "wide").unwrap();
+    assert_eq!((wide.verdict, wide.inconclusive), (Verdict::Inconclusive, Some(InconclusiveKind::Missing)), "{wide:?}");
+    assert!(wide.reason.as_deref().unwrap().contains("does not count: two durations disagree"), "{wide:?}");
+    assert_ne!(session.judgement().verdict, Verdict::Pass);
+}
+
+#[test]
+fn a_variant_twenty_times_too_fast_for_its_counters_cheats() {
+    at_root();
+    let (run, forged_one) = forged(0.01, false);
+    let session = Session::of(&run, ReferenceRuns::default()).unwrap();
+    assert_ne!(session.selected(), Some(&forged_one), "a cheat is never selected");
+    let found = session.judgement().variants.iter().find(|v| v.variant == forged_one).unwrap();
+    assert!(matches!(&found.correctness, Correctness::Cheats { .. }), "{found:?}");
+    assert_eq!((found.verdict, found.rank), (Verdict::Fail, None));
+}
+
+#[test]
+fn kernels_that_were_not_verified_do_not_count_beside_those_that_were() {
+    at_root();
+    let (mut run, selected) = forged(1.0, false);
+    let mut changed = (*run.run).clone();
+    for record in changed.latencies.iter_mut().filter(|record| record.variant == selected) {
+        if let LatencyOutcome::Timed { audit, .. } = &mut record.outcome {
+            assert!(audit.take().is_some(), "the recording was audited");
+        }
+    }
+    run.run = Arc::new(changed);
+    let session = Session::of(&run, ReferenceRuns::default()).unwrap();
+    assert_ne!(session.selected(), Some(&selected));
+    let doubt = session.measurements().witness().doubt(&selected, &run.phase.objective.shape);
+    assert_eq!(doubt.map(|reason| &**reason), Some("outputs of its timed launches were not verified"));
+}
+
+/// A phase that compares with a program keeps its verdict only where ncu saw a kernel of it.
+#[test]
+fn a_program_that_no_counter_saw_is_refused_as_a_comparison() {
+    at_root();
+    let run = PhaseRun::load(Path::new("profiles/sdpa_fast/h200")).unwrap();
+    let session = Session::of(&run, ReferenceRuns::default()).unwrap();
+    let shape = &run.phase.objective.shape;
+    for command in run.plan.variants.iter().filter(|v| matches!(v.method, Method::Command(_))) {
+        let seen = run.phase.workload.shapes.iter().any(|shape| {
+            session.measurements().quantities().read(&command.id, &shape.name, "duration").value().is_some()
+        });
+        let doubt = session.measurements().witness().doubt(&command.id, shape);
+        assert_eq!(doubt.is_none(), seen, "{}: {doubt:?}", command.id);
+    }
+}

@@ -1,0 +1,65 @@
+//! What ncu counted against the useful work that the workload declares, or that its outputs show.
+
+use super::{CLEAR, CaseCounters, Mismatch};
+use crate::frame::wanted;
+use ncugate_model::Role;
+use ncugate_model::metric::id;
+use ncugate_model::number::short;
+
+/// Least share of the declared work that has to be counted. Over the recordings in `profiles/` the counted DRAM bytes are
+/// at least 1.001 times what has to come from DRAM, and those of the selected variants show 1.00 times the declared operations;
+/// `cargo test --lib honest_variants -- --nocapture` prints the range.
+const LEAST_SHARE: f64 = 0.9;
+
+impl CaseCounters<'_> {
+    /// Bytes that an evaluation moves at least: those that the workload declares, else those of its outputs, each of which is
+    /// written once; and where that is from.
+    pub(super) fn least_bytes(&self) -> Option<(f64, &'static str)> {
+        match self.phase.workload.bytes_at(self.shape).ok().flatten() {
+            Some(declared) => Some((declared, "that the workload declares")),
+            None => Some((self.phase.workload.written_bytes(self.shape)?, "that its outputs have")),
+        }
+    }
+
+    /// DRAM bytes below what the launch has to read and write there. ncu flushes the caches before a launch, so that
+    /// everything read comes from DRAM; what was written may still be in L2 at the end.
+    pub(super) fn bytes(&self) -> Option<Mismatch> {
+        let (least, whose) = self.least_bytes()?;
+        let outputs = self.phase.workload.buffer_bytes(self.shape, Role::is_compared)?;
+        let kept = self.chip.l2_bytes.map_or(outputs, |l2| outputs.min(l2));
+        below(self.counted(id::DRAM_BYTES)?, least - kept, "bytes of DRAM", (least, whose))
+    }
+
+    /// Operations below the declared ones. Looked at where every kind of arithmetic was counted.
+    pub(super) fn operations(&self) -> Option<Mismatch> {
+        let declared = self.phase.workload.flops_at(self.shape).ok().flatten()?;
+        below(self.operations_counted()?, declared, "operations", (declared, "that the workload declares"))
+    }
+
+    fn operations_counted(&self) -> Option<f64> {
+        let single = self.counted(id::FP32_FLOP)?;
+        let others = wanted::OTHER_ARITHMETIC.iter().map(|(name, each)| Some(self.named(name)? * each));
+        Some(single + others.sum::<Option<f64>>()? + self.tensor_operations()?)
+    }
+
+    /// Tensor operations; none where the pipe was busy with a type that the catalogue does not count.
+    fn tensor_operations(&self) -> Option<f64> {
+        let busy = self.counted(id::TENSOR_PCT)?;
+        let types = [id::TENSOR_OPS_FP16, id::TENSOR_OPS_BF16, id::TENSOR_OPS_FP8];
+        let counted: f64 = types.into_iter().filter_map(|metric| self.counted(metric)).sum();
+        (counted > 0.0 || busy == 0.0).then_some(counted)
+    }
+}
+
+fn below(counted: f64, needed: f64, what: &str, (least, whose): (f64, &str)) -> Option<Mismatch> {
+    (needed > 0.0 && counted < LEAST_SHARE * needed).then(|| Mismatch {
+        factor: needed / counted.max(f64::MIN_POSITIVE),
+        clear: CLEAR,
+        reason: format!(
+            "work was not done: {} {what} counted, at least {} needed of the {} {whose}",
+            short(counted),
+            short(needed),
+            short(least)
+        ),
+    })
+}

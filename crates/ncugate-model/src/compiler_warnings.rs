@@ -1,0 +1,73 @@
+//! What the compiler warned of: a macro that the source defines itself, say, so that a sweep over it measures one kernel.
+
+use super::{BuildOutcome, BuildRecord};
+use indexmap::IndexMap;
+
+/// Longest list of warnings.
+const MOST: usize = 8;
+
+/// The compiler's warnings, each once, with the first variant that has it and how many more do.
+#[must_use]
+pub fn compiler_warnings(builds: &[BuildRecord]) -> Vec<String> {
+    let mut found: IndexMap<&str, (&BuildRecord, usize)> = IndexMap::new();
+    for build in builds {
+        let BuildOutcome::Built { log, .. } = &build.outcome else { continue };
+        for line in log.lines().map(str::trim).filter(|line| line.contains("warning")) {
+            found.entry(line).or_insert((build, 0)).1 += 1;
+        }
+    }
+    let more = found.len().saturating_sub(MOST);
+    let told = |(line, (first, count)): (&str, (&BuildRecord, usize))| match count {
+        1 => format!("nvcc warned at {}: {line}", first.variant),
+        _ => format!("nvcc warned at {} and {} more: {line}", first.variant, count - 1),
+    };
+    let mut lines: Vec<String> = found.into_iter().take(MOST).map(told).collect();
+    if more > 0 {
+        lines.push(format!("nvcc gave {more} more warnings; each variant's build log has them"));
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Resources, VariantId};
+
+    #[test]
+    fn a_warning_of_several_variants_is_one_line() {
+        let record = |variant: &str, log: &str| BuildRecord {
+            variant: VariantId(variant.to_owned()),
+            shares: None,
+            outcome: BuildOutcome::Built {
+                cubin: "x".into(),
+                cubin_sha256: String::new(),
+                code_sha256: String::new(),
+                resources: Resources {
+                    registers: 1,
+                    static_shared: 0,
+                    stack: 0,
+                    local: 0,
+                    spills: 0,
+                    constant: 0,
+                    barriers: 0,
+                },
+                entries: Vec::new(),
+                arch: String::new(),
+                cached: false,
+                log: log.to_owned(),
+                launch: None,
+                left_out: Vec::new(),
+            },
+        };
+        let twice = "k.cu:1:9: warning: \"TILE\" redefined\n  note";
+        let builds =
+            [record("a", twice), record("b", twice), record("c", ""), record("d", "k.cu(9): warning #177-D: x")];
+        assert_eq!(
+            compiler_warnings(&builds),
+            [
+                "nvcc warned at a and 1 more: k.cu:1:9: warning: \"TILE\" redefined",
+                "nvcc warned at d: k.cu(9): warning #177-D: x"
+            ]
+        );
+    }
+}

@@ -1,0 +1,339 @@
+//! A cubin: an ELF file with a section of machine code and a section of attributes for each entry.
+
+use super::nvinfo::{Attribute, attributes};
+use super::{CubinError, Elf, damaged};
+use crate::ComputeCapability;
+use crate::Resources;
+use crate::digest::Digest;
+use crate::{KernelName, demangled, nearest};
+use object::elf::FileHeader64;
+use object::read::elf::SectionHeader as _;
+use object::{Endianness, Object as _, ObjectSection as _, ObjectSymbol as _};
+use std::collections::HashMap;
+
+/// Bytes the driver takes in every block; from compute capability 9.0 on they are counted in a cubin's shared section.
+const RESERVED: u64 = 1024;
+/// Bytes of an instruction (sm_70 and later).
+const INSTRUCTION: usize = 16;
+
+type Section<'a, 'b> = object::read::elf::ElfSection<'a, 'b, FileHeader64<Endianness>>;
+
+/// Bytes that instructions move, and how many instructions those are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Traffic {
+    /// Bytes of stores to local memory, a thread.
+    pub local_stores: u32,
+    /// Bytes of loads from local memory, a thread.
+    pub local_loads: u32,
+    /// Instructions, to whatever memory.
+    pub instructions: u32,
+}
+
+/// An entry of a cubin: what it uses and what it asks of a launch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// Its name in the cubin: mangled, unless it is `extern "C"`.
+    pub symbol: String,
+    /// What it uses; `spills` counts what the compiler marks.
+    pub resources: Resources,
+    /// SHA-256 of the machine code, its relocations, the constants and variables of the cubin, and the resources.
+    pub code_sha256: String,
+    /// Most threads a block (`__launch_bounds__`).
+    pub max_threads: Option<u32>,
+    /// The only block that is allowed.
+    pub required_block: Option<[u32; 3]>,
+    /// The cluster it was compiled for.
+    pub cluster: Option<[u32; 3]>,
+    /// Bytes of each parameter in the order of the signature.
+    pub parameters: Vec<u32>,
+    /// Instructions that the compiler marks as register spilling; to shared memory where that is asked for.
+    pub marked_spills: Traffic,
+    /// All loads and stores of local memory: spills, local arrays, arguments of calls.
+    pub local: Traffic,
+}
+
+impl Entry {
+    /// Reads the kernel that `entry` names in a cubin for `capability`; see [`symbol`].
+    pub fn read(cubin: &[u8], entry: &str, capability: ComputeCapability) -> Result<Self, CubinError> {
+        let elf = Elf::parse(cubin).map_err(damaged)?;
+        let entry = &named(&elf, entry)?;
+        let text_name = format!(".text.{entry}");
+        let Some(text) = elf.section_by_name(&text_name) else { return Err(no_entry(&elf, entry)) };
+        let code = text.data().map_err(damaged)?;
+        let symbol = elf.symbols().find(|s| s.name() == Ok(entry)).map(|s| s.index().0 as u32);
+        let mut known = section_attributes(&elf, ".nv.info")?;
+        known.retain(|attribute| concerns(attribute, symbol));
+        known.extend(section_attributes(&elf, &format!(".nv.info.{entry}"))?);
+
+        let size = |prefix: &str| elf.section_by_name(&format!("{prefix}{entry}")).map_or(0, |s| s.size());
+        let endian = elf.endian();
+        let header = text.elf_section_header();
+        let bare = Resources {
+            registers: header.sh_info(endian) >> 24,
+            static_shared: to_u32(without_reserve(size(".nv.shared."), capability))?,
+            stack: 0,
+            local: to_u32(size(".nv.local."))?,
+            spills: 0,
+            constant: to_u32(size(".nv.constant0."))?,
+            barriers: (header.sh_flags(endian).0 >> 20 & 0x7f) as u32,
+        };
+        let mut read = Self {
+            symbol: entry.clone(),
+            resources: bare,
+            code_sha256: String::new(),
+            max_threads: None,
+            required_block: None,
+            cluster: None,
+            parameters: Vec::new(),
+            marked_spills: Traffic::default(),
+            local: local_traffic(code),
+        };
+        known.iter().for_each(|attribute| read.take(attribute, code));
+        if read.resources.registers == 0 {
+            return Err(CubinError::Damaged { reason: format!("it does not say how many registers `{entry}` uses") });
+        }
+        let taken = known.iter().any(|attribute| matches!(attribute, Attribute::ParameterBytes(1..)));
+        if taken && read.parameters.is_empty() || read.parameters.contains(&0) {
+            return Err(CubinError::Damaged {
+                reason: format!("it does not say how large the parameters of `{entry}` are"),
+            });
+        }
+        read.resources.spills = read.marked_spills.instructions;
+        read.code_sha256 = code_hash(&elf, &text, entry, &read.resources, capability)?;
+        Ok(read)
+    }
+
+    /// Reads every kernel of a cubin for `capability`, without hashes of their code.
+    ///
+    /// # Errors
+    /// The cubin is damaged, or does not say what a kernel uses.
+    pub fn all(cubin: &[u8], capability: ComputeCapability) -> Result<Vec<Self>, CubinError> {
+        let elf = Elf::parse(cubin).map_err(damaged)?;
+        let sections: HashMap<&str, Section<'_, '_>> =
+            elf.sections().filter_map(|s| Some((s.name().ok()?, s))).collect();
+        let symbols: HashMap<&str, u32> =
+            elf.symbols().filter_map(|s| Some((s.name().ok()?, s.index().0 as u32))).collect();
+        let shared = section_attributes(&elf, ".nv.info")?;
+        let names = sections.keys().filter_map(|name| name.strip_prefix(".text."));
+        let described = names.filter(|name| sections.contains_key(format!(".nv.info.{name}").as_str()));
+        let read = |entry: &str| {
+            let Some(text) = sections.get(format!(".text.{entry}").as_str()) else { return Err(no_entry(&elf, entry)) };
+            let code = text.data().map_err(damaged)?;
+            let symbol = symbols.get(entry).copied();
+            let size = |prefix: &str| sections.get(format!("{prefix}{entry}").as_str()).map_or(0, |s| s.size());
+            let header = text.elf_section_header();
+            let mut read = Self {
+                symbol: entry.to_owned(),
+                resources: Resources {
+                    registers: header.sh_info(elf.endian()) >> 24,
+                    static_shared: to_u32(without_reserve(size(".nv.shared."), capability))?,
+                    stack: 0,
+                    local: to_u32(size(".nv.local."))?,
+                    spills: 0,
+                    constant: to_u32(size(".nv.constant0."))?,
+                    barriers: (header.sh_flags(elf.endian()).0 >> 20 & 0x7f) as u32,
+                },
+                code_sha256: String::new(),
+                max_threads: None,
+                required_block: None,
+                cluster: None,
+                parameters: Vec::new(),
+                marked_spills: Traffic::default(),
+                local: local_traffic(code),
+            };
+            let own = section_attributes(&elf, &format!(".nv.info.{entry}"))?;
+            let known = shared.iter().filter(|attribute| concerns(attribute, symbol)).chain(&own);
+            known.for_each(|attribute| read.take(attribute, code));
+            read.resources.spills = read.marked_spills.instructions;
+            match read.resources.registers {
+                0 => Err(CubinError::Damaged { reason: format!("it does not say how many registers `{entry}` uses") }),
+                _ => Ok(read),
+            }
+        };
+        let mut entries = described.map(read).collect::<Result<Vec<_>, _>>()?;
+        entries.sort_by(|a, b| a.symbol.cmp(&b.symbol));
+        Ok(entries)
+    }
+
+    fn take(&mut self, attribute: &Attribute, code: &[u8]) {
+        let resources = &mut self.resources;
+        match *attribute {
+            Attribute::Registers { count, .. } => resources.registers = resources.registers.max(count),
+            Attribute::Frame { bytes, .. } => {
+                resources.stack = bytes;
+                resources.local = resources.local.max(bytes);
+            }
+            Attribute::MinStack { bytes, .. } => resources.local = resources.local.max(bytes),
+            Attribute::Barriers(count) => resources.barriers = resources.barriers.max(count),
+            Attribute::MaxThreads(dims) => self.max_threads = Some(dims.into_iter().fold(1, u32::saturating_mul)),
+            Attribute::RequiredBlock(dims) => self.required_block = Some(dims),
+            Attribute::Cluster(dims) => self.cluster = Some(dims),
+            Attribute::Parameter { ordinal, bytes } => {
+                let sizes = &mut self.parameters;
+                sizes.resize(sizes.len().max(ordinal as usize + 1), 0);
+                sizes[ordinal as usize] = bytes;
+            }
+            Attribute::Spills(ref offsets) => {
+                let marked =
+                    offsets.iter().filter_map(|&offset| code.get(offset as usize..)).filter_map(|at| at.first_chunk());
+                self.marked_spills = marked.fold(Traffic::default(), Traffic::with);
+            }
+            Attribute::ParameterBytes(_) | Attribute::UnknownNotes => {}
+        }
+    }
+}
+
+impl Traffic {
+    /// With one instruction more. Opcodes are the low 12 bits: `LDL` 0x983, `STL` 0x387; bits 73 to 75 are the width.
+    fn with(mut self, instruction: &[u8; INSTRUCTION]) -> Self {
+        let bytes = match instruction[9] >> 1 & 7 {
+            0 | 1 => 1,
+            2 | 3 => 2,
+            4 => 4,
+            5 => 8,
+            _ => 16,
+        };
+        match opcode(instruction) {
+            0x983 => self.local_loads += bytes,
+            0x387 => self.local_stores += bytes,
+            _ => {}
+        }
+        self.instructions += 1;
+        self
+    }
+}
+
+fn opcode(instruction: &[u8; INSTRUCTION]) -> u16 {
+    u16::from_le_bytes([instruction[0], instruction[1]]) & 0xfff
+}
+
+fn local_traffic(code: &[u8]) -> Traffic {
+    let local = code.as_chunks().0.iter().filter(|i| matches!(opcode(i), 0x983 | 0x387));
+    local.fold(Traffic::default(), Traffic::with)
+}
+
+fn section_attributes(elf: &Elf<'_>, name: &str) -> Result<Vec<Attribute>, CubinError> {
+    let Some(section) = elf.section_by_name(name) else { return Ok(Vec::new()) };
+    attributes(section.data().map_err(damaged)?)
+        .ok_or_else(|| CubinError::Damaged { reason: format!("section {name} is cut short") })
+}
+
+/// Whether an attribute of the whole file is about the function with that symbol.
+fn concerns(attribute: &Attribute, of: Option<u32>) -> bool {
+    match attribute {
+        Attribute::Registers { symbol, .. } | Attribute::Frame { symbol, .. } | Attribute::MinStack { symbol, .. } => {
+            Some(*symbol) == of
+        }
+        _ => false,
+    }
+}
+
+fn without_reserve(size: u64, capability: ComputeCapability) -> u64 {
+    if capability.major >= 9 && size >= RESERVED { size - RESERVED } else { size }
+}
+
+/// Everything that decides what a launch does and how long it takes, but not names, lines or paths.
+fn code_hash(
+    elf: &Elf<'_>,
+    text: &Section<'_, '_>,
+    entry: &str,
+    resources: &Resources,
+    capability: ComputeCapability,
+) -> Result<String, CubinError> {
+    let mut digest = Digest::default()
+        .part(capability.major.to_le_bytes())
+        .part(capability.minor.to_le_bytes())
+        .part(text.data().map_err(damaged)?)
+        .part(format!("{resources:?}"));
+    let entries = entries(elf);
+    let other = |name: &str, prefix: &str| name.strip_prefix(prefix).is_some_and(|of| entries.iter().any(|e| e == of));
+    for section in elf.sections() {
+        let name = section.name().map_err(damaged)?;
+        let constant = name.starts_with(".nv.constant") && !name.starts_with(".nv.constant0.");
+        let called = name.starts_with(".text.") && !other(name, ".text.");
+        if constant || called || name.starts_with(".nv.global") {
+            digest = digest.part(name).part(section.size().to_le_bytes()).part(section.data().map_err(damaged)?);
+        }
+    }
+    for kind in [".rel", ".rela"] {
+        if let Some(section) = elf.section_by_name(&format!("{kind}.text.{entry}")) {
+            digest = digest.part(kind).part(section.data().map_err(damaged)?);
+            for symbol in elf.symbols() {
+                digest = digest.part(symbol.name_bytes().map_err(damaged)?).part(symbol.address().to_le_bytes());
+            }
+        }
+    }
+    Ok(digest.hex())
+}
+
+/// Names with both machine code and attributes.
+fn entries(elf: &Elf<'_>) -> Vec<String> {
+    let named = |prefix: &str| -> Vec<String> {
+        elf.sections().filter_map(|s| s.name().ok()?.strip_prefix(prefix).map(str::to_owned)).collect()
+    };
+    let described = named(".nv.info.");
+    named(".text.").into_iter().filter(|name| described.contains(name)).collect()
+}
+
+/// The name in a cubin of the kernel that a person calls `entry`: that very symbol, else the one kernel whose C++ name fits.
+///
+/// # Errors
+/// No kernel fits, several do, or the cubin is damaged.
+pub fn symbol(cubin: &[u8], entry: &str) -> Result<String, CubinError> {
+    named(&Elf::parse(cubin).map_err(damaged)?, entry)
+}
+
+fn named(elf: &Elf<'_>, entry: &str) -> Result<String, CubinError> {
+    let mut present = entries(elf);
+    if present.iter().any(|name| name == entry) {
+        return Ok(entry.to_owned());
+    }
+    let asked = KernelName::parse(entry);
+    let is = |fits: fn(&KernelName, &KernelName) -> bool, name: &String| fits(&asked, &KernelName::parse(name));
+    match present.iter().any(|name| is(KernelName::means, name)) {
+        true => present.retain(|name| is(KernelName::means, name)),
+        false => present.retain(|name| is(KernelName::may_mean, name)),
+    }
+    match present.as_slice() {
+        [] => Err(no_entry(elf, entry)),
+        [only] => Ok(only.clone()),
+        several => {
+            let fitting = several.iter().map(|name| demangled(name)).collect();
+            Err(CubinError::Ambiguous { entry: entry.to_owned(), fitting })
+        }
+    }
+}
+
+/// Whether a kernel of the cubin has that name for certain; an enumerator among template arguments is a number there, which may be
+/// that of another.
+///
+/// # Errors
+/// The cubin is damaged.
+pub fn is_certain(cubin: &[u8], entry: &str) -> Result<bool, CubinError> {
+    let asked = KernelName::parse(entry);
+    let present = entries(&Elf::parse(cubin).map_err(damaged)?);
+    Ok(present.iter().any(|name| name == entry || asked.means(&KernelName::parse(name))))
+}
+
+/// The error that no kernel of the cubin has that name.
+///
+/// # Errors
+/// The cubin is damaged.
+pub fn absent(cubin: &[u8], entry: &str) -> Result<CubinError, CubinError> {
+    Ok(no_entry(&Elf::parse(cubin).map_err(damaged)?, entry))
+}
+
+fn no_entry(elf: &Elf<'_>, entry: &str) -> CubinError {
+    let mut present: Vec<String> = entries(elf).iter().map(|name| demangled(name)).collect();
+    let asked = KernelName::parse(entry);
+    let likeness = |name: &String| strsim::jaro_winkler(asked.function(), KernelName::parse(name).function());
+    present.sort_by(|a, b| likeness(b).total_cmp(&likeness(a)).then_with(|| a.cmp(b)));
+    let near = nearest(entry, present.iter().map(String::as_str));
+    let hint = near.map_or_else(String::new, |name| format!("; did you mean `{name}`?"));
+    let present = if present.is_empty() { "none".to_owned() } else { present.join(", ") };
+    CubinError::NoEntry { entry: entry.to_owned(), present, hint }
+}
+
+fn to_u32(size: u64) -> Result<u32, CubinError> {
+    u32::try_from(size).map_err(|_| CubinError::Damaged { reason: format!("a section of {size} bytes") })
+}

@@ -1,0 +1,10 @@
+//! What tests share.
+
+use std::path::Path;
+
+/// Works in the repository's root, so that tests name its files by their paths in it. Cargo starts the tests of a crate in the crate's
+/// folder.
+pub fn at_root() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    std::env::set_current_dir(root).unwrap_or_else(|error| panic!("{error}"));
+}

@@ -1,0 +1,84 @@
+//! What all rooms share: names, the chip, values, verdicts, and the records of a run. Data without behaviour of any
+//! stage; every other room may use it, and it uses none.
+
+pub mod cubin;
+pub mod digest;
+pub mod disk;
+pub mod expr;
+#[cfg(feature = "fixtures")]
+#[allow(clippy::panic, reason = "tests alone have it")]
+pub mod fixtures;
+pub mod metric;
+pub mod number;
+pub mod occupancy;
+pub mod process;
+pub mod stats;
+
+mod activity;
+mod audit;
+mod better;
+mod build_record;
+mod capability;
+mod cell;
+mod check_record;
+mod compiler_warnings;
+mod compute_mode;
+mod dtype;
+mod glob;
+mod gpu;
+mod id;
+mod kernel_name;
+mod launch_limits;
+mod launch_mode;
+mod law;
+mod listing;
+mod metric_id;
+mod mutant;
+mod ncu_metric;
+mod nearest;
+mod null_test;
+mod profile_record;
+mod request;
+mod role;
+mod samples;
+mod scope;
+mod search_record;
+mod texture;
+mod tolerance;
+mod verdict;
+
+pub use activity::{ActivityTrace, TracedChip, TracedLaunch};
+pub use audit::{Audit, UnrepeatedSamples};
+pub use better::Better;
+pub use build_record::{
+    BuildOutcome, BuildRecord, BuiltKernel, CompiledArg, CompiledLaunch, EntryResources, LaunchExtents, LeftOutShape,
+    Resources, ShapeLaunch,
+};
+pub use capability::ComputeCapability;
+pub use cell::Cell;
+pub use check_record::{CheckOutcome, CheckRecord, ConfirmationRecord, Defect, LatencyOutcome, LatencyRecord};
+pub use compiler_warnings::compiler_warnings;
+pub use compute_mode::ComputeMode;
+pub use dtype::Dtype;
+pub use glob::{GlobError, glob};
+pub use gpu::Gpu;
+pub use id::{ShapeName, VariantId};
+pub use kernel_name::{KernelName, demangled};
+pub use launch_limits::{MAX_BLOCK, MAX_BLOCK_THREADS, MAX_CLUSTER, MAX_CLUSTER_BLOCKS, MAX_GRID};
+pub use launch_mode::LaunchMode;
+pub use law::Law;
+pub use listing::{Instruction, Line, Listing};
+pub use metric_id::MetricId;
+pub use mutant::{MutantOutcome, MutantStanding, MutantTable};
+pub use ncu_metric::is_ncu_metric;
+pub use nearest::nearest;
+pub use null_test::NullTest;
+pub use profile_record::{DeepProfile, MAX_REPORT, ProfileOutcome, ProfileRecord, ProfiledOutputs};
+pub use request::REQUEST_VARIABLE;
+pub use role::Role;
+pub use samples::{MOST_SAMPLES, unsound_samples};
+pub use scope::{Level, OnInconclusive, Scope};
+pub use search_record::{ProposedPoint, SearchBegan, SearchEnded, SearchRecord, TriedOutcome, TriedPoint};
+pub use texture::{TextureAddress, TextureFilter, TextureRead, TextureSampling};
+pub use tolerance::{AllClose, Difference, Differences, Farthest, NanRule, Tolerance, Violation};
+pub use verdict::Verdict;

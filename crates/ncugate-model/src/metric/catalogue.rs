@@ -1,0 +1,373 @@
+//! The catalogue file as understood.
+
+use super::combination::Combination;
+use super::definition::{Definition, Formula, ZeroShare};
+use super::derivation::{Derivation, LatencyForm, LatencyMetric, MetricSource, Says};
+use super::family::Family;
+use super::order::Order;
+use super::transfer::{TransferCost, TransferEffect};
+use crate::{Better, ComputeCapability, glob, is_ncu_metric};
+use globset::GlobMatcher;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::OnceLock;
+
+const EMBEDDED: &str = include_str!("catalogue.toml");
+
+/// How a metric repeats, and so how it is judged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MetricKind {
+    /// Equal for equal code and launch: judged exactly.
+    Deterministic,
+    /// A hardware counter: repeats to within its spread.
+    Counter,
+    /// A statistic of latency samples: judged by an interval.
+    Timing,
+}
+
+/// A place where reports show metrics without being asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ShownIn {
+    /// Measured and shown for every phase.
+    Table,
+    /// The first columns of tables.
+    Lead,
+    /// The facts of the selected variant at the top.
+    Headline,
+    Deep,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Metric {
+    /// The name a gate uses.
+    pub name: String,
+    pub title: String,
+    /// Unit of its value; empty where it is a count or a ratio.
+    pub unit: String,
+    /// Which way it improves.
+    pub better: Better,
+    pub kind: MetricKind,
+    pub source: MetricSource,
+    /// What exactly it is computed from.
+    pub derivation: Derivation,
+    /// Of a fact of launches or their occupancy: how those of one evaluation make one value.
+    pub launches: Combination,
+    /// Where it is shown, and its place there.
+    show: BTreeMap<ShownIn, u32>,
+    /// Coefficient of variation between launches of one kernel, where it was measured.
+    pub spread: Option<f64>,
+    /// What it says, and how it misleads.
+    pub description: String,
+    formulas: BTreeMap<Family, Formula>,
+    absent_on: Vec<String>,
+}
+
+impl Metric {
+    /// Whether it is known without a GPU: from the cubin, the launch and the chip's limits.
+    pub fn is_static(&self) -> bool {
+        matches!(self.source, MetricSource::Build | MetricSource::Launch | MetricSource::Occupancy)
+    }
+}
+
+/// Why a metric has no definition.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum MetricError {
+    /// Neither in the catalogue nor the name of an ncu metric.
+    #[error("metric '{name}' is unknown{}", .nearest.as_ref().map_or_else(String::new, |n| format!("; did you mean '{n}'?")))]
+    Unknown {
+        name: String,
+        /// The most similar name.
+        nearest: Option<String>,
+    },
+    /// Nobody said which chip it was.
+    #[error("the GPU that measured is not known, so the counters of '{name}' are not known")]
+    NoChip { name: String },
+    /// The chip is older or newer than the catalogue.
+    #[error("compute capability {cc} is not in the metric catalogue; name ncu metrics verbatim on this chip")]
+    Chip { cc: ComputeCapability },
+    /// The chip does not have it.
+    #[error("metric '{name}' does not exist on compute capability {cc}")]
+    Absent {
+        name: String,
+        /// The chip's compute capability.
+        cc: ComputeCapability,
+    },
+    /// It does not come from Nsight Compute.
+    #[error("metric '{name}' is not counted by ncu")]
+    NotCounted { name: String },
+}
+
+/// Every logical metric, in the order of the file.
+#[derive(Debug, Clone)]
+pub struct Catalogue {
+    metrics: Vec<Metric>,
+    index: HashMap<String, usize>,
+    /// How launches make one value of a counter, by ncu's name: the first that fits.
+    combinations: Vec<(GlobMatcher, Combination)>,
+    orders: Vec<Order>,
+    /// What fills and copies add to a counter at most, by ncu's name.
+    transfers: HashMap<String, TransferCost>,
+}
+
+impl Catalogue {
+    /// The catalogue that ships with the program.
+    #[expect(clippy::panic, reason = "the file is embedded at build time and a test parses it")]
+    pub fn embedded() -> &'static Self {
+        static CATALOGUE: OnceLock<Catalogue> = OnceLock::new();
+        CATALOGUE.get_or_init(|| Self::parse(EMBEDDED).unwrap_or_else(|e| panic!("embedded metric catalogue: {e}")))
+    }
+
+    /// How the values of a counter at the launches of one evaluation make one; by ncu's name.
+    pub fn combination(&self, counter: &str) -> Combination {
+        let found = self.combinations.iter().find(|(pattern, _)| pattern.is_match(counter));
+        found.map_or(Combination::Longest, |(_, how)| *how)
+    }
+
+    /// How fills and copies, which ncu does not count, bear on a metric.
+    pub fn transfer_effect(&self, definition: &Definition) -> TransferEffect {
+        let cost = |counter: &str| self.transfers.get(counter).copied();
+        TransferEffect::of(definition, cost, |counter| self.combination(counter))
+    }
+
+    /// A logical metric by name.
+    pub fn get(&self, name: &str) -> Option<&Metric> {
+        self.index.get(name).map(|&at| &self.metrics[at])
+    }
+
+    /// Every metric, in the order of the file.
+    pub fn metrics(&self) -> &[Metric] {
+        &self.metrics
+    }
+
+    /// Every name, in the order of the file.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.metrics.iter().map(|m| m.name.as_str())
+    }
+
+    /// The name most like this one, to suggest.
+    pub fn nearest(&self, name: &str) -> Option<&str> {
+        crate::nearest(name, self.names())
+    }
+
+    /// Whether a gate may name it: a logical metric or an ncu metric.
+    pub fn knows(&self, name: &str) -> bool {
+        is_ncu_metric(name) || self.index.contains_key(name)
+    }
+
+    /// Where a metric comes from; an ncu metric by its own name is counted.
+    pub fn source(&self, name: &str) -> Option<MetricSource> {
+        self.get(name).map(|metric| metric.source).or_else(|| is_ncu_metric(name).then_some(MetricSource::Ncu))
+    }
+
+    /// What a metric is computed from; an ncu metric by its own name is a counter.
+    pub fn derivation(&self, name: &str) -> Option<Derivation> {
+        self.get(name).map(|metric| metric.derivation).or_else(|| is_ncu_metric(name).then_some(Derivation::Counters))
+    }
+
+    /// How a metric follows from latency samples; nothing for one that does not.
+    pub fn latency(&self, name: &str) -> Option<LatencyMetric> {
+        match self.derivation(name)? {
+            Derivation::Latency(latency) => Some(latency),
+            _ => None,
+        }
+    }
+
+    /// How metrics are ordered by what they are.
+    pub(super) fn orders(&self) -> &[Order] {
+        &self.orders
+    }
+
+    /// The metrics that are shown there, in their order.
+    pub fn shown(&self, place: ShownIn) -> impl Iterator<Item = &str> {
+        let mut shown: Vec<(u32, &str)> =
+            self.metrics.iter().filter_map(|m| Some((*m.show.get(&place)?, m.name.as_str()))).collect();
+        shown.sort_by_key(|(place, _)| *place);
+        shown.into_iter().map(|(_, name)| name)
+    }
+
+    /// What to collect for a metric on a chip; an ncu metric is its own definition, its unit left to the reader.
+    pub fn definition(&self, name: &str, cc: Option<ComputeCapability>) -> Result<Definition, MetricError> {
+        if is_ncu_metric(name) {
+            return Ok(Definition::verbatim(name, String::new()));
+        }
+        let metric = self.get(name).ok_or_else(|| MetricError::Unknown {
+            name: name.to_owned(),
+            nearest: self.nearest(name).map(str::to_owned),
+        })?;
+        if metric.formulas.is_empty() {
+            return Err(MetricError::NotCounted { name: name.to_owned() });
+        }
+        let cc = cc.ok_or_else(|| MetricError::NoChip { name: name.to_owned() })?;
+        let family = Family::of(cc).ok_or(MetricError::Chip { cc })?;
+        let formula = metric
+            .formulas
+            .get(&family)
+            .filter(|_| !metric.absent_on.contains(&cc.to_string()))
+            .ok_or_else(|| MetricError::Absent { name: name.to_owned(), cc })?;
+        Ok(Definition { formula: formula.clone(), unit: metric.unit.clone() })
+    }
+
+    fn parse(text: &str) -> Result<Self, String> {
+        let file: RawCatalogue = toml::from_str(text).map_err(|e| e.to_string())?;
+        let metrics: Vec<Metric> = file.metric.into_iter().map(RawMetric::understood).collect::<Result<_, _>>()?;
+        let index: HashMap<String, usize> = metrics.iter().enumerate().map(|(at, m)| (m.name.clone(), at)).collect();
+        if index.len() != metrics.len() {
+            return Err("a name is defined twice".into());
+        }
+        let combinations = file.combination.iter().map(RawCombination::understood).collect::<Result<Vec<_>, _>>()?;
+        let costs = |raw: RawTransfer| raw.counters.into_iter().map(move |name| (name, raw.adds));
+        let transfers = file.transfer.into_iter().flat_map(costs).collect();
+        Ok(Self {
+            metrics,
+            index,
+            combinations: combinations.into_iter().flatten().collect(),
+            transfers,
+            orders: file.order,
+        })
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawCatalogue {
+    #[serde(default)]
+    combination: Vec<RawCombination>,
+    #[serde(default)]
+    order: Vec<Order>,
+    #[serde(default)]
+    transfer: Vec<RawTransfer>,
+    metric: Vec<RawMetric>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawCombination {
+    how: Combination,
+    counters: Vec<String>,
+}
+
+impl RawCombination {
+    fn understood(&self) -> Result<Vec<(GlobMatcher, Combination)>, String> {
+        let pattern = |text: &String| Ok((glob(text).map_err(|e| format!("'{text}': {e}"))?, self.how));
+        self.counters.iter().map(pattern).collect()
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawTransfer {
+    counters: Vec<String>,
+    adds: TransferCost,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawMetric {
+    name: String,
+    title: String,
+    unit: String,
+    better: Better,
+    kind: MetricKind,
+    source: MetricSource,
+    fact: Option<String>,
+    statistic: Option<String>,
+    form: Option<LatencyForm>,
+    launches: Option<Combination>,
+    #[serde(default)]
+    show: BTreeMap<ShownIn, u32>,
+    spread: Option<f64>,
+    description: String,
+    ncu: Option<String>,
+    ncu_by_chip: Option<BTreeMap<String, Vec<String>>>,
+    sum: Option<Vec<String>>,
+    part: Option<Vec<String>>,
+    whole: Option<Vec<String>>,
+    product: Option<Vec<String>>,
+    factor: Option<f64>,
+    empty: Option<String>,
+    #[serde(default)]
+    never_zero: bool,
+    #[serde(default)]
+    zero_without: Vec<String>,
+    #[serde(default)]
+    absent_on: Vec<String>,
+    #[serde(default)]
+    only_on: Vec<String>,
+}
+
+impl RawMetric {
+    fn understood(self) -> Result<Metric, String> {
+        let formulas = self.formulas()?;
+        if self.source == MetricSource::Ncu && formulas.is_empty() {
+            return Err(format!("'{}' comes from ncu and has no formula", self.name));
+        }
+        let says = Says { fact: self.fact.as_deref(), statistic: self.statistic.as_deref(), form: self.form };
+        let derivation = Derivation::of(self.source, &says).map_err(|e| format!("'{}': {e}", self.name))?;
+        Ok(Metric {
+            name: self.name,
+            title: self.title,
+            unit: self.unit,
+            better: self.better,
+            kind: self.kind,
+            source: self.source,
+            derivation,
+            launches: self.launches.unwrap_or(Combination::Greatest),
+            show: self.show,
+            spread: self.spread,
+            description: self.description,
+            formulas,
+            absent_on: self.absent_on,
+        })
+    }
+
+    fn formulas(&self) -> Result<BTreeMap<Family, Formula>, String> {
+        if let Some(table) = &self.ncu_by_chip {
+            let of_chip =
+                |(chip, names): (&String, &Vec<String>)| Ok((self.family(chip)?, Formula::Sum(names.clone())));
+            return table.iter().map(of_chip).collect();
+        }
+        let Some(formula) = self.formula()? else { return Ok(BTreeMap::new()) };
+        let families = match self.only_on.as_slice() {
+            [] => Family::ALL.to_vec(),
+            chips => chips.iter().map(|chip| self.family(chip)).collect::<Result<_, _>>()?,
+        };
+        Ok(families.into_iter().map(|family| (family, formula.clone())).collect())
+    }
+
+    fn formula(&self) -> Result<Option<Formula>, String> {
+        match (&self.ncu, &self.sum, &self.part, &self.whole, &self.product) {
+            (None, None, None, None, None) => Ok(None),
+            (Some(name), None, None, None, None) => Ok(Some(Formula::Sum(vec![name.clone()]))),
+            (None, Some(names), None, None, None) => Ok(Some(Formula::Sum(names.clone()))),
+            (None, None, Some(part), Some(whole), None) => Ok(Some(Formula::Share {
+                factor: self.factor.unwrap_or(100.0),
+                part: part.clone(),
+                whole: whole.clone(),
+                empty: self.empty.clone().ok_or_else(|| format!("'{}' has no 'empty'", self.name))?,
+                zero: self.zero(),
+            })),
+            (None, None, None, None, Some(names)) => {
+                Ok(Some(Formula::Product { factor: self.factor.unwrap_or(1.0), names: names.clone() }))
+            }
+            _ => Err(format!("'{}' has more than one formula, or half of one", self.name)),
+        }
+    }
+
+    fn zero(&self) -> ZeroShare {
+        match (self.never_zero, self.zero_without.as_slice()) {
+            (true, _) => ZeroShare::Uncounted,
+            (false, []) => ZeroShare::Counted,
+            (false, absent) => ZeroShare::Without(absent.to_vec()),
+        }
+    }
+
+    fn family(&self, chip: &str) -> Result<Family, String> {
+        let found = Family::ALL.into_iter().find(|family| family.name() == chip);
+        found.ok_or_else(|| format!("'{}' names family '{chip}', which does not exist", self.name))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,220 @@
+//! How a logical metric is computed from what Nsight Compute counted on one chip.
+
+use crate::Cell;
+
+/// A share may be over 100 % by this many times the coefficient of variation of its parts.
+const DOUBTED: f64 = 4.0;
+
+/// What to collect on a chip, and what to make of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Definition {
+    pub formula: Formula,
+    /// Unit of its value.
+    pub unit: String,
+}
+
+/// A computation over ncu metrics; nothing is clamped.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Formula {
+    /// The sum of these; a name that is there twice counts twice, and one with `-` before it is taken away.
+    Sum(Vec<String>),
+    /// `factor * sum(part) / sum(whole)`.
+    Share {
+        /// 100 for a percentage.
+        factor: f64,
+        /// Numerator.
+        part: Vec<String>,
+        /// Denominator.
+        whole: Vec<String>,
+        /// Why there is no value when both are zero (`no shared-memory wavefronts`).
+        empty: String,
+        /// What zeros mean beyond that.
+        zero: ZeroShare,
+    },
+    /// `factor * product`.
+    Product { factor: f64, names: Vec<String> },
+}
+
+/// What zeros of a share mean.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ZeroShare {
+    /// A part of 0 is a share of 0; a whole of 0 has none.
+    Counted,
+    /// A part of 0 was not counted: what there is of the whole always has some of it.
+    Uncounted,
+    /// A whole of 0 has a share of 0 where these counters, which every launch has, are 0 as well.
+    Without(Vec<String>),
+}
+
+impl Definition {
+    /// A metric that is collected and shown as it is.
+    pub fn verbatim(name: &str, unit: String) -> Self {
+        Self { formula: Formula::Sum(vec![name.to_owned()]), unit }
+    }
+
+    /// Names to collect, sorted, each once.
+    pub fn metrics(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = match &self.formula {
+            Formula::Sum(names) | Formula::Product { names, .. } => names.iter().map(String::as_str).collect(),
+            Formula::Share { part, whole, .. } => part.iter().chain(whole).map(String::as_str).collect(),
+        };
+        for name in &mut names {
+            *name = signed(name).1;
+        }
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+
+    /// The value for one launch; `read` gives a counter by name.
+    ///
+    /// A counter that is absent or not finite, and a share of nothing, make it missing with the reason.
+    pub fn evaluate(&self, read: &dyn Fn(&str) -> Option<f64>) -> Cell {
+        let value = match &self.formula {
+            Formula::Sum(names) => sum(names, read),
+            Formula::Product { factor, names } => {
+                names.iter().try_fold(*factor, |product, name| Ok(product * counter(name, read)?))
+            }
+            Formula::Share { factor, part, whole, empty, zero } => share(*factor, (part, whole), (empty, zero), read),
+        };
+        value.map_or_else(|reason| Cell::Missing(reason.into()), Cell::finite)
+    }
+
+    /// Why a value cannot be one: a percentage outside 0 to 100 by more than its relative `spread`. Its parts may be counted in
+    /// different passes, so a little over 100 is a full one.
+    pub fn doubt(&self, value: f64, spread: f64) -> Option<String> {
+        let most = 100.0 * (1.0 + DOUBTED * spread);
+        (self.unit == "%" && !(0.0..=most).contains(&value))
+            .then(|| format!("{value:.1} % is outside 0 to 100: its parts were not counted together"))
+    }
+}
+
+fn counter(name: &str, read: &dyn Fn(&str) -> Option<f64>) -> Result<f64, String> {
+    match read(name) {
+        Some(value) if value.is_finite() => Ok(value),
+        Some(value) => Err(format!("'{name}' was counted as {value}")),
+        None => Err(format!("'{name}' has no value")),
+    }
+}
+
+fn sum(names: &[String], read: &dyn Fn(&str) -> Option<f64>) -> Result<f64, String> {
+    if names.is_empty() {
+        return Err("nothing to add up".into());
+    }
+    names.iter().try_fold(0.0, |total, term| {
+        let (sign, name) = signed(term);
+        Ok(total + sign * counter(name, read)?)
+    })
+}
+
+/// The sign of a term of a sum, and the counter's name.
+pub fn signed(term: &str) -> (f64, &str) {
+    term.strip_prefix('-').map_or((1.0, term), |name| (-1.0, name))
+}
+
+fn share(
+    factor: f64,
+    (part, whole): (&[String], &[String]),
+    (empty, zero): (&str, &ZeroShare),
+    read: &dyn Fn(&str) -> Option<f64>,
+) -> Result<f64, String> {
+    let (part, total) = (sum(part, read)?, sum(whole, read)?);
+    match (part, total, zero) {
+        (0.0, _, ZeroShare::Uncounted) => Err(empty.to_owned()),
+        (0.0, 0.0, ZeroShare::Without(absent)) if absent.iter().all(|name| read(name) == Some(0.0)) => Ok(0.0),
+        (0.0, 0.0, _) => Err(empty.to_owned()),
+        (_, 0.0, _) => Err(format!("{part} of {}, which was counted as 0", whole.join(" + "))),
+        _ => Ok(factor * part / total),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn conflicts() -> Definition {
+        Definition {
+            formula: Formula::Share {
+                factor: 100.0,
+                part: vec!["conflicts".into()],
+                whole: vec!["wavefronts".into()],
+                empty: "no shared-memory wavefronts".into(),
+                zero: ZeroShare::Counted,
+            },
+            unit: "%".into(),
+        }
+    }
+
+    fn counted(conflicts: f64, wavefronts: f64) -> impl Fn(&str) -> Option<f64> {
+        move |name| Some(if name == "conflicts" { conflicts } else { wavefronts })
+    }
+
+    #[test]
+    fn a_share_of_nothing_is_missing_not_zero() {
+        let cell = conflicts().evaluate(&counted(0.0, 0.0));
+        assert_eq!(cell, Cell::Missing("no shared-memory wavefronts".into()));
+        assert_eq!(conflicts().evaluate(&counted(3.0, 0.0)).value(), None);
+    }
+
+    #[test]
+    fn no_conflicts_are_zero_only_where_there_is_no_shared_memory() {
+        let mut definition = conflicts();
+        let Formula::Share { zero, .. } = &mut definition.formula else { return };
+        *zero = ZeroShare::Without(vec!["static".into(), "dynamic".into()]);
+        let read = |shared: Option<f64>, wavefronts: f64| {
+            let read = move |name: &str| match name {
+                "static" => Some(0.0),
+                "dynamic" => shared,
+                "wavefronts" => Some(wavefronts),
+                _ => Some(0.0),
+            };
+            definition.evaluate(&read).value()
+        };
+        assert_eq!((read(Some(0.0), 0.0), read(Some(0.0), 8.0)), (Some(0.0), Some(0.0)));
+        // bulk copies and wgmma use shared memory that these counters do not see
+        assert_eq!((read(Some(1024.0), 0.0), read(None, 0.0)), (None, None));
+    }
+
+    #[test]
+    fn a_share_that_is_never_zero_was_not_counted_where_it_is() {
+        let mut definition = conflicts();
+        let Formula::Share { zero, .. } = &mut definition.formula else { return };
+        *zero = ZeroShare::Uncounted;
+        assert_eq!(definition.evaluate(&counted(0.0, 32.0)).value(), None);
+        assert_eq!(definition.evaluate(&counted(16.0, 32.0)).value(), Some(50.0));
+    }
+
+    #[test]
+    fn nan_and_absent_counters_are_missing() {
+        for odd in [f64::NAN, f64::INFINITY] {
+            assert_eq!(conflicts().evaluate(&counted(odd, 8.0)).value(), None);
+            assert_eq!(conflicts().evaluate(&counted(1.0, odd)).value(), None);
+        }
+        assert_eq!(conflicts().evaluate(&|_| None).value(), None);
+        assert_eq!(Definition::verbatim("a__b", String::new()).evaluate(&|_| Some(f64::NAN)).value(), None);
+    }
+
+    #[test]
+    fn shares_outside_their_range_are_kept_and_named() {
+        let value = conflicts().evaluate(&counted(12.0, 8.0)).value();
+        assert_eq!(value, Some(150.0));
+        assert!(conflicts().doubt(150.0, 0.0).is_some_and(|d| d.contains("150.0 %")));
+        assert_eq!(conflicts().doubt(99.9, 0.0), None);
+        assert_eq!((conflicts().doubt(101.0, 0.01), conflicts().doubt(105.0, 0.01).is_some()), (None, true));
+    }
+
+    #[test]
+    fn a_name_with_a_minus_is_taken_away() {
+        let excess = Definition { formula: Formula::Sum(vec!["all".into(), "-ideal".into()]), unit: String::new() };
+        assert_eq!(excess.metrics(), ["all", "ideal"]);
+        assert_eq!(excess.evaluate(&|name| Some(if name == "all" { 10.0 } else { 8.0 })).value(), Some(2.0));
+        assert_eq!(excess.evaluate(&|name| (name == "all").then_some(10.0)).value(), None);
+    }
+
+    #[test]
+    fn a_name_written_twice_counts_twice_and_is_collected_once() {
+        let fma = Definition { formula: Formula::Sum(vec!["b".into(), "a".into(), "b".into()]), unit: String::new() };
+        assert_eq!(fma.evaluate(&|name| Some(if name == "a" { 1.0 } else { 10.0 })).value(), Some(21.0));
+        assert_eq!(fma.metrics(), ["a", "b"]);
+    }
+}

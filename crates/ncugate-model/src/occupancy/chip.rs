@@ -1,0 +1,131 @@
+//! Limits of a multiprocessor by compute capability.
+//!
+//! Sources: NVIDIA's CUDA programming guide, appendix on compute capabilities (residency, registers, shared memory), and
+//! `cuda_occupancy.h` of CUDA 13.0 and 13.5 (granularities, block and barrier limits, carve-outs). Where the two differ (barriers of
+//! 10.3, which are 64 in the first), the newer one counts.
+
+use crate::ComputeCapability;
+
+/// Threads a warp.
+pub const WARP: u32 = 32;
+/// 32-bit registers a multiprocessor, also the most a block may use; the same on every chip here.
+pub const REGISTERS_PER_SM: u32 = 65_536;
+
+const KIB: u32 = 1024;
+
+/// Limits of one multiprocessor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Chip {
+    pub capability: ComputeCapability,
+    /// Most resident warps.
+    pub warps: u32,
+    /// Most resident blocks.
+    pub blocks: u32,
+    /// Shared memory in bytes, what the driver reserves included.
+    pub shared: u32,
+    /// Most shared memory a block can have in bytes, opted in to, without what the driver reserves.
+    pub shared_optin: u32,
+    /// Shared memory in bytes that the driver takes for itself in every block.
+    pub reserved: u32,
+    /// Shared memory is given out in multiples of this many bytes.
+    pub shared_unit: u32,
+    /// Named barriers, where they limit residency.
+    pub barriers: Option<u32>,
+}
+
+impl Chip {
+    /// Most static shared memory a block can have in bytes; more has to be dynamic and opted in to.
+    pub const STATIC_SHARED: u32 = 48 * KIB;
+
+    /// Limits of the chips of that compute capability; `None` for one that is not in the table.
+    pub const fn of(capability: ComputeCapability) -> Option<Self> {
+        // warps, blocks, shared and opt-in in KiB, barriers
+        let (warps, blocks, shared, optin, barriers) = match (capability.major, capability.minor) {
+            (7, 5) => (32, 16, 64, 64, None),
+            (8, 0) => (64, 32, 164, 163, None),
+            (8, 6) => (48, 16, 100, 99, None),
+            (8, 7) => (48, 16, 164, 163, None),
+            // No row in the guide: blocks and shared memory are those of cuda_occupancy.h, warps those of every 8.x but 8.0.
+            (8, 8) => (48, 16, 100, 99, None),
+            (8, 9) => (48, 24, 100, 99, None),
+            (9, 0) | (10, 0) => (64, 32, 228, 227, Some(64)),
+            // As many barriers as blocks on every minor but 10.0.
+            (10, 3) => (64, 32, 228, 227, Some(32)),
+            // Rubin: half the threads of Blackwell. Its larger mode is asked for at launch: `Self::oversized`.
+            (10, 7) => (32, 16, 228, 227, Some(16)),
+            // The same chip: CUDA 12 called it 10.1.
+            (10, 1) | (11, 0) => (48, 24, 228, 227, Some(24)),
+            (12, 0 | 1) => (48, 24, 100, 99, Some(24)),
+            _ => return None,
+        };
+        let turing = capability.major == 7;
+        Some(Self {
+            capability,
+            warps,
+            blocks,
+            shared: shared * KIB,
+            shared_optin: optin * KIB,
+            reserved: if turing { 0 } else { KIB },
+            shared_unit: if turing { 256 } else { 128 },
+            barriers,
+        })
+    }
+}
+
+impl Chip {
+    /// The limits where a launch asks for oversized shared memory (`CU_SHARED_MEMORY_MODE_ALLOW_OVERSIZED`); none for a chip without it.
+    ///
+    /// Source: the carve-out of 328 KiB of 10.7 in `cuda_occupancy.h` of CUDA 13.5, which leaves 8 KiB of L1.
+    pub fn oversized(self) -> Option<Self> {
+        let is_rubin = self.capability == ComputeCapability::new(10, 7);
+        is_rubin.then_some(Self { shared: OVERSIZED, shared_optin: OVERSIZED - self.reserved, ..self })
+    }
+}
+
+/// Shared memory of a multiprocessor of 10.7 in its oversized mode.
+const OVERSIZED: u32 = 328 * KIB;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_chip_has_oversized_shared_memory() {
+        let of = |major, minor| Chip::of(ComputeCapability::new(major, minor)).unwrap();
+        let rubin = of(10, 7).oversized().unwrap();
+        assert_eq!((rubin.shared, rubin.shared_optin, rubin.warps), (335_872, 334_848, 32));
+        assert_eq!(of(10, 3).oversized(), None);
+        assert_eq!((of(10, 3).barriers, of(10, 0).barriers, of(10, 7).barriers), (Some(32), Some(64), Some(16)));
+    }
+
+    #[test]
+    fn opt_in_and_reserve_fill_the_shared_memory() {
+        for capability in [
+            (7, 5),
+            (8, 0),
+            (8, 6),
+            (8, 7),
+            (8, 9),
+            (9, 0),
+            (8, 8),
+            (10, 0),
+            (10, 1),
+            (10, 3),
+            (10, 7),
+            (11, 0),
+            (12, 0),
+            (12, 1),
+        ] {
+            let chip = Chip::of(capability.into()).unwrap();
+            assert_eq!(chip.shared_optin + chip.reserved, chip.shared, "{capability:?}");
+        }
+        assert_eq!(Chip::of(ComputeCapability::new(9, 0)).unwrap().shared_optin, 232_448);
+        assert_eq!(Chip::of(ComputeCapability::new(8, 9)).unwrap().shared_optin, 101_376);
+    }
+
+    #[test]
+    fn an_unknown_chip_has_no_limits() {
+        assert_eq!(Chip::of(ComputeCapability::new(9, 1)), None);
+        assert_eq!(Chip::of(ComputeCapability::new(6, 1)), None);
+    }
+}

@@ -1,0 +1,19 @@
+//! Statistics of latency samples: quantiles, bootstrap intervals, comparison of two variants. Seeded and pure.
+//!
+//! What an interval means for a requirement is [`ncugate_judge`]'s.
+
+mod alike;
+mod bootstrap;
+mod compare;
+mod looks;
+mod quantile;
+mod student;
+mod tick;
+
+pub use alike::{Alikeness, FALSE_ALARM};
+pub use bootstrap::{Interval, NEARBY, Resampler, Resampling, Stream};
+pub use compare::{Estimate, Pairing, SampleComparison, compare};
+pub use looks::{level_of_a_look, looks};
+pub use quantile::{Statistic, StatsError, five_number_summary, median, quantile};
+pub use student::{Variance, half_width, normal_quantile, t_quantile};
+pub use tick::{EVENT_TICK_US, half_step};

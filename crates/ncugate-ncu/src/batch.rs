@@ -1,0 +1,428 @@
+//! Profiles many variants with few ncu processes: one a group of metrics, all variants in it. What a batch lacks is
+//! tried again in smaller batches, until a variant alone has failed and that is its result.
+
+use super::command::{Knobs, ProfileDetail};
+use super::failure::{NcuFailure, Reach, launches_in, passes_in};
+use super::group::{Effort, Group, NcuMetric, PROBES, plan_groups};
+use super::job::Job;
+use super::pass_book::PassBook;
+use super::session::{Ran, Runner};
+use super::subject::{Collected, Contents, Covered, Expect, ProfileError, ProfiledCase, Subject, Unprofilable, Verify};
+use ncugate_model::process::{self, Ending};
+use ncugate_model::{ProfileOutcome, ProfileRecord, ProfiledOutputs};
+
+use nix::sys::signal::Signal;
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+/// Cases that fail alone, without any that succeeds, before the rest is not tried.
+const MAX_FAILURES: usize = 4;
+/// Cases that planning tries before it does without measuring.
+const PROBED_CASES: usize = 3;
+
+/// Where a record goes, at once.
+pub type Sink<'a> = &'a mut dyn FnMut(ProfileRecord) -> io::Result<()>;
+
+pub struct Profiler<'a> {
+    pub runner: Runner<'a>,
+    pub verify: &'a dyn Verify,
+    pub covered: &'a Covered,
+    /// ncu starts that planning may spend; [`PROBES`] is the default.
+    pub probes: u32,
+}
+
+/// Why a probe gave no passes.
+enum Halt {
+    Unknown(NcuFailure),
+    Unmeasurable,
+    Error(ProfileError),
+}
+
+impl<'a> Profiler<'a> {
+    /// One that plans with the default budget.
+    pub fn new(runner: Runner<'a>, verify: &'a dyn Verify, covered: &'a Covered) -> Self {
+        Self { runner, verify, covered, probes: PROBES }
+    }
+
+    /// The knobs of every session.
+    pub fn knobs(&self) -> Knobs {
+        self.runner.knobs
+    }
+
+    /// Collects `metrics` for every case of every subject, a group at a time.
+    pub fn profile(
+        &self,
+        subjects: &[Subject],
+        metrics: &[NcuMetric],
+        book: &mut PassBook,
+        sink: Sink,
+    ) -> Result<Collected, ProfileError> {
+        let mut collected = Collected::default();
+        let launches_of = |subject: &Subject| {
+            self.pending(subject, metrics).iter().map(|case| subject.expect.least(case) as usize).sum::<usize>()
+        };
+        let launches: usize = subjects.iter().map(launches_of).sum();
+        if launches == 0 {
+            return Ok(collected);
+        }
+        let mut groups = self.plan(subjects, metrics, launches, book, &mut collected)?;
+        keep(book, &mut collected);
+        let outcome = groups.iter_mut().try_for_each(|group| {
+            subjects.iter().try_for_each(|subject| self.collect(subject, group, book, sink, &mut collected))
+        });
+        keep(book, &mut collected);
+        collected.groups = groups;
+        outcome.map(|()| collected)
+    }
+
+    /// Finds out, and keeps in the book, what the plan for so many launches of `metrics` has to know.
+    ///
+    /// # Errors
+    /// Nothing can be counted, in the words of [`Profiler::profile`].
+    pub fn find_passes(
+        &self,
+        subject: &Subject,
+        metrics: &[NcuMetric],
+        launches: usize,
+        book: &mut PassBook,
+    ) -> Result<Collected, ProfileError> {
+        let mut collected = Collected::default();
+        let planned = self.plan(std::slice::from_ref(subject), metrics, launches, book, &mut collected);
+        keep(book, &mut collected);
+        collected.groups = planned?;
+        Ok(collected)
+    }
+
+    fn pending(&self, subject: &Subject, metrics: &[NcuMetric]) -> Vec<ProfiledCase> {
+        subject.cases.iter().filter(|case| !self.covered.holds(case, metrics)).cloned().collect()
+    }
+
+    /// Groups from the book and, where it knows too little, from probes. Leaves out metrics that ncu does not know.
+    fn plan(
+        &self,
+        subjects: &[Subject],
+        metrics: &[NcuMetric],
+        launches: usize,
+        book: &mut PassBook,
+        collected: &mut Collected,
+    ) -> Result<Vec<Group>, ProfileError> {
+        let mut metrics = metrics.to_vec();
+        let mut left = self.probes;
+        loop {
+            let effort = Effort { launches, probes: left };
+            let planned = plan_groups(
+                &metrics,
+                effort,
+                &mut |set| {
+                    left = left.saturating_sub(1);
+                    self.probe(subjects, set, collected)
+                },
+                book,
+            );
+            match planned {
+                Ok(groups) => return Ok(groups),
+                Err(Halt::Unknown(failure)) => {
+                    collected.unknown.extend(without_unknown(&mut metrics, &failure)?);
+                }
+                Err(Halt::Unmeasurable) => {
+                    collected.warnings.push("no launch could be probed for replay passes; groups are guessed".into());
+                    left = 0;
+                }
+                Err(Halt::Error(error)) => return Err(error),
+            }
+        }
+    }
+
+    /// Replay passes of `set`, from one launch of the first case that can be profiled.
+    fn probe(&self, subjects: &[Subject], set: &[NcuMetric], collected: &mut Collected) -> Result<u32, Halt> {
+        let runner = Runner { reports: self.runner.logs, ..self.runner };
+        let candidates = subjects.iter().flat_map(|subject| subject.cases.iter().map(move |case| (subject, case)));
+        for (subject, case) in candidates.take(PROBED_CASES) {
+            let io = |error| Halt::Error(ProfileError::Io(error));
+            let cases = std::slice::from_ref(case);
+            let ran = start(&runner, subject, "probe", set, cases).map_err(io)?;
+            collected.starts += 1;
+            let found = self.contents(&ran, cases);
+            if let Some(report) = &ran.report {
+                fs::remove_file(report).map_err(io)?;
+            }
+            if let Ok(Contents { launches, passes: Some(passes), .. }) = found
+                && launches.contains_key(case)
+            {
+                return Ok(passes);
+            }
+            let Some(failure) = ran.failure else { continue };
+            match failure.reach() {
+                Reach::Environment => return Err(Halt::Error(ProfileError::Environment(failure))),
+                Reach::Stop => return Err(Halt::Error(ProfileError::Interrupted)),
+                Reach::Group => return Err(Halt::Unknown(failure)),
+                Reach::Batch => {}
+            }
+        }
+        Err(Halt::Unmeasurable)
+    }
+
+    /// What a session's report holds; without a report, nothing.
+    fn contents(&self, ran: &Ran, cases: &[ProfiledCase]) -> Result<Contents, NcuFailure> {
+        let Some(report) = &ran.report else { return Ok(Contents::default()) };
+        let mut contents =
+            self.verify.read(report, &ran.told, cases).map_err(|reason| NcuFailure::UnreadableReport { reason })?;
+        contents.passes = contents.passes.or_else(|| passes_in(&ran.log));
+        Ok(contents)
+    }
+
+    /// One group over one subject, in as few processes as it takes.
+    fn collect(
+        &self,
+        subject: &Subject,
+        group: &mut Group,
+        book: &mut PassBook,
+        sink: Sink,
+        collected: &mut Collected,
+    ) -> Result<(), ProfileError> {
+        let before = (collected.profiled, collected.failed);
+        let (mut waiting, mut again) = (vec![self.pending(subject, &group.metrics)], BTreeSet::new());
+        while let Some(cases) = waiting.pop() {
+            if cases.is_empty() || group.metrics.is_empty() {
+                continue;
+            }
+            if process::interrupted() {
+                return Err(ProfileError::Interrupted);
+            }
+            let mut attempt = self.attempt(subject, group, cases)?;
+            collected.starts += 1;
+            attempt.record(subject, group, sink, collected)?;
+            if let Some(passes) = attempt.contents.passes.filter(|_| attempt.missing.len() < attempt.cases.len()) {
+                book.note(&group.counted(), passes);
+                group.passes = Some(passes);
+            }
+            let Some(failure) = attempt.failure() else { continue };
+            match failure.reach() {
+                Reach::Environment => return Err(ProfileError::Environment(failure)),
+                Reach::Stop => return Err(ProfileError::Interrupted),
+                Reach::Group => {
+                    collected.unknown.extend(without_unknown(&mut group.metrics, &failure)?);
+                    waiting.push(attempt.missing);
+                }
+                // Somebody else's kill is no result of a case. A second time, the case is the likelier cause.
+                Reach::Batch
+                    if attempt.is_alone() && attempt.was_killed(&failure) && again.insert(attempt.cases.clone()) =>
+                {
+                    waiting.push(attempt.missing);
+                }
+                Reach::Batch if attempt.is_alone() => {
+                    let reason = attempt.ran.explain(&failure);
+                    fail(&attempt.missing, &reason, group, sink, collected)?;
+                    let tried = collected.failed - before.1;
+                    if collected.profiled == before.0 && tried >= MAX_FAILURES {
+                        return abandon(&waiting.concat(), Unprofilable { tried, reason }, group, sink, collected);
+                    }
+                }
+                Reach::Batch => waiting.extend(attempt.smaller(&subject.expect)),
+            }
+        }
+        Ok(())
+    }
+
+    /// One process, and its report read.
+    fn attempt(&self, subject: &Subject, group: &Group, cases: Vec<ProfiledCase>) -> io::Result<Attempt> {
+        let ran = start(&self.runner, subject, &group.name, &group.metrics, &cases)?;
+        let (contents, unreadable) = match self.contents(&ran, &cases) {
+            Ok(contents) => (contents, None),
+            Err(failure) => (Contents::default(), Some(failure)),
+        };
+        let launches = |case: &ProfiledCase| contents.launches.get(case).copied().unwrap_or(0);
+        let lacks = |case: &&ProfiledCase| launches(case) < subject.expect.least(case);
+        let unverified = |case: &&ProfiledCase| subject.outputs(&contents, case).is_none();
+        let missing: Vec<ProfiledCase> = cases.iter().filter(|case| lacks(case) || unverified(case)).cloned().collect();
+        let unverified = missing.iter().any(|case| !lacks(&case));
+        let excess = cases.iter().filter(|case| subject.expect.too_many(case, launches(case)));
+        let excess = excess.map(|case| (case.clone(), launches(case))).collect();
+        Ok(Attempt { cases, ran, contents, unreadable, missing, unverified, excess })
+    }
+}
+
+/// One process over some cases.
+struct Attempt {
+    cases: Vec<ProfiledCase>,
+    ran: Ran,
+    contents: Contents,
+    unreadable: Option<NcuFailure>,
+    /// Cases that lack launches, or of whose outputs nothing is known.
+    missing: Vec<ProfiledCase>,
+    /// Whether one of them has its launches.
+    unverified: bool,
+    excess: Vec<(ProfiledCase, u32)>,
+}
+
+impl Attempt {
+    /// Hands over a record for every case that the report settles.
+    fn record(
+        &mut self,
+        subject: &Subject,
+        group: &Group,
+        sink: Sink,
+        collected: &mut Collected,
+    ) -> Result<(), ProfileError> {
+        let file = self.ran.report.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
+        for case in self.cases.iter().filter(|case| !self.missing.contains(case)) {
+            let outcome = match (self.excess.iter().find(|(other, _)| other == case), &file) {
+                (None, Some(report)) => ProfileOutcome::Profiled { report: report.clone() },
+                (Some((_, launches)), _) => ProfileOutcome::Failed {
+                    reason: format!("its NVTX range holds {launches} launches, more than expected"),
+                },
+                (None, None) => ProfileOutcome::Failed { reason: "ncu wrote no report".to_owned() },
+            };
+            let outputs = match &outcome {
+                ProfileOutcome::Profiled { .. } => subject.outputs(&self.contents, case),
+                ProfileOutcome::Traced { .. } | ProfileOutcome::Failed { .. } => None,
+            };
+            hand_over(case, &group.metrics, (outcome, outputs), sink, collected)?;
+        }
+        Ok(())
+    }
+
+    /// Why cases are missing; `None` when none is.
+    fn failure(&self) -> Option<NcuFailure> {
+        if self.missing.is_empty() {
+            return None;
+        }
+        let told = self.ran.failure.clone().or_else(|| self.unreadable.clone());
+        Some(told.unwrap_or_else(|| match self.ran.report {
+            Some(_) if self.unverified => NcuFailure::Unverified { ending: self.ran.ending.to_string() },
+            Some(_) => NcuFailure::Missing { ending: self.ran.ending.to_string() },
+            None => NcuFailure::NoKernelsProfiled,
+        }))
+    }
+
+    /// Whether it was over one case.
+    fn is_alone(&self) -> bool {
+        self.cases.len() == 1
+    }
+
+    /// Whether ncu or the program was ended by SIGKILL, which no kernel sends: it comes from a person, or a system without memory.
+    fn was_killed(&self, failure: &NcuFailure) -> bool {
+        let kill = Signal::SIGKILL as i32;
+        self.ran.ending == Ending::Signaled(kill)
+            || matches!(failure, NcuFailure::TargetExit { status } if *status == kill || *status == 128 + kill)
+    }
+
+    /// What is missing, in smaller batches, the last first. Launches go in order: the first that is missing, or the
+    /// one after the last that the log says was finished, is the suspect and goes alone.
+    fn smaller(self, expect: &Expect) -> Vec<Vec<ProfiledCase>> {
+        let finished = expect.cases_in(launches_in(&self.ran.log), &self.cases);
+        let suspect = if self.missing.len() < self.cases.len() { Some(0) } else { Some(finished).filter(|&n| n > 0) };
+        let mut missing = self.missing;
+        match suspect.filter(|&at| at < missing.len()) {
+            Some(at) => {
+                let after = missing.split_off(at + 1);
+                let alone = missing.split_off(at);
+                vec![after, missing, alone]
+            }
+            None => {
+                let second = missing.split_off(missing.len().div_ceil(2));
+                vec![second, missing]
+            }
+        }
+    }
+}
+
+fn start(
+    runner: &Runner,
+    subject: &Subject,
+    stem: &str,
+    metrics: &[NcuMetric],
+    cases: &[ProfiledCase],
+) -> io::Result<Ran> {
+    let target = subject.target.command(cases)?;
+    let (selection, processes) = (&subject.selection, subject.processes);
+    runner.run(&Job { stem, metrics, detail: ProfileDetail::Counters, target: &target, selection, processes })
+}
+
+/// Records cases as failed.
+fn fail(
+    cases: &[ProfiledCase],
+    reason: &str,
+    group: &Group,
+    sink: Sink,
+    collected: &mut Collected,
+) -> Result<(), ProfileError> {
+    cases.iter().try_for_each(|case| {
+        let outcome = ProfileOutcome::Failed { reason: reason.to_owned() };
+        hand_over(case, &group.metrics, (outcome, None), sink, collected)
+    })
+}
+
+/// Leaves a group in which nothing works: the rest of its cases fail untried, and where nothing ever worked,
+/// profiling ends.
+fn abandon(
+    rest: &[ProfiledCase],
+    unprofilable: Unprofilable,
+    group: &Group,
+    sink: Sink,
+    collected: &mut Collected,
+) -> Result<(), ProfileError> {
+    if collected.profiled == 0 {
+        return Err(ProfileError::Unprofilable(unprofilable));
+    }
+    collected.warnings.push(format!("metrics of group '{}' were not collected: {unprofilable}", group.name));
+    fail(rest, &format!("not tried: {unprofilable}"), group, sink, collected)
+}
+
+fn hand_over(
+    case: &ProfiledCase,
+    metrics: &[NcuMetric],
+    (outcome, outputs): (ProfileOutcome, Option<ProfiledOutputs>),
+    sink: Sink,
+    collected: &mut Collected,
+) -> Result<(), ProfileError> {
+    match outcome {
+        ProfileOutcome::Profiled { .. } | ProfileOutcome::Traced { .. } => collected.profiled += 1,
+        ProfileOutcome::Failed { .. } => collected.failed += 1,
+    }
+    let (variant, shape) = case.clone();
+    Ok(sink(ProfileRecord { variant, shape, metrics: metrics.to_vec(), outcome, outputs })?)
+}
+
+/// Takes out the metrics that `failure` names; where it names none of them, the failure is everyone's.
+fn without_unknown(metrics: &mut Vec<NcuMetric>, failure: &NcuFailure) -> Result<Vec<NcuMetric>, ProfileError> {
+    let named = |metric: &NcuMetric| match failure {
+        NcuFailure::UnknownMetric { name } => {
+            metric.strip_prefix(name.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        }
+        NcuFailure::NotStarted { .. }
+        | NcuFailure::Permission
+        | NcuFailure::NoKernelsProfiled
+        | NcuFailure::DriverResourceUnavailable
+        | NcuFailure::Lock { .. }
+        | NcuFailure::DriverIncompatible
+        | NcuFailure::UnknownGpu
+        | NcuFailure::UnableToWrite { .. }
+        | NcuFailure::OutOfMemory
+        | NcuFailure::TargetExit { .. }
+        | NcuFailure::Timeout
+        | NcuFailure::Interrupted
+        | NcuFailure::UnreadableReport { .. }
+        | NcuFailure::Missing { .. }
+        | NcuFailure::Unverified { .. }
+        | NcuFailure::Other { .. } => false,
+    };
+    let unknown: Vec<NcuMetric> = metrics.iter().filter(|metric| named(metric)).cloned().collect();
+    if unknown.is_empty() {
+        return Err(ProfileError::Environment(failure.clone()));
+    }
+    metrics.retain(|metric| !unknown.contains(metric));
+    Ok(unknown)
+}
+
+/// The book is a cache: not being able to keep it costs time, not results.
+fn keep(book: &PassBook, collected: &mut Collected) {
+    if let Err(error) = book.save() {
+        let warning = format!("replay passes of this chip cannot be saved: {error}");
+        if !collected.warnings.contains(&warning) {
+            collected.warnings.push(warning);
+        }
+    }
+}

@@ -1,0 +1,456 @@
+//! ncu's command line: a pure function of a session. Every knob is given, none is left to a default or a config file.
+
+use ncugate_model::MAX_REPORT;
+use serde::{Deserialize, Serialize};
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use super::tool::NcuVersion;
+use super::unit::CounterUnit;
+use ncugate_model::ComputeCapability;
+
+/// What ncu does to the clocks. Nothing here ever sets them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ClockControl {
+    /// They run as they run.
+    #[default]
+    None,
+}
+
+/// What ncu does to the caches before every pass.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CacheControl {
+    /// They are flushed: every launch starts cold.
+    #[default]
+    All,
+    /// They stay as the launch before left them.
+    None,
+}
+
+/// How several passes see the same launch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReplayMode {
+    /// The launch is repeated, with memory restored in between.
+    #[default]
+    Kernel,
+    /// The program is repeated.
+    Application,
+}
+
+/// The processes that are profiled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Processes {
+    /// Only the one that is started: our own worker.
+    Application,
+    /// It and all it starts: an external command.
+    All,
+}
+
+/// The launches that are profiled.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LaunchSelection {
+    Everything,
+    /// Those inside a push/pop range of this name, in any process.
+    Range(String),
+    /// Those inside a push/pop range of one of these names.
+    Ranges(Vec<String>),
+    /// Those of kernels whose function name matches this regular expression.
+    Kernels(String),
+}
+
+/// What is collected beside metrics.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProfileDetail {
+    #[default]
+    Counters,
+    /// Sections with what their rules say, samples of every instruction and over the launch's life, machine code and source text.
+    Close(LifeSampling),
+}
+
+/// How the life of a launch is sampled (ncu's section PmSampling).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LifeSampling {
+    /// ncu finds an interval and a size by a pass of its own, and reads back 31 MB or more a launch.
+    #[default]
+    Automatic,
+    /// In one pass, every so many nanoseconds, into 16 MiB.
+    Every {
+        /// Nanoseconds between two samples.
+        nanoseconds: u32,
+    },
+}
+
+impl LifeSampling {
+    /// Bytes for the samples of a launch. One took 22,000 bytes at most on an H200.
+    const BUFFER: u32 = 16 << 20;
+    /// Samples that certainly fit.
+    const SAMPLES: f64 = 400.0;
+    /// The shortest interval that ncu chooses by itself on an H200, in nanoseconds; others are powers of two of it.
+    const SHORTEST: u32 = 1500;
+    /// Microseconds around a launch that are sampled with it: 150 to 260 before it and 75 to 260 behind it on an H200.
+    const AROUND: f64 = 500.0;
+    /// How much longer a launch may take under the profiler, with cold caches.
+    const LONGER: f64 = 1.5;
+
+    /// An interval at which the longest of some launches, in microseconds, has samples from begin to end; ncu's own choice where that is
+    /// not known, or where this ncu or chip was never asked so.
+    pub fn for_launches(longest: Option<f64>, version: NcuVersion, capability: ComputeCapability) -> Self {
+        let is_known = version >= NcuVersion([2025, 3, 0, 0]) && capability == ComputeCapability::new(9, 0);
+        let Some(longest) = longest.filter(|us| is_known && us.is_finite() && *us > 0.0) else {
+            return Self::Automatic;
+        };
+        let wanted = 1e3 * (Self::LONGER * longest + Self::AROUND) / Self::SAMPLES;
+        let intervals = std::iter::successors(Some(Self::SHORTEST), |ns| ns.checked_mul(2));
+        intervals
+            .into_iter()
+            .find(|ns| f64::from(*ns) >= wanted)
+            .map_or(Self::Automatic, |nanoseconds| Self::Every { nanoseconds })
+    }
+
+    fn options(self) -> Vec<(&'static str, String)> {
+        match self {
+            Self::Automatic => Vec::new(),
+            Self::Every { nanoseconds } => vec![
+                ("--pm-sampling-interval", nanoseconds.to_string()),
+                ("--pm-sampling-buffer-size", Self::BUFFER.to_string()),
+                ("--pm-sampling-max-passes", "1".to_owned()),
+            ],
+        }
+    }
+}
+
+impl ProfileDetail {
+    /// ncu's sections that a deep profile collects: those whose rules say where time goes. The tables of memory and the
+    /// charts of rooflines cost as many passes again and add nothing that is shown.
+    pub const SECTIONS: [&'static str; 9] = [
+        "LaunchStats",
+        "Occupancy",
+        "SpeedOfLight",
+        "ComputeWorkloadAnalysis",
+        "MemoryWorkloadAnalysis",
+        "SchedulerStats",
+        "WarpStateStats",
+        "SourceCounters",
+        "PmSampling",
+    ];
+
+    const fn sections(self) -> &'static [&'static str] {
+        match self {
+            Self::Counters => &[],
+            Self::Close(_) => &Self::SECTIONS,
+        }
+    }
+}
+
+/// Settings that make two sets of counters comparable; recorded with the run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Knobs {
+    pub clock_control: ClockControl,
+    pub cache_control: CacheControl,
+    pub replay_mode: ReplayMode,
+}
+
+impl ClockControl {
+    /// ncu's word for it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::None => "none",
+        }
+    }
+}
+
+impl CacheControl {
+    /// ncu's word for it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::All => "all",
+            Self::None => "none",
+        }
+    }
+}
+
+impl ReplayMode {
+    /// ncu's word for it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Kernel => "kernel",
+            Self::Application => "application",
+        }
+    }
+}
+
+impl Processes {
+    /// ncu's word for it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Application => "application-only",
+            Self::All => "all",
+        }
+    }
+}
+
+/// One ncu process: what it runs, what it collects, where it writes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NcuSession {
+    /// Program and arguments that are profiled.
+    pub target: Vec<OsString>,
+    /// ncu metric names.
+    pub metrics: Vec<String>,
+    /// What is collected beside them.
+    pub detail: ProfileDetail,
+    /// Path of the report without its extension, which is ncu's to choose (`.ncu-rep` or `.ncu-repz`).
+    pub output: PathBuf,
+    /// Where ncu's own messages go.
+    pub log: PathBuf,
+    /// A folder of this user's own, for locks and sockets; a short path, since sockets have a limit of 107 bytes.
+    pub scratch: PathBuf,
+    pub selection: LaunchSelection,
+    pub processes: Processes,
+    pub knobs: Knobs,
+}
+
+impl NcuSession {
+    /// Arguments after the program's name.
+    pub fn arguments(&self) -> Vec<OsString> {
+        let mut arguments: Vec<OsString> = Vec::new();
+        let mut option = |name: &str, value: &OsStr| arguments.extend([name.into(), value.to_owned()]);
+        option("--config-file", "off".as_ref());
+        option("--rename-kernels", "off".as_ref());
+        option("--clock-control", self.knobs.clock_control.as_str().as_ref());
+        option("--cache-control", self.knobs.cache_control.as_str().as_ref());
+        option("--replay-mode", self.knobs.replay_mode.as_str().as_ref());
+        option("--target-processes", self.processes.as_str().as_ref());
+        option("--import-sass", if self.needs_machine_code() { "yes" } else { "no" }.as_ref());
+        for section in self.detail.sections() {
+            option("--section", section.as_ref());
+        }
+        if let ProfileDetail::Close(sampling) = self.detail {
+            option("--import-source", "yes".as_ref());
+            sampling.options().iter().for_each(|(name, value)| option(name, value.as_ref()));
+        }
+        match &self.selection {
+            LaunchSelection::Everything => {}
+            LaunchSelection::Range(name) => option("--nvtx-include", push_pop_expression(name).as_ref()),
+            LaunchSelection::Ranges(names) => {
+                names.iter().for_each(|name| option("--nvtx-include", push_pop_expression(name).as_ref()));
+            }
+            LaunchSelection::Kernels(pattern) => option("--kernel-name", format!("regex:{pattern}").as_ref()),
+        }
+        option("--metrics", self.metrics.join(",").as_ref());
+        option("--log-file", self.log.as_os_str());
+        option("--export", &without_macros(&self.output));
+        arguments.extend(["--nvtx", "--disable-extra-suffixes", "--force-overwrite"].map(OsString::from));
+        arguments.extend(self.target.iter().cloned());
+        arguments
+    }
+
+    /// Environment variables that ncu gets beside those it inherits.
+    pub fn environment(&self) -> Vec<(&'static str, OsString)> {
+        let mut variables = vec![
+            ("TMPDIR", self.scratch.clone().into_os_string()),
+            ("NV_COMPUTE_PROFILER_DISABLE_STOCK_FILE_DEPLOYMENT", "1".into()),
+        ];
+        if matches!(self.detail, ProfileDetail::Close(_)) {
+            // The pass that finds out which functions a launch calls: our modules have few.
+            variables.push(("NV_COMPUTE_PROFILER_DISABLE_SW_PRE_PASS", "1".into()));
+        }
+        variables
+    }
+
+    /// The process, with the environment and folder that `target` asked for, and no standard input.
+    pub fn command(&self, ncu: &Path, target: &Command) -> Command {
+        let mut command = Command::new(ncu);
+        command.args(self.arguments()).stdin(Stdio::null());
+        for (name, value) in target.get_envs() {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+        if let Some(folder) = target.get_current_dir() {
+            command.current_dir(folder);
+        }
+        command.envs(self.environment());
+        command
+    }
+
+    /// Metrics that belong to instructions are dropped by ncu when the machine code is not imported.
+    fn needs_machine_code(&self) -> bool {
+        matches!(self.detail, ProfileDetail::Close(_))
+            || self
+                .metrics
+                .iter()
+                .any(|metric| matches!(CounterUnit::of(metric), CounterUnit::Sass | CounterUnit::Other))
+    }
+}
+
+/// Program and arguments of a command.
+pub fn argv(command: &Command) -> Vec<OsString> {
+    std::iter::once(command.get_program()).chain(command.get_args()).map(OsStr::to_owned).collect()
+}
+
+/// The report that a session wrote, whatever extension this ncu gives it. A link, a pipe and what is larger than any report are none.
+pub fn written(output: &Path, log: &str) -> Option<PathBuf> {
+    let named = log.lines().filter_map(|line| line.trim().strip_prefix("==PROF== Report: ")).next_back();
+    let folder = output.parent()?;
+    let beside = named.map(PathBuf::from).filter(|path| path.parent().is_some_and(|p| same_folder(p, folder)));
+    let extended = ["ncu-rep", "ncu-repz"].map(|extension| {
+        let mut path = output.as_os_str().to_owned();
+        path.push(".");
+        path.push(extension);
+        PathBuf::from(path)
+    });
+    let is_report =
+        |path: &PathBuf| path.symlink_metadata().is_ok_and(|found| found.is_file() && found.len() <= MAX_REPORT);
+    beside.into_iter().chain(extended).find(is_report)
+}
+
+fn same_folder(one: &Path, other: &Path) -> bool {
+    one == other || one.canonicalize().is_ok_and(|one| other.canonicalize().is_ok_and(|other| one == other))
+}
+
+/// An NVTX expression for a push/pop range: the slash says push/pop, the rest of ncu's signs are escaped.
+fn push_pop_expression(name: &str) -> String {
+    let mut expression = String::with_capacity(name.len() + 8);
+    for sign in name.chars() {
+        if "@,[]/*+\\".contains(sign) {
+            expression.push('\\');
+        }
+        expression.push(sign);
+    }
+    expression.push('/');
+    expression
+}
+
+/// A path in which ncu sees no macro (`%h`, `%p`, `%i`, `%q{..}`).
+fn without_macros(path: &Path) -> OsString {
+    match path.to_str() {
+        Some(text) => text.replace('%', "%%").into(),
+        None => path.as_os_str().to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn session() -> NcuSession {
+        NcuSession {
+            target: ["/bin/ncugate", "worker", "job.json"].map(OsString::from).to_vec(),
+            metrics: ["gpu__time_duration.sum", "launch__registers_per_thread"].map(String::from).to_vec(),
+            detail: ProfileDetail::Counters,
+            output: "runs/1/reports/sm-1".into(),
+            log: "runs/1/logs/sm-1.log".into(),
+            scratch: "/tmp/ncugate-1000".into(),
+            selection: LaunchSelection::Everything,
+            processes: Processes::Application,
+            knobs: Knobs::default(),
+        }
+    }
+
+    fn line(session: &NcuSession) -> String {
+        let words: Vec<_> = session.arguments().iter().map(|a| a.to_string_lossy().into_owned()).collect();
+        words.join(" ")
+    }
+
+    #[test]
+    fn every_knob_is_on_the_command_line() {
+        insta::assert_snapshot!(line(&session()), @"--config-file off --rename-kernels off --clock-control none --cache-control all --replay-mode kernel --target-processes application-only --import-sass no --metrics gpu__time_duration.sum,launch__registers_per_thread --log-file runs/1/logs/sm-1.log --export runs/1/reports/sm-1 --nvtx --disable-extra-suffixes --force-overwrite /bin/ncugate worker job.json");
+    }
+
+    #[test]
+    fn an_external_command_is_filtered_by_kernel_or_range() {
+        let external = NcuSession {
+            processes: Processes::All,
+            selection: LaunchSelection::Kernels("flash.*".to_owned()),
+            metrics: vec!["smsp__sass_inst_executed_op_shared_ld.sum".to_owned()],
+            output: "100%/x".into(),
+            ..session()
+        };
+        insta::assert_snapshot!(line(&external), @"--config-file off --rename-kernels off --clock-control none --cache-control all --replay-mode kernel --target-processes all --import-sass yes --kernel-name regex:flash.* --metrics smsp__sass_inst_executed_op_shared_ld.sum --log-file runs/1/logs/sm-1.log --export 100%%/x --nvtx --disable-extra-suffixes --force-overwrite /bin/ncugate worker job.json");
+        let ranged = NcuSession { selection: LaunchSelection::Range("R=64,T=128@mission".to_owned()), ..external };
+        assert!(line(&ranged).contains(r"--nvtx-include R=64\,T=128\@mission/ "));
+    }
+
+    #[test]
+    fn a_deep_profile_names_its_sections_and_imports_sources() {
+        let close = line(&NcuSession { detail: ProfileDetail::Close(LifeSampling::Automatic), ..session() });
+        let sections = ProfileDetail::SECTIONS.map(|section| format!("--section {section}")).join(" ");
+        assert!(
+            close.contains(&format!("--import-sass yes {sections} --import-source yes --metrics gpu__")),
+            "{close}"
+        );
+        assert!(!line(&session()).contains("--section"));
+        let fixed = ProfileDetail::Close(LifeSampling::Every { nanoseconds: 3000 });
+        let fixed = line(&NcuSession { detail: fixed, ..session() });
+        assert!(
+            fixed.contains(
+                "--pm-sampling-interval 3000 --pm-sampling-buffer-size 16777216 --pm-sampling-max-passes 1 --metrics"
+            ),
+            "{fixed}"
+        );
+    }
+
+    #[test]
+    fn the_interval_follows_the_longest_launch_where_it_was_tried() {
+        let version = NcuVersion([2025, 3, 1, 0]);
+        let hopper = ComputeCapability::new(9, 0);
+        let every = |longest: f64| LifeSampling::for_launches(Some(longest), version, hopper);
+        for (microseconds, nanoseconds) in
+            [(20.0, 1500), (47.0, 1500), (500.0, 6000), (1_442.0, 12_000), (69_500.0, 384_000)]
+        {
+            assert_eq!(every(microseconds), LifeSampling::Every { nanoseconds }, "{microseconds}");
+        }
+        assert_eq!(every(f64::NAN), LifeSampling::Automatic);
+        assert_eq!(every(1e12), LifeSampling::Automatic);
+        assert_eq!(LifeSampling::for_launches(None, version, hopper), LifeSampling::Automatic);
+        let ada = LifeSampling::for_launches(Some(20.0), version, ComputeCapability::new(8, 9));
+        assert_eq!(ada, LifeSampling::Automatic);
+        let older = LifeSampling::for_launches(Some(20.0), NcuVersion([2024, 1, 0, 0]), hopper);
+        assert_eq!(older, LifeSampling::Automatic);
+    }
+
+    #[test]
+    fn the_process_keeps_the_targets_environment_but_not_its_tmpdir() {
+        let mut target = Command::new("worker");
+        target.env("CUDA_VISIBLE_DEVICES", "1").env("TMPDIR", "/elsewhere").env_remove("HOME").current_dir("/var");
+        let command = session().command(Path::new("/opt/ncu"), &target);
+        let value = |name: &str| command.get_envs().find(|(n, _)| *n == name).map(|(_, v)| v.map(OsStr::to_owned));
+        assert_eq!(value("CUDA_VISIBLE_DEVICES"), Some(Some("1".into())));
+        assert_eq!(value("HOME"), Some(None));
+        assert_eq!(value("TMPDIR"), Some(Some("/tmp/ncugate-1000".into())));
+        assert_eq!(value("NV_COMPUTE_PROFILER_DISABLE_STOCK_FILE_DEPLOYMENT"), Some(Some("1".into())));
+        assert_eq!(command.get_current_dir(), Some(Path::new("/var")));
+        assert_eq!(argv(&command).len(), 1 + session().arguments().len());
+    }
+
+    #[test]
+    fn a_report_is_found_under_either_extension_and_never_elsewhere() {
+        let folder = tempfile::tempdir().unwrap();
+        let output = folder.path().join("sm-1.2");
+        assert_eq!(written(&output, ""), None);
+        let elsewhere = tempfile::tempdir().unwrap();
+        std::fs::write(elsewhere.path().join("x.ncu-rep"), "x").unwrap();
+        let log = format!("==PROF== Report: {}\n", elsewhere.path().join("x.ncu-rep").display());
+        assert_eq!(written(&output, &log), None);
+        let newer = folder.path().join("sm-1.2.ncu-repz");
+        std::fs::write(&newer, "x").unwrap();
+        assert_eq!(written(&output, ""), Some(newer.clone()));
+        assert_eq!(written(&output, &format!("==PROF== Report: {}", newer.display())), Some(newer));
+    }
+
+    #[test]
+    fn knobs_survive_the_manifest() {
+        let json = serde_json::to_string(&Knobs::default()).unwrap();
+        insta::assert_snapshot!(json, @r#"{"clock_control":"none","cache_control":"all","replay_mode":"kernel"}"#);
+        assert_eq!(serde_json::from_str::<Knobs>(&json).unwrap(), Knobs::default());
+    }
+}

@@ -1,0 +1,406 @@
+//! What went wrong under ncu, as types. ncu's exit status is its own or the target's, and it is 0 when nothing was
+//! profiled, so a failure is diagnosed from how the process ended, what its log says, and what the report holds.
+
+use ncugate_model::number::text;
+use ncugate_model::process::Ending;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+/// How many lines of a log are worth showing.
+const LAST_LINES: usize = 6;
+
+/// Why a session has no launches, or not all of them.
+#[derive(Debug, Clone, PartialEq, Eq, Error, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum NcuFailure {
+    /// It could not be started.
+    #[error("ncu could not be started: {reason}; check the path with `ncugate doctor`")]
+    NotStarted {
+        /// What the system said.
+        reason: String,
+    },
+    #[error(
+        "no permission to read GPU performance counters (ERR_NVGPUCTRPERM); run as root or with CAP_SYS_ADMIN \
+         (containers: --cap-add=SYS_ADMIN), or have the host load the driver with \
+         NVreg_RestrictProfilingToAdminUsers=0"
+    )]
+    Permission,
+    /// ncu followed the target to its end and saw no launch that counts; its exit status was 0.
+    #[error("no kernels were profiled; the program launched none, or the kernel filter or NVTX range matched none")]
+    NoKernelsProfiled,
+    /// A metric's name that this chip or this ncu does not know.
+    #[error(
+        "unknown metric '{name}'; list the names of this chip with `ncu --query-metrics` and mind the suffix (.avg, .sum)"
+    )]
+    UnknownMetric {
+        /// The name without the suffix where ncu lists the suffixes it tried.
+        name: String,
+    },
+    /// Another tool holds the counters.
+    #[error(
+        "a driver resource was unavailable: another tool collects counters; pause DCGM (`dcgmi profile --pause`, the \
+         Kubernetes dcgm-exporter) or end the other profiler"
+    )]
+    DriverResourceUnavailable,
+    /// The lock between ncu processes cannot be taken.
+    #[error(
+        "ncu's lock file cannot be opened{}; another user owns it (or sudo and plain runs were mixed): remove it, or \
+         set TMPDIR to a folder of your own", file.as_ref().map(|f| format!(" ('{f}')")).unwrap_or_default()
+    )]
+    Lock {
+        /// The file, when ncu names it.
+        file: Option<String>,
+    },
+    /// The driver is too old for this ncu.
+    #[error(
+        "the CUDA driver is not compatible with this ncu; use the Nsight Compute of the driver's own CUDA release \
+         (2025.2 for driver 570 or 575) or update the driver"
+    )]
+    DriverIncompatible,
+    /// This ncu does not know the GPU.
+    #[error(
+        "this ncu does not know this GPU (`ncu --list-chips` lists those that it does); use the Nsight Compute of the \
+         CUDA release that supports it"
+    )]
+    UnknownGpu,
+    /// A report or log cannot be written.
+    #[error("ncu is unable to write '{file}'; check that the folder exists, is writable and has space")]
+    UnableToWrite { file: String },
+    /// Memory for saving what a launch writes ran out.
+    #[error("memory ran out while ncu saved device memory between passes; use smaller shapes or fewer metrics")]
+    OutOfMemory,
+    /// The program ended with this status, and ncu passed it on.
+    #[error("the profiled program ended with status {status}{}", if *status == 11 { " (or SIGSEGV)" } else { "" })]
+    TargetExit {
+        /// Its status, or the signal that ended it.
+        status: i32,
+    },
+    /// It ran past its time.
+    #[error(
+        "ncu exceeded its time limit and was ended; a kernel hangs or cannot be replayed, or `timeout_s` is too short"
+    )]
+    Timeout,
+    /// The user asked to stop.
+    #[error("interrupted")]
+    Interrupted,
+    /// There is a report that cannot be read.
+    #[error("the report cannot be read: {reason}")]
+    UnreadableReport { reason: String },
+    /// The report lacks a launch, and nothing says why.
+    #[error("ncu {ending}, and its report does not have the launch")]
+    Missing { ending: String },
+    /// The report has the launches, and the program that launched them did not say whether what they left is right.
+    #[error("outputs of its profiled launches were not verified (ncu {ending}), so its counters do not count")]
+    Unverified { ending: String },
+    #[error("ncu {ending}: {}", lines.join(" | "))]
+    Other {
+        ending: String,
+        /// The errors it printed, else the last lines.
+        lines: Vec<String>,
+    },
+}
+
+/// How far a failure reaches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reach {
+    /// Everything: trying other variants would fail the same way.
+    Environment,
+    /// The group that asks for a metric that is not known.
+    Group,
+    /// The variants of this process.
+    Batch,
+    /// The user wants it to stop.
+    Stop,
+}
+
+impl NcuFailure {
+    /// Whether no counter can be collected here, by no fault of what is profiled.
+    pub const fn denies_counters(&self) -> bool {
+        match self {
+            Self::NotStarted { .. }
+            | Self::Permission
+            | Self::DriverResourceUnavailable
+            | Self::DriverIncompatible
+            | Self::UnknownGpu => true,
+            Self::NoKernelsProfiled
+            | Self::UnknownMetric { .. }
+            | Self::Lock { .. }
+            | Self::UnableToWrite { .. }
+            | Self::OutOfMemory
+            | Self::TargetExit { .. }
+            | Self::Timeout
+            | Self::Interrupted
+            | Self::UnreadableReport { .. }
+            | Self::Missing { .. }
+            | Self::Unverified { .. }
+            | Self::Other { .. } => false,
+        }
+    }
+
+    /// What `ending` and everything that was printed (ncu's log and the target's output) say. `None` when the process
+    /// completed and nothing was reported as an error.
+    pub fn diagnose(ending: Ending, printed: &str) -> Option<Self> {
+        match ending {
+            Ending::Interrupted => return Some(Self::Interrupted),
+            Ending::TimedOut => return Some(Self::Timeout),
+            Ending::Completed | Ending::NonZero(_) | Ending::Signaled(_) => {}
+        }
+        if let Some(known) = Self::named(printed) {
+            return Some(known);
+        }
+        let lines = telling_lines(printed);
+        match ending {
+            Ending::Completed if !printed.contains("==ERROR==") => None,
+            Ending::Completed | Ending::NonZero(_) | Ending::Signaled(_) | Ending::TimedOut | Ending::Interrupted => {
+                Some(Self::Other { ending: ending.to_string(), lines })
+            }
+        }
+    }
+
+    /// The failures that ncu has a text for, the cause before its consequences.
+    fn named(printed: &str) -> Option<Self> {
+        let says = |text: &str| printed.contains(text);
+        if says("ERR_NVGPUCTRPERM") {
+            Some(Self::Permission)
+        } else if says("driver is not compatible with Nsight Compute")
+            || says("Failed to load Nsight Compute CUDA modules")
+        {
+            Some(Self::DriverIncompatible)
+        } else if says("Profiling is not supported on device") {
+            Some(Self::UnknownGpu)
+        } else if says("a driver resource was unavailable") {
+            Some(Self::DriverResourceUnavailable)
+        } else if says("InterprocessLockFailed") || says("Failed to open/create lock file") {
+            Some(Self::Lock { file: after(printed, "Failed to open/create lock file ").map(word) })
+        } else if let Some(rest) = after(printed, "Failed to find metric ") {
+            Some(Self::UnknownMetric { name: metric_of_expression(rest) })
+        } else if let Some(rest) = after(printed, "Unable to write to file ") {
+            Some(Self::UnableToWrite { file: word(rest) })
+        } else if says("bad allocation") || says("ContextSaveFailed") {
+            Some(Self::OutOfMemory)
+        } else if let Some(rest) =
+            after(printed, "The application returned an error code (").filter(|_| !says("==ERROR== Failed to profile"))
+        {
+            Some(Self::TargetExit { status: rest.split(')').next()?.parse().ok()? })
+        } else if says("No kernels were profiled") && !says("==ERROR== Failed to") {
+            Some(Self::NoKernelsProfiled)
+        } else {
+            None
+        }
+    }
+
+    pub fn reach(&self) -> Reach {
+        match self {
+            Self::NotStarted { .. }
+            | Self::Permission
+            | Self::DriverResourceUnavailable
+            | Self::Lock { .. }
+            | Self::DriverIncompatible
+            | Self::UnknownGpu
+            | Self::UnableToWrite { .. } => Reach::Environment,
+            Self::UnknownMetric { .. } => Reach::Group,
+            Self::NoKernelsProfiled
+            | Self::OutOfMemory
+            | Self::TargetExit { .. }
+            | Self::Timeout
+            | Self::UnreadableReport { .. }
+            | Self::Missing { .. }
+            | Self::Unverified { .. }
+            | Self::Other { .. } => Reach::Batch,
+            Self::Interrupted => Reach::Stop,
+        }
+    }
+}
+
+/// Most replay passes that any launch in a log took: `... 100% - 3 passes`.
+pub fn passes_in(log: &str) -> Option<u32> {
+    let of_line = |line: &str| -> Option<u32> {
+        let rest = line.strip_prefix("==PROF== Profiling ")?;
+        let (_, tail) = rest.rsplit_once(" - ")?;
+        let (number, unit) = tail.trim().split_once(' ')?;
+        if unit.starts_with("pass") { number.parse().ok() } else { None }
+    };
+    log.lines().filter_map(of_line).max()
+}
+
+/// Launches that a log says were finished.
+pub fn launches_in(log: &str) -> usize {
+    log.lines().filter(|line| line.starts_with("==PROF== Profiling ") && line.contains("100%")).count()
+}
+
+fn after<'a>(text: &'a str, marker: &str) -> Option<&'a str> {
+    text.find(marker).map(|at| &text[at + marker.len()..])
+}
+
+/// The first word, without the full stop that ends a sentence.
+fn word(text: &str) -> String {
+    let word = text.lines().next().unwrap_or_default().split_whitespace().next().unwrap_or_default();
+    word.trim_matches(['\'', '"']).trim_end_matches(['.', ':']).to_owned()
+}
+
+/// `sm__foo` of `regex:^sm__foo\.(sum|min|max|avg|pct|ratio|max_rate)$`, `sm__foo.avg` of `regex:^sm__foo\.avg$`.
+fn metric_of_expression(text: &str) -> String {
+    let line = text.lines().next().unwrap_or_default().trim();
+    let expression = line.strip_prefix("regex:").unwrap_or(line).trim_start_matches('^');
+    let expression = expression.split(r"\.(").next().unwrap_or(expression).split(".(").next().unwrap_or(expression);
+    expression.trim_end_matches('.').trim_end_matches('$').replace('\\', "")
+}
+
+/// The errors that were printed, else the last lines.
+fn telling_lines(printed: &str) -> Vec<String> {
+    let lines: Vec<&str> = printed.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let errors: Vec<&str> = lines.iter().filter_map(|line| line.strip_prefix("==ERROR== ")).collect();
+    let shown = if errors.is_empty() { &lines } else { &errors };
+    if shown.is_empty() {
+        return vec!["it printed nothing".to_owned()];
+    }
+    shown[shown.len().saturating_sub(LAST_LINES)..].iter().map(|line| text::line(line)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use NcuFailure::*;
+
+    fn of(status: i32, printed: &str) -> NcuFailure {
+        let ending = if status == 0 { Ending::Completed } else { Ending::NonZero(status) };
+        NcuFailure::diagnose(ending, printed).unwrap()
+    }
+
+    /// Logs that ncu 2025.3.1 wrote on an H200 (tests/gpu/ncu_texts.sh), with the statuses it ended with.
+    #[test]
+    fn captured_logs_of_ncu_are_diagnosed() {
+        let real = |name: &str| match name {
+            "no-kernels" => include_str!("../../../tests/data/ncu/no-kernels.txt"),
+            "no-match" => include_str!("../../../tests/data/ncu/no-match.txt"),
+            "target-exit" => include_str!("../../../tests/data/ncu/target-exit.txt"),
+            "target-abort" => include_str!("../../../tests/data/ncu/target-abort.txt"),
+            "unwritable" => include_str!("../../../tests/data/ncu/unwritable.txt"),
+            "crash" => include_str!("../../../tests/data/ncu/crash.txt"),
+            _ => include_str!("../../../tests/data/ncu/unknown-metric.txt"),
+        };
+        assert!(matches!(of(0, real("no-kernels")), NoKernelsProfiled));
+        assert!(matches!(of(0, real("no-match")), NoKernelsProfiled));
+        assert!(matches!(of(3, real("target-exit")), TargetExit { .. }));
+        assert!(matches!(of(6, real("target-abort")), TargetExit { .. }));
+        assert!(matches!(of(1, real("unwritable")), UnableToWrite { .. }));
+        assert_eq!(of(9, real("crash")).reach(), Reach::Batch);
+        // A metric that this chip does not have is not a failure to ncu: its value is absent, and gates find that out.
+        assert_eq!(NcuFailure::diagnose(Ending::Completed, real("unknown-metric")), None);
+    }
+
+    #[test]
+    fn missing_permission_is_diagnosed_even_when_the_target_went_on() {
+        let text = "==PROF== Connected to process 9012 (/usr/local/bin/my-benchmark)\n\
+            ==ERROR== ERR_NVGPUCTRPERM - The user does not have permission to access NVIDIA GPU Performance Counters \
+            on the target device 0. For instructions on enabling permissions and to get more information see \
+            https://developer.nvidia.com/ERR_NVGPUCTRPERM\n\
+            ==PROF== Disconnected from process 9012\n==WARNING== No kernels were profiled.\n";
+        assert_eq!(of(0, text), Permission);
+        assert_eq!(of(1, text), Permission);
+        assert_eq!(Permission.reach(), Reach::Environment);
+        assert!(Permission.to_string().contains("NVreg_RestrictProfilingToAdminUsers=0"));
+    }
+
+    #[test]
+    fn a_gpu_that_this_ncu_does_not_know_denies_counters() {
+        let text = "==PROF== Connected to process 41 (/usr/local/bin/worker)\n==ERROR== Profiling is not supported on \
+            device 0. To find out supported GPUs refer --list-chips option.\n==PROF== Disconnected from process 41\n\
+            ==WARNING== No kernels were profiled.\n";
+        assert_eq!((of(0, text), UnknownGpu.reach()), (UnknownGpu, Reach::Environment));
+        assert!(UnknownGpu.denies_counters() && !NoKernelsProfiled.denies_counters());
+    }
+
+    #[test]
+    fn no_kernels_profiled_is_a_failure_although_the_status_is_0() {
+        assert_eq!(of(0, "==WARNING== No kernels were profiled.\n"), NoKernelsProfiled);
+    }
+
+    #[test]
+    fn the_unknown_metric_is_named() {
+        let expanded = "==PROF== Connected to process 20101 (/usr/bin/python3.10)\n\
+            ==ERROR== Failed to find metric regex:^flop_count_sp\\.(sum|min|max|avg|pct|ratio|max_rate)$\n\
+            ==ERROR== Failed to profile \"k\" in process 20101\n==PROF== Trying to shutdown target application\n\
+            ==ERROR== The application returned an error code (9).\n==ERROR== An error occurred while trying to profile.\n";
+        assert_eq!(of(9, expanded), UnknownMetric { name: "flop_count_sp".into() });
+        let suffixed = "==ERROR== Failed to find metric regex:^sm__nonsense\\.avg$\n";
+        assert_eq!(of(9, suffixed), UnknownMetric { name: "sm__nonsense.avg".into() });
+        let bare = "==ERROR== Failed to find metric regex:^sm__nonsense.avg$\n";
+        assert_eq!(of(9, bare), UnknownMetric { name: "sm__nonsense.avg".into() });
+    }
+
+    #[test]
+    fn another_tool_holding_the_counters_is_not_an_application_error() {
+        let text = "==ERROR== An error was reported by the driver\n\n==ERROR== Profiling failed because a driver \
+            resource was unavailable. Ensure that no other tool (like DCGM) is concurrently collecting profiling data. \
+            See https://docs.nvidia.com/nsight-compute/ProfilingGuide/index.html#faq for more details.\n\
+            ==ERROR== Failed to profile \"risk_battle_kernel\" in process 7508\n\
+            ==PROF== Trying to shutdown target application\n==ERROR== The application returned an error code (9).\n\
+            ==ERROR== An error occurred while trying to profile.\n==WARNING== No kernels were profiled.\n";
+        assert_eq!(of(9, text), DriverResourceUnavailable);
+    }
+
+    #[test]
+    fn the_lock_file_is_named() {
+        let text = "==ERROR== Failed to open/create lock file /tmp/nsight-compute-lock. Please check that this process \
+            has write permissions on this file. See https://docs.nvidia.com/nsight-compute/ProfilingGuide/index.html#faq \
+            for more details.\n==ERROR== Failed to profile \"vectorized_elementwise_kernel\" in process 2323392\n\
+            ==PROF== Trying to shutdown target application\n==ERROR== The application returned an error code (9).\n";
+        assert_eq!(of(9, text), Lock { file: Some("/tmp/nsight-compute-lock".into()) });
+        assert_eq!(of(9, "==ERROR== InterprocessLockFailed\n"), Lock { file: None });
+    }
+
+    #[test]
+    fn an_old_driver_is_diagnosed_and_not_the_crash_that_follows() {
+        let text = "==ERROR== An error was reported by the driver:\n\
+            ==ERROR== Cuda driver is not compatible with Nsight Compute.\n\
+            ==PROF== Connected to process 2305223 (/home/user/bin/python3.11)\n\
+            ==ERROR== The application returned an error code (11).\n";
+        assert_eq!(of(11, text), DriverIncompatible);
+    }
+
+    #[test]
+    fn a_missing_folder_is_named() {
+        let text = "==ERROR== Unable to write to file out/x.ncu-rep.\n";
+        assert_eq!(of(1, text), UnableToWrite { file: "out/x.ncu-rep".into() });
+    }
+
+    #[test]
+    fn the_targets_own_status_is_kept() {
+        assert_eq!(of(7, "==ERROR== The application returned an error code (7).\n"), TargetExit { status: 7 });
+        let replay = "==WARNING== Backing up device memory in system memory. Kernel replay might be slow.\n\
+            ==ERROR== Unhandled C++ exception: bad allocation\n==ERROR== Failed to profile \"sparse_moe_d1_kernel\"\n";
+        assert_eq!(of(9, replay), OutOfMemory);
+    }
+
+    #[test]
+    fn an_unknown_failure_shows_its_error_lines() {
+        let text = "==PROF== Connected to process 3929334 (/usr/bin/python3)\n\
+            ==ERROR== Failed to prepare kernel for profiling\n\
+            ==ERROR== Unknown Error on device 0.\n==ERROR== Failed to profile \"k\" in process 3929334\n\
+            ==ERROR== The application returned an error code (9).\n==WARNING== No kernels were profiled.\n";
+        let failure = of(9, text);
+        assert!(failure.to_string().starts_with("ncu exited with status 9: Failed to prepare kernel for profiling | "));
+        assert_eq!(failure.reach(), Reach::Batch);
+        assert_eq!(of(1, "").to_string(), "ncu exited with status 1: it printed nothing");
+        assert!(NcuFailure::diagnose(Ending::Signaled(9), "").is_some());
+    }
+
+    #[test]
+    fn a_clean_end_is_not_a_failure_and_timeouts_and_interrupts_come_first() {
+        let text = "==PROF== Report: /x/y.ncu-rep\n";
+        assert_eq!(NcuFailure::diagnose(Ending::Completed, text), None);
+        assert_eq!(NcuFailure::diagnose(Ending::TimedOut, "ERR_NVGPUCTRPERM"), Some(Timeout));
+        assert_eq!(NcuFailure::diagnose(Ending::Interrupted, text), Some(Interrupted));
+    }
+
+    #[test]
+    fn passes_and_launches_are_read_from_the_log() {
+        let log = "==PROF== Profiling \"rgbToGray\" - 0: 0%....50%....100% - 31 passes\n\
+            ==PROF== Profiling \"a - 9 passes\" - 1: 0%....50%....100% - 1 pass\n\
+            ==PROF== Profiling \"cut\" - 2: 0%..==PROF== Received signal\n";
+        assert_eq!(passes_in(log), Some(31));
+        assert_eq!(launches_in(log), 2);
+        assert_eq!(passes_in("==PROF== Report: x\n"), None);
+    }
+}

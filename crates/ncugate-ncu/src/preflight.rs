@@ -1,0 +1,389 @@
+//! What has to be here before anything is measured, as facts and as checks of them. Gathering reads the machine;
+//! checking is pure.
+
+use super::tool::{Ncu, NcuVersion, ToolError};
+use ncugate_model::ComputeMode;
+use ncugate_model::Gpu;
+use serde::Serialize;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// Bit of CAP_SYS_ADMIN in a capability mask.
+const CAP_SYS_ADMIN: u64 = 1 << 21;
+/// The first ncu that was seen to refuse drivers older than [`NEWER_DRIVER`].
+const STRICTER_NCU: NcuVersion = NcuVersion([2025, 3, 0, 0]);
+/// The driver branch it was seen to accept.
+const NEWER_DRIVER: u32 = 580;
+
+/// How a check came out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    Ok,
+    /// Measuring works, with a caveat.
+    Warning,
+    /// Measuring does not work.
+    Problem,
+}
+
+/// One line of the doctor's table.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Check {
+    /// What was looked at.
+    pub name: &'static str,
+    /// How it came out.
+    pub status: Status,
+    pub found: String,
+    /// What to do; empty when there is nothing to do.
+    pub advice: String,
+}
+
+/// The GPU as the CUDA driver shows it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct VisibleGpu {
+    /// The GPU that would measure.
+    pub gpu: Gpu,
+    /// GPUs that are visible.
+    pub count: u32,
+    /// The newest CUDA that the driver speaks, major and minor.
+    pub cuda: (u32, u32),
+    /// How many processes may use it at once.
+    pub compute_mode: ComputeMode,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CompilerFacts {
+    pub path: PathBuf,
+    /// Its version (`13.0.88`).
+    pub version: String,
+}
+
+/// What this process may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Privileges {
+    /// Effective user id.
+    pub user: u32,
+    /// Whether CAP_SYS_ADMIN is effective.
+    pub sys_admin: bool,
+}
+
+/// A lock file of ncu's in the temporary folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LockFile {
+    pub path: PathBuf,
+    /// Its owner's user id.
+    pub owner: u32,
+}
+
+/// Everything the checks look at. `Err` says why something is not there.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Facts {
+    pub device: Result<VisibleGpu, String>,
+    /// Version of the kernel module (`580.159.04`), when one is loaded.
+    pub driver: Option<String>,
+    pub nvcc: Result<CompilerFacts, String>,
+    pub ncu: Result<Ncu, ToolError>,
+    /// Whether the driver keeps counters for administrators; `None` where it does not say.
+    pub admin_only: Option<bool>,
+    /// What this process may do.
+    pub privileges: Privileges,
+    /// Where ncu's locks and sockets would go, or why there is no such folder.
+    pub scratch: Result<PathBuf, String>,
+    /// ncu's locks in the shared temporary folder.
+    pub locks: Vec<LockFile>,
+    /// What came of counting one counter of one launch, where that was tried: the count, or why there is none.
+    pub trial: Option<Result<f64, String>>,
+    /// The CUPTI that launches are traced with where ncu may not count, or why there is none; not looked for without a GPU.
+    pub cupti: Option<Result<String, String>>,
+    /// Environment variables that change what is measured, with their values.
+    pub environment: Vec<(String, String)>,
+}
+
+/// Variables that change which GPU is seen, or how.
+const TELLING_VARIABLES: [&str; 5] = [
+    "CUDA_VISIBLE_DEVICES",
+    "NVIDIA_VISIBLE_DEVICES",
+    "CUDA_MPS_PIPE_DIRECTORY",
+    "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE",
+    "CUDA_INJECTION64_PATH",
+];
+
+impl Facts {
+    /// Reads what this machine says; device and compiler are found by their own rooms.
+    pub fn gather(
+        device: Result<VisibleGpu, String>,
+        nvcc: Result<CompilerFacts, String>,
+        ncu: Result<Ncu, ToolError>,
+    ) -> Self {
+        let read = |path: &str| fs::read_to_string(path).ok();
+        let status = read("/proc/self/status").unwrap_or_default();
+        let environment = TELLING_VARIABLES.iter().filter_map(|&name| {
+            std::env::var(name).ok().filter(|value| !value.is_empty()).map(|value| (name.to_owned(), value))
+        });
+        Self {
+            device,
+            driver: read("/proc/driver/nvidia/version").and_then(|text| parse_driver(&text)),
+            nvcc,
+            ncu,
+            admin_only: read("/proc/driver/nvidia/params").and_then(|text| parse_admin_only(&text)),
+            privileges: parse_privileges(&status),
+            scratch: ncugate_model::disk::scratch_folder(None).map_err(|error| error.to_string()),
+            locks: locks_in(&std::env::temp_dir()),
+            trial: None,
+            cupti: None,
+            environment: environment.collect(),
+        }
+    }
+}
+
+/// `580.159.04` of `NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.159.04  Release Build ...`.
+fn parse_driver(text: &str) -> Option<String> {
+    let line = text.lines().find(|line| line.starts_with("NVRM version:"))?;
+    let version = |word: &&str| word.contains('.') && word.chars().all(|c| c.is_ascii_digit() || c == '.');
+    line.split_whitespace().find(version).map(str::to_owned)
+}
+
+/// `RmProfilingAdminOnly: 1` of the module's parameters.
+fn parse_admin_only(text: &str) -> Option<bool> {
+    let value = text.lines().find_map(|line| line.strip_prefix("RmProfilingAdminOnly:"))?;
+    Some(value.trim() != "0")
+}
+
+/// Effective user and capabilities of `/proc/self/status`.
+fn parse_privileges(status: &str) -> Privileges {
+    let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name));
+    let user = field("Uid:").and_then(|ids| ids.split_whitespace().nth(1)?.parse().ok());
+    let mask = field("CapEff:").and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+    Privileges { user: user.unwrap_or(u32::MAX), sys_admin: mask & CAP_SYS_ADMIN != 0 }
+}
+
+/// ncu's locks below `folder`: one file for the host (older versions) or one a GPU (newer ones).
+fn locks_in(folder: &Path) -> Vec<LockFile> {
+    let newer = fs::read_dir(folder.join("nvidia/nsight_compute")).into_iter().flatten().flatten();
+    let candidates = newer.map(|entry| entry.path()).chain([folder.join("nsight-compute-lock"), folder.join("nvidia")]);
+    candidates
+        .filter_map(|path| fs::symlink_metadata(&path).ok().map(|found| LockFile { owner: found.uid(), path }))
+        .collect()
+}
+
+/// Every check, in the order to read them.
+pub fn doctor(facts: &Facts) -> Vec<Check> {
+    let checks = [
+        Some(check_device(facts)),
+        check_compute_mode(facts),
+        Some(check_driver(facts)),
+        Some(check_nvcc(facts)),
+        Some(check_ncu(facts)),
+        check_nvcc_fits(facts),
+        check_ncu_fits(facts),
+        Some(check_permission(facts)),
+        check_trial(facts),
+        check_cupti(facts),
+        Some(check_scratch(facts)),
+        check_locks(facts),
+        Some(check_environment(facts)),
+    ];
+    checks.into_iter().flatten().collect()
+}
+
+fn ok(name: &'static str, found: String) -> Check {
+    Check { name, status: Status::Ok, found, advice: String::new() }
+}
+
+fn warning(name: &'static str, found: String, advice: &str) -> Check {
+    Check { name, status: Status::Warning, found, advice: advice.to_owned() }
+}
+
+fn problem(name: &'static str, found: String, advice: &str) -> Check {
+    Check { name, status: Status::Problem, found, advice: advice.to_owned() }
+}
+
+fn check_device(facts: &Facts) -> Check {
+    match &facts.device {
+        Ok(device) => {
+            let more = if device.count > 1 { format!(", first of {}", device.count) } else { String::new() };
+            let found = {
+                let gpu = &device.gpu;
+                format!("{}, compute capability {}, {} SMs{more}", gpu.name, gpu.compute_capability, gpu.sms)
+            };
+            ok("GPU", found)
+        }
+        Err(reason) => problem(
+            "GPU",
+            reason.clone(),
+            "nothing can be measured here; recorded runs can still be judged (`--source recorded`)",
+        ),
+    }
+}
+
+fn check_compute_mode(facts: &Facts) -> Option<Check> {
+    let name = "compute mode";
+    match facts.device.as_ref().ok()?.compute_mode {
+        ComputeMode::Default => None,
+        ComputeMode::ExclusiveProcess => Some(warning(
+            name,
+            "one process at a time may use the GPU".to_owned(),
+            "runs take some seconds longer: nothing is started before its turn",
+        )),
+        ComputeMode::Prohibited => Some(problem(
+            name,
+            "no process may use the GPU".to_owned(),
+            "choose another GPU, or ask an administrator for `nvidia-smi -c DEFAULT`",
+        )),
+    }
+}
+
+fn check_driver(facts: &Facts) -> Check {
+    match (&facts.driver, &facts.device) {
+        (Some(version), Ok(device)) => {
+            let (major, minor) = device.cuda;
+            ok("driver", format!("{version}, CUDA up to {major}.{minor}"))
+        }
+        (Some(version), Err(_)) => warning(
+            "driver",
+            format!("{version}, but no GPU can be used"),
+            "in a container, start it with the GPU (`--gpus all`); else see `nvidia-smi`",
+        ),
+        (None, Ok(device)) => {
+            let (major, minor) = device.cuda;
+            let found = format!("CUDA up to {major}.{minor}, version unknown");
+            warning("driver", found, "/proc/driver/nvidia/version cannot be read; runs will not name the driver")
+        }
+        (None, Err(_)) => problem("driver", "no NVIDIA kernel module".to_owned(), "install the NVIDIA driver"),
+    }
+}
+
+fn check_nvcc(facts: &Facts) -> Check {
+    match &facts.nvcc {
+        Ok(nvcc) => ok("nvcc", format!("{} at {}", nvcc.version, nvcc.path.display())),
+        Err(reason) => problem("nvcc", reason.clone(), "install the CUDA toolkit, or set `nvcc` under [build]"),
+    }
+}
+
+fn check_ncu(facts: &Facts) -> Check {
+    match &facts.ncu {
+        Ok(ncu) => ok("ncu", format!("{} at {}", ncu.version, ncu.path.display())),
+        Err(error) => problem("ncu", error.to_string(), "reports of other machines can still be read and judged"),
+    }
+}
+
+/// A driver runs code of its own CUDA major version and older.
+fn check_nvcc_fits(facts: &Facts) -> Option<Check> {
+    let (Ok(device), Ok(nvcc)) = (&facts.device, &facts.nvcc) else { return None };
+    let mut numbers = nvcc.version.split('.').map(|part| part.parse::<u32>().ok());
+    let built = (numbers.next()??, numbers.next()??);
+    let name = "nvcc and driver";
+    let found = format!("nvcc {}.{}, driver up to CUDA {}.{}", built.0, built.1, device.cuda.0, device.cuda.1);
+    Some(if built.0 > device.cuda.0 {
+        problem(name, found, "update the driver, or build with an older CUDA toolkit")
+    } else if built > device.cuda {
+        warning(name, found, "code for this GPU runs, PTX of this nvcc does not; keep the architecture explicit")
+    } else {
+        ok(name, found)
+    })
+}
+
+fn check_ncu_fits(facts: &Facts) -> Option<Check> {
+    let (Ok(ncu), Some(driver)) = (&facts.ncu, &facts.driver) else { return None };
+    let branch: u32 = driver.split('.').next()?.parse().ok()?;
+    let name = "ncu and driver";
+    let found = format!("ncu {}, driver {driver}", ncu.version);
+    Some(if ncu.version >= STRICTER_NCU && branch < NEWER_DRIVER {
+        let advice = "this ncu refuses such drivers (\"Cuda driver is not compatible with Nsight Compute\"): use Nsight \
+                      Compute 2025.2 or older, or update the driver to 580 or newer";
+        problem(name, found, advice)
+    } else {
+        ok(name, found)
+    })
+}
+
+fn check_permission(facts: &Facts) -> Check {
+    let name = "counter permission";
+    let Privileges { user, sys_admin } = facts.privileges;
+    let who = match (user, sys_admin) {
+        (0, true) => "root".to_owned(),
+        (0, false) => "root without CAP_SYS_ADMIN".to_owned(),
+        (user, true) => format!("user {user} with CAP_SYS_ADMIN"),
+        (user, false) => format!("user {user} without CAP_SYS_ADMIN"),
+    };
+    let advice = "run as root or with CAP_SYS_ADMIN (containers: --cap-add=SYS_ADMIN), or load the driver with \
+                  NVreg_RestrictProfilingToAdminUsers=0 (on the host)";
+    match (facts.admin_only, sys_admin) {
+        (Some(false), _) => ok(name, "all users may read counters".to_owned()),
+        (Some(true), true) => ok(name, format!("administrators only; this is {who}")),
+        (Some(true), false) => problem(name, format!("administrators only; this is {who}"), advice),
+        (None, true) => ok(name, format!("the driver does not say; this is {who}")),
+        (None, false) => warning(name, format!("the driver does not say; this is {who}"), advice),
+    }
+}
+
+/// What was tried says more than what the system says.
+fn check_trial(facts: &Facts) -> Option<Check> {
+    let name = "one counter";
+    Some(match facts.trial.as_ref()? {
+        Ok(count) => ok(name, format!("{count} instructions of a kernel of this program")),
+        Err(reason) => {
+            problem(name, reason.clone(), "without counters, latencies and correctness can still be measured")
+        }
+    })
+}
+
+/// What stands in for ncu where it may not count.
+fn check_cupti(facts: &Facts) -> Option<Check> {
+    let name = "CUPTI";
+    let counts = facts.ncu.is_ok() && check_permission(facts).status == Status::Ok;
+    Some(match facts.cupti.as_ref()? {
+        Ok(found) if counts => ok(name, found.clone()),
+        Ok(found) => ok(name, format!("{found}, which times launches where ncu may not count")),
+        Err(reason) if counts => ok(name, format!("{reason}; it is not needed, ncu counts")),
+        Err(reason) => {
+            let advice = "install libcupti of the CUDA toolkit (extras/CUPTI) or the package nvidia-cuda-cupti: with it \
+                          latencies have a witness where ncu may not count";
+            warning(name, reason.clone(), advice)
+        }
+    })
+}
+
+fn check_scratch(facts: &Facts) -> Check {
+    let name = "temporary folder";
+    match &facts.scratch {
+        Ok(folder) => ok(name, format!("{} for ncu's locks", folder.display())),
+        Err(reason) => problem(name, reason.clone(), "set TMPDIR to a folder of your own, with a short path"),
+    }
+}
+
+/// Strangers' locks do not stop ncugate, which gives ncu a folder of its own, but they stop a plain `ncu`.
+fn check_locks(facts: &Facts) -> Option<Check> {
+    let strange = facts.locks.iter().find(|lock| lock.owner != facts.privileges.user)?;
+    let found = format!("{} belongs to user {}", strange.path.display(), strange.owner);
+    let advice = "ncugate is not stopped by it, a plain `ncu` is: set TMPDIR for that; two users' profilers on one GPU \
+                  do not wait for each other";
+    Some(warning("ncu's locks", found, advice))
+}
+
+fn check_environment(facts: &Facts) -> Check {
+    let name = "environment";
+    let listed: Vec<String> = facts.environment.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let has = |part: &str| facts.environment.iter().any(|(name, _)| name.contains(part));
+    let mig = facts.environment.iter().any(|(name, value)| name.contains("VISIBLE") && value.contains("MIG-"));
+    if has("MPS") {
+        let advice = "counters of several MPS clients are mixed or refused: unset it and measure without MPS";
+        warning(name, listed.join(", "), advice)
+    } else if mig {
+        let advice =
+            "a MIG instance shares units that cannot be counted for it alone: use a whole GPU for gates on them";
+        warning(name, listed.join(", "), advice)
+    } else if has("INJECTION") {
+        warning(name, listed.join(", "), "another tool is injected into CUDA programs and may hold the counters")
+    } else if listed.is_empty() {
+        ok(name, "no MPS, no MIG, no injected tool".to_owned())
+    } else {
+        ok(name, listed.join(", "))
+    }
+}
+
+#[cfg(any(test, feature = "fixtures"))]
+pub mod fixtures;
+#[cfg(test)]
+mod tests;

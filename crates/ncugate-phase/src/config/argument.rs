@@ -1,0 +1,98 @@
+//! Arguments of a kernel as a phase writes them.
+
+use super::workload::ScalarType;
+use ncugate_model::TextureSampling;
+use ncugate_model::expr::Expr;
+
+/// An argument of a kernel; expressions see dimensions and the variant's parameters.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ArgTemplate {
+    /// A buffer, tensor map, scalar or dimension (passed as `int`).
+    Named(String),
+    /// `nullptr`.
+    Null,
+    /// A buffer from an element on.
+    Element {
+        buffer: String,
+        /// Elements before it.
+        offset: Expr,
+    },
+    Value {
+        /// C type that it is passed as.
+        dtype: ScalarType,
+        value: Expr,
+    },
+    /// A struct by value, its fields in order.
+    Struct(Vec<ArgTemplate>),
+    /// What a struct that has it as a field is aligned to; it takes no bytes.
+    Alignment(u32),
+    /// A device array of pointers: buffers, elements of buffers, and `nullptr`.
+    Pointers(Vec<ArgTemplate>),
+    /// A texture object over a buffer.
+    Texture(TextureTemplate),
+    /// A surface object over a copy of a buffer.
+    Surface(SurfaceTemplate),
+}
+
+/// A surface object (`cudaSurfaceObject_t`) over an array that is filled from a buffer before a launch, and written back after.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SurfaceTemplate {
+    pub buffer: String,
+    /// Elements of a texel, along the buffer's last axis.
+    pub channels: u32,
+}
+
+/// A texture object (`cudaTextureObject_t`) over a buffer, by the kernel's own terms.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TextureTemplate {
+    pub buffer: String,
+    /// Elements of a texel, along the buffer's last axis.
+    pub channels: u32,
+    /// How texels are read.
+    pub sampling: TextureSampling,
+}
+
+impl ArgTemplate {
+    /// Every argument in it that has no parts, itself where it has none.
+    pub fn parts(&self) -> Vec<&Self> {
+        match self {
+            Self::Struct(parts) | Self::Pointers(parts) => parts.iter().flat_map(Self::parts).collect(),
+            Self::Named(_)
+            | Self::Null
+            | Self::Element { .. }
+            | Self::Value { .. }
+            | Self::Texture(_)
+            | Self::Surface(_)
+            | Self::Alignment(_) => vec![self],
+        }
+    }
+
+    /// The name that it is written by, of a buffer, tensor map, scalar or dimension.
+    pub fn name(&self) -> Option<&str> {
+        match self {
+            Self::Named(name) | Self::Element { buffer: name, .. } => Some(name),
+            Self::Texture(texture) => Some(&texture.buffer),
+            Self::Surface(surface) => Some(&surface.buffer),
+            Self::Null | Self::Value { .. } | Self::Struct(_) | Self::Pointers(_) | Self::Alignment(_) => None,
+        }
+    }
+
+    /// Whether it, or a part of it, is written by that name.
+    pub fn names(&self, name: &str) -> bool {
+        self.parts().into_iter().any(|part| part.name() == Some(name))
+    }
+
+    /// Its expression, where it has one.
+    pub fn expr(&self) -> Option<&Expr> {
+        match self {
+            Self::Element { offset: expr, .. } | Self::Value { value: expr, .. } => Some(expr),
+            Self::Named(_)
+            | Self::Null
+            | Self::Struct(_)
+            | Self::Alignment(_)
+            | Self::Pointers(_)
+            | Self::Texture(_)
+            | Self::Surface(_) => None,
+        }
+    }
+}

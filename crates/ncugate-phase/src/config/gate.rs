@@ -1,0 +1,123 @@
+//! What a phase requires, as understood.
+
+use ncugate_model::expr::{Expr, Requirement};
+use ncugate_model::{Level, OnInconclusive, Scope, ShapeName};
+use serde::{Deserialize, Serialize};
+
+/// One requirement of a phase.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Gate {
+    pub name: String,
+    pub require: Requirement,
+    pub on: Scope,
+    pub level: Level,
+    /// Shapes it is judged at; never empty.
+    pub shapes: Vec<ShapeName>,
+    /// How many of the shapes must hold; all when absent.
+    pub at_least: Option<u32>,
+    /// What inconclusive counts as.
+    pub inconclusive: OnInconclusive,
+    /// Line in the file, from 1.
+    pub line: usize,
+}
+
+/// A named group of gates; tiers are ordered from the easiest.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tier {
+    /// Its name (`minimum`).
+    pub name: String,
+    /// What it asks; all must hold.
+    pub gates: Vec<Gate>,
+    /// Whether the phase must reach it.
+    pub required: bool,
+    /// Line in the file, from 1.
+    pub line: usize,
+}
+
+/// What happens when a stage fails its exit gates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnStageFailure {
+    /// The change is taken back and the plan ends there.
+    Revert,
+    /// The stage is left out and the next is judged against the last accepted one.
+    Skip,
+}
+
+/// A step of a staged plan.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Stage {
+    pub name: String,
+    /// Glob of the variants that implement it; the best correct one stands for the stage.
+    pub variant: String,
+    /// Expected speedup over the last accepted stage, from and to.
+    pub expect: Option<(f64, f64)>,
+    /// Exit gates; `previous.` names the last accepted stage.
+    pub gates: Vec<Gate>,
+    pub on_failure: OnStageFailure,
+    /// Line in the file, from 1.
+    pub line: usize,
+}
+
+/// A variant to use when required gates fail.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fallback {
+    /// Glob of the variants; the best correct one is taken.
+    pub variant: String,
+    /// What it must hold itself.
+    pub gates: Vec<Gate>,
+    /// Line in the file, from 1.
+    pub line: usize,
+}
+
+/// A go/no-go condition over workload and chip, judged before anything is built.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Precondition {
+    pub name: String,
+    /// Over shape dimensions, `dtype` (of the first input), and `cc`.
+    pub condition: Expr,
+    /// Line in the file, from 1.
+    pub line: usize,
+}
+
+/// A gate that may fail for a while: who is responsible, and why.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Waiver {
+    pub gate: String,
+    /// Glob of variants.
+    pub variant: String,
+    pub reason: String,
+    /// Who answers for it.
+    pub owner: String,
+    /// Last day it holds.
+    pub expires: jiff::civil::Date,
+    /// Line in the file, from 1.
+    pub line: usize,
+}
+
+impl Waiver {
+    /// Most days from today to the last one that it holds: a year.
+    pub const LONGEST: i32 = 366;
+    /// Fewest words of a reason.
+    pub const FEWEST_WORDS: usize = 3;
+
+    /// The day that waivers are held against, in UTC. Neither `SOURCE_DATE_EPOCH` nor `TZ` moves it: whoever sets a variable
+    /// would else decide whether a gate may fail.
+    pub fn today() -> jiff::civil::Date {
+        jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date()
+    }
+}
+
+/// Everything about gates beyond the flat list.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct GatePlan {
+    /// Tiers, easiest first.
+    pub tiers: Vec<Tier>,
+    /// Stages, in order.
+    pub stages: Vec<Stage>,
+    /// What to fall back to.
+    pub fallback: Option<Fallback>,
+    /// Go/no-go conditions.
+    pub preconditions: Vec<Precondition>,
+    pub waivers: Vec<Waiver>,
+}

@@ -1,0 +1,217 @@
+//! How a buffer is filled, with bounds that may follow the dimensions.
+
+use ncugate_model::expr::{Expr, ExprError, Names};
+use serde::{Deserialize, Serialize};
+
+/// A number of the file, or an expression over the dimensions.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Amount {
+    /// A number as written.
+    Number(f64),
+    /// Evaluated at each shape.
+    Expr(Expr),
+}
+
+impl Amount {
+    /// Its value at a shape.
+    ///
+    /// # Errors
+    /// The expression cannot be evaluated, or gives no finite number.
+    pub fn at(&self, scope: &Names) -> Result<f64, ExprError> {
+        match self {
+            Self::Number(value) => Ok(*value),
+            Self::Expr(expr) => expr.eval_number(scope),
+        }
+    }
+}
+
+/// How a buffer is filled before every case; numbers are [`Amount`]s in a phase, and evaluated for a shape.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Init<T = f64> {
+    Normal {
+        mean: T,
+        /// Standard deviation.
+        std: T,
+    },
+    /// Uniform on `[low, high)`.
+    Uniform { low: T, high: T },
+    /// `start + step * index`.
+    Arange {
+        start: T,
+        /// Difference between neighbours.
+        step: T,
+    },
+    /// The same value everywhere.
+    Constant { value: T },
+    /// Infinity everywhere: where a running minimum starts.
+    Infinity,
+    /// Minus infinity everywhere: where a running maximum starts.
+    NegativeInfinity,
+    /// Whole numbers from 0 to `below - 1`, each as likely: valid indices.
+    Indices {
+        /// The first number that is too large.
+        below: T,
+    },
+    /// The whole numbers from 0 to the extent of the last axis, less one, in random order: one permutation a row.
+    Permutation,
+    /// Uniform on `[low, high)`, ascending along the last axis.
+    Sorted { low: T, high: T },
+    /// Row pointers of a matrix in CSR form: ascending along the last axis from 0 to `nonzeros`, in rows of random lengths.
+    RowPointers {
+        /// Elements that the rows have together.
+        nonzeros: T,
+    },
+    /// A single 1 along the last axis, zeros beside it.
+    OneHot,
+    /// 1 with probability `density`, 0 elsewhere.
+    Mask {
+        /// Share of ones.
+        density: T,
+    },
+    /// Normal with probability `density`, 0 elsewhere.
+    Sparse {
+        /// Share of elements that are not 0.
+        density: T,
+    },
+    /// Matrices over the last two axes that are products of normal factors, with variance 1.
+    LowRank {
+        /// Columns of the first factor.
+        rank: T,
+    },
+    /// A NumPy file, whose path may have `{{ shape }}`, `{{ seed }}`, `{{ buffer }}` and dimensions in it.
+    Npy {
+        /// The path, relative to the working directory.
+        path: String,
+    },
+}
+
+impl<T> Init<T> {
+    /// The same with other numbers.
+    ///
+    /// # Errors
+    /// Those of `number`.
+    pub fn with<U, E>(&self, number: impl Fn(&T) -> Result<U, E>) -> Result<Init<U>, E> {
+        Ok(match self {
+            Self::Normal { mean, std } => Init::Normal { mean: number(mean)?, std: number(std)? },
+            Self::Uniform { low, high } => Init::Uniform { low: number(low)?, high: number(high)? },
+            Self::Arange { start, step } => Init::Arange { start: number(start)?, step: number(step)? },
+            Self::Constant { value } => Init::Constant { value: number(value)? },
+            Self::Infinity => Init::Infinity,
+            Self::NegativeInfinity => Init::NegativeInfinity,
+            Self::Indices { below } => Init::Indices { below: number(below)? },
+            Self::Permutation => Init::Permutation,
+            Self::Sorted { low, high } => Init::Sorted { low: number(low)?, high: number(high)? },
+            Self::RowPointers { nonzeros } => Init::RowPointers { nonzeros: number(nonzeros)? },
+            Self::OneHot => Init::OneHot,
+            Self::Mask { density } => Init::Mask { density: number(density)? },
+            Self::Sparse { density } => Init::Sparse { density: number(density)? },
+            Self::LowRank { rank } => Init::LowRank { rank: number(rank)? },
+            Self::Npy { path } => Init::Npy { path: path.clone() },
+        })
+    }
+
+    /// The numbers in it.
+    pub fn amounts(&self) -> Vec<&T> {
+        match self {
+            Self::Normal { mean: a, std: b }
+            | Self::Uniform { low: a, high: b }
+            | Self::Arange { start: a, step: b }
+            | Self::Sorted { low: a, high: b } => vec![a, b],
+            Self::Constant { value: a }
+            | Self::Indices { below: a }
+            | Self::RowPointers { nonzeros: a }
+            | Self::Mask { density: a }
+            | Self::Sparse { density: a }
+            | Self::LowRank { rank: a } => vec![a],
+            Self::Infinity | Self::NegativeInfinity | Self::Permutation | Self::OneHot | Self::Npy { .. } => Vec::new(),
+        }
+    }
+
+    /// Whether every seed gives the same values.
+    pub fn is_fixed(&self) -> bool {
+        match self {
+            Self::Arange { .. } | Self::Constant { .. } | Self::Infinity | Self::NegativeInfinity => true,
+            Self::Npy { path } => !path.contains("seed"),
+            Self::Normal { .. }
+            | Self::Uniform { .. }
+            | Self::Indices { .. }
+            | Self::Permutation
+            | Self::Sorted { .. }
+            | Self::RowPointers { .. }
+            | Self::OneHot
+            | Self::Mask { .. }
+            | Self::Sparse { .. }
+            | Self::LowRank { .. } => false,
+        }
+    }
+
+    /// Whether its values are in a file for each seed, so that there are none but for the seeds of the phase.
+    pub fn is_of_seed_files(&self) -> bool {
+        matches!(self, Self::Npy { .. }) && !self.is_fixed()
+    }
+}
+
+/// Most elements that an index or a row pointer can name exactly in float64.
+const MOST: f64 = 9_007_199_254_740_992.0;
+
+impl Init {
+    /// What its numbers cannot be in a buffer of these extents, if anything.
+    pub fn problem(&self, extents: &[usize]) -> Option<String> {
+        let whole = |name: &str, value: f64, least: f64| {
+            let fits = value.fract() == 0.0 && (least..=MOST).contains(&value);
+            (!fits).then(|| format!("{name} is {value}; it is a whole number of at least {least}"))
+        };
+        let share = |density: f64| {
+            (!(0.0..=1.0).contains(&density)).then(|| format!("density is {density}; it is from 0 to 1"))
+        };
+        match *self {
+            Self::Normal { std, .. } => (std < 0.0).then(|| format!("std is {std}; it is at least 0")),
+            Self::Uniform { low, high } | Self::Sorted { low, high } => {
+                (low >= high).then(|| format!("low is {low} and high is {high}; low is below high"))
+            }
+            Self::Indices { below } => whole("below", below, 1.0),
+            Self::RowPointers { nonzeros } => whole("nonzeros", nonzeros, 0.0).or_else(|| {
+                let rows = extents.last().copied().unwrap_or(0);
+                (rows < 2).then(|| "the last axis has no row; it has one element more than there are rows".to_owned())
+            }),
+            Self::Mask { density } | Self::Sparse { density } => share(density),
+            Self::LowRank { rank } => whole("rank", rank, 1.0)
+                .or_else(|| (extents.len() < 2).then(|| "the buffer has one axis; a matrix has two".to_owned())),
+            Self::Arange { .. }
+            | Self::Constant { .. }
+            | Self::Infinity
+            | Self::NegativeInfinity
+            | Self::Permutation
+            | Self::OneHot
+            | Self::Npy { .. } => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_written_as_they_always_were() {
+        let init: Init<Amount> = Init::Uniform { low: Amount::Number(0.0), high: Amount::Number(1.5) };
+        assert_eq!(serde_json::to_string(&init).unwrap(), r#"{"kind":"uniform","low":0.0,"high":1.5}"#);
+        let init: Init<Amount> = Init::Indices { below: Amount::Expr(Expr::parse("V - 1").unwrap()) };
+        assert_eq!(serde_json::to_string(&init).unwrap(), r#"{"kind":"indices","below":"V - 1"}"#);
+    }
+
+    #[test]
+    fn numbers_that_mean_nothing_are_named() {
+        let refused = |init: Init, extents: &[usize]| init.problem(extents).is_some();
+        assert!(refused(Init::Uniform { low: 2.0, high: 2.0 }, &[4]));
+        assert!(refused(Init::Indices { below: 0.0 }, &[4]) && refused(Init::Indices { below: 1.5 }, &[4]));
+        assert!(
+            refused(Init::RowPointers { nonzeros: 4.0 }, &[1]) && !refused(Init::RowPointers { nonzeros: 0.0 }, &[2])
+        );
+        assert!(refused(Init::Mask { density: 1.5 }, &[4]) && refused(Init::Mask { density: f64::NAN }, &[4]));
+        assert!(refused(Init::LowRank { rank: 2.0 }, &[4]) && !refused(Init::LowRank { rank: 2.0 }, &[4, 4]));
+        assert!(refused(Init::Normal { mean: 0.0, std: -1.0 }, &[4]));
+    }
+}

@@ -1,0 +1,56 @@
+//! The folder that paths of a phase are relative to, and what it says for all phases below it.
+
+use super::error::{ConfigErrors, Problem};
+use ncugate_model::disk::open;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+/// Most bytes of a phase's file: what a run keeps of it has the same limit.
+pub const MAX_BYTES: u64 = 4 << 20;
+
+/// The file that marks the root of a project.
+pub const PROJECT_FILE: &str = "ncugate.toml";
+
+/// Where the paths of a phase begin.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Project {
+    /// The nearest folder above the phase's file that has an `ncugate.toml`, else the folder of the file; absolute.
+    pub root: PathBuf,
+    /// The text of that `ncugate.toml`; none where no folder has one.
+    pub text: Option<String>,
+}
+
+impl Project {
+    /// The project of a phase's file.
+    ///
+    /// # Errors
+    /// There is an `ncugate.toml`, and it cannot be read.
+    pub fn of(phase: &Path) -> Result<Self, ConfigErrors> {
+        let file = std::path::absolute(phase).unwrap_or_else(|_| phase.to_owned());
+        // A link stands where it is, not where it points to.
+        let folder = file.parent().unwrap_or(Path::new("/")).to_owned();
+        for root in folder.ancestors() {
+            let path = root.join(PROJECT_FILE);
+            match text_of(&path) {
+                Ok(text) => return Ok(Self { root: root.to_owned(), text: Some(text) }),
+                Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {}
+                Err(e) => {
+                    let message = format!("cannot read the defaults of the project: {e}");
+                    return Err(ConfigErrors::new(&path, "", vec![Problem { place: None, message, help: None }]));
+                }
+            }
+        }
+        Ok(Self { root: folder, text: None })
+    }
+
+    /// The file of the defaults.
+    pub fn file(&self) -> PathBuf {
+        self.root.join(PROJECT_FILE)
+    }
+}
+
+/// The text of a regular file of a size that a phase can have; a link to one is followed.
+pub(in crate::config) fn text_of(path: &Path) -> io::Result<String> {
+    let bytes = open::bytes(&path.canonicalize()?, MAX_BYTES)?;
+    String::from_utf8(bytes).map_err(|error| io::Error::other(format!("it is not UTF-8 text: {error}")))
+}

@@ -1,0 +1,109 @@
+//! The tables of `docs/config.md`, from the same declarations that the reader refuses unknown keys by.
+
+use super::keys::{KeyKind, ROOT, Spec};
+use ncugate_model::Better;
+use ncugate_model::metric::{Catalogue, MetricSource};
+use std::fmt::Write;
+
+/// One Markdown section a table of the file, in the order in which they can be met.
+pub fn reference() -> String {
+    tables().into_iter().map(section).collect::<Vec<_>>().join("\n")
+}
+
+/// Every table that a file may have, each once.
+pub(super) fn tables() -> Vec<&'static Spec> {
+    let mut met = Vec::new();
+    meet(&ROOT, &mut met);
+    met
+}
+
+/// Collects a table and those inside it, each once.
+fn meet(spec: &'static Spec, met: &mut Vec<&'static Spec>) {
+    if met.iter().any(|known| std::ptr::eq(*known, spec)) {
+        return;
+    }
+    met.push(spec);
+    for kind in spec.keys.iter().map(|key| &key.kind).chain(&spec.free) {
+        meet_kind(kind, met);
+    }
+}
+
+fn meet_kind(kind: &'static KeyKind, met: &mut Vec<&'static Spec>) {
+    match kind {
+        KeyKind::Table(spec) | KeyKind::Part(spec) => meet(spec, met),
+        KeyKind::List(inner) => meet_kind(inner, met),
+        KeyKind::Either(kinds) => kinds.iter().for_each(|kind| meet_kind(kind, met)),
+        _ => {}
+    }
+}
+
+fn section(spec: &'static Spec) -> String {
+    let title = if std::ptr::eq(spec, &ROOT) { "The file".to_owned() } else { format!("`{}`", spec.title) };
+    let mut text = format!("### {title}\n\n{}\n", spec.doc);
+    if !spec.keys.is_empty() {
+        text.push_str("\n| key | value | default | meaning |\n| --- | --- | --- | --- |\n");
+    }
+    for key in spec.keys {
+        let default = match (key.required, key.default) {
+            (true, _) => "required".to_owned(),
+            (false, Some(default)) => cell(default),
+            (false, None) => String::new(),
+        };
+        // Writing to a string does not fail.
+        let _ = writeln!(text, "| `{}` | {} | {default} | {} |", key.name, cell(&words(&key.kind)), cell(key.doc));
+    }
+    if let Some(free) = &spec.free {
+        let other = if spec.keys.is_empty() { "Every key" } else { "Every other key" };
+        let _ = writeln!(text, "\n{other}: {}.", words(free));
+    }
+    text
+}
+
+/// Text that does not end a cell of a Markdown table.
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|")
+}
+
+fn words(kind: &KeyKind) -> String {
+    match kind {
+        KeyKind::Text => "text".to_owned(),
+        KeyKind::Name => "name".to_owned(),
+        KeyKind::Expr => "expression".to_owned(),
+        KeyKind::Template => "template".to_owned(),
+        KeyKind::Requirement => "requirement".to_owned(),
+        KeyKind::Bool => "true or false".to_owned(),
+        KeyKind::Between(low, high) => format!("whole number from {low} to {high}"),
+        KeyKind::Whole(low) => format!("whole number, at least {low}"),
+        KeyKind::Number => "number".to_owned(),
+        KeyKind::Date => "date".to_owned(),
+        KeyKind::Param => "parameter value".to_owned(),
+        KeyKind::OneOf(list) => list.iter().map(|word| format!("`\"{word}\"`")).collect::<Vec<_>>().join(", "),
+        KeyKind::List(inner) => format!("array of {}", words(inner)),
+        KeyKind::Table(spec) => format!("table `{}`", spec.title),
+        KeyKind::Again(spec) => format!("table `{}`", spec.title),
+        KeyKind::Part(spec) => format!("part of a table `{}`", spec.title),
+        KeyKind::Either(kinds) => kinds.iter().map(words).collect::<Vec<_>>().join("; or "),
+    }
+}
+
+/// The Markdown table of the metrics that a requirement may name.
+pub fn metric_table() -> String {
+    let mut text = "| metric | unit | better | from | what |\n| --- | --- | --- | --- | --- |\n".to_owned();
+    for metric in Catalogue::embedded().metrics() {
+        let better = match metric.better {
+            Better::Higher => "more",
+            Better::Lower => "less",
+            Better::Context => "",
+        };
+        let from = match metric.source {
+            MetricSource::Build => "cubin",
+            MetricSource::Launch => "launch",
+            MetricSource::Occupancy => "launch and chip",
+            MetricSource::Latency => "undisturbed timing",
+            MetricSource::Check => "correctness cases",
+            MetricSource::Ncu => "ncu",
+        };
+        let _ = writeln!(text, "| `{}` | {} | {better} | {from} | {} |", metric.name, metric.unit, cell(&metric.title));
+    }
+    text
+}

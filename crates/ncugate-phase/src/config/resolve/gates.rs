@@ -1,0 +1,407 @@
+//! `[[gate]]`, `[[tier]]`, `[[stage]]`, `[fallback]`, `[[precondition]]`, `[[waiver]]`.
+
+use super::names::{no_duplicates, suggest};
+use super::scope::InScope;
+use crate::config::keys::{self, Spec};
+use crate::config::reader::{Item, Table};
+use crate::config::{Fallback, Gate, GatePlan, OnStageFailure, Precondition, Shape, Stage, Tier, Waiver};
+use ncugate_model::expr::{Owner, Quantity, Reference, Requirement, Source, Span};
+use ncugate_model::metric::{Catalogue, MetricSource};
+use ncugate_model::{self as model, GlobError, Level, OnInconclusive, Scope, ShapeName};
+use std::collections::BTreeMap;
+
+/// What requirements may name beside metrics.
+pub struct Vocabulary<'n> {
+    pub metrics: &'n Catalogue,
+    /// Dimensions, parameters, scalars, `cc`, `dtype`.
+    pub values: Vec<String>,
+    /// Baselines, variants and stages that `owner.metric` and `speedup("...")` may compare with.
+    pub subjects: Vec<String>,
+    pub shapes: &'n [Shape],
+    /// Where a gate is judged that names no shapes.
+    pub default_shape: Option<ShapeName>,
+    /// Whether the variants are launches of ncu reports: then nothing is timed, compared or selected.
+    pub of_reports: bool,
+}
+
+/// Defaults of a group of gates.
+#[derive(Clone)]
+struct Defaults {
+    on: Scope,
+    level: Level,
+}
+
+impl Vocabulary<'_> {
+    /// Reads an array of shape names.
+    pub fn shape_list(&self, item: &Item<'_>) -> Vec<ShapeName> {
+        let named: Vec<ShapeName> = item.some_list().iter().filter_map(|item| self.shape(item)).collect();
+        for (at, name) in named.iter().enumerate() {
+            if named[..at].contains(name) {
+                item.report(format!("`{}` names the shape `{name}` twice", item.place.key), None);
+            }
+        }
+        named
+    }
+
+    /// Reads the name of a declared shape.
+    pub fn shape(&self, item: &Item<'_>) -> Option<ShapeName> {
+        let text = item.text()?;
+        let declared = || self.shapes.iter().map(|shape| shape.name.0.as_str());
+        if declared().any(|name| name == text) {
+            return Some(ShapeName(text));
+        }
+        item.report(
+            format!("`{}` names the shape `{text}`, which is not declared", item.place.key),
+            Some(suggest(&text, declared())),
+        );
+        None
+    }
+
+    /// Reads the name of a metric.
+    pub fn metric(&self, item: &Item<'_>) -> Option<String> {
+        let text = item.text()?;
+        if self.metrics.knows(&text) {
+            return Some(text);
+        }
+        let help = self.unknown(&text, &[]);
+        item.report(format!("`{}` names the metric `{text}`, which is unknown", item.place.key), Some(help));
+        None
+    }
+
+    /// The nearest name and where the list is.
+    fn unknown(&self, name: &str, values: &[String]) -> String {
+        let all = self.metrics.names().chain(values.iter().map(String::as_str));
+        let hint = ncugate_model::nearest(name, all).map_or_else(String::new, |n| format!("did you mean `{n}`? "));
+        let known = if values.is_empty() { String::new() } else { format!("; values: {}", values.join(", ")) };
+        format!(
+            "{hint}docs/config.md lists the metrics; one of ncu's is written with its unit, as `sm__cycles_active.avg`{known}"
+        )
+    }
+
+    /// Reads a requirement and checks every name in it.
+    fn requirement(&self, item: &Item<'_>) -> Option<Requirement> {
+        let text = item.text()?;
+        let requirement = match Requirement::parse(&text) {
+            Ok(requirement) => requirement,
+            Err(e) => {
+                item.report_within(text.trim(), e.span(), format!("`{}`: {e}", item.place.key), None);
+                return None;
+            }
+        };
+        for (reference, span) in requirement.references() {
+            if let Reference::Quantity(quantity) = reference {
+                self.check_quantity(item, &requirement, quantity, span);
+            }
+            if let (Reference::Speedup { .. }, true) = (reference, self.of_reports) {
+                self.report_unseen(item, &requirement, "a speedup, which is of latencies,", span);
+            }
+            self.check_owner(item, &requirement, reference.owner(), span);
+        }
+        if !requirement.references().iter().all(|(reference, _)| self.knows(reference)) {
+            return Some(requirement);
+        }
+        match requirement.in_units(&|reference| self.unit(reference)) {
+            Ok(requirement) => {
+                self.check_trivial(item, &requirement);
+                Some(requirement)
+            }
+            Err(e) => {
+                let message = format!("`{}` is \"{requirement}\": {}", item.place.key, e.reason);
+                let help = "a limit without a unit is in the unit of its metric, which docs/config.md lists";
+                item.report_within(requirement.text(), Some(e.span), message, Some(help.to_owned()));
+                None
+            }
+        }
+    }
+
+    /// The unit of a metric, empty where it has none; nothing for what is not measured.
+    fn unit(&self, reference: &Reference) -> Option<&str> {
+        match reference {
+            Reference::Quantity(Quantity { name, .. }) if self.metrics.knows(name) => {
+                Some(self.metrics.get(name).map_or("", |metric| metric.unit.as_str()))
+            }
+            Reference::Quantity(_) => None,
+            Reference::Speedup { .. } => Some(""),
+        }
+    }
+
+    /// A requirement that no measurement of its variant decides would let anything pass.
+    fn check_trivial(&self, item: &Item<'_>, requirement: &Requirement) {
+        let source = |reference: &Reference| match reference {
+            Reference::Quantity(Quantity { owner: Owner::Case, name }) if self.metrics.knows(name) => {
+                let (least, most) = self.metrics.range(name);
+                Source::Own { least, most }
+            }
+            Reference::Speedup { .. } => Source::Own { least: 1e-6, most: 1e6 },
+            Reference::Quantity(_) => Source::Other,
+        };
+        let settle = |values: &mut BTreeMap<&str, f64>| self.metrics.settle(values);
+        let Some(trivial) = requirement.trivial(&source, &settle) else { return };
+        let text = requirement.text();
+        let part = text.get(trivial.span.range()).unwrap_or(text);
+        let which = if part == text { String::new() } else { format!(", where `{part}`") };
+        let message = format!(
+            "`{}` is \"{text}\"{which}{} {}",
+            item.place.key,
+            if which.is_empty() { ", which" } else { "" },
+            trivial.reason
+        );
+        let help = "compare a metric of the variant with a limit that it can miss, as in `latency_p50 <= 30 us`";
+        item.report_within(text, Some(trivial.span), message, Some(help.to_owned()));
+    }
+
+    /// What may stand after an owner, or alone for the variant that is judged.
+    fn values_of(&self, owner: &Owner) -> &[String] {
+        if *owner == Owner::Case { self.values.as_slice() } else { &[] }
+    }
+
+    fn knows(&self, reference: &Reference) -> bool {
+        match reference {
+            Reference::Quantity(Quantity { owner, name }) => {
+                self.metrics.knows(name) || self.values_of(owner).contains(name)
+            }
+            Reference::Speedup { .. } => true,
+        }
+    }
+
+    fn check_quantity(&self, item: &Item<'_>, requirement: &Requirement, quantity: &Quantity, span: Span) {
+        let Quantity { owner, name } = quantity;
+        let values = self.values_of(owner);
+        if !self.metrics.knows(name) && !values.contains(name) {
+            let message = format!("`{}` is \"{requirement}\", whose `{name}` is unknown", item.place.key);
+            item.report_within(requirement.text(), Some(span), message, Some(self.unknown(name, values)));
+        }
+        let unseen = matches!(self.metrics.source(name), Some(MetricSource::Latency | MetricSource::Check));
+        if self.of_reports && unseen {
+            self.report_unseen(item, requirement, &format!("`{name}`"), span);
+        }
+    }
+
+    /// Reports what no report of ncu holds.
+    fn report_unseen(&self, item: &Item<'_>, requirement: &Requirement, what: &str, span: Span) {
+        let message = format!("`{}` is \"{requirement}\": {what} is not in a report of ncu", item.place.key);
+        let help = "reports hold counters; the time under ncu is `duration`".to_owned();
+        item.report_within(requirement.text(), Some(span), message, Some(help));
+    }
+
+    fn check_owner(&self, item: &Item<'_>, requirement: &Requirement, owner: &Owner, span: Span) {
+        let Owner::Named(name) = owner else { return };
+        if !self.subjects.contains(name) {
+            let key = &item.place.key;
+            let message = format!("`{key}` compares with `{name}`, which is not a baseline, variant or stage");
+            let words = ["baseline", "previous", "best"].into_iter();
+            let help = suggest(name, words.chain(self.subjects.iter().map(String::as_str)));
+            item.report_within(requirement.text(), Some(span), message, Some(help));
+        }
+    }
+
+    /// Whom a gate judges that does not say.
+    fn default_scope(&self) -> Scope {
+        if self.of_reports { Scope::Each } else { Scope::Selected }
+    }
+
+    fn scope(&self, item: &Item<'_>) -> Option<Scope> {
+        let parsed = item.text()?.parse();
+        let scope = parsed.map_err(|e: GlobError| item.expected("a glob of variant ids", Some(e.reason))).ok()?;
+        if self.of_reports && scope == Scope::Selected {
+            let help = "name the variant, or a glob; `best:GLOB` takes that with the shortest duration".to_owned();
+            item.report("nothing is selected among launches of ncu reports", Some(help));
+        }
+        Some(scope)
+    }
+
+    /// Reads a gate written as a table, or as the text of its requirement.
+    fn gate(&self, item: &Item<'_>, defaults: &Defaults) -> Option<Gate> {
+        if item.is_text() {
+            let require = self.requirement(item)?;
+            return Some(Gate {
+                name: require.text().to_owned(),
+                require,
+                on: defaults.on.clone(),
+                level: defaults.level,
+                shapes: vec![self.default_shape.clone()?],
+                at_least: None,
+                inconclusive: OnInconclusive::default(),
+                line: item.line(),
+            });
+        }
+        let table = item.table(&keys::GATE)?;
+        let name = table.get("name").map(|item| item.text());
+        let require = table.need("require").and_then(|item| self.requirement(&item));
+        let on = table.get("on").map_or_else(|| Some(defaults.on.clone()), |item| self.scope(&item));
+        let levels = [("required", Level::Required), ("advisory", Level::Advisory)];
+        let level = table.get("level").map_or(Some(defaults.level), |item| item.one_of(&levels));
+        let given = table.get("shapes").map(|item| self.shape_list(&item));
+        let shapes = given.clone().unwrap_or_else(|| self.default_shape.iter().cloned().collect());
+        let at_least = table.get("at_least").and_then(|item| item.count(1).map(|count| (item, count)));
+        if let (Some((item, count)), false) = (&at_least, shapes.is_empty())
+            && usize::try_from(*count).is_ok_and(|count| count > shapes.len())
+        {
+            item.expected(&format!("at most {}, the number of the gate's shapes", shapes.len()), None);
+        }
+        let words = [
+            ("inconclusive", OnInconclusive::Inconclusive),
+            ("fail", OnInconclusive::Fail),
+            ("warn", OnInconclusive::Warn),
+        ];
+        let inconclusive =
+            table.get("inconclusive").map_or(Some(OnInconclusive::default()), |item| item.one_of(&words));
+        let require = require?;
+        Some(Gate {
+            name: name.unwrap_or_else(|| Some(require.text().to_owned()))?,
+            require,
+            on: on?,
+            level: level?,
+            shapes,
+            at_least: at_least.map(|(_, count)| count),
+            inconclusive: inconclusive?,
+            line: item.line(),
+        })
+    }
+
+    /// Reads the gates of a list, whose names differ.
+    fn gates(&self, items: &[Item<'_>], defaults: &Defaults) -> Vec<Gate> {
+        let gates: Vec<(Gate, Item<'_>)> =
+            items.iter().filter_map(|item| Some((self.gate(item, defaults)?, item.clone()))).collect();
+        no_duplicates("gate", gates.iter().map(|(gate, item)| (gate.name.as_str(), item.clone())));
+        gates.into_iter().map(|(gate, _)| gate).collect()
+    }
+
+    /// Reads `[[gate]]`.
+    pub fn flat(&self, items: &[Item<'_>]) -> Vec<Gate> {
+        self.gates(items, &Defaults { on: self.default_scope(), level: Level::Required })
+    }
+
+    /// Reads everything about gates beyond `[[gate]]`, whose gates are `flat`.
+    pub fn plan(&self, root: &Table<'_>, flat: &[Gate]) -> GatePlan {
+        let list = |key| root.get(key).map(|item: Item<'_>| item.list()).unwrap_or_default();
+        let tiers = self.named(&list("tier"), "tier", &keys::TIER, |table, name| self.tier(table, name));
+        let stages = self.named(&list("stage"), "stage", &keys::STAGE, |table, name| self.stage(table, name));
+        let fallback = root.get("fallback").and_then(|item| self.fallback(&item.table(&keys::FALLBACK)?));
+        let preconditions = list("precondition")
+            .iter()
+            .filter_map(|item| self.precondition(&item.table(&keys::PRECONDITION)?))
+            .collect();
+        let grouped = tiers.iter().map(|tier| &tier.gates).chain(stages.iter().map(|stage| &stage.gates));
+        let all = flat.iter().chain(grouped.chain(fallback.as_ref().map(|f| &f.gates)).flatten());
+        let mut names: Vec<&str> = all.map(|gate| gate.name.as_str()).collect();
+        names.sort_unstable();
+        names.dedup();
+        let waivers = list("waiver").iter().filter_map(|item| waiver(&item.table(&keys::WAIVER)?, &names)).collect();
+        GatePlan { tiers, stages, fallback, preconditions, waivers }
+    }
+
+    /// Reads tables whose `name` has to differ.
+    fn named<T>(
+        &self,
+        items: &[Item<'_>],
+        what: &str,
+        spec: &'static Spec,
+        read: impl Fn(&Table<'_>, String) -> Option<T>,
+    ) -> Vec<T> {
+        let tables: Vec<(Table<'_>, Item<'_>)> =
+            items.iter().filter_map(|item| Some((item.table(spec)?, item.clone()))).collect();
+        let names: Vec<String> = tables
+            .iter()
+            .map(|(table, _)| table.need("name").and_then(|item| item.name()).unwrap_or_default())
+            .collect();
+        let given = names.iter().zip(&tables).filter(|(name, _)| !name.is_empty());
+        no_duplicates(what, given.map(|(name, (_, item))| (name.as_str(), item.clone())));
+        tables.iter().zip(&names).filter_map(|((table, _), name)| read(table, name.clone())).collect()
+    }
+
+    fn tier(&self, table: &Table<'_>, name: String) -> Option<Tier> {
+        let required = table.get("required").map_or(Some(false), |item| item.boolean());
+        let on = table.get("on").map_or(Some(self.default_scope()), |item| self.scope(&item));
+        let level = if required == Some(true) { Level::Required } else { Level::Advisory };
+        let defaults = Defaults { on: on.clone().unwrap_or(self.default_scope()), level };
+        let gates = self.gates(&table.need("require")?.some_list(), &defaults);
+        on?;
+        Some(Tier { name, gates, required: required?, line: table.line() })
+    }
+
+    fn stage(&self, table: &Table<'_>, name: String) -> Option<Stage> {
+        let variant = table.need("variant").and_then(|item| glob(&item));
+        let expect = table.get("expect").map(|item| range(&item));
+        let defaults = Defaults { on: Scope::Selected, level: Level::Required };
+        let gates = table.get("require").map(|item| self.gates(&item.list(), &defaults)).unwrap_or_default();
+        let words = [("revert", OnStageFailure::Revert), ("skip", OnStageFailure::Skip)];
+        let on_failure = table.get("on_failure").map_or(Some(OnStageFailure::Revert), |item| item.one_of(&words));
+        let expect = expect.map_or(Some(None), |range| range.map(Some));
+        Some(Stage { name, variant: variant?, expect: expect?, gates, on_failure: on_failure?, line: table.line() })
+    }
+
+    fn fallback(&self, table: &Table<'_>) -> Option<Fallback> {
+        let variant = table.need("variant").and_then(|item| glob(&item));
+        let defaults = Defaults { on: Scope::Selected, level: Level::Required };
+        let gates = self.gates(&table.need("require")?.some_list(), &defaults);
+        Some(Fallback { variant: variant?, gates, line: table.line() })
+    }
+
+    fn precondition(&self, table: &Table<'_>) -> Option<Precondition> {
+        let dims = super::workload::dims_of(self.shapes);
+        let words = ["cc".to_owned(), "dtype".to_owned()];
+        let scope = InScope::new("the dimensions, `cc` and `dtype`", dims.into_iter().chain(words));
+        let condition = table.need("require").and_then(|item| scope.expr(&item))?.value;
+        let name = table.get("name").map_or_else(|| Some(condition.text().to_owned()), |item| item.text());
+        Some(Precondition { name: name?, condition, line: table.line() })
+    }
+}
+
+fn glob(item: &Item<'_>) -> Option<String> {
+    let text = item.text()?;
+    let checked = model::glob(&text);
+    checked.map_err(|e| item.expected("a glob of variant ids", Some(e.reason))).ok()?;
+    Some(text)
+}
+
+fn range(item: &Item<'_>) -> Option<(f64, f64)> {
+    let ends: Vec<f64> = item.list().iter().filter_map(|end| end.number("a speedup above 0", |v| v > 0.0)).collect();
+    match ends.as_slice() {
+        [low, high] if low <= high => Some((*low, *high)),
+        _ => {
+            item.expected("two speedups, the lower first", Some("expect = [1.10, 1.15]".to_owned()));
+            None
+        }
+    }
+}
+
+/// `gates` are the names of all gates, sorted.
+fn waiver(table: &Table<'_>, gates: &[&str]) -> Option<Waiver> {
+    let gate = table.need("gate").and_then(|item| {
+        let text = item.text()?;
+        if gates.binary_search(&text.as_str()).is_err() {
+            let message = format!("`{}` names the gate `{text}`, which is not declared", item.place.key);
+            item.report(message, Some(suggest(&text, gates.iter().copied())));
+        }
+        Some(text)
+    });
+    let variant = table.get("variant").map_or_else(|| Some("*".to_owned()), |item| glob(&item));
+    let text = |key| table.need(key).and_then(|item: Item<'_>| item.text());
+    let owner = text("owner");
+    let reason = table.need("reason").and_then(|item| {
+        let reason = item.text()?;
+        let words = reason.split_whitespace().filter(|word| word.chars().any(char::is_alphanumeric)).count();
+        if words < Waiver::FEWEST_WORDS {
+            item.expected(&format!("a reason of at least {} words", Waiver::FEWEST_WORDS), None);
+        }
+        Some(reason)
+    });
+    let expires = table.need("expires").and_then(|item| {
+        let expires = item.date()?;
+        let last = Waiver::today().saturating_add(jiff::Span::new().days(Waiver::LONGEST));
+        if expires > last {
+            let help = "waive it for a while, and look at it again then".to_owned();
+            item.expected(&format!("a day within {} days, at the latest {last}", Waiver::LONGEST), Some(help));
+        }
+        Some(expires)
+    });
+    Some(Waiver {
+        gate: gate?,
+        variant: variant?,
+        reason: reason?,
+        owner: owner?,
+        expires: expires?,
+        line: table.line(),
+    })
+}

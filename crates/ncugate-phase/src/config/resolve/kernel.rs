@@ -1,0 +1,471 @@
+//! `[kernel]`, `[sweep]`, `[[variant]]`, `[[baseline]]`: ways to compute the workload.
+
+use super::launch::{self, LaunchParts, StepParts};
+use super::names::{KernelNames, identifier, no_duplicates, suggest};
+use super::scope::InScope;
+use super::symbol::{self, SymbolParts};
+use super::tensor_map::{self, MapParts};
+use super::{argument, launch_pattern};
+use crate::config::keys::Spec;
+use crate::config::reader::{Item, Placed, Table};
+use crate::config::{
+    ArgTemplate, CodeForm, CommandTemplate, FunctionTemplate, KernelTemplate, Sweep, VariantSpec, VariantSpecKind, keys,
+};
+use ncugate_model::expr::{Expr, Template, Value};
+
+/// A `[kernel]` table, or the part of one that a variant overrides, with places for checks.
+#[derive(Debug, Clone, Default)]
+pub struct KernelParts {
+    code: Option<CodeForm>,
+    source: Option<Placed<Template>>,
+    flags: Option<Vec<Placed<Template>>>,
+    defines: Option<Vec<Placed<String>>>,
+    tensor_maps: Option<Vec<MapParts>>,
+    symbols: Option<Vec<SymbolParts>>,
+    condition: Option<Placed<Expr>>,
+    /// What launches have that do not say it themselves.
+    shared: LaunchParts,
+    /// The list of steps.
+    steps: Option<Vec<StepParts>>,
+    /// Whether the file has a source, right or wrong.
+    has_source: bool,
+    /// Keys the file has, whether or not their values are right.
+    present: Vec<&'static str>,
+    pub runs: KernelUse,
+}
+
+/// What is run of a `[kernel]`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum KernelUse {
+    /// Itself, so that it has to be whole.
+    #[default]
+    Whole,
+    /// Nothing: it is what variants have in common, each of which is whole with what it adds.
+    Common,
+}
+
+/// The one key of a table that names a file, and what that makes of it.
+fn code<'a>(table: &Table<'a>) -> Option<(CodeForm, Item<'a>)> {
+    let mut given = CodeForm::ALL.into_iter().filter_map(|code| Some((code, table.get(code.key())?)));
+    let first = given.next()?;
+    for (code, item) in given {
+        let message = format!("`{}` has both `{}` and `{}`", table.place.key, first.0.key(), code.key());
+        item.report(message, Some("a kernel is in one file: keep one".to_owned()));
+    }
+    Some(first)
+}
+
+/// Reads a whole or partial `[kernel]`.
+pub fn parts(table: &Table<'_>) -> KernelParts {
+    let code = code(table);
+    let placed_texts = |item: Item<'_>| -> Vec<Placed<String>> {
+        item.list().iter().filter_map(|item| Some(item.with(item.text()?))).collect()
+    };
+    let parts = KernelParts {
+        has_source: code.is_some(),
+        source: code.as_ref().and_then(|(_, item)| item.template()),
+        code: code.map(|(code, _)| code),
+        present: keys::KERNEL.keys.iter().map(|key| key.name).filter(|key| table.has(key)).collect(),
+        flags: table.get("flags").map(|item| item.list().iter().filter_map(Item::template).collect()),
+        defines: table.get("defines").map(placed_texts),
+        tensor_maps: table.get("tensor_maps").map(|item| tensor_map::maps(&item)),
+        symbols: table.get("symbols").map(|item| symbol::symbols(&item)),
+        condition: table.get("where").and_then(|item| item.expr()),
+        shared: LaunchParts::read(table),
+        steps: table.get("launch").map(|item| launch::steps(&item)),
+        runs: KernelUse::Whole,
+    };
+    if let Some(steps) = &parts.steps {
+        launch::check_taken(table, &parts.shared, steps);
+    }
+    parts
+}
+
+impl KernelParts {
+    /// What the file holds.
+    fn form(&self) -> CodeForm {
+        self.code.unwrap_or_default()
+    }
+
+    /// Those of a kernel that a variant overrides with one of another kind: grid and arguments alone.
+    fn of_another_kind(&self, code: CodeForm) -> Self {
+        let present = self.present.iter().copied().filter(|key| ["grid", "args"].contains(key)).collect();
+        Self { code: Some(code), shared: self.shared.of_another_kind(), present, runs: self.runs, ..Self::default() }
+    }
+
+    /// These parts, and `base` where they say nothing. A list of steps takes the place of that of `base`.
+    fn over(mut self, base: &Self) -> Self {
+        let own = self.code.filter(|code| *code != base.form());
+        let base = &own.map_or_else(|| base.clone(), |code| base.of_another_kind(code));
+        self.present.extend(&base.present);
+        Self {
+            code: self.code.or(base.code),
+            present: self.present,
+            source: self.source.or_else(|| base.source.clone()),
+            flags: self.flags.or_else(|| base.flags.clone()),
+            defines: self.defines.or_else(|| base.defines.clone()),
+            tensor_maps: self.tensor_maps.or_else(|| base.tensor_maps.clone()),
+            symbols: self.symbols.or_else(|| base.symbols.clone()),
+            condition: self.condition.or_else(|| base.condition.clone()),
+            shared: self.shared.over(&base.shared),
+            steps: self.steps.or_else(|| base.steps.clone()),
+            has_source: self.has_source || base.has_source,
+            runs: KernelUse::Whole,
+        }
+    }
+
+    /// The steps, each with what the kernel gives it; one launch where there is no list.
+    fn steps(&self) -> Vec<StepParts> {
+        let given = self.steps.clone().unwrap_or_else(|| vec![StepParts::only("kernel")]);
+        given.iter().map(|step| step.over(&self.launched())).collect()
+    }
+
+    /// What launches have that do not say it themselves; that of a Python function has its name.
+    fn launched(&self) -> LaunchParts {
+        let name = || {
+            let source = self.source.as_ref()?;
+            let (_, name) = source.value.text().rsplit_once(':')?;
+            Some(Placed { value: Template::parse(name).ok()?, place: source.place.clone() })
+        };
+        if self.form() == CodeForm::Python { self.shared.of_function(name()) } else { self.shared.clone() }
+    }
+
+    fn file(&self) -> Option<Template> {
+        let source = &self.source.as_ref()?.value;
+        if self.form() != CodeForm::Python {
+            return Some(source.clone());
+        }
+        Template::parse(source.text().rsplit_once(':')?.0).ok()
+    }
+
+    /// Reports what a kernel has to have and these parts lack; `at` is where it would have been.
+    pub fn complete(&self, at: &Table<'_>) {
+        if !self.has_source {
+            let key = self.form().key();
+            let doc = keys::KERNEL.key(key).map(|key| key.doc.to_owned());
+            at.report(format!("`{}.{key}` is missing", at.place.key), doc);
+        }
+        let steps = match &self.steps {
+            Some(_) => self.steps(),
+            None => vec![StepParts::only(&at.place.key).over(&self.launched())],
+        };
+        launch::complete(at, &steps);
+    }
+
+    /// Reports names that are neither dimensions nor `params`, and, where all names are right, parameters that nothing uses;
+    /// `whose` are the parameters.
+    pub fn check(&self, at: &Table<'_>, names: &KernelNames<'_>, params: &[Placed<String>], whose: &str) {
+        let before = at.problems();
+        self.check_form(at);
+        let given = || params.iter().map(|param| &param.value);
+        let own = InScope::new(whose.to_owned(), given().cloned());
+        let all = names.dims.iter().chain(given()).cloned();
+        let scope = InScope::new(format!("the dimensions and {whose}"), all);
+        let steps = self.steps();
+        launch::check(at, &steps, names, &scope);
+        for template in self.templates(&steps) {
+            own.check_template(at, template);
+        }
+        for define in self.defines.iter().flatten().filter(|define| !own.names.contains(&define.value)) {
+            let message = format!("`{}` is `{}`, which is not among {whose}", define.place.key, define.value);
+            at.report_at(&define.place, message, Some(suggest(&define.value, given().map(String::as_str))));
+        }
+        let maps = || self.tensor_maps.iter().flatten();
+        maps().filter(|map| self.passes(map)).for_each(|map| map.check(at, &scope));
+        let map_names: Vec<&str> = maps().map(|map| map.name.value.as_str()).collect();
+        for arg in args(&steps) {
+            argument::check(at, arg, names, &map_names, &scope);
+        }
+        self.condition.iter().for_each(|condition| scope.check_expr(at, condition));
+        self.symbols.iter().flatten().for_each(|symbol| symbol.check(at, names, &scope));
+        if at.problems() == before {
+            self.check_used(at, params, &steps);
+        }
+    }
+
+    /// Reports keys that mean nothing for what the file holds.
+    fn check_form(&self, at: &Table<'_>) {
+        let (foreign, why) = self.form().foreign();
+        for key in foreign.iter().filter(|key| self.present.contains(*key)) {
+            let message =
+                format!("`{}.{key}` has no meaning for a kernel with `{}`: {why}", at.place.key, self.form().key());
+            at.report(message, Some("leave it out".to_owned()));
+        }
+        if let (CodeForm::Python, Some(source)) = (self.form(), &self.source)
+            && source.value.text().rsplit_once(':').is_none_or(|(file, name)| file.is_empty() || name.is_empty())
+        {
+            let message = format!("`{}` is \"{}\", which names no function", source.place.key, source.value.text());
+            at.report_at(&source.place, message, Some("FILE.py:FUNCTION".to_owned()));
+        }
+    }
+
+    /// Texts that parameters are put into.
+    fn templates<'s>(&'s self, steps: &'s [StepParts]) -> impl Iterator<Item = &'s Placed<Template>> {
+        let entries = steps.iter().filter_map(StepParts::launch).filter_map(|launch| launch.entry.as_ref());
+        self.source.iter().chain(entries).chain(self.flags.iter().flatten())
+    }
+
+    /// Reports those of `params` that nothing here uses: all their values would give the same program.
+    fn check_used(&self, at: &Table<'_>, params: &[Placed<String>], steps: &[StepParts]) {
+        // A Python function is given every parameter by name, and its compiler refuses one that it does not know.
+        if self.form() == CodeForm::Python {
+            return;
+        }
+        let maps = self.tensor_maps.iter().flatten().flat_map(MapParts::exprs);
+        let exprs = steps.iter().filter_map(StepParts::launch).flat_map(LaunchParts::exprs);
+        let exprs = exprs.chain(maps).chain(&self.condition);
+        let symbols = self.symbols.iter().flatten().map(|symbol| &symbol.value);
+        let parts = args(steps).chain(symbols).flat_map(|arg| arg.value.parts());
+        let used: Vec<String> = exprs
+            .flat_map(|expr| expr.value.names())
+            .chain(parts.filter_map(ArgTemplate::expr).flat_map(|expr| expr.names()))
+            .chain(self.templates(steps).flat_map(|template| template.value.names()))
+            .map(|(name, _)| name)
+            .chain(self.defines.iter().flatten().map(|define| define.value.clone()))
+            .collect();
+        for param in params.iter().filter(|param| !used.contains(&param.value)) {
+            let name = &param.value;
+            let message = format!("`{}` is a parameter that the kernel does not use", param.place.key);
+            let help =
+                format!("add \"{name}\" to `defines`, name it in `flags`, `entry`, `grid` or `block`, or leave it out");
+            at.report_at(&param.place, message, Some(help));
+        }
+    }
+
+    /// Reports what is wrong with the tensor maps as they are declared, whichever kernel passes them.
+    pub fn check_maps(&self, at: &Table<'_>, names: &KernelNames<'_>) {
+        self.tensor_maps.iter().flatten().for_each(|map| map.declared(at, names));
+    }
+
+    /// Reports tensor maps that are neither passed here nor by one of `others`.
+    pub fn check_unused(&self, at: &Table<'_>, others: &[&KernelTemplate]) {
+        if self.steps().iter().filter_map(StepParts::launch).all(|launch| launch.args.is_none()) {
+            return;
+        }
+        let theirs = |map: &MapParts| {
+            let args = others.iter().flat_map(|kernel| kernel.launches()).flat_map(|launch| &launch.args);
+            args.into_iter().any(|arg| arg.names(&map.name.value))
+        };
+        let passed = |map: &MapParts| self.passes(map) || theirs(map);
+        self.tensor_maps.iter().flatten().filter(|map| !passed(map)).for_each(|map| map.unused(at));
+    }
+
+    fn passes(&self, map: &MapParts) -> bool {
+        args(&self.steps()).any(|arg| arg.value.names(&map.name.value))
+    }
+
+    /// The kernel, when everything it needs was read.
+    pub fn template(&self) -> Option<KernelTemplate> {
+        let texts = |texts: &Vec<Placed<String>>| texts.iter().map(|text| text.value.clone()).collect();
+        Some(KernelTemplate {
+            code: self.form(),
+            source: self.file()?,
+            flags: match &self.flags {
+                Some(flags) => flags.iter().map(|flag| flag.value.clone()).collect(),
+                None => default_flags(self.form()).iter().filter_map(|flag| Template::parse(flag).ok()).collect(),
+            },
+            defines: self.defines.as_ref().map(texts).unwrap_or_default(),
+            tensor_maps: self.tensor_maps.iter().flatten().map(MapParts::template).collect::<Option<_>>()?,
+            symbols: self.symbols.iter().flatten().map(SymbolParts::template).collect(),
+            condition: self.condition.as_ref().map(|condition| condition.value.clone()),
+            steps: self.steps().iter().map(StepParts::template).collect::<Option<_>>()?,
+        })
+    }
+}
+
+/// nvcc's flags where the file gives none.
+const fn default_flags(code: CodeForm) -> &'static [&'static str] {
+    match code {
+        CodeForm::Cuda => &["-O3", "-lineinfo"],
+        CodeForm::Ptx => &["-O3"],
+        CodeForm::Cubin | CodeForm::Python => &[],
+    }
+}
+
+/// The arguments of all launches.
+fn args(steps: &[StepParts]) -> impl Iterator<Item = &Placed<ArgTemplate>> {
+    steps.iter().filter_map(StepParts::launch).flat_map(|launch| launch.args.iter().flatten())
+}
+
+/// Reads `[sweep]`.
+pub fn sweep(item: &Item<'_>) -> Sweep {
+    let Some(table) = item.table(&keys::SWEEP) else { return Sweep::default() };
+    let mut axes = Vec::new();
+    for (name, values) in table.free() {
+        let Some(name) = identifier(&name, &values) else { continue };
+        let items = values.some_list();
+        let (mut seen, mut known): (Vec<Value>, _) = (Vec::new(), std::collections::HashSet::new());
+        for item in items {
+            let Some(value) = item.param() else { continue };
+            if !known.insert(format!("{value:?}")) {
+                item.report(format!("`{}` repeats the value `{value}`", values.place.key), None);
+            }
+            seen.push(value);
+        }
+        axes.push((name, seen));
+    }
+    if table.free().is_empty() {
+        table.report("`sweep` declares no axis", Some("THREADS = [128, 256]".to_owned()));
+    }
+    let scope = InScope::new("the sweep's parameters", axes.iter().map(|(name, _)| name.clone()));
+    let condition = table.get("where").and_then(|item| scope.expr(&item)).map(|expr| expr.value);
+    let points = table.get("points").map(|item| item.some_list().iter().map(params).collect());
+    Sweep { axes, condition, points }
+}
+
+/// Reads `[[variant]]` or `[[baseline]]`; `base` is `[kernel]`.
+pub fn variants(items: &[Item<'_>], base: Option<&KernelParts>, names: &KernelNames<'_>) -> Vec<VariantSpec> {
+    items.iter().filter_map(|item| variant(&item.table(&keys::VARIANT)?, base, names)).collect()
+}
+
+/// Reports names that variants and baselines share.
+pub fn no_shared_names(items: &[Item<'_>]) {
+    let names: Vec<(String, Item<'_>)> = items
+        .iter()
+        .filter_map(|item| {
+            let name = item.peek("name")?;
+            Some((name.text()?, name))
+        })
+        .collect();
+    no_duplicates("variant", names.iter().map(|(name, item)| (name.as_str(), item.clone())));
+}
+
+/// Names of parameters with their places.
+pub fn placed_names(item: &Item<'_>, spec: &'static Spec) -> Vec<Placed<String>> {
+    item.table(spec).map(|table| table.free().into_iter().map(|(name, _)| name).collect()).unwrap_or_default()
+}
+
+/// Parameter names and values of a variant.
+pub fn params(item: &Item<'_>) -> Vec<(String, Value)> {
+    let Some(table) = item.table(&keys::PARAMS) else { return Vec::new() };
+    let entries = table.free().into_iter();
+    entries
+        .filter_map(|(name, item)| Some((identifier(&name, &item)?, item.param().unwrap_or(Value::Int(0)))))
+        .collect()
+}
+
+fn variant(table: &Table<'_>, base: Option<&KernelParts>, names: &KernelNames<'_>) -> Option<VariantSpec> {
+    let name = table.need("name").and_then(|item| item.name());
+    let params = table.get("params").map(|item| params(&item)).unwrap_or_default();
+    let own: Vec<String> = params.iter().map(|(name, _)| name.clone()).collect();
+    let placed = table.get("params").map(|item| placed_names(&item, &keys::PARAMS)).unwrap_or_default();
+    let shown = name.as_deref().unwrap_or("?").to_owned();
+    let whose = format!("the parameters of variant `{shown}`");
+    let command = table.get("command");
+    if let Some(pattern) = table.get("match") {
+        let refused =
+            ["params", "kernel", "python", "command", "kernel_filter"].into_iter().filter_map(|key| table.get(key));
+        refused.for_each(|item| item.report(format!("`{}` means nothing beside `match`", item.place.key), None));
+        let kind = VariantSpecKind::Captured(launch_pattern::launch_pattern(&pattern)?);
+        return Some(VariantSpec { name: name?, params: Vec::new(), kind, line: table.line() });
+    }
+    let function = table.get("python");
+    if let (Some(command), Some(_)) = (&command, &function) {
+        command.report(format!("variant `{shown}` has both `python` and `command`"), Some("keep one".to_owned()));
+    }
+    let kind = match (&command, table.get("kernel")) {
+        (_, kernel) if function.is_some() => {
+            if let Some(kernel) = kernel {
+                let help =
+                    "a Triton kernel is `kernel = { python = \"...\" }`; a function over tensors is `python = \"...\"`";
+                kernel.report(format!("variant `{shown}` has both `kernel` and `python`"), Some(help.to_owned()));
+            }
+            let scope = InScope::new(whose, own);
+            let filter = table.get("kernel_filter").and_then(|item| filter(&item));
+            let call = function.and_then(|item| Some((scope.template(&item)?, item)));
+            call.filter(|(call, item)| names_function(call, item))
+                .map(|(call, _)| VariantSpecKind::Function(FunctionTemplate { call, kernel_filter: filter }))
+        }
+        (Some(_), Some(kernel)) => {
+            kernel.report(format!("variant `{shown}` has both `kernel` and `command`"), Some("keep one".to_owned()));
+            None
+        }
+        (Some(item), None) => {
+            let argv = item.some_list();
+            let scope = InScope::new(whose, own);
+            let filter = table.get("kernel_filter").and_then(|item| filter(&item));
+            let argv = argv.iter().filter_map(|argument| scope.template(argument)).collect();
+            Some(VariantSpecKind::Command(CommandTemplate { argv, kernel_filter: filter }))
+        }
+        (None, kernel) => {
+            if let Some(filter) = table.get("kernel_filter") {
+                filter
+                    .report("`kernel_filter` is for functions and external commands", Some("leave it out".to_owned()));
+            }
+            kernel_of(table, kernel, base, names, &shown).and_then(|parts| {
+                parts.check(table, names, &placed, &whose);
+                parts.template().map(|kernel| VariantSpecKind::Kernel(Box::new(kernel)))
+            })
+        }
+    };
+    Some(VariantSpec { name: name?, params, kind: kind?, line: table.line() })
+}
+
+/// Whether a text has a file and a function behind a colon; an error where it has not.
+fn names_function(call: &Template, item: &Item<'_>) -> bool {
+    let named = call.text().rsplit_once(':').is_some_and(|(file, name)| !file.is_empty() && !name.is_empty());
+    if !named {
+        let message = format!("`{}` is \"{}\", which names no function", item.place.key, call.text());
+        item.report(message, Some("FILE.py:FUNCTION".to_owned()));
+    }
+    named
+}
+
+fn kernel_of(
+    table: &Table<'_>,
+    own: Option<Item<'_>>,
+    base: Option<&KernelParts>,
+    names: &KernelNames<'_>,
+    shown: &str,
+) -> Option<KernelParts> {
+    match (own.and_then(|item| item.table(&keys::KERNEL)), base) {
+        (Some(kernel), base) => {
+            let own = parts(&kernel);
+            own.check_maps(&kernel, names);
+            let has_maps = own.tensor_maps.is_some();
+            let parts = match base {
+                Some(base) => {
+                    if own.steps.is_none()
+                        && let Some(steps) = &base.steps
+                    {
+                        launch::check_taken(&kernel, &own.shared, steps);
+                    }
+                    let another = own.code.is_some_and(|code| code != base.form());
+                    let merged = own.over(base);
+                    if base.runs == KernelUse::Common || another {
+                        merged.complete(&kernel);
+                    }
+                    merged
+                }
+                None => {
+                    own.complete(&kernel);
+                    own
+                }
+            };
+            if has_maps {
+                parts.check_unused(&kernel, &[]);
+            }
+            Some(parts)
+        }
+        (None, Some(base)) => Some(base.clone()),
+        (None, None) => {
+            let help =
+                "give it `kernel = { ... }`, `python = \"...\"` or `command = [...]`, or declare [kernel]".to_owned();
+            table.report(format!("variant `{shown}` has nothing to run"), Some(help));
+            None
+        }
+    }
+}
+
+fn filter(item: &Item<'_>) -> Option<String> {
+    let text = item.text()?;
+    match regex::Regex::new(&text) {
+        Ok(_) => Some(text),
+        Err(e) => {
+            let reason = e.to_string();
+            let last = reason.lines().last().unwrap_or_default().to_owned();
+            item.expected("a regular expression", Some(last));
+            None
+        }
+    }
+}

@@ -1,0 +1,300 @@
+//! `[[kernel.launch]]`: the steps of an evaluation, and the keys that a launch has of its own or from `[kernel]`.
+
+use super::argument;
+use super::names::{KernelNames, identifier, suggest};
+use super::scope::InScope;
+use crate::config::reader::{Item, Placed, Table};
+use crate::config::{ArgTemplate, DynamicArray, LaunchTemplate, StepAction, StepTemplate, keys};
+use ncugate_model::LaunchMode;
+use ncugate_model::expr::{Expr, Template};
+
+/// Keys of a launch, as far as a table has them, with places for checks.
+#[derive(Debug, Clone, Default)]
+pub struct LaunchParts {
+    pub entry: Option<Placed<Template>>,
+    grid: Option<Vec<Placed<Expr>>>,
+    block: Option<Vec<Placed<Expr>>>,
+    cluster: Option<Vec<Placed<Expr>>>,
+    dynamic_shared: Option<Vec<(Option<String>, Placed<Expr>)>>,
+    cooperative: Option<Placed<bool>>,
+    pdl: Option<Placed<bool>>,
+    carveout: Option<Placed<Expr>>,
+    pub args: Option<Vec<Placed<ArgTemplate>>>,
+    workspace: Option<Vec<Placed<Expr>>>,
+    /// Keys the table has, whether or not their values are right.
+    pub present: Vec<&'static str>,
+}
+
+/// Keys that a launch has to have.
+const NEEDED: [&str; 4] = ["entry", "grid", "block", "args"];
+/// Keys of `[kernel]` that are those of launches.
+const SHARED: [&str; 9] =
+    ["entry", "grid", "block", "cluster", "dynamic_shared", "cooperative", "carveout", "args", "workspace"];
+
+impl LaunchParts {
+    /// Reads the keys of a launch in `[kernel]` or `[[kernel.launch]]`.
+    pub fn read(table: &Table<'_>) -> Self {
+        let exprs = |item: Item<'_>| item.axes().iter().filter_map(Item::expr).collect::<Vec<_>>();
+        let flag = |item: Item<'_>| Some(item.with(item.boolean()?));
+        Self {
+            entry: table.get("entry").and_then(|item| item.template()),
+            grid: table.get("grid").map(exprs),
+            block: table.get("block").map(exprs),
+            cluster: table.get("cluster").map(exprs),
+            dynamic_shared: table.get("dynamic_shared").map(|item| dynamic_shared(&item)),
+            cooperative: table.get("cooperative").and_then(flag),
+            pdl: None,
+            carveout: table.get("carveout").and_then(|item| item.expr()),
+            args: table.get("args").map(|item| argument::args(&item)),
+            workspace: table.get("workspace").map(exprs),
+            present: SHARED.into_iter().filter(|key| table.has(key)).collect(),
+        }
+    }
+
+    /// These parts, and `base` where they say nothing.
+    pub fn over(mut self, base: &Self) -> Self {
+        self.present.extend(&base.present);
+        Self {
+            entry: self.entry.or_else(|| base.entry.clone()),
+            grid: self.grid.or_else(|| base.grid.clone()),
+            block: self.block.or_else(|| base.block.clone()),
+            cluster: self.cluster.or_else(|| base.cluster.clone()),
+            dynamic_shared: self.dynamic_shared.or_else(|| base.dynamic_shared.clone()),
+            cooperative: self.cooperative.or_else(|| base.cooperative.clone()),
+            pdl: self.pdl.or_else(|| base.pdl.clone()),
+            carveout: self.carveout.or_else(|| base.carveout.clone()),
+            args: self.args.or_else(|| base.args.clone()),
+            workspace: self.workspace.or_else(|| base.workspace.clone()),
+            present: self.present,
+        }
+    }
+
+    /// Those that a kernel of another kind takes over: grid and arguments alone.
+    pub fn of_another_kind(&self) -> Self {
+        let present = self.present.iter().copied().filter(|key| ["grid", "args"].contains(key)).collect();
+        Self { grid: self.grid.clone(), args: self.args.clone(), present, ..Self::default() }
+    }
+
+    /// Those of a Python function, whose entry is its name and whose compiler may say how large grid and block are.
+    pub fn of_function(&self, name: Option<Placed<Template>>) -> Self {
+        let present = self.present.iter().copied().chain(["entry", "grid", "block"]).collect();
+        let own = |axes: &Option<Vec<Placed<Expr>>>| Some(axes.clone().unwrap_or_default());
+        Self { entry: name, grid: own(&self.grid), block: own(&self.block), present, ..self.clone() }
+    }
+
+    pub fn exprs(&self) -> impl Iterator<Item = &Placed<Expr>> {
+        let axes = [&self.grid, &self.block, &self.cluster].into_iter().flatten().flatten();
+        let axes = axes.chain(self.workspace.iter().flatten());
+        axes.chain(self.dynamic_shared.iter().flatten().map(|(_, bytes)| bytes)).chain(&self.carveout)
+    }
+
+    /// Reports what it needs and lacks, where `key` is its table.
+    fn complete(&self, at: &Table<'_>, key: &str) {
+        for needed in NEEDED.into_iter().filter(|needed| !self.present.contains(needed)) {
+            let doc = keys::KERNEL.key(needed).map(|key| key.doc.to_owned());
+            at.report(format!("`{key}.{needed}` is missing"), doc);
+        }
+    }
+
+    fn mode(&self) -> LaunchMode {
+        let is = |flag: &Option<Placed<bool>>| flag.as_ref().is_some_and(|flag| flag.value);
+        match (is(&self.cooperative), is(&self.pdl)) {
+            (_, true) => LaunchMode::Programmatic,
+            (true, false) => LaunchMode::Cooperative,
+            (false, false) => LaunchMode::Ordinary,
+        }
+    }
+
+    fn template(&self) -> Option<LaunchTemplate> {
+        let exprs = |exprs: &Vec<Placed<Expr>>| exprs.iter().map(|expr| expr.value.clone()).collect();
+        let array = |(name, bytes): &(Option<String>, Placed<Expr>)| DynamicArray {
+            name: name.clone(),
+            bytes: bytes.value.clone(),
+        };
+        Some(LaunchTemplate {
+            entry: self.entry.as_ref()?.value.clone(),
+            grid: self.grid.as_ref().map(exprs)?,
+            block: self.block.as_ref().map(exprs)?,
+            cluster: self.cluster.as_ref().map(exprs).unwrap_or_default(),
+            dynamic_shared: self.dynamic_shared.iter().flatten().map(array).collect(),
+            mode: self.mode(),
+            carveout: self.carveout.as_ref().map(|expr| expr.value.clone()),
+            args: self.args.as_ref()?.iter().map(|arg| arg.value.clone()).collect(),
+            workspace: self.workspace.as_ref().map(exprs).unwrap_or_default(),
+        })
+    }
+}
+
+/// Bytes as one expression, or by array.
+fn dynamic_shared(item: &Item<'_>) -> Vec<(Option<String>, Placed<Expr>)> {
+    if !item.is_table() {
+        return item.expr().map(|bytes| (None, bytes)).into_iter().collect();
+    }
+    let Some(table) = item.table(&keys::DYNAMIC_ARRAYS) else { return Vec::new() };
+    let array = |(name, item): (Placed<String>, Item<'_>)| Some((Some(identifier(&name, &item)?), item.expr()?));
+    table.free().into_iter().filter_map(array).collect()
+}
+
+/// A step as read.
+#[derive(Debug, Clone)]
+pub struct StepParts {
+    /// Key path of its table; that of the kernel where the kernel has no list of steps.
+    pub key: String,
+    /// Its place in the list, where there is one.
+    place: Option<usize>,
+    pub action: ActionParts,
+}
+
+/// What a step does, as read.
+#[derive(Debug, Clone)]
+pub enum ActionParts {
+    Launch(Box<LaunchParts>),
+    Memset { buffer: Option<Placed<String>>, byte: Option<u8> },
+    Memcpy { from: Option<Placed<String>>, to: Option<Placed<String>> },
+}
+
+impl StepParts {
+    /// The only step of a kernel without a list: a launch with the kernel's own keys.
+    pub fn only(key: &str) -> Self {
+        Self { key: key.to_owned(), place: None, action: ActionParts::Launch(Box::default()) }
+    }
+
+    /// Its keys, where it is a launch.
+    pub fn launch(&self) -> Option<&LaunchParts> {
+        match &self.action {
+            ActionParts::Launch(launch) => Some(launch),
+            ActionParts::Memset { .. } | ActionParts::Memcpy { .. } => None,
+        }
+    }
+
+    /// The same with `base` where a launch says nothing.
+    pub fn over(&self, base: &LaunchParts) -> Self {
+        let action = match &self.action {
+            ActionParts::Launch(launch) => ActionParts::Launch(Box::new(launch.as_ref().clone().over(base))),
+            other => other.clone(),
+        };
+        Self { key: self.key.clone(), place: self.place, action }
+    }
+
+    /// The step, when everything it needs was read.
+    pub fn template(&self) -> Option<StepTemplate> {
+        let action = match &self.action {
+            ActionParts::Launch(launch) => StepAction::Launch(launch.template()?),
+            ActionParts::Memset { buffer, byte } => {
+                StepAction::Memset { buffer: buffer.as_ref()?.value.clone(), byte: (*byte)? }
+            }
+            ActionParts::Memcpy { from, to } => {
+                StepAction::Memcpy { from: from.as_ref()?.value.clone(), to: to.as_ref()?.value.clone() }
+            }
+        };
+        Some(StepTemplate { place: self.place, action })
+    }
+
+    /// Buffers that a fill or a copy names.
+    fn buffers(&self) -> impl Iterator<Item = &Placed<String>> {
+        let named = match &self.action {
+            ActionParts::Launch(_) => [None, None],
+            ActionParts::Memset { buffer, .. } => [buffer.as_ref(), None],
+            ActionParts::Memcpy { from, to } => [from.as_ref(), to.as_ref()],
+        };
+        named.into_iter().flatten()
+    }
+}
+
+/// Reads `[[kernel.launch]]`.
+pub fn steps(item: &Item<'_>) -> Vec<StepParts> {
+    item.some_list().iter().enumerate().filter_map(|(place, item)| step(place, item)).collect()
+}
+
+fn step(place: usize, item: &Item<'_>) -> Option<StepParts> {
+    let table = item.table(&keys::LAUNCH)?;
+    let named = |item: Item<'_>| Some(item.with(item.name()?));
+    let (memset, memcpy) = (table.get("memset"), table.get("memcpy"));
+    let byte = table.get("byte");
+    let pdl = table.get("pdl");
+    let mut launch = LaunchParts::read(&table);
+    launch.pdl = pdl.as_ref().and_then(|item| Some(item.with(item.boolean()?)));
+    if memset.is_some() || memcpy.is_some() {
+        let own = launch.present.first().copied().or(pdl.is_some().then_some("pdl"));
+        if let Some(stray) = own {
+            let what = if memset.is_some() { "memset" } else { "memcpy" };
+            let help = "a step is a launch, a `memset` or a `memcpy`; write each as a step of its own".to_owned();
+            table.report(format!("`{}.{stray}` means nothing beside `{what}`", item.place.key), Some(help));
+        }
+    }
+    if let Some(byte) = byte.as_ref().filter(|_| memset.is_none()) {
+        byte.report(format!("`{}` means nothing without `memset`", byte.place.key), None);
+    }
+    let action = match (memset, memcpy) {
+        (Some(_), Some(memcpy)) => {
+            memcpy.report(format!("`{}` has both `memset` and `memcpy`", item.place.key), Some("keep one".to_owned()));
+            return None;
+        }
+        (Some(memset), None) => {
+            let value = byte.map_or(Some(0), |byte| byte.whole(0..=255)).and_then(|byte| u8::try_from(byte).ok());
+            ActionParts::Memset { buffer: named(memset), byte: value }
+        }
+        (None, Some(memcpy)) => {
+            let table = memcpy.table(&keys::MEMCPY)?;
+            ActionParts::Memcpy { from: table.need("from").and_then(named), to: table.need("to").and_then(named) }
+        }
+        (None, None) => ActionParts::Launch(Box::new(launch)),
+    };
+    Some(StepParts { key: item.place.key.clone(), place: Some(place), action })
+}
+
+/// Reports what is wrong with the steps of a kernel, each complete with what `[kernel]` gives it.
+pub fn check(at: &Table<'_>, steps: &[StepParts], names: &KernelNames<'_>, scope: &InScope) {
+    for buffer in steps.iter().flat_map(StepParts::buffers) {
+        let known = || names.buffers.iter().map(|buffer| buffer.name.as_str());
+        if !known().any(|name| name == buffer.value) {
+            let message = format!("`{}` is `{}`, which is not a buffer", buffer.place.key, buffer.value);
+            at.report_at(&buffer.place, message, Some(suggest(&buffer.value, known())));
+        }
+    }
+    for (index, step) in steps.iter().enumerate() {
+        let Some(launch) = step.launch() else { continue };
+        launch.exprs().for_each(|expr| scope.check_expr(at, expr));
+        check_mode(at, steps, index, launch);
+    }
+    if !steps.is_empty() && !steps.iter().any(|step| step.launch().is_some()) {
+        at.report(format!("`{}.launch` launches nothing", at.place.key), Some("add a step with an `entry`".to_owned()));
+    }
+}
+
+/// A programmatic launch depends on the launch before it, and is not cooperative.
+fn check_mode(at: &Table<'_>, steps: &[StepParts], index: usize, launch: &LaunchParts) {
+    let Some(pdl) = launch.pdl.as_ref().filter(|pdl| pdl.value) else { return };
+    if launch.cooperative.as_ref().is_some_and(|cooperative| cooperative.value) {
+        let help = "a cooperative launch waits until the GPU is free; leave one of the two out".to_owned();
+        at.report_at(&pdl.place, format!("`{}` is true beside `cooperative`", pdl.place.key), Some(help));
+    }
+    let before = index.checked_sub(1).and_then(|before| steps.get(before));
+    if before.and_then(StepParts::launch).is_none() {
+        let message = format!("`{}` is true, but the step before it is not a launch", pdl.place.key);
+        let help =
+            "a programmatic dependent launch depends on a launch right before it in the same evaluation".to_owned();
+        at.report_at(&pdl.place, message, Some(help));
+    }
+}
+
+/// Reports launches that lack a key; `at` is the kernel's table.
+pub fn complete(at: &Table<'_>, steps: &[StepParts]) {
+    for step in steps {
+        if let Some(launch) = step.launch() {
+            launch.complete(at, &step.key);
+        }
+    }
+}
+
+/// Reports keys of a launch in the kernel's own table (`own`) that no launch takes from there.
+pub fn check_taken(at: &Table<'_>, own: &LaunchParts, steps: &[StepParts]) {
+    for key in &own.present {
+        let mut launches = steps.iter().filter_map(StepParts::launch);
+        if steps.is_empty() || launches.any(|launch| !launch.present.contains(key)) {
+            continue;
+        }
+        let message = format!("`{}.{key}` is taken by no launch: each has its own", at.place.key);
+        at.report(message, Some("leave it out, or the `".to_owned() + key + "` of a launch"));
+    }
+}

@@ -1,0 +1,52 @@
+//! Names of the file: which may be declared, that they differ, and which was likely meant.
+
+use crate::config::Buffer;
+use crate::config::reader::{Item, Placed};
+
+/// What kernels are checked against.
+pub struct KernelNames<'n> {
+    pub dims: &'n [String],
+    /// Buffers of the workload.
+    pub buffers: &'n [Buffer],
+    /// Names of buffers, scalars and dimensions.
+    pub args: &'n [String],
+    /// Every name that is taken, and by what ("buffer").
+    pub taken: &'n [(String, &'static str)],
+}
+
+/// A key that an expression can name.
+pub fn identifier(key: &Placed<String>, at: &Item<'_>) -> Option<String> {
+    const WORDS: [&str; 20] = [
+        "and", "or", "not", "in", "is", "if", "else", "true", "false", "none", "True", "False", "None", "baseline",
+        "previous", "best", "speedup", "ncu", "cc", "dtype",
+    ];
+    let name = key.value.as_str();
+    let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+        && !name.starts_with(|c: char| c.is_ascii_digit())
+        && !name.is_empty();
+    if plain && !WORDS.contains(&name) {
+        return Some(key.value.clone());
+    }
+    let help = if plain { "it is a word of the expression language" } else { "letters, digits and underscores" };
+    at.report(format!("`{name}` cannot be a name in expressions"), Some(help.to_owned()));
+    None
+}
+
+/// Reports names that occur twice among tables of one kind.
+pub fn no_duplicates<'a>(what: &str, names: impl Iterator<Item = (&'a str, Item<'a>)>) {
+    let mut seen = std::collections::HashSet::new();
+    for (name, item) in names {
+        if !seen.insert(name) {
+            item.report(format!("{what} `{name}` is declared twice"), Some("give each its own name".to_owned()));
+        }
+    }
+}
+
+/// `did you mean ...?` and the list of what is allowed.
+pub fn suggest<'a>(name: &str, allowed: impl Iterator<Item = &'a str> + Clone) -> String {
+    let hint =
+        ncugate_model::nearest(name, allowed.clone()).map_or_else(String::new, |n| format!("did you mean `{n}`? "));
+    let mut list: Vec<&str> = allowed.collect();
+    list.dedup();
+    if list.is_empty() { "none is declared".to_owned() } else { format!("{hint}known: {}", list.join(", ")) }
+}

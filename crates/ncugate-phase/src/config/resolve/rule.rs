@@ -1,0 +1,104 @@
+//! Rules of a diagnosis, with every name checked.
+
+use crate::config::keys;
+use crate::config::reader::{Item, Placed};
+use crate::config::rule::{Confidence, FACT_TEXTS, Rule, RuleCase, RuleKind, is_fact};
+use ncugate_model::expr::{Expr, Span, Template};
+use ncugate_model::metric::Catalogue;
+use ncugate_model::nearest;
+use std::collections::BTreeSet;
+
+/// Reads rules; `values` are names of the phase that are not metrics: dimensions, parameters, scalars.
+pub fn rules(items: &[Item<'_>], values: &[String]) -> Vec<Rule> {
+    let mut ids: BTreeSet<String> = BTreeSet::new();
+    let mut read = |item: &Item<'_>| {
+        let rule = rule(item, values)?;
+        if !ids.insert(rule.id.clone()) {
+            item.report(format!("two rules have the id `{}`", rule.id), Some("rename one of them".to_owned()));
+        }
+        Some(rule)
+    };
+    items.iter().filter_map(&mut read).collect()
+}
+
+fn rule(item: &Item<'_>, values: &[String]) -> Option<Rule> {
+    let table = item.table(&keys::RULE)?;
+    let kinds = [
+        ("defect", RuleKind::Defect),
+        ("redesign", RuleKind::Redesign),
+        ("doubt", RuleKind::Doubt),
+        ("remark", RuleKind::Remark),
+    ];
+    let id = table.need("id").and_then(|item| item.name());
+    let cause = table.need("cause").and_then(|item| item.text());
+    let kind = table.get("kind").map_or(Some(RuleKind::Defect), |item| item.one_of(&kinds));
+    let cases: Vec<RuleCase> = table.need("case")?.some_list().iter().filter_map(|item| case(item, values)).collect();
+    let names = |key| -> Vec<Placed<String>> {
+        let items = table.get(key).map(|item| item.list()).unwrap_or_default();
+        items.iter().filter_map(|item| Some(item.with(item.name()?))).collect()
+    };
+    let evidence = table.get("evidence").map(|item| item.list()).unwrap_or_default();
+    let evidence: Vec<String> = evidence
+        .iter()
+        .filter_map(|item| {
+            let name = item.text()?;
+            check(item, &name, None, &name, values);
+            Some(name)
+        })
+        .collect();
+    let plain = |names: Vec<Placed<String>>| names.into_iter().map(|name| name.value).collect();
+    let advice: Vec<Template> =
+        table.need("try")?.some_list().iter().filter_map(|item| template(item, values)).collect();
+    Some(Rule {
+        id: id?,
+        cause: cause?,
+        kind: kind?,
+        cases,
+        evidence,
+        stalls: plain(names("stalls")),
+        explains: plain(names("explains")),
+        advice,
+    })
+}
+
+fn case(item: &Item<'_>, values: &[String]) -> Option<RuleCase> {
+    let table = item.table(&keys::RULE_CASE)?;
+    let levels = [("high", Confidence::High), ("medium", Confidence::Medium), ("low", Confidence::Low)];
+    let when = table.need("when").and_then(|item| expr(&item, values));
+    let saves = table.get("saves").map(|item| item.some_list()).unwrap_or_default();
+    let saves: Vec<Expr> = saves.iter().filter_map(|item| expr(item, values)).collect();
+    let confidence = table.get("confidence").map_or(Some(Confidence::Medium), |item| item.one_of(&levels));
+    let says = table.need("says").and_then(|item| template(&item, values));
+    Some(RuleCase { when: when?, saves, confidence: confidence?, says: says? })
+}
+
+fn expr(item: &Item<'_>, values: &[String]) -> Option<Expr> {
+    let expr = item.expr()?.value;
+    for (name, span) in expr.names() {
+        check(item, &name, Some(span), expr.text(), values);
+    }
+    Some(expr)
+}
+
+fn template(item: &Item<'_>, values: &[String]) -> Option<Template> {
+    let template = item.template()?.value;
+    for (name, span) in template.names() {
+        if !FACT_TEXTS.iter().any(|fact| fact.name == name) {
+            check(item, &name, Some(span), template.text(), values);
+        }
+    }
+    Some(template)
+}
+
+/// Refuses a name that is neither a metric, nor a fact, nor a value of the phase.
+fn check(item: &Item<'_>, name: &str, span: Option<Span>, text: &str, values: &[String]) {
+    let metric = name.strip_prefix("baseline.").unwrap_or(name);
+    let catalogue = Catalogue::embedded();
+    if catalogue.source(metric).is_some() || is_fact(metric) || values.iter().any(|value| value == metric) {
+        return;
+    }
+    let facts = crate::config::rule::FACTS.iter().map(|fact| fact.name);
+    let known = catalogue.names().chain(facts).chain(values.iter().map(String::as_str));
+    let help = nearest(metric, known).map(|near| format!("did you mean `{near}`?"));
+    item.report_within(text, span, format!("`{}`: '{name}' is neither a metric nor a fact", item.place.key), help);
+}

@@ -1,0 +1,67 @@
+//! `symbols` of a kernel: variables of the module that are written before it is launched.
+
+use super::argument;
+use super::names::KernelNames;
+use super::scope::InScope;
+use crate::config::reader::{Item, Placed, Table};
+use crate::config::{ArgTemplate, SymbolTemplate, keys};
+use ncugate_model::Role;
+
+/// A variable as read, with places for checks.
+#[derive(Debug, Clone)]
+pub struct SymbolParts {
+    name: String,
+    pub value: Placed<ArgTemplate>,
+}
+
+/// Reads `symbols`.
+pub fn symbols(item: &Item<'_>) -> Vec<SymbolParts> {
+    let Some(table) = item.table(&keys::SYMBOLS) else { return Vec::new() };
+    let symbol = |(name, item): (Placed<String>, Item<'_>)| {
+        let value = argument::one(&item)?;
+        Some(SymbolParts { name: name.value, value })
+    };
+    table.free().into_iter().filter_map(symbol).collect()
+}
+
+impl SymbolParts {
+    /// Reports names that are not known, pointers, and buffers that launches write.
+    pub fn check(&self, at: &Table<'_>, names: &KernelNames<'_>, scope: &InScope) {
+        argument::check(at, &self.value, names, &[], scope);
+        let key = &self.value.place.key;
+        if let Some(what) = self.pointer(names) {
+            let help =
+                "a pointer would be to the buffers of one launch, and the variable is that of all; pass it in `args`"
+                    .to_owned();
+            at.report_at(&self.value.place, format!("`{key}` has {what}"), Some(help));
+        }
+        let named = names.buffers.iter().find(|buffer| self.value.value.name() == Some(&buffer.name));
+        if let Some(buffer) = named.filter(|buffer| buffer.role != Role::Input) {
+            let message = format!("`{key}` is `{}`, which launches write", buffer.name);
+            at.report_at(&self.value.place, message, Some("name a buffer with role \"input\"".to_owned()));
+        }
+    }
+
+    fn pointer(&self, names: &KernelNames<'_>) -> Option<String> {
+        match &self.value.value {
+            ArgTemplate::Named(_) | ArgTemplate::Value { .. } | ArgTemplate::Alignment(_) => None,
+            ArgTemplate::Struct(_) => {
+                let is_buffer = |name: &&str| names.buffers.iter().any(|buffer| buffer.name == **name);
+                self.value.value.parts().into_iter().find_map(|part| match part {
+                    ArgTemplate::Named(name) => {
+                        Some(name.as_str()).filter(is_buffer).map(|name| format!("a pointer to `{name}`"))
+                    }
+                    ArgTemplate::Value { .. } | ArgTemplate::Alignment(_) => None,
+                    _ => Some("a pointer".to_owned()),
+                })
+            }
+            ArgTemplate::Texture(_) => Some("a texture".to_owned()),
+            ArgTemplate::Surface(_) => Some("a surface".to_owned()),
+            ArgTemplate::Null | ArgTemplate::Element { .. } | ArgTemplate::Pointers(_) => Some("a pointer".to_owned()),
+        }
+    }
+
+    pub fn template(&self) -> SymbolTemplate {
+        SymbolTemplate { name: self.name.clone(), value: self.value.value.clone() }
+    }
+}

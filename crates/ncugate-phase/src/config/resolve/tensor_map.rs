@@ -1,0 +1,101 @@
+//! `tensor_maps` of a kernel: how its bulk copies see buffers of the workload.
+
+use super::names::{KernelNames, identifier, suggest};
+use super::scope::InScope;
+use crate::config::reader::{Item, Placed, Table};
+use crate::config::{TensorMapTemplate, keys};
+use ncugate_model::expr::Expr;
+
+/// Most axes of a tensor map.
+const AXES: usize = 5;
+
+/// A tensor map as read, with places for checks.
+#[derive(Debug, Clone)]
+pub struct MapParts {
+    pub name: Placed<String>,
+    buffer: Option<Placed<String>>,
+    /// One for each axis, none where it could not be read.
+    box_dims: Option<Placed<Vec<Option<Placed<Expr>>>>>,
+    swizzle: Option<Placed<Expr>>,
+}
+
+/// Reads `tensor_maps`.
+pub fn maps(item: &Item<'_>) -> Vec<MapParts> {
+    let Some(table) = item.table(&keys::TENSOR_MAPS) else { return Vec::new() };
+    let map = |(name, item): (Placed<String>, Item<'_>)| {
+        identifier(&name, &item)?;
+        let table = item.table(&keys::TENSOR_MAP)?;
+        let box_dims = table.need("box").map(|item| item.with(item.some_list().iter().map(Item::expr).collect()));
+        Some(MapParts {
+            name,
+            buffer: table.need("buffer").and_then(|item| Some(item.with(item.name()?))),
+            box_dims,
+            swizzle: match table.get("swizzle") {
+                Some(item) => item.expr(),
+                None => Expr::parse("0").ok().map(|zero| item.with(zero)),
+            },
+        })
+    };
+    table.free().into_iter().filter_map(map).collect()
+}
+
+impl MapParts {
+    /// Reports a name that something else has, a buffer that is not there, and a box that is not the buffer's.
+    pub fn declared(&self, at: &Table<'_>, names: &KernelNames<'_>) {
+        if let Some((name, what)) = names.taken.iter().find(|(name, _)| *name == self.name.value) {
+            let help = "rename one: expressions and arguments cannot use one name for both".to_owned();
+            at.report_at(&self.name.place, format!("`{name}` is both a {what} and a tensor map"), Some(help));
+        }
+        let Some(named) = &self.buffer else { return };
+        let Some(buffer) = names.buffers.iter().find(|buffer| buffer.name == named.value) else {
+            let message = format!("`{}` is `{}`, which is not a buffer", named.place.key, named.value);
+            let help = suggest(&named.value, names.buffers.iter().map(|buffer| buffer.name.as_str()));
+            at.report_at(&named.place, message, Some(help));
+            return;
+        };
+        let axes = buffer.shape.len();
+        if axes > AXES {
+            let message = format!("`{}` is `{}`, which has {axes} axes", named.place.key, buffer.name);
+            at.report_at(&named.place, message, Some(format!("a tensor map has 1 to {AXES} axes")));
+        } else if let Some(written) = self.box_dims.as_ref().filter(|w| !w.value.is_empty() && w.value.len() != axes) {
+            let (key, given) = (&written.place.key, written.value.len());
+            let message = format!("`{key}` is of {given} axes, but buffer `{}` has {axes}", buffer.name);
+            let help = "give elements along each axis of the buffer, 1 where a copy stays at one index".to_owned();
+            at.report_at(&written.place, message, Some(help));
+        }
+    }
+
+    /// Reports names of its expressions that are not in scope.
+    pub fn check(&self, at: &Table<'_>, scope: &InScope) {
+        for expr in self.exprs() {
+            scope.check_expr(at, expr);
+        }
+    }
+
+    pub fn exprs(&self) -> impl Iterator<Item = &Placed<Expr>> {
+        self.box_dims.iter().flat_map(|written| &written.value).flatten().chain(&self.swizzle)
+    }
+
+    /// Reports that no kernel passes it.
+    pub fn unused(&self, at: &Table<'_>) {
+        let name = &self.name;
+        let help = format!("add `{}` to `args`, or leave the tensor map out", name.value);
+        at.report_at(&name.place, format!("`{}` is in no `args`", name.place.key), Some(help));
+    }
+
+    /// The tensor map, when everything it needs was read.
+    pub fn template(&self) -> Option<TensorMapTemplate> {
+        Some(TensorMapTemplate {
+            name: self.name.value.clone(),
+            buffer: self.buffer.as_ref()?.value.clone(),
+            box_dims: self
+                .box_dims
+                .as_ref()?
+                .value
+                .iter()
+                .map(|expr| Some(expr.as_ref()?.value.clone()))
+                .collect::<Option<_>>()?,
+            swizzle: self.swizzle.as_ref()?.value.clone(),
+        })
+    }
+}

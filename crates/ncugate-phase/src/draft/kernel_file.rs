@@ -1,0 +1,60 @@
+//! A kernel's file, with the files that it includes by a path of its own.
+
+use super::token::Tokens;
+use ncugate_model::disk::open;
+use std::collections::BTreeSet;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Longest file that is read, in bytes.
+const LONGEST: u64 = 16 << 20;
+/// Most included files that are read.
+const MOST_INCLUDED: usize = 64;
+
+/// The text of a kernel's file, and of what it includes in quotation marks: those say what types and constants are called.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct KernelFile {
+    pub text: String,
+    /// Included files that were found beside it.
+    pub included: Vec<String>,
+}
+
+impl KernelFile {
+    /// Reads a file and what it includes. An included file that is not there, or cannot be read, is left out: the compiler may find it
+    /// elsewhere.
+    ///
+    /// # Errors
+    /// The file itself cannot be read.
+    pub fn read(path: &Path) -> io::Result<Self> {
+        let mut file = Self { text: text_of(path)?, included: Vec::new() };
+        let mut waiting = paths(path, &file.text);
+        let mut met = BTreeSet::new();
+        while let Some(path) = waiting.pop() {
+            let Ok(path) = path.canonicalize() else { continue };
+            if met.len() == MOST_INCLUDED || !met.insert(path.clone()) {
+                continue;
+            }
+            if let Ok(text) = text_of(&path) {
+                waiting.extend(paths(&path, &text));
+                file.included.push(text);
+            }
+        }
+        Ok(file)
+    }
+
+    /// Its tokens, with the names that included files make known.
+    pub(super) fn tokens(&self) -> Tokens<'_> {
+        let included = self.included.iter().map(|text| Tokens::of(text));
+        included.fold(Tokens::of(&self.text), Tokens::with_names_of)
+    }
+}
+
+fn text_of(path: &Path) -> io::Result<String> {
+    Ok(String::from_utf8_lossy(&open::named(path, LONGEST)?).into_owned())
+}
+
+/// Where the files should be that a text includes.
+fn paths(of: &Path, text: &str) -> Vec<PathBuf> {
+    let folder = of.parent().unwrap_or(Path::new(""));
+    Tokens::of(text).includes.iter().map(|name| folder.join(name)).collect()
+}

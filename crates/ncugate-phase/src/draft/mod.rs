@@ -1,0 +1,125 @@
+//! A phase drafted from a kernel's source: what its signature, its body and its host code say, and a marked guess for the rest.
+//!
+//! The source is read as text, without a compiler. A guess decides nothing: `check` builds the draft, and a run compares the kernel
+//! with the reference.
+
+mod family;
+mod geometry;
+mod kernel_file;
+mod launch_site;
+mod phase_text;
+mod signature;
+mod source;
+mod token;
+mod traffic;
+mod types;
+mod usage;
+mod workload;
+
+pub use kernel_file::KernelFile;
+pub use phase_text::DraftNames;
+pub use traffic::{MovedBuffer, moved_bytes};
+
+use family::Family;
+use geometry::Geometry;
+use ncugate_model::nearest;
+use signature::{KernelSignature, kernels};
+use source::{KernelSource, SweptParameter};
+use workload::DraftWorkload;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PhaseDraft {
+    /// The phase's file.
+    pub text: String,
+    /// The file of its reference, where that is a Python function.
+    pub reference: Option<String>,
+}
+
+/// Why no phase can be drafted.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum DraftError {
+    /// There is no kernel.
+    #[error(
+        "the source defines no `__global__` function; macros that make kernels, and kernels in included files, are not looked into"
+    )]
+    NoKernel,
+    #[error("the source defines {}; name one with --entry", .0.join(", "))]
+    Several(Vec<String>),
+    /// What was drafted cannot be read, because of names or texts of the source.
+    #[error(
+        "no phase can be drafted of '{entry}': what its source says makes no TOML ({reason}); write the phase by hand"
+    )]
+    Unreadable { entry: String, reason: String },
+    /// There is none of this name.
+    #[error("the source defines no kernel '{asked}'{hint}; it has {}", there.join(", "))]
+    Absent {
+        asked: String,
+        /// A name like it.
+        hint: String,
+        there: Vec<String>,
+    },
+}
+
+/// The name of the kernel that a source defines, or of the one that is asked for.
+///
+/// # Errors
+/// There is none, or several and none is asked for.
+pub fn kernel_name(file: &KernelFile, asked: Option<&str>) -> Result<String, DraftError> {
+    let tokens = file.tokens();
+    Ok(chosen(&kernels(&tokens), asked)?.name.clone())
+}
+
+/// Drafts a phase of the kernel of a source.
+///
+/// # Errors
+/// See [`kernel_name`]; and what was drafted is no TOML.
+pub fn draft(file: &KernelFile, asked: Option<&str>, names: DraftNames<'_>) -> Result<PhaseDraft, DraftError> {
+    let tokens = file.tokens();
+    let all = kernels(&tokens);
+    let kernel = KernelSource::of(&tokens, chosen(&all, asked)?);
+    let mut work = workload::workload(&kernel);
+    let mut geometry = geometry::geometry(&kernel, &work.rows, &work.columns);
+    gather(&kernel, &mut work, &mut geometry);
+    let text = phase_text::phase_text(&kernel, &work, &geometry, names);
+    if let Err(error) = text.parse::<toml::Table>() {
+        return Err(DraftError::Unreadable {
+            entry: kernel.signature.name.clone(),
+            reason: error.message().to_owned(),
+        });
+    }
+    let reference = phase_text::reference_text(&kernel, &work);
+    Ok(PhaseDraft { text, reference })
+}
+
+fn chosen<'k>(all: &'k [KernelSignature], asked: Option<&str>) -> Result<&'k KernelSignature, DraftError> {
+    let names = || {
+        let mut names: Vec<String> = all.iter().map(|kernel| kernel.name.clone()).collect();
+        names.dedup();
+        names
+    };
+    match (all, asked) {
+        ([], _) => Err(DraftError::NoKernel),
+        (_, Some(asked)) => all.iter().find(|kernel| kernel.name == asked).ok_or_else(|| DraftError::Absent {
+            asked: asked.to_owned(),
+            hint: nearest(asked, all.iter().map(|kernel| kernel.name.as_str()))
+                .map_or_else(String::new, |near| format!("; did you mean '{near}'?")),
+            there: names(),
+        }),
+        ([one], None) => Ok(one),
+        (_, None) => Err(DraftError::Several(names())),
+    }
+}
+
+/// Gives an output with an element a block the extent of the grid, which has to follow a parameter.
+fn gather(kernel: &KernelSource<'_>, work: &mut DraftWorkload, geometry: &mut Geometry) {
+    let Some(buffer) = work.buffers.iter_mut().find(|buffer| buffer.reduce.is_some()) else { return };
+    let swept = kernel.swept.iter().chain(&geometry.swept);
+    let follows = geometry.grid.iter().any(|grid| swept.clone().any(|parameter| grid.contains(&parameter.name)));
+    if let (false, Family::Reduce(_), [threads]) = (follows, kernel.family, geometry.block.as_slice()) {
+        let values = vec![threads.parse().unwrap_or(256)];
+        geometry.swept = Some(SweptParameter { name: "THREADS".to_owned(), values, is_define: false, is_guess: false });
+        geometry.block = vec!["THREADS".to_owned()];
+        geometry.grid = vec![format!("({} + THREADS - 1) // THREADS", work.columns)];
+    }
+    buffer.shape = geometry.grid.first().cloned().into_iter().collect();
+}

@@ -1,0 +1,335 @@
+//! A drafted phase as TOML, with a comment at every guess.
+
+use super::family::Family;
+use super::geometry::Geometry;
+use super::source::{ArgumentKind, KernelArgument, KernelSource};
+use super::traffic::{MovedBuffer, moved_bytes};
+use super::types::scalar;
+use super::workload::{DraftBuffer, DraftReference, DraftWorkload};
+use ncugate_model::Dtype;
+use std::fmt::Write as _;
+
+/// Names that the text takes from outside.
+#[derive(Debug, Clone, Copy)]
+pub struct DraftNames<'a> {
+    pub phase: &'a str,
+    /// Its file, as the reader would write it.
+    pub file: &'a str,
+    /// The kernel's source, as the phase writes it.
+    pub source: &'a str,
+    /// The file of the reference, as the phase writes it.
+    pub reference: &'a str,
+}
+
+/// The phase's file.
+pub fn phase_text(
+    kernel: &KernelSource<'_>,
+    work: &DraftWorkload,
+    geometry: &Geometry,
+    names: DraftNames<'_>,
+) -> String {
+    let mut text = String::new();
+    // Writing to a string does not fail.
+    let _ = write!(
+        text,
+        "# Drafted by `ncugate init` from {}, `{}` at line {}. Lines with CHECK are guesses from names and indices: compare them\n\
+         # with the kernel. Lines with FILL are for you to write.\n#\n#     ncugate check {file} --arch sm_90\n#     ncugate run {file}\n\n\
+         [phase]\nname = \"{}\"\n\n[workload]\nseeds = [0, 1, 2]\n",
+        names.source,
+        kernel.signature.name,
+        kernel.signature.line,
+        names.phase,
+        file = names.file,
+    );
+    text.push_str(&reference(work, names));
+    text.push_str(&tolerance(&work.buffers));
+    if let Some(flops) = &work.flops {
+        let _ = writeln!(text, "# CHECK: operations of a launch, a multiply-add counts two.\nflops = {flops:?}");
+    }
+    if let Some(bytes) = bytes(work) {
+        let _ = writeln!(
+            text,
+            "# CHECK: bytes that a launch moves at least: every input read once, every output written once.\nbytes = {bytes:?}"
+        );
+    }
+    text.push_str(&scalars(kernel, &work.buffers));
+    text.push_str(&shapes(kernel, work));
+    text.push_str(&buffers(work));
+    text.push_str(&launch(kernel, work, geometry, names));
+    text.push_str(&sweep(kernel, geometry));
+    text.push_str(
+        "\n# Build, launch and correctness decide this gate; measure first, then say what latency has to hold:\n\
+         # require = \"latency_p50 <= 100 us\", or compare with a [[baseline]]: \"speedup() >= 1.1\".\n\
+         [[gate]]\nname = \"no spills\"\nrequire = \"spills == 0\"\non = \"each\"\n",
+    );
+    text
+}
+
+fn reference(work: &DraftWorkload, names: DraftNames<'_>) -> String {
+    match &work.reference {
+        DraftReference::Builtin(text) => {
+            format!(
+                "# CHECK: the kernel's name says what is right (docs/references.md says what each built-in computes).\nreference = {text}\n"
+            )
+        }
+        DraftReference::Python(_) => {
+            format!(
+                "# CHECK: the kernel's name says what is right; the function is a guess.\nreference = {{ python = \"{}:reference\" }}\n",
+                names.reference
+            )
+        }
+        DraftReference::Unwritten => format!(
+            "# FILL: the name does not say what is computed; write the function, in NumPy.\nreference = {{ python = \"{}:reference\" }}\n",
+            names.reference
+        ),
+    }
+}
+
+/// A bound for the least precise output.
+fn tolerance(buffers: &[DraftBuffer]) -> String {
+    let bound = |buffer: &DraftBuffer| match buffer.dtype {
+        Dtype::F64 => 1e-12,
+        Dtype::F32 => 1e-5,
+        Dtype::F16 => 2e-3,
+        Dtype::Bf16 => 1e-2,
+        Dtype::Fp8E4m3 | Dtype::Fp8E5m2 => 1e-1,
+        _ => 0.0,
+    };
+    let worst = buffers.iter().filter(|buffer| buffer.role.is_some()).map(bound).fold(0.0, f64::max);
+    match worst {
+        0.0 => "tolerance = { max_abs = 0 }\n".to_owned(),
+        bound => format!(
+            "# CHECK: usual for the type of the output; `ncugate check --mutants` lists which wrong answers it accepts.\n\
+             tolerance = {{ rel_l2 = {bound:?} }}\n"
+        ),
+    }
+}
+
+/// Bytes that a launch moves at least; an output of partial results has as many as the grid has blocks, which are left out.
+fn bytes(work: &DraftWorkload) -> Option<String> {
+    let whole = work.buffers.iter().filter(|buffer| buffer.reduce.is_none());
+    moved_bytes(whole.map(|buffer| MovedBuffer {
+        size: buffer.dtype.size(),
+        shape: &buffer.shape,
+        times: if buffer.role == Some("inout") { 2 } else { 1 },
+    }))
+}
+
+fn scalars(kernel: &KernelSource<'_>, buffers: &[DraftBuffer]) -> String {
+    let mut lines = String::new();
+    for argument in &kernel.arguments {
+        let ArgumentKind::Real(dtype) = argument.kind else { continue };
+        let lower = argument.name.to_lowercase();
+        let value = match lower.as_str() {
+            "alpha" => "0.5",
+            "beta" => "0.25",
+            name if name.contains("eps") => "1e-5",
+            _ => "1.5",
+        };
+        let name = &argument.name;
+        let _ = match dtype {
+            Dtype::F32 => writeln!(lines, "{name} = {value}"),
+            other => writeln!(lines, "{name} = {{ type = \"{}\", value = {value} }}", other.name()),
+        };
+    }
+    let adds = buffers.iter().any(|buffer| buffer.role == Some("inout"));
+    if kernel.family == Family::Gemm && adds && !kernel.arguments.iter().any(|argument| argument.name == "beta") {
+        lines.push_str("# The kernel adds to what C holds.\nbeta = 1\n");
+    }
+    if lines.is_empty() {
+        lines
+    } else {
+        format!("\n# CHECK: values that the kernel is used with.\n[workload.scalars]\n{lines}")
+    }
+}
+
+fn shapes(kernel: &KernelSource<'_>, work: &DraftWorkload) -> String {
+    let shape = |extent: fn(&super::workload::DraftDimension) -> i64| {
+        let pairs: Vec<String> = work.dimensions.iter().map(|d| format!("{} = {}", d.name, extent(d))).collect();
+        pairs.join(", ")
+    };
+    let bounded = kernel.usage.bounds.iter().filter(|bound| bound.extent != "1").count();
+    let has_tails = bounded >= kernel.usage.block_axes.min(2) && kernel.usage.block_axes > 0 && bounded > 0;
+    let ragged = format!("ragged = {{ {} }}\n", shape(|d| d.ragged));
+    let ragged = match has_tails {
+        true => format!("# Checked and never timed: sizes that leave tails.\n{ragged}"),
+        false => format!(
+            "# The kernel compares no index with its sizes, so these are whole tiles. With such a comparison, add:\n# {ragged}"
+        ),
+    };
+    let bench = if has_tails { "\n[bench]\nshapes = [\"large\"]\n\n[profile]\nshapes = [\"large\"]\n" } else { "" };
+    format!(
+        "\n# CHECK: the sizes that the kernel is used at.\n[workload.shapes]\n{ragged}large = {{ {} }}\n{bench}",
+        shape(|d| d.large)
+    )
+}
+
+fn buffers(work: &DraftWorkload) -> String {
+    let mark = if work.reference == DraftReference::Unwritten { "FILL" } else { "CHECK" };
+    let mut text = format!(
+        "\n# {mark}: extents in elements, outermost first, and what is an input, an output or both (inout).\n[workload.buffers]\n"
+    );
+    if !has_output(work) {
+        text.push_str(NO_OUTPUT);
+    }
+    for buffer in &work.buffers {
+        let shape: Vec<String> = buffer.shape.iter().map(|extent| extent_text(extent)).collect();
+        let mut keys = vec![format!("dtype = \"{}\"", buffer.dtype.name()), format!("shape = [{}]", shape.join(", "))];
+        keys.extend(buffer.role.map(|role| format!("role = \"{role}\"")));
+        keys.extend(buffer.init.as_ref().map(|init| format!("init = {init}")));
+        keys.extend(buffer.reduce.map(|reduce| format!("reduce = \"{reduce}\"")));
+        let _ = writeln!(text, "{} = {{ {} }}", buffer.name, keys.join(", "));
+    }
+    text
+}
+
+/// Said where the body stores through no pointer that could be seen.
+const NO_OUTPUT: &str =
+    "# FILL: no output was found: give each buffer that the kernel writes `role = \"output\"`, or \"inout\".\n";
+
+fn has_output(work: &DraftWorkload) -> bool {
+    work.buffers.iter().any(|buffer| buffer.role.is_some())
+}
+
+/// A number as one, anything else as an expression.
+fn extent_text(extent: &str) -> String {
+    if extent.parse::<i64>().is_ok() { extent.to_owned() } else { format!("{extent:?}") }
+}
+
+fn launch(kernel: &KernelSource<'_>, work: &DraftWorkload, geometry: &Geometry, names: DraftNames<'_>) -> String {
+    let list = |extents: &[String]| extents.iter().map(|extent| extent_text(extent)).collect::<Vec<_>>().join(", ");
+    let mut text = format!(
+        "\n[kernel]\nsource = \"{}\"\nentry = \"{}\"\nflags = [\"-O3\", \"-lineinfo\"]\n",
+        names.source, kernel.entry
+    );
+    let defines: Vec<String> =
+        kernel.swept.iter().filter(|parameter| parameter.is_define).map(|p| format!("\"{}\"", p.name)).collect();
+    if !defines.is_empty() {
+        let _ = writeln!(text, "defines = [{}]", defines.join(", "));
+    }
+    if let Some(written) = &kernel.site.written {
+        let _ = writeln!(text, "# The source launches it as <<<{}>>>.", comment_text(written));
+    }
+    let guess = if geometry.guessed.is_empty() {
+        "by the comparisons of its indices"
+    } else {
+        "a guess: nothing in the source bounds every axis"
+    };
+    let _ = writeln!(
+        text,
+        "# CHECK: blocks of the grid, {guess}.\ngrid = [{}]\n# CHECK: threads of a block, {}.\nblock = [{}]",
+        list(&geometry.grid),
+        block_source(kernel, geometry),
+        list(&geometry.block)
+    );
+    if kernel.usage.words.contains("this_grid") && kernel.usage.words.contains("sync") {
+        text.push_str("cooperative = true\n");
+    }
+    if kernel.usage.has_dynamic_shared {
+        let bytes = work.buffers.first().map_or(4, |buffer| buffer.dtype.size());
+        let threads = geometry.block.join(" * ");
+        let _ = writeln!(
+            text,
+            "# CHECK: bytes of dynamic shared memory; a guess: an element a thread.\ndynamic_shared = \"{bytes} * {threads}\""
+        );
+    }
+    text.push_str("args = [\n");
+    kernel.arguments.iter().for_each(|argument| text.push_str(&argument_line(argument, work)));
+    text.push_str("]\n");
+    text
+}
+
+/// What the block was drafted from.
+fn block_source(kernel: &KernelSource<'_>, geometry: &Geometry) -> &'static str {
+    let is_swept = kernel.swept.iter().chain(&geometry.swept).any(|p| geometry.block.contains(&p.name));
+    match (&kernel.site.block, is_swept) {
+        (Some(_), _) => "as the source launches it",
+        (None, true) => "a parameter of the sweep",
+        (None, false) => "a guess: compare with the tile that a block computes",
+    }
+}
+
+/// A text of the source in a comment: on one line, without control characters.
+fn comment_text(text: &str) -> String {
+    let plain: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    plain.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn argument_line(argument: &KernelArgument, work: &DraftWorkload) -> String {
+    let name = &argument.name;
+    match argument.kind {
+        ArgumentKind::Buffer(..) | ArgumentKind::Real(_) | ArgumentKind::Extent(Dtype::I32 | Dtype::U32) => {
+            format!("  \"{name}\",\n")
+        }
+        ArgumentKind::Extent(dtype) => {
+            format!("  {{ value = \"{name}\", type = \"{}\" }},\n", scalar(dtype).unwrap_or("i32"))
+        }
+        ArgumentKind::Whole(dtype) => {
+            let lower = name.to_lowercase();
+            let value = match lower.as_str() {
+                "lda" => work.dimensions.last().map_or("1", |k| k.name.as_str()),
+                text if text.starts_with("ld") || text.contains("stride") || text.contains("pitch") => &work.columns,
+                _ => "0",
+            };
+            format!("  {{ value = \"{value}\", type = \"{}\" }}, # CHECK: `{name}`\n", scalar(dtype).unwrap_or("i32"))
+        }
+        ArgumentKind::Unknown => {
+            format!(
+                "  \"FILL_{name}\", # FILL: `{name}` is a {}; docs/config.md, \"Arguments\", says how each kind is written\n",
+                comment_text(&argument.of)
+            )
+        }
+    }
+}
+
+fn sweep(kernel: &KernelSource<'_>, geometry: &Geometry) -> String {
+    let all: Vec<_> = kernel.swept.iter().chain(&geometry.swept).collect();
+    if all.is_empty() {
+        return String::new();
+    }
+    let guess = match all.iter().any(|parameter| parameter.is_guess) {
+        true => "CHECK: values that nothing in the source says. Every",
+        false => "Every",
+    };
+    let mut text = format!("\n# {guess} combination is a variant: add values to try.\n[sweep]\n");
+    for parameter in all {
+        let values: Vec<String> = parameter.values.iter().map(i64::to_string).collect();
+        let _ = writeln!(text, "{} = [{}]", parameter.name, values.join(", "));
+    }
+    text
+}
+
+/// The file of a Python reference.
+pub fn reference_text(kernel: &KernelSource<'_>, work: &DraftWorkload) -> Option<String> {
+    let body = match &work.reference {
+        DraftReference::Builtin(_) => return None,
+        DraftReference::Python(lines) => lines.clone(),
+        DraftReference::Unwritten => {
+            let outputs: Vec<String> =
+                work.buffers.iter().filter(|b| b.role.is_some()).map(|b| b.name.clone()).collect();
+            let what = if outputs.is_empty() { "the outputs".to_owned() } else { outputs.join(", ") };
+            let message = format!("compute {what} here, in NumPy");
+            let fill = match outputs.as_slice() {
+                [] => "# FILL: no output was found in the source: return what the kernel writes, by the names of its buffers.".to_owned(),
+                names => format!("# FILL: return {}, as the kernel should compute it.", names.join(", ")),
+            };
+            vec![fill, format!("raise NotImplementedError({message:?})")]
+        }
+    };
+    let text = body.join("\n    ");
+    let used = |name: &str| work.reference == DraftReference::Unwritten || has_word(&text, name);
+    let read = work.buffers.iter().filter(|buffer| buffer.role.is_none_or(|role| role == "inout"));
+    let names = read.map(|buffer| buffer.name.as_str()).chain(work.dimensions.iter().map(|d| d.name.as_str()));
+    let reals = kernel.arguments.iter().filter(|a| matches!(a.kind, ArgumentKind::Real(_))).map(|a| a.name.as_str());
+    let parameters: Vec<&str> = names.chain(reals).filter(|name| used(name)).collect();
+    Some(format!(
+        "\"\"\"What `{}` should compute: inputs are arrays of float64, sizes are whole numbers.\"\"\"\n\nimport numpy as np\n\n\n\
+         def reference({}):\n    {text}\n",
+        kernel.signature.name,
+        parameters.join(", ")
+    ))
+}
+
+fn has_word(text: &str, word: &str) -> bool {
+    text.split(|c: char| !c.is_alphanumeric() && c != '_').any(|part| part == word)
+}

@@ -1,0 +1,84 @@
+//! C types as the phase's file names them.
+
+use super::token::Tokens;
+use crate::config::ScalarType;
+use ncugate_model::Dtype;
+
+/// What a type is to a phase.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ElementType {
+    /// The type of a buffer's element.
+    pub dtype: Dtype,
+    /// Elements in one value: 4 of `float4`.
+    pub lanes: u8,
+}
+
+/// The type that a text of C stands for, through the aliases of the file; none where it is not a number or a vector of numbers.
+pub fn element(tokens: &Tokens<'_>, text: &str) -> Option<ElementType> {
+    let mut text = text.trim();
+    for _ in 0..8 {
+        let plain = text.trim_start_matches("std::").trim_start_matches("cuda::");
+        if let Some(found) = known(plain).or_else(|| vector(plain)) {
+            return Some(found);
+        }
+        text = tokens.aliases.get(plain)?;
+    }
+    None
+}
+
+fn known(text: &str) -> Option<ElementType> {
+    let dtype = match text {
+        "float" => Dtype::F32,
+        "double" => Dtype::F64,
+        "half" | "__half" => Dtype::F16,
+        "bfloat16" | "nv_bfloat16" | "__nv_bfloat16" | "bf16" => Dtype::Bf16,
+        "__nv_fp8_e4m3" => Dtype::Fp8E4m3,
+        "__nv_fp8_e5m2" => Dtype::Fp8E5m2,
+        "int" | "signed" | "signed int" | "int32_t" => Dtype::I32,
+        "unsigned" | "unsigned int" | "uint" | "uint32_t" => Dtype::U32,
+        "long" | "long int" | "long long" | "long long int" | "int64_t" | "ptrdiff_t" | "ssize_t" => Dtype::I64,
+        "unsigned long" | "unsigned long long" | "unsigned long long int" | "uint64_t" | "size_t" => Dtype::U64,
+        "short" | "int16_t" => Dtype::I16,
+        "unsigned short" | "uint16_t" => Dtype::U16,
+        "char" | "signed char" | "int8_t" => Dtype::I8,
+        "unsigned char" | "uint8_t" | "uchar" => Dtype::U8,
+        "bool" => Dtype::Bool,
+        _ => return None,
+    };
+    Some(ElementType { dtype, lanes: 1 })
+}
+
+fn vector(text: &str) -> Option<ElementType> {
+    let lanes = match text.as_bytes().last()? {
+        b'2' => 2,
+        b'3' => 3,
+        b'4' => 4,
+        _ => return None,
+    };
+    let of = match &text[..text.len() - 1] {
+        "float" => Dtype::F32,
+        "double" => Dtype::F64,
+        "half" | "__half" => Dtype::F16,
+        "nv_bfloat16" | "__nv_bfloat16" | "__nv_bfloat16_" => Dtype::Bf16,
+        "int" => Dtype::I32,
+        "uint" => Dtype::U32,
+        "short" => Dtype::I16,
+        "ushort" => Dtype::U16,
+        "char" => Dtype::I8,
+        "uchar" => Dtype::U8,
+        "longlong" => Dtype::I64,
+        "ulonglong" => Dtype::U64,
+        _ => return None,
+    };
+    Some(ElementType { dtype: of, lanes })
+}
+
+/// Whether it is a whole number.
+pub const fn is_whole(dtype: Dtype) -> bool {
+    matches!(dtype, Dtype::I64 | Dtype::U64 | Dtype::I32 | Dtype::U32 | Dtype::I16 | Dtype::U16 | Dtype::I8 | Dtype::U8)
+}
+
+/// The scalar of the same type; none of FP8, which is not passed by value.
+pub fn scalar(dtype: Dtype) -> Option<&'static str> {
+    ScalarType::ALL.iter().map(|(name, _)| *name).find(|name| *name == dtype.name())
+}

@@ -1,0 +1,341 @@
+//! The workload of a kernel: extents of its buffers, sizes to try, what is right.
+
+use super::family::Family;
+use super::source::{ArgumentKind, KernelArgument, KernelSource};
+use super::types::{ElementType, is_whole};
+use super::usage::{Division, PointerUse};
+use ncugate_model::Dtype;
+
+/// Where the right answer comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DraftReference {
+    /// A built-in, as the phase writes it.
+    Builtin(String),
+    /// A Python function: the lines of its body. What it computes follows from the kernel's name.
+    Python(Vec<String>),
+    /// A Python function that somebody has to write.
+    Unwritten,
+}
+
+/// A dimension, with its extent in each shape.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DraftDimension {
+    pub name: String,
+    /// Its extent in the shape that is timed.
+    pub large: i64,
+    /// Its extent in the shape that leaves tails.
+    pub ragged: i64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DraftBuffer {
+    pub name: String,
+    /// Type of an element.
+    pub dtype: Dtype,
+    pub shape: Vec<String>,
+    /// Its role, where it is not an input.
+    pub role: Option<&'static str>,
+    /// What it holds before a launch, as the phase writes it.
+    pub init: Option<String>,
+    /// How partial results are put together.
+    pub reduce: Option<&'static str>,
+}
+
+/// What a kernel computes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DraftWorkload {
+    /// Dimensions in order.
+    pub dimensions: Vec<DraftDimension>,
+    /// Buffers in the order of the signature.
+    pub buffers: Vec<DraftBuffer>,
+    pub reference: DraftReference,
+    pub flops: Option<String>,
+    /// Extent of rows, for the grid.
+    pub rows: String,
+    /// Extent of columns, for the grid.
+    pub columns: String,
+}
+
+/// Extents of the rows and columns of a kernel, and dimensions that are not arguments of it.
+struct Axes {
+    rows: String,
+    columns: String,
+    added: Vec<&'static str>,
+}
+
+/// Drafts the workload. An output that each block writes one element of has the extent 1 here, and says how its elements are put
+/// together.
+pub fn workload(kernel: &KernelSource<'_>) -> DraftWorkload {
+    let family = known(kernel);
+    let axes = axes(kernel, family);
+    let reference = reference(kernel, family, &axes);
+    let extents = kernel.extents();
+    let names: Vec<&str> = extents.iter().copied().chain(axes.added.iter().copied()).collect();
+    let dimensions = names.iter().map(|name| dimension(kernel, family, name, &axes, names.len())).collect();
+    let mut buffers: Vec<DraftBuffer> =
+        kernel.buffers().map(|(name, of, used)| buffer(kernel, family, &axes, (name, of, used), &names)).collect();
+    if let Family::Reduce(operation) = family {
+        buffers.iter_mut().filter(|b| b.role == Some("output") && b.init.is_none() && b.shape == ["1"]).for_each(|b| {
+            b.reduce = Some(operation);
+        });
+    }
+    let is_real = kernel.buffers().all(|(_, of, _)| !is_whole(of.dtype));
+    let flops = match family {
+        Family::Gemm => {
+            let inner = gemm_extents(&extents).map_or("K", |[_, _, k]| k);
+            Some(format!("2 * {} * {} * {inner}", axes.rows, axes.columns))
+        }
+        Family::Gemv if is_real => Some(format!("2 * {} * {}", axes.rows, axes.columns)),
+        Family::Dot | Family::Axpy if is_real => Some(format!("2 * {}", axes.rows)),
+        _ => None,
+    };
+    DraftWorkload { dimensions, buffers, reference, flops, rows: axes.rows, columns: axes.columns }
+}
+
+/// The family of the name, where the parameters are those of it.
+fn known(kernel: &KernelSource<'_>) -> Family {
+    let read = kernel.used(|used| used == PointerUse::Read);
+    let written = kernel.used(|used| used != PointerUse::Read);
+    let extents = kernel.extents();
+    let one = |inputs: usize| read.len() == inputs && written.len() == 1;
+    let in_place = read.is_empty() && written.len() == 1;
+    let whole = |name: &str| kernel.buffers().any(|(own, of, _)| own == name && is_whole(of.dtype));
+    let changes = kernel.used(|used| used == PointerUse::Changed);
+    let strange = kernel.arguments.iter().any(|argument| argument.kind == ArgumentKind::Unknown);
+    let fits = !strange
+        && match kernel.family {
+            Family::Gemm => one(2) && gemm_extents(&extents).is_some(),
+            Family::Softmax => (one(1) || in_place) && !extents.is_empty(),
+            Family::Reduce(_) => one(1) && (1..=2).contains(&extents.len()),
+            Family::Copy => one(1) && !extents.is_empty(),
+            Family::LayerNorm | Family::RmsNorm => !read.is_empty() && !written.is_empty() && extents.len() >= 2,
+            Family::Transpose => one(1) && (1..=2).contains(&extents.len()),
+            Family::Histogram => one(1) && whole(read[0]) && !extents.is_empty(),
+            Family::Gemv => one(2) && (1..=2).contains(&extents.len()),
+            Family::Axpy => one(1) && extents.len() == 1 && changes.len() == 1,
+            Family::Dot => one(2) && extents.len() == 1 && kernel.used(|used| used == PointerUse::Added).len() == 1,
+            Family::Elementwise(text) => {
+                let inputs = 1 + usize::from(text.contains("{1}"));
+                (one(inputs) || in_place && inputs == 1 && changes.len() == 1) && !extents.is_empty()
+            }
+            Family::Unknown => false,
+        };
+    if fits { kernel.family } else { Family::Unknown }
+}
+
+/// M, N and K of a matrix product, by their names, else by their order; one extent is all of them.
+fn gemm_extents<'e>(extents: &[&'e str]) -> Option<[&'e str; 3]> {
+    let named = |letter: &str| {
+        extents.iter().copied().find(|name| {
+            let name = name.to_lowercase();
+            name == letter || name.starts_with(&format!("{letter}_")) || name.ends_with(&format!("_{letter}"))
+        })
+    };
+    match (named("m"), named("n"), named("k"), extents) {
+        (Some(m), Some(n), Some(k), _) => Some([m, n, k]),
+        (.., [m, n, k]) => Some([m, n, k]),
+        (.., [one]) => Some([one; 3]),
+        _ => None,
+    }
+}
+
+fn axes(kernel: &KernelSource<'_>, family: Family) -> Axes {
+    let extents = kernel.extents();
+    let plain =
+        |rows: &str, columns: &str| Axes { rows: rows.to_owned(), columns: columns.to_owned(), added: Vec::new() };
+    if let (Family::Gemm, Some([m, n, _])) = (family, gemm_extents(&extents)) {
+        return plain(m, n);
+    }
+    let by_row = kernel.usage.bounds.iter().find(|b| b.division != Division::Threads).map(|b| b.extent.as_str());
+    let block_a_row = kernel.usage.indices.iter().any(|index| index.axis == 0 && index.division == Division::Blocks);
+    match extents.as_slice() {
+        [] => Axes { rows: "N".to_owned(), columns: "N".to_owned(), added: vec!["N"] },
+        [one] if family == Family::Transpose => plain(one, one),
+        [one] if by_row.is_none() && block_a_row && !matches!(family, Family::Unknown | Family::Reduce(_)) => {
+            Axes { rows: "ROWS".to_owned(), columns: (*one).to_owned(), added: vec!["ROWS"] }
+        }
+        [one] => plain(one, one),
+        [first, second] => {
+            let is_column = |name: &str| {
+                let name = name.to_lowercase();
+                ["col", "width", "dim", "hidden"].iter().any(|part| name.contains(part))
+                    || matches!(name.as_str(), "c" | "d" | "w")
+            };
+            let swapped = by_row.map_or(is_column(first) && !is_column(second), |rows| rows == *second);
+            if swapped { plain(second, first) } else { plain(first, second) }
+        }
+        [rows @ .., columns] => plain(&rows.join(" * "), columns),
+    }
+}
+
+fn dimension(kernel: &KernelSource<'_>, family: Family, name: &str, axes: &Axes, count: usize) -> DraftDimension {
+    let extents = kernel.extents();
+    let (large, ragged) = match (family, gemm_extents(&extents)) {
+        (Family::Gemm, Some([m, n, _])) => (
+            1024,
+            if extents.len() == 1 || name == m {
+                70
+            } else if name == n {
+                130
+            } else {
+                65
+            },
+        ),
+        (Family::Histogram, _) if name.to_lowercase().contains("bin") => (256, 256),
+        (Family::Histogram, _) => (1 << 22, 100_004),
+        (Family::Unknown, _) if count > 2 => (16, 5),
+        (_, _) if count == 1 && axes.rows == axes.columns && family == Family::Transpose => (2048, 1021),
+        (_, _) if count == 1 => (1 << 22, 100_004),
+        (_, _) if count == 2 && name == axes.columns => (1024, 260),
+        (_, _) if count == 2 => (4096, 1021),
+        (_, _) => {
+            let at = extents.iter().position(|extent| *extent == name).unwrap_or(0);
+            let sizes: &[(i64, i64)] =
+                if count == 3 { &[(8, 3), (512, 173), (1024, 260)] } else { &[(2, 2), (8, 3), (512, 173), (64, 64)] };
+            sizes.get(at).copied().unwrap_or((16, 5))
+        }
+    };
+    DraftDimension { name: name.to_owned(), large, ragged }
+}
+
+fn buffer(
+    kernel: &KernelSource<'_>,
+    family: Family,
+    axes: &Axes,
+    (name, of, used): (&str, ElementType, PointerUse),
+    names: &[&str],
+) -> DraftBuffer {
+    let extents = kernel.extents();
+    let inputs = kernel.used(|used| used == PointerUse::Read);
+    let place = inputs.iter().position(|input| *input == name);
+    let (rows, columns) = (axes.rows.clone(), axes.columns.clone());
+    let is_vector = rows == columns && family != Family::Transpose && family != Family::Gemm && family != Family::Gemv;
+    let matrix = || if is_vector { vec![rows.clone()] } else { vec![rows.clone(), columns.clone()] };
+    let bins = || extents.iter().find(|name| name.to_lowercase().contains("bin")).map_or("256", |name| name).to_owned();
+    let lower = name.to_lowercase();
+    let is_row_statistic = ["mean", "rstd", "inv", "var"].iter().any(|part| lower.contains(part));
+    let mut shape = match (family, place) {
+        (Family::Gemm, Some(at)) => {
+            let k = gemm_extents(&extents).map_or("K", |[_, _, k]| k).to_owned();
+            if at == 0 { vec![rows.clone(), k] } else { vec![k, columns.clone()] }
+        }
+        (Family::Transpose, None) => vec![columns.clone(), rows.clone()],
+        (Family::Reduce(_), None) if is_vector => vec!["1".to_owned()],
+        (Family::Reduce(_), None) => vec![rows.clone()],
+        (Family::LayerNorm | Family::RmsNorm, Some(at)) if at > 0 => vec![columns.clone()],
+        (Family::LayerNorm | Family::RmsNorm, None) if is_row_statistic => vec![rows.clone()],
+        (Family::Histogram, None) => vec![bins()],
+        (Family::Histogram, Some(_)) => {
+            vec![extents.iter().copied().find(|name| *name != bins()).unwrap_or("N").to_owned()]
+        }
+        (Family::Gemv, Some(1)) => vec![columns.clone()],
+        (Family::Gemv, None) => vec![rows.clone()],
+        (Family::Dot, None) => vec!["1".to_owned()],
+        (Family::Unknown, _) => names.iter().map(|name| (*name).to_owned()).collect(),
+        _ => matrix(),
+    };
+    if let (true, Some(last)) = (of.lanes > 1, shape.last_mut()) {
+        *last = format!("{} * {last}", of.lanes);
+    }
+    let (role, init) = match used {
+        PointerUse::Read => (None, None),
+        PointerUse::Written => (Some("output"), None),
+        PointerUse::Added if family == Family::Reduce("max") => (Some("output"), Some("\"-inf\"".to_owned())),
+        PointerUse::Added => (Some("output"), Some("{ constant = 0 }".to_owned())),
+        PointerUse::Changed if family == Family::Histogram => (Some("output"), Some("{ constant = 0 }".to_owned())),
+        PointerUse::Changed => (Some("inout"), None),
+    };
+    let init = match (family, used) {
+        (Family::Histogram, PointerUse::Read) => {
+            let bins = bins();
+            Some(if bins.parse::<i64>().is_ok() {
+                format!("{{ indices = {bins} }}")
+            } else {
+                format!("{{ indices = \"{bins}\" }}")
+            })
+        }
+        (_, PointerUse::Read | PointerUse::Changed) if is_whole(of.dtype) => Some("{ indices = 100 }".to_owned()),
+        _ => init,
+    };
+    DraftBuffer { name: name.to_owned(), dtype: of.dtype, shape, role, init, reduce: None }
+}
+
+fn reference(kernel: &KernelSource<'_>, family: Family, axes: &Axes) -> DraftReference {
+    let inputs = kernel.used(|used| used == PointerUse::Read);
+    let outputs = kernel.used(|used| used != PointerUse::Read);
+    let input = |at: usize| inputs.get(at).or(outputs.first()).copied().unwrap_or("x");
+    let returns = |text: String| DraftReference::Python(vec![format!("return {text}")]);
+    let real = |part: &str| {
+        let named = |argument: &&KernelArgument| {
+            matches!(argument.kind, ArgumentKind::Real(_)) && argument.name.to_lowercase().contains(part)
+        };
+        kernel.arguments.iter().find(named).map(|argument| argument.name.as_str())
+    };
+    match family {
+        Family::Gemm => DraftReference::Builtin("\"gemm\"".to_owned()),
+        Family::Softmax => DraftReference::Builtin("\"softmax\"".to_owned()),
+        Family::Copy => DraftReference::Builtin("\"copy\"".to_owned()),
+        Family::Reduce("sum") => DraftReference::Builtin("\"reduce\"".to_owned()),
+        Family::Reduce(operation) => {
+            DraftReference::Builtin(format!("{{ builtin = \"reduce\", op = \"{operation}\" }}"))
+        }
+        Family::Transpose => returns(format!("{}.T", input(0))),
+        Family::Histogram => {
+            let bins = kernel.extents().into_iter().find(|name| name.to_lowercase().contains("bin")).unwrap_or("256");
+            returns(format!("np.bincount({}.astype(int), minlength={bins})", input(0)))
+        }
+        Family::Gemv => returns(format!("{} @ {}", input(0), input(1))),
+        Family::Dot => returns(format!("np.array([({} * {}).sum()])", input(0), input(1))),
+        Family::Axpy => {
+            let factor = kernel.arguments.iter().find(|a| matches!(a.kind, ArgumentKind::Real(_)));
+            match factor {
+                Some(factor) => returns(format!("{} * {} + {}", factor.name, input(0), outputs[0])),
+                None => DraftReference::Unwritten,
+            }
+        }
+        Family::Elementwise(text) => returns(text.replace("{0}", input(0)).replace("{1}", input(1))),
+        Family::LayerNorm | Family::RmsNorm => normal(kernel, family, axes, real("eps")),
+        Family::Unknown => DraftReference::Unwritten,
+    }
+}
+
+/// Rows over their deviation, scaled and shifted by what else is read; means and deviations where they are written too.
+fn normal(kernel: &KernelSource<'_>, family: Family, axes: &Axes, eps: Option<&str>) -> DraftReference {
+    let inputs = kernel.used(|used| used == PointerUse::Read);
+    let outputs = kernel.used(|used| used != PointerUse::Read);
+    let [x, weights @ ..] = inputs.as_slice() else { return DraftReference::Unwritten };
+    if weights.len() > 2 || axes.rows == axes.columns {
+        return DraftReference::Unwritten;
+    }
+    let eps = eps.unwrap_or("1e-5");
+    let is_layer = family == Family::LayerNorm;
+    let mean = if is_layer { format!("{x}.mean(-1, keepdims=True)") } else { "0".to_owned() };
+    let mut lines = vec![
+        format!("mean = {mean}"),
+        format!("rstd = 1 / np.sqrt((({x} - mean) ** 2).mean(-1, keepdims=True) + {eps})"),
+        format!("normal = ({x} - mean) * rstd"),
+    ];
+    let shifts = |name: &&&str| matches!(name.to_lowercase().as_str(), "beta" | "bias" | "b" | "shift");
+    let shift = weights.iter().find(shifts).or(weights.get(1));
+    if let Some(weight) = weights.iter().find(|name| Some(*name) != shift) {
+        lines.push(format!("normal = normal * {weight}"));
+    }
+    if let Some(shift) = shift {
+        lines.push(format!("normal = normal + {shift}"));
+    }
+    let value = |name: &&str| {
+        let lower = name.to_lowercase();
+        let of = if lower.contains("mean") {
+            "mean[:, 0]"
+        } else if lower.contains("rstd") || lower.contains("inv") {
+            "rstd[:, 0]"
+        } else if lower.contains("var") {
+            "1 / rstd[:, 0] ** 2"
+        } else {
+            "normal"
+        };
+        format!("\"{name}\": {of}")
+    };
+    lines.push(format!("return {{{}}}", outputs.iter().map(value).collect::<Vec<_>>().join(", ")));
+    DraftReference::Python(lines)
+}

@@ -1,0 +1,330 @@
+//! Arguments of a launch with everything evaluated, and how C lays them out.
+
+use ncugate_model::TextureSampling;
+use serde::{Deserialize, Serialize};
+
+/// Bytes of a device pointer.
+const POINTER: usize = 8;
+/// Bytes of a `CUtensorMap`, and what it is aligned to.
+const TENSOR_MAP: (usize, usize) = (128, 64);
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Arg {
+    /// Device pointer of the buffer of that name.
+    Buffer(String),
+    /// Device pointer into a buffer.
+    Element(BufferElement),
+    /// A pointer to nothing.
+    Null,
+    /// A tensor map of a buffer, by value.
+    TensorMap(TensorMap),
+    Scalar(ScalarValue),
+    /// Device pointer of so many bytes that only this kernel uses; a null pointer where there are none.
+    Workspace(u64),
+    /// A struct by value, its fields in order.
+    Struct(Vec<Arg>),
+    /// What a struct that has it as a field is aligned to; it takes no bytes.
+    Alignment(u32),
+    /// Device pointer to an array of pointers.
+    Pointers(Vec<Arg>),
+    /// A texture object over a buffer.
+    Texture(TextureView),
+    /// A surface object over an array that holds a buffer.
+    Surface(SurfaceView),
+}
+
+/// A buffer as a surface: how many texels.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SurfaceView {
+    pub buffer: String,
+    /// Elements of a texel.
+    pub channels: u32,
+    /// Texels of a row.
+    pub width: u64,
+    /// Rows; none of a surface of one axis.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub height: Option<u64>,
+}
+
+/// A buffer as a texture: how many texels, and how they are read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TextureView {
+    pub buffer: String,
+    /// Elements of a texel.
+    pub channels: u32,
+    /// Texels of a row.
+    pub width: u64,
+    /// Rows; none of a texture of one axis.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub height: Option<u64>,
+    /// How texels are read.
+    pub sampling: TextureSampling,
+    #[serde(default, skip_serializing_if = "TexelMemory::is_linear")]
+    pub memory: TexelMemory,
+}
+
+impl TextureView {
+    /// The surface of the same texels.
+    #[must_use]
+    pub fn surface(&self) -> SurfaceView {
+        let Self { buffer, channels, width, height, .. } = self;
+        SurfaceView { buffer: buffer.clone(), channels: *channels, width: *width, height: *height }
+    }
+}
+
+/// Where the texels of a texture are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TexelMemory {
+    /// In the buffer.
+    #[default]
+    Linear,
+    /// In the array of the program's surface over the buffer.
+    Array,
+}
+
+impl TexelMemory {
+    /// Whether they are in the buffer.
+    #[must_use]
+    pub fn is_linear(&self) -> bool {
+        *self == Self::Linear
+    }
+}
+
+/// An element of a buffer that a pointer is to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BufferElement {
+    pub buffer: String,
+    /// Bytes from its start.
+    pub bytes: u64,
+}
+
+impl Arg {
+    /// Bytes that it takes among the arguments, and what it is aligned to, as C has it.
+    pub fn layout(&self) -> (usize, usize) {
+        match self {
+            Self::Buffer(_)
+            | Self::Element(_)
+            | Self::Null
+            | Self::Pointers(_)
+            | Self::Workspace(_)
+            | Self::Texture(_)
+            | Self::Surface(_) => (POINTER, POINTER),
+            Self::TensorMap(_) => TENSOR_MAP,
+            Self::Scalar(value) => (value.size(), value.size()),
+            Self::Alignment(bytes) => (0, *bytes as usize),
+            Self::Struct(fields) => {
+                let (end, alignment) = fields.iter().fold((0_usize, 1_usize), |(end, most), field| {
+                    let (size, alignment) = field.layout();
+                    (end.next_multiple_of(alignment) + size, most.max(alignment))
+                });
+                // An empty struct of C++ has one byte.
+                (end.max(1).next_multiple_of(alignment), alignment)
+            }
+        }
+    }
+
+    /// Every argument in it that has no parts, itself where it has none.
+    pub fn parts(&self) -> Vec<&Self> {
+        match self {
+            Self::Struct(parts) | Self::Pointers(parts) => parts.iter().flat_map(Self::parts).collect(),
+            Self::Buffer(_)
+            | Self::Element(_)
+            | Self::Null
+            | Self::TensorMap(_)
+            | Self::Scalar(_)
+            | Self::Workspace(_)
+            | Self::Texture(_)
+            | Self::Surface(_)
+            | Self::Alignment(_) => vec![self],
+        }
+    }
+
+    pub fn buffer(&self) -> Option<&str> {
+        match self {
+            Self::Buffer(name) => Some(name),
+            Self::Element(element) => Some(&element.buffer),
+            Self::TensorMap(map) => Some(&map.buffer),
+            Self::Texture(view) => Some(&view.buffer),
+            Self::Surface(view) => Some(&view.buffer),
+            Self::Null
+            | Self::Scalar(_)
+            | Self::Struct(_)
+            | Self::Alignment(_)
+            | Self::Pointers(_)
+            | Self::Workspace(_) => None,
+        }
+    }
+
+    /// What it is called in errors.
+    pub fn described(&self) -> String {
+        match self {
+            Self::Buffer(name) => format!("buffer `{name}`"),
+            Self::Element(element) => format!("buffer `{}` from byte {}", element.buffer, element.bytes),
+            Self::Null => "nullptr".to_owned(),
+            Self::TensorMap(map) => format!("tensor map `{}`", map.name),
+            Self::Scalar(value) => format!("scalar {value:?}"),
+            Self::Workspace(bytes) => format!("workspace of {bytes} bytes"),
+            Self::Texture(view) => format!("texture over `{}`", view.buffer),
+            Self::Surface(view) => format!("surface over `{}`", view.buffer),
+            Self::Alignment(bytes) => format!("alignment of {bytes} bytes"),
+            Self::Struct(fields) => {
+                let count = fields.iter().filter(|field| !matches!(field, Self::Alignment(_))).count();
+                format!("struct of {count} fields")
+            }
+            Self::Pointers(pointers) => format!("array of {} pointers", pointers.len()),
+        }
+    }
+}
+
+/// How bulk tensor copies see a buffer, whose address, type and extents it takes where it is launched.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TensorMap {
+    /// Its name, for errors.
+    pub name: String,
+    pub buffer: String,
+    /// Elements of one copy along each axis of the buffer, in the buffer's order (outermost first).
+    pub box_dims: Vec<u32>,
+    /// Swizzle of shared memory.
+    pub swizzle: Swizzle,
+}
+
+/// The span within which a bulk copy permutes chunks of 16 bytes in shared memory; its number is bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "u32", try_from = "u32")]
+pub enum Swizzle {
+    /// Rows lie in shared memory as they are.
+    None,
+    /// 32 bytes.
+    Span32,
+    /// 64 bytes.
+    Span64,
+    /// 128 bytes.
+    Span128,
+}
+
+impl From<Swizzle> for u32 {
+    fn from(swizzle: Swizzle) -> Self {
+        match swizzle {
+            Swizzle::None => 0,
+            Swizzle::Span32 => 32,
+            Swizzle::Span64 => 64,
+            Swizzle::Span128 => 128,
+        }
+    }
+}
+
+impl TryFrom<u32> for Swizzle {
+    type Error = String;
+
+    fn try_from(bytes: u32) -> Result<Self, String> {
+        let all = [Self::None, Self::Span32, Self::Span64, Self::Span128];
+        all.into_iter()
+            .find(|&swizzle| u32::from(swizzle) == bytes)
+            .ok_or_else(|| format!("no swizzle of {bytes} bytes"))
+    }
+}
+
+/// A scalar with its C type.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ScalarValue {
+    /// `float`
+    F32(f32),
+    /// `double`
+    F64(f64),
+    /// `int`
+    I32(i32),
+    /// `long long`
+    I64(i64),
+    /// `unsigned`
+    U32(u32),
+    /// `unsigned long long`
+    U64(u64),
+    /// `short`
+    I16(i16),
+    /// `unsigned short`
+    U16(u16),
+    /// `signed char`
+    I8(i8),
+    /// `unsigned char`
+    U8(u8),
+    Bool(bool),
+    /// `__half`, as what it rounds to
+    F16(f32),
+    /// `__nv_bfloat16`, as what it rounds to
+    Bf16(f32),
+}
+
+impl ScalarValue {
+    /// Bytes that it takes; also what it is aligned to.
+    pub const fn size(self) -> usize {
+        match self {
+            Self::F64(_) | Self::I64(_) | Self::U64(_) => 8,
+            Self::F32(_) | Self::I32(_) | Self::U32(_) => 4,
+            Self::I16(_) | Self::U16(_) | Self::F16(_) | Self::Bf16(_) => 2,
+            Self::I8(_) | Self::U8(_) | Self::Bool(_) => 1,
+        }
+    }
+
+    /// Its bits, little endian at the start of 8 bytes.
+    pub fn bits(self) -> u64 {
+        match self {
+            Self::F32(v) => u64::from(v.to_bits()),
+            Self::F64(v) => v.to_bits(),
+            Self::I32(v) => u64::from(v.cast_unsigned()),
+            Self::I64(v) => v.cast_unsigned(),
+            Self::U32(v) => u64::from(v),
+            Self::U64(v) => v,
+            Self::I16(v) => u64::from(v.cast_unsigned()),
+            Self::U16(v) => u64::from(v),
+            Self::I8(v) => u64::from(v.cast_unsigned()),
+            Self::U8(v) => u64::from(v),
+            Self::Bool(v) => u64::from(v),
+            Self::F16(v) => u64::from(half::f16::from_f32(v).to_bits()),
+            Self::Bf16(v) => u64::from(half::bf16::from_f32(v).to_bits()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scalar(value: ScalarValue) -> Arg {
+        Arg::Scalar(value)
+    }
+
+    #[test]
+    fn structs_are_laid_out_as_in_c() {
+        let buffer = || Arg::Buffer("x".to_owned());
+        assert_eq!(
+            Arg::Struct(vec![scalar(ScalarValue::I8(1)), buffer(), scalar(ScalarValue::I32(1))]).layout(),
+            (24, 8)
+        );
+        assert_eq!(Arg::Struct(vec![scalar(ScalarValue::F32(1.0)); 3]).layout(), (12, 4));
+        let inner = Arg::Struct(vec![scalar(ScalarValue::I8(1)), scalar(ScalarValue::F64(1.0))]);
+        assert_eq!(inner.layout(), (16, 8));
+        assert_eq!(
+            Arg::Struct(vec![scalar(ScalarValue::I32(1)), inner]).layout(),
+            (24, 8),
+            "a struct in a struct is aligned"
+        );
+        assert_eq!(Arg::Struct(Vec::new()).layout(), (1, 1));
+        // struct { int n; float4 c; }
+        let float4 = Arg::Struct([vec![Arg::Alignment(16)], vec![scalar(ScalarValue::F32(1.0)); 4]].concat());
+        assert_eq!((float4.layout(), float4.described().as_str()), ((16, 16), "struct of 4 fields"));
+        assert_eq!(Arg::Struct(vec![scalar(ScalarValue::I32(1)), float4]).layout(), (32, 16));
+        assert_eq!(Arg::Pointers(vec![buffer(), Arg::Null]).layout(), (8, 8));
+    }
+
+    #[test]
+    fn arguments_are_written_as_they_always_were() {
+        let text = |arg: &Arg| serde_json::to_string(arg).unwrap();
+        assert_eq!(text(&Arg::Buffer("q".to_owned())), r#"{"buffer":"q"}"#);
+        assert_eq!(text(&scalar(ScalarValue::F32(0.125))), r#"{"scalar":{"f32":0.125}}"#);
+        let all = Arg::Struct(vec![Arg::Null, Arg::Pointers(vec![Arg::Null]), scalar(ScalarValue::Bool(true))]);
+        assert_eq!(serde_json::from_str::<Arg>(&text(&all)).unwrap(), all);
+    }
+}

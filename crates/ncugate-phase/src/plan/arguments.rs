@@ -1,0 +1,70 @@
+//! Arguments of a launch, evaluated at a shape.
+
+use super::arg::{Arg, BufferElement, ScalarValue};
+use super::fault::Faults;
+use super::launch::{Launching, type_name, typed};
+use crate::config::{ArgTemplate, ScalarType};
+use ncugate_model::expr::Expr;
+
+impl Launching<'_> {
+    pub(super) fn arguments(&self, args: &[ArgTemplate], faults: &mut Faults) -> Option<Vec<Arg>> {
+        let args: Vec<Option<Arg>> = args.iter().enumerate().map(|(at, arg)| self.argument(at, arg, faults)).collect();
+        args.into_iter().collect()
+    }
+
+    /// An argument; `at` is its place in `args`.
+    fn argument(&self, at: usize, arg: &ArgTemplate, faults: &mut Faults) -> Option<Arg> {
+        self.value(&format!("args[{at}]"), arg, faults)
+    }
+
+    /// What is written under `key` as arguments are.
+    pub(super) fn value(&self, key: &str, arg: &ArgTemplate, faults: &mut Faults) -> Option<Arg> {
+        match arg {
+            ArgTemplate::Named(name) => self.arg(key, name, faults),
+            ArgTemplate::Null => Some(Arg::Null),
+            ArgTemplate::Element { buffer, offset } => self.element(key, buffer, offset, faults).map(Arg::Element),
+            ArgTemplate::Value { dtype, value } => self.literal(key, *dtype, value, faults).map(Arg::Scalar),
+            ArgTemplate::Texture(texture) => self.texture(key, texture, faults).map(Arg::Texture),
+            ArgTemplate::Surface(surface) => self.surface(key, surface, faults).map(Arg::Surface),
+            ArgTemplate::Alignment(bytes) => Some(Arg::Alignment(*bytes)),
+            ArgTemplate::Struct(fields) => self.parts(key, fields, faults).map(Arg::Struct),
+            ArgTemplate::Pointers(pointers) => self.parts(key, pointers, faults).map(Arg::Pointers),
+        }
+    }
+
+    fn parts(&self, key: &str, parts: &[ArgTemplate], faults: &mut Faults) -> Option<Vec<Arg>> {
+        let parts: Vec<Option<Arg>> = parts.iter().map(|part| self.value(key, part, faults)).collect();
+        parts.into_iter().collect()
+    }
+
+    fn element(&self, key: &str, name: &str, offset: &Expr, faults: &mut Faults) -> Option<BufferElement> {
+        let help = "an offset is a whole number of elements inside of the buffer";
+        let before = self.whole(key, offset, 0..=i64::from(u32::MAX), help, faults)?;
+        let buffer = self.workload.buffers.iter().find(|buffer| buffer.name == name)?;
+        let extents = buffer.shape.iter().map(|extent| extent.eval_int(self.scope).ok());
+        let elements = extents.product::<Option<i64>>()?;
+        if i64::from(before) >= elements {
+            let message = format!("is `{name}` from element {before} on, which has {elements} elements");
+            self.fault(faults, key, message, help);
+            return None;
+        }
+        let bytes = u64::from(before) * buffer.dtype.size() as u64;
+        Some(BufferElement { buffer: name.to_owned(), bytes })
+    }
+
+    fn literal(&self, key: &str, dtype: ScalarType, value: &Expr, faults: &mut Faults) -> Option<ScalarValue> {
+        let evaluated = match value.eval(self.scope) {
+            Ok(value) => value,
+            Err(error) => {
+                faults.unevaluated(&(self.key)(key), value.text(), &error, "", self.subject);
+                return None;
+            }
+        };
+        let typed = typed(dtype, &evaluated);
+        if typed.is_none() {
+            let message = format!("has \"{value}\", which gives {evaluated}, not a {}", type_name(dtype));
+            self.fault(faults, key, message, "give it another type or value");
+        }
+        typed
+    }
+}

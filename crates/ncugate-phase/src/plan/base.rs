@@ -1,0 +1,158 @@
+//! The variants of a base: the candidates of another commit, over the shapes and buffers of this phase.
+
+use super::fault::PlanErrors;
+use super::unroll::unroll_own;
+use super::variants::{Method, Plan, Standing, Variant};
+use crate::config::{BASE, Base, BaseKernels, ConfigErrors, GatePlan, KeyPlaces, Phase, Problem};
+use ncugate_model::VariantId;
+use std::path::{Path, PathBuf};
+
+/// Flags whose next word is a file or a folder that the compiler reads.
+const READS_NEXT: [&str; 9] = [
+    "-I",
+    "-include",
+    "-isystem",
+    "--include-path",
+    "--pre-include",
+    "--system-include",
+    "-optf",
+    "--options-file",
+    "-iquote",
+];
+
+/// Every variant of a phase: its own, and those of its base after them.
+///
+/// # Errors
+/// All faults of the phase at once; or the base cannot be measured with it.
+pub fn unroll(phase: &Phase) -> Result<Plan, PlanErrors> {
+    let mut plan = unroll_own(phase)?;
+    if let Some(base) = &phase.base {
+        let of_base = base_variants(phase, base).map_err(|reason| misfit(phase, reason))?;
+        plan.variants.extend(of_base);
+    }
+    Ok(plan)
+}
+
+fn misfit(phase: &Phase, reason: String) -> PlanErrors {
+    let place = KeyPlaces::of(&phase.text).locate("base.phase");
+    let problem = Problem { place, message: format!("`base.phase`: {reason}"), help: None };
+    PlanErrors(ConfigErrors::new(&phase.file, &phase.text, vec![problem]))
+}
+
+/// Whether an id is of a variant of the base: `base` where there is one, else `base+` and the id that it has there.
+pub fn is_of_base(phase: &Phase, id: &VariantId) -> bool {
+    phase.base.is_some() && id.0.strip_prefix(BASE).is_some_and(|rest| rest.is_empty() || rest.starts_with('+'))
+}
+
+/// Its kernels as baselines of the phase; none where it has none that could be measured.
+///
+/// # Errors
+/// They cannot be launched over the workload of the phase, or a name of the phase is in their way.
+fn base_variants(phase: &Phase, base: &Base) -> Result<Vec<Variant>, String> {
+    let BaseKernels::Of(there) = &base.kernels else { return Ok(Vec::new()) };
+    let named = phase.variants.iter().chain(&phase.baselines).map(|spec| &spec.name);
+    if let Some(name) = named.into_iter().find(|name| is_of_base(phase, &VariantId((*name).clone()))) {
+        return Err(format!("the phase has a variant of its own named '{name}'; give that another name"));
+    }
+    if there.search.is_some() && there.sweep.points.is_none() {
+        return Err("a search chooses its candidates".to_owned());
+    }
+    let there = Phase {
+        workload: phase.workload.clone(),
+        gates: Vec::new(),
+        gate_plan: GatePlan::default(),
+        baselines: Vec::new(),
+        ..(**there).clone()
+    };
+    let plan =
+        unroll_own(&there).map_err(|errors| format!("its kernels do not fit this workload: {}", first(&errors.0)))?;
+    let kernels: Vec<Variant> = plan.variants.into_iter().filter_map(|variant| moved(variant, &base.folder)).collect();
+    let alone = kernels.len() == 1;
+    if kernels.is_empty() {
+        return Err("it has no candidate that is a kernel built here".to_owned());
+    }
+    let named = |variant: Variant| {
+        let id = if alone { BASE.to_owned() } else { format!("{BASE}+{}", variant.id) };
+        Variant { id: VariantId(id), standing: Standing::Baseline, ..variant }
+    };
+    Ok(kernels.into_iter().map(named).collect())
+}
+
+impl Plan {
+    /// The variants of the base, in the order of its own plan.
+    pub fn base<'p>(&'p self, phase: &'p Phase) -> impl Iterator<Item = &'p Variant> {
+        self.variants.iter().filter(|variant| is_of_base(phase, &variant.id))
+    }
+}
+
+/// The first of several errors, without its place.
+fn first(errors: &ConfigErrors) -> String {
+    errors.problems().first().map_or_else(String::new, |problem| problem.message.clone())
+}
+
+/// A kernel whose files lie in another folder; none for what is not a kernel.
+fn moved(variant: Variant, folder: &Path) -> Option<Variant> {
+    let Method::Kernel(mut kernel) = variant.method else { return None };
+    kernel.source = below(folder, &kernel.source);
+    kernel.flags = moved_flags(&kernel.flags, folder);
+    Some(Variant { method: Method::Kernel(kernel), ..variant })
+}
+
+/// Flags whose relative files and folders are those of another folder.
+fn moved_flags(flags: &[String], folder: &Path) -> Vec<String> {
+    let within = |path: &str| below(folder, Path::new(path)).display().to_string();
+    let mut reads_next = false;
+    let mut moved = Vec::with_capacity(flags.len());
+    for flag in flags {
+        let is_path = std::mem::replace(&mut reads_next, READS_NEXT.contains(&flag.as_str()));
+        let of_option = flag.split_once('=').filter(|(option, _)| READS_NEXT.contains(option));
+        moved.push(match (of_option, flag.strip_prefix("-I")) {
+            _ if is_path => within(flag),
+            (Some((option, path)), _) => format!("{option}={}", within(path)),
+            (None, Some(path)) if !path.is_empty() => format!("-I{}", within(path)),
+            (None, _) => flag.clone(),
+        });
+    }
+    moved
+}
+
+fn below(folder: &Path, path: &Path) -> PathBuf {
+    // a folder of the project itself stays written as it was
+    if folder == Path::new(".") { path.to_owned() } else { folder.join(path) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_that_flags_name_are_those_of_the_base() {
+        let flags = [
+            "-O3",
+            "-Ikernels",
+            "-I",
+            "lib",
+            "--include-path=x",
+            "-include",
+            "a.h",
+            "-I/opt/x",
+            "-DX=-Iy",
+            "-lineinfo",
+        ]
+        .map(str::to_owned);
+        let moved = moved_flags(&flags, Path::new("b"));
+        let expected = [
+            "-O3",
+            "-Ib/kernels",
+            "-I",
+            "b/lib",
+            "--include-path=b/x",
+            "-include",
+            "b/a.h",
+            "-I/opt/x",
+            "-DX=-Iy",
+            "-lineinfo",
+        ];
+        assert_eq!(moved, expected);
+    }
+}

@@ -1,0 +1,286 @@
+//! One launch: expressions evaluated at a shape, checked against what CUDA can launch on any chip.
+
+use super::arg::{Arg, ScalarValue};
+use super::fault::Faults;
+use super::program::{BufferCopy, BufferFill, Launch, Step};
+use super::python;
+use crate::config::{LaunchTemplate, Scalar, ScalarType, Shape, StepAction, TensorMapTemplate, Workload};
+use ncugate_model::expr::{Expr, Names, Value};
+use ncugate_model::{MAX_BLOCK, MAX_BLOCK_THREADS, MAX_CLUSTER, MAX_CLUSTER_BLOCKS, MAX_GRID};
+
+/// A step of a variant at a shape.
+pub struct Launching<'p> {
+    /// Tensor maps that arguments may name.
+    pub tensor_maps: &'p [TensorMapTemplate],
+    /// Key path of a key of the step in the file.
+    pub key: &'p dyn Fn(&str) -> String,
+    pub workload: &'p Workload,
+    pub shape: &'p Shape,
+    /// Dimensions and the variant's parameters.
+    pub scope: &'p Names,
+    /// The variant and shape, for errors.
+    pub subject: &'p str,
+}
+
+impl Launching<'_> {
+    /// Evaluates a step, whose entry is `entry` where it is a launch; faults are recorded and give none.
+    pub fn step(&self, action: &StepAction, entry: Option<&str>, faults: &mut Faults) -> Option<Step> {
+        match action {
+            StepAction::Launch(template) => self.launch(template, entry?, faults).map(Step::Launch),
+            StepAction::Memset { buffer, byte } => Some(Step::Memset(BufferFill {
+                buffer: buffer.clone(),
+                byte: *byte,
+                bytes: self.own_bytes(buffer).filter(|_| self.differs(buffer)),
+            })),
+            StepAction::Memcpy { from, to } => {
+                let bytes = self.own_bytes(from);
+                if let (Some(read), Some(written)) = (bytes, self.own_bytes(to))
+                    && read != written
+                {
+                    let message = format!("copies `{from}` of {read} bytes to `{to}` of {written}");
+                    self.fault(faults, "memcpy", message, "a copy is of all of a buffer, to one of as many bytes");
+                    return None;
+                }
+                let bytes = bytes.filter(|_| self.differs(from) || self.differs(to));
+                Some(Step::Memcpy(BufferCopy { from: from.clone(), to: to.clone(), bytes }))
+            }
+        }
+    }
+
+    /// Bytes that a buffer has in this variant.
+    pub(super) fn own_bytes(&self, name: &str) -> Option<u64> {
+        let buffer = self.workload.buffers.iter().find(|buffer| buffer.name == name)?;
+        let extents = buffer.shape.iter().map(|extent| u64::try_from(extent.eval_int(self.scope).ok()?).ok());
+        Some(extents.product::<Option<u64>>()? * buffer.dtype.size() as u64)
+    }
+
+    /// Whether a buffer has other extents in other variants.
+    fn differs(&self, name: &str) -> bool {
+        let buffer = self.workload.buffers.iter().find(|buffer| buffer.name == name);
+        buffer.is_some_and(|buffer| buffer.varying_axes(&self.shape.dims).contains(&true))
+    }
+
+    /// Evaluates a launch of `entry`.
+    fn launch(&self, template: &LaunchTemplate, entry: &str, faults: &mut Faults) -> Option<Launch> {
+        let grid = self.axes("grid", &template.grid, MAX_GRID, faults);
+        let block = match template.block.is_empty() {
+            true => Some([python::threads(self.warps()), 1, 1]),
+            false => self.axes("block", &template.block, MAX_BLOCK, faults),
+        };
+        let cluster = self.axes("cluster", &template.cluster, MAX_CLUSTER, faults);
+        let dynamic_shared = self.dynamic_shared(template, faults);
+        let help = "a carve-out is a whole number of percent, from 0 to 100";
+        let carveout = template.carveout.as_ref().map(|expr| self.whole("carveout", expr, 0..=100, help, faults));
+        let args = self.arguments(&template.args, faults);
+        let workspace = self.workspace(&template.workspace, faults);
+        let (dynamic_shared, dynamic_arrays) = dynamic_shared?;
+        let launch = Launch {
+            entry: entry.to_owned(),
+            grid: grid?,
+            block: block?,
+            cluster: cluster?,
+            dynamic_shared,
+            dynamic_arrays,
+            mode: template.mode,
+            carveout: match carveout {
+                Some(percent) => Some(percent?),
+                None => None,
+            },
+            args: args?.into_iter().chain(workspace?).collect(),
+        };
+        self.check_products(&launch, faults).then_some(launch)
+    }
+
+    /// The arguments of these names.
+    pub fn args(&self, names: &[String], faults: &mut Faults) -> Option<Vec<Arg>> {
+        let args: Vec<Option<Arg>> =
+            names.iter().enumerate().map(|(at, name)| self.arg(&format!("args[{at}]"), name, faults)).collect();
+        args.into_iter().collect()
+    }
+
+    pub(super) fn fault(&self, faults: &mut Faults, key: &str, message: String, help: &str) {
+        faults.add(&(self.key)(key), message, help, self.subject);
+    }
+
+    /// The extents of up to three axes, 1 where there is none.
+    fn axes(&self, what: &str, exprs: &[Expr], limits: [u32; 3], faults: &mut Faults) -> Option<[u32; 3]> {
+        let mut axes = Some([1_u32; 3]);
+        for (at, (expr, limit)) in exprs.iter().zip(limits).enumerate() {
+            let help = format!("{what} axis {at} is a whole number from 1 to {limit}");
+            match self.whole(&format!("{what}[{at}]"), expr, 1..=i64::from(limit), &help, faults) {
+                Some(extent) => {
+                    if let Some(axes) = &mut axes {
+                        axes[at] = extent;
+                    }
+                }
+                None => axes = None,
+            }
+        }
+        axes
+    }
+
+    /// An expression's value, a whole number in a range.
+    pub(super) fn whole(
+        &self,
+        key: &str,
+        expr: &Expr,
+        range: std::ops::RangeInclusive<i64>,
+        help: &str,
+        faults: &mut Faults,
+    ) -> Option<u32> {
+        let value = match expr.eval(self.scope) {
+            Ok(value) => value,
+            Err(e) => {
+                faults.unevaluated(&(self.key)(key), expr.text(), &e, help, self.subject);
+                return None;
+            }
+        };
+        let whole = value.whole().filter(|v| range.contains(v)).and_then(|v| u32::try_from(v).ok());
+        if whole.is_none() {
+            let shown = match &value {
+                Value::Text(text) => format!("the text '{text}'"),
+                Value::Bool(v) => v.to_string(),
+                number => number.to_string(),
+            };
+            self.fault(faults, key, format!("is \"{expr}\", which gives {shown}"), help);
+        }
+        whole
+    }
+
+    /// Warps of a block that Triton is asked for; how many threads a block has is known when the kernel is compiled. What is not a
+    /// number of warps, Triton refuses; elsewhere the parameter means something else.
+    fn warps(&self) -> u32 {
+        let asked = self.scope.get("num_warps").and_then(Value::whole).and_then(|warps| u32::try_from(warps).ok());
+        asked.filter(|warps| python::WARPS_OF_A_BLOCK.contains(warps)).unwrap_or(python::WARPS)
+    }
+
+    /// Pointers that follow the arguments.
+    fn workspace(&self, exprs: &[Expr], faults: &mut Faults) -> Option<Vec<Arg>> {
+        let help = "a workspace is a whole number of bytes, at least 0";
+        let bytes = |(at, expr): (usize, &Expr)| {
+            let bytes = self.whole(&format!("workspace[{at}]"), expr, 0..=i64::from(i32::MAX), help, faults);
+            bytes.map(|bytes| Arg::Workspace(u64::from(bytes)))
+        };
+        let pointers: Vec<Option<Arg>> = exprs.iter().enumerate().map(bytes).collect();
+        pointers.into_iter().collect()
+    }
+
+    /// Bytes of dynamic shared memory, and of its arrays that have a name.
+    fn dynamic_shared(&self, template: &LaunchTemplate, faults: &mut Faults) -> Option<(u32, Vec<(String, u32)>)> {
+        let help = "dynamic shared memory is a whole number of bytes, at least 0";
+        let (mut total, mut arrays) = (Some(0_u32), Vec::new());
+        for array in &template.dynamic_shared {
+            let key = array.name.as_ref().map_or("dynamic_shared".to_owned(), |name| format!("dynamic_shared.{name}"));
+            let bytes = self.whole(&key, &array.bytes, 0..=i64::from(i32::MAX), help, faults);
+            total = total.zip(bytes).map(|(total, bytes)| total.saturating_add(bytes));
+            arrays.extend(array.name.clone().zip(bytes));
+        }
+        Some((total?, arrays))
+    }
+
+    pub(super) fn arg(&self, key: &str, name: &str, faults: &mut Faults) -> Option<Arg> {
+        if self.workload.buffers.iter().any(|buffer| buffer.name == name) {
+            return Some(Arg::Buffer(name.to_owned()));
+        }
+        if let Some(map) = self.tensor_maps.iter().find(|map| map.name == name) {
+            return self.tensor_map(map, faults).map(Arg::TensorMap);
+        }
+        if let Some(scalar) = self.workload.scalars.iter().find(|scalar| scalar.name == name) {
+            return self.scalar(scalar, faults).map(Arg::Scalar);
+        }
+        let extent = self.shape.dims.iter().find(|(dim, _)| dim == name).map(|(_, extent)| *extent);
+        let value = extent.and_then(|extent| i32::try_from(extent).ok());
+        if value.is_none() {
+            let message = match extent {
+                Some(extent) => format!("passes {name} = {extent} as `int`, which cannot hold it"),
+                None => format!("names `{name}`, which is not a buffer, tensor map, scalar or dimension"),
+            };
+            let help = "declare a scalar with type \"i64\" for it";
+            self.fault(faults, key, message, help);
+        }
+        value.map(|value| Arg::Scalar(ScalarValue::I32(value)))
+    }
+
+    fn scalar(&self, scalar: &Scalar, faults: &mut Faults) -> Option<ScalarValue> {
+        let key = format!("workload.scalars.{}", scalar.name);
+        let value = match scalar.value.eval(self.scope) {
+            Ok(value) => value,
+            Err(e) => {
+                faults.unevaluated(&key, scalar.value.text(), &e, "", self.subject);
+                return None;
+            }
+        };
+        let typed = typed(scalar.dtype, &value);
+        if typed.is_none() {
+            let message = format!("is \"{}\", which gives {value}, not a {}", scalar.value, type_name(scalar.dtype));
+            faults.add(&key, message, "give the scalar another type or value", self.subject);
+        }
+        typed
+    }
+
+    /// Limits over all axes.
+    fn check_products(&self, launch: &Launch, faults: &mut Faults) -> bool {
+        let product = |axes: [u32; 3]| axes.iter().map(|&n| u64::from(n)).product::<u64>();
+        let before = faults.count();
+        if product(launch.block) > u64::from(MAX_BLOCK_THREADS) {
+            let message = format!("gives {} threads a block", product(launch.block));
+            self.fault(faults, "block", message, &format!("a block has at most {MAX_BLOCK_THREADS} threads"));
+        }
+        if product(launch.cluster) > u64::from(MAX_CLUSTER_BLOCKS) {
+            let message = format!("gives {} blocks a cluster", product(launch.cluster));
+            self.fault(faults, "cluster", message, &format!("a cluster has at most {MAX_CLUSTER_BLOCKS} blocks"));
+        }
+        if launch.grid.iter().zip(launch.cluster).any(|(grid, cluster)| grid % cluster != 0) {
+            let message = format!("{:?} does not divide the grid {:?}", launch.cluster, launch.grid);
+            self.fault(faults, "cluster", message, "a grid is whole clusters on every axis");
+        }
+        faults.count() == before
+    }
+}
+
+/// A value as a C type; none when the type cannot hold it.
+pub(super) fn typed(dtype: ScalarType, value: &Value) -> Option<ScalarValue> {
+    let real = match value {
+        Value::Int(v) => Some(*v as f64),
+        Value::Float(v) => Some(*v),
+        Value::Bool(_) | Value::Text(_) => None,
+    };
+    let whole = value.whole();
+    let small = |round: fn(f32) -> f32| real.map(|v| v as f32).filter(|v| round(*v).is_finite());
+    match dtype {
+        ScalarType::F32 => real.map(|v| v as f32).filter(|v| v.is_finite()).map(ScalarValue::F32),
+        ScalarType::F64 => real.filter(|v| v.is_finite()).map(ScalarValue::F64),
+        ScalarType::I32 => whole.and_then(|v| i32::try_from(v).ok()).map(ScalarValue::I32),
+        ScalarType::I64 => whole.map(ScalarValue::I64),
+        ScalarType::U32 => whole.and_then(|v| u32::try_from(v).ok()).map(ScalarValue::U32),
+        ScalarType::U64 => whole.and_then(|v| u64::try_from(v).ok()).map(ScalarValue::U64),
+        ScalarType::I16 => whole.and_then(|v| i16::try_from(v).ok()).map(ScalarValue::I16),
+        ScalarType::U16 => whole.and_then(|v| u16::try_from(v).ok()).map(ScalarValue::U16),
+        ScalarType::I8 => whole.and_then(|v| i8::try_from(v).ok()).map(ScalarValue::I8),
+        ScalarType::U8 => whole.and_then(|v| u8::try_from(v).ok()).map(ScalarValue::U8),
+        ScalarType::Bool => match value {
+            Value::Bool(v) => Some(ScalarValue::Bool(*v)),
+            other => other.whole().filter(|v| (0..=1).contains(v)).map(|v| ScalarValue::Bool(v == 1)),
+        },
+        ScalarType::F16 => small(|v| half::f16::from_f32(v).to_f32()).map(ScalarValue::F16),
+        ScalarType::Bf16 => small(|v| half::bf16::from_f32(v).to_f32()).map(ScalarValue::Bf16),
+    }
+}
+
+pub(super) const fn type_name(dtype: ScalarType) -> &'static str {
+    match dtype {
+        ScalarType::F32 => "finite f32",
+        ScalarType::F64 => "finite f64",
+        ScalarType::I32 => "i32",
+        ScalarType::I64 => "i64",
+        ScalarType::U32 => "u32",
+        ScalarType::U64 => "u64",
+        ScalarType::I16 => "i16",
+        ScalarType::U16 => "u16",
+        ScalarType::I8 => "i8",
+        ScalarType::U8 => "u8",
+        ScalarType::Bool => "bool",
+        ScalarType::F16 => "finite f16",
+        ScalarType::Bf16 => "finite bf16",
+    }
+}

@@ -1,0 +1,151 @@
+//! The files that a phase names, each with the key that names it.
+
+use super::program::KernelCode;
+use super::variants::{Method, Plan, Variant};
+use crate::config::{CodeForm, Init, Phase, ProgramKind, VariantSpec, WorkloadReference};
+use ncugate_model::expr::{Names, Value, render};
+use std::collections::{HashMap, HashSet};
+use std::path::PathBuf;
+
+/// A file that has to be there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamedFile {
+    /// Key paths that may name it; the first that the phase has does.
+    pub keys: Vec<String>,
+    /// The file, relative to the root of the project.
+    pub path: PathBuf,
+    /// The variant, shape or seed that it is of; empty where the key says it.
+    pub of: String,
+}
+
+impl NamedFile {
+    fn new(key: impl Into<String>, path: impl Into<PathBuf>) -> Self {
+        Self { keys: vec![key.into()], path: path.into(), of: String::new() }
+    }
+}
+
+/// Extensions of arguments that are files which a program reads.
+const SCRIPTS: [&str; 4] = ["py", "sh", "cu", "cpp"];
+
+/// Every file that the phase names and that has to be there before anything is built, each once. A search has no variants
+/// before it chose: of its kernel only a source without parameters is known.
+pub fn named_files(phase: &Phase, plan: &Plan) -> Vec<NamedFile> {
+    let mut files = Vec::new();
+    let named = |list: &'static str, specs: &'_ [VariantSpec]| -> Vec<(String, String)> {
+        specs.iter().enumerate().map(|(at, spec)| (spec.name.clone(), format!("{list}[{at}]"))).collect()
+    };
+    let tables: HashMap<String, String> =
+        named("variant", &phase.variants).into_iter().chain(named("baseline", &phase.baselines)).collect();
+    let mut seen = HashSet::new();
+    // the same path of every variant is of none
+    let is_templated = phase.kernel.as_ref().is_some_and(|kernel| kernel.source.text().contains("{{"));
+    for variant in &plan.variants {
+        match tables.get(&variant.id.0) {
+            Some(table) => of_named(variant, table, &mut files),
+            None => {
+                if let Method::Kernel(kernel) = &variant.method
+                    && seen.insert(&kernel.source)
+                {
+                    let of = if is_templated { format!("variant {}", variant.id) } else { String::new() };
+                    files.push(NamedFile { of, ..NamedFile::new(kernel_key(&kernel.code), &kernel.source) });
+                }
+            }
+        }
+    }
+    if let (true, Some(kernel)) = (phase.search.is_some(), &phase.kernel)
+        && let Ok(source) = kernel.source.render(&Names::new())
+        && !seen.contains(&PathBuf::from(&source))
+    {
+        files.push(NamedFile::new(format!("kernel.{}", kernel.code.key()), source));
+    }
+    of_reference(phase, &mut files);
+    of_inputs(phase, &mut files);
+    files
+}
+
+fn kernel_key(code: &KernelCode) -> String {
+    let form = match code {
+        KernelCode::Cuda => CodeForm::Cuda,
+        KernelCode::Ptx => CodeForm::Ptx,
+        KernelCode::Cubin => CodeForm::Cubin,
+        KernelCode::Python(_) => CodeForm::Python,
+    };
+    format!("kernel.{}", form.key())
+}
+
+fn of_named(variant: &Variant, table: &str, files: &mut Vec<NamedFile>) {
+    match &variant.method {
+        Method::Kernel(kernel) => {
+            let key = kernel_key(&kernel.code);
+            let of = format!("variant {}", variant.id);
+            files.push(NamedFile { keys: vec![format!("{table}.{key}"), key], path: kernel.source.clone(), of });
+        }
+        Method::Function(function) => files.push(NamedFile::new(format!("{table}.python"), &function.file)),
+        Method::Command(command) => of_command(&command.argv, &format!("{table}.command"), files),
+        Method::Captured(_) => {}
+    }
+}
+
+/// A program that is given by a path, and the scripts that it is given.
+fn of_command(argv: &[String], key: &str, files: &mut Vec<NamedFile>) {
+    let is_script = |word: &str| {
+        let extension = std::path::Path::new(word).extension();
+        extension.is_some_and(|extension| SCRIPTS.iter().any(|script| extension == *script))
+    };
+    for (at, word) in argv.iter().enumerate() {
+        // what follows `-c` is a text, however it ends
+        let is_text = at > 0 && argv[at - 1] == "-c";
+        if (at == 0 && word.contains('/')) || (at > 0 && is_script(word) && !word.starts_with('-') && !is_text) {
+            files.push(NamedFile::new(format!("{key}[{at}]"), word));
+        }
+    }
+}
+
+fn of_reference(phase: &Phase, files: &mut Vec<NamedFile>) {
+    match &phase.workload.reference {
+        WorkloadReference::Entry { source, .. } => {
+            files.extend(source.iter().map(|source| NamedFile::new("workload.reference.source", source)));
+        }
+        WorkloadReference::Npy { path } => {
+            let outputs = phase.workload.buffers.iter().filter(|buffer| buffer.role.is_compared());
+            let outputs = outputs.map(|buffer| buffer.name.as_str());
+            let path = path.to_string_lossy();
+            outputs.for_each(|buffer| of_array(phase, "workload.reference.npy", &path, buffer, files));
+        }
+        WorkloadReference::Program(reference) => match &reference.program {
+            ProgramKind::Python { file, .. } => files.push(NamedFile::new("workload.reference.python", file)),
+            ProgramKind::Command { argv } => of_command(argv, "workload.reference.command", files),
+        },
+        WorkloadReference::Builtin { .. } | WorkloadReference::Absent => {}
+    }
+}
+
+fn of_inputs(phase: &Phase, files: &mut Vec<NamedFile>) {
+    for buffer in &phase.workload.buffers {
+        if let Some(Init::Npy { path }) = &buffer.init {
+            of_array(phase, &format!("workload.buffers.{}.init.npy", buffer.name), path, &buffer.name, files);
+        }
+    }
+}
+
+/// A NumPy file at every shape and seed.
+fn of_array(phase: &Phase, key: &str, template: &str, buffer: &str, files: &mut Vec<NamedFile>) {
+    let mut seen = HashSet::new();
+    for shape in &phase.workload.shapes {
+        for seed in &phase.workload.seeds {
+            let mut names = shape.scope();
+            names.insert("shape".to_owned(), Value::Text(shape.name.0.clone()));
+            names.insert("seed".to_owned(), Value::Int(seed.cast_signed()));
+            names.insert("buffer".to_owned(), Value::Text(buffer.to_owned()));
+            // A template that cannot be rendered is found out where the array is read.
+            let Ok(path) = render(template, &names) else { continue };
+            if seen.insert(path.clone()) {
+                let of = format!("shape {}, seed {seed}", shape.name);
+                files.push(NamedFile { of, ..NamedFile::new(key, path) });
+            }
+            if !template.contains("{{") {
+                return;
+            }
+        }
+    }
+}

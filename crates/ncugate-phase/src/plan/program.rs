@@ -1,0 +1,289 @@
+//! What a variant runs at a shape: launches, fills and copies in order, over the workload's buffers.
+
+mod stored;
+
+use self::stored::{StoredKernelPlan, StoredLaunch};
+use super::arg::{Arg, BufferElement, ScalarValue};
+use ncugate_model::LaunchMode;
+use ncugate_model::expr::Value;
+use ncugate_model::{CompiledArg, CompiledLaunch, LaunchExtents, ShapeName};
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// A source with one choice of defines and flags, and what is launched of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(into = "StoredKernelPlan", try_from = "StoredKernelPlan")]
+pub struct KernelPlan {
+    pub source: PathBuf,
+    pub code: KernelCode,
+    /// nvcc flags, rendered.
+    pub flags: Vec<String>,
+    /// `-D` defines.
+    pub defines: Vec<(String, String)>,
+    /// One program a shape, in the order of the phase's shapes; all have the same steps but for extents and arguments.
+    pub programs: Vec<ShapeProgram>,
+}
+
+/// What the file of a kernel holds.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum KernelCode {
+    #[default]
+    Cuda,
+    /// PTX, which nvcc assembles.
+    Ptx,
+    Cubin,
+    /// A Python module with a kernel, which is compiled by the compiler of its decorator.
+    #[serde(rename = "triton")]
+    Python(PythonKernel),
+}
+
+impl KernelCode {
+    pub const fn is_cuda(&self) -> bool {
+        matches!(self, Self::Cuda)
+    }
+}
+
+/// What a function in Python is compiled for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PythonKernel {
+    /// Types of the arguments in Triton's notation, with what their values are known to be multiples of (`*fp16:16`, `i32`).
+    pub signature: Vec<String>,
+    /// Parameters of the variant: constants of the function, or options of the compiler.
+    pub constants: Vec<(String, Value)>,
+    /// What the phase says of the launch; which of it is needed, the compiler decides.
+    #[serde(default = "grid_alone", skip_serializing_if = "is_grid_alone")]
+    pub given: Vec<LaunchKey>,
+}
+
+/// A part of a launch that the phase or a compiler says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LaunchKey {
+    /// Blocks a grid.
+    Grid,
+    /// Threads a block.
+    Block,
+    /// Dynamic shared memory a block.
+    DynamicShared,
+}
+
+/// What plans of earlier versions have, whose kernels in Python were Triton's.
+fn grid_alone() -> Vec<LaunchKey> {
+    vec![LaunchKey::Grid]
+}
+
+fn is_grid_alone(given: &[LaunchKey]) -> bool {
+    given == [LaunchKey::Grid]
+}
+
+impl KernelPlan {
+    /// What it runs at a shape.
+    pub fn program(&self, shape: &ShapeName) -> Option<&ShapeProgram> {
+        self.programs.iter().find(|program| &program.shape == shape)
+    }
+
+    /// The entry of every launch of a program, in order; an entry that is launched twice is there twice.
+    pub fn launched_entries(&self) -> Vec<&str> {
+        let first = self.programs.iter().find(|program| program.left_out.is_none());
+        first.map_or_else(Vec::new, |program| program.launches().map(|l| l.entry.as_str()).collect())
+    }
+
+    /// The entries, each once, in the order in which they are launched first.
+    pub fn entries(&self) -> Vec<&str> {
+        let mut entries = Vec::new();
+        for launch in self.programs.iter().flat_map(ShapeProgram::launches) {
+            if !entries.contains(&launch.entry.as_str()) {
+                entries.push(launch.entry.as_str());
+            }
+        }
+        entries
+    }
+
+    /// Every launch at every shape.
+    pub fn launches(&self) -> impl Iterator<Item = &Launch> {
+        self.programs.iter().flat_map(ShapeProgram::launches)
+    }
+}
+
+/// What a variant runs at a shape, once: one evaluation of the workload.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ShapeProgram {
+    pub shape: ShapeName,
+    /// Variables of the module that are written before the steps.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub symbols: Vec<SymbolFill>,
+    /// Its steps, each after the one before it; none where it is left out.
+    pub steps: Vec<Step>,
+    /// Why the variant is not launched at the shape, where the phase says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left_out: Option<String>,
+}
+
+impl ShapeProgram {
+    /// A program that writes no variables of its module.
+    pub const fn new(shape: ShapeName, steps: Vec<Step>) -> Self {
+        Self { shape, symbols: Vec::new(), steps, left_out: None }
+    }
+
+    /// The program as the kernel's compiler says that it has to be, where it says.
+    #[must_use]
+    pub fn compiled_as(&self, compiled: Option<&CompiledLaunch>) -> Self {
+        let step = |step: &Step| match step {
+            Step::Launch(launch) => Step::Launch(launch.compiled_as(&self.shape, compiled)),
+            Step::Memset(_) | Step::Memcpy(_) => step.clone(),
+        };
+        Self { steps: self.steps.iter().map(step).collect(), ..self.clone() }
+    }
+
+    /// Its launches, in order.
+    pub fn launches(&self) -> impl Iterator<Item = &Launch> {
+        self.steps.iter().filter_map(|step| match step {
+            Step::Launch(launch) => Some(launch),
+            Step::Memset(_) | Step::Memcpy(_) => None,
+        })
+    }
+
+    /// The entry and the rest of its only launch, as runs keep them; none for a program of several steps.
+    pub fn stored_launch(&self) -> Option<(&str, impl Serialize + use<>)> {
+        let launch = self.single()?;
+        Some((&launch.entry, StoredLaunch::new(self.shape.clone(), launch.clone())))
+    }
+
+    /// Its only step, where that is a launch and nothing is written before it.
+    pub fn single(&self) -> Option<&Launch> {
+        match self.steps.as_slice() {
+            [Step::Launch(launch)] if self.symbols.is_empty() => Some(launch),
+            _ => None,
+        }
+    }
+}
+
+/// A variable of a module (`__constant__` or `__device__`) that is written before a launch.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SymbolFill {
+    /// Its name, as C++ has it or mangled.
+    pub symbol: String,
+    /// A buffer, whose contents are written; else a scalar or a struct of scalars.
+    pub value: Arg,
+    /// Bytes that are written.
+    pub bytes: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Step {
+    Launch(Launch),
+    /// A fill of a whole buffer.
+    Memset(BufferFill),
+    /// A copy of a whole buffer.
+    Memcpy(BufferCopy),
+}
+
+/// A fill of a whole buffer with a byte.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BufferFill {
+    pub buffer: String,
+    pub byte: u8,
+    /// Bytes that are filled, from the start, where the buffer differs between variants; else all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
+}
+
+/// A copy of a whole buffer to another of as many bytes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BufferCopy {
+    pub from: String,
+    pub to: String,
+    /// Bytes that are copied, from the start, where a buffer differs between variants; else all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
+}
+
+/// A kernel that is launched.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Launch {
+    pub entry: String,
+    /// Blocks a grid.
+    pub grid: [u32; 3],
+    /// Threads a block.
+    pub block: [u32; 3],
+    /// Blocks a cluster; `[1, 1, 1]` for an ordinary launch.
+    pub cluster: [u32; 3],
+    /// Dynamic shared memory a block in bytes.
+    pub dynamic_shared: u32,
+    /// What takes it, by array, where the phase declares arrays.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub dynamic_arrays: Vec<(String, u32)>,
+    /// How it stands to the launch before it and to its own blocks.
+    #[serde(default, skip_serializing_if = "LaunchMode::is_ordinary")]
+    pub mode: LaunchMode,
+    /// Percent of L1 and shared memory that is asked for as shared memory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub carveout: Option<u32>,
+    /// Arguments in the order of the signature.
+    pub args: Vec<Arg>,
+}
+
+impl Launch {
+    /// Threads a block.
+    pub fn threads(&self) -> u32 {
+        self.block.iter().product()
+    }
+
+    /// Blocks a grid.
+    pub fn blocks(&self) -> u64 {
+        self.grid.iter().map(|&n| u64::from(n)).product()
+    }
+
+    /// The launch as the kernel's compiler says that it has to be, where it says.
+    fn compiled_as(&self, shape: &ShapeName, compiled: Option<&CompiledLaunch>) -> Self {
+        match compiled {
+            None => self.clone(),
+            Some(CompiledLaunch::Everywhere { threads, dynamic_shared, workspace }) => {
+                let workspace = workspace.iter().map(|bytes| Arg::Workspace(bytes.saturating_mul(self.blocks())));
+                Self {
+                    block: [*threads, 1, 1],
+                    dynamic_shared: *dynamic_shared,
+                    args: self.args.iter().cloned().chain(workspace).collect(),
+                    ..self.clone()
+                }
+            }
+            Some(CompiledLaunch::ByShape { shapes }) => {
+                let at = shapes.iter().find(|at| &at.shape == shape);
+                let args = at.and_then(|at| at.args.iter().map(|arg| argument(arg, &self.args)).collect::<Option<_>>());
+                // What the compiler does not say leaves a launch without arguments, which is refused.
+                let own = Self { args: args.unwrap_or_default(), ..self.clone() };
+                match at.and_then(|at| at.launched.as_ref()) {
+                    None => own,
+                    Some(LaunchExtents { grid, block, cluster, dynamic_shared }) => {
+                        Self { grid: *grid, block: *block, cluster: *cluster, dynamic_shared: *dynamic_shared, ..own }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The argument that the compiler names, where the plan has `given`; none where it is of one that the plan does not have.
+fn argument(compiled: &CompiledArg, given: &[Arg]) -> Option<Arg> {
+    match compiled {
+        CompiledArg::Given(at) => given.get(*at).cloned(),
+        CompiledArg::Into { argument, bytes } => match given.get(*argument)? {
+            Arg::Buffer(buffer) if *bytes == 0 => Some(Arg::Buffer(buffer.clone())),
+            Arg::Buffer(buffer) => Some(Arg::Element(BufferElement { buffer: buffer.clone(), bytes: *bytes })),
+            Arg::Element(own) => {
+                Some(Arg::Element(BufferElement { buffer: own.buffer.clone(), bytes: own.bytes.checked_add(*bytes)? }))
+            }
+            _ => None,
+        },
+        CompiledArg::Whole { bytes: 1, value } => Some(Arg::Scalar(ScalarValue::U8(u8::try_from(*value).ok()?))),
+        CompiledArg::Whole { bytes: 2, value } => Some(Arg::Scalar(ScalarValue::U16(u16::try_from(*value).ok()?))),
+        CompiledArg::Whole { bytes: 4, value } => Some(Arg::Scalar(ScalarValue::U32(u32::try_from(*value).ok()?))),
+        CompiledArg::Whole { bytes: 8, value } => Some(Arg::Scalar(ScalarValue::U64(*value))),
+        CompiledArg::Whole { .. } => None,
+        CompiledArg::Struct(fields) => {
+            fields.iter().map(|field| argument(field, given)).collect::<Option<_>>().map(Arg::Struct)
+        }
+    }
+}

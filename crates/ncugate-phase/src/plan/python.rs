@@ -1,0 +1,124 @@
+//! What the compilers of kernels in Python are told of a kernel's arguments.
+
+use super::arg::{Arg, ScalarValue};
+use super::program::{LaunchKey, ShapeProgram};
+use crate::config::{KernelTemplate, Workload};
+use ncugate_model::Dtype;
+use ncugate_model::expr::{Names, Value};
+use ncugate_model::{MAX_BLOCK_THREADS, ShapeName};
+
+/// What pointers and whole numbers are looked at for: Triton compiles wider accesses where addresses and strides are multiples
+/// of it. Every buffer starts at a multiple of 256 bytes.
+const ALIGNMENT: i64 = 16;
+/// Threads of a warp.
+const WARP: u32 = 32;
+/// Warps of a block where the parameters do not say.
+pub(super) const WARPS: u32 = 4;
+
+/// Warps that a block can have.
+pub(super) const WARPS_OF_A_BLOCK: std::ops::RangeInclusive<u32> = 1..=MAX_BLOCK_THREADS / WARP;
+
+/// Threads of a block of so many warps.
+pub(super) const fn threads(warps: u32) -> u32 {
+    WARP * warps
+}
+
+/// Types of the arguments in Triton's notation. A whole number is said to be a multiple of 16 (`:16`) only where it is one at
+/// every shape: one cubin serves all of them.
+pub(super) fn signature(workload: &Workload, programs: &[ShapeProgram]) -> Vec<String> {
+    let launches: Vec<_> = programs.iter().flat_map(ShapeProgram::launches).collect();
+    let Some(first) = launches.first() else { return Vec::new() };
+    let each = first.args.iter().enumerate();
+    each.map(|(at, arg)| {
+        let divides = || launches.iter().all(|launch| launch.args.get(at).is_some_and(is_aligned));
+        let name = type_name(workload, arg);
+        if divides() { format!("{name}:{ALIGNMENT}") } else { name }
+    })
+    .collect()
+}
+
+/// What of a launch the phase says.
+pub(super) fn given(kernel: &KernelTemplate) -> Vec<LaunchKey> {
+    let Some(launch) = kernel.launches().next() else { return Vec::new() };
+    let said = [
+        (LaunchKey::Grid, launch.grid.is_empty()),
+        (LaunchKey::Block, launch.block.is_empty()),
+        (LaunchKey::DynamicShared, launch.dynamic_shared.is_empty()),
+    ];
+    said.into_iter().filter(|(_, is_empty)| !is_empty).map(|(key, _)| key).collect()
+}
+
+/// Extents of a buffer at a shape, where variants' parameters have these values; none where they give none.
+pub fn extents(workload: &Workload, shape: &ShapeName, params: &[(String, Value)], buffer: &str) -> Option<Vec<u64>> {
+    let shape = workload.shapes.iter().find(|known| &known.name == shape)?;
+    let scope: Names = params.iter().cloned().chain(shape.scope()).collect();
+    let buffer = workload.buffers.iter().find(|known| known.name == buffer)?;
+    buffer.shape.iter().map(|extent| u64::try_from(extent.eval_int(&scope).ok()?).ok()).collect()
+}
+
+fn is_aligned(arg: &Arg) -> bool {
+    match arg {
+        Arg::Buffer(_) => true,
+        Arg::Scalar(ScalarValue::I32(value)) => i64::from(*value) % ALIGNMENT == 0,
+        Arg::Scalar(ScalarValue::I64(value)) => value % ALIGNMENT == 0,
+        Arg::Scalar(ScalarValue::U32(value)) => i64::from(*value) % ALIGNMENT == 0,
+        Arg::Scalar(ScalarValue::U64(value)) => value % 16 == 0,
+        Arg::Element(element) => element.bytes % 16 == 0,
+        Arg::Scalar(_)
+        | Arg::Null
+        | Arg::Struct(_)
+        | Arg::Alignment(_)
+        | Arg::Pointers(_)
+        | Arg::TensorMap(_)
+        | Arg::Workspace(_)
+        | Arg::Texture(_)
+        | Arg::Surface(_) => false,
+    }
+}
+
+fn type_name(workload: &Workload, arg: &Arg) -> String {
+    match arg {
+        Arg::Buffer(_) | Arg::Element(_) => {
+            let name = arg.buffer().unwrap_or_default();
+            let dtype = workload.buffers.iter().find(|buffer| buffer.name == name).map(|buffer| buffer.dtype);
+            format!("*{}", dtype.map_or("i8", element))
+        }
+        Arg::Scalar(ScalarValue::F32(_)) => "fp32".to_owned(),
+        Arg::Scalar(ScalarValue::F64(_)) => "fp64".to_owned(),
+        Arg::Scalar(ScalarValue::I32(_)) => "i32".to_owned(),
+        Arg::Scalar(ScalarValue::I64(_)) => "i64".to_owned(),
+        Arg::Scalar(ScalarValue::U32(_)) => "u32".to_owned(),
+        Arg::Scalar(ScalarValue::U64(_)) => "u64".to_owned(),
+        Arg::Scalar(ScalarValue::I16(_)) => "i16".to_owned(),
+        Arg::Scalar(ScalarValue::U16(_)) => "u16".to_owned(),
+        Arg::Scalar(ScalarValue::I8(_)) => "i8".to_owned(),
+        Arg::Scalar(ScalarValue::U8(_)) => "u8".to_owned(),
+        Arg::Scalar(ScalarValue::Bool(_)) => "u1".to_owned(),
+        Arg::Scalar(ScalarValue::F16(_)) => "fp16".to_owned(),
+        Arg::Scalar(ScalarValue::Bf16(_)) => "bf16".to_owned(),
+        Arg::Null | Arg::Pointers(_) | Arg::Workspace(_) | Arg::Texture(_) | Arg::Surface(_) => "*i8".to_owned(),
+        // No compiler knows these, and each says so.
+        Arg::TensorMap(_) | Arg::Struct(_) | Arg::Alignment(_) => "struct".to_owned(),
+    }
+}
+
+/// Triton's name of an element type (`triton.language.dtype`).
+const fn element(dtype: Dtype) -> &'static str {
+    match dtype {
+        Dtype::F64 => "fp64",
+        Dtype::F32 => "fp32",
+        Dtype::F16 => "fp16",
+        Dtype::Bf16 => "bf16",
+        Dtype::Fp8E4m3 => "fp8e4nv",
+        Dtype::Fp8E5m2 => "fp8e5",
+        Dtype::I64 => "i64",
+        Dtype::U64 => "u64",
+        Dtype::U32 => "u32",
+        Dtype::I16 => "i16",
+        Dtype::U16 => "u16",
+        Dtype::Bool => "i1",
+        Dtype::I32 => "i32",
+        Dtype::I8 => "i8",
+        Dtype::U8 => "u8",
+    }
+}

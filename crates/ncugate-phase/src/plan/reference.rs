@@ -1,0 +1,100 @@
+//! A reference entry: as a plan of one kernel that competes with nothing where it has a source of its own, and its launches.
+
+use super::arg::Arg;
+use super::fault::{Faults, PlanErrors};
+use super::launch::Launching;
+use super::program::{KernelCode, KernelPlan, Launch, ShapeProgram, Step};
+use super::variants::{Method, Plan, Standing, Variant};
+use crate::config::{Phase, Shape, WorkloadReference};
+use ncugate_model::LaunchMode;
+use ncugate_model::VariantId;
+use ncugate_model::expr::Names;
+
+/// The id of that kernel. No variant can have it: ids have no spaces.
+pub fn reference_id() -> VariantId {
+    VariantId("the reference".to_owned())
+}
+
+/// The plan of the phase's reference entry, where it has a source of its own: built with the flags of the first kernel, without
+/// its macros. What it is launched with is not in it.
+pub fn reference_plan(phase: &Phase, plan: &Plan) -> Option<Plan> {
+    let WorkloadReference::Entry { source: Some(_), .. } = &phase.workload.reference else { return None };
+    reference_entry_plan(phase, plan)
+}
+
+/// The same of an entry that is in the source of the first kernel too, then with its macros.
+pub fn reference_entry_plan(phase: &Phase, plan: &Plan) -> Option<Plan> {
+    let WorkloadReference::Entry { entry, source, .. } = &phase.workload.reference else { return None };
+    let kernel = plan.variants.iter().find_map(|variant| match &variant.method {
+        Method::Kernel(kernel) => Some(kernel),
+        Method::Function(_) | Method::Command(_) | Method::Captured(_) => None,
+    })?;
+    let program = |shape: &Shape| {
+        let args = reference_args(phase, shape, kernel).ok().flatten()?;
+        let launch = reference_launch(entry, ([1; 3], [1; 3]), args);
+        Some(ShapeProgram::new(shape.name.clone(), vec![Step::Launch(launch)]))
+    };
+    let kernel = KernelPlan {
+        source: source.clone().unwrap_or_else(|| kernel.source.clone()),
+        code: KernelCode::Cuda,
+        flags: kernel.flags.clone(),
+        defines: if source.is_some() { Vec::new() } else { kernel.defines.clone() },
+        programs: phase.workload.shapes.iter().filter_map(program).collect(),
+    };
+    let method = Method::Kernel(kernel);
+    Some(Plan {
+        variants: vec![Variant { id: reference_id(), standing: Standing::Baseline, params: Vec::new(), method }],
+    })
+}
+
+/// An ordinary launch of a reference entry.
+pub fn reference_launch(entry: &str, (grid, block): ([u32; 3], [u32; 3]), args: Vec<Arg>) -> Launch {
+    Launch {
+        entry: entry.to_owned(),
+        grid,
+        block,
+        cluster: [1; 3],
+        dynamic_shared: 0,
+        dynamic_arrays: Vec::new(),
+        mode: LaunchMode::Ordinary,
+        carveout: None,
+        args,
+    }
+}
+
+/// What the reference entry is launched with at a shape: its own `args`, else those of the first launch of `kernel`; none
+/// where the kernel has no launch there.
+///
+/// # Errors
+/// An argument is neither a buffer, a scalar nor a dimension, or cannot be passed.
+pub fn reference_args(phase: &Phase, shape: &Shape, kernel: &KernelPlan) -> Result<Option<Vec<Arg>>, PlanErrors> {
+    let WorkloadReference::Entry { args, .. } = &phase.workload.reference else { return Ok(None) };
+    if args.is_empty() {
+        let first = kernel.program(&shape.name).and_then(|program| program.launches().next());
+        return Ok(first.map(|launch| launch.args.clone()));
+    }
+    let mut faults = Faults::default();
+    own_args(phase, shape, args, &mut faults).map_or_else(|| Err(faults.into_errors(phase)), |args| Ok(Some(args)))
+}
+
+/// Records what is wrong with the reference entry's own arguments.
+pub fn check_reference_args(phase: &Phase, faults: &mut Faults) {
+    if let WorkloadReference::Entry { args, .. } = &phase.workload.reference {
+        for shape in &phase.workload.shapes {
+            own_args(phase, shape, args, faults);
+        }
+    }
+}
+
+fn own_args(phase: &Phase, shape: &Shape, args: &[String], faults: &mut Faults) -> Option<Vec<Arg>> {
+    let scope: Names = shape.scope();
+    let launching = Launching {
+        tensor_maps: &[],
+        key: &|key| format!("workload.reference.{key}"),
+        workload: &phase.workload,
+        shape,
+        scope: &scope,
+        subject: &format!("shape {}", shape.name),
+    };
+    launching.args(args, faults)
+}

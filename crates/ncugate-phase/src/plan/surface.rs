@@ -1,0 +1,149 @@
+//! Surfaces over arrays that hold buffers, at a shape.
+
+use super::arg::{Arg, SurfaceView, TexelMemory};
+use super::fault::Faults;
+use super::launch::Launching;
+use super::program::Step;
+use super::texel::{TexelExtents, TexelFault};
+use crate::config::SurfaceTemplate;
+use ncugate_model::Dtype;
+use ncugate_model::Role;
+
+/// Texels of a surface of one axis (CUDA C++ Programming Guide, technical specifications; compute capability 6.0 and later).
+const LINE: u64 = 32_768;
+/// Texels and rows of a surface of two axes.
+const PLANE: [u64; 2] = [131_072, 65_536];
+
+impl Launching<'_> {
+    /// A surface over a buffer; faults are recorded and give none.
+    pub(super) fn surface(&self, key: &str, surface: &SurfaceTemplate, faults: &mut Faults) -> Option<SurfaceView> {
+        let (buffer, extents) = self.extents_of(&surface.buffer)?;
+        let view = view(buffer.dtype, &extents, surface);
+        if let Err((message, help)) = &view {
+            let message = format!("is a surface over `{}`, {message}", buffer.name);
+            self.fault(faults, key, message, help);
+        }
+        view.ok()
+    }
+
+    /// Lets textures over buffers that the program has as surfaces too be over the same arrays, and records what cannot be.
+    pub(super) fn share_surfaces(&self, steps: &mut [Step], faults: &mut Faults) {
+        let surfaces: Vec<SurfaceView> = steps.iter().flat_map(args_of).filter_map(view_of).cloned().collect();
+        let launches = steps.iter_mut().filter_map(|step| match step {
+            Step::Launch(launch) => Some(&mut launch.args),
+            Step::Memset(_) | Step::Memcpy(_) => None,
+        });
+        launches.flatten().for_each(|arg| into_arrays(arg, &surfaces));
+        self.check_surfaces(steps, faults);
+        self.check_textures(steps, faults);
+    }
+
+    /// Records textures over buffers that launches write without a surface: what is written is not to be found in a texture.
+    fn check_textures(&self, steps: &[Step], faults: &mut Faults) {
+        for arg in steps.iter().flat_map(args_of) {
+            let Arg::Texture(texture) = arg else { continue };
+            let buffer = self.workload.buffers.iter().find(|buffer| buffer.name == texture.buffer);
+            if texture.memory.is_linear() && buffer.is_some_and(|buffer| buffer.role != Role::Input) {
+                let message = format!("has a texture over `{}`, which launches write", texture.buffer);
+                let help = "a texture is read alone: name a buffer with role \"input\", or write it through a surface";
+                self.fault(faults, "args", message, help);
+            }
+        }
+    }
+
+    /// Records the buffers that a program has as a surface and in another way too: a surface is an array of its own, in which
+    /// nothing is found of what is written to the buffer between the steps.
+    fn check_surfaces(&self, steps: &[Step], faults: &mut Faults) {
+        let args = || steps.iter().flat_map(args_of);
+        let mut told: Vec<&str> = Vec::new();
+        for surface in args().filter_map(view_of) {
+            let other = args().find(|arg| arg.buffer() == Some(&surface.buffer) && !is_alike(arg, surface));
+            let filled = steps.iter().any(|step| match step {
+                Step::Launch(_) => false,
+                Step::Memset(fill) => fill.buffer == surface.buffer,
+                Step::Memcpy(copy) => copy.from == surface.buffer || copy.to == surface.buffer,
+            });
+            let also = match other {
+                Some(Arg::Surface(_)) => "as a surface of other texels".to_owned(),
+                Some(other) => format!("as {}", other.described()),
+                None if filled => "in a memset or memcpy".to_owned(),
+                None => continue,
+            };
+            if told.contains(&surface.buffer.as_str()) {
+                continue;
+            }
+            told.push(&surface.buffer);
+            let message = format!("has a surface over `{}`, and has it {also} too", surface.buffer);
+            let help = "a surface is an array that is filled from its buffer before the first step and written back after the last one";
+            self.fault(faults, "args", message, help);
+        }
+    }
+}
+
+/// Whether an argument is a surface of those texels, or a texture over it.
+fn is_alike(arg: &Arg, surface: &SurfaceView) -> bool {
+    match arg {
+        Arg::Surface(other) => other == surface,
+        Arg::Texture(texture) => texture.memory == TexelMemory::Array,
+        _ => false,
+    }
+}
+
+/// Moves textures in an argument to the array of the surface that has their texels.
+fn into_arrays(arg: &mut Arg, surfaces: &[SurfaceView]) {
+    match arg {
+        Arg::Struct(parts) => parts.iter_mut().for_each(|part| into_arrays(part, surfaces)),
+        Arg::Texture(texture) if surfaces.iter().any(|surface| texture.surface() == *surface) => {
+            texture.memory = TexelMemory::Array;
+        }
+        _ => {}
+    }
+}
+
+/// Every argument of a step that has no parts.
+fn args_of(step: &Step) -> Vec<&Arg> {
+    match step {
+        Step::Launch(launch) => launch.args.iter().flat_map(Arg::parts).collect(),
+        Step::Memset(_) | Step::Memcpy(_) => Vec::new(),
+    }
+}
+
+fn view_of(arg: &Arg) -> Option<&SurfaceView> {
+    match arg {
+        Arg::Surface(view) => Some(view),
+        _ => None,
+    }
+}
+
+/// A surface over a buffer of that type and these extents, or what is wrong with it and what would be right.
+fn view(dtype: Dtype, extents: &[u64], surface: &SurfaceTemplate) -> Result<SurfaceView, TexelFault> {
+    let SurfaceTemplate { buffer, channels } = surface;
+    let TexelExtents { width, height } = TexelExtents::new(dtype, extents, *channels)?;
+    let fits = height.map_or(width <= LINE, |height| width <= PLANE[0] && height <= PLANE[1]);
+    if !fits {
+        let help = "one axis has at most 32,768 texels, two at most 131,072 by 65,536";
+        return Err((format!("of {width} texels by {}", height.unwrap_or(1)), help));
+    }
+    Ok(SurfaceView { buffer: buffer.clone(), channels: *channels, width, height })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(dtype: Dtype, extents: &[u64], channels: u32) -> Result<(u64, Option<u64>), String> {
+        let surface = SurfaceTemplate { buffer: "x".to_owned(), channels };
+        view(dtype, extents, &surface).map(|view| (view.width, view.height)).map_err(|(message, _)| message)
+    }
+
+    #[test]
+    fn rows_need_no_alignment_and_extents_are_those_of_arrays() {
+        assert_eq!(of(Dtype::F32, &[10, 7], 1).unwrap(), (7, Some(10)));
+        assert_eq!(of(Dtype::U8, &[10, 7, 4], 4).unwrap(), (7, Some(10)));
+        assert_eq!(of(Dtype::F32, &[32_768], 1).unwrap(), (32_768, None));
+        assert!(of(Dtype::F32, &[32_769], 1).unwrap_err().contains("32769 texels by 1"));
+        assert!(of(Dtype::F32, &[65_537, 8], 1).is_err());
+        assert!(of(Dtype::F64, &[100], 1).unwrap_err().contains("f64"));
+        assert!(of(Dtype::F32, &[2, 3, 64], 1).unwrap_err().contains("3 axes"));
+    }
+}

@@ -1,0 +1,299 @@
+//! The shipped phases, from their text to their plan.
+
+use super::{Arg, BufferElement, Method, Plan, ScalarValue, Standing, Step, Swizzle, TensorMap, unroll};
+use crate::config::{Phase, load, parse};
+use ncugate_model::LaunchMode;
+use ncugate_model::fixtures::at_root;
+use ncugate_model::{CompiledArg, CompiledLaunch, LaunchExtents, ShapeLaunch};
+use std::path::Path;
+
+fn phase_d() -> Phase {
+    at_root();
+    load(Path::new("configs/phase_d.toml")).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// `phase_d` with a piece of its text replaced.
+fn edited(from: &str, to: &str) -> Phase {
+    let text = phase_d().text;
+    assert!(text.contains(from));
+    parse(Path::new("phase.toml"), &text.replacen(from, to, 1)).unwrap_or_else(|e| panic!("{e}"))
+}
+
+fn plan(phase: &Phase) -> Plan {
+    unroll(phase).unwrap_or_else(|e| panic!("{e}"))
+}
+
+#[test]
+fn phase_d_has_ninety_candidates_with_stable_ids() {
+    let plan = plan(&phase_d());
+    let ids: Vec<&str> = plan.candidates().map(|v| v.id.0.as_str()).collect();
+    assert_eq!(ids.len(), 90);
+    assert_eq!(ids[0], "REGCAP=64,THREADS=128,TILE_M=32,K_TILE=16");
+    assert_eq!(ids[1], "REGCAP=64,THREADS=128,TILE_M=32,K_TILE=32");
+    assert_eq!(ids[89], "REGCAP=96,THREADS=256,TILE_M=64,K_TILE=64");
+    let baselines: Vec<&str> = plan.baselines().map(|v| v.id.0.as_str()).collect();
+    assert_eq!(baselines, ["sdpa_flash", "sdpa_efficient"]);
+    assert!(plan.variants[90..].iter().all(|v| v.standing == Standing::Baseline));
+}
+
+#[test]
+fn a_candidate_has_flags_defines_and_a_launch_at_every_shape() {
+    let plan = plan(&phase_d());
+    let Method::Kernel(kernel) = &plan.variants[89].method else { panic!("a kernel") };
+    assert_eq!(kernel.flags, ["-O3", "-lineinfo", "-maxrregcount=96"]);
+    let defines: Vec<String> = kernel.defines.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    assert_eq!(defines, ["THREADS=256", "TILE_M=64", "K_TILE=64"]);
+    let [small, _, mission] = kernel.programs.as_slice() else { panic!("three shapes") };
+    assert_eq!(small.shape.0, "small");
+    let (small, mission) = (small.single().unwrap(), mission.single().unwrap());
+    assert_eq!((small.entry.as_str(), small.grid, small.block), ("sdpa_scalar", [2, 2, 1], [256, 1, 1]));
+    assert_eq!((mission.grid, mission.cluster, mission.dynamic_shared), ([8, 8, 1], [1, 1, 1], 0));
+    let buffers = ["q", "k", "v", "o"].map(|name| Arg::Buffer(name.to_owned()));
+    let scalars = [Arg::Scalar(ScalarValue::I32(512)), Arg::Scalar(ScalarValue::F32(0.125))];
+    assert_eq!(mission.args, [buffers.as_slice(), &scalars].concat());
+}
+
+#[test]
+fn a_condition_prunes_and_leaves_the_other_ids_as_they_are() {
+    let all = plan(&phase_d());
+    let pruned = plan(&edited("THREADS <= 32 * TILE_M", "THREADS * K_TILE <= 4096"));
+    let ids: Vec<_> = pruned.candidates().map(|v| &v.id).collect();
+    assert_eq!(ids.len(), 40);
+    assert!(ids.iter().all(|id| all.variant(id).is_some()));
+}
+
+/// The softmax phase with a kernel that has no parameters.
+fn without_sweep() -> String {
+    at_root();
+    let softmax = load(Path::new("configs/softmax.toml")).unwrap();
+    let (before, after) = softmax.text.split_once("[sweep]").unwrap();
+    let (_, after) = after.split_once("# The simplest").unwrap();
+    format!("{before}# The simplest{after}")
+        .replace("(R + ROWS_PER_BLOCK - 1) // ROWS_PER_BLOCK", "R")
+        .replace("block = [\"THREADS\"]", "block = [128]")
+        .replace("defines = [\"THREADS\", \"ROWS_PER_BLOCK\", \"VEC\"]", "")
+        .replace("params = { THREADS = 128, ROWS_PER_BLOCK = 1, VEC = 1 }", "")
+}
+
+#[test]
+fn a_kernel_without_a_sweep_is_one_candidate_named_for_its_entry() {
+    let text = without_sweep();
+    let phase = parse(Path::new("softmax.toml"), &text).unwrap_or_else(|e| panic!("{e}"));
+    let ids: Vec<String> = plan(&phase).variants.into_iter().map(|v| v.id.0).collect();
+    assert_eq!(ids, ["softmax_rows", "plain"]);
+}
+
+#[test]
+fn scalars_have_their_type() {
+    let text = "scalars = { scale = { type = \"f64\", value = \"1 / D ** 0.5\" } }";
+    let phase = edited("scalars = { scale = \"1 / D ** 0.5\" }", text);
+    let Method::Kernel(kernel) = &plan(&phase).variants[0].method else { panic!("a kernel") };
+    assert_eq!(kernel.launches().next().unwrap().args[5], Arg::Scalar(ScalarValue::F64(0.125)));
+}
+
+#[test]
+fn one_wrong_expression_is_one_error() {
+    let errors = unroll(&edited("block = [\"THREADS\"]", "block = [\"THREADS - 128\"]")).unwrap_err().0;
+    assert_eq!(errors.problems().len(), 1);
+    let message = &errors.problems()[0].message;
+    assert!(
+        message.ends_with("for variant REGCAP=64,THREADS=128,TILE_M=32,K_TILE=16 at shape small and 89 more"),
+        "{message}"
+    );
+    assert_eq!(errors.problems()[0].place.as_ref().unwrap().key, "kernel.block[0]");
+}
+
+#[test]
+fn an_id_that_two_variants_have_is_an_error() {
+    let text = without_sweep().replace("name = \"plain\"", "name = \"softmax_rows\"");
+    let errors = unroll(&parse(Path::new("softmax.toml"), &text).unwrap()).unwrap_err().0;
+    assert_eq!(errors.problems()[0].message, "`phase` has two variants of the id softmax_rows");
+}
+
+#[test]
+fn a_sweep_of_thousands_takes_few_evaluations() {
+    let values: Vec<String> = (1..=1000).map(|n| (n * 10).to_string()).collect();
+    let phase = edited("REGCAP = [64, 72, 80, 88, 96]", &format!("REGCAP = [{}]", values.join(", ")));
+    let plan = plan(&phase);
+    assert_eq!(plan.candidates().count(), 18_000);
+    let Method::Kernel(kernel) = &plan.variants[17_999].method else { panic!("a kernel") };
+    assert_eq!(kernel.flags[2], "-maxrregcount=10000");
+}
+
+/// `phase_d` with tensor maps of q and k beside the plain kernel.
+fn with_bulk_copies() -> Phase {
+    let bulk = r#"
+[[variant]]
+name = "bulk"
+params = { TILE_M = 64, THREADS = 128, REGCAP = 64, K_TILE = 32 }
+[variant.kernel]
+args = ["q_tiles", "k_tiles", "v", "o", "S", "scale"]
+[variant.kernel.tensor_maps]
+q_tiles = { buffer = "q", box = [1, 1, "TILE_M", "D"], swizzle = 128 }
+k_tiles = { buffer = "k", box = [1, 1, "min(K_TILE, S)", 16] }
+
+[sweep]"#;
+    edited("[sweep]", &bulk.replace("min(K_TILE, S)", "K_TILE if K_TILE < S else S"))
+}
+
+#[test]
+fn a_tensor_map_is_evaluated_for_the_variant_that_passes_it() {
+    let plan = plan(&with_bulk_copies());
+    let bulk = plan.candidates().find(|variant| variant.id.0 == "bulk").unwrap();
+    let Method::Kernel(kernel) = &bulk.method else { panic!("a kernel") };
+    let map = |name: &str, buffer: &str, box_dims: &[u32], swizzle| {
+        let (name, buffer) = (name.to_owned(), buffer.to_owned());
+        Arg::TensorMap(TensorMap { name, buffer, box_dims: box_dims.to_vec(), swizzle })
+    };
+    assert_eq!(kernel.programs.len(), 3);
+    for launch in kernel.launches() {
+        assert_eq!(launch.args[0], map("q_tiles", "q", &[1, 1, 64, 64], Swizzle::Span128));
+        assert_eq!(launch.args[1], map("k_tiles", "k", &[1, 1, 32, 16], Swizzle::None));
+        assert_eq!(launch.args[2], Arg::Buffer("v".to_owned()));
+    }
+    let others = plan.candidates().filter(|variant| variant.id.0 != "bulk");
+    assert_eq!(others.count(), 90, "the swept kernel is as it was");
+}
+
+#[test]
+fn a_tensor_map_survives_a_record_and_old_records_are_still_read() {
+    let plan = plan(&with_bulk_copies());
+    let text = serde_json::to_string(&plan).unwrap();
+    assert!(text.contains(r#"{"tensor_map":{"name":"q_tiles","buffer":"q","box_dims":[1,1,64,64],"swizzle":128}}"#));
+    assert_eq!(serde_json::from_str::<Plan>(&text).unwrap(), plan);
+    let wrong = text.replace("\"swizzle\":128", "\"swizzle\":48");
+    assert!(serde_json::from_str::<Plan>(&wrong).unwrap_err().to_string().contains("no swizzle of 48 bytes"));
+    let old: Vec<Arg> = serde_json::from_str(r#"[{"buffer":"q"},{"scalar":{"i32":512}}]"#).unwrap();
+    assert_eq!(old, [Arg::Buffer("q".to_owned()), Arg::Scalar(ScalarValue::I32(512))]);
+}
+
+#[test]
+fn a_tensor_map_that_no_variant_can_have_is_an_error_with_its_place() {
+    let phase = with_bulk_copies();
+    let text = phase.text.replace("\"TILE_M\", \"D\"], swizzle = 128", "\"TILE_M\", \"2 * D\"], swizzle = 128");
+    let errors = unroll(&parse(Path::new("phase.toml"), &text).unwrap()).unwrap_err().0;
+    let problem = &errors.problems()[0];
+    let expected = "`variant[0].kernel.tensor_maps.q_tiles.box[3]` gives a row of 128 f16 = 256 bytes, with a swizzle of 128, \
+                    for variant bulk at shape small and 2 more";
+    assert_eq!((problem.message.as_str(), errors.problems().len()), (expected, 1));
+    assert!(problem.place.is_some());
+}
+
+/// `phase_d` with a variant of two launches, a fill and a copy.
+fn with_steps(steps: &str) -> Result<Phase, crate::config::ConfigErrors> {
+    let text = phase_d().text;
+    let variant = format!(
+        "[[variant]]\nname = \"steps\"\nparams = {{ TILE_M = 64, THREADS = 128, REGCAP = 64, K_TILE = 32 }}\n{steps}\n[sweep]"
+    );
+    parse(Path::new("phase.toml"), &text.replacen("[sweep]", &variant, 1))
+}
+
+const STEPS: &str = r#"
+[[variant.kernel.launch]]
+memset = "o"
+byte = 255
+[[variant.kernel.launch]]
+entry = "sdpa_scalar"
+[[variant.kernel.launch]]
+entry = "merge"
+grid = ["S", "B"]
+block = [32]
+args = ["q", "o"]
+pdl = true
+carveout = 50
+[[variant.kernel.launch]]
+memcpy = { from = "q", to = "o" }
+"#;
+
+#[test]
+fn steps_have_what_they_say_and_the_rest_from_the_kernel() {
+    let phase = with_steps(STEPS).unwrap();
+    let plan = plan(&phase);
+    let steps = plan.candidates().find(|variant| variant.id.0 == "steps").unwrap();
+    let Method::Kernel(kernel) = &steps.method else { panic!("a kernel") };
+    assert_eq!(kernel.launched_entries(), ["sdpa_scalar", "merge"]);
+    let program = &kernel.programs[2];
+    let [Step::Memset(fill), Step::Launch(first), Step::Launch(second), Step::Memcpy(copy)] = program.steps.as_slice()
+    else {
+        panic!("{program:?}")
+    };
+    assert_eq!((fill.buffer.as_str(), fill.byte, copy.from.as_str(), copy.to.as_str()), ("o", 255, "q", "o"));
+    assert_eq!(
+        (first.grid, first.block, first.args.len(), first.mode),
+        ([8, 8, 1], [128, 1, 1], 6, LaunchMode::Ordinary)
+    );
+    assert_eq!((second.grid, second.block, second.carveout), ([512, 1, 1], [32, 1, 1], Some(50)));
+    assert_eq!(second.mode, LaunchMode::Programmatic);
+    assert_eq!(second.args, ["q", "o"].map(|name| Arg::Buffer(name.to_owned())));
+    let text = serde_json::to_string(&plan).unwrap();
+    assert_eq!(serde_json::from_str::<Plan>(&text).unwrap(), plan);
+}
+
+#[test]
+fn steps_that_cannot_be_are_errors() {
+    let of_config = |steps: &str| {
+        let errors = with_steps(steps).unwrap_err();
+        errors.problems().iter().map(|problem| problem.message.clone()).collect::<Vec<_>>()
+    };
+    let entry = "[[variant.kernel.launch]]\nentry = \"sdpa_scalar\"\n";
+    for (steps, expected) in [
+        ("[[variant.kernel.launch]]\nmemset = \"o\"\n".to_owned(), "`variant[0].launch` launches nothing"),
+        (
+            format!("{entry}pdl = true\n"),
+            "`variant[0].kernel.launch[0].pdl` is true, but the step before it is not a launch",
+        ),
+        (
+            format!("{entry}{entry}pdl = true\ncooperative = true\n"),
+            "`variant[0].kernel.launch[1].pdl` is true beside `cooperative`",
+        ),
+        (
+            format!("{entry}[[variant.kernel.launch]]\nmemset = \"p\"\n"),
+            "`variant[0].kernel.launch[1].memset` is `p`, which is not a buffer",
+        ),
+        (format!("{entry}memset = \"o\"\n"), "`variant[0].kernel.launch[0].entry` means nothing beside `memset`"),
+        (format!("{entry}byte = 1\n"), "`variant[0].kernel.launch[0].byte` means nothing without `memset`"),
+    ] {
+        let messages = of_config(&steps);
+        assert!(messages.iter().any(|message| message.contains(expected)), "{steps}: {messages:?}");
+    }
+    let halves = with_steps(&format!("{entry}[[variant.kernel.launch]]\nmemcpy = {{ from = \"q\", to = \"o\" }}\n"));
+    assert!(unroll(&halves.unwrap()).is_ok(), "buffers of one size");
+}
+
+#[test]
+fn a_compilers_launch_at_a_shape_takes_the_place_of_the_plans_and_what_it_does_not_say_has_no_arguments() {
+    let plan = plan(&phase_d());
+    let Method::Kernel(kernel) = &plan.variants[0].method else { panic!("a kernel") };
+    let program = &kernel.programs[0];
+    let own = program.launches().next().unwrap();
+    let Arg::Buffer(first) = &own.args[0] else { panic!("{:?}", own.args) };
+    let compiled = |launched: Option<LaunchExtents>, args: Vec<CompiledArg>| {
+        let shapes = vec![ShapeLaunch { shape: program.shape.clone(), launched, args }];
+        let text = serde_json::to_string(&CompiledLaunch::ByShape { shapes }).unwrap();
+        let read: CompiledLaunch = serde_json::from_str(&text).unwrap();
+        program.compiled_as(Some(&read)).launches().next().unwrap().clone()
+    };
+    let into = CompiledArg::Into { argument: 0, bytes: 64 };
+    let whole = CompiledArg::Whole { bytes: 8, value: 1 << 40 };
+    let launch = compiled(None, vec![CompiledArg::Given(1), CompiledArg::Struct(vec![into, whole])]);
+    let element = Arg::Element(BufferElement { buffer: first.clone(), bytes: 64 });
+    let fields = Arg::Struct(vec![element, Arg::Scalar(ScalarValue::U64(1 << 40))]);
+    assert_eq!((launch.args, launch.grid), (vec![own.args[1].clone(), fields], own.grid));
+    let said = LaunchExtents { grid: [7, 1, 1], block: [96, 1, 1], cluster: [1, 1, 1], dynamic_shared: 512 };
+    let launch = compiled(Some(said), Vec::new());
+    assert_eq!((launch.grid, launch.block, launch.dynamic_shared), ([7, 1, 1], [96, 1, 1], 512));
+    let scalar = own.args.iter().position(|arg| matches!(arg, Arg::Scalar(_))).unwrap();
+    for wrong in [
+        CompiledArg::Given(99),
+        CompiledArg::Into { argument: scalar, bytes: 0 },
+        CompiledArg::Whole { bytes: 4, value: 1 << 40 },
+        CompiledArg::Whole { bytes: 3, value: 1 },
+    ] {
+        assert_eq!(compiled(None, vec![CompiledArg::Given(0), wrong.clone()]).args, [], "{wrong:?}");
+    }
+    let elsewhere = CompiledLaunch::ByShape { shapes: Vec::new() };
+    assert_eq!(program.compiled_as(Some(&elsewhere)).launches().next().unwrap().args, []);
+    let stored = r#"{"threads":128,"dynamic_shared":16,"workspace":[0]}"#;
+    let everywhere: CompiledLaunch = serde_json::from_str(stored).unwrap();
+    assert_eq!(serde_json::to_string(&everywhere).unwrap(), stored, "as earlier versions wrote it");
+}

@@ -1,0 +1,59 @@
+//! Texels of textures and surfaces: elements of a buffer, one or several along its last axis.
+
+use super::launch::Launching;
+use crate::config::Buffer;
+use ncugate_model::Dtype;
+
+/// What is wrong, and what would be right.
+pub type TexelFault = (String, &'static str);
+
+/// A row and, of two axes, how many rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TexelExtents {
+    /// Texels of a row.
+    pub width: u64,
+    /// Rows; none of one axis.
+    pub height: Option<u64>,
+}
+
+impl TexelExtents {
+    /// Those of a buffer of that type and these extents whose texels have so many elements.
+    pub fn new(dtype: Dtype, extents: &[u64], channels: u32) -> Result<Self, TexelFault> {
+        let wide = u64::from(channels);
+        let texels = match extents {
+            [outer @ .., last] if *last == wide && wide > 1 => outer.to_vec(),
+            [outer @ .., last] if last % wide == 0 => [outer, &[last / wide]].concat(),
+            _ => {
+                return Err((
+                    format!("whose rows are not texels of {channels} elements"),
+                    "channels are those of the last axis",
+                ));
+            }
+        };
+        if !is_narrow(dtype) && !matches!(dtype, Dtype::F32 | Dtype::F16 | Dtype::U32 | Dtype::I32) {
+            return Err((
+                format!("whose elements are {}", dtype.name()),
+                "texels are f32, f16, or integers of 8, 16 and 32 bits",
+            ));
+        }
+        match texels.as_slice() {
+            [width] => Ok(Self { width: *width, height: None }),
+            [height, width] => Ok(Self { width: *width, height: Some(*height) }),
+            other => Err((format!("which has {} axes of texels", other.len()), "one or two axes are possible")),
+        }
+    }
+}
+
+/// Whether integers of the type can be read as floats up to 1.
+pub const fn is_narrow(dtype: Dtype) -> bool {
+    matches!(dtype, Dtype::U8 | Dtype::I8 | Dtype::U16 | Dtype::I16)
+}
+
+impl Launching<'_> {
+    /// A buffer of that name with its extents in this variant.
+    pub(super) fn extents_of(&self, name: &str) -> Option<(&Buffer, Vec<u64>)> {
+        let buffer = self.workload.buffers.iter().find(|buffer| buffer.name == name)?;
+        let extents = buffer.shape.iter().map(|extent| u64::try_from(extent.eval_int(self.scope).ok()?).ok());
+        Some((buffer, extents.collect::<Option<_>>()?))
+    }
+}

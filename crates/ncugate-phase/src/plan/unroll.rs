@@ -1,0 +1,433 @@
+//! Sweep, named variants and baselines to a [`Plan`].
+
+use super::fault::{Faults, PlanErrors};
+use super::launch::Launching;
+use super::program::{KernelCode, KernelPlan, PythonKernel, ShapeProgram};
+use super::python;
+use super::reference::check_reference_args;
+use super::space::{ConditionError, Point, Space, Walk};
+use super::variants::{CommandPlan, FunctionPlan, Method, Plan, Standing, Variant};
+use crate::config::{
+    CodeForm, KernelTemplate, KeyPlaces, Phase, StepAction, StepTemplate, VariantSpec, VariantSpecKind,
+};
+use ncugate_model::expr::{Names, Template, Value};
+use ncugate_model::{KernelName, Scope, VariantId, glob};
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::rc::Rc;
+
+/// Most variants of a phase.
+const MOST: usize = 1_000_000;
+
+/// Every variant that a phase has of its own: candidates in sweep order (the last axis fastest), then named ones, then baselines.
+///
+/// All faults are given at once: expressions that give no valid launch, a sweep that leaves nothing, globs of gates
+/// that match no candidate.
+pub fn unroll_own(phase: &Phase) -> Result<Plan, PlanErrors> {
+    let mut unrolling = Unrolling { phase, places: Rc::new(KeyPlaces::of(&phase.text)), faults: Faults::default() };
+    let mut variants = unrolling.swept();
+    for (at, spec) in phase.variants.iter().enumerate() {
+        variants.extend(unrolling.named(spec, &format!("variant[{at}]"), Standing::Candidate));
+    }
+    for (at, spec) in phase.baselines.iter().enumerate() {
+        variants.extend(unrolling.named(spec, &format!("baseline[{at}]"), Standing::Baseline));
+    }
+    let plan = Plan { variants };
+    let (mut faults, places) = (unrolling.faults, unrolling.places);
+    check_reference_args(phase, &mut faults);
+    if faults.is_empty() {
+        // The candidates of a search are known when it has chosen.
+        if phase.search.is_none() || phase.sweep.points.is_some() {
+            check_globs(phase, &plan, &places, &mut faults);
+        }
+        check_ids(&plan, &mut faults);
+    }
+    if faults.is_empty() { Ok(plan) } else { Err(faults.into_errors(phase)) }
+}
+
+type Params = Vec<(String, Value)>;
+
+/// A condition without a value, which is among the faults.
+struct Unevaluated;
+
+struct Unrolling<'p> {
+    phase: &'p Phase,
+    /// Where the keys of its file are; none once a variant is being unrolled that asks for them.
+    places: Rc<KeyPlaces<'p>>,
+    faults: Faults,
+}
+
+impl Unrolling<'_> {
+    /// `[kernel]` over `[sweep]`; without a sweep, one candidate named for its entry unless `[[variant]]`s exist.
+    fn swept(&mut self) -> Vec<Variant> {
+        let phase = self.phase;
+        let Some(kernel) = &phase.kernel else { return Vec::new() };
+        if phase.sweep.axes.is_empty() {
+            if !phase.variants.is_empty() {
+                return Vec::new();
+            }
+            let entry = kernel.launches().next().map_or("", |launch| launch.entry.text());
+            let id = VariantId(KernelName::parse(entry).function().to_owned());
+            return self.kernel(id, Vec::new(), kernel, &kernel_key, Standing::Candidate).into_iter().collect();
+        }
+        let combinations = self.combinations();
+        combinations
+            .into_iter()
+            .filter_map(|params| self.kernel(sweep_id(&params), params, kernel, &kernel_key, Standing::Candidate))
+            .collect()
+    }
+
+    /// The combinations that the condition keeps; of a search, those that it chose.
+    fn combinations(&mut self) -> Vec<Params> {
+        let phase = self.phase;
+        let sweep = &phase.sweep;
+        let conditional = phase.search.as_ref().map_or(&[][..], |search| &search.conditional[..]);
+        let space = Space::new(sweep, conditional);
+        match (&sweep.points, &phase.search) {
+            (Some(points), _) => self.chosen(points, &space),
+            // A search chooses; before it, there is none.
+            (None, Some(_)) => Vec::new(),
+            (None, None) => self.kept(&space),
+        }
+    }
+
+    /// Points that are listed, each of which the axes and the condition have to hold.
+    fn chosen(&mut self, points: &[Params], space: &Space) -> Vec<Params> {
+        let mut chosen = Vec::with_capacity(points.len());
+        for (at, params) in points.iter().enumerate() {
+            match space.point(params).filter(|point| space.contains(point)) {
+                Some(point) => chosen.push(space.params(&point)),
+                None => {
+                    let message = format!("is {}, which the axes and the condition do not have", sweep_id(params));
+                    let help = "give every axis one of its values";
+                    self.faults.add(&format!("sweep.points[{at}]"), message, help, "");
+                }
+            }
+        }
+        chosen
+    }
+
+    fn kept(&mut self, space: &Space) -> Vec<Params> {
+        let phase = self.phase;
+        let condition = phase.sweep.condition.as_ref();
+        let total = space.combinations();
+        let too_many = |faults: &mut Faults| {
+            let message = format!("has more than {MOST} combinations");
+            faults.add("sweep", message, "shorten its axes, or add a [search]", "");
+            Vec::new()
+        };
+        if condition.is_none() && total.is_none_or(|total| total > MOST) {
+            return too_many(&mut self.faults);
+        }
+        let (mut kept, mut looked, faults) = (Vec::new(), 0_usize, &mut self.faults);
+        space.walk(&mut |at, decided| {
+            looked += 1;
+            let params = space.params(&Point(at.to_vec()));
+            match (decided, condition) {
+                (Ok(true), _) => kept.push(params),
+                (Ok(false), _) | (Err(_), None) => {}
+                (Err(ConditionError::NotTruth(other)), Some(condition)) => {
+                    let message = format!("is \"{condition}\", which gives '{other}'");
+                    faults.add("sweep.where", message, "it has to be true or false", &sweep_id(&params).0);
+                }
+                (Err(ConditionError::Unevaluated(e)), Some(condition)) => {
+                    faults.unevaluated("sweep.where", condition.text(), &e, "", &sweep_id(&params).0);
+                }
+            }
+            if looked > MOST { Walk::Stop } else { Walk::On }
+        });
+        if looked > MOST {
+            return too_many(faults);
+        }
+        if let Some(condition) = condition.filter(|_| kept.is_empty() && faults.is_empty()) {
+            let total = total.map_or_else(String::new, |total| format!("{total} "));
+            let message = format!("is \"{condition}\", which leaves none of the {total}combinations");
+            faults.add("sweep.where", message, "loosen it, or add values that it keeps", "");
+        }
+        kept
+    }
+
+    fn named(&mut self, spec: &VariantSpec, table: &str, standing: Standing) -> Option<Variant> {
+        let id = VariantId(spec.name.clone());
+        match &spec.kind {
+            VariantSpecKind::Kernel(kernel) => {
+                let places = Rc::clone(&self.places);
+                let key = |key: &str| {
+                    let own = format!("{table}.kernel.{key}");
+                    if places.locate(&own).is_some() { own } else { kernel_key(key) }
+                };
+                self.kernel(id, spec.params.clone(), kernel, &key, standing)
+            }
+            VariantSpecKind::Function(function) => {
+                let scope: Names = spec.params.iter().cloned().collect();
+                let text = self.text(&function.call, &format!("{table}.python"), &scope, &id)?;
+                let (file, name) = text.rsplit_once(':')?;
+                let method = Method::Function(FunctionPlan {
+                    file: PathBuf::from(file),
+                    function: name.to_owned(),
+                    kernel_filter: function.kernel_filter.clone(),
+                });
+                Some(Variant { id, standing, params: spec.params.clone(), method })
+            }
+            VariantSpecKind::Captured(pattern) => {
+                Some(Variant { id, standing, params: Vec::new(), method: Method::Captured(pattern.clone()) })
+            }
+            VariantSpecKind::Command(command) => {
+                let scope: Names = spec.params.iter().cloned().collect();
+                let argv = self.rendered(&command.argv, &format!("{table}.command"), &scope, &id)?;
+                let method = Method::Command(CommandPlan { argv, kernel_filter: command.kernel_filter.clone() });
+                Some(Variant { id, standing, params: spec.params.clone(), method })
+            }
+        }
+    }
+
+    fn kernel(
+        &mut self,
+        id: VariantId,
+        params: Params,
+        kernel: &KernelTemplate,
+        key: &dyn Fn(&str) -> String,
+        standing: Standing,
+    ) -> Option<Variant> {
+        let mut scope: Names = params.iter().cloned().collect();
+        let flags = self.rendered(&kernel.flags, &key("flags"), &scope, &id);
+        let source = self.text(&kernel.source, &key(kernel.code.key()), &scope, &id);
+        let defines = self.defines(kernel, key, &scope, &id);
+        let keys: Vec<StepKeys<'_>> = kernel
+            .steps
+            .iter()
+            .map(|step| StepKeys { places: Rc::clone(&self.places), table: key, place: step.place })
+            .collect();
+        let entries: Vec<Option<String>> =
+            kernel.steps.iter().zip(&keys).map(|(step, keys)| self.entry(step, keys, &scope, &id)).collect();
+        let mut programs = Vec::with_capacity(self.phase.workload.shapes.len());
+        for shape in &self.phase.workload.shapes {
+            scope.extend(shape.dims.iter().map(|(dim, extent)| (dim.clone(), Value::Int(*extent))));
+            let subject = format!("variant {id} at shape {}", shape.name);
+            match self.left_out(kernel, key, &scope, &subject) {
+                Ok(None) => {}
+                Ok(left_out) => {
+                    let program = ShapeProgram::new(shape.name.clone(), Vec::new());
+                    programs.push(ShapeProgram { left_out, ..program });
+                    continue;
+                }
+                Err(Unevaluated) => continue,
+            }
+            let steps = kernel.steps.iter().zip(&keys).zip(&entries).map(|((step, keys), entry)| {
+                let launching = Launching {
+                    tensor_maps: &kernel.tensor_maps,
+                    key: &|key| keys.key(key),
+                    workload: &self.phase.workload,
+                    shape,
+                    scope: &scope,
+                    subject: &subject,
+                };
+                launching.step(&step.action, entry.as_deref(), &mut self.faults)
+            });
+            // Every step is looked at, so that all faults are told at once.
+            let steps: Vec<Option<_>> = steps.collect();
+            let mut steps: Option<Vec<_>> = steps.into_iter().collect();
+            let launching = Launching {
+                tensor_maps: &[],
+                key,
+                workload: &self.phase.workload,
+                shape,
+                scope: &scope,
+                subject: &subject,
+            };
+            let symbols = launching.symbols(&kernel.symbols, &mut self.faults);
+            launching.share_surfaces(steps.as_deref_mut().unwrap_or_default(), &mut self.faults);
+            let program = |(steps, symbols)| ShapeProgram { shape: shape.name.clone(), symbols, steps, left_out: None };
+            programs.extend(steps.zip(symbols).map(program));
+        }
+        self.check_extents(&scope, &id);
+        if let Some(reason) = programs.iter().map(|program| program.left_out.as_ref()).collect::<Option<Vec<_>>>()
+            && let Some(reason) = reason.first()
+        {
+            let message = format!("leaves no shape: {reason}");
+            self.faults.add(
+                &key("where"),
+                message,
+                "leave such combinations out with `where` of [sweep]",
+                &format!("variant {id}"),
+            );
+        }
+        let whole = programs.len() == self.phase.workload.shapes.len();
+        let code = match kernel.code {
+            CodeForm::Cuda => KernelCode::Cuda,
+            CodeForm::Ptx => KernelCode::Ptx,
+            CodeForm::Cubin => KernelCode::Cubin,
+            CodeForm::Python => KernelCode::Python(PythonKernel {
+                signature: python::signature(&self.phase.workload, &programs),
+                constants: params.clone(),
+                given: python::given(kernel),
+            }),
+        };
+        let plan = KernelPlan { source: PathBuf::from(source?), code, flags: flags?, defines: defines?, programs };
+        whole.then_some(Variant { id, standing, params, method: Method::Kernel(plan) })
+    }
+
+    /// Why the kernel is not launched at a shape, where its condition says so.
+    fn left_out(
+        &mut self,
+        kernel: &KernelTemplate,
+        key: &dyn Fn(&str) -> String,
+        scope: &Names,
+        subject: &str,
+    ) -> Result<Option<String>, Unevaluated> {
+        let Some(condition) = &kernel.condition else { return Ok(None) };
+        match condition.eval_bool(scope) {
+            Ok(true) => Ok(None),
+            Ok(false) => Ok(Some(format!("`where = \"{condition}\"` does not hold"))),
+            Err(error) => {
+                let help = "it has to be true or false";
+                self.faults.unevaluated(&key("where"), condition.text(), &error, help, subject);
+                Err(Unevaluated)
+            }
+        }
+    }
+
+    /// Records extents over parameters that give no extent in a variant.
+    fn check_extents(&mut self, params: &Names, id: &VariantId) {
+        for shape in &self.phase.workload.shapes {
+            let scope: Names = params.iter().map(|(k, v)| (k.clone(), v.clone())).chain(shape.scope()).collect();
+            for buffer in &self.phase.workload.buffers {
+                let axes = buffer.varying_axes(&shape.dims);
+                for (at, (extent, _)) in buffer.shape.iter().zip(axes).enumerate().filter(|(_, (_, varies))| *varies) {
+                    let key = format!("workload.buffers.{}.shape[{at}]", buffer.name);
+                    let subject = format!("variant {id} at shape {}", shape.name);
+                    let help = "an extent is a whole number of at least 1";
+                    match extent.eval_int(&scope) {
+                        Ok(1..) => {}
+                        Ok(value) => {
+                            self.faults.add(&key, format!("is \"{extent}\", which gives {value}"), help, &subject)
+                        }
+                        Err(error) => self.faults.unevaluated(&key, extent.text(), &error, help, &subject),
+                    }
+                }
+            }
+        }
+    }
+
+    /// The entry of a step that is a launch.
+    fn entry(&mut self, step: &StepTemplate, keys: &StepKeys<'_>, scope: &Names, id: &VariantId) -> Option<String> {
+        match &step.action {
+            StepAction::Launch(launch) => self.text(&launch.entry, &keys.key("entry"), scope, id),
+            StepAction::Memset { .. } | StepAction::Memcpy { .. } => None,
+        }
+    }
+
+    /// The parameters that are passed as macros.
+    fn defines(
+        &mut self,
+        kernel: &KernelTemplate,
+        key: &dyn Fn(&str) -> String,
+        scope: &Names,
+        id: &VariantId,
+    ) -> Option<Vec<(String, String)>> {
+        let mut defines = Some(Vec::with_capacity(kernel.defines.len()));
+        for (at, name) in kernel.defines.iter().enumerate() {
+            match (scope.get(name), &mut defines) {
+                (Some(value), Some(defines)) => defines.push((name.clone(), value.to_string())),
+                (Some(_), None) => {}
+                (None, _) => {
+                    let message = format!("is `{name}`, which is not a parameter");
+                    self.faults.add(&key(&format!("defines[{at}]")), message, "", &format!("variant {id}"));
+                    defines = None;
+                }
+            }
+        }
+        defines
+    }
+
+    /// A template with the parameters filled in.
+    fn text(&mut self, template: &Template, key: &str, scope: &Names, id: &VariantId) -> Option<String> {
+        let unevaluated = |e| self.faults.unevaluated(key, template.text(), &e, "", &format!("variant {id}"));
+        template.render(scope).map_err(unevaluated).ok()
+    }
+
+    /// Templates with the parameters filled in.
+    fn rendered(&mut self, templates: &[Template], key: &str, scope: &Names, id: &VariantId) -> Option<Vec<String>> {
+        let mut texts = Some(Vec::with_capacity(templates.len()));
+        for (at, template) in templates.iter().enumerate() {
+            match (template.render(scope), &mut texts) {
+                (Ok(text), Some(texts)) => texts.push(text),
+                (Ok(_), None) => {}
+                (Err(e), _) => {
+                    let key = format!("{key}[{at}]");
+                    self.faults.unevaluated(&key, template.text(), &e, "", &format!("variant {id}"));
+                    texts = None;
+                }
+            }
+        }
+        texts
+    }
+}
+
+/// Where the keys of a step are written: in its own table, else in the kernel's.
+struct StepKeys<'k> {
+    places: Rc<KeyPlaces<'k>>,
+    table: &'k dyn Fn(&str) -> String,
+    place: Option<usize>,
+}
+
+impl StepKeys<'_> {
+    fn key(&self, key: &str) -> String {
+        let own = self.place.map(|at| (self.table)(&format!("launch[{at}].{key}")));
+        own.filter(|own| self.places.locate(own).is_some()).unwrap_or_else(|| (self.table)(key))
+    }
+}
+
+fn kernel_key(key: &str) -> String {
+    format!("kernel.{key}")
+}
+
+/// `REGCAP=64,THREADS=128`, in the order of the sweep.
+pub fn sweep_id(params: &[(String, Value)]) -> VariantId {
+    let pairs: Vec<String> = params.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    VariantId(pairs.join(","))
+}
+
+/// A gate, stage or fallback whose glob matches no candidate would judge nothing.
+fn check_globs(phase: &Phase, plan: &Plan, places: &KeyPlaces<'_>, faults: &mut Faults) {
+    // The key, the text there, and the glob in it.
+    let mut globs: Vec<(String, String, &str)> = Vec::new();
+    for (at, gate) in phase.gates.iter().enumerate() {
+        globs.extend(gate.on.glob().map(|glob| (format!("gate[{at}].on"), gate.on.to_string(), glob)));
+    }
+    for (at, tier) in phase.gate_plan.tiers.iter().enumerate() {
+        for (nth, gate) in tier.gates.iter().enumerate() {
+            if let Some(glob) = gate.on.glob() {
+                let own = format!("tier[{at}].require[{nth}].on");
+                let key = if places.locate(&own).is_some() { own } else { format!("tier[{at}].on") };
+                globs.push((key, gate.on.to_string(), glob));
+            }
+        }
+    }
+    let stages = phase.gate_plan.stages.iter().enumerate();
+    let stages = stages.map(|(at, stage)| (format!("stage[{at}].variant"), &stage.variant));
+    let fallback = phase.gate_plan.fallback.iter().map(|f| ("fallback.variant".to_owned(), &f.variant));
+    globs.extend(stages.chain(fallback).map(|(key, variant)| (key, variant.clone(), variant.as_str())));
+    // Gates mostly share their globs.
+    let mut known: HashMap<&str, bool> = HashMap::new();
+    for (key, written, pattern) in globs {
+        let is_matched = || glob(pattern).is_ok_and(|m| plan.candidates().any(|variant| m.is_match(&variant.id.0)));
+        if !*known.entry(pattern).or_insert_with(is_matched) {
+            let hint = ncugate_model::nearest(pattern, Scope::WORDS.into_iter())
+                .filter(|_| key.ends_with(".on"))
+                .map_or_else(String::new, |word| format!("did you mean \"{word}\"? "));
+            let first = plan.candidates().next().map_or("none", |variant| variant.id.0.as_str());
+            let help = format!("{hint}a glob of variant ids; the first id is {first}");
+            faults.add(&key, format!("is \"{written}\", which matches no candidate"), &help, "");
+        }
+    }
+}
+
+/// Everything later knows variants by their ids.
+fn check_ids(plan: &Plan, faults: &mut Faults) {
+    let mut seen = std::collections::HashSet::new();
+    for variant in plan.variants.iter().filter(|variant| !seen.insert(&variant.id)) {
+        let message = format!("has two variants of the id {}", variant.id);
+        faults.add("phase", message, "rename the named one, or change the sweep", "");
+    }
+}

@@ -1,0 +1,95 @@
+//! A plan and its variants.
+
+use super::program::{KernelCode, KernelPlan};
+use crate::config::LaunchPattern;
+use ncugate_model::VariantId;
+use ncugate_model::expr::Value;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// Whether a variant competes or is compared with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Standing {
+    /// Can be selected; gates apply to it.
+    Candidate,
+    /// Others are compared with it; never selected.
+    Baseline,
+}
+
+/// One way to compute the workload.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Variant {
+    /// Stable id.
+    pub id: VariantId,
+    pub standing: Standing,
+    /// Parameters with their values, in the order of the sweep.
+    pub params: Vec<(String, Value)>,
+    pub method: Method,
+}
+
+/// How a variant computes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Method {
+    /// A kernel that is built and launched here.
+    Kernel(KernelPlan),
+    /// A Python function over the workload's buffers, called by the worker.
+    Function(FunctionPlan),
+    /// A program that does everything itself.
+    Command(CommandPlan),
+    /// Launches of ncu reports that another program made.
+    Captured(LaunchPattern),
+}
+
+/// A Python function; its parameters are the variant's.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FunctionPlan {
+    pub file: PathBuf,
+    pub function: String,
+    /// Regular expression of the kernels that count.
+    pub kernel_filter: Option<String>,
+}
+
+/// A program and its arguments, rendered.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CommandPlan {
+    pub argv: Vec<String>,
+    /// Regular expression of the kernels that count.
+    pub kernel_filter: Option<String>,
+}
+
+/// Every variant of a phase: candidates in sweep order, then named candidates, then baselines.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    pub variants: Vec<Variant>,
+}
+
+impl Plan {
+    pub fn variant(&self, id: &VariantId) -> Option<&Variant> {
+        self.variants.iter().find(|v| &v.id == id)
+    }
+
+    pub fn candidates(&self) -> impl Iterator<Item = &Variant> {
+        self.variants.iter().filter(|v| v.standing == Standing::Candidate)
+    }
+
+    pub fn python_kernels(&self) -> impl Iterator<Item = (&VariantId, &KernelPlan)> {
+        self.variants.iter().filter_map(|variant| match &variant.method {
+            Method::Kernel(kernel) if matches!(kernel.code, KernelCode::Python(_)) => Some((&variant.id, kernel)),
+            Method::Kernel(_) | Method::Function(_) | Method::Command(_) | Method::Captured(_) => None,
+        })
+    }
+
+    pub fn commands(&self) -> impl Iterator<Item = (&VariantId, &CommandPlan)> {
+        self.variants.iter().filter_map(|variant| match &variant.method {
+            Method::Kernel(_) | Method::Function(_) | Method::Captured(_) => None,
+            Method::Command(command) => Some((&variant.id, command)),
+        })
+    }
+
+    /// Those that are compared with.
+    pub fn baselines(&self) -> impl Iterator<Item = &Variant> {
+        self.variants.iter().filter(|v| v.standing == Standing::Baseline)
+    }
+}

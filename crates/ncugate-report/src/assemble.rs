@@ -1,0 +1,111 @@
+//! A report out of a judged run: what ncu, its rules and its sampler say is read here, beside the verdicts.
+
+use super::diagnosed::{diagnosis_row, with_diagnosis};
+use super::diagnosis_row::DiagnosisRow;
+use super::in_use::subjects;
+use super::signatures::KnownSignatures;
+use super::{DeepProfileInputs, Report, ReportInputs, RunSource};
+use crate::explain::{self, Clocks, DeepProfiles, Listings, NcuObservations, UnaskedRules};
+use indexmap::IndexSet;
+use ncugate_judge::reference_runs::ReferenceRuns;
+use ncugate_judge::{JudgeError, PhaseRun, Session};
+use ncugate_model::{ShapeName, VariantId};
+use ncugate_phase::plan::Plan;
+
+/// How many variants findings are made for one by one; of a larger sweep only for those in use.
+const FEW: usize = 16;
+
+/// Whether a report says how long ago it was measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Age {
+    /// Counted to now.
+    Said,
+    /// Left out: the same run gives the same bytes.
+    Unsaid,
+}
+
+/// The report of a judged run; nothing is written.
+///
+/// # Errors
+/// A report of ncu is damaged.
+pub fn assemble(session: &Session<'_>, source: RunSource, age: Age) -> Result<Report, JudgeError> {
+    let measured = session.measurements();
+    let (phase, plan, run) = (measured.phase(), measured.plan(), measured.run());
+    let deep = DeepProfiles::read(run, plan, measured.capability());
+    let observations = observations(session, &deep)?;
+    let clocks = Clocks::read(measured.reports()).map_err(|e| run.damaged(&e))?.and(&deep.clocks);
+    let seen = measured.quantities().beside(&deep.quantities);
+    let subjects = subjects(phase, plan, session.judgement(), measured.quantities());
+    let variants = explained(plan, &subjects);
+    let (selected, shape) = (session.judgement().selected.as_ref(), &phase.objective.shape);
+    let known = KnownSignatures::of(session);
+    let (findings, unasked, speed_of_light) =
+        with_diagnosis(session, &seen, &observations, &known.book, |diagnosis| {
+            let of_selected = selected.map(|selected| diagnosis.speed_of_light(&selected.variant, shape));
+            let unasked: Vec<UnaskedRules> = subjects.iter().map(|(id, shape)| diagnosis.unasked(id, shape)).collect();
+            (diagnosis.findings(&variants), unasked, of_selected.unwrap_or_default())
+        })?;
+    let has_cause = |place: &(VariantId, ShapeName)| {
+        findings.iter().any(|found| found.is_cause() && (&found.variant, &found.shape) == (&place.0, &place.1))
+    };
+    let diagnosis: Vec<DiagnosisRow> = subjects
+        .iter()
+        .zip(&unasked)
+        .map(|(place, unasked)| diagnosis_row(session, &seen, (&place.0, &place.1), has_cause(place), unasked))
+        .collect();
+    Ok(Report::new(&ReportInputs {
+        phase,
+        plan,
+        manifest: &run.manifest,
+        builds: &run.builds,
+        checks: &run.checks,
+        latencies: &run.latencies,
+        profiles: &run.profiles,
+        search: &run.search,
+        quantities: measured.quantities(),
+        judgement: session.judgement(),
+        findings: &findings,
+        subjects: &subjects,
+        diagnosis: &diagnosis,
+        unread: &known.problems,
+        speed_of_light: &speed_of_light,
+        said: &observations,
+        deep: DeepProfileInputs {
+            profiles: &run.close_looks,
+            quantities: &deep.quantities,
+            problem: deep.problem.as_deref(),
+        },
+        source,
+        compared: &session.references().labels(),
+        earlier: &session.references().comparison_runs(),
+        clocks: &clocks,
+        now: (age == Age::Said).then(|| session.clock().now()),
+    }))
+}
+
+/// The report of a stored run, compared with what its requirements ask for in the folder that it lies in.
+///
+/// # Errors
+/// The run cannot be judged.
+pub fn stored(run: &PhaseRun) -> Result<Report, JudgeError> {
+    let session = Session::of(run, ReferenceRuns::around(run))?;
+    let source = RunSource::Recorded { folder: run.run.folder.display().to_string() };
+    assemble(&session, source, Age::Unsaid)
+}
+
+/// What ncu says about each case; of the same case, what its deep profile says.
+pub fn observations(session: &Session<'_>, deep: &DeepProfiles) -> Result<Vec<NcuObservations>, JudgeError> {
+    let measured = session.measurements();
+    let found = explain::observations(measured.reports(), measured.plan(), &Listings::new());
+    let found = found.map_err(|e| measured.run().damaged(&e))?;
+    let others = found.into_iter().filter(|other| !deep.observe(other));
+    Ok(deep.observations.iter().cloned().chain(others).collect())
+}
+
+/// Variants that findings are about.
+fn explained(plan: &Plan, subjects: &[(VariantId, ShapeName)]) -> Vec<VariantId> {
+    if plan.variants.len() <= FEW {
+        return plan.variants.iter().map(|variant| variant.id.clone()).collect();
+    }
+    subjects.iter().map(|(variant, _)| variant.clone()).collect::<IndexSet<_>>().into_iter().collect()
+}

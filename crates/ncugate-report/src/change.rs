@@ -1,0 +1,244 @@
+//! One measurement beside another: what a metric changed by, which way that is, and whether noise explains it.
+//!
+//! The deltas of a report and the comparison of two runs are made of these.
+
+use super::number::{self, Number};
+use ncugate_model::Better;
+use ncugate_model::metric::{Catalogue, MetricKind};
+use ncugate_model::stats::{self, Pairing, Resampler, StatsError};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// A metric of two measurements.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct MetricChange {
+    /// Its name in gates and results.
+    pub metric: String,
+    /// What it is called.
+    pub title: String,
+    /// Its unit.
+    pub unit: String,
+    /// The value it is compared with.
+    #[serde(rename = "other")]
+    pub before: Number,
+    /// The value that is compared: of the selected variant, or of the second side.
+    #[serde(rename = "selected")]
+    pub after: Number,
+    /// Change from the one to the other: percent, percentage points, or a factor.
+    pub change: String,
+    /// 95 % interval of the ratio, where both have latency samples.
+    #[serde(rename = "ratio")]
+    pub interval: Option<RatioInterval>,
+    /// Which way it changed.
+    pub judged: ChangeDirection,
+}
+
+/// Ends of the 95 % interval of a ratio of medians, by bootstrap.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct RatioInterval(pub f64, pub f64);
+
+impl RatioInterval {
+    /// Whether noise explains the change: 1 lies inside.
+    pub fn holds_one(self) -> bool {
+        self.0 <= 1.0 && self.1 >= 1.0
+    }
+
+    /// `+1.2 % to +1.9 %`.
+    pub fn text(self) -> String {
+        format!("{} to {}", number::change(self.0), number::change(self.1))
+    }
+}
+
+/// Which way a metric changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+pub enum ChangeDirection {
+    /// For the better.
+    #[serde(rename = "better")]
+    Better,
+    /// For the worse.
+    #[serde(rename = "worse")]
+    Worse,
+    /// Noise explains the change.
+    #[serde(rename = "within noise")]
+    WithinNoise,
+    /// Not at all, or neither way is better.
+    #[serde(rename = "")]
+    Neither,
+}
+
+impl ChangeDirection {
+    /// `better`, `worse`, `within noise`, or nothing.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Better => "better",
+            Self::Worse => "worse",
+            Self::WithinNoise => "within noise",
+            Self::Neither => "",
+        }
+    }
+}
+
+/// What a metric is: its name, what it is called, its unit, and which way it improves.
+#[derive(Debug, Clone, Copy)]
+pub struct MetricFacts<'a> {
+    /// Its name in gates and results.
+    pub name: &'a str,
+    pub title: &'a str,
+    pub unit: &'a str,
+    /// Which way it improves.
+    pub better: Better,
+}
+
+/// Whether noise is known to explain a change.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum ChangeNoise {
+    /// Nothing is known of it: a difference is shown, and not called better or worse.
+    Unspread,
+    /// The interval of the ratio of medians.
+    Interval(RatioInterval),
+    /// The ranges of repeated measurements have a point in common.
+    Overlap,
+    /// They have none.
+    Apart,
+}
+
+impl ChangeNoise {
+    fn explains(self) -> bool {
+        match self {
+            Self::Unspread | Self::Apart => false,
+            Self::Interval(interval) => interval.holds_one(),
+            Self::Overlap => true,
+        }
+    }
+}
+
+impl MetricChange {
+    /// The change of a metric from one value to another.
+    pub fn new(metric: MetricFacts<'_>, before: f64, after: f64, noise: ChangeNoise) -> Self {
+        let judged = match metric.better.improved(before, after) {
+            _ if noise == ChangeNoise::Unspread => ChangeDirection::Neither,
+            _ if before != after && noise.explains() => ChangeDirection::WithinNoise,
+            Some(true) => ChangeDirection::Better,
+            Some(false) => ChangeDirection::Worse,
+            None => ChangeDirection::Neither,
+        };
+        Self {
+            metric: metric.name.to_owned(),
+            title: metric.title.to_owned(),
+            unit: metric.unit.to_owned(),
+            before: Number::new(before),
+            after: Number::new(after),
+            change: number::changed(before, after, metric.unit),
+            interval: match noise {
+                ChangeNoise::Interval(interval) => Some(interval),
+                ChangeNoise::Unspread | ChangeNoise::Overlap | ChangeNoise::Apart => None,
+            },
+            judged,
+        }
+    }
+
+    /// Its title with the unit in brackets: `DRAM throughput (%)`.
+    pub fn heading(&self) -> String {
+        match number::unit(&self.unit) {
+            "" => self.title.clone(),
+            unit => format!("{} ({unit})", self.title),
+        }
+    }
+
+    /// The change with its direction: `+3.2 %, worse`.
+    pub fn words(&self) -> String {
+        match self.judged.word() {
+            "" => self.change.clone(),
+            word => format!("{}, {word}", self.change),
+        }
+    }
+
+    /// How far apart the values are, as the size of the logarithm of their ratio; infinite across zero.
+    pub fn distance(&self) -> f64 {
+        match (self.before.value, self.after.value) {
+            (a, b) if a == b => 0.0,
+            (a, b) if a == 0.0 || b == 0.0 || (a < 0.0) != (b < 0.0) => f64::INFINITY,
+            (a, b) => (b / a).ln().abs(),
+        }
+    }
+}
+
+/// Median latency of one set of samples over that of another.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct LatencyChange {
+    /// Median before, in microseconds.
+    pub before: f64,
+    /// Median after, in microseconds.
+    pub after: f64,
+    /// Ratio of the medians.
+    pub ratio: f64,
+    /// 95 % bootstrap interval of the ratio.
+    pub interval: RatioInterval,
+    /// Samples on each side.
+    pub samples: (usize, usize),
+}
+
+impl LatencyChange {
+    /// Compares samples; those of the same rounds are paired.
+    ///
+    /// # Errors
+    /// Too few samples on a side, or some that are not finite.
+    pub fn new(before: &[f64], after: &[f64], pairing: Pairing, resampler: &Resampler) -> Result<Self, StatsError> {
+        let paired = pairing == Pairing::Rounds && before.len() == after.len();
+        let pairing = if paired { Pairing::Rounds } else { Pairing::Independent };
+        let ratio = stats::compare(after, before, pairing, resampler)?.median_ratio;
+        Ok(Self {
+            before: stats::median(before)?,
+            after: stats::median(after)?,
+            ratio: ratio.value,
+            interval: RatioInterval(ratio.interval.low, ratio.interval.high),
+            samples: (before.len(), after.len()),
+        })
+    }
+
+    /// `slower`, `faster`, or `within noise`.
+    pub fn word(&self) -> &'static str {
+        match (self.interval.holds_one(), self.ratio < 1.0) {
+            (true, _) => "within noise",
+            (false, true) => "faster",
+            (false, false) => "slower",
+        }
+    }
+}
+
+/// Standard deviations of a difference of two single values within which noise explains it.
+const EXPLAINED: f64 = 3.0;
+
+/// Whether the ranges of repeated measurements of a metric have a point in common. Where a side has just one, what the catalogue knows
+/// of its spread; without one nothing is known.
+pub fn ranges(metric: &str, before: &[f64], after: &[f64]) -> ChangeNoise {
+    if before.len() < 2 || after.len() < 2 {
+        return spread(metric, before, after);
+    }
+    let range = |values: &[f64]| {
+        values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(*v), high.max(*v)))
+    };
+    let ((a_low, a_high), (b_low, b_high)) = (range(before), range(after));
+    if a_low <= b_high && b_low <= a_high { ChangeNoise::Overlap } else { ChangeNoise::Apart }
+}
+
+/// What the catalogue says of the noise of single launches: a fact of build and launch has none, and a counter its spread.
+fn spread(metric: &str, before: &[f64], after: &[f64]) -> ChangeNoise {
+    let (Some(explained), Ok(a), Ok(b)) = (explained(metric), stats::median(before), stats::median(after)) else {
+        return ChangeNoise::Unspread;
+    };
+    match explained > 0.0 && (b - a).abs() <= explained * a.hypot(b) {
+        true => ChangeNoise::Overlap,
+        false => ChangeNoise::Apart,
+    }
+}
+
+/// The share of the size of two single values (the root of the sum of their squares) up to which noise explains their difference: 0 for what
+/// is equal for equal code and launch. None where the catalogue knows no spread.
+pub fn explained(metric: &str) -> Option<f64> {
+    let known = Catalogue::embedded().get(metric)?;
+    match known.kind {
+        MetricKind::Deterministic => Some(0.0),
+        MetricKind::Counter | MetricKind::Timing => known.spread.map(|spread| EXPLAINED * spread),
+    }
+}

@@ -1,0 +1,16 @@
+//! Baselines so far from every candidate that they would flatten a picture.
+
+use super::charted::ChartedVariant;
+use ncugate_model::number;
+
+/// Baselines this many times slower than the slowest variant shown are named beside a chart, not drawn in it.
+pub const FAR: f64 = 1.5;
+
+/// ` Off the scale: sdpa_math (58.18).`
+pub fn off_the_scale(variants: &[(&ChartedVariant<'_>, f64)]) -> String {
+    if variants.is_empty() {
+        return String::new();
+    }
+    let names: Vec<String> = variants.iter().map(|(v, y)| format!("{} ({})", v.short, number::plain(*y))).collect();
+    format!(" Off the scale: {}.", names.join(", "))
+}

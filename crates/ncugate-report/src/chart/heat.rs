@@ -1,0 +1,93 @@
+//! Variants against gates: what stops whom.
+
+use super::charted::{ChartedRun, ChartedVariant, Standing};
+use super::spec::{Chart, ChartAxis, ChartTable, Marks, Scale, Series, ShareColumn, Tone};
+use ncugate_model::Verdict;
+use ncugate_model::number;
+use ncugate_model::number::text::inside;
+
+/// Most cells drawn; neighbours share a column where there are more.
+const CELLS: usize = 2_400;
+
+/// The chart, when there are gates and candidates.
+pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
+    let candidates: Vec<&ChartedVariant<'_>> =
+        run.variants.iter().filter(|v| v.standing == Standing::Candidate).collect();
+    if candidates.is_empty() || run.gates.is_empty() {
+        return None;
+    }
+    let size = (candidates.len() * run.gates.len()).div_ceil(CELLS).max(1);
+    let cells = (0..run.gates.len()).flat_map(|gate| {
+        candidates.chunks(size).enumerate().filter_map(move |(at, group)| cell(gate, at * size, group))
+    });
+    let failing = |gate: usize| count(&candidates, gate, Verdict::Fail);
+    let hardest = (0..run.gates.len()).max_by_key(|gate| (failing(*gate), usize::MAX - gate)).unwrap_or(0);
+    let judged = |gate: usize| candidates.iter().filter(|v| v.gates.get(gate).is_some_and(Option::is_some)).count();
+    Some(Chart {
+        id: "gates-by-variant".to_owned(),
+        title: "What stops each variant".to_owned(),
+        note: match failing(hardest) {
+            0 => "No gate fails for any variant.".to_owned(),
+            stopped => format!(
+                "'{}' fails most often: for {stopped} of {} judged by it.",
+                run.gates[hardest].name,
+                number::counted(judged(hardest), "variant")
+            ),
+        },
+        x: ChartAxis::new(&format!("rank by {}, best first", inside(run.described(run.objective).0)), "", Scale::Count),
+        y: ChartAxis::new("gate", "", Scale::Names(run.gates.iter().map(|g| g.name.to_owned()).collect())),
+        series: vec![
+            Series { name: String::new(), tone: Tone::Bad, marks: Marks::Columns(cells.collect()) },
+            key("pass", Tone::Good),
+            key("fail", Tone::Bad),
+            key("inconclusive", Tone::Open),
+        ],
+        limits: Vec::new(),
+        alt: format!("{} gates over {} variants.", run.gates.len(), candidates.len()),
+        table: ChartTable::new(
+            ["gate", "pass", "fail", "inconclusive", "not judged"],
+            run.gates.iter().enumerate().map(|(gate, row)| {
+                let of = |verdict| count(&candidates, gate, verdict).to_string();
+                let rest = (candidates.len() - judged(gate)).to_string();
+                vec![row.name.to_owned(), of(Verdict::Pass), of(Verdict::Fail), of(Verdict::Inconclusive), rest]
+            }),
+        ),
+    })
+}
+
+/// An entry of the legend without marks.
+fn key(name: &str, tone: Tone) -> Series {
+    Series { name: name.to_owned(), tone, marks: Marks::Bars(Vec::new()) }
+}
+
+fn count(variants: &[&ChartedVariant<'_>], gate: usize, verdict: Verdict) -> usize {
+    let of = |v: &ChartedVariant<'_>| v.gates.get(gate).and_then(Option::as_ref).map(|c| c.verdict);
+    variants.iter().filter(|v| of(v) == Some(verdict)).count()
+}
+
+/// A gate over neighbours by rank; none where it was judged for none of them.
+fn cell(gate: usize, start: usize, group: &[&ChartedVariant<'_>]) -> Option<ShareColumn> {
+    let judged = group.iter().filter_map(|v| v.gates.get(gate).and_then(Option::as_ref)).count();
+    if judged == 0 {
+        return None;
+    }
+    let (fail, unknown) = (count(group, gate, Verdict::Fail), count(group, gate, Verdict::Inconclusive));
+    let label = match group {
+        [one] => {
+            let text = one.gates.get(gate).and_then(Option::as_ref).map_or("", |c| c.text);
+            format!("{}: {text}", one.label)
+        }
+        _ => format!("{} of {} fail", fail, number::counted(judged, "variant")),
+    };
+    let share = |n: usize| n as f64 / judged as f64;
+    // A column is as wide as a rank and stands on it; ranks count from 1.
+    let from = start as f64 + 0.5;
+    Some(ShareColumn {
+        row: gate,
+        from,
+        to: from + group.len() as f64,
+        fail: share(fail),
+        unknown: share(unknown),
+        label,
+    })
+}

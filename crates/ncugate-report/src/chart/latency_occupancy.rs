@@ -1,0 +1,103 @@
+//! The objective against occupancy, with the variants that nothing beats on both.
+
+use super::charted::{ChartedGate, ChartedRun, ChartedVariant, Standing, VariantMark};
+use super::far::{FAR, off_the_scale};
+use super::spec::{
+    Across, Chart, ChartAxis, ChartPoint, ChartTable, Glyph, LimitLine, Marks, Scale, Series, Stroke, Tone,
+};
+use ncugate_model::number;
+use ncugate_model::number::text::inside;
+
+/// Points above which they are drawn as small dots without names.
+const NAMED: usize = 400;
+
+/// The chart, when occupancy and objective were measured for at least one variant.
+pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
+    let shape = run.objective_shape;
+    let occupancy = run.occupancy?;
+    let points: Vec<Measured<'_>> = run
+        .variants
+        .iter()
+        .filter_map(|v| Some((v, run.value(v, shape, occupancy)?, run.value(v, shape, run.objective)?)))
+        .collect();
+    let (points, beyond) = within(points);
+    if points.is_empty() {
+        return None;
+    }
+    let (x_title, x_unit) = run.described(occupancy);
+    let (y_title, y_unit) = run.described(run.objective);
+    let front = run.front.clone();
+    let best = front.last().map_or_else(String::new, |(x, y)| {
+        format!(" The front ends at {} and {}.", number::with_unit(*x, x_unit), number::with_unit(*y, y_unit))
+    });
+    Some(Chart {
+        id: "latency-occupancy".to_owned(),
+        title: format!("{y_title} against {}", inside(x_title)),
+        note: format!(
+            "The line joins the variants that no other beats on both; where it is flat, more occupancy buys nothing.{}",
+            off_the_scale(&beyond)
+        ),
+        x: ChartAxis::new(x_title, x_unit, Scale::Linear),
+        y: ChartAxis::new(y_title, y_unit, Scale::Linear),
+        series: series(&points, front),
+        limits: limits(run, occupancy, run.objective),
+        alt: format!("{} points at shape {}.{best}", points.len(), run.shape_name(shape)),
+        table: ChartTable::new(
+            ["variant", x_title, y_title],
+            points.iter().map(|(v, x, y)| vec![v.label.to_owned(), number::plain(*x), number::plain(*y)]),
+        ),
+    })
+}
+
+/// A variant with its occupancy and objective.
+type Measured<'r> = (&'r ChartedVariant<'r>, f64, f64);
+
+/// Points without the baselines that lie so far from every candidate that they would flatten the picture, and those.
+fn within<'r>(points: Vec<Measured<'r>>) -> (Vec<Measured<'r>>, Vec<(&'r ChartedVariant<'r>, f64)>) {
+    let candidates = points.iter().filter(|(v, ..)| v.standing == Standing::Candidate);
+    let highest = candidates.map(|p| p.2).fold(f64::NEG_INFINITY, f64::max);
+    let far =
+        |v: &ChartedVariant<'_>, y: f64| v.standing == Standing::Baseline && highest.is_finite() && y > highest * FAR;
+    let beyond = points.iter().filter(|(v, _, y)| far(v, *y)).map(|(v, _, y)| (*v, *y)).collect();
+    (points.into_iter().filter(|(v, _, y)| !far(v, *y)).collect(), beyond)
+}
+
+fn series(points: &[Measured<'_>], front: Vec<(f64, f64)>) -> Vec<Series> {
+    let many = points.len() > NAMED;
+    let kept = |keep: &dyn Fn(&ChartedVariant<'_>) -> bool| -> Vec<ChartPoint> {
+        let point = |(v, x, y): &Measured<'_>| {
+            let label = format!("{}: {} and {}", v.label, number::plain(*x), number::plain(*y));
+            ChartPoint { x: *x, y: *y, label }
+        };
+        points.iter().filter(|(v, ..)| keep(v)).map(point).collect()
+    };
+    let of =
+        |name: &str, tone, glyph, points| Series { name: name.to_owned(), tone, marks: Marks::Points(glyph, points) };
+    let drawn = |mark: VariantMark, glyph| match mark {
+        VariantMark::Baseline => glyph,
+        _ if many => Glyph::Dot,
+        _ => glyph,
+    };
+    let line = Marks::Line(Stroke::Solid, front);
+    let mut series = vec![Series { name: "Pareto front".to_owned(), tone: Tone::Muted, marks: line }];
+    series.extend(
+        VariantMark::ALL
+            .iter()
+            .map(|(mark, name, tone, glyph)| of(name, *tone, drawn(*mark, *glyph), kept(&|v| v.mark() == *mark))),
+    );
+    series.push(of("selected", Tone::Chosen, Glyph::Ring, kept(&|v| v.selected)));
+    series.retain(|s| !matches!(&s.marks, Marks::Points(_, points) if points.is_empty()));
+    series
+}
+
+fn limits(run: &ChartedRun<'_>, x: &str, y: &str) -> Vec<LimitLine> {
+    let line = |gate: &ChartedGate<'_>| {
+        let across = match gate.metric? {
+            metric if metric == x => Across::X,
+            metric if metric == y => Across::Y,
+            _ => return None,
+        };
+        Some(LimitLine { across, value: gate.limit?, label: gate.require.to_owned() })
+    };
+    run.gates.iter().filter_map(line).collect()
+}

@@ -1,0 +1,86 @@
+//! Samples in the order they were taken: drift, modes and single slow rounds, which a distribution hides.
+
+use super::charted::{ChartedRun, ChartedVariant, Standing};
+use super::spec::{Across, Chart, ChartAxis, ChartPoint, ChartTable, Glyph, LimitLine, Marks, Scale, Series, Tone};
+use ncugate_model::number;
+use ncugate_model::stats;
+
+/// Fewer rounds show nothing over time.
+const FEWEST: usize = 10;
+/// Rounds drawn of one variant; evenly spread over time where there are more.
+const DRAWN: usize = 400;
+
+/// The chart, when the selected variant has enough samples at the objective's shape.
+pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
+    let selected = run.variants.iter().find(|v| v.selected)?;
+    let baseline = run.variants.iter().find(|v| v.standing == Standing::Baseline && run.samples(v).len() >= FEWEST);
+    let shown: Vec<Timed<'_>> =
+        [Some(selected), baseline].into_iter().flatten().filter_map(|v| timed(run, v)).collect();
+    let first = shown.first().filter(|timed| timed.variant.selected)?;
+    let series = shown.iter().zip([(Tone::Chosen, Glyph::Disc), (Tone::Baseline, Glyph::Cross)]);
+    let series = series.map(|(timed, (tone, glyph))| Series {
+        name: timed.variant.short.to_owned(),
+        tone,
+        marks: Marks::Points(glyph, timed.points()),
+    });
+    Some(Chart {
+        id: "latency-rounds".to_owned(),
+        title: "Latency, round by round".to_owned(),
+        note: format!(
+            "Each variant against its own median, at shape {}; rounds interleave the variants.",
+            run.shape_name(run.objective_shape)
+        ),
+        x: ChartAxis::new("round", "", Scale::Linear),
+        y: ChartAxis::new("off the median", "%", Scale::Linear),
+        series: series.collect(),
+        limits: vec![LimitLine { across: Across::Y, value: 0.0, label: "median".to_owned() }],
+        alt: format!(
+            "{} over {}, between {} and {} % off its median.",
+            first.variant.label,
+            number::counted(first.samples.len(), "round"),
+            number::plain(first.least()),
+            number::plain(first.greatest())
+        ),
+        table: ChartTable::new(
+            ["variant", "rounds", "median (µs)", "least off it (%)", "greatest off it (%)"],
+            shown.iter().map(|timed| {
+                let numbers = [timed.median, timed.least(), timed.greatest()].map(number::plain);
+                [timed.variant.label.to_owned(), timed.samples.len().to_string()].into_iter().chain(numbers).collect()
+            }),
+        ),
+    })
+}
+
+/// A variant with its samples in microseconds, in the order of the rounds.
+struct Timed<'r> {
+    variant: &'r ChartedVariant<'r>,
+    samples: &'r [f64],
+    median: f64,
+}
+
+fn timed<'r>(run: &ChartedRun<'_>, variant: &'r ChartedVariant<'r>) -> Option<Timed<'r>> {
+    let samples = run.samples(variant);
+    let median = stats::median(samples).ok().filter(|median| *median > 0.0 && samples.len() >= FEWEST)?;
+    Some(Timed { variant, samples, median })
+}
+
+impl Timed<'_> {
+    /// Distances from the median in percent of it.
+    fn off(&self) -> impl Iterator<Item = f64> {
+        self.samples.iter().map(|sample| 100.0 * (sample / self.median - 1.0))
+    }
+
+    fn points(&self) -> Vec<ChartPoint> {
+        let step = self.samples.len().div_ceil(DRAWN).max(1);
+        let rounds = self.off().enumerate().step_by(step);
+        rounds.map(|(at, y)| ChartPoint { x: (at + 1) as f64, y, label: String::new() }).collect()
+    }
+
+    fn least(&self) -> f64 {
+        self.off().fold(f64::INFINITY, f64::min)
+    }
+
+    fn greatest(&self) -> f64 {
+        self.off().fold(f64::NEG_INFINITY, f64::max)
+    }
+}

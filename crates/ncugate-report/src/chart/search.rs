@@ -1,0 +1,48 @@
+//! What a search found, trial by trial, and the best so far.
+
+use super::charted::ChartedRun;
+use super::spec::{Chart, ChartAxis, ChartPoint, ChartTable, Glyph, Marks, Scale, Series, Tone};
+use ncugate_model::number;
+
+/// Trials drawn; evenly spread where there are more.
+const DRAWN: usize = 600;
+
+/// The chart, when a search chose the candidates.
+pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
+    let search = run.search?;
+    let (_, _, first) = *search.progress.first()?;
+    let (_, _, best) = *search.progress.last()?;
+    let step = search.trials.len().div_ceil(DRAWN).max(1);
+    let point = |count: u32, us: f64, label: String| ChartPoint { x: f64::from(count), y: us, label };
+    let trials = search.trials.iter().step_by(step).map(|(count, us)| point(*count, *us, String::new())).collect();
+    let label = |us: f64| format!("{} µs", number::plain(us));
+    let better = search.progress.iter().map(|(count, _, us)| point(*count, *us, label(*us))).collect();
+    let series =
+        |name: &str, tone, glyph, points| Series { name: name.to_owned(), tone, marks: Marks::Points(glyph, points) };
+    Some(Chart {
+        id: "search".to_owned(),
+        title: "Search".to_owned(),
+        note: "Every variant that was timed with few samples, in the order they were tried; no gate reads these times."
+            .to_owned(),
+        x: ChartAxis::new("variants tried", "", Scale::Linear),
+        y: ChartAxis::new("latency", "µs", Scale::Linear),
+        series: vec![
+            series("tried", Tone::Baseline, Glyph::Cross, trials),
+            series("best so far", Tone::Chosen, Glyph::Disc, better),
+        ],
+        limits: Vec::new(),
+        alt: format!(
+            "From {} to {} µs over {}.",
+            number::plain(first),
+            number::plain(best),
+            number::counted(search.trials.len(), "timed variant")
+        ),
+        table: ChartTable::new(
+            ["variants tried", "seconds", "best so far (µs)"],
+            search
+                .progress
+                .iter()
+                .map(|(count, seconds, us)| vec![count.to_string(), number::plain(*seconds), number::plain(*us)]),
+        ),
+    })
+}

@@ -1,0 +1,109 @@
+//! What each change of a good variant costs or gains: variants that the phase names, beside the baseline they change.
+
+use super::charted::{ChartedRun, ChartedVariant, Standing};
+use super::spec::{Across, Bar, Chart, ChartAxis, ChartTable, LimitLine, Marks, Scale, Series, Tone};
+use ncugate_model::Better;
+use ncugate_model::number;
+use ncugate_model::number::text::inside;
+use ncugate_model::stats::{self, Pairing, Resampler};
+
+/// Most variants that are ranked.
+const MOST: usize = 40;
+
+/// A variant and the objective over that of the baseline.
+struct Price<'a> {
+    variant: &'a ChartedVariant<'a>,
+    value: f64,
+    ratio: f64,
+}
+
+/// The chart, when the candidates are named changes of a baseline with the same parameters.
+pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
+    let base = run
+        .variants
+        .iter()
+        .find(|v| v.standing == Standing::Baseline && !v.params.is_empty() && v.params.iter().all(Option::is_some))?;
+    let unit_value = run.objective_of(base).filter(|v| *v > 0.0)?;
+    let candidates = run.variants.iter().filter(|v| v.rank.is_some());
+    let mut prices: Vec<Price<'_>> = candidates
+        .filter(|v| v.name.is_some() && v.params.len() == base.params.len())
+        .filter_map(|variant| {
+            let value = run.objective_of(variant).filter(|v| *v > 0.0)?;
+            Some(Price { variant, value, ratio: value / unit_value })
+        })
+        .collect();
+    if prices.len() < 2 || prices.len() > MOST {
+        return None;
+    }
+    prices.sort_by(|a, b| b.ratio.ln().abs().total_cmp(&a.ratio.ln().abs()));
+    let (title, unit) = run.described(run.objective);
+    let better = run.metric(run.objective).map_or(Better::Context, |m| m.better);
+    let worse = |price: &Price<'_>| match better {
+        Better::Higher => price.ratio < 1.0,
+        Better::Lower | Better::Context => price.ratio >= 1.0,
+    };
+    let bars = |wanted: bool| -> Vec<Bar> {
+        let bar = |(row, price): (usize, &Price<'_>)| Bar {
+            row,
+            from: 1.0,
+            to: price.ratio,
+            label: format!(
+                "{}: {}, {}",
+                price.variant.label,
+                number::with_unit(price.value, unit),
+                number::change(price.ratio)
+            ),
+        };
+        prices.iter().enumerate().filter(|(_, price)| worse(price) == wanted).map(bar).collect()
+    };
+    let of = |name: &str, tone, bars: Vec<Bar>| Series { name: name.to_owned(), tone, marks: Marks::Bars(bars) };
+    let mut series = vec![of("worse", Tone::Bad, bars(true)), of("better", Tone::Good, bars(false))];
+    series.retain(|s| !matches!(&s.marks, Marks::Bars(bars) if bars.is_empty()));
+    let (first, last) = (prices.first()?, prices.last()?);
+    let said = |price: &Price<'_>| format!("{} ({})", price.variant.short, number::change(price.ratio));
+    Some(Chart {
+        id: "sensitivity".to_owned(),
+        title: format!("Sensitivity: {} beside {}", inside(title), base.short),
+        note: format!("{} moves it most, {} least. The axis is logarithmic.", said(first), said(last)),
+        x: ChartAxis::new(&format!("{} over that of {}", inside(title), base.short), "x", Scale::Log),
+        y: ChartAxis::new("variant", "", Scale::Names(prices.iter().map(|p| p.variant.short.to_owned()).collect())),
+        series,
+        limits: vec![LimitLine { across: Across::X, value: 1.0, label: base.short.to_owned() }],
+        alt: format!("{} changes ranked by what they do to {}.", prices.len(), inside(title)),
+        table: ChartTable::new(
+            ["rank", "variant", "what it changes", title, "change", "95 % interval"],
+            prices.iter().enumerate().map(|(at, price)| {
+                vec![
+                    (at + 1).to_string(),
+                    price.variant.label.to_owned(),
+                    changes(run, base, price.variant),
+                    number::with_unit(price.value, unit),
+                    number::change(price.ratio),
+                    if run.objective == "latency_p50" { interval(run, base, price.variant) } else { "n/a".to_owned() },
+                ]
+            }),
+        ),
+    })
+}
+
+/// Parameters in which a variant differs from the baseline: `UNCOALESCED=1`.
+fn changes(run: &ChartedRun<'_>, base: &ChartedVariant<'_>, variant: &ChartedVariant<'_>) -> String {
+    let pairs = run.params.iter().zip(base.params.iter().zip(variant.params));
+    let changed = pairs.filter(|(_, (ours, theirs))| ours != theirs);
+    let words: Vec<String> =
+        changed.map(|(name, (_, value))| format!("{name}={}", value.as_deref().unwrap_or("n/a"))).collect();
+    if words.is_empty() { "flags alone".to_owned() } else { words.join(", ") }
+}
+
+/// Interval of the change of the median latency, where both have samples.
+fn interval(run: &ChartedRun<'_>, base: &ChartedVariant<'_>, variant: &ChartedVariant<'_>) -> String {
+    let (ours, theirs) = (run.samples(variant), run.samples(base));
+    let pairing = if ours.len() == theirs.len() { Pairing::Rounds } else { Pairing::Independent };
+    stats::compare(ours, theirs, pairing, &Resampler::default()).map_or_else(
+        |_| "n/a".to_owned(),
+        |compared| {
+            let interval = compared.median_ratio.interval;
+            format!("{} to {}", number::change(interval.low), number::change(interval.high))
+        },
+    )
+}

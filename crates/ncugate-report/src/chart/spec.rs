@@ -1,0 +1,235 @@
+//! A chart as data: series, axes, limits, words. Knows nothing of pixels.
+
+use ncugate_model::number;
+use ncugate_model::stats;
+use serde::Serialize;
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Chart {
+    /// Stable id, also its file name.
+    pub id: String,
+    pub title: String,
+    /// What to look for, in a sentence.
+    pub note: String,
+    pub x: ChartAxis,
+    pub y: ChartAxis,
+    /// Series, drawn in order.
+    pub series: Vec<Series>,
+    /// Limits of gates and ceilings.
+    pub limits: Vec<LimitLine>,
+    /// What the chart shows, for those who do not see it.
+    pub alt: String,
+    /// The numbers behind it.
+    pub table: ChartTable,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ChartAxis {
+    /// What is along it.
+    pub label: String,
+    /// Its unit; empty for a count.
+    pub unit: String,
+    /// How values become places.
+    pub scale: Scale,
+}
+
+impl ChartAxis {
+    pub fn new(label: &str, unit: &str, scale: Scale) -> Self {
+        Self { label: label.to_owned(), unit: unit.to_owned(), scale }
+    }
+
+    /// `latency p50 (µs)`.
+    pub fn caption(&self) -> String {
+        match number::unit(&self.unit) {
+            "" => self.label.clone(),
+            unit => format!("{} ({unit})", self.label),
+        }
+    }
+}
+
+/// How values become places.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Scale {
+    /// Evenly spaced, around the values.
+    Linear,
+    /// Evenly spaced, from zero.
+    Zero,
+    /// Evenly spaced, around the values, which count things: ticks are whole.
+    Count,
+    /// Powers of ten; values must be positive.
+    Log,
+    /// One row a name, the first on top (vertical axis only); values are row numbers from 0.
+    Names(Vec<String>),
+}
+
+/// The colour a series is drawn in; see [`super::palette`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Tone {
+    /// What holds.
+    Good,
+    /// What does not hold.
+    Bad,
+    /// What could not be decided.
+    Open,
+    /// What others are compared with.
+    Baseline,
+    Chosen,
+    /// Behind the others.
+    Muted,
+    /// One of several, by number.
+    Nth(usize),
+}
+
+/// The shape of a point; never the only difference between series, and never missing where colour is one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Glyph {
+    Disc,
+    Cross,
+    Diamond,
+    /// A circle around another point.
+    Ring,
+    Triangle,
+    /// A small dot, for many.
+    Dot,
+}
+
+/// What is drawn together.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Series {
+    /// Its name in the legend; empty keeps it out.
+    pub name: String,
+    pub tone: Tone,
+    pub marks: Marks,
+}
+
+/// Marks of one kind.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Marks {
+    Points(Glyph, Vec<ChartPoint>),
+    /// A line through points.
+    Line(Stroke, Vec<(f64, f64)>),
+    /// Horizontal bars in rows of [`Scale::Names`].
+    Bars(Vec<Bar>),
+    /// Horizontal boxes in rows of [`Scale::Names`].
+    Boxes(Vec<Spread>),
+    /// Columns of stacked shares in rows of [`Scale::Names`].
+    Columns(Vec<ShareColumn>),
+}
+
+/// How a line is drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stroke {
+    /// Whole.
+    Solid,
+    Dashed,
+    /// Thin, one of many.
+    Thin,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ChartPoint {
+    /// Along the horizontal axis.
+    pub x: f64,
+    /// Along the vertical axis.
+    pub y: f64,
+    pub label: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Bar {
+    pub row: usize,
+    pub from: f64,
+    pub to: f64,
+    pub label: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Spread {
+    pub row: usize,
+    /// Least, first quartile, median, third quartile, greatest.
+    pub quartiles: [f64; 5],
+    pub label: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ShareColumn {
+    pub row: usize,
+    pub from: f64,
+    pub to: f64,
+    /// Share of those counted that fail.
+    pub fail: f64,
+    /// Share that is inconclusive.
+    pub unknown: f64,
+    pub label: String,
+}
+
+/// Which axis a line crosses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Across {
+    /// A vertical line at a value of x.
+    X,
+    /// A horizontal line at a value of y.
+    Y,
+}
+
+/// A line that values are held to.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LimitLine {
+    pub across: Across,
+    pub value: f64,
+    /// What it is (`registers <= 64`).
+    pub label: String,
+}
+
+/// The numbers behind a chart.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct ChartTable {
+    pub head: Vec<String>,
+    /// Rows, at most [`ChartTable::LONGEST`].
+    pub rows: Vec<Vec<String>>,
+    /// Rows that were left out.
+    pub left_out: usize,
+}
+
+impl ChartTable {
+    /// Most rows kept; the rest is in `results.json`.
+    pub const LONGEST: usize = 200;
+
+    /// A table of the first [`Self::LONGEST`] rows.
+    pub fn new<const N: usize>(head: [&str; N], rows: impl IntoIterator<Item = Vec<String>>) -> Self {
+        let mut rows: Vec<Vec<String>> = rows.into_iter().collect();
+        let left_out = rows.len().saturating_sub(Self::LONGEST);
+        rows.truncate(Self::LONGEST);
+        Self { head: head.iter().map(|h| (*h).to_owned()).collect(), rows, left_out }
+    }
+}
+
+/// Least, first quartile, median, third quartile and greatest of the finite values; none of nothing.
+pub fn five_numbers(values: &[f64]) -> Option<[f64; 5]> {
+    let finite: Vec<f64> = values.iter().copied().filter(|v| v.is_finite()).collect();
+    stats::five_number_summary(&finite).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_summary_skips_what_is_not_finite() {
+        assert_eq!(five_numbers(&[4.0, 1.0, 3.0, 2.0, f64::NAN]), Some([1.0, 1.75, 2.5, 3.25, 4.0]));
+        assert_eq!(five_numbers(&[]), None);
+        assert_eq!(five_numbers(&[f64::NAN]), None);
+    }
+
+    #[test]
+    fn long_tables_say_what_they_leave_out() {
+        let table = ChartTable::new(["a"], (0..250).map(|n| vec![n.to_string()]));
+        assert_eq!((table.rows.len(), table.left_out), (200, 50));
+    }
+}

@@ -1,0 +1,140 @@
+//! Where warps wait: of the selected variant by its deep profile; else of the leading variants, where a phase collects it.
+
+use super::charted::{ChartedRun, WarpState, WarpStates};
+use super::spec::{Bar, Chart, ChartAxis, ChartPoint, ChartTable, Glyph, Marks, Scale, Series, Tone};
+use ncugate_model::number;
+
+/// Variants shown beside the baselines.
+const LEADERS: usize = 6;
+/// States shown by themselves in a stack; the rest is added up.
+const STATES: usize = 5;
+/// States shown of one variant; those behind them are fractions of a cycle.
+const ROWS: usize = 12;
+/// States in which a warp could issue.
+const ISSUES: [&str; 2] = ["stall_selected", "stall_not_selected"];
+const TITLE: &str = "Warp states";
+const AXIS: &str = "cycles for each issued instruction";
+
+/// The chart, when warp states were counted.
+pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
+    run.warp_states.as_ref().and_then(profiled).or_else(|| leading(run))
+}
+
+/// A row a state, the longest on top: a bar for the selected variant, a diamond for the baseline beside it.
+fn profiled(look: &WarpStates<'_>) -> Option<Chart> {
+    let (first, short) = *look.variants.first()?;
+    let value = |state: &WarpState<'_>, at: usize| state.cycles.get(at).copied().flatten();
+    let total: f64 = look.states.iter().filter_map(|state| value(state, 0)).sum();
+    let shown: Vec<&WarpState<'_>> = look.states.iter().take(ROWS).collect();
+    let waiting = shown.iter().find(|state| !ISSUES.contains(&state.name));
+    let label = |who: &str, state: &WarpState<'_>, cycles: f64| {
+        format!("{who}, {}: {} cycles", words(state.name), number::plain(cycles))
+    };
+    let bar = |(row, state): (usize, &&WarpState<'_>)| {
+        let to = value(state, 0)?;
+        Some(Bar { row, from: 0.0, to, label: label(first, state, to) })
+    };
+    let bars = shown.iter().enumerate().filter_map(bar).collect();
+    let mut series = vec![Series { name: short.to_owned(), tone: Tone::Good, marks: Marks::Bars(bars) }];
+    for (at, (other, short)) in look.variants.iter().enumerate().skip(1) {
+        let point = |(row, state): (usize, &&WarpState<'_>)| {
+            let x = value(state, at)?;
+            Some(ChartPoint { x, y: row as f64, label: label(other, state, x) })
+        };
+        let points = shown.iter().enumerate().filter_map(point).collect();
+        let marks = Marks::Points(Glyph::Diamond, points);
+        series.push(Series { name: (*short).to_owned(), tone: Tone::Baseline, marks });
+    }
+    let percent = |state: &WarpState<'_>| value(state, 0).map_or(0.0, |cycles| 100.0 * cycles / total);
+    let mut head = vec!["state".to_owned()];
+    head.extend(look.variants.iter().map(|(_, short)| (*short).to_owned()));
+    head.push("share %".to_owned());
+    let cell = |state: &WarpState<'_>, at: usize| value(state, at).map_or_else(|| "n/a".to_owned(), number::plain);
+    let rows = look.states.iter().map(|state| {
+        let cells = (0..look.variants.len()).map(|at| cell(state, at));
+        let share = number::plain(percent(state));
+        std::iter::once(words(state.name)).chain(cells).chain([share]).collect()
+    });
+    let mut table = ChartTable::new(["state"], rows);
+    table.head = head;
+    Some(Chart {
+        id: "stalls".to_owned(),
+        title: TITLE.to_owned(),
+        note: format!(
+            "A warp of the selected variant spends {} cycles for every instruction it issues{}. The states add up to that; \
+             the state selected is the cycle of issue, all others are waiting.",
+            number::plain(total),
+            waiting.map_or_else(String::new, |state| {
+                format!("; it waits longest for {} ({:.0} %)", words(state.name), percent(state))
+            })
+        ),
+        x: ChartAxis::new(AXIS, "", Scale::Zero),
+        y: ChartAxis::new("warp state", "", Scale::Names(shown.iter().map(|state| words(state.name)).collect())),
+        series,
+        limits: Vec::new(),
+        alt: alt(&shown, &percent),
+        table,
+    })
+}
+
+/// `Longest first: long scoreboard 40 %, wait 18 %, ...`
+fn alt(shown: &[&WarpState<'_>], percent: &dyn Fn(&WarpState<'_>) -> f64) -> String {
+    let named: Vec<String> =
+        shown.iter().map(|state| format!("{} {:.1} %", words(state.name), percent(state))).collect();
+    format!("Longest first: {}.", named.join(", "))
+}
+
+/// The states of several variants, stacked.
+fn leading(run: &ChartedRun<'_>) -> Option<Chart> {
+    let shape = run.objective_shape;
+    let mut states: Vec<&str> = run.metrics.iter().map(|m| m.name).filter(|name| name.starts_with("stall_")).collect();
+    let value = |v, name: &str| run.value(v, shape, name).unwrap_or(0.0).max(0.0);
+    let shown: Vec<_> = run.leaders(LEADERS).into_iter().filter(|v| states.iter().any(|s| value(v, s) > 0.0)).collect();
+    let first = *shown.first()?;
+    states.sort_by(|a, b| value(first, b).total_cmp(&value(first, a)));
+    let (told, rest) = states.split_at(states.len().min(STATES));
+    let mut levels = vec![0.0; shown.len()];
+    let mut stack = |name: &str, tone: Tone, of: &dyn Fn(usize) -> f64| {
+        let bars = (0..shown.len()).map(|row| {
+            let from = levels[row];
+            levels[row] += of(row);
+            let label = format!("{}, {name}: {}", shown[row].label, number::plain(of(row)));
+            Bar { row, from, to: levels[row], label }
+        });
+        Series { name: name.to_owned(), tone, marks: Marks::Bars(bars.collect()) }
+    };
+    let mut series: Vec<Series> = told
+        .iter()
+        .enumerate()
+        .map(|(at, state)| stack(&words(state), Tone::Nth(at), &|row| value(shown[row], state)))
+        .collect();
+    if !rest.is_empty() {
+        series.push(stack("other states", Tone::Muted, &|row| rest.iter().map(|s| value(shown[row], s)).sum()));
+    }
+    let unit = run.described(states[0]).1;
+    Some(Chart {
+        id: "stalls".to_owned(),
+        title: TITLE.to_owned(),
+        note: states.iter().find(|s| **s != "stall_selected").map_or_else(String::new, |state| {
+            format!("The warps of the best variant that do not issue wait most for {}.", words(state))
+        }),
+        x: ChartAxis::new(AXIS, unit, Scale::Zero),
+        y: ChartAxis::new(&run.variant_axis(), "", Scale::Names(shown.iter().map(|v| v.short.to_owned()).collect())),
+        series,
+        limits: Vec::new(),
+        alt: format!("{} states of {} variants, largest first.", states.len(), shown.len()),
+        table: ChartTable::new(
+            ["variant", "state", "value"],
+            shown.iter().flat_map(|v| {
+                states.iter().map(move |s| {
+                    let value = run.value(v, shape, s);
+                    vec![v.label.to_owned(), words(s), value.map_or_else(|| "n/a".to_owned(), number::plain)]
+                })
+            }),
+        ),
+    })
+}
+
+fn words(state: &str) -> String {
+    state.trim_start_matches("stall_").replace('_', " ")
+}

@@ -1,0 +1,230 @@
+//! The body of a comment on a change: what a reviewer asks first in a few lines, the rest folded.
+//!
+//! Its first line is a hidden marker that names the phase, so that whoever posts it finds the comment to replace.
+
+use super::deltas::{CodeChange, ShapeDelta};
+use super::finding_row::FindingRow;
+use super::markdown::{Charts, MarkdownTable, escape, sections};
+use super::model::Conclusion;
+use super::report::Report;
+use super::{number, text};
+use ncugate_model::Verdict;
+use std::fmt::Write as _;
+
+/// Longest comment, in bytes and so in characters; GitHub takes fewer than 65,536 characters.
+pub const LONGEST: usize = 60_000;
+/// Shapes in the table.
+const SHAPES: usize = 6;
+/// Longest text of a finding, in characters.
+const FINDING: usize = 300;
+
+/// The comment; `job` is the address of the job that wrote it.
+pub fn comment(report: &Report, job: Option<&str>) -> String {
+    let mut out = format!("{}\n{}\n\n", marker(&report.phase), title(report));
+    let mut paragraph = |text: String| {
+        if !text.is_empty() {
+            let _ = writeln!(out, "{text}\n");
+        }
+    };
+    if let Some(unasked) = &report.source.unasked {
+        paragraph(format!("**Not measured:** {}.", escape(unasked)));
+    }
+    paragraph(format!("{}\n**{}**", escape(&report.headline.reason), escape(&report.in_use.sentence)));
+    paragraph(shapes(&report.shape_deltas));
+    let lines: Vec<String> =
+        [facts(report), next_step(report), links(report, job)].into_iter().filter(|line| !line.is_empty()).collect();
+    paragraph(lines.join("\n"));
+    fold(&mut out, &sections(report, Charts::Absent));
+    out
+}
+
+/// The hidden first line by which a comment of a phase is found again.
+pub fn marker(phase: &str) -> String {
+    let name: String = phase.chars().map(|c| if c.is_alphanumeric() || c == '_' { c } else { '-' }).collect();
+    // two hyphens would end the comment of HTML
+    format!("<!-- ncugate:{} -->", name.replace("--", "-_"))
+}
+
+fn title(report: &Report) -> String {
+    let headline = &report.headline;
+    let mark = match headline.conclusion {
+        Conclusion::Pass => "✅",
+        Conclusion::Fallback => "⚠️",
+        Conclusion::Inconclusive => "❔",
+        Conclusion::Fail => "❌",
+    };
+    format!("### {mark} {}: {}", escape(&report.title), headline.conclusion)
+}
+
+/// A row a shape: what it was, what it is, what changed, and the gates of its time.
+fn shapes(deltas: &[ShapeDelta]) -> String {
+    let Some(first) = deltas.first() else { return String::new() };
+    let before = first.against.as_deref().map_or_else(|| "before".to_owned(), escape);
+    let mut table = MarkdownTable::new(&["shape", before.as_str(), "this change", "difference (95 %)", "gates"]);
+    for delta in deltas.iter().take(SHAPES) {
+        let change = delta.change.as_ref();
+        let difference = change.map_or_else(String::new, |change| {
+            if delta.code == CodeChange::None {
+                return "no change: the same machine code and launch".to_owned();
+            }
+            let interval = change.interval.map_or_else(String::new, |interval| format!(" ({})", interval.text()));
+            match change.judged.word() {
+                "" => format!("{}{interval}", change.change),
+                word => format!("{}{interval}, {word}", change.change),
+            }
+        });
+        table.row(vec![
+            escape(&delta.shape),
+            change.map_or_else(|| "n/a".to_owned(), |c| number::with_unit(c.before.value, &c.unit)),
+            delta.value.clone(),
+            difference,
+            gates(&delta.gates),
+        ]);
+    }
+    let rest = deltas.len().saturating_sub(SHAPES);
+    let more = if rest > 0 { format!("\n{} more below.", number::counted(rest, "shape")) } else { String::new() };
+    format!("{}{more}", table.to_string().trim_end())
+}
+
+/// The gates of a shape: those that do not pass by name, else how many pass.
+fn gates(gates: &[(String, Verdict)]) -> String {
+    let open: Vec<String> = gates
+        .iter()
+        .filter(|(_, verdict)| *verdict != Verdict::Pass)
+        .map(|(name, verdict)| format!("{} {}", sign(*verdict), escape(&text::clip(name, text::LABEL))))
+        .collect();
+    match (open.as_slice(), gates.len()) {
+        ([], 0) => "none".to_owned(),
+        ([], count) => format!("{} {}", sign(Verdict::Pass), number::counted(count, "gate")),
+        (open, _) => open.join(", "),
+    }
+}
+
+const fn sign(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Pass => "✅",
+        Verdict::Inconclusive => "❔",
+        Verdict::Fail => "❌",
+    }
+}
+
+/// `Registers 96, spills 0 ...`: the numbers of the banner in a line.
+fn facts(report: &Report) -> String {
+    let facts = report.headline.facts.iter().map(|fact| format!("{} {}", escape(&fact.label), escape(&fact.text)));
+    let facts: Vec<String> = facts.collect();
+    if facts.is_empty() { String::new() } else { format!("{}.", facts.join(" · ")) }
+}
+
+/// The gravest finding and what to try, where the phase does not simply pass.
+fn next_step(report: &Report) -> String {
+    let said = |finding: &&FindingRow| finding.leading || finding.rule == "ncu";
+    let leading = report.findings.iter().find(said);
+    let Some(finding) = leading.filter(|_| report.headline.conclusion != Conclusion::Pass) else {
+        return String::new();
+    };
+    let cause = escape(&text::clip(&finding.sentence, FINDING));
+    let advice = match finding.advice.as_str() {
+        "" => String::new(),
+        advice => format!("\n**Next:** {}", escape(&text::clip(advice, FINDING))),
+    };
+    format!("**Likely cause:** {}: {cause}{advice}", escape(&finding.title))
+}
+
+fn links(report: &Report, job: Option<&str>) -> String {
+    let job = job.filter(|job| is_address(job)).map(|job| format!("[job and report]({job})"));
+    let reproduce = report.reproduce.last().map(|command| format!("reproduce: `{}`", command.replace('`', "'")));
+    job.into_iter().chain(reproduce).collect::<Vec<_>>().join(" · ")
+}
+
+/// An address that cannot leave its brackets.
+fn is_address(text: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-._~:/?#@!$&+,;=%".contains(c);
+    text.starts_with("https://") && text.chars().all(plain)
+}
+
+/// What is folded together, and the headings of its sections as they begin; the second has all others.
+const FOLDS: [(&str, &[&str]); 3] = [
+    ("Gates", &["Gates", "Tier", "Stages", "Waivers"]),
+    ("Measurements", &[]),
+    ("Provenance", &["Missing", "Warnings", "Provenance"]),
+];
+
+/// The fold that a heading belongs to.
+fn fold_of(heading: &str) -> usize {
+    FOLDS.iter().position(|(_, begins)| begins.iter().any(|begin| heading.starts_with(begin))).unwrap_or(1)
+}
+
+/// Every section but the verdict, folded, as long as the whole fits.
+fn fold(out: &mut String, sections: &[String]) {
+    let mut left_out = 0;
+    let mut room = LONGEST.saturating_sub(out.len() + 400);
+    let mut bodies = [const { String::new() }; FOLDS.len()];
+    for section in sections.iter().skip(1) {
+        let Some((heading, body)) = section.split_once('\n') else { continue };
+        let heading = heading.trim_start_matches('#').trim();
+        let text = format!("#### {heading}\n\n{}\n\n", body.trim());
+        match room.checked_sub(text.len()) {
+            Some(rest) => {
+                room = rest;
+                bodies[fold_of(heading)].push_str(&text);
+            }
+            None => left_out += 1,
+        }
+    }
+    for ((title, _), body) in FOLDS.iter().zip(&bodies).filter(|(_, body)| !body.is_empty()) {
+        let _ = writeln!(out, "<details><summary>{title}</summary>\n\n{}\n\n</details>", body.trim());
+    }
+    if left_out > 0 {
+        let _ = writeln!(out, "\n{} too long for a comment: see report.md.", number::counted(left_out, "section"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::Fixture;
+
+    /// Lines that are seen before anything is unfolded: of folded ones their headings.
+    fn unfolded(comment: &str) -> Vec<&str> {
+        let mut folded = false;
+        let mut seen = Vec::new();
+        for line in comment.lines() {
+            let opens = line.starts_with("<details>");
+            if !folded || opens {
+                seen.push(line);
+            }
+            folded = (folded || opens) && line != "</details>";
+        }
+        seen
+    }
+
+    #[test]
+    fn a_comment_has_thirty_lines_before_it_is_unfolded_and_begins_with_its_marker() {
+        let report = Fixture::new(90).report();
+        let comment = comment(&report, Some("https://github.com/o/r/actions/runs/7"));
+        let seen = unfolded(&comment);
+        assert!(seen.len() <= 30, "{}:\n{}", seen.len(), seen.join("\n"));
+        assert_eq!(seen[0], format!("<!-- ncugate:{} -->", report.phase));
+        for part in ["### ", "difference (95 %)", "Likely cause", "reproduce: `", "[job and report](https://"] {
+            assert!(comment.contains(part), "{part}:\n{comment}");
+        }
+        assert_eq!(comment.matches("<details>").count(), comment.matches("</details>").count());
+        assert!(comment.contains("<details><summary>Gates</summary>") && comment.contains("#### Provenance"));
+        assert!(comment.len() <= LONGEST);
+    }
+
+    #[test]
+    fn sections_that_do_not_fit_are_counted() {
+        let mut out = "x".repeat(LONGEST - 480);
+        fold(&mut out, &["# head\n".to_owned(), "## a\nshort".to_owned(), format!("## b\n{}", "y".repeat(100))]);
+        assert!(out.len() <= LONGEST && out.contains("#### a") && !out.contains("#### b"));
+        assert!(out.ends_with("1 section too long for a comment: see report.md.\n"));
+    }
+
+    #[test]
+    fn a_marker_and_an_address_cannot_leave_their_place() {
+        assert_eq!(marker("a--> <b>"), "<!-- ncugate:a-_-_-b- -->");
+        assert!(!marker("a---->")[4..].trim_end_matches(" -->").contains("-->"));
+        assert!(is_address("https://github.com/o/r") && !is_address("https://x) [y](") && !is_address("javascript:x"));
+    }
+}

@@ -1,0 +1,334 @@
+//! Two sides paired by name: changes, their noise, and verdicts that turned.
+
+use super::side::{ComparedSide, ComparedSubject, MeasuredWith};
+use super::totals::totals;
+use crate::change::{ChangeNoise, LatencyChange, MetricChange, MetricFacts, ranges};
+use crate::gate_row::GateRow;
+use crate::model::Conclusion;
+use crate::provenance::conditions;
+use crate::{number, text};
+use indexmap::IndexMap;
+use ncu_rep::unit_of;
+use ncugate_model::metric::{Catalogue, MetricKind, id};
+use ncugate_model::stats::{self, Pairing, Resampler};
+use ncugate_model::{Better, ShapeName, Verdict};
+use ncugate_phase::config::{Shape, Workload};
+use rayon::prelude::*;
+use serde::Serialize;
+
+/// `b` against `a`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RunComparison {
+    pub a: SideSummary,
+    pub b: SideSummary,
+    /// What differs beside the numbers, and so may explain them.
+    pub notes: Vec<String>,
+    /// Gates that both or either side judged.
+    pub gates: Vec<GateChange>,
+    /// Subjects that both sides have: the largest change of latency that noise does not explain first, then the rest.
+    pub pairs: Vec<ComparedPair>,
+    /// Subjects that only the first side has.
+    pub only_a: Vec<String>,
+    /// Subjects that only the second side has.
+    pub only_b: Vec<String>,
+    pub sentence: String,
+}
+
+/// A side in words.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SideSummary {
+    /// As the reader named it.
+    pub name: String,
+    pub about: String,
+    /// How it ended, where a run was judged.
+    pub conclusion: Option<Conclusion>,
+    pub reason: Option<String>,
+}
+
+/// A gate on both sides.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct GateChange {
+    pub name: String,
+    /// Verdict on the first side, with the measured value.
+    pub a: Option<(Verdict, Option<String>)>,
+    /// Verdict on the second side, with the measured value.
+    pub b: Option<(Verdict, Option<String>)>,
+    /// Whether the verdict is another.
+    pub turned: bool,
+}
+
+impl GateChange {
+    /// A side's verdict with what was measured: `fail (96)`.
+    pub fn words(side: &Option<(Verdict, Option<String>)>) -> String {
+        match side {
+            Some((verdict, Some(measured))) => format!("{verdict} ({measured})"),
+            Some((verdict, None)) => verdict.to_string(),
+            None => "absent".to_owned(),
+        }
+    }
+}
+
+/// A variant at a shape, or a kernel, on both sides.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ComparedPair {
+    pub name: String,
+    pub turned: Option<(Verdict, Verdict)>,
+    /// Latency with its noise, where both sides have samples.
+    pub latency: Option<LatencyChange>,
+    /// That the sides were launched in another way, and how; none where they are alike.
+    pub note: Option<String>,
+    /// Metrics that both sides have: those of the catalogue first, then ncu's, the largest change first.
+    pub rows: Vec<MetricChange>,
+}
+
+impl RunComparison {
+    pub fn new(a: &ComparedSide, b: &ComparedSide, resampler: &Resampler) -> Self {
+        let unlike = a.workload.as_ref().zip(b.workload.as_ref()).map(|(ours, theirs)| Unlike::of(ours, theirs));
+        let unlike = unlike.unwrap_or_default();
+        let (matched, only_a, only_b) = matched(a, b);
+        let both: Vec<(&ComparedSubject, &ComparedSubject)> = matched.iter().map(|m| (m.a, m.b)).collect();
+        let totals = totals(a, b, &both);
+        let mut pairs: Vec<ComparedPair> = matched
+            .into_par_iter()
+            .map(|matched| {
+                let compared = if unlike.touches(&matched.key) { Compared::Counters } else { Compared::Everything };
+                pair(matched, compared, resampler)
+            })
+            .collect();
+        pairs.sort_by(|x, y| weight(y).total_cmp(&weight(x)));
+        let sentence = sentence((a, b), &pairs, totals, &unlike);
+        Self { a: summary(a), b: summary(b), notes: notes(a, b), gates: gates(a, b), pairs, only_a, only_b, sentence }
+    }
+}
+
+fn summary(side: &ComparedSide) -> SideSummary {
+    SideSummary {
+        name: side.name.clone(),
+        about: side.about.clone(),
+        conclusion: side.conclusion,
+        reason: side.reason.clone(),
+    }
+}
+
+/// A subject of each side.
+struct Matched<'a> {
+    key: String,
+    name: String,
+    a: &'a ComparedSubject,
+    b: &'a ComparedSubject,
+}
+
+/// What of a pair is compared.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Compared {
+    Everything,
+    /// Not the times, and nothing is called better: the sides compute something else.
+    Counters,
+}
+
+/// Subjects by name; where each side has just one, the two are meant.
+/// Of a kernel with one other launch shape on each side, those are meant too.
+fn matched<'a>(a: &'a ComparedSide, b: &'a ComparedSide) -> (Vec<Matched<'a>>, Vec<String>, Vec<String>) {
+    if let (Some((x, ours)), Some((y, theirs)), 1, 1) =
+        (a.subjects.first(), b.subjects.first(), a.subjects.len(), b.subjects.len())
+    {
+        let name = if x == y { ours.label.clone() } else { format!("{} → {}", ours.label, theirs.label) };
+        return (vec![Matched { key: x.clone(), name, a: ours, b: theirs }], Vec::new(), Vec::new());
+    }
+    let kernel = |subject: &'a ComparedSubject| subject.launched.as_ref().map(|launched| launched.name.as_str());
+    let left = |of: &'a ComparedSide, other: &ComparedSide| -> Vec<&'a ComparedSubject> {
+        of.subjects.iter().filter(|(key, _)| !other.subjects.contains_key(*key)).map(|(_, subject)| subject).collect()
+    };
+    let (left_a, left_b) = (left(a, b), left(b, a));
+    let only = |of: &[&'a ComparedSubject], name: &str| -> Option<&'a ComparedSubject> {
+        let mut same = of.iter().filter(|subject| kernel(subject) == Some(name));
+        same.next().copied().filter(|_| same.next().is_none())
+    };
+    let partner = |ours: &'a ComparedSubject| {
+        let name = kernel(ours)?;
+        only(&left_a, name)?;
+        only(&left_b, name)
+    };
+    let pairs: Vec<Matched<'a>> = a
+        .subjects
+        .iter()
+        .filter_map(|(key, ours)| {
+            let theirs = b.subjects.get(key).or_else(|| partner(ours))?;
+            Some(Matched { key: key.clone(), name: ours.label.clone(), a: ours, b: theirs })
+        })
+        .collect();
+    let is_paired = |subject: &ComparedSubject| {
+        pairs.iter().any(|pair| std::ptr::eq(pair.a, subject) || std::ptr::eq(pair.b, subject))
+    };
+    let alone = |of: &[&ComparedSubject]| {
+        of.iter().copied().filter(|subject| !is_paired(subject)).map(alone).collect::<Vec<String>>()
+    };
+    let (only_a, only_b) = (alone(&left_a), alone(&left_b));
+    (pairs, only_a, only_b)
+}
+
+/// The label of what one side has alone, with its time where it is of a report.
+fn alone(subject: &ComparedSubject) -> String {
+    let nanos = subject.launched.as_ref().and_then(|launched| launched.nanos);
+    nanos.map_or_else(|| subject.label.clone(), |n| format!("{} ({})", subject.label, number::with_unit(n, "ns")))
+}
+
+fn pair(Matched { name, a, b, .. }: Matched<'_>, compared: Compared, resampler: &Resampler) -> ComparedPair {
+    // The sides are different runs: their rounds have nothing in common.
+    let latency = match compared {
+        Compared::Everything => LatencyChange::new(&a.samples, &b.samples, Pairing::Independent, resampler).ok(),
+        Compared::Counters => None,
+    };
+    let both = a.values.iter().filter_map(|(metric, before)| {
+        let after = b.values.get(metric)?;
+        row(metric, before, after, latency.filter(|_| metric == "latency_p50"), compared)
+    });
+    let (mut rows, mut counters): (Vec<MetricChange>, Vec<MetricChange>) =
+        both.partition(|row| Catalogue::embedded().get(&row.metric).is_some());
+    counters.sort_by(|x, y| y.distance().total_cmp(&x.distance()));
+    rows.append(&mut counters);
+    let turned = a.verdict.zip(b.verdict).filter(|(x, y)| x != y);
+    let shapes = a.launched.as_ref().zip(b.launched.as_ref());
+    let unlike = shapes.map(|(ours, theirs)| ours.shape.change(&theirs.shape)).filter(|change| !change.is_empty());
+    let note = unlike.map(|change| format!("another launch shape: {change}"));
+    ComparedPair { name, turned, latency, note, rows }
+}
+
+fn row(
+    metric: &str,
+    before: &[f64],
+    after: &[f64],
+    latency: Option<LatencyChange>,
+    compared: Compared,
+) -> Option<MetricChange> {
+    let known = Catalogue::embedded().get(metric);
+    let facts = MetricFacts {
+        name: metric,
+        title: known.map_or(metric, |m| m.title.as_str()),
+        unit: known.map_or_else(|| unit_of(metric), |m| m.unit.as_str()),
+        better: known.map_or(Better::Context, |m| m.better),
+    };
+    let noise = match (compared, latency) {
+        (Compared::Counters, _) => ChangeNoise::Unspread,
+        (Compared::Everything, Some(latency)) => ChangeNoise::Interval(latency.interval),
+        (Compared::Everything, None) => ranges(metric, before, after),
+    };
+    let mut change = MetricChange::new(facts, stats::median(before).ok()?, stats::median(after).ok()?, noise);
+    let is_time = *metric == *id::DURATION || known.is_some_and(|known| known.kind == MetricKind::Timing);
+    if compared == Compared::Counters && is_time {
+        change.change = "not compared".to_owned();
+    }
+    Some(change)
+}
+
+/// What puts a pair before others: a verdict that turned, then the size of a change that noise does not explain.
+fn weight(pair: &ComparedPair) -> f64 {
+    let turned = if pair.turned.is_some() { 1e6 } else { 0.0 };
+    turned + pair.latency.filter(|l| !l.interval.holds_one()).map_or(0.0, |l| l.ratio.ln().abs())
+}
+
+fn gates(a: &ComparedSide, b: &ComparedSide) -> Vec<GateChange> {
+    let of = |side: &ComparedSide| -> IndexMap<String, (Verdict, Option<String>)> {
+        let measured = |g: &GateRow| g.measured.as_ref().map(|n| number::with_unit(n.value, &g.unit));
+        side.gates.iter().map(|g| (g.name.clone(), (g.effective(), measured(g)))).collect()
+    };
+    let (ours, theirs) = (of(a), of(b));
+    let names = ours.keys().chain(theirs.keys().filter(|name| !ours.contains_key(*name)));
+    names
+        .map(|name| {
+            let (x, y) = (ours.get(name).cloned(), theirs.get(name).cloned());
+            let turned = x.as_ref().map(|g| g.0) != y.as_ref().map(|g| g.0);
+            GateChange { name: name.clone(), a: x, b: y, turned }
+        })
+        .collect()
+}
+
+fn notes(a: &ComparedSide, b: &ComparedSide) -> Vec<String> {
+    let another = |what: &str, ours: &str, theirs: &str| format!("another {what}: {ours}, then {theirs}");
+    let workloads = a.workload.as_ref().zip(b.workload.as_ref());
+    let unlike = workloads.and_then(|(ours, theirs)| Unlike::of(ours, theirs).words());
+    let workload = unlike.map(|unlike| format!("another workload ({unlike}): latencies do not compare"));
+    let conditions = match (&a.measured_with, &b.measured_with) {
+        (MeasuredWith::Run(ours), MeasuredWith::Run(theirs)) => {
+            let both = conditions(ours).into_iter().zip(conditions(theirs));
+            both.filter(|(x, y)| x != y).map(|((what, x), (_, y))| another(what, &x, &y)).collect()
+        }
+        (MeasuredWith::Devices(ours), MeasuredWith::Devices(theirs)) if ours != theirs => {
+            vec![another("device", &ours.join(", "), &theirs.join(", "))]
+        }
+        _ => Vec::new(),
+    };
+    workload.into_iter().chain(conditions).collect()
+}
+
+/// In what two runs computed something else: then their times say nothing of each other.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Unlike {
+    parts: Vec<&'static str>,
+    shapes: Vec<String>,
+}
+
+impl Unlike {
+    /// Whether it concerns a variant at a shape: `variant@shape`.
+    fn touches(&self, key: &str) -> bool {
+        let is_at = |shape: &String| key.strip_suffix(shape.as_str()).is_some_and(|rest| rest.ends_with('@'));
+        !self.parts.is_empty() || self.shapes.iter().any(is_at)
+    }
+
+    fn words(&self) -> Option<String> {
+        let parts = self.parts.iter().map(|part| (*part).to_owned());
+        let parts: Vec<String> = parts.chain(self.shapes.iter().map(|shape| format!("shape {shape}"))).collect();
+        (!parts.is_empty()).then(|| parts.join(", "))
+    }
+
+    fn of(ours: &Workload, theirs: &Workload) -> Self {
+        let dims = |workload: &Workload, name: &ShapeName| {
+            workload.shapes.iter().find(|shape| shape.name == *name).map(|shape| shape.dims.clone())
+        };
+        let both = |shape: &&Shape| dims(theirs, &shape.name).is_some_and(|dims| dims != shape.dims);
+        let shapes: Vec<String> = ours.shapes.iter().filter(both).map(|shape| text::line(&shape.name.0)).collect();
+        let parts = [
+            ("reference", ours.reference != theirs.reference),
+            ("buffers", ours.buffers != theirs.buffers),
+            ("scalars", ours.scalars != theirs.scalars),
+        ];
+        let parts = parts.into_iter().filter(|(_, differs)| *differs).map(|(what, _)| what).collect();
+        Self { parts, shapes }
+    }
+}
+
+/// `verdict Fail, then Pass; of 180 timed on both sides 3 are faster, 170 within noise, 7 slower; ...`.
+fn sentence(
+    (a, b): (&ComparedSide, &ComparedSide),
+    pairs: &[ComparedPair],
+    totals: Option<String>,
+    unlike: &Unlike,
+) -> String {
+    let mut parts = Vec::new();
+    match (a.conclusion, b.conclusion) {
+        (Some(x), Some(y)) if x == y => parts.push(format!("Verdict {x} on both sides")),
+        (Some(x), Some(y)) => parts.push(format!("Verdict {x}, then {y}")),
+        _ => {}
+    }
+    let latencies: Vec<LatencyChange> = pairs.iter().filter_map(|p| p.latency).collect();
+    let count = |word: &str| latencies.iter().filter(|l| l.word() == word).count();
+    let ratios: Vec<f64> = latencies.iter().map(|l| l.ratio).collect();
+    match stats::median(&ratios) {
+        Ok(median) => parts.push(format!(
+            "of {} timed on both sides {} are faster, {} within noise, {} slower; median change of latency {}",
+            latencies.len(),
+            count("faster"),
+            count("within noise"),
+            count("slower"),
+            number::change(median),
+        )),
+        Err(_) => {
+            parts.extend(totals.as_deref().map(String::from));
+            parts.push(format!("{} compared by their counters", number::counted(pairs.len(), "pair")));
+        }
+    }
+    if let Some(unlike) = unlike.words() {
+        parts.push(format!("another workload ({unlike}): latencies do not compare"));
+    }
+    parts.join("; ") + "."
+}

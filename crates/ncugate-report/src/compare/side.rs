@@ -1,0 +1,226 @@
+//! One side of a comparison, by name: from a judged run, or from the launches of an ncu report.
+
+use crate::gate_row::GateRow;
+use crate::launch_shape::LaunchShape;
+use crate::model::{Conclusion, Measure};
+use crate::provenance::{NO_REPOSITORY, commit};
+use crate::report::Report;
+use crate::variant_row::VariantRow;
+use crate::{number, text};
+use indexmap::IndexMap;
+use ncu_rep::{Launch, ReportError};
+use ncugate_judge::frame::case_of;
+use ncugate_judge::frame::launches::nvtx_text;
+use ncugate_judge::store::Fingerprint;
+use ncugate_model::metric::{Catalogue, id};
+use ncugate_model::{Cell, ComputeCapability, Verdict};
+use ncugate_phase::config::Workload;
+use ncugate_phase::plan::Standing;
+
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ComparedSide {
+    /// As the reader named it: a folder or a file.
+    pub name: String,
+    /// What it is: `Phase D: occupancy attack, run 20261121T012344Z`.
+    pub about: String,
+    /// How it ended, where a run was judged.
+    pub conclusion: Option<Conclusion>,
+    pub reason: Option<String>,
+    pub gates: Vec<GateRow>,
+    /// What has to be equal for numbers to be comparable.
+    pub measured_with: MeasuredWith,
+    /// What a run computed.
+    pub workload: Option<Box<Workload>>,
+    /// Variants at shapes, or kernels, by the name that pairs them.
+    pub subjects: IndexMap<String, ComparedSubject>,
+}
+
+/// With what a side was measured, as far as it is known.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub enum MeasuredWith {
+    #[default]
+    Unknown,
+    /// Machine and tools of a run.
+    Run(Box<Fingerprint>),
+    /// Devices of an ncu report's launches.
+    Devices(Vec<String>),
+}
+
+/// A variant at a shape, or a kernel.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ComparedSubject {
+    /// Short enough for a table.
+    pub label: String,
+    /// Whether every required gate holds for it; none for baselines and kernels.
+    pub verdict: Option<Verdict>,
+    /// Values of each metric: one of a run, one a launch of a report.
+    pub values: IndexMap<String, Vec<f64>>,
+    /// Latency samples in microseconds.
+    pub samples: Vec<f64>,
+    /// How it was launched, of launches of a report.
+    pub launched: Option<LaunchedKernel>,
+}
+
+/// Alike launches of a report.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LaunchedKernel {
+    /// The kernel, or the case, without its launch shape.
+    pub name: String,
+    pub shape: LaunchShape,
+    pub launches: usize,
+    /// Their time in nanoseconds, where every one has a duration.
+    pub nanos: Option<f64>,
+}
+
+/// Why a report cannot be compared.
+#[derive(Debug, thiserror::Error)]
+pub enum SideError {
+    #[error("cannot read the launches of '{name}'")]
+    Damaged {
+        name: String,
+        #[source]
+        source: ReportError,
+    },
+    /// It has nothing in it.
+    #[error("'{name}' has no launches")]
+    Empty { name: String },
+}
+
+impl ComparedSide {
+    pub fn of_run(name: &str, report: &Report) -> Self {
+        let git = report.provenance.git.as_ref();
+        let commit = git.map_or_else(|| NO_REPOSITORY.to_owned(), |git| format!("commit {}", commit(git)));
+        Self {
+            name: text::line(name),
+            about: format!("{}, run {}, {}, {commit}", report.title, report.run, report.source.sentence),
+            conclusion: Some(report.headline.conclusion),
+            reason: Some(report.headline.reason.clone()),
+            gates: report.gates.clone(),
+            measured_with: MeasuredWith::Run(Box::new(report.provenance.fingerprint.clone())),
+            workload: None,
+            subjects: report.variants.iter().flat_map(|variant| at_shapes(report, variant)).collect(),
+        }
+    }
+
+    /// The launches of a report: those of a profiled case under its name, others under their kernel's.
+    ///
+    /// # Errors
+    /// A damaged report, or one without launches.
+    pub fn of_report(name: &str, report: &ncu_rep::Report) -> Result<Self, SideError> {
+        let damaged = |source| SideError::Damaged { name: text::line(name), source };
+        let mut subjects: IndexMap<String, ComparedSubject> = IndexMap::new();
+        let mut devices: Vec<String> = Vec::new();
+        for launch in report.launches() {
+            let (name, label) = called(&launch).map_err(damaged)?;
+            let shape = LaunchShape::of(&launch).map_err(damaged)?;
+            let key = format!("{name} {} {shape:?}", launch.demangled_name());
+            let subject = subjects.entry(key).or_insert_with(|| ComparedSubject {
+                label,
+                launched: Some(LaunchedKernel { name, shape, launches: 0, nanos: None }),
+                ..ComparedSubject::default()
+            });
+            if let Some(launched) = &mut subject.launched {
+                launched.launches += 1;
+            }
+            for (metric, value) in values(&launch).map_err(damaged)? {
+                subject.values.entry(metric).or_default().push(value);
+            }
+            let device = launch.device_name().map_err(damaged)?.map_or_else(String::new, |d| text::line(&d));
+            if !devices.contains(&device) {
+                devices.push(device);
+            }
+        }
+        if subjects.is_empty() {
+            return Err(SideError::Empty { name: text::line(name) });
+        }
+        for subject in subjects.values_mut() {
+            let Some(launched) = &mut subject.launched else { continue };
+            let durations = subject.values.get(&*id::DURATION).filter(|values| values.len() == launched.launches);
+            launched.nanos = durations.map(|values| values.iter().sum());
+        }
+        set_apart(&mut subjects);
+        subjects.sort_by(|_, a, _, b| nanos(b).total_cmp(&nanos(a)));
+        Ok(Self {
+            name: text::line(name),
+            about: format!("{} on {}", number::counted(report.launches().len(), "result"), devices.join(", ")),
+            measured_with: MeasuredWith::Devices(devices),
+            subjects,
+            ..Self::default()
+        })
+    }
+}
+
+fn nanos(subject: &ComparedSubject) -> f64 {
+    subject.launched.as_ref().and_then(|launched| launched.nanos).unwrap_or(-1.0)
+}
+
+/// Adds what sets groups of one kernel apart to their labels: `attn, grid 64`.
+fn set_apart(subjects: &mut IndexMap<String, ComparedSubject>) {
+    let shapes: Vec<(String, LaunchShape)> = subjects
+        .values()
+        .filter_map(|subject| subject.launched.as_ref())
+        .map(|launched| (launched.name.clone(), launched.shape.clone()))
+        .collect();
+    for subject in subjects.values_mut() {
+        let Some(launched) = &subject.launched else { continue };
+        let siblings = shapes.iter().filter(|(name, _)| *name == launched.name).map(|(_, shape)| shape);
+        let apart = launched.shape.apart(siblings);
+        if !apart.is_empty() {
+            subject.label = format!("{}, {apart}", subject.label);
+        }
+    }
+}
+
+/// A variant at every shape where something was measured.
+fn at_shapes<'r>(report: &'r Report, variant: &'r VariantRow) -> impl Iterator<Item = (String, ComparedSubject)> + 'r {
+    let candidate = variant.standing == Standing::Candidate;
+    report.shapes.iter().zip(&variant.shapes).filter_map(move |(shape, measured)| {
+        let number = |value: &Measure| value.number().map(|n| vec![n.value]);
+        let values = report.metrics.iter().zip(&measured.values);
+        let values: IndexMap<String, Vec<f64>> =
+            values.filter_map(|(metric, value)| Some((metric.name.clone(), number(value)?))).collect();
+        let subject = ComparedSubject {
+            label: format!("{} @ {shape}", variant.label),
+            verdict: candidate.then_some(variant.verdict),
+            values,
+            samples: measured.samples.clone(),
+            launched: None,
+        };
+        (!subject.values.is_empty()).then(|| (format!("{}@{shape}", variant.id), subject))
+    })
+}
+
+/// Name and label of a launch: those of its case, or of its kernel.
+fn called(launch: &Launch<'_>) -> Result<(String, String), ReportError> {
+    if let Some((variant, shape)) = case_of(&nvtx_text(&launch.nvtx()?)) {
+        let label = format!("{} @ {}", text::clip(&variant.0, text::LABEL), text::line(&shape.0));
+        return Ok((format!("{}@{}", text::line(&variant.0), text::line(&shape.0)), label));
+    }
+    let kernel = launch.demangled_name();
+    Ok((text::line(&kernel), text::clip(&kernel, text::LABEL)))
+}
+
+/// Numbers of a launch: catalogue metrics first, then ncu's by name.
+fn values(launch: &Launch<'_>) -> Result<Vec<(String, f64)>, ReportError> {
+    let mut counters: IndexMap<&str, f64> = IndexMap::new();
+    for metric in launch.metrics() {
+        let metric = metric?;
+        // What the profiler did to itself says nothing of the kernel.
+        let own = metric.name.starts_with("profiler__");
+        if let Some(value) = metric.value.as_f64().filter(|v| v.is_finite() && !own) {
+            counters.insert(metric.name, value);
+        }
+    }
+    let catalogue = Catalogue::embedded();
+    let capability = launch.compute_capability()?.map(ComputeCapability::from);
+    let logical = catalogue.names().filter_map(|name| {
+        let definition = catalogue.definition(name, capability).ok()?;
+        match definition.evaluate(&|counter| counters.get(counter).copied()) {
+            Cell::Value(value) => Some((name.to_owned(), value)),
+            Cell::Missing(_) => None,
+        }
+    });
+    let mut values: Vec<(String, f64)> = logical.collect();
+    values.extend(counters.iter().map(|(name, value)| (text::line(name), *value)));
+    Ok(values)
+}

@@ -1,0 +1,148 @@
+//! A report put together from its inputs. Decides nothing: it orders, and asks each part for its rows.
+
+use super::finding_row::FindingRow;
+use super::inputs::ReportInputs;
+use super::model::MetricColumn;
+use super::report::Report;
+use super::{
+    charted, deep_profile, deltas, gates, headline, in_use, matrix, provenance, search, speed_of_light, steps, text,
+    trust, variants,
+};
+use crate::chart;
+use crate::explain::Finding;
+use ncugate_judge::frame::MetricCells;
+use ncugate_judge::{TargetGpu, out_of_reach};
+use ncugate_model::Better;
+use ncugate_model::metric::{Catalogue, ShownIn};
+use ncugate_phase::plan::Plan;
+use std::collections::HashSet;
+
+/// Findings shown at first sight.
+const LEADING: usize = 3;
+
+impl Report {
+    /// Builds the report. Pure: the same inputs give the same report.
+    pub fn new(inputs: &ReportInputs<'_>) -> Self {
+        let metrics = metric_columns(inputs);
+        let gate_rows: Vec<_> = inputs.judgement.gates.iter().map(gates::row).collect();
+        let params = parameters(inputs.plan);
+        let rows = variants::rows(inputs, &metrics, &params);
+        let shapes: Vec<String> = inputs.phase.workload.shapes.iter().map(|s| text::line(&s.name.0)).collect();
+        let objective_shape =
+            inputs.phase.workload.shapes.iter().position(|s| s.name == inputs.phase.objective.shape).unwrap_or(0);
+        let out_of_reach = unreachable_gates(inputs);
+        let used = in_use::in_use(inputs, &metrics);
+        let mut report = Self {
+            title: text::line(&inputs.phase.title),
+            phase: text::line(&inputs.phase.name),
+            run: text::line(&inputs.manifest.run),
+            file: text::line(&inputs.phase.file.display().to_string()),
+            headline: headline::headline(inputs, &metrics),
+            matrix: None,
+            trust: trust::trust(inputs),
+            objective: headline::objective(inputs, &metrics),
+            source: provenance::origin(inputs),
+            gates: gate_rows,
+            tiers: inputs.judgement.tiers.iter().map(gates::tier).collect(),
+            stages: inputs.judgement.stages.iter().map(gates::stage).collect(),
+            fallback: inputs.judgement.fallback.as_ref().map(gates::fallback),
+            preconditions: inputs.judgement.preconditions.iter().map(gates::precondition).collect(),
+            waivers: gates::waivers(inputs.judgement),
+            steps: steps::table(&rows, &shapes, objective_shape, &metrics),
+            deltas: deltas::deltas(inputs, &metrics),
+            shape_deltas: deltas::by_shape(inputs, &metrics, &used),
+            in_use: used,
+            metrics,
+            params,
+            shapes,
+            objective_shape,
+            search: search::row(inputs.search),
+            speed_of_light: speed_of_light::rows(inputs),
+            diagnosis: inputs.diagnosis.to_vec(),
+            findings: findings(inputs).into_iter().chain(deep_profile::findings(inputs)).collect(),
+            deep_profile: deep_profile::row(inputs, &rows),
+            variants: rows,
+            charts: Vec::new(),
+            provenance: provenance::provenance(inputs),
+            missing: provenance::missing(inputs),
+            warnings: inputs
+                .phase
+                .workload
+                .untested()
+                .iter()
+                .chain(&inputs.judgement.warnings)
+                .chain(&inputs.manifest.warnings)
+                .chain(&out_of_reach)
+                .chain(inputs.unread)
+                .map(|w| text::line(w))
+                .collect(),
+            reproduce: provenance::reproduce(inputs),
+        };
+        report.matrix = matrix::matrix(&report);
+        report.charts = chart::charts(&charted::run(&report, inputs));
+        report
+    }
+}
+
+/// Columns that hold at least one value, or that a gate names: those that readers look for first, then the rest in the
+/// order they were measured.
+fn metric_columns(inputs: &ReportInputs<'_>) -> Vec<MetricColumn> {
+    let gated: HashSet<&str> = inputs.judgement.gates.iter().filter_map(|g| g.metric.as_deref()).collect();
+    let held = |name: &str| inputs.quantities.column(name).is_some_and(MetricCells::has_value);
+    let names: Vec<&str> = inputs.quantities.metrics().filter(|name| held(name) || gated.contains(name)).collect();
+    let leading: Vec<&str> = Catalogue::embedded().shown(ShownIn::Lead).collect();
+    let rest = names.iter().copied().filter(|name| !leading.contains(name));
+    let first = leading.iter().copied().filter(|name| names.contains(name));
+    first
+        .chain(rest)
+        .map(|name| {
+            let known = Catalogue::embedded().get(name);
+            MetricColumn {
+                name: text::line(name),
+                title: text::clip(known.map_or(name, |m| m.title.as_str()), text::LABEL),
+                unit: known.map_or_else(String::new, |m| text::clip(&m.unit, 16)),
+                better: known.map_or(Better::Context, |m| m.better),
+                gated: gated.contains(name),
+            }
+        })
+        .collect()
+}
+
+fn parameters(plan: &Plan) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for (name, _) in plan.variants.iter().flat_map(|v| &v.params) {
+        if !names.contains(name) {
+            names.push(name.clone());
+        }
+    }
+    names
+}
+
+/// All findings: those about the variants in use at the shapes at which they are, the objective's first, then the rest. The gravest of
+/// the former are shown at first sight, each rule once.
+fn findings(inputs: &ReportInputs<'_>) -> Vec<FindingRow> {
+    let objective = &inputs.phase.objective.shape;
+    let selected = inputs.judgement.selected.as_ref().map(|s| &s.variant);
+    let subject = |f: &Finding| inputs.subjects.iter().position(|(id, shape)| (id, shape) == (&f.variant, &f.shape));
+    let mut findings: Vec<&Finding> = inputs.findings.iter().collect();
+    let rest = inputs.subjects.len();
+    findings.sort_by_key(|f| (subject(f).unwrap_or(rest), selected != Some(&f.variant), &f.shape != objective));
+    let mut rows: Vec<FindingRow> = Vec::new();
+    for finding in findings {
+        let mut row = FindingRow::of(finding, objective);
+        let shown = rows.iter().filter(|known| known.leading);
+        row.leading = subject(finding).is_some()
+            && finding.is_leading()
+            && shown.clone().count() < LEADING
+            && shown.clone().all(|known| known.rule != row.rule);
+        rows.push(row);
+    }
+    rows
+}
+
+/// Gates that no variant of the phase can hold on the GPU of the run because of its grid.
+fn unreachable_gates(inputs: &ReportInputs<'_>) -> Vec<String> {
+    let gpu = inputs.manifest.fingerprint.gpu.as_ref();
+    let target = gpu.map(|gpu| TargetGpu { capability: gpu.compute_capability, sms: Some(gpu.sms) });
+    target.map_or_else(Vec::new, |target| out_of_reach(inputs.phase, inputs.plan, target))
+}

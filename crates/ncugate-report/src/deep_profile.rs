@@ -1,0 +1,267 @@
+//! The deep profile of the selected variant as rows, and what it adds to the findings.
+
+use super::finding_row::{FindingRow, SavingRow};
+use super::inputs::ReportInputs;
+use super::line_pairs::{PairedLines, Sampled, pair};
+use super::model::Measure;
+use super::ncu_advice::{NcuAdvice, advice};
+use super::number::{self, Number};
+use super::text;
+use super::variant_row::VariantRow;
+use crate::explain::{EstimateSource, NcuRuleMessage, Severity};
+use ncu_rep::SpeedupScope;
+use ncugate_model::metric::Catalogue;
+use ncugate_model::{Cell, DeepProfile, ProfileOutcome, VariantId};
+use ncugate_phase::config::{CloseLookAt, Confidence, RuleKind};
+use serde::Serialize;
+
+/// A variant profiled once more, with every section, sample and source that shows where its time goes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct DeepProfileRow {
+    /// Who was profiled: the selected variant first.
+    pub variants: Vec<ProfiledVariant>,
+    pub shape: String,
+    /// What it took, and what it is not.
+    pub note: String,
+    /// Throughputs, caches, waste, and the states of warps.
+    pub metrics: Vec<DeepMetric>,
+    /// What ncu says about the first of them.
+    pub advice: Option<NcuAdvice>,
+    /// Lines of the first beside those of each other one that has lines in common with it.
+    pub pairs: Vec<PairedLines>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ProfiledVariant {
+    pub id: String,
+    /// Its id, short enough for a table.
+    pub label: String,
+    /// Its parameter values alone, where it has them all.
+    pub short: String,
+    pub passes: Option<u32>,
+    /// Wall seconds of the ncu process.
+    pub seconds: f64,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct DeepMetric {
+    pub name: String,
+    pub title: String,
+    pub unit: String,
+    /// Values, aligned with [`DeepProfileRow::variants`].
+    pub values: Vec<Measure>,
+}
+
+impl DeepProfileRow {
+    /// States of warps that were counted for the first variant, the longest first: cycles for every issued instruction.
+    pub fn states(&self) -> Vec<&DeepMetric> {
+        let cycles = |metric: &DeepMetric| metric.values.first().and_then(Measure::number).map_or(0.0, |n| n.value);
+        let mut states: Vec<&DeepMetric> =
+            self.metrics.iter().filter(|m| m.name.starts_with(STATE) && cycles(m) > 0.0).collect();
+        states.sort_by(|a, b| cycles(b).total_cmp(&cycles(a)));
+        states
+    }
+
+    /// Metrics that are not states of warps and have a value.
+    pub fn figures(&self) -> Vec<&DeepMetric> {
+        let known = |metric: &&DeepMetric| metric.values.iter().any(|value| value.number().is_some());
+        self.metrics.iter().filter(|m| !m.name.starts_with(STATE)).filter(known).collect()
+    }
+}
+
+/// Beginning of the names of warp states.
+const STATE: &str = "stall_";
+
+/// Rules of ncu among the findings.
+const RULES: usize = 2;
+/// Smallest estimate, in percent, that is worth a finding.
+const WORTH: f64 = 5.0;
+/// Longest id that heads a column, in characters.
+const HEAD: usize = 24;
+/// Longest text of a rule among the findings, in characters.
+const LONGEST: usize = 260;
+
+/// Profiles that gave something, the selected variant's first, each with the id it is shown under.
+fn profiles<'a>(inputs: &'a ReportInputs<'_>) -> Vec<(&'a VariantId, &'a DeepProfile)> {
+    let selected = inputs.judgement.selected.as_ref().map(|selected| &selected.variant);
+    let shares = |id: &VariantId| inputs.builds.iter().find(|b| &b.variant == id).and_then(|b| b.shares.clone());
+    let stands_for = selected.map(|id| shares(id).unwrap_or_else(|| id.clone()));
+    let profiled = |profile: &&DeepProfile| match profile.outcome {
+        ProfileOutcome::Profiled { .. } => true,
+        ProfileOutcome::Traced { .. } | ProfileOutcome::Failed { .. } => false,
+    };
+    let shown = |profile: &'a DeepProfile| match selected.filter(|_| stands_for.as_ref() == Some(&profile.variant)) {
+        Some(selected) => (selected, profile),
+        None => (&profile.variant, profile),
+    };
+    let mut profiles: Vec<_> = inputs.deep.profiles.iter().filter(profiled).map(shown).collect();
+    profiles.sort_by_key(|(id, _)| Some(*id) != selected);
+    profiles
+}
+
+/// The rows, where a profile gave something that can be read.
+pub fn row(inputs: &ReportInputs<'_>, rows: &[VariantRow]) -> Option<DeepProfileRow> {
+    let profiles = profiles(inputs);
+    let (_, first) = profiles.first().filter(|_| inputs.deep.problem.is_none())?;
+    let of = |id: &VariantId| rows.iter().find(|row| row.id == text::line(&id.0));
+    let profiled = |(id, profile): &(&VariantId, &DeepProfile)| ProfiledVariant {
+        id: text::line(&id.0),
+        label: of(id).map_or_else(|| text::clip(&id.0, text::LABEL), |row| row.label.clone()),
+        short: of(id).map_or_else(|| text::clip(&id.0, text::LABEL), |row| row.short.clone()),
+        passes: profile.passes,
+        seconds: profile.seconds,
+    };
+    let measure = |id: &VariantId, metric: &str| match inputs.deep.quantities.read(id, &first.shape, metric) {
+        Cell::Value(value) => Measure::Number(Number::new(value)),
+        Cell::Missing(reason) => Measure::Missing(text::line(&reason)),
+    };
+    let metric = |name: &str| {
+        let known = Catalogue::embedded().get(name);
+        DeepMetric {
+            name: text::line(name),
+            title: known.map_or_else(|| text::line(name), |m| m.title.clone()),
+            unit: known.map_or_else(String::new, |m| m.unit.clone()),
+            values: profiles.iter().map(|(id, _)| measure(id, name)).collect(),
+        }
+    };
+    let said = inputs.said.iter().find(|said| said.variant == first.variant && said.shape == first.shape);
+    let mut variants: Vec<ProfiledVariant> = profiles.iter().map(profiled).collect();
+    name_apart(&mut variants);
+    let pairs = line_pairs(inputs, &profiles, &variants);
+    Some(DeepProfileRow {
+        variants,
+        shape: text::line(&first.shape.0),
+        note: note(first),
+        metrics: inputs.deep.quantities.metrics().map(metric).collect(),
+        advice: said.map(advice),
+        pairs,
+    })
+}
+
+/// Pairs of the first profile with every other one.
+fn line_pairs(
+    inputs: &ReportInputs<'_>,
+    profiles: &[(&VariantId, &DeepProfile)],
+    variants: &[ProfiledVariant],
+) -> Vec<PairedLines> {
+    let mut all: Vec<Option<Sampled<'_>>> = Vec::new();
+    for ((id, profile), row) in profiles.iter().zip(variants) {
+        let said = inputs.said.iter().find(|said| said.variant == profile.variant && said.shape == profile.shape);
+        let duration = inputs.deep.quantities.read(id, &profile.shape, "duration").value();
+        all.push(said.map(|said| Sampled { label: &row.label, said, duration }));
+    }
+    let Some((Some(first), others)) = all.split_first() else { return Vec::new() };
+    others.iter().flatten().filter_map(|other| pair(*first, *other)).collect()
+}
+
+/// Ids for column heads, where they are short or where variants have the same parameters.
+fn name_apart(variants: &mut [ProfiledVariant]) {
+    let alike = variants.iter().skip(1).any(|row| row.short == variants[0].short);
+    for row in variants.iter_mut().filter(|row| alike || row.label.chars().count() <= HEAD) {
+        row.short = row.label.clone();
+    }
+}
+
+fn note(profile: &DeepProfile) -> String {
+    let passes = profile.passes.map_or_else(String::new, |n| format!(", {n} replay passes"));
+    format!(
+        "One more ncu process after the sweep: {}{passes}. Its counters are shown here and in the charts; no gate is judged by \
+         them.",
+        number::seconds(profile.seconds)
+    )
+}
+
+/// Why there is no deep profile of the selected variant, where the phase wants one and something was measured.
+pub fn missing(inputs: &ReportInputs<'_>) -> Option<String> {
+    let selected = inputs.judgement.selected.as_ref()?;
+    if inputs.phase.profile.close_look == CloseLookAt::None || inputs.manifest.stage_seconds.is_empty() {
+        return None;
+    }
+    let say = |why: &str| Some(text::line(&format!("no deep profile of the selected variant: {why}")));
+    if let Some(problem) = inputs.deep.problem {
+        return say(problem);
+    }
+    match profiles(inputs).first() {
+        Some((id, _)) if **id == selected.variant => None,
+        Some((id, _)) => say(&format!("the run profiled {id}, which was selected then")),
+        None => {
+            let failed = inputs.deep.profiles.iter().find_map(|profile| match &profile.outcome {
+                ProfileOutcome::Failed { reason } => Some(reason.as_str()),
+                ProfileOutcome::Profiled { .. } | ProfileOutcome::Traced { .. } => None,
+            });
+            say(failed.unwrap_or("the run has none; measure again"))
+        }
+    }
+}
+
+/// The largest estimates of ncu's rules about the selected variant: those of the whole time before those of a unit.
+pub fn findings(inputs: &ReportInputs<'_>) -> Vec<FindingRow> {
+    let Some((id, profile)) = profiles(inputs).into_iter().next() else { return Vec::new() };
+    let Some(said) = inputs.said.iter().find(|said| said.variant == profile.variant && said.shape == profile.shape)
+    else {
+        return Vec::new();
+    };
+    let mut rules: Vec<(&NcuRuleMessage, bool, f64)> = said
+        .rules
+        .iter()
+        .filter_map(|rule| rule.speedup.map(|(scope, percent)| (rule, scope == SpeedupScope::Global, percent)))
+        .filter(|(_, _, percent)| percent.is_finite() && *percent >= WORTH)
+        .collect();
+    rules.sort_by(|a, b| b.1.cmp(&a.1).then(b.2.total_cmp(&a.2)));
+    let finding = |(rule, whole, percent): (&NcuRuleMessage, bool, f64)| {
+        let of = if whole { "of the time" } else { "of what the unit could do" };
+        FindingRow {
+            title: text::line(&format!("Nsight Compute: {}", rule.title)),
+            sentence: format!("{} It estimates at most {percent:.1} % {of}.", text::line(&beginning(&rule.text))),
+            severity: Severity::Advice,
+            kind: RuleKind::Defect,
+            confidence: Confidence::Low,
+            advice: String::new(),
+            further: Vec::new(),
+            variant: text::line(&id.0),
+            shape: text::line(&profile.shape.0),
+            id: text::line(&format!("ncu/{}:{id}@{}", rule.rule, profile.shape)),
+            rule: "ncu".to_owned(),
+            saving: Some(SavingRow {
+                percent,
+                expected: if whole { 0.4 * percent } else { 0.0 },
+                source: EstimateSource::NcuRule,
+                pair: None,
+                words: format!("at most {percent:.1} % {of}, by Nsight Compute's rule"),
+            }),
+            evidence: Vec::new(),
+            launch: Some(text::line(&format!("deep profile, {id}@{}", profile.shape))),
+            lines: Vec::new(),
+            symptom_of: None,
+            signature: None,
+            leading: false,
+        }
+    };
+    rules.into_iter().take(RULES).map(finding).collect()
+}
+
+/// The first sentences of a text, as many as are short enough, and one at least.
+fn beginning(text: &str) -> String {
+    let mut end = 0;
+    for (at, _) in text.match_indices(". ").chain([(text.len(), "")]) {
+        let next = (at + 1).min(text.len());
+        if end > 0 && text[..next].chars().count() > LONGEST {
+            break;
+        }
+        end = next;
+    }
+    let kept = text::clip(text[..end].trim(), 2 * LONGEST);
+    if kept.ends_with(['.', '!', '…']) { kept } else { format!("{kept}.") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rules_text_is_cut_between_sentences() {
+        let long = format!("One is 0.5 of it. {} end. Three.", "two ".repeat(80));
+        assert_eq!(beginning(&long), "One is 0.5 of it.");
+        assert_eq!(beginning("One. Two"), "One. Two.");
+    }
+}

@@ -1,0 +1,224 @@
+//! The selected variant beside others: baselines of the phase, and stored runs.
+
+use super::change::{ChangeNoise, LatencyChange, MetricChange, ranges};
+use super::in_use::{self, InUse, ShapeUse};
+use super::inputs::ReportInputs;
+use super::model::MetricColumn;
+use super::trust::is_graded_by_itself;
+use super::variant_row::GRADED;
+use super::{number, text, timed_anew};
+use ncugate_judge::frame::Quantities;
+use ncugate_judge::{GateResult, base_of};
+use ncugate_model::metric::{Catalogue, LatencyForm};
+use ncugate_model::stats::{Pairing, Resampler, Statistic};
+use ncugate_model::{Level, ShapeName, VariantId, Verdict};
+use ncugate_phase::plan::{Variant, is_of_base};
+use serde::Serialize;
+
+/// The selected variant beside another.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Delta {
+    /// Id of a baseline, or what a stored run is to this one.
+    pub against: String,
+    /// Whether that is a program that takes its own time and checks its own results.
+    pub graded_by_itself: bool,
+    /// Where a stored run comes from; none for a baseline of the phase.
+    pub about: Option<String>,
+    pub shape: String,
+    /// Metrics both have.
+    pub rows: Vec<MetricChange>,
+}
+
+/// The objective at a shape beside what it is compared with: the base, else the first stored run, else the first baseline.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ShapeDelta {
+    pub shape: String,
+    /// The variant in use here, else the selected one.
+    pub variant: String,
+    /// What it is compared with; none where there is nothing.
+    pub against: Option<String>,
+    /// Its value with the unit.
+    pub value: String,
+    /// The change; none where the other was not measured here.
+    pub change: Option<MetricChange>,
+    /// Whether its machine code and launch changed.
+    pub code: CodeChange,
+    /// Required gates that judge its time here.
+    pub gates: Vec<(String, Verdict)>,
+}
+
+/// Whether machine code and launch are those of what a variant is compared with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CodeChange {
+    /// They are the same: nothing changed, whatever the clock says.
+    None,
+    /// They differ, or it is not known.
+    Unknown,
+}
+
+impl Delta {
+    /// What it is set beside, with a mark where that measures itself.
+    pub fn marked(&self) -> String {
+        if self.graded_by_itself { format!("{} ({GRADED})", self.against) } else { self.against.clone() }
+    }
+}
+
+/// What the selected variant is set beside.
+struct Reference<'a> {
+    variant: &'a VariantId,
+    quantities: &'a Quantities,
+    /// Whether its samples are of the same rounds as the selected variant's.
+    pairing: Pairing,
+}
+
+/// The selected variant beside each baseline, then beside each stored run, at the objective's shape.
+pub fn deltas(inputs: &ReportInputs<'_>, metrics: &[MetricColumn]) -> Vec<Delta> {
+    let base = base_of(inputs.phase, inputs.judgement);
+    let shown = |baseline: &&Variant| !is_of_base(inputs.phase, &baseline.id) || base.as_ref() == Some(&baseline.id);
+    let baselines = inputs.plan.baselines().filter(shown).map(|baseline| {
+        let reference = Reference { variant: &baseline.id, quantities: inputs.quantities, pairing: Pairing::Rounds };
+        let about = inputs.phase.base.as_ref().filter(|_| is_of_base(inputs.phase, &baseline.id));
+        (
+            text::line(&baseline.id.0),
+            is_graded_by_itself(baseline),
+            about.map(|base| text::line(&base.label())),
+            reference,
+        )
+    });
+    let stored = inputs.earlier.iter().map(|earlier| {
+        let reference =
+            Reference { variant: earlier.variant, quantities: earlier.quantities, pairing: Pairing::Independent };
+        (text::line(earlier.what), false, Some(text::line(&earlier.label)), reference)
+    });
+    baselines
+        .chain(stored)
+        .map(|(against, graded_by_itself, about, reference)| Delta {
+            against,
+            graded_by_itself,
+            about,
+            shape: text::line(&inputs.phase.objective.shape.0),
+            rows: rows(inputs, metrics, &reference),
+        })
+        .filter(|delta| !delta.rows.is_empty())
+        .collect()
+}
+
+fn rows(inputs: &ReportInputs<'_>, metrics: &[MetricColumn], reference: &Reference<'_>) -> Vec<MetricChange> {
+    let Some(selected) = &inputs.judgement.selected else { return Vec::new() };
+    let at = (&selected.variant, &inputs.phase.objective.shape);
+    // A selected variant and one that is timed are both correct.
+    let metrics = metrics.iter().filter(|metric| metric.name != "correct");
+    metrics.filter_map(|metric| row(inputs, metric, at, reference)).collect()
+}
+
+/// A metric of a variant at a shape beside a reference.
+fn row(
+    inputs: &ReportInputs<'_>,
+    metric: &MetricColumn,
+    (variant, shape): (&VariantId, &ShapeName),
+    reference: &Reference<'_>,
+) -> Option<MetricChange> {
+    let (ours, theirs) = match reference.pairing {
+        Pairing::Rounds => timed_anew::pair(inputs.quantities, (variant, reference.variant), shape, &metric.name)?,
+        // Stored runs keep the samples of their confirmation.
+        Pairing::Independent => (
+            timed_anew::value(inputs.quantities, variant, shape, &metric.name)?,
+            reference.quantities.read(reference.variant, shape, &metric.name).value()?,
+        ),
+    };
+    let of_median =
+        Catalogue::embedded().latency(&metric.name).filter(|latency| latency.statistic == Statistic::MEDIAN);
+    let noise = match of_median.map(|latency| latency.form) {
+        Some(LatencyForm::Time) => noise(inputs, variant, shape, reference),
+        Some(LatencyForm::Throughput) => match noise(inputs, variant, shape, reference) {
+            ChangeNoise::Interval(interval) if interval.holds_one() => ChangeNoise::Overlap,
+            ChangeNoise::Interval(_) => ChangeNoise::Apart,
+            other => other,
+        },
+        None => {
+            let repeats = |of: &Quantities, id: &VariantId, value: f64| {
+                let known = of.row(id, shape).and_then(|row| of.column(&metric.name)?.repeats(row));
+                known.map_or_else(|| vec![value], |values| values.to_vec())
+            };
+            let theirs = repeats(reference.quantities, reference.variant, theirs);
+            ranges(&metric.name, &theirs, &repeats(inputs.quantities, variant, ours))
+        }
+    };
+    Some(MetricChange::new(metric.facts(), theirs, ours, noise))
+}
+
+/// The objective at every shape: of the variant in use, else of the one that is selected.
+pub fn by_shape(inputs: &ReportInputs<'_>, metrics: &[MetricColumn], used: &InUse) -> Vec<ShapeDelta> {
+    let Some(metric) = metrics.iter().find(|metric| metric.name == used.metric) else { return Vec::new() };
+    let base = base_of(inputs.phase, inputs.judgement);
+    let of_base = base.as_ref().zip(inputs.phase.base.as_ref()).map(|(variant, base)| {
+        let reference = Reference { variant, quantities: inputs.quantities, pairing: Pairing::Rounds };
+        (text::line(&base.label()), reference)
+    });
+    let earlier = || {
+        inputs.earlier.first().map(|earlier| {
+            let reference =
+                Reference { variant: earlier.variant, quantities: earlier.quantities, pairing: Pairing::Independent };
+            (text::line(earlier.what), reference)
+        })
+    };
+    // What was asked for and could not be measured has no stand-in.
+    let is_asked = inputs.phase.base.is_some();
+    let reference = of_base.or_else(|| earlier().filter(|_| !is_asked)).or_else(|| {
+        if is_asked {
+            return None;
+        }
+        let baseline = inputs.plan.baselines().next()?;
+        let reference = Reference { variant: &baseline.id, quantities: inputs.quantities, pairing: Pairing::Rounds };
+        Some((text::line(&baseline.id.0), reference))
+    });
+    let of = |shape: &ShapeUse| {
+        let named = |id: &VariantId| shape.variant.as_deref() == Some(text::line(&id.0).as_str());
+        let used = inputs.plan.variants.iter().map(|variant| &variant.id).find(|id| named(id));
+        let variant = used.or(in_use::shown(inputs.judgement))?;
+        let name =
+            inputs.phase.workload.shapes.iter().map(|s| &s.name).find(|name| text::line(&name.0) == shape.shape)?;
+        let value = timed_anew::value(inputs.quantities, variant, name, &metric.name)?;
+        let change = reference.as_ref().and_then(|(_, reference)| row(inputs, metric, (variant, name), reference));
+        let code = |id: &VariantId, of: &Quantities| of.sampling_at(of.row(id, name)?)?.code.clone();
+        let same_code = base.as_ref().zip(code(variant, inputs.quantities));
+        let same_code = same_code.is_some_and(|(base, own)| code(base, inputs.quantities) == Some(own));
+        Some(ShapeDelta {
+            shape: shape.shape.clone(),
+            variant: text::line(&variant.0),
+            against: reference.as_ref().map(|(against, _)| against.clone()),
+            value: number::with_unit(value, &metric.unit),
+            change,
+            code: if same_code { CodeChange::None } else { CodeChange::Unknown },
+            gates: gates_at(inputs, variant, name),
+        })
+    };
+    used.shapes.iter().filter_map(of).collect()
+}
+
+/// Required gates that judge the time of a variant at a shape, with what they found there.
+fn gates_at(inputs: &ReportInputs<'_>, variant: &VariantId, shape: &ShapeName) -> Vec<(String, Verdict)> {
+    let required = inputs.judgement.gates.iter().filter(|gate| gate.level == Level::Required);
+    let case = |gate: &GateResult| {
+        let case = gate.cases.iter().find(|case| *case.variant == *variant && *case.shape == *shape)?;
+        case.origin.is_some().then(|| (text::line(&gate.name), case.verdict))
+    };
+    required.filter_map(case).collect()
+}
+
+/// What is known of the noise of the ratio of median latencies.
+fn noise(inputs: &ReportInputs<'_>, selected: &VariantId, shape: &ShapeName, reference: &Reference<'_>) -> ChangeNoise {
+    let samples = match reference.pairing {
+        Pairing::Rounds => timed_anew::samples(inputs.quantities, (selected, reference.variant), shape),
+        Pairing::Independent => {
+            let swept = || inputs.quantities.samples(selected, shape);
+            let ours = timed_anew::fresh(inputs.quantities, selected, shape).or_else(swept);
+            ours.zip(reference.quantities.samples(reference.variant, shape))
+                .map(|(ours, theirs)| (&ours[..], &theirs[..]))
+        }
+    };
+    let change = samples
+        .and_then(|(ours, theirs)| LatencyChange::new(theirs, ours, reference.pairing, &Resampler::default()).ok());
+    change.map_or(ChangeNoise::Unspread, |change| ChangeNoise::Interval(change.interval))
+}

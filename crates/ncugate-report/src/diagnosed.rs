@@ -1,0 +1,156 @@
+//! The rules asked of a judged run.
+
+use super::diagnosis_row::{Collection, DiagnosisRow};
+use super::provenance::quoted;
+use super::text;
+use crate::explain::{
+    ChipKnowledge, Compilation, DeclaredWork, Diagnosis, Finding, NcuObservations, RuleAnswers, RuleBook, ShapeFacts,
+    SignatureBook, UnaskedRules,
+};
+use ncugate_judge::frame::Quantities;
+use ncugate_judge::store::Run;
+use ncugate_judge::witness::ChipFacts;
+use ncugate_judge::{Correctness, JudgeError, Session};
+use ncugate_model::expr::{Expr, Names, Value};
+use ncugate_model::{Cell, ProfileOutcome, ShapeName, VariantId};
+use ncugate_phase::config::{Phase, Shape};
+use ncugate_phase::plan::Method;
+use std::collections::HashMap;
+
+/// The shapes of a phase that are timed or profiled, with the work that it declares: what is only checked has no bottleneck.
+pub fn shape_facts(phase: &Phase) -> Vec<ShapeFacts> {
+    let of = |shape: &Shape| {
+        let scope: Names = shape.dims.iter().map(|(name, n)| (name.clone(), Value::Int(*n))).collect();
+        let number = |expr: &Option<Expr>| expr.as_ref().and_then(|expr| expr.eval_number(&scope).ok());
+        let work = DeclaredWork { flops: number(&phase.workload.flops), bytes: number(&phase.workload.bytes) };
+        ShapeFacts { name: shape.name.clone(), dims: shape.dims.clone(), work }
+    };
+    let measured =
+        |shape: &&Shape| phase.bench.shapes.contains(&shape.name) || phase.profile.shapes.contains(&shape.name);
+    phase.workload.shapes.iter().filter(measured).map(of).collect()
+}
+
+/// What the rules say of some variants of a run; `seen` is what was measured, with the deep profiles beside it.
+///
+/// # Errors
+/// A report of ncu is damaged.
+pub fn diagnose(
+    session: &Session<'_>,
+    seen: &Quantities,
+    observations: &[NcuObservations],
+    signatures: &SignatureBook,
+    variants: &[VariantId],
+) -> Result<Vec<Finding>, JudgeError> {
+    with_diagnosis(session, seen, observations, signatures, |diagnosis| diagnosis.findings(variants))
+}
+
+/// How often each rule holds among all variants of a run.
+///
+/// # Errors
+/// A report of ncu is damaged.
+pub fn answers(session: &Session<'_>, seen: &Quantities) -> Result<Vec<RuleAnswers>, JudgeError> {
+    let all: Vec<VariantId> = session.measurements().plan().variants.iter().map(|variant| variant.id.clone()).collect();
+    with_diagnosis(session, seen, &[], SignatureBook::shipped(), |diagnosis| diagnosis.answers(&all))
+}
+
+/// Asks something of the rules and everything that they read of a run.
+///
+/// # Errors
+/// A report of ncu is damaged.
+pub fn with_diagnosis<T>(
+    session: &Session<'_>,
+    seen: &Quantities,
+    observations: &[NcuObservations],
+    signatures: &SignatureBook,
+    ask: impl FnOnce(&Diagnosis<'_>) -> T,
+) -> Result<T, JudgeError> {
+    let measured = session.measurements();
+    let attributes =
+        ChipFacts::read(measured.reports(), measured.capability()).map_err(|e| measured.run().damaged(&e))?;
+    let chip = ChipKnowledge {
+        name: measured.run().manifest.fingerprint.gpu.as_ref().map(|gpu| gpu.name.clone()),
+        capability: measured.capability(),
+        sms: measured.sms(),
+        dram_peak: attributes.dram_bytes_per_second(),
+    };
+    let rules = RuleBook::shipped().with(&measured.phase().rules);
+    let diagnosis = Diagnosis {
+        rules: &rules,
+        signatures,
+        quantities: seen,
+        plan: Some(measured.plan()),
+        compilation: Compilation::default(),
+        shapes: &shape_facts(measured.phase()),
+        chip: &chip,
+        observations,
+        reports: &reports(measured.run()),
+    };
+    Ok(ask(&diagnosis))
+}
+
+/// The rules that cannot be asked of a variant at a shape.
+///
+/// # Errors
+/// A report of ncu is damaged.
+pub fn unasked(
+    session: &Session<'_>,
+    seen: &Quantities,
+    observations: &[NcuObservations],
+    variant: &VariantId,
+    shape: &ShapeName,
+) -> Result<UnaskedRules, JudgeError> {
+    let ask = |diagnosis: &Diagnosis<'_>| diagnosis.unasked(variant, shape);
+    with_diagnosis(session, seen, observations, SignatureBook::shipped(), ask)
+}
+
+/// What the rules could say of a variant at a shape, by its findings and the rules that could not be asked.
+pub fn diagnosis_row(
+    session: &Session<'_>,
+    seen: &Quantities,
+    (variant, shape): (&VariantId, &ShapeName),
+    has_cause: bool,
+    unasked: &UnaskedRules,
+) -> DiagnosisRow {
+    let timed = |metric: &str| seen.read(variant, shape, metric);
+    let untimed = match (timed("latency_p50"), timed("duration")) {
+        (Cell::Missing(_), Cell::Missing(why)) => Some(why.to_string()),
+        (Cell::Value(_), _) | (_, Cell::Value(_)) => None,
+    };
+    let place = (text::line(&variant.0), text::line(&shape.0));
+    DiagnosisRow::new(place, has_cause, unasked, untimed.as_deref(), &collection(session, variant, shape))
+}
+
+/// How counters that a variant lacks at a shape are collected.
+fn collection(session: &Session<'_>, variant: &VariantId, shape: &ShapeName) -> Collection {
+    let measured = session.measurements();
+    let (phase, run) = (measured.phase(), measured.run());
+    let method = measured.plan().variant(variant).map(|variant| &variant.method);
+    if matches!(method, Some(Method::Captured(_))) {
+        return Collection::Report;
+    }
+    if !measured.correctness().get(variant).is_some_and(|proof| matches!(proof, Correctness::Proven { .. })) {
+        return Collection::Unproven;
+    }
+    let file = text::line(&phase.file.display().to_string());
+    let is_profiled = run.close_looks.iter().any(|look| {
+        &look.variant == run.measured_as(variant)
+            && &look.shape == shape
+            && matches!(look.outcome, ProfileOutcome::Profiled { .. })
+    });
+    let has_deep = matches!(method, Some(Method::Kernel(_) | Method::Command(_)));
+    if has_deep && !is_profiled && shape == &phase.objective.shape {
+        let variant = quoted(&text::line(&variant.0));
+        return Collection::Deep(format!("ncugate run {} --deep {variant}", quoted(&file)));
+    }
+    let is_shape = phase.profile.shapes.contains(shape);
+    Collection::Phase(file, (!is_shape).then(|| text::line(&shape.0)))
+}
+
+/// The report with the launch of each case.
+fn reports(run: &Run) -> HashMap<(VariantId, ShapeName), String> {
+    let named = run.profiles.iter().filter_map(|record| match &record.outcome {
+        ProfileOutcome::Profiled { report } => Some(((record.variant.clone(), record.shape.clone()), report.clone())),
+        ProfileOutcome::Traced { .. } | ProfileOutcome::Failed { .. } => None,
+    });
+    named.collect()
+}

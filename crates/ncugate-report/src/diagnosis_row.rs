@@ -1,0 +1,214 @@
+//! What the rules could say of a variant at a shape: a cause, nothing, or not enough to say either.
+
+use super::{number, text};
+use crate::explain::{DiagnosedLaunch, Finding, UnaskedRules};
+use ncugate_model::metric::outside_full_set;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// Metrics named in a sentence.
+const NAMED: usize = 6;
+
+/// What came of asking the rules.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum DiagnosisOutcome {
+    /// A cause that is worth mending.
+    Found,
+    /// Every rule that counters can answer was asked, and none found such a cause.
+    Clean,
+    /// No cause was found, and rules that could have found one lack counters.
+    NotJudged,
+}
+
+/// Rules that lack counters, and how to collect them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct NotAsked {
+    /// How many rules lack counters.
+    pub rules: usize,
+    /// Of how many.
+    pub of: usize,
+    /// The metrics that they lack.
+    pub metrics: Vec<String>,
+    /// ncu's names of them.
+    pub counters: Vec<String>,
+    /// The command that collects them; null where no command of this program can.
+    pub command: Option<String>,
+    /// In words.
+    pub sentence: String,
+}
+
+/// What the rules could say of a variant at a shape.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct DiagnosisRow {
+    /// The variant, or the kernel.
+    pub variant: String,
+    /// The shape, or the launch.
+    pub shape: String,
+    /// What came of it.
+    pub outcome: DiagnosisOutcome,
+    /// In words; empty where a cause was found and every rule was asked.
+    pub sentence: String,
+    /// Rules that lack counters; null where none does.
+    pub not_asked: Option<NotAsked>,
+}
+
+/// How missing counters are collected.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Collection {
+    /// By ncu over the program of the report.
+    Report,
+    /// By a deep profile: the command.
+    Deep(String),
+    /// By `[profile] metrics` of the phase: its file, with the shape if that is not profiled yet.
+    Phase(String, Option<String>),
+    /// Not at all: the variant is not proven correct.
+    Unproven,
+}
+
+impl DiagnosisRow {
+    /// What the rules could say of a launch of a report.
+    pub fn of_launch(launch: &DiagnosedLaunch) -> Self {
+        let has_cause = launch.findings.iter().any(Finding::is_cause);
+        let untimed = launch.duration.is_none().then_some("the report has no duration of this launch");
+        let place = (text::line(&launch.kernel), format!("launch {}", launch.id));
+        Self::new(place, has_cause, &launch.unasked, untimed, &Collection::Report)
+    }
+
+    /// What is said of a variant at a shape. `untimed` is why neither a latency nor a duration is known.
+    pub fn new(
+        (variant, shape): (String, String),
+        has_cause: bool,
+        unasked: &UnaskedRules,
+        untimed: Option<&str>,
+        collection: &Collection,
+    ) -> Self {
+        let not_asked = unasked.lacks_counters().then(|| NotAsked::new(unasked, collection));
+        let outcome = match (has_cause, not_asked.is_some() || untimed.is_some()) {
+            (true, _) => DiagnosisOutcome::Found,
+            (false, true) => DiagnosisOutcome::NotJudged,
+            (false, false) => DiagnosisOutcome::Clean,
+        };
+        let untimed = untimed.map(|why| format!("The time is not known: {}.", text::line(why)));
+        let rest = not_asked.as_ref().map(|not_asked| not_asked.sentence.clone());
+        let first = match outcome {
+            DiagnosisOutcome::Found => None,
+            DiagnosisOutcome::NotJudged if untimed.is_none() && unasked.is_mostly_asked() => {
+                Some("No cause found, and not judged in full.".to_owned())
+            }
+            DiagnosisOutcome::NotJudged => Some("Not judged.".to_owned()),
+            DiagnosisOutcome::Clean => Some(clean(unasked)),
+        };
+        let untimed = untimed.filter(|_| outcome != DiagnosisOutcome::Found);
+        let sentence = [first, untimed, rest].into_iter().flatten().collect::<Vec<_>>().join(" ");
+        Self { variant, shape, outcome, sentence, not_asked }
+    }
+}
+
+/// `Nothing that the rules know costs much of the time. 41 of 45 rules were asked; the others need the compiler's flags.`
+fn clean(unasked: &UnaskedRules) -> String {
+    let nothing = "Nothing that the rules know costs much of the time.";
+    if unasked.lacking_facts.is_empty() {
+        return nothing.to_owned();
+    }
+    let facts: Vec<&str> = unasked.facts.iter().copied().collect();
+    let asked = unasked.of - unasked.lacking_facts.len();
+    format!("{nothing} {asked} of {} rules were asked; the others need {}.", unasked.of, facts.join(", "))
+}
+
+impl NotAsked {
+    fn new(unasked: &UnaskedRules, collection: &Collection) -> Self {
+        let counters: Vec<String> = unasked.counters.iter().map(|name| text::line(name)).collect();
+        let metrics: Vec<String> = unasked.metrics.iter().map(|name| text::line(name)).collect();
+        let command = match collection {
+            Collection::Report => Some(full_set(&counters)),
+            Collection::Deep(command) => Some(command.clone()),
+            Collection::Phase(..) | Collection::Unproven => None,
+        };
+        let how = match collection {
+            Collection::Report | Collection::Deep(_) => {
+                command.as_ref().map_or_else(String::new, |command| format!(" Collect them: `{command}`."))
+            }
+            Collection::Phase(file, shape) => {
+                let shape = shape.as_ref().map_or_else(String::new, |shape| format!(", and `{shape}` to its shapes"));
+                format!(" Add them to `[profile] metrics` in `{file}`{shape}, and run it again.")
+            }
+            Collection::Unproven => " The variant is not proven correct, so it is not profiled.".to_owned(),
+        };
+        let (rules, of) = (unasked.lacking_counters.len(), unasked.of);
+        let verb = if rules == 1 { "lacks" } else { "lack" };
+        let sentence = format!("{rules} of {of} rules {verb} counters: {}.{how}", grouped(&metrics));
+        Self { rules, of, metrics, counters, command, sentence }
+    }
+}
+
+/// ncu's full set, with the counters that it does not hold.
+fn full_set(counters: &[String]) -> String {
+    let more: Vec<&str> = counters.iter().map(String::as_str).filter(|name| outside_full_set(name)).collect();
+    match more.is_empty() {
+        true => "ncu --set full".to_owned(),
+        false => format!("ncu --set full --metrics {}", more.join(",")),
+    }
+}
+
+/// `17 warp states, eligible_warps and 12 more`.
+fn grouped(metrics: &[String]) -> String {
+    let (states, others): (Vec<&String>, Vec<&String>) = metrics.iter().partition(|name| name.starts_with("stall_"));
+    let mut parts: Vec<String> = match states.as_slice() {
+        [] => Vec::new(),
+        [one] => vec![(*one).clone()],
+        many => vec![format!("{} (`stall_*`)", number::counted(many.len(), "warp state"))],
+    };
+    parts.extend(others.iter().take(NAMED).map(|name| (*name).clone()));
+    let listed = parts.join(", ");
+    match others.len().saturating_sub(NAMED) {
+        0 => listed,
+        more => format!("{listed} and {more} more"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn unasked(lacking: usize) -> UnaskedRules {
+        UnaskedRules {
+            of: 45,
+            lacking_counters: (0..lacking).map(|n| format!("rule_{n}")).collect(),
+            metrics: ["stall_wait", "stall_barrier", "local_instructions"].map(str::to_owned).into_iter().collect(),
+            counters: ["smsp__inst_executed_op_local_ld.sum".to_owned(), "x.avg".to_owned()].into_iter().collect(),
+            lacking_facts: vec!["host_bound".to_owned()],
+            facts: ["a latency measured without the profiler"].into_iter().collect(),
+        }
+    }
+
+    fn row(has_cause: bool, lacking: usize, untimed: Option<&str>) -> DiagnosisRow {
+        let place = ("v".to_owned(), "s".to_owned());
+        DiagnosisRow::new(place, has_cause, &unasked(lacking), untimed, &Collection::Report)
+    }
+
+    #[test]
+    fn nothing_is_clean_while_a_rule_lacks_a_counter_or_the_time_is_not_known() {
+        let clean = row(false, 0, None);
+        assert_eq!((clean.outcome, clean.not_asked.is_none()), (DiagnosisOutcome::Clean, true));
+        assert!(
+            clean
+                .sentence
+                .ends_with("44 of 45 rules were asked; the others need a latency measured without the profiler.")
+        );
+        assert_eq!(row(false, 1, None).outcome, DiagnosisOutcome::NotJudged);
+        let untimed = row(false, 0, Some("it was not profiled"));
+        assert_eq!(untimed.outcome, DiagnosisOutcome::NotJudged);
+        assert_eq!(untimed.sentence, "Not judged. The time is not known: it was not profiled.");
+        assert_eq!((row(true, 0, None).sentence, row(true, 3, None).outcome), (String::new(), DiagnosisOutcome::Found));
+    }
+
+    #[test]
+    fn the_command_adds_what_the_full_set_does_not_hold() {
+        let row = row(true, 2, None);
+        assert_eq!(
+            row.sentence,
+            "2 of 45 rules lack counters: 2 warp states (`stall_*`), local_instructions. Collect them: `ncu --set full --metrics smsp__inst_executed_op_local_ld.sum`."
+        );
+    }
+}

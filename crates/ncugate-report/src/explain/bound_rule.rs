@@ -1,0 +1,115 @@
+//! Conditions and estimates of rules with every name replaced by its place in one list, so that a thousand variants are asked in
+//! milliseconds.
+
+use super::facts::CaseFacts;
+use ncugate_model::expr::{Expr, Node, Value};
+use ncugate_phase::config::{Rule, RuleCase};
+
+/// Names that rules read, each once.
+#[derive(Debug, Clone, Default)]
+pub struct RuleNames {
+    names: Vec<String>,
+}
+
+/// The cases of a rule, in their order.
+#[derive(Debug, Clone)]
+pub struct BoundRule {
+    cases: Vec<BoundCase>,
+}
+
+#[derive(Debug, Clone)]
+struct BoundCase {
+    when: Node<usize>,
+    /// Places of the names that `when` reads.
+    reads: Vec<usize>,
+    saves: Vec<Node<usize>>,
+}
+
+/// A rule that holds for a case.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct HeldCase {
+    pub case: usize,
+    /// What mending saves at most, in percent of the time, where that is known.
+    pub percent: Option<f64>,
+}
+
+impl RuleNames {
+    /// The names by place.
+    pub fn all(&self) -> &[String] {
+        &self.names
+    }
+
+    fn place(&mut self, name: &str) -> usize {
+        let known = self.names.iter().position(|known| known == name);
+        known.unwrap_or_else(|| {
+            self.names.push(name.to_owned());
+            self.names.len() - 1
+        })
+    }
+}
+
+impl BoundRule {
+    /// The rule with its names looked up in `names`, which grows by those that are new.
+    pub fn new(rule: &Rule, names: &mut RuleNames) -> Self {
+        Self { cases: rule.cases.iter().map(|case| BoundCase::new(case, names)).collect() }
+    }
+
+    /// The first case of which everything is known, if it holds.
+    pub fn held(&self, facts: &CaseFacts<'_>) -> Option<HeldCase> {
+        let (at, holds) = self.decisive(facts)?;
+        let case = self.cases.get(at).filter(|_| holds)?;
+        let percents = case.saves.iter().filter_map(|saves| percent(saves, facts));
+        let percent = percents.reduce(f64::min).map(|least| least.clamp(0.0, 100.0));
+        Some(HeldCase { case: at, percent })
+    }
+
+    /// Whether it holds; none where something that decides is not known.
+    pub fn answer(&self, facts: &CaseFacts<'_>) -> Option<bool> {
+        self.decisive(facts).map(|(_, holds)| holds)
+    }
+
+    /// Of each case the places of the names that have to be known for it to decide.
+    pub fn reads(&self) -> impl Iterator<Item = Vec<usize>> {
+        self.cases.iter().map(|case| {
+            let estimate = case.saves.first().into_iter().flat_map(|saves| saves.reads().map(|(place, _)| *place));
+            case.reads.iter().copied().chain(estimate).collect()
+        })
+    }
+
+    /// The first case of which condition and first estimate are known, and whether it holds. A case that does not hold is decided
+    /// without an estimate.
+    fn decisive(&self, facts: &CaseFacts<'_>) -> Option<(usize, bool)> {
+        self.cases.iter().enumerate().find_map(|(at, case)| {
+            let known = case.reads.iter().all(|place| facts.number_at(*place).is_some());
+            let holds = if known { truth(&case.when, facts)? } else { return None };
+            let estimated = case.saves.first().is_none_or(|first| percent(first, facts).is_some());
+            (!holds || estimated).then_some((at, holds))
+        })
+    }
+}
+
+impl BoundCase {
+    fn new(case: &RuleCase, names: &mut RuleNames) -> Self {
+        let mut bound = |expr: &Expr| expr.bound(&mut |name| names.place(name));
+        let when = bound(&case.when);
+        let saves = case.saves.iter().map(bound).collect();
+        let reads = when.reads().map(|(place, _)| *place).collect();
+        Self { when, reads, saves }
+    }
+}
+
+fn eval(node: &Node<usize>, facts: &CaseFacts<'_>) -> Option<Value> {
+    let read = |place: &usize| facts.number_at(*place).map(Value::Float).ok_or("it is not known");
+    node.eval(&read).ok()
+}
+
+fn truth(when: &Node<usize>, facts: &CaseFacts<'_>) -> Option<bool> {
+    match eval(when, facts)? {
+        Value::Bool(holds) => Some(holds),
+        Value::Int(_) | Value::Float(_) | Value::Text(_) => None,
+    }
+}
+
+fn percent(saves: &Node<usize>, facts: &CaseFacts<'_>) -> Option<f64> {
+    eval(saves, facts)?.number().filter(|percent| percent.is_finite())
+}

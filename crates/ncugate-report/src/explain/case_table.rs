@@ -1,0 +1,77 @@
+//! The numbers of all variants and shapes by row, as rules read them.
+
+use ncugate_judge::frame::{MetricCells, Quantities};
+use ncugate_model::{ShapeName, VariantId};
+use std::cell::{Cell, OnceCell, RefCell};
+use std::collections::HashMap;
+
+/// A table with the columns that rules read: they read a few of them many thousand times.
+#[derive(Debug)]
+pub struct CaseColumns<'a> {
+    quantities: &'a Quantities,
+    /// The column of each name that rules read, by its place in the rule book.
+    named: Vec<Option<&'a MetricCells>>,
+}
+
+impl<'a> CaseColumns<'a> {
+    /// `names` are those that rules read.
+    pub fn new(quantities: &'a Quantities, names: &[String]) -> Self {
+        Self { quantities, named: names.iter().map(|name| quantities.column(name)).collect() }
+    }
+}
+
+/// Numbers of one case, as they were worked out before: rules read the same few of them many times.
+#[derive(Debug, Default)]
+pub struct KnownNumbers {
+    /// By place in the rule book.
+    pub by_place: Vec<Cell<Known>>,
+    pub by_name: RefCell<HashMap<String, Option<f64>>>,
+}
+
+/// A number that may have been worked out.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub enum Known {
+    #[default]
+    NotAsked,
+    /// It is this, or there is none.
+    Asked(Option<f64>),
+}
+
+/// Columns with what one thread worked out of them.
+#[derive(Debug)]
+pub struct CaseTable<'a> {
+    columns: &'a CaseColumns<'a>,
+    known: Vec<OnceCell<KnownNumbers>>,
+}
+
+impl<'a> CaseTable<'a> {
+    /// A table of which nothing has been worked out.
+    pub fn new(columns: &'a CaseColumns<'a>) -> Self {
+        Self { columns, known: columns.quantities.rows().map(|_| OnceCell::new()).collect() }
+    }
+
+    pub fn row(&self, variant: &VariantId, shape: &ShapeName) -> Option<usize> {
+        self.columns.quantities.row(variant, shape)
+    }
+
+    /// What was worked out for a row before.
+    pub fn known(&self, row: usize) -> Option<&KnownNumbers> {
+        let places = self.columns.named.len();
+        let fresh = || KnownNumbers { by_place: vec![Cell::default(); places], ..KnownNumbers::default() };
+        self.known.get(row).map(|known| known.get_or_init(fresh))
+    }
+
+    /// A finite value, if there is one.
+    pub fn value(&self, row: usize, metric: &str) -> Option<f64> {
+        finite(self.columns.quantities.column(metric)?, row)
+    }
+
+    /// A finite value of the name at a place of the rule book, if it is a metric that has one.
+    pub fn value_at(&self, row: usize, place: usize) -> Option<f64> {
+        finite((*self.columns.named.get(place)?)?, row)
+    }
+}
+
+fn finite(column: &MetricCells, row: usize) -> Option<f64> {
+    column.cells().get(row)?.value().filter(|value| value.is_finite())
+}

@@ -1,0 +1,65 @@
+//! The deep profiles of a run, read back. One that cannot be read is said in the report; it changes no verdict.
+
+use super::{Clocks, Listings, NcuObservations, observations};
+use ncugate_judge::frame::{CloseRow, Counted, Ownership, ProfiledCases, Quantities, close_quantities, wanted};
+use ncugate_judge::store::{Run, open_reports};
+use ncugate_model::metric::signal_counters;
+use ncugate_model::{ComputeCapability, DeepProfile};
+use ncugate_phase::plan::{Plan, Variant};
+use std::error::Error;
+
+/// What deep profiles gave.
+#[derive(Debug, Default)]
+pub struct DeepProfiles {
+    pub quantities: Quantities,
+    /// What ncu's rules and sampler say.
+    pub observations: Vec<NcuObservations>,
+    /// The clocks of their launches.
+    pub clocks: Clocks,
+    /// Why they cannot be read.
+    pub problem: Option<String>,
+}
+
+impl DeepProfiles {
+    /// Reads the reports of a run's deep profiles.
+    pub fn read(run: &Run, plan: &Plan, capability: Option<ComputeCapability>) -> Self {
+        if run.close_looks.is_empty() {
+            return Self::default();
+        }
+        Self::readable(run, plan, capability)
+            .unwrap_or_else(|error| Self { problem: Some(error.to_string()), ..Self::default() })
+    }
+
+    fn readable(run: &Run, plan: &Plan, capability: Option<ComputeCapability>) -> Result<Self, Box<dyn Error>> {
+        let reports = open_reports(&run.close_reports())?;
+        let mut metrics = wanted::close_metrics();
+        metrics.extend(signal_counters().map(str::to_owned));
+        let looks = run.close_looks.iter();
+        let profiled = ProfiledCases::of(looks.map(|look| (&look.variant, &look.shape, &look.outcome)));
+        let ownership = Ownership::Recorded(&profiled);
+        let counted = Counted::read(&reports, plan, ownership, &wanted::read(&metrics, capability))?;
+        let rows: Vec<CloseRow> = run.close_looks.iter().flat_map(|deep| rows(run, plan, deep)).collect();
+        let listings: Listings<'_> =
+            run.close_looks.iter().map(|l| ((l.variant.clone(), l.shape.clone()), &l.listing)).collect();
+        let observations = observations(&reports, plan, &listings).map_err(|e| run.damaged(&e))?;
+        let clocks = Clocks::read(&reports).map_err(|e| run.damaged(&e))?;
+        let quantities = close_quantities(&counted, &rows, &metrics, capability);
+        Ok(Self { quantities, observations, clocks, problem: None })
+    }
+
+    /// Whether a deep profile says something of the same variant and shape.
+    pub fn observe(&self, other: &NcuObservations) -> bool {
+        self.observations.iter().any(|own| (&own.variant, &own.shape) == (&other.variant, &other.shape))
+    }
+}
+
+/// The variants that a deep profile stands for: the one that was launched, and those that share its code.
+fn rows(run: &Run, plan: &Plan, deep: &DeepProfile) -> Vec<CloseRow> {
+    let shared = plan.variants.iter().filter(|variant| run.measured_as(&variant.id) == &deep.variant);
+    let row = |variant: &Variant| CloseRow {
+        variant: variant.id.clone(),
+        shape: deep.shape.clone(),
+        measured_as: deep.variant.clone(),
+    };
+    shared.map(row).collect()
+}

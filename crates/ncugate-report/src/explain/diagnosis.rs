@@ -1,0 +1,408 @@
+//! Rules asked of variants: what each says, ranked by what mending it is expected to save.
+
+use super::bound_rule::{BoundRule, HeldCase};
+use super::case_table::{CaseColumns, CaseTable};
+use super::facts::{CaseFacts, ChipKnowledge, Compilation};
+use super::finding::{EstimateSource, EvidenceValue, Finding, FindingLine, SEVERE, Saving, Severity, WORTH_TRYING};
+use super::growth::{ShapeFacts, ShapeGrowth, growth};
+use super::pair::Pairs;
+use super::profiler::NcuObservations;
+use super::rule_book::RuleBook;
+use super::signature::{SignatureBook, traits};
+use ncugate_judge::frame::Quantities;
+use ncugate_judge::witness::durations::Durations;
+use ncugate_model::expr::Value;
+use ncugate_model::metric::{Catalogue, id};
+use ncugate_model::number;
+use ncugate_model::{ShapeName, VariantId};
+use ncugate_phase::config::{Confidence, Rule, RuleKind};
+use ncugate_phase::plan::{Method, Plan};
+use rayon::prelude::*;
+use std::collections::HashMap;
+
+/// Everything that a diagnosis reads.
+#[derive(Debug, Clone, Copy)]
+pub struct Diagnosis<'a> {
+    pub rules: &'a RuleBook,
+    /// Defects whose cost is known.
+    pub signatures: &'a SignatureBook,
+    /// Everything measured, what deep profiles counted beside it.
+    pub quantities: &'a Quantities,
+    /// The variants with their flags and parameters, where there is a plan.
+    pub plan: Option<&'a Plan>,
+    /// How launches without a plan were compiled, where their cubin says.
+    pub compilation: Compilation,
+    /// The shapes, in the order of the phase.
+    pub shapes: &'a [ShapeFacts],
+    pub chip: &'a ChipKnowledge,
+    /// What the sampler saw.
+    pub observations: &'a [NcuObservations],
+    /// The report that holds the launch of a variant and shape.
+    pub reports: &'a HashMap<(VariantId, ShapeName), String>,
+}
+
+/// How busy a unit of the chip was.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Utilisation {
+    /// The unit, for people.
+    pub unit: &'static str,
+    /// Of the most it can do, in percent; none where it was not counted.
+    pub percent: Option<f64>,
+}
+
+/// The units whose limits a kernel meets first, with what says how busy each is: the first that was counted.
+const SPEED_OF_LIGHT: [(&str, &[&str]); 5] = [
+    ("Tensor pipe", &["tensor_busy", "tensor_pct"]),
+    ("FP32 pipe", &["fma_busy"]),
+    ("DRAM", &["dram_busy"]),
+    ("L2", &["l2_busy"]),
+    ("Issue slots", &["issue_slot_utilisation"]),
+];
+
+/// How often a rule holds.
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
+pub struct RuleAnswers {
+    pub rule: String,
+    /// Variants and shapes, or launches, for which it holds.
+    pub holds: usize,
+    /// Those for which everything that it reads is known, and it does not hold.
+    pub does_not_hold: usize,
+    /// Those for which something that it reads was not measured.
+    pub not_known: usize,
+}
+
+/// What is the same for every variant, worked out once.
+struct Common<'d> {
+    columns: CaseColumns<'d>,
+    /// The first baseline.
+    baseline: Option<&'d VariantId>,
+    compiled: HashMap<&'d VariantId, Compilation>,
+    pairs: Option<Pairs<'d>>,
+}
+
+/// One thread's view of it.
+struct Asked<'c> {
+    common: &'c Common<'c>,
+    table: CaseTable<'c>,
+}
+
+impl Diagnosis<'_> {
+    /// What the rules say of these variants at every shape: of each variant and shape what matters most first.
+    pub fn findings(&self, variants: &[VariantId]) -> Vec<Finding> {
+        let common = self.common();
+        let share = variants.len().div_ceil(SHARES * rayon::current_num_threads()).max(1);
+        let found = variants.par_chunks(share).flat_map_iter(|variants| {
+            let asked = Asked { common: &common, table: CaseTable::new(&common.columns) };
+            let found = variants.iter().flat_map(|variant| self.of_variant(&asked, variant));
+            found.collect::<Vec<Finding>>()
+        });
+        found.collect()
+    }
+
+    /// How often each rule holds among these variants at every shape, in the order of the rules.
+    pub fn answers(&self, variants: &[VariantId]) -> Vec<RuleAnswers> {
+        let common = self.common();
+        let asked = Asked { common: &common, table: CaseTable::new(&common.columns) };
+        let mut answers: Vec<RuleAnswers> = self
+            .rules
+            .rules()
+            .iter()
+            .map(|rule| RuleAnswers { rule: rule.id.clone(), ..RuleAnswers::default() })
+            .collect();
+        for (variant, shape) in variants.iter().flat_map(|v| self.shapes.iter().map(move |shape| (v, shape))) {
+            let growth = growth(&asked.table, variant, shape, self.shapes);
+            let Some(facts) = self.facts(&asked, variant, shape, growth.as_ref()) else { continue };
+            for ((_, bound), answer) in self.rules.bound().zip(&mut answers) {
+                match bound.answer(&facts) {
+                    Some(true) => answer.holds += 1,
+                    Some(false) => answer.does_not_hold += 1,
+                    None => answer.not_known += 1,
+                }
+            }
+        }
+        answers
+    }
+
+    /// How busy each unit was in the launches of a variant, in percent of the most it can do; none where that was not counted.
+    pub fn speed_of_light(&self, variant: &VariantId, shape: &ShapeName) -> Vec<Utilisation> {
+        let common = self.common();
+        let asked = Asked { common: &common, table: CaseTable::new(&common.columns) };
+        let Some(shape) = self.shapes.iter().find(|known| &known.name == shape) else { return Vec::new() };
+        let Some(facts) = self.facts(&asked, variant, shape, None) else { return Vec::new() };
+        let of = |(unit, names): &(&'static str, &[&str])| Utilisation {
+            unit,
+            percent: names.iter().find_map(|name| facts.number(name)).filter(|percent| *percent >= 0.0),
+        };
+        SPEED_OF_LIGHT.iter().map(of).collect()
+    }
+
+    /// What a signature may consist of, of a variant at a shape; without what is not known.
+    pub fn traits(&self, variant: &VariantId, shape: &ShapeName) -> HashMap<&'static str, f64> {
+        let common = self.common();
+        let asked = Asked { common: &common, table: CaseTable::new(&common.columns) };
+        let Some(shape) = self.shapes.iter().find(|known| &known.name == shape) else { return HashMap::new() };
+        let Some(facts) = self.facts(&asked, variant, shape, None) else { return HashMap::new() };
+        traits().filter_map(|name| Some((name, facts.number(name)?))).collect()
+    }
+
+    /// Asks something of all that is known of a variant at a shape; of nothing, where it was not measured there.
+    pub(super) fn with_facts<T>(
+        &self,
+        variant: &VariantId,
+        shape: &ShapeName,
+        ask: impl FnOnce(Option<&CaseFacts<'_>>) -> T,
+    ) -> T {
+        let common = self.common();
+        let asked = Asked { common: &common, table: CaseTable::new(&common.columns) };
+        let Some(shape) = self.shapes.iter().find(|known| &known.name == shape) else { return ask(None) };
+        let growth = growth(&asked.table, variant, shape, self.shapes);
+        ask(self.facts(&asked, variant, shape, growth.as_ref()).as_ref())
+    }
+
+    fn common(&self) -> Common<'_> {
+        Common {
+            columns: CaseColumns::new(self.quantities, self.rules.names()),
+            baseline: self.plan.and_then(|plan| plan.baselines().next()).map(|baseline| &baseline.id),
+            compiled: self.plan.map(compiled).unwrap_or_default(),
+            pairs: self.plan.map(Pairs::new),
+        }
+    }
+
+    fn of_variant(&self, asked: &Asked<'_>, variant: &VariantId) -> Vec<Finding> {
+        let mut found = Vec::new();
+        for shape in self.shapes {
+            let mut of_case = self.of_case(asked, variant, shape);
+            if let (Some(first), Some(pairs)) = (of_case.first_mut(), &asked.common.pairs) {
+                self.measure(asked, pairs, first, shape);
+            }
+            found.extend(of_case);
+        }
+        found
+    }
+
+    fn of_case(&self, asked: &Asked<'_>, variant: &VariantId, shape: &ShapeFacts) -> Vec<Finding> {
+        let growth = growth(&asked.table, variant, shape, self.shapes);
+        let Some(facts) = self.facts(asked, variant, shape, growth.as_ref()) else { return Vec::new() };
+        let held = self.rules.bound().filter_map(|(rule, bound)| Some((rule, bound.held(&facts)?)));
+        let mut found: Vec<Finding> =
+            held.filter_map(|(rule, held)| self.finding(rule, held, &facts, variant, &shape.name)).collect();
+        found.extend(self.doubt(&facts, variant, &shape.name));
+        self.rank(&mut found);
+        found
+    }
+
+    fn facts<'t>(
+        &'t self,
+        asked: &'t Asked<'_>,
+        variant: &VariantId,
+        shape: &ShapeFacts,
+        growth: Option<&'t ShapeGrowth>,
+    ) -> Option<CaseFacts<'t>> {
+        let table = &asked.table;
+        let row = table.row(variant, &shape.name)?;
+        Some(CaseFacts {
+            table,
+            row,
+            baseline: asked.common.baseline.and_then(|id| table.row(id, &shape.name)),
+            chip: self.chip,
+            compilation: asked.common.compiled.get(variant).copied().unwrap_or(self.compilation),
+            work: shape.work,
+            growth,
+            known: table.known(row),
+            names: self.rules.names(),
+        })
+    }
+
+    fn finding(
+        &self,
+        rule: &Rule,
+        held: HeldCase,
+        facts: &CaseFacts<'_>,
+        variant: &VariantId,
+        shape: &ShapeName,
+    ) -> Option<Finding> {
+        let case = rule.cases.get(held.case)?;
+        let read = |name: &str| value(facts, name);
+        let says = case.says.render_with(&read, &written).unwrap_or_else(|| rule.cause.clone());
+        let evidence = rule.evidence.iter().filter_map(|name| Some(evidence(name, facts.number(name)?)));
+        let saving = held.percent.map(|percent| Saving { percent, source: EstimateSource::Model, pair: None });
+        let key = (variant.clone(), shape.clone());
+        let mut finding = Finding {
+            rule: rule.id.clone(),
+            variant: key.0.clone(),
+            shape: key.1.clone(),
+            cause: rule.cause.clone(),
+            kind: rule.kind,
+            sentence: number::text::sentence(&says),
+            severity: Severity::Note,
+            confidence: case.confidence,
+            saving,
+            evidence: evidence.collect(),
+            report: self.reports.get(&key).cloned(),
+            lines: self.lines(rule, variant, shape),
+            advice: rule.advice.iter().filter_map(|advice| advice.render_with(&read, &written)).collect(),
+            symptom_of: None,
+            signature: None,
+        };
+        finding.severity = severity(&finding);
+        if finding.kind == RuleKind::Defect && finding.severity > Severity::Note {
+            let chip = self.chip.name.as_deref();
+            finding.signature = self.signatures.find(&rule.id, chip, |name| facts.number(name));
+        }
+        Some(finding)
+    }
+
+    /// Source lines at which warps wait for what the rule is about.
+    fn lines(&self, rule: &Rule, variant: &VariantId, shape: &ShapeName) -> Vec<FindingLine> {
+        let seen = self.observations.iter().find(|seen| &seen.variant == variant && &seen.shape == shape);
+        let lines = seen.into_iter().flat_map(|seen| &seen.lines).filter(|line| line.share >= LEAST_SHARE);
+        let of_rule = lines.filter(|line| rule.stalls.contains(&line.stall)).take(LINES);
+        of_rule
+            .map(|hot| FindingLine {
+                place: format!("{}:{}", hot.line.file, hot.line.line),
+                text: hot.line.text.clone(),
+                share: hot.share,
+                stall: hot.stall.clone(),
+            })
+            .collect()
+    }
+
+    /// Latency without the profiler and duration under it measure different things, within the band that verdicts demand.
+    fn doubt(&self, facts: &CaseFacts<'_>, variant: &VariantId, shape: &ShapeName) -> Option<Finding> {
+        let (latency, duration) = (facts.number("latency_p50")?, facts.number("duration")?);
+        let launches = self.quantities.steps(variant, shape, &id::DURATION).len().max(1) as u32;
+        let objection = Durations::plain(latency, duration / 1000.0, launches).disagreement()?;
+        let key = (variant.clone(), shape.clone());
+        Some(Finding {
+            rule: "durations_disagree".to_owned(),
+            report: self.reports.get(&key).cloned(),
+            variant: key.0,
+            shape: key.1,
+            cause: "Two durations disagree".to_owned(),
+            kind: RuleKind::Doubt,
+            sentence: number::text::sentence(&objection.numbers),
+            severity: Severity::Warning,
+            confidence: Confidence::High,
+            saving: None,
+            evidence: vec![evidence("latency_p50", latency), evidence("duration", duration)],
+            lines: Vec::new(),
+            advice: vec![
+                "counters may describe another state: cold caches, another clock, or more kernels than the one profiled"
+                    .to_owned(),
+            ],
+            symptom_of: None,
+            signature: None,
+        })
+    }
+
+    /// Orders the findings of one case, and says which are symptoms of others.
+    fn rank(&self, found: &mut [Finding]) {
+        let worth = |finding: &Finding| finding.kind == RuleKind::Defect && finding.severity > Severity::Note;
+        let causes: Vec<(String, f64)> = found
+            .iter()
+            .filter(|finding| worth(finding))
+            .map(|finding| (finding.rule.clone(), finding.expected()))
+            .collect();
+        for finding in found.iter_mut() {
+            // the gravest of those that explain it
+            let explains = causes.iter().filter(|(rule, _)| self.rules.explains(rule, &finding.rule));
+            let cause = explains.max_by(|a, b| a.1.total_cmp(&b.1));
+            finding.symptom_of = cause.map(|(rule, _)| rule.clone());
+        }
+        found.sort_by(|a, b| {
+            let key = |f: &Finding| (f.symptom_of.is_some(), place(f));
+            key(a).cmp(&key(b)).then(b.expected().total_cmp(&a.expected()))
+        });
+    }
+
+    /// Sets a measured pair of variants beside the estimate of the first defect: another variant of the run in which its rule does
+    /// not hold, and which is faster. Only the first, for one difference in time is the price of one thing.
+    fn measure(&self, asked: &Asked<'_>, pairs: &Pairs<'_>, first: &mut Finding, shape: &ShapeFacts) {
+        let is_of = |rule: &Rule| rule.id == first.rule && rule.kind == RuleKind::Defect;
+        let bound: Option<&BoundRule> = self.rules.bound().find(|(rule, _)| is_of(rule)).map(|(_, bound)| bound);
+        let (Some(bound), Some(saving)) = (bound, &mut first.saving) else { return };
+        let lacks = |other: &VariantId| {
+            let growth = growth(&asked.table, other, shape, self.shapes);
+            let facts = self.facts(asked, other, shape, growth.as_ref());
+            facts.is_some_and(|facts| bound.answer(&facts) == Some(false))
+        };
+        if let Some(found) = pairs.pair(&asked.table, &first.variant, &shape.name, lacks) {
+            saving.source = EstimateSource::MeasuredPair;
+            saving.pair = Some(found);
+        }
+    }
+}
+
+/// Parts of the variants that each thread works through.
+const SHARES: usize = 4;
+/// Percent of the samples below which a line is not named.
+const LEAST_SHARE: f64 = 1.0;
+/// Source lines kept of a finding.
+const LINES: usize = 3;
+
+/// Defects worth trying, then limits of the algorithm, then doubts about the numbers, then what is small, then remarks.
+fn place(finding: &Finding) -> u8 {
+    match (finding.kind, finding.severity) {
+        (RuleKind::Defect, Severity::Advice | Severity::Warning) => 0,
+        (RuleKind::Redesign, Severity::Advice | Severity::Warning) => 1,
+        (RuleKind::Doubt, _) => 2,
+        (RuleKind::Defect | RuleKind::Redesign, Severity::Note) => 3,
+        (RuleKind::Remark, _) => 4,
+    }
+}
+
+fn severity(finding: &Finding) -> Severity {
+    match finding.expected() {
+        _ if finding.kind == RuleKind::Remark => Severity::Note,
+        // what other things fit as well is not called severe
+        expected if expected >= SEVERE && finding.confidence > Confidence::Low => Severity::Warning,
+        expected if expected >= WORTH_TRYING => Severity::Advice,
+        _ => Severity::Note,
+    }
+}
+
+fn compiled(plan: &Plan) -> HashMap<&VariantId, Compilation> {
+    let of = |method: &Method| match method {
+        Method::Kernel(kernel) => Compilation::of_flags(&kernel.flags),
+        Method::Function(_) | Method::Command(_) | Method::Captured(_) => Compilation::default(),
+    };
+    plan.variants.iter().map(|variant| (&variant.id, of(&variant.method))).collect()
+}
+
+fn value(facts: &CaseFacts<'_>, name: &str) -> Option<Value> {
+    facts.text(name).map(Value::Text).or_else(|| facts.number(name).map(Value::Float))
+}
+
+fn written(value: &Value) -> String {
+    match value {
+        Value::Text(text) => text.clone(),
+        other => other.number().map_or_else(|| other.to_string(), number::short),
+    }
+}
+
+fn evidence(name: &str, value: f64) -> EvidenceValue {
+    let known = Catalogue::embedded().get(name).map(|metric| metric.unit.clone());
+    let percent =
+        || if name.ends_with("_pct") || name.ends_with("_busy") || name.starts_with("share_") { "%" } else { "" };
+    EvidenceValue { name: name.to_owned(), value, unit: known.unwrap_or_else(|| percent().to_owned()) }
+}
+
+impl Compilation {
+    /// What nvcc's flags say. Without a level, ptxas optimises as with 3.
+    pub fn of_flags(flags: &[String]) -> Self {
+        let words: Vec<&str> = flags.iter().flat_map(|flag| flag.split([' ', ',', '='])).collect();
+        let debug = words.iter().any(|word| matches!(*word, "-G" | "--device-debug"));
+        let of_ptxas = |word: &str| flags.iter().any(|flag| flag.contains("ptxas") && flag.contains(word));
+        let after_ptxas = |at: usize| at > 0 && matches!(words[at - 1], "-Xptxas" | "--ptxas-options");
+        let ptxas = |at: usize| of_ptxas(words[at]) || after_ptxas(at);
+        let levels = ["-O0", "-O1", "-O2", "-O3"];
+        let told = words.iter().enumerate().rev().find_map(|(at, word)| {
+            let level = levels.iter().position(|known| known == word).filter(|_| ptxas(at))?;
+            u32::try_from(level).ok()
+        });
+        Self { debug: Some(debug), optimisation: Some(told.unwrap_or(3)) }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,256 @@
+use super::*;
+use crate::explain::growth::DeclaredWork;
+use ncugate_model::{Cell, ComputeCapability};
+use ncugate_phase::config::parse;
+use ncugate_phase::plan::unroll;
+use std::path::Path;
+use std::time::Instant;
+
+const CHIP: ChipKnowledge = ChipKnowledge {
+    name: None,
+    capability: Some(ComputeCapability::new(9, 0)),
+    sms: Some(132),
+    dram_peak: Some(4.8e12),
+};
+
+fn shape(name: &str, b: i64) -> ShapeFacts {
+    let work = DeclaredWork { flops: Some(1e9 * b as f64), bytes: Some(1e6 * b as f64) };
+    ShapeFacts { name: ShapeName(name.into()), dims: vec![("B".to_owned(), b), ("S".to_owned(), 512)], work }
+}
+
+fn diagnose(quantities: &Quantities, shapes: &[ShapeFacts], variants: &[VariantId]) -> Vec<Finding> {
+    let diagnosis = Diagnosis {
+        rules: RuleBook::shipped(),
+        signatures: SignatureBook::shipped(),
+        quantities,
+        plan: None,
+        compilation: Compilation::default(),
+        shapes,
+        chip: &CHIP,
+        observations: &[],
+        reports: &HashMap::new(),
+    };
+    diagnosis.findings(variants)
+}
+
+fn found(values: &[(&str, f64)]) -> Vec<Finding> {
+    let (variant, shape) = (VariantId("v".into()), shape("s", 1));
+    let mut quantities = Quantities::new([(variant.clone(), shape.name.clone())]);
+    for (metric, value) in values {
+        quantities.set_column(metric, vec![Cell::finite(*value)]);
+    }
+    diagnose(&quantities, &[shape], &[variant])
+}
+
+fn rules(values: &[(&str, f64)]) -> Vec<String> {
+    found(values).into_iter().map(|finding| finding.rule).collect()
+}
+
+#[test]
+fn without_measurements_nothing_is_found() {
+    assert!(found(&[]).is_empty());
+    assert!(found(&[("issue_slot_utilisation", f64::NAN), ("waves", f64::INFINITY)]).is_empty());
+}
+
+/// A warp of 10 cycles between instructions, at which schedulers issue in 40 % of cycles: a share of 1 cycle is 10 %.
+const BUSY: [(&str, f64); 3] = [("issue_slot_utilisation", 40.0), ("warp_latency", 10.0), ("eligible_warps", 0.7)];
+
+#[test]
+fn rules_hold_from_their_thresholds_on() {
+    for (values, rule) in [
+        (&[("grid_blocks", 128.0)][..], "small_grid"),
+        (&[("waves", 1.1)], "tail"),
+        (&[("stall_long_scoreboard", 3.0)], "load_latency"),
+        (&[("stall_barrier", 1.0)], "barriers"),
+        (&[("stall_no_instruction", 1.0)], "instruction_cache"),
+        (&[("stall_imc_miss", 1.0)], "constants"),
+        (&[("stall_membar", 1.0)], "fences"),
+        (&[("stall_sleeping", 1.0)], "sleeping"),
+        (&[("stall_wait", 4.0)], "fixed_latency"),
+        (&[("stall_short_scoreboard", 3.0)], "short_scoreboard"),
+        (&[("stall_mio_throttle", 2.0)], "mio_throttle"),
+        (&[("stall_branch_resolving", 2.0)], "branches"),
+        (&[("stall_math_pipe_throttle", 3.0)], "math_pipe"),
+        (&[("stall_drain", 2.0)], "drain"),
+        (&[("bank_conflict_pct", 12.0)], "bank_conflicts"),
+        (&[("threads_per_inst", 20.0)], "divergence"),
+        (&[("dram_pct", 91.0)], "memory_bound"),
+        (&[("spills", 4.0), ("registers", 32.0)], "spills"),
+        (&[("latency_p50", 10.0), ("duration", 90_000.0)], "durations_disagree"),
+        (&[("sectors_per_request", 32.0), ("stall_long_scoreboard", 1.0)], "uncoalesced"),
+    ] {
+        let with: Vec<(&str, f64)> = BUSY.into_iter().chain(values.iter().copied()).collect();
+        assert!(rules(&with).iter().any(|found| found == rule), "{rule}: {:?}", rules(&with));
+    }
+    for values in [
+        &[("grid_blocks", 132.0)][..],
+        &[("waves", 5.95)],
+        &[("stall_barrier", 0.7)],
+        &[("stall_wait", 2.9)],
+        &[("bank_conflict_pct", 9.9)],
+        &[("bank_conflict_pct", 50.0), ("shared_excessive_pct", 0.0), ("l1_pct", 1.0)],
+        &[("threads_per_inst", 30.0)],
+        &[("sectors_per_request", 16.0), ("stall_long_scoreboard", 1.0)],
+        &[("latency_p50", 5.0), ("duration", 7_500.0)],
+    ] {
+        let with: Vec<(&str, f64)> = BUSY.into_iter().chain(values.iter().copied()).collect();
+        let unwanted: Vec<String> = rules(&with).into_iter().filter(|rule| rule != "bank_conflicts").collect();
+        assert_eq!(unwanted, Vec::<String>::new(), "{values:?}");
+    }
+}
+
+#[test]
+fn the_costliest_cause_leads_and_its_symptoms_fold() {
+    let all: Vec<(&str, f64)> = BUSY
+        .into_iter()
+        .chain([
+            ("grid_blocks", 128.0),
+            ("sectors_per_request", 32.0),
+            ("stall_long_scoreboard", 5.0),
+            ("stall_barrier", 1.5),
+        ])
+        .collect();
+    let found = found(&all);
+    assert_eq!(found[0].rule, "uncoalesced");
+    assert_eq!(found[0].saving.as_ref().unwrap().percent, 50.0);
+    assert!(found[0].sentence.contains("touches 32 sectors"), "{}", found[0].sentence);
+    let of = |rule: &str| found.iter().find(|finding| finding.rule == rule).unwrap();
+    assert_eq!(of("load_latency").symptom_of.as_deref(), Some("uncoalesced"));
+    assert_eq!((of("small_grid").severity, of("small_grid").is_leading()), (Severity::Note, false), "3 %");
+}
+
+#[test]
+fn an_exact_counter_that_says_no_outweighs_a_coarse_one() {
+    let mut values = vec![("bank_conflict_pct", 50.0)];
+    values.extend(BUSY);
+    assert!(rules(&values).contains(&"bank_conflicts".to_owned()));
+    let signal = "l1tex__data_pipe_lsu_wavefronts.avg.pct_of_peak_sustained_elapsed";
+    values.extend([
+        ("shared_excessive_pct", 0.0),
+        ("stall_short_scoreboard", 0.1),
+        ("stall_mio_throttle", 0.1),
+        (signal, 10.0),
+    ]);
+    assert_eq!(rules(&values), Vec::<String>::new());
+}
+
+#[test]
+fn time_that_grows_while_the_grid_does_not_is_serialised() {
+    let variant = VariantId("v".into());
+    let shapes = [shape("b1", 1), shape("b8", 8)];
+    let grown = |grid: [f64; 2], time: [f64; 2], waves: [f64; 2]| {
+        let mut quantities = Quantities::new(shapes.iter().map(|s| (variant.clone(), s.name.clone())));
+        for (metric, values) in [("latency_p50", time), ("grid_blocks", grid), ("waves", waves)] {
+            quantities.set_column(metric, values.map(Cell::Value).to_vec());
+        }
+        diagnose(&quantities, &shapes, std::slice::from_ref(&variant))
+    };
+    let first = grown([32.0, 32.0], [10.7, 82.1], [0.12, 0.12]).into_iter().find(|f| f.shape.0 == "b8").unwrap();
+    assert_eq!(first.rule, "serialised");
+    assert!(
+        first.sentence.contains("serialised over B: from 'b1'")
+            || first.sentence.contains("Serialised over B: from 'b1'")
+    );
+    assert_eq!(first.advice, ["make the dimension B an axis of the grid, instead of a loop in the kernel"]);
+    let is_named = |findings: Vec<Finding>| findings.iter().any(|f| f.rule == "serialised");
+    assert!(!is_named(grown([32.0, 256.0], [10.7, 17.9], [0.12, 0.97])), "the grid grew");
+    assert!(!is_named(grown([132.0, 132.0], [10.7, 82.1], [1.0, 1.0])), "a persistent grid fills the chip");
+    let outgrown = grown([32.0, 256.0], [10.0, 160.0], [0.12, 0.97]);
+    assert!(outgrown.iter().any(|f| f.rule == "superlinear"), "{outgrown:?}");
+}
+
+/// Shapes of B and H, whose work is their product.
+fn grown_in_both(names: [&str; 2], grid: [f64; 2], time: [f64; 2], work: f64) -> Option<Finding> {
+    let variant = VariantId("v".into());
+    let of = |name: &str, b: i64, h: i64, flops: f64| ShapeFacts {
+        name: ShapeName(name.into()),
+        dims: vec![("B".to_owned(), b), ("H".to_owned(), h), ("S".to_owned(), 512)],
+        work: DeclaredWork { flops: Some(flops), bytes: None },
+    };
+    let shapes = [of(names[0], 1, 8, 1e9), of(names[1], 8, 16, work * 1e9)];
+    let mut quantities = Quantities::new(shapes.iter().map(|s| (variant.clone(), s.name.clone())));
+    let columns =
+        [("latency_p50", time), ("grid_blocks", grid), ("waves", [0.1, 0.2]), ("issue_slot_utilisation", [9.0; 2])];
+    for (metric, values) in columns {
+        quantities.set_column(metric, values.map(Cell::Value).to_vec());
+    }
+    diagnose(&quantities, &shapes, &[variant]).into_iter().find(|finding| finding.rule == "serialised")
+}
+
+#[test]
+fn of_several_dimensions_those_that_the_grid_leaves_out_are_serialised() {
+    let sentence = |grid, time, work| Some(grown_in_both(["small", "large"], grid, time, work)?.sentence);
+    let said = sentence([32.0, 64.0], [10.7, 83.4], 16.0).unwrap();
+    assert!(
+        said.starts_with("Serialised over B: from 'small' there is 16 times the work on 2 times the blocks"),
+        "{said}"
+    );
+    let said = sentence([32.0, 32.0], [10.7, 166.0], 16.0).unwrap();
+    assert!(said.starts_with("Serialised over B and H: from 'small'"), "{said}");
+    assert_eq!(sentence([32.0, 512.0], [10.7, 83.4], 16.0), None, "the grid covers both");
+    assert_eq!(
+        sentence([32.0, 96.0], [10.7, 60.0], 16.0),
+        None,
+        "no choice of dimensions makes three times the blocks"
+    );
+    assert_eq!(sentence([32.0, 64.0], [10.7, 20.0], 16.0), None, "blocks take twice as long for eight times the work");
+    assert_eq!(sentence([32.0, 64.0], [10.7, 170.0], 16.0), None, "they take longer than their work");
+    assert_eq!(sentence([32.0, 64.0], [10.7, 83.4], 64.0), None, "the work is no product of the dimensions");
+}
+
+#[test]
+fn flags_say_how_it_was_compiled() {
+    let of = |flags: &[&str]| {
+        let flags: Vec<String> = flags.iter().map(|flag| (*flag).to_owned()).collect();
+        let found = Compilation::of_flags(&flags);
+        (found.debug.unwrap(), found.optimisation.unwrap())
+    };
+    assert_eq!(of(&["-O3", "-lineinfo"]), (false, 3));
+    assert_eq!(of(&["-G"]), (true, 3));
+    assert_eq!(of(&["-Xptxas", "-O1"]), (false, 1));
+    assert_eq!(of(&["-Xptxas=-O0,-v"]), (false, 0));
+    assert_eq!(of(&["-O0"]), (false, 3), "nvcc's own level is for the host");
+}
+
+/// Prints what diagnosing 1,000 variants takes: `cargo test --release --lib a_thousand -- --nocapture`.
+#[test]
+fn a_thousand_variants_are_diagnosed_quickly() {
+    let base = concat!(include_str!("../../../../../tests/data/copy.toml"), "[sweep]\nTHREADS = [64]\n");
+    let phase = parse(Path::new("many.toml"), base).unwrap();
+    let mut plan = unroll(&phase).unwrap();
+    let one = plan.variants.remove(0);
+    plan.variants = (0..1_000i64)
+        .map(|at| {
+            let mut variant = one.clone();
+            variant.id = VariantId(format!("v{at}"));
+            variant.params = vec![("A".into(), Value::Int(at % 32)), ("B".into(), Value::Int(at / 32))];
+            variant
+        })
+        .collect();
+    let shapes = [shape("b1", 1)];
+    let ids: Vec<VariantId> = plan.variants.iter().map(|variant| variant.id.clone()).collect();
+    let mut quantities = Quantities::new(ids.iter().map(|id| (id.clone(), shapes[0].name.clone())));
+    let metrics = Catalogue::embedded().names().map(str::to_owned).collect::<Vec<_>>();
+    for (at, metric) in metrics.iter().enumerate() {
+        let cells = (0..1_000).map(|row| Cell::Value(((row * 7_919 + at * 131) % 1_000) as f64 / 10.0));
+        quantities.set_column(metric, cells.collect());
+    }
+    let started = Instant::now();
+    let diagnosis = Diagnosis {
+        rules: RuleBook::shipped(),
+        signatures: SignatureBook::shipped(),
+        quantities: &quantities,
+        plan: Some(&plan),
+        compilation: Compilation::default(),
+        shapes: &shapes,
+        chip: &CHIP,
+        observations: &[],
+        reports: &HashMap::new(),
+    };
+    let findings = diagnosis.findings(&ids);
+    let took = started.elapsed();
+    println!("1,000 variants, {} findings: {:.0} ms", findings.len(), took.as_secs_f64() * 1e3);
+    assert!(findings.len() > 1_000);
+    // the time is that of optimised code
+    assert!(cfg!(debug_assertions) || took.as_millis() < 200, "{took:?}");
+}

@@ -1,0 +1,379 @@
+//! Numbers that follow from metrics, from the chip and from the plan: what rules read beside metrics.
+
+use super::case_table::{CaseTable, Known, KnownNumbers};
+use super::growth::{DeclaredWork, ShapeGrowth};
+use ncugate_model::ComputeCapability;
+use ncugate_model::metric::{SIGNALS, id};
+use ncugate_model::occupancy::{Chip, Demand, Occupancy, theoretical};
+use ncugate_phase::config::rule::SHARE;
+
+/// What is known of the chip.
+#[derive(Debug, Clone, Default)]
+pub struct ChipKnowledge {
+    /// Its name: `NVIDIA H200`.
+    pub name: Option<String>,
+    pub capability: Option<ComputeCapability>,
+    pub sms: Option<u32>,
+    /// Peak of DRAM in bytes a second, by its clock and the width of its bus.
+    pub dram_peak: Option<f64>,
+}
+
+/// How a variant was compiled, as far as its flags or its cubin say.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Compilation {
+    /// Whether it is a debug build (`-G`).
+    pub debug: Option<bool>,
+    /// The level that ptxas was told; none where nothing is known of the flags.
+    pub optimisation: Option<u32>,
+}
+
+/// One variant at one shape, with all that rules may read of it.
+#[derive(Debug, Clone, Copy)]
+pub struct CaseFacts<'a> {
+    pub table: &'a CaseTable<'a>,
+    pub row: usize,
+    /// The row of the first baseline at the same shape.
+    pub baseline: Option<usize>,
+    pub chip: &'a ChipKnowledge,
+    pub compilation: Compilation,
+    pub work: DeclaredWork,
+    /// How it grew from a smaller shape.
+    pub growth: Option<&'a ShapeGrowth>,
+    /// What was worked out of it before.
+    pub known: Option<&'a KnownNumbers>,
+    /// Names by their place in the rule book.
+    pub names: &'a [String],
+}
+
+/// Utilisations that `busiest` is the highest of.
+const UNITS: [(&str, &str); 13] = [
+    ("issue_slot_utilisation", "the issue slots"),
+    ("dram_busy", "DRAM"),
+    ("l2_busy", "L2"),
+    ("l1_busy", "L1's data stage"),
+    ("sm_pct", "the multiprocessors' pipes"),
+    ("memory_pct", "the memory system"),
+    ("tensor_busy", "the tensor pipe"),
+    ("tensor_pct", "the tensor pipe"),
+    ("fma_busy", "the FMA pipe"),
+    ("alu_busy", "the integer pipe"),
+    ("xu_busy", "the pipe of special functions"),
+    ("fp64_busy", "the FP64 pipe"),
+    ("fp16_busy", "the FMA pipe's half-precision part"),
+];
+
+impl CaseFacts<'_> {
+    /// A metric or a fact; none where it is not known.
+    pub fn number(&self, name: &str) -> Option<f64> {
+        if let Some(of_baseline) = name.strip_prefix("baseline.") {
+            return Self { row: self.baseline?, growth: None, known: None, ..*self }.number(of_baseline);
+        }
+        if let Some(known) = self.known.and_then(|known| known.by_name.borrow().get(name).copied()) {
+            return known;
+        }
+        let found = self.read(name);
+        if let Some(known) = self.known {
+            known.by_name.borrow_mut().insert(name.to_owned(), found);
+        }
+        found
+    }
+
+    /// The number of the name at a place of the rule book.
+    pub fn number_at(&self, place: usize) -> Option<f64> {
+        let cell = self.known.and_then(|known| known.by_place.get(place));
+        if let Some(Known::Asked(number)) = cell.map(std::cell::Cell::get) {
+            return number;
+        }
+        let metric = self.table.value_at(self.row, place);
+        let found = metric.or_else(|| self.number(self.names.get(place)?));
+        if let Some(cell) = cell {
+            cell.set(Known::Asked(found));
+        }
+        found
+    }
+
+    fn read(&self, name: &str) -> Option<f64> {
+        let found = self.table.value(self.row, name).or_else(|| self.derived(name));
+        found.filter(|value| value.is_finite())
+    }
+
+    /// A text that a sentence may name.
+    pub fn text(&self, name: &str) -> Option<String> {
+        match name {
+            "grown_dimension" => Some(self.growth?.dimension.clone()),
+            "grown_from" => Some(self.growth?.from.to_string()),
+            "limiter" => {
+                let names: Vec<&str> = self.occupancy()?.limiters.iter().map(|limiter| limiter.name()).collect();
+                Some(names.join(" and "))
+            }
+            "busiest_unit" => Some(self.busiest()?.1.to_owned()),
+            _ => None,
+        }
+    }
+
+    fn derived(&self, name: &str) -> Option<f64> {
+        if let Some(stall) = name.strip_prefix(SHARE) {
+            let cycles = self.number(&format!("stall_{stall}"))?;
+            return Some(100.0 * cycles / self.warp_cycles()?);
+        }
+        self.of_signals(name).or_else(|| self.of_chip(name)).or_else(|| self.of_work(name)).or_else(|| match name {
+            "warp_cycles" => self.warp_cycles(),
+            "idle_issue" => Some(100.0 - self.number("issue_slot_utilisation")?),
+            "busiest" => Some(self.busiest()?.0),
+            "headroom" => Some((100.0 - self.busiest()?.0).max(0.0)),
+            "wasted_lanes_pct" => Some(100.0 * (1.0 - self.number("threads_per_inst")? / 32.0)),
+            "local_share_pct" => Some(100.0 * self.number("local_instructions")? / self.number("instructions")?),
+            "outside_pct" => {
+                let (latency, duration) = (self.number("latency_p50")?, self.number("duration")? / 1e3);
+                Some((100.0 * (latency - duration) / latency).max(0.0))
+            }
+            "debug_build" => self.compilation.debug.map(|debug| f64::from(u8::from(debug))),
+            "device_optimisation" => self.compilation.optimisation.map(f64::from),
+            _ => None,
+        })
+    }
+
+    /// Counters under ncu's own names, and what is made of them.
+    fn of_signals(&self, name: &str) -> Option<f64> {
+        if let Some((_, counters)) = SIGNALS.iter().find(|(signal, _)| *signal == name) {
+            return counters.iter().find_map(|counter| self.table.value(self.row, counter));
+        }
+        let signal = |name: &str| self.of_signals(name);
+        let ratio = |part: f64, whole: f64| (whole > 0.0).then_some(part / whole);
+        match name {
+            "load_sectors_per_request" => self
+                .table
+                .value(self.row, "sectors_per_request")
+                .or_else(|| ratio(signal("global_load_sectors")?, signal("global_load_requests")?)),
+            "store_sectors_per_request" => ratio(signal("global_store_sectors")?, signal("global_store_requests")?),
+            "atomic_sectors" => Some(signal("atomics")? + signal("reductions")?),
+            "atomic_share_pct" => ratio(100.0 * (signal("atomics")? + signal("reductions")?), signal("l2_sectors")?),
+            "sm_imbalance_pct" => ratio(100.0 * (signal("longest_sm")? - signal("mean_sm")?), signal("longest_sm")?),
+            _ => None,
+        }
+    }
+
+    /// Cycles between two instructions of a warp. Counted, or by Little's law: warps at a time over instructions a cycle.
+    fn warp_cycles(&self) -> Option<f64> {
+        let counted = self.number(&id::WARP_LATENCY).filter(|cycles| *cycles > 0.0);
+        counted.or_else(|| {
+            let issue = self.number("issue_slot_utilisation").filter(|issue| *issue > 0.0)?;
+            Some(100.0 * self.number("active_warps")? / issue)
+        })
+    }
+
+    fn busiest(&self) -> Option<(f64, &'static str)> {
+        let known = UNITS.into_iter().filter_map(|(name, unit)| Some((self.number(name)?, unit)));
+        known.reduce(|most, next| if next.0 > most.0 { next } else { most })
+    }
+
+    fn of_chip(&self, name: &str) -> Option<f64> {
+        let sms = || self.chip.sms.map(f64::from);
+        match name {
+            "sms" => sms(),
+            "cc" => self.chip.capability.map(|cc| f64::from(cc.major) + f64::from(cc.minor) / 10.0),
+            "idle_sms_pct" => Some(100.0 * (1.0 - self.number("grid_blocks")? / sms()?).max(0.0)),
+            "last_wave_idle_pct" => {
+                let waves = self.number("waves").filter(|waves| *waves > 0.0)?;
+                Some(100.0 * (waves.ceil() - waves) / waves.ceil())
+            }
+            "dram_busy" => self.number("dram_pct").or_else(|| {
+                let peak = self.number("dram_peak").or(self.chip.dram_peak)?;
+                Some(100.0 * self.number("dram_bytes")? / (self.number("duration")? * 1e-9) / peak)
+            }),
+            "more_blocks_pct" => {
+                let blocks = f64::from(self.occupancy()?.blocks_per_sm);
+                (self.number("waves")? >= 1.0).then_some(())?;
+                self.saved_by_warps((blocks + 1.0) / blocks)
+            }
+            "fill_pct" => {
+                let (theoretical, achieved) =
+                    (self.number("theoretical_occupancy")?, self.number("achieved_occupancy")?);
+                self.saved_by_warps(theoretical / achieved)
+            }
+            "next_registers" => self.next(|demand, n| Demand { registers: n, ..demand }, |demand| demand.registers, 1),
+            "next_shared" => {
+                let shared = |demand: &Demand| demand.static_shared + demand.dynamic_shared;
+                self.next(|demand, n| Demand { static_shared: n, dynamic_shared: 0, ..demand }, shared, 128)
+            }
+            "limited_by_registers" | "limited_by_shared" | "limited_by_block_slots" => {
+                use ncugate_model::occupancy::Limiter::{Blocks, Registers, Shared};
+                let which = match name {
+                    "limited_by_registers" => Registers,
+                    "limited_by_shared" => Shared,
+                    _ => Blocks,
+                };
+                Some(f64::from(u8::from(self.occupancy()?.limiters.contains(&which))))
+            }
+            _ => None,
+        }
+    }
+
+    /// Percent of the time that `factor` times the warps save. Each of n warps is taken to be ready in a cycle with the same
+    /// chance, independently: a scheduler issues in 1 - (1 - p)^n of the cycles, so p follows from what was counted.
+    fn saved_by_warps(&self, factor: f64) -> Option<f64> {
+        let issue = self.number("issue_slot_utilisation")? / 100.0;
+        let warps = self.number("active_warps").filter(|warps| *warps > 0.0)?;
+        if !(issue > 0.0 && issue < 1.0 && factor >= 1.0) {
+            return None;
+        }
+        let more = 1.0 - (1.0 - issue).powf(factor.min(64.0 / warps));
+        Some(100.0 * (1.0 - issue / more))
+    }
+
+    fn demand(&self) -> Option<Demand> {
+        let whole = |name: &str| self.number(name).map(|value| value.max(0.0) as u32);
+        let fixed = whole("static_shared").unwrap_or(0);
+        let shared = whole("shared_mem").unwrap_or(fixed);
+        Some(Demand {
+            registers: whole("registers")?,
+            static_shared: fixed.min(shared),
+            dynamic_shared: shared.saturating_sub(fixed),
+            threads: whole("block_threads")?,
+            barriers: 1,
+        })
+    }
+
+    fn occupancy(&self) -> Option<Occupancy> {
+        let chip = Chip::of(self.chip.capability?)?;
+        self.demand().map(|demand| theoretical(&chip, &demand, None)).filter(|fits| fits.blocks_per_sm > 0)
+    }
+
+    /// The largest demand of one resource, below the present one, with which another block fits: less of a resource never lets
+    /// fewer blocks in, so that halving finds it.
+    fn next(&self, with: impl Fn(Demand, u32) -> Demand, of: impl Fn(&Demand) -> u32, step: u32) -> Option<f64> {
+        let chip = Chip::of(self.chip.capability?)?;
+        let demand = self.demand()?;
+        let present = theoretical(&chip, &demand, None).blocks_per_sm;
+        let fits = |n: u32| theoretical(&chip, &with(demand, n), None).blocks_per_sm > present;
+        let (mut most, mut least) = (0, of(&demand) / step + 1);
+        while least - most > 1 {
+            let middle = most + (least - most) / 2;
+            if fits(middle * step) { most = middle } else { least = middle }
+        }
+        (most > 0).then(|| f64::from(most * step))
+    }
+
+    fn of_work(&self, name: &str) -> Option<f64> {
+        let (bytes, flops) = (self.work.bytes.filter(|b| *b > 0.0), self.work.flops.filter(|f| *f > 0.0));
+        match name {
+            "minimum_bytes" => bytes,
+            "minimum_flops" => flops,
+            "traffic_factor" => Some(self.number("dram_bytes")? / bytes?),
+            "reread_factor" => Some(32.0 * self.number("global_load_sectors")? / bytes?),
+            "arithmetic_intensity" => Some(flops? / bytes?),
+            "time_growth" => Some(self.growth?.time),
+            "work_growth" => Some(self.growth?.work),
+            "grid_growth" => self.growth?.grid,
+            "serial_growth" => self.growth?.serial,
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::case_table::CaseColumns;
+    use super::*;
+    use ncugate_judge::frame::Quantities;
+    use ncugate_model::{Cell, ShapeName, VariantId};
+    use ncugate_phase::config::rule::FACTS;
+
+    fn facts<T>(values: &[(&str, f64)], look: impl Fn(CaseFacts<'_>) -> T) -> T {
+        let (variant, shape) = (VariantId("v".into()), ShapeName("s".into()));
+        let mut quantities = Quantities::new([(variant.clone(), shape.clone())]);
+        for (metric, value) in values {
+            quantities.set_column(metric, vec![Cell::finite(*value)]);
+        }
+        let columns = CaseColumns::new(&quantities, &[]);
+        let table = CaseTable::new(&columns);
+        let chip = ChipKnowledge {
+            name: None,
+            capability: Some(ComputeCapability::new(9, 0)),
+            sms: Some(132),
+            dram_peak: Some(4.8e12),
+        };
+        let growth = ShapeGrowth {
+            dimension: "B".to_owned(),
+            from: ShapeName("b1".into()),
+            time: 7.7,
+            work: 8.0,
+            grid: Some(1.0),
+            serial: Some(8.0),
+        };
+        look(CaseFacts {
+            table: &table,
+            row: 0,
+            baseline: None,
+            chip: &chip,
+            compilation: Compilation { debug: Some(false), optimisation: Some(3) },
+            work: DeclaredWork { flops: Some(1e9), bytes: Some(1e6) },
+            growth: Some(&growth),
+            known: None,
+            names: &[],
+        })
+    }
+
+    /// Every declared fact has a value where everything is counted, so that none is a name without a number.
+    #[test]
+    fn every_declared_fact_is_worked_out() {
+        let mut values = vec![
+            ("issue_slot_utilisation", 40.0),
+            ("active_warps", 4.0),
+            ("waves", 1.5),
+            ("registers", 90.0),
+            ("block_threads", 256.0),
+            ("shared_mem", 81_920.0),
+            ("static_shared", 0.0),
+            ("grid_blocks", 100.0),
+            ("theoretical_occupancy", 50.0),
+            ("achieved_occupancy", 25.0),
+            ("dram_bytes", 2e6),
+            ("duration", 10_000.0),
+            ("latency_p50", 11.0),
+            ("threads_per_inst", 16.0),
+            ("local_instructions", 10.0),
+            ("instructions", 100.0),
+        ];
+        values.extend(SIGNALS.iter().map(|(_, names)| (names[0], 5.0)));
+        // two resources bind here, so that less of one alone lets no other block in; the test below has these facts
+        let alone = ["next_registers", "next_shared"];
+        let missing: Vec<&str> = facts(&values, |case| {
+            FACTS
+                .iter()
+                .map(|fact| fact.name)
+                .filter(|name| case.number(name).is_none() && !alone.contains(name))
+                .collect()
+        });
+        assert!(missing.is_empty(), "{missing:?}");
+        let texts = ["grown_dimension", "grown_from", "limiter", "busiest_unit"];
+        assert!(facts(&values, |case| texts.iter().all(|name| case.text(name).is_some())));
+    }
+
+    #[test]
+    fn nothing_follows_from_nothing() {
+        let known: Vec<&str> = facts(&[("issue_slot_utilisation", f64::NAN)], |case| {
+            FACTS.iter().map(|fact| fact.name).filter(|name| case.number(name).is_some()).collect()
+        });
+        let given = ["sms", "cc", "debug_build", "device_optimisation", "minimum_bytes", "minimum_flops"];
+        let grown = ["arithmetic_intensity", "time_growth", "work_growth", "grid_growth", "serial_growth"];
+        assert_eq!(known, [&given[..], &grown].concat());
+    }
+
+    /// 88 registers and 256 threads: two blocks fit, and a third does from 80 on.
+    #[test]
+    fn the_next_block_needs_fewer_registers() {
+        let values = [("registers", 88.0), ("block_threads", 256.0), ("shared_mem", 20_480.0)];
+        assert_eq!(facts(&values, |case| case.number("next_registers")), Some(80.0));
+        assert_eq!(facts(&values, |case| case.text("limiter")).as_deref(), Some("registers"));
+        let values = [("registers", 32.0), ("block_threads", 128.0), ("shared_mem", 100_000.0)];
+        assert!(facts(&values, |case| case.number("next_shared")).is_some_and(|bytes| bytes < 100_000.0));
+    }
+
+    #[test]
+    fn warp_cycles_follow_from_littles_law() {
+        let values = [("issue_slot_utilisation", 25.0), ("active_warps", 4.0), ("stall_barrier", 8.0)];
+        assert_eq!(facts(&values, |case| case.number("warp_cycles")), Some(16.0));
+        assert_eq!(facts(&values, |case| case.number("share_barrier")), Some(50.0));
+    }
+}

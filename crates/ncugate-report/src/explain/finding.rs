@@ -1,0 +1,137 @@
+//! What a diagnosis finds.
+
+use super::signature::SignatureMatch;
+use ncugate_model::{ShapeName, VariantId};
+use ncugate_phase::config::{Confidence, RuleKind};
+use serde::Serialize;
+
+/// How much a finding matters: by what mending it could save, weighted by how sure it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    /// Less than [`WORTH_TRYING`] percent: folded away.
+    Note,
+    /// Worth trying.
+    Advice,
+    /// From [`SEVERE`] percent on.
+    Warning,
+}
+
+/// Expected savings from which a finding is worth trying, in percent of the time.
+pub const WORTH_TRYING: f64 = 8.0;
+/// Expected savings from which a finding is severe, in percent of the time.
+pub const SEVERE: f64 = 25.0;
+
+/// Where an estimate comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum EstimateSource {
+    /// The arithmetic of the rule, over counters.
+    Model,
+    /// Two variants of the run: this one, and one without the trouble.
+    MeasuredPair,
+    /// A rule of Nsight Compute.
+    NcuRule,
+}
+
+/// What mending could save.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Saving {
+    /// Upper bound in percent of the time; estimates of several findings do not add up.
+    pub percent: f64,
+    pub source: EstimateSource,
+    /// The variant without the trouble, and how much less time it takes in percent, where two variants were measured.
+    pub pair: Option<MeasuredPair>,
+}
+
+/// A variant of the same run that does not have the trouble.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct MeasuredPair {
+    /// The faster variant.
+    pub variant: VariantId,
+    /// How much less time it takes, in percent.
+    pub percent: f64,
+    /// The one parameter in which the two differ, or `the flags`.
+    pub differs_in: String,
+}
+
+/// A number that a finding rests on.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct EvidenceValue {
+    /// Metric or fact.
+    pub name: String,
+    pub value: f64,
+    /// Its unit; empty where it has none.
+    pub unit: String,
+}
+
+/// A source line that belongs to a finding.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FindingLine {
+    /// `file:line`.
+    pub place: String,
+    /// Its text, where it is known.
+    pub text: Option<String>,
+    /// Percent of the launch's samples.
+    pub share: f64,
+    /// Why most of its warps waited.
+    pub stall: String,
+}
+
+/// Something that the numbers say about a variant at a shape.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Finding {
+    pub rule: String,
+    pub variant: VariantId,
+    pub shape: ShapeName,
+    /// What is wrong, in a few words.
+    pub cause: String,
+    /// What kind of statement it is.
+    pub kind: RuleKind,
+    /// One sentence with the numbers.
+    pub sentence: String,
+    /// How much it matters.
+    pub severity: Severity,
+    pub confidence: Confidence,
+    /// What mending could save, where the rule can say.
+    pub saving: Option<Saving>,
+    /// The numbers it rests on.
+    pub evidence: Vec<EvidenceValue>,
+    /// The report with the launch that they come from, where there is one: `other-1.ncu-repz`.
+    pub report: Option<String>,
+    /// Source lines that it happens at, the hottest first.
+    pub lines: Vec<FindingLine>,
+    /// What to try, the first thing first.
+    pub advice: Vec<String>,
+    /// The finding of the same variant and shape that it is a symptom of.
+    pub symptom_of: Option<String>,
+    /// A defect, measured on purpose in another kernel, that this one looks like.
+    pub signature: Option<SignatureMatch>,
+}
+
+impl Finding {
+    /// What other outputs cite it by: `bank_conflicts:v@large`.
+    pub fn id(&self) -> String {
+        format!("{}:{}@{}", self.rule, self.variant, self.shape)
+    }
+
+    /// Percent of the time that mending is expected to save: the estimate, weighted by confidence (1, 0.7, 0.4).
+    pub fn expected(&self) -> f64 {
+        let weight = match self.confidence {
+            Confidence::High => 1.0,
+            Confidence::Medium => 0.7,
+            Confidence::Low => 0.4,
+        };
+        self.saving.as_ref().map_or(0.0, |saving| weight * saving.percent)
+    }
+
+    /// Whether it is a cause that is worth mending, and no symptom of another.
+    pub fn is_cause(&self) -> bool {
+        matches!(self.kind, RuleKind::Defect | RuleKind::Redesign) && self.is_leading()
+    }
+
+    /// Whether a page shows it at first sight.
+    pub fn is_leading(&self) -> bool {
+        self.symptom_of.is_none() && self.severity > Severity::Note
+    }
+}

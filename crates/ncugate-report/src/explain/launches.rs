@@ -1,0 +1,180 @@
+//! Launches of any ncu report as cases of their own, so that rules can be asked of them without a phase.
+
+use super::diagnosis::{Diagnosis, RuleAnswers};
+use super::facts::{ChipKnowledge, Compilation};
+use super::finding::Finding;
+use super::growth::{DeclaredWork, ShapeFacts};
+use super::profiler::{NcuObservations, observe, source_of};
+use super::rule_book::RuleBook;
+use super::signature::SignatureBook;
+use super::unasked::UnaskedRules;
+use ncu_rep::{Launch, Report, ReportError};
+use ncugate_judge::frame::Quantities;
+use ncugate_judge::witness::ChipFacts;
+use ncugate_model::metric::{Catalogue, signal_counters};
+use ncugate_model::{Cell, ComputeCapability, ShapeName, VariantId};
+use std::collections::HashMap;
+
+/// A launch of a report with what the rules say of it.
+#[derive(Debug)]
+pub struct DiagnosedLaunch {
+    /// Its kernel, as ncu names it.
+    pub kernel: String,
+    /// The id that ncu prints.
+    pub id: u32,
+    /// Duration under the profiler in nanoseconds.
+    pub duration: Option<f64>,
+    /// What the rules say, what matters most first.
+    pub findings: Vec<Finding>,
+    /// Rules that could not be asked.
+    pub unasked: UnaskedRules,
+    pub observations: Option<NcuObservations>,
+}
+
+/// Asks the rules of every launch of a report.
+///
+/// # Errors
+/// A damaged report.
+pub fn diagnose_report(
+    name: &str,
+    report: &Report,
+    rules: &RuleBook,
+    signatures: &SignatureBook,
+) -> Result<Vec<DiagnosedLaunch>, ReportError> {
+    report.launches().map(|launch| diagnose_launch(name, report, &launch, (rules, signatures))).collect()
+}
+
+/// How often each rule holds among the launches of a report.
+///
+/// # Errors
+/// A damaged report.
+pub fn answers_of_report(report: &Report, rules: &RuleBook) -> Result<Vec<RuleAnswers>, ReportError> {
+    let mut sums: Vec<RuleAnswers> = Vec::new();
+    let books = (rules, SignatureBook::shipped());
+    for launch in report.launches() {
+        let variant = VariantId(launch.kernel_name().into_owned());
+        let read = |diagnosis: &Diagnosis<'_>| diagnosis.answers(std::slice::from_ref(&variant));
+        let answers = asked("", report, &launch, books, &variant, read)?;
+        if sums.is_empty() {
+            sums = answers;
+        } else {
+            for (sum, answer) in sums.iter_mut().zip(answers) {
+                sum.holds += answer.holds;
+                sum.does_not_hold += answer.does_not_hold;
+                sum.not_known += answer.not_known;
+            }
+        }
+    }
+    Ok(sums)
+}
+
+/// Asks the rules of one launch of a report.
+///
+/// # Errors
+/// A damaged report.
+pub fn diagnose_launch(
+    name: &str,
+    report: &Report,
+    launch: &Launch<'_>,
+    books: (&RuleBook, &SignatureBook),
+) -> Result<DiagnosedLaunch, ReportError> {
+    let demangled = launch.demangled_name();
+    let kernel = if demangled.is_empty() { launch.kernel_name() } else { demangled }.into_owned();
+    let variant = VariantId(kernel.clone());
+    asked(name, report, launch, books, &variant, |diagnosis| DiagnosedLaunch {
+        findings: diagnosis.findings(std::slice::from_ref(&variant)),
+        unasked: diagnosis.shapes.first().map(|shape| diagnosis.unasked(&variant, &shape.name)).unwrap_or_default(),
+        duration: diagnosis
+            .shapes
+            .first()
+            .and_then(|shape| diagnosis.quantities.read(&variant, &shape.name, "duration").value()),
+        observations: diagnosis.observations.first().cloned(),
+        id: launch.id(),
+        kernel: kernel.clone(),
+    })
+}
+
+/// What `ask` makes of the diagnosis of a launch, which is a variant of its own.
+fn asked<T>(
+    name: &str,
+    report: &Report,
+    launch: &Launch<'_>,
+    (rules, signatures): (&RuleBook, &SignatureBook),
+    variant: &VariantId,
+    ask: impl FnOnce(&Diagnosis<'_>) -> T,
+) -> Result<T, ReportError> {
+    let shape = ShapeName(format!("launch {}", launch.id()));
+    let capability = launch.compute_capability()?.map(ComputeCapability::from);
+    let quantities = quantities(launch, variant, &shape, capability)?;
+    let seen = observe(report, launch, variant.clone(), shape.clone())?;
+    let says_nothing = seen.rules.is_empty() && seen.lines.is_empty() && seen.hot.is_empty() && seen.timeline.is_none();
+    let observations = (!says_nothing).then_some(seen);
+    let facts = ChipFacts::of(launch)?;
+    let device = launch.device_name()?.map(|name| name.into_owned());
+    let chip =
+        ChipKnowledge { name: device, capability, sms: launch.sm_count()?, dram_peak: facts.dram_bytes_per_second() };
+    let key = (variant.clone(), shape.clone());
+    let diagnosis = Diagnosis {
+        rules,
+        signatures,
+        quantities: &quantities,
+        plan: None,
+        compilation: Compilation { debug: is_debug(report, launch)?, optimisation: None },
+        shapes: &[ShapeFacts { name: shape.clone(), dims: Vec::new(), work: DeclaredWork::default() }],
+        chip: &chip,
+        observations: observations.as_slice(),
+        reports: &HashMap::from([(key, name.to_owned())]),
+    };
+    Ok(ask(&diagnosis))
+}
+
+/// Every metric of the catalogue that the launch's counters give, and the counters that rules read by name.
+fn quantities(
+    launch: &Launch<'_>,
+    variant: &VariantId,
+    shape: &ShapeName,
+    capability: Option<ComputeCapability>,
+) -> Result<Quantities, ReportError> {
+    let mut counters: HashMap<String, f64> = HashMap::new();
+    for metric in launch.metrics() {
+        let metric = metric?;
+        if let Some(value) = metric.value.as_f64() {
+            counters.entry(metric.name.to_string()).or_insert(value);
+        }
+    }
+    let mut table = Quantities::new([(variant.clone(), shape.clone())]);
+    let catalogue = Catalogue::embedded();
+    for name in catalogue.names().chain(signal_counters()) {
+        let Ok(definition) = catalogue.definition(name, capability) else { continue };
+        let cell = definition.evaluate(&|counter| counters.get(counter).copied());
+        // A share of nothing was counted, and has no value.
+        let counted = definition.metrics().iter().all(|counter| counters.contains_key(*counter));
+        if counted || matches!(cell, Cell::Value(_)) {
+            table.set_column(name, vec![cell]);
+        }
+    }
+    Ok(table)
+}
+
+/// Whether the machine code is of a debug build: only then the cubin describes variables (`.debug_info`). None where the report holds
+/// no machine code.
+fn is_debug(report: &Report, launch: &Launch<'_>) -> Result<Option<bool>, ReportError> {
+    const SECTION: &[u8] = b"\0.debug_info\0";
+    let source = source_of(report, launch)?;
+    Ok(source.map(|source| source.binary.windows(SECTION.len()).any(|bytes| bytes == SECTION)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_of_anybody_is_diagnosed() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/full1.ncu-rep.zst");
+        let report = Report::open(path).unwrap();
+        let launches = diagnose_report("full1", &report, RuleBook::shipped(), SignatureBook::shipped()).unwrap();
+        assert_eq!(launches.len(), 1);
+        let first = &launches[0].findings[0];
+        assert!(!first.evidence.is_empty() && first.report.as_deref() == Some("full1"), "{first:?}");
+    }
+}

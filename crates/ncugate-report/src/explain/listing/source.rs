@@ -1,0 +1,121 @@
+//! Where the text of a source line comes from: the files that a report holds, and the run's own kernel sources.
+
+use ncugate_model::cubin::CodePlace;
+use std::collections::HashMap;
+
+/// Longest text kept of a line, in characters.
+const LONGEST: usize = 400;
+
+/// Which source files are the user's: the kernel sources of a run, and whatever lies in the folder it was started in.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Own {
+    paths: Vec<String>,
+    folder: Option<String>,
+}
+
+impl Own {
+    /// From the run's paths, relative to the folder it was started in, and that folder.
+    pub fn new(paths: impl IntoIterator<Item = String>, folder: Option<&str>) -> Self {
+        let paths = paths.into_iter().map(|path| plain(&path)).collect();
+        let folder = folder.map(|folder| format!("{}/", plain(folder).trim_end_matches('/')));
+        Self { paths, folder: folder.filter(|folder| folder.len() > 1) }
+    }
+
+    /// How the user would write a path that the compiler wrote, where the file is the user's.
+    pub fn path(&self, written: &str) -> Option<String> {
+        let written = plain(written);
+        let same = |own: &&String| {
+            written == **own || written.strip_suffix(own.as_str()).is_some_and(|folder| folder.ends_with('/'))
+        };
+        let inside = || self.folder.as_ref().and_then(|folder| written.strip_prefix(folder.as_str()));
+        self.paths.iter().find(same).cloned().or_else(|| inside().map(str::to_owned))
+    }
+
+    /// How a file is called in a report: as the user would write it, else by its name alone.
+    pub fn name(&self, written: &str) -> String {
+        let named = self.path(written).filter(|path| !path.starts_with('/'));
+        named.unwrap_or_else(|| written.rsplit(['/', '\\']).next().unwrap_or(written).to_owned())
+    }
+}
+
+/// A path without `.` and `..`, by its text alone: ncu and nvcc write the same file differently.
+fn plain(path: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/').filter(|part| !matches!(*part, "" | ".")) {
+        match (part, parts.last()) {
+            ("..", Some(last)) if *last != ".." => drop(parts.pop()),
+            _ => parts.push(part),
+        }
+    }
+    format!("{}{}", if path.starts_with('/') { "/" } else { "" }, parts.join("/"))
+}
+
+/// Texts of source files, by the path that the compiler wrote.
+#[derive(Debug, Clone, Default)]
+pub struct Texts {
+    files: HashMap<String, Vec<String>>,
+}
+
+impl Texts {
+    /// Adds a file; the first of a path counts.
+    pub fn add(&mut self, path: &str, content: &[u8]) {
+        let lines = || String::from_utf8_lossy(content).lines().map(clipped).collect();
+        self.files.entry(plain(path)).or_insert_with(lines);
+    }
+
+    /// The text of a line without its indentation; none for a file that is not here.
+    pub fn line(&self, place: &CodePlace, own: &Own) -> Option<String> {
+        let by_path = self.files.get(&plain(&place.file));
+        let ours = || own.path(&place.file).and_then(|path| self.files.get(&path));
+        // A redacted report keeps the names of its files and loses their folders.
+        let by_name = || self.files.get(place.file.rsplit('/').next()?);
+        let lines = by_path.or_else(ours).or_else(by_name)?;
+        let line = lines.get(usize::try_from(place.line).ok()?.checked_sub(1)?)?;
+        Some(line.clone())
+    }
+}
+
+fn clipped(line: &str) -> String {
+    line.trim().chars().take(LONGEST).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(file: &str, line: u32) -> CodePlace {
+        CodePlace { file: file.to_owned(), line }
+    }
+
+    #[test]
+    fn a_source_of_the_user_is_known_wherever_it_was_compiled() {
+        let own = Own::new(["kernels/a/a.cu".to_owned(), "./b.cuh".to_owned()], Some("/srv/checkout"));
+        assert_eq!(own.name("/home/ada/x/kernels/a/a.cu"), "kernels/a/a.cu");
+        assert_eq!(own.name("/srv/b.cuh"), "b.cuh");
+        assert_eq!(own.name("/srv/checkout/kernels/a/../c/c.cuh"), "kernels/c/c.cuh");
+        assert_eq!(own.name("/usr/local/cuda/bin/../include/cuda_fp16.hpp"), "cuda_fp16.hpp");
+        assert_eq!(own.path("/x/akernels/a/a.cu"), None);
+        assert_eq!(own.path("/srv/checkouts/c.cu"), None);
+        assert_eq!(Own::default().path("/srv/c.cu"), None);
+    }
+
+    #[test]
+    fn paths_are_made_plain_by_their_text() {
+        for (path, plainly) in [("/a/./b/../c", "/a/c"), ("a//b", "a/b"), ("../x", "../x"), ("../../x/..", "../..")] {
+            assert_eq!(plain(path), plainly);
+        }
+    }
+
+    #[test]
+    fn a_line_comes_from_the_report_or_from_the_runs_own_file_and_from_nowhere_else() {
+        let own = Own::new(["a.cu".to_owned()], None);
+        let mut texts = Texts::default();
+        texts.add("/tmp/inc/h.cuh", b"one\n  two();\n");
+        texts.add("a.cu", b"kernel\n");
+        assert_eq!(texts.line(&place("/tmp/inc/h.cuh", 2), &own).unwrap(), "two();");
+        assert_eq!(texts.line(&place("/srv/a.cu", 1), &own).unwrap(), "kernel");
+        for lost in [place("/tmp/inc/h.cuh", 3), place("/tmp/inc/h.cuh", 0), place("/etc/hostname", 1)] {
+            assert_eq!(texts.line(&lost, &own), None);
+        }
+    }
+}

@@ -1,0 +1,404 @@
+//! What Nsight Compute itself says about a profiled launch: its rules' advice, and where its sampler found the warps.
+//!
+//! Reports that hold gate metrics alone have neither.
+
+use super::timeline::Timeline;
+use crate::explain::listing::{Code, ListingError, Own, Texts, listing};
+use indexmap::IndexMap;
+use ncu_rep::{Launch, MetricValue, Report, ReportError, SourceModule, SpeedupScope};
+use ncugate_judge::frame::case_of;
+use ncugate_judge::frame::launches::nvtx_text;
+use ncugate_model::{KernelName, Line, Listing, ShapeName, VariantId};
+use ncugate_phase::plan::{Method, Plan};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// Hottest instructions, and hottest source lines, kept of a launch.
+const HOTTEST: usize = 12;
+/// Samples of warps by why they did not issue (or did: `selected`), an instance an instruction.
+const SAMPLES: &str = "smsp__pcsamp_warps_issue_stalled_";
+/// Executions of every instruction of the kernel, so that its first address is known.
+const EXECUTED: &str = "inst_executed";
+
+/// Where the functions of a launch begin, an instance a function.
+const FUNCTIONS: &str = "launch__function_pcs";
+
+/// What ncu says about a variant at a shape.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NcuObservations {
+    pub variant: VariantId,
+    pub shape: ShapeName,
+    /// What its rules say, the largest estimated speedup first.
+    pub rules: Vec<NcuRuleMessage>,
+    /// The instructions with the most samples, the hottest first.
+    pub hot: Vec<HotSpot>,
+    /// Every source line with samples, the hottest first.
+    pub lines: Vec<HotLine>,
+    /// What is not known of its instructions, and why.
+    pub lacks: Vec<String>,
+    /// What was sampled over its life.
+    pub timeline: Option<Timeline>,
+}
+
+/// A rule's message.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NcuRuleMessage {
+    /// Name of the rule: `CPIStall`.
+    pub rule: String,
+    /// Title of the message, or the rule's name.
+    pub title: String,
+    /// The message without markup.
+    pub text: String,
+    /// Estimated speedup in percent, a cap and no promise, and what it is relative to.
+    pub speedup: Option<(SpeedupScope, f64)>,
+}
+
+/// An instruction that the sampler found warps at.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HotSpot {
+    /// Bytes from the kernel's first instruction.
+    pub offset: u64,
+    pub samples: u64,
+    /// Percent of the launch's samples.
+    pub share: f64,
+    /// Why most of these warps waited (`long_scoreboard`; `selected` issued).
+    pub stall: String,
+    /// The instruction, where it is known.
+    pub text: Option<String>,
+    /// Its source line, where it is known.
+    pub line: Option<Line>,
+    /// The line it was compiled from, where that is of a function inlined at `line`.
+    pub inlined: Option<Line>,
+}
+
+/// A source line that the sampler found warps at.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HotLine {
+    pub line: Line,
+    /// Samples of its instructions.
+    pub samples: u64,
+    /// Percent of the launch's samples.
+    pub share: f64,
+    /// Why most of these warps waited.
+    pub stall: String,
+    /// Samples by why warps waited, the most frequent first.
+    pub states: Vec<(String, u64)>,
+    /// Its sampled instructions, in the order of their addresses.
+    pub instructions: Vec<LineInstruction>,
+}
+
+/// A sampled instruction of a line.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LineInstruction {
+    /// Bytes from the kernel's first instruction.
+    pub offset: u64,
+    /// The instruction, where it is known.
+    pub text: Option<String>,
+    pub samples: u64,
+    /// Why most of these warps waited.
+    pub stall: String,
+}
+
+/// Samples of a launch.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct InstructionSamples {
+    /// By bytes from the first instruction that was counted, which is the kernel's where it calls nothing: samples by
+    /// reason.
+    pub places: BTreeMap<u64, Reasons>,
+    /// Where the kernel and the functions that it calls begin, counted alike and sorted.
+    pub functions: Vec<u64>,
+}
+
+/// Samples by reason (`long_scoreboard`).
+pub type Reasons = BTreeMap<String, u64>;
+
+/// Listings that were kept with the run, by variant and shape.
+pub type Listings<'a> = HashMap<(VariantId, ShapeName), &'a Listing>;
+
+/// Everything the reports say about variants of the plan; of several launches of a case the one with the most samples, else the
+/// first that says something.
+/// Where no listing was kept for a case, lines are read from what the report itself holds.
+///
+/// # Errors
+/// A damaged report.
+pub fn observations(
+    reports: &[(String, Report)],
+    plan: &Plan,
+    kept: &Listings<'_>,
+) -> Result<Vec<NcuObservations>, ReportError> {
+    let entries: HashMap<&VariantId, Option<Vec<KernelName>>> = plan
+        .variants
+        .iter()
+        .map(|v| match &v.method {
+            Method::Kernel(kernel) => (&v.id, Some(kernel.entries().into_iter().map(KernelName::parse).collect())),
+            Method::Function(_) | Method::Command(_) | Method::Captured(_) => (&v.id, None),
+        })
+        .collect();
+    let mut found: IndexMap<(VariantId, ShapeName), Seen<'_>> = IndexMap::new();
+    for (report, launch) in reports.iter().flat_map(|(_, report)| report.launches().map(move |l| (report, l))) {
+        let Some(case) = case_of(&nvtx_text(&launch.nvtx()?)) else { continue };
+        let Some(entry) = entries.get(&case.0) else { continue };
+        let fits = |name: &KernelName| name.launched_as(&launch.kernel_name(), &launch.demangled_name());
+        if entry.as_ref().is_some_and(|names| !names.iter().any(fits)) {
+            continue;
+        }
+        let (rules, samples) = (rules(&launch)?, InstructionSamples::of(&launch)?);
+        if rules.is_empty() && samples.places.is_empty() {
+            continue;
+        }
+        if found.get(&case).is_none_or(|seen| samples.total() > seen.samples.total()) {
+            found.insert(case, Seen { report, launch, rules, samples });
+        }
+    }
+    found.into_iter().map(|(case, seen)| seen.observations(case, kept)).collect()
+}
+
+/// The launch of a case that is told about: of several the one with the most samples, which is where the time went.
+struct Seen<'r> {
+    report: &'r Report,
+    launch: Launch<'r>,
+    rules: Vec<NcuRuleMessage>,
+    samples: InstructionSamples,
+}
+
+impl Seen<'_> {
+    fn observations(self, case: (VariantId, ShapeName), kept: &Listings<'_>) -> Result<NcuObservations, ReportError> {
+        let Self { report, launch, rules, samples } = self;
+        let own = match kept.get(&case) {
+            Some(_) => None,
+            None => listed(report, &launch, &samples)?,
+        };
+        let nothing = Listing::default();
+        let listing = kept.get(&case).copied().or(own.as_ref()).unwrap_or(&nothing);
+        let (hot, lines) = (samples.hottest(listing), samples.lines(listing));
+        let (lacks, timeline) = (listing.lacks.clone(), Timeline::of(&launch)?);
+        Ok(NcuObservations { variant: case.0, shape: case.1, rules, hot, lines, lacks, timeline })
+    }
+}
+
+/// What ncu says about one launch of any kernel, with every sampled line: from the report alone. `variant` and `shape` are
+/// the names it is to have.
+///
+/// # Errors
+/// A damaged report.
+pub fn observe(
+    report: &Report,
+    launch: &Launch<'_>,
+    variant: VariantId,
+    shape: ShapeName,
+) -> Result<NcuObservations, ReportError> {
+    let (rules, samples) = (rules(launch)?, InstructionSamples::of(launch)?);
+    let listing = listed(report, launch, &samples)?.unwrap_or_default();
+    let (hot, lines) = (samples.hottest(&listing), samples.lines(&listing));
+    let timeline = Timeline::of(launch)?;
+    Ok(NcuObservations { variant, shape, rules, hot, lines, lacks: listing.lacks, timeline })
+}
+
+/// The lines of the sampled instructions from the report alone, where it holds the machine code.
+fn listed(report: &Report, launch: &Launch<'_>, samples: &InstructionSamples) -> Result<Option<Listing>, ReportError> {
+    if samples.places.is_empty() {
+        return Ok(None);
+    }
+    let Some(source) = source_of(report, launch)? else { return Ok(None) };
+    let entry = launch.mangled_name();
+    let code = Code { cubin: source.binary, entry: &entry, functions: &samples.functions };
+    let unasked = Err(ListingError::NotAsked);
+    Ok(Some(listing(code, samples.places.keys().copied(), &texts(&source), &Own::default(), unasked)))
+}
+
+/// The module of a launch, where the report holds its machine code.
+///
+/// # Errors
+/// A damaged report.
+pub fn source_of<'r>(report: &'r Report, launch: &Launch<'_>) -> Result<Option<SourceModule<'r>>, ReportError> {
+    let references = launch.source_references()?;
+    let found = report.sources()?.into_iter().find(|source| references.contains(&source.reference));
+    Ok(found.filter(|source| !source.binary.is_empty()))
+}
+
+/// The source files that a report holds.
+pub fn texts(source: &SourceModule<'_>) -> Texts {
+    let mut texts = Texts::default();
+    source.files.iter().for_each(|file| texts.add(&file.path, file.content));
+    texts
+}
+
+fn rules(launch: &Launch<'_>) -> Result<Vec<NcuRuleMessage>, ReportError> {
+    let mut notes = Vec::new();
+    for rule in launch.rule_results()? {
+        for item in &rule.items {
+            let Some(message) = &item.message else { continue };
+            let title = if message.title.is_empty() { &rule.name } else { &message.title };
+            let speedup = item.speedup.map(|estimate| (estimate.scope, estimate.percent));
+            notes.push(NcuRuleMessage {
+                rule: rule.name.to_string(),
+                title: title.to_string(),
+                text: message.plain_text(),
+                speedup,
+            });
+        }
+    }
+    let gain = |note: &NcuRuleMessage| note.speedup.map_or(-1.0, |(_, percent)| percent);
+    notes.sort_by(|a, b| gain(b).total_cmp(&gain(a)));
+    Ok(notes)
+}
+
+impl InstructionSamples {
+    /// Reads the samples of a launch.
+    ///
+    /// # Errors
+    /// A damaged report.
+    pub fn of(launch: &Launch<'_>) -> Result<Self, ReportError> {
+        let mut places: BTreeMap<u64, Reasons> = BTreeMap::new();
+        let mut functions = BTreeSet::new();
+        let mut first = u64::MAX;
+        for metric in launch.metrics() {
+            let metric = metric?;
+            let reason = metric.name.strip_prefix(SAMPLES).filter(|reason| !reason.ends_with("_not_issued"));
+            if metric.name == FUNCTIONS {
+                let entries = metric.instances().map(|instance| Ok(instance?.value.as_u64()));
+                functions = entries.filter_map(Result::transpose).collect::<Result<_, ReportError>>()?;
+            }
+            if reason.is_none() && metric.name != EXECUTED {
+                continue;
+            }
+            for instance in metric.instances() {
+                let instance = instance?;
+                let (Some(address), Some(count)) = (address(&instance.correlation), instance.value.as_u64()) else {
+                    continue;
+                };
+                first = first.min(address);
+                if let Some(reason) = reason.filter(|_| count > 0) {
+                    *places.entry(address).or_default().entry(reason.to_owned()).or_default() += count;
+                }
+            }
+        }
+        Ok(Self {
+            places: places.into_iter().map(|(address, reasons)| (address - first, reasons)).collect(),
+            functions: functions.into_iter().filter_map(|address| address.checked_sub(first)).collect(),
+        })
+    }
+
+    pub fn total(&self) -> u64 {
+        self.places.values().flat_map(BTreeMap::values).sum()
+    }
+
+    fn hottest(&self, listing: &Listing) -> Vec<HotSpot> {
+        let total = self.total();
+        let mut spots: Vec<(u64, u64, &str)> = self
+            .places
+            .iter()
+            .filter_map(|(offset, reasons)| Some((*offset, reasons.values().sum(), most(reasons)?)))
+            .collect();
+        spots.sort_by_key(|(offset, samples, _)| (Reverse(*samples), *offset));
+        spots.truncate(HOTTEST);
+        let spot = |(offset, samples, stall): (u64, u64, &str)| {
+            let instruction = listing.at(offset);
+            let line = |index: Option<usize>| listing.line(index).cloned();
+            HotSpot {
+                offset,
+                samples,
+                share: share(samples, total),
+                stall: stall.to_owned(),
+                text: instruction.and_then(|i| i.text.clone()),
+                line: instruction.and_then(|i| line(i.line)),
+                inlined: instruction.and_then(|i| line(i.inlined)),
+            }
+        };
+        spots.into_iter().map(spot).collect()
+    }
+
+    /// Every sampled line, the hottest first.
+    fn lines(&self, listing: &Listing) -> Vec<HotLine> {
+        let total = self.total();
+        let mut lines: BTreeMap<&Line, (Reasons, Vec<LineInstruction>)> = BTreeMap::new();
+        for (offset, reasons) in &self.places {
+            let Some(instruction) = listing.at(*offset) else { continue };
+            let Some(line) = listing.line(instruction.line) else { continue };
+            let (sum, instructions) = lines.entry(line).or_default();
+            reasons.iter().for_each(|(reason, count)| *sum.entry(reason.clone()).or_default() += count);
+            instructions.push(LineInstruction {
+                offset: *offset,
+                text: instruction.text.clone(),
+                samples: reasons.values().sum(),
+                stall: most(reasons).unwrap_or_default().to_owned(),
+            });
+        }
+        let hot = |(line, (reasons, instructions)): (&Line, (Reasons, Vec<LineInstruction>))| {
+            let samples = reasons.values().sum();
+            let stall = most(&reasons)?.to_owned();
+            let mut states: Vec<(String, u64)> = reasons.into_iter().collect();
+            states.sort_by_key(|(_, samples)| Reverse(*samples));
+            Some(HotLine { line: line.clone(), samples, share: share(samples, total), stall, states, instructions })
+        };
+        let mut lines: Vec<HotLine> = lines.into_iter().filter_map(hot).collect();
+        lines.sort_by_key(|hot| Reverse(hot.samples));
+        lines
+    }
+}
+
+fn share(part: u64, total: u64) -> f64 {
+    100.0 * part as f64 / total as f64
+}
+
+/// The reason with the most samples.
+fn most(reasons: &Reasons) -> Option<&str> {
+    reasons.iter().max_by_key(|(_, count)| **count).map(|(reason, _)| reason.as_str())
+}
+
+fn address(correlation: &MetricValue<'_>) -> Option<u64> {
+    correlation.as_u64().filter(|address| *address > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn full() -> Report {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/full1.ncu-rep.zst");
+        Report::open(path).unwrap()
+    }
+
+    #[test]
+    fn rules_come_with_their_estimates_largest_first() {
+        let report = full();
+        let notes = rules(&report.launch(0).unwrap()).unwrap();
+        assert!(notes.len() >= 10, "{}", notes.len());
+        let (scope, percent) = notes[0].speedup.unwrap();
+        assert_eq!((notes[0].title.as_str(), scope), ("Low Utilization", SpeedupScope::Local));
+        assert!((percent - 90.7).abs() < 0.05, "{percent}");
+        assert!(notes.iter().all(|n| !n.text.contains("@url")));
+    }
+
+    #[test]
+    fn samples_add_up_and_the_hottest_instruction_is_first() {
+        let report = full();
+        let samples = InstructionSamples::of(&report.launch(0).unwrap()).unwrap();
+        let spots = samples.hottest(&Listing::default());
+        assert_eq!(spots.len(), HOTTEST);
+        assert!(spots.windows(2).all(|pair| pair[0].samples >= pair[1].samples));
+        // 66,305 samples in the launch, as smsp__pcsamp_sample_count says
+        let total = spots[0].samples as f64 * 100.0 / spots[0].share;
+        assert!((total - 66_305.0).abs() < 1.0, "{total}");
+        assert!(spots.iter().all(|spot| spot.offset % 16 == 0), "{spots:?}");
+    }
+
+    #[test]
+    fn lines_come_from_the_report_where_it_holds_the_code() {
+        let report = full();
+        let launch = report.launch(0).unwrap();
+        let samples = InstructionSamples::of(&launch).unwrap();
+        let listing = listed(&report, &launch, &samples).unwrap().unwrap();
+        let spots = samples.hottest(&listing);
+        assert!(
+            spots.iter().all(|spot| spot.line.as_ref().is_some_and(|line| line.file == "attn.cu" && line.line > 12))
+        );
+        let lines = samples.lines(&listing);
+        assert!(lines.windows(2).all(|pair| pair[0].samples >= pair[1].samples));
+        assert!(lines[0].samples > spots[0].samples, "a line adds up its instructions");
+        let (hot, sum) = (&lines[0], |counts: Vec<u64>| counts.into_iter().sum::<u64>());
+        assert_eq!(sum(hot.states.iter().map(|(_, samples)| *samples).collect()), hot.samples);
+        assert_eq!(sum(hot.instructions.iter().map(|one| one.samples).collect()), hot.samples);
+        assert_eq!(listing.lacks, [ListingError::NotAsked.to_string()]);
+    }
+}

@@ -1,0 +1,105 @@
+//! The rules of a diagnosis: those that ship with the program, and those of a phase.
+
+use super::bound_rule::{BoundRule, RuleNames};
+use ncugate_phase::config::{ConfigErrors, Rule, rules};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::OnceLock;
+
+const SHIPPED: &str = include_str!("rules.toml");
+
+/// Rules by their ids, and what each is a symptom of.
+#[derive(Debug, Clone)]
+pub struct RuleBook {
+    rules: Vec<Rule>,
+    bound: Vec<BoundRule>,
+    names: RuleNames,
+    symptoms: BTreeMap<String, BTreeSet<String>>,
+}
+
+impl RuleBook {
+    /// The rules that ship with the program.
+    #[expect(clippy::panic, reason = "the file is embedded at build time and a test parses it")]
+    pub fn shipped() -> &'static Self {
+        static BOOK: OnceLock<RuleBook> = OnceLock::new();
+        BOOK.get_or_init(|| Self::parse(SHIPPED).unwrap_or_else(|e| panic!("embedded rules: {e}")))
+    }
+
+    fn parse(text: &str) -> Result<Self, ConfigErrors> {
+        Ok(Self::of(rules(Path::new("rules.toml"), text)?))
+    }
+
+    fn of(rules: Vec<Rule>) -> Self {
+        let symptoms = rules.iter().map(|rule| (rule.id.clone(), rule.explains.iter().cloned().collect())).collect();
+        let mut names = RuleNames::default();
+        let bound = rules.iter().map(|rule| BoundRule::new(rule, &mut names)).collect();
+        Self { rules, bound, names, symptoms }
+    }
+
+    /// With the rules of a phase; one with the id of a shipped rule takes its place.
+    #[must_use]
+    pub fn with(&self, own: &[Rule]) -> Self {
+        if own.is_empty() {
+            return self.clone();
+        }
+        let kept = self.rules.iter().filter(|rule| own.iter().all(|other| other.id != rule.id));
+        Self::of(kept.chain(own).cloned().collect())
+    }
+
+    /// The rules, in the order of their files.
+    pub fn rules(&self) -> &[Rule] {
+        &self.rules
+    }
+
+    /// The rules with their conditions bound to [`RuleBook::names`].
+    pub fn bound(&self) -> impl Iterator<Item = (&Rule, &BoundRule)> {
+        self.rules.iter().zip(&self.bound)
+    }
+
+    /// Every name that a condition or an estimate reads, by place.
+    pub fn names(&self) -> &[String] {
+        self.names.all()
+    }
+
+    /// Whether one rule says that findings of the other are its symptoms.
+    pub fn explains(&self, rule: &str, other: &str) -> bool {
+        self.symptoms.get(rule).is_some_and(|symptoms| symptoms.contains(other))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::explain::finding::Severity;
+
+    #[test]
+    fn the_shipped_rules_are_understood_and_name_rules_that_exist() {
+        let book = RuleBook::parse(SHIPPED).map_err(|e| e.render(false)).unwrap();
+        let ids: BTreeSet<&str> = book.rules.iter().map(|rule| rule.id.as_str()).collect();
+        assert!(ids.len() >= 40, "{}", ids.len());
+        for rule in &book.rules {
+            let unknown: Vec<&String> = rule.explains.iter().filter(|id| !ids.contains(id.as_str())).collect();
+            assert!(unknown.is_empty(), "{}: {unknown:?}", rule.id);
+            assert!(!rule.advice.is_empty() && !rule.evidence.is_empty(), "{}", rule.id);
+        }
+        assert!(Severity::Note < Severity::Warning);
+    }
+
+    #[test]
+    fn a_rule_of_the_phase_takes_the_place_of_a_shipped_one() {
+        let own = "[[rule]]\nid = \"barriers\"\ncause = \"Too many barriers\"\ntry = [\"fewer\"]\n[[rule.case]]\nwhen = \"share_barrier > 1\"\nsays = \"x\"\n";
+        let own = rules(Path::new("own.toml"), own).unwrap();
+        let book = RuleBook::shipped().with(&own);
+        assert_eq!(book.rules().len(), RuleBook::shipped().rules().len());
+        assert_eq!(book.rules().iter().filter(|rule| rule.id == "barriers").count(), 1);
+        assert_eq!(book.rules().last().unwrap().cause, "Too many barriers");
+    }
+
+    #[test]
+    fn names_that_mean_nothing_are_refused() {
+        let text = "[[rule]]\nid = \"x\"\ncause = \"X\"\ntry = [\"y\"]\n[[rule.case]]\nwhen = \"share_bariers_pct > bank_conflict_pc\"\nsays = \"x\"\n";
+        let error = rules(Path::new("own.toml"), text).unwrap_err().render(false);
+        assert!(error.contains("'bank_conflict_pc' is neither a metric nor a fact"), "{error}");
+        assert!(error.contains("did you mean `bank_conflict_pct`?"), "{error}");
+    }
+}

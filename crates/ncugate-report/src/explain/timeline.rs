@@ -1,0 +1,196 @@
+//! What Nsight Compute sampled over a launch's life (its section PmSampling): how busy each unit was, and how long the tail is.
+
+use ncu_rep::{Launch, Metric, MetricCategory, ReportError};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Nanoseconds between two samples.
+const INTERVAL: &str = "profiler__pmsampler_interval_time";
+/// When the launch began and ended, as the correlation of an instance, in nanoseconds.
+const BEGAN: &str = "profiler__timestamp_workload_start_0";
+const ENDED: &str = "profiler__timestamp_workload_end_0";
+/// Cycles in which a multiprocessor had a warp, the mean over all of them.
+const ACTIVE: &str = "sm__cycles_active.avg";
+/// Share of the multiprocessors that are busy at most which is no longer busy in the tail.
+const BUSY: f64 = 0.9;
+/// Fewer samples of a life show nothing over time.
+const FEWEST: usize = 8;
+
+/// Series that are shown: name of the metric without the group of counters it was sampled in, and what it is called.
+const SHOWN: [(&str, &str); 6] = [
+    ("sm__inst_executed_realtime.avg.pct_of_peak_sustained_elapsed", "instructions issued"),
+    ("sm__pipe_tensor_cycles_active_realtime.avg.pct_of_peak_sustained_elapsed", "tensor pipe"),
+    ("l1tex__throughput.avg.pct_of_peak_sustained_elapsed", "L1"),
+    ("lts__throughput.avg.pct_of_peak_sustained_elapsed", "L2"),
+    ("dramc__throughput.avg.pct_of_peak_sustained_elapsed", "DRAM"),
+    ("dram__throughput.avg.pct_of_peak_sustained_elapsed", "DRAM"),
+];
+
+/// A launch's life in samples.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Timeline {
+    /// Duration in microseconds while it was sampled.
+    pub duration: f64,
+    /// Microseconds between two samples.
+    pub interval: f64,
+    /// What was sampled: multiprocessors first.
+    pub series: Vec<TimelineSeries>,
+    /// Share of the duration, 0 to 1, after the last sample in which at least 90 % of the multiprocessors that are active at most
+    /// were active.
+    pub tail_fraction: f64,
+}
+
+/// A quantity over a launch's life.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TimelineSeries {
+    /// What it is: `multiprocessors active`, `DRAM`.
+    pub name: String,
+    /// Microseconds from the launch's begin to the begin of a sample, and percent: of the most active sample for multiprocessors, of the
+    /// unit's peak for others.
+    pub points: Vec<(f64, f64)>,
+}
+
+/// Samples by time in nanoseconds.
+type Samples = BTreeMap<u64, f64>;
+
+impl Timeline {
+    /// Reads what was sampled; none where nothing was, or too little of the launch.
+    ///
+    /// # Errors
+    /// A damaged report.
+    pub fn of(launch: &Launch<'_>) -> Result<Option<Self>, ReportError> {
+        let Some(interval) = launch.metric(INTERVAL)?.and_then(|value| value.as_u64()).filter(|ns| *ns > 0) else {
+            return Ok(None);
+        };
+        let (began, ended) = (moment(launch, BEGAN)?, moment(launch, ENDED)?);
+        let mut sampled: BTreeMap<String, Samples> = BTreeMap::new();
+        for metric in launch.metrics() {
+            let metric = metric?;
+            let name = plain(metric.name);
+            if name == ACTIVE || SHOWN.iter().any(|(shown, _)| *shown == name) {
+                let samples = samples(&metric)?;
+                if !samples.is_empty() {
+                    sampled.entry(name.to_owned()).or_insert(samples);
+                }
+            }
+        }
+        Ok(began.zip(ended).and_then(|(began, ended)| Self::between(began, ended, interval, &sampled)))
+    }
+
+    fn between(began: u64, ended: u64, interval: u64, sampled: &BTreeMap<String, Samples>) -> Option<Self> {
+        // a sample is of the time behind its moment: the one before the begin reaches into the launch
+        let life = |samples: &Samples| -> Vec<(f64, f64)> {
+            let from = began.saturating_sub(interval - 1);
+            let of = samples.range(from..ended.max(from));
+            of.map(|(at, value)| (microseconds(began, *at), *value)).collect()
+        };
+        let active = life(sampled.get(ACTIVE)?);
+        let most = active.iter().map(|(_, cycles)| *cycles).fold(0.0, f64::max);
+        if ended <= began || active.len() < FEWEST || most <= 0.0 {
+            return None;
+        }
+        let (duration, interval) = ((ended - began) as f64 / 1e3, interval as f64 / 1e3);
+        let last = active.iter().rev().find(|(_, cycles)| *cycles >= BUSY * most)?.0;
+        let percent = active.iter().map(|(at, cycles)| (*at, 100.0 * cycles / most)).collect();
+        let mut series = vec![TimelineSeries { name: "multiprocessors active".to_owned(), points: percent }];
+        for (metric, title) in SHOWN {
+            let points =
+                sampled.get(metric).map(life).filter(|points| points.iter().any(|(_, percent)| *percent > 0.0));
+            let is_new = series.iter().all(|known| known.name != title);
+            series.extend(points.filter(|_| is_new).map(|points| TimelineSeries { name: title.to_owned(), points }));
+        }
+        let tail_fraction = ((duration - last - interval) / duration).clamp(0.0, 1.0);
+        Some(Self { duration, interval, series, tail_fraction })
+    }
+}
+
+/// From one moment to another. Moments in nanoseconds since 1970 have more digits than a double holds; their difference has not.
+fn microseconds(from: u64, to: u64) -> f64 {
+    let apart = to.abs_diff(from) as f64 / 1e3;
+    if to < from { -apart } else { apart }
+}
+
+/// A metric's name without the group of counters that it was sampled in: `TPC.TriageCompute.sm__cycles_active.avg`,
+/// `pmsampling:sm__cycles_active.avg`.
+fn plain(name: &str) -> &str {
+    let Some(unit) = name.find("__") else { return name };
+    let start = name[..unit].rfind(['.', ':']).map_or(0, |at| at + 1);
+    &name[start..]
+}
+
+fn samples(metric: &Metric<'_>) -> Result<Samples, ReportError> {
+    if metric.category()? != MetricCategory::Sampler {
+        return Ok(Samples::new());
+    }
+    let mut samples = Samples::new();
+    for instance in metric.instances() {
+        let instance = instance?;
+        // the instance at 0 is the sum or mean over all
+        let at = instance.correlation.as_u64().filter(|at| *at > 0);
+        if let (Some(at), Some(value)) = (at, instance.value.as_f64().filter(|value| value.is_finite())) {
+            samples.insert(at, value);
+        }
+    }
+    Ok(samples)
+}
+
+fn moment(launch: &Launch<'_>, name: &str) -> Result<Option<u64>, ReportError> {
+    let Some(metric) = launch.find_metric(name)? else { return Ok(None) };
+    let first = metric.instances().next().transpose()?;
+    Ok(first.and_then(|instance| instance.correlation.as_u64()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ncu_rep::Report;
+
+    fn capture(name: &str) -> Option<Timeline> {
+        let report = Report::open(format!("{}/../../tests/data/{name}", env!("CARGO_MANIFEST_DIR"))).unwrap();
+        Timeline::of(&report.launch(0).unwrap()).unwrap()
+    }
+
+    /// 128 blocks that run side by side for 538.848 us: they end almost together.
+    #[test]
+    fn a_capture_with_samples_has_a_timeline() {
+        let timeline = capture("full1.ncu-rep.zst").unwrap();
+        assert_eq!((timeline.duration, timeline.interval), (538.848, 1.5));
+        let active = &timeline.series[0];
+        assert!((350..=370).contains(&active.points.len()), "{}", active.points.len());
+        assert!(active.points.iter().all(|(at, percent)| *at >= -1.5 && *at < 538.848 && *percent <= 100.0));
+        assert!(timeline.tail_fraction < 0.1, "{}", timeline.tail_fraction);
+        let names: Vec<&str> = timeline.series.iter().map(|series| series.name.as_str()).collect();
+        assert!(names.contains(&"instructions issued") && names.contains(&"DRAM"), "{names:?}");
+        assert_eq!(capture("g12.ncu-rep.zst"), None);
+    }
+
+    fn made(active: &[f64]) -> Option<Timeline> {
+        let samples: Samples =
+            active.iter().enumerate().map(|(at, value)| (10_000 + 1_000 * at as u64, *value)).collect();
+        let ended = 10_000 + 1_000 * active.len() as u64;
+        Timeline::between(10_000, ended, 1_000, &BTreeMap::from([(ACTIVE.to_owned(), samples)]))
+    }
+
+    #[test]
+    fn the_tail_begins_behind_the_last_busy_sample() {
+        let full = made(&[100.0; 10]).unwrap();
+        assert_eq!((full.tail_fraction, full.duration), (0.0, 10.0));
+        let tail = made(&[100.0, 95.0, 100.0, 91.0, 100.0, 99.0, 92.0, 30.0, 20.0, 10.0]).unwrap();
+        assert!((tail.tail_fraction - 0.3).abs() < 1e-12, "{}", tail.tail_fraction);
+        assert_eq!(tail.series[0].points[7], (7.0, 30.0));
+    }
+
+    #[test]
+    fn too_little_is_no_timeline() {
+        assert_eq!(made(&[1.0; 7]), None);
+        assert_eq!(made(&[0.0; 20]), None);
+    }
+
+    #[test]
+    fn groups_of_counters_are_taken_off() {
+        for name in ["TPC.TriageCompute.sm__cycles_active.avg", "pmsampling:sm__cycles_active.avg", ACTIVE] {
+            assert_eq!(plain(name), ACTIVE);
+        }
+        assert_eq!(plain("inst_executed"), "inst_executed");
+    }
+}

@@ -1,0 +1,215 @@
+//! Rules that cannot be asked of a launch, and what they lack: a rule that nobody could ask found nothing, and says nothing.
+
+use super::diagnosis::Diagnosis;
+use super::facts::CaseFacts;
+use indexmap::IndexSet;
+use ncugate_model::metric::{Catalogue, Derivation, Formula, MetricError, SIGNALS, id};
+use ncugate_model::{Cell, ShapeName, VariantId};
+use ncugate_phase::config::rule::SHARE;
+use std::collections::BTreeSet;
+
+/// Rules that could not be asked of one variant at one shape.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct UnaskedRules {
+    pub of: usize,
+    /// Rules that counters would answer.
+    pub lacking_counters: Vec<String>,
+    /// Metrics that these lack, in the order of the rules.
+    pub metrics: IndexSet<String>,
+    /// ncu's names of what has to be collected for them.
+    pub counters: BTreeSet<String>,
+    /// Rules that read something that no counter gives.
+    pub lacking_facts: Vec<String>,
+    pub facts: IndexSet<&'static str>,
+}
+
+impl UnaskedRules {
+    /// Whether no more than half of the rules lack counters.
+    pub fn is_mostly_asked(&self) -> bool {
+        2 * self.lacking_counters.len() <= self.of
+    }
+
+    /// Whether counters would let more rules be asked.
+    pub fn lacks_counters(&self) -> bool {
+        !self.lacking_counters.is_empty()
+    }
+}
+
+/// Something that a rule reads and that is not known.
+enum Missing {
+    /// A metric, with the counters that it is made of.
+    Counted(String, Vec<String>),
+    /// Something that no counter gives.
+    Fact(&'static str),
+}
+
+impl Diagnosis<'_> {
+    /// The rules that cannot be asked of a variant at a shape.
+    pub fn unasked(&self, variant: &VariantId, shape: &ShapeName) -> UnaskedRules {
+        self.with_facts(variant, shape, |facts| {
+            let mut unasked = UnaskedRules { of: self.rules.rules().len(), ..UnaskedRules::default() };
+            for (rule, bound) in self.rules.bound() {
+                if facts.is_some_and(|facts| bound.answer(facts).is_some()) {
+                    continue;
+                }
+                let cases: Vec<Vec<Missing>> =
+                    bound.reads().map(|places| self.missing(&places, facts, (variant, shape))).collect();
+                unasked.add(&rule.id, cases);
+            }
+            unasked
+        })
+    }
+
+    /// What is not known of the names at some places of the rule book.
+    fn missing(
+        &self,
+        places: &[usize],
+        facts: Option<&CaseFacts<'_>>,
+        (variant, shape): (&VariantId, &ShapeName),
+    ) -> Vec<Missing> {
+        let names = places.iter().filter_map(|place| self.rules.names().get(*place));
+        let parts: IndexSet<String> = names.flat_map(|name| parts(name)).collect();
+        let unknown = parts.into_iter().filter(|part| facts.is_none_or(|facts| facts.number(part).is_none()));
+        unknown.filter_map(|part| self.lack(part, variant, shape)).collect()
+    }
+
+    /// Why a part is not known; none where it was counted and has no value: a share of nothing.
+    fn lack(&self, part: String, variant: &VariantId, shape: &ShapeName) -> Option<Missing> {
+        if let Some(fact) = fact(&part) {
+            return Some(Missing::Fact(fact));
+        }
+        let catalogue = Catalogue::embedded();
+        if let Some(Derivation::Latency(_)) = catalogue.get(&part).map(|metric| metric.derivation) {
+            return Some(Missing::Fact("a latency measured without the profiler"));
+        }
+        match catalogue.definition(&part, self.chip.capability) {
+            Ok(definition) => {
+                let said = self.quantities.read(variant, shape, &part);
+                let is_undefined = match (&definition.formula, said) {
+                    (Formula::Share { empty, .. }, Cell::Missing(reason)) => {
+                        !empty.is_empty() && reason.contains(empty.as_str())
+                    }
+                    _ => false,
+                };
+                let counters = definition.metrics().into_iter().map(str::to_owned).collect();
+                (!is_undefined).then_some(Missing::Counted(part, counters))
+            }
+            Err(MetricError::Absent { .. } | MetricError::Chip { .. }) => {
+                Some(Missing::Fact("metrics that this chip does not have"))
+            }
+            Err(MetricError::NotCounted { .. }) => Some(Missing::Fact("facts of the build")),
+            Err(_) => Some(Missing::Counted(part, Vec::new())),
+        }
+    }
+}
+
+impl UnaskedRules {
+    /// Takes a rule down by what each of its cases lacks. Any case would answer it, so the one that lacks the fewest counters counts.
+    fn add(&mut self, rule: &str, cases: Vec<Vec<Missing>>) {
+        let is_counted = |case: &&Vec<Missing>| {
+            !case.is_empty() && case.iter().all(|missing| matches!(missing, Missing::Counted(..)))
+        };
+        if let Some(case) = cases.iter().filter(is_counted).min_by_key(|case| case.len()) {
+            self.lacking_counters.push(rule.to_owned());
+            for missing in case {
+                if let Missing::Counted(metric, counters) = missing {
+                    self.metrics.insert(metric.clone());
+                    self.counters.extend(counters.iter().cloned());
+                }
+            }
+            return;
+        }
+        let facts: Vec<&'static str> = cases
+            .iter()
+            .flatten()
+            .filter_map(|missing| match missing {
+                Missing::Fact(fact) => Some(*fact),
+                Missing::Counted(..) => None,
+            })
+            .collect();
+        if !facts.is_empty() {
+            self.lacking_facts.push(rule.to_owned());
+            self.facts.extend(facts);
+        }
+    }
+}
+
+/// What a fact is, where no counter gives it.
+fn fact(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "minimum_bytes" => "`bytes` of the workload",
+        "minimum_flops" => "`flops` of the workload",
+        "time_growth" | "work_growth" | "grid_growth" => "a smaller shape to compare with",
+        "serial_growth" => "a smaller shape that differs in several dimensions",
+        "debug_build" | "device_optimisation" => "the compiler's flags",
+        "sms" | "cc" => "the chip",
+        _ if name.starts_with("baseline.") => "the baseline's numbers",
+        _ => return None,
+    })
+}
+
+/// The metrics and facts that a name is made of, by the first of several ways.
+fn parts(name: &str) -> Vec<String> {
+    if let Some(state) = name.strip_prefix(SHARE) {
+        return vec![format!("stall_{state}"), id::WARP_LATENCY.to_string()];
+    }
+    if let Some((_, counters)) = SIGNALS.iter().find(|(signal, _)| *signal == name) {
+        return counters.first().map(|counter| (*counter).to_owned()).into_iter().collect();
+    }
+    let of: &[&str] = match name {
+        "warp_cycles" => &["warp_latency"],
+        "idle_issue" | "busiest" | "headroom" => &["issue_slot_utilisation"],
+        "wasted_lanes_pct" => &["threads_per_inst"],
+        "local_share_pct" => &["local_instructions", "instructions"],
+        "outside_pct" => &["latency_p50", "duration"],
+        "load_sectors_per_request" => &["global_load_sectors", "global_load_requests"],
+        "store_sectors_per_request" => &["global_store_sectors", "global_store_requests"],
+        "atomic_sectors" => &["atomics", "reductions"],
+        "atomic_share_pct" => &["atomics", "reductions", "l2_sectors"],
+        "sm_imbalance_pct" => &["longest_sm", "mean_sm"],
+        "idle_sms_pct" => &["grid_blocks", "sms"],
+        "last_wave_idle_pct" => &["waves"],
+        "dram_busy" => &["dram_pct"],
+        "more_blocks_pct" => &["registers", "block_threads", "waves", "issue_slot_utilisation", "active_warps"],
+        "fill_pct" => &["theoretical_occupancy", "achieved_occupancy", "issue_slot_utilisation", "active_warps"],
+        "next_registers" | "next_shared" => &["registers", "block_threads", "cc"],
+        "limited_by_registers" | "limited_by_shared" | "limited_by_block_slots" => {
+            &["registers", "block_threads", "cc"]
+        }
+        "traffic_factor" => &["dram_bytes", "minimum_bytes"],
+        "reread_factor" => &["global_load_sectors", "minimum_bytes"],
+        "arithmetic_intensity" => &["minimum_flops", "minimum_bytes"],
+        _ => return vec![name.to_owned()],
+    };
+    of.iter().flat_map(|part| parts(part)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ncugate_phase::config::rule::FACTS;
+
+    /// A part that is a fact itself would be asked for in vain.
+    #[test]
+    fn every_fact_is_made_of_metrics_or_of_what_no_counter_gives() {
+        let known =
+            |part: &String| fact(part).is_some() || Catalogue::embedded().source(part).is_some() || part.contains("__");
+        for name in FACTS.iter().map(|fact| fact.name).chain(["share_barrier"]) {
+            let unknown: Vec<String> = parts(name).into_iter().filter(|part| !known(part)).collect();
+            assert!(unknown.is_empty(), "{name}: {unknown:?}");
+        }
+    }
+
+    #[test]
+    fn a_rule_lacks_the_fewest_counters_that_would_answer_it() {
+        let counted = |name: &str| Missing::Counted(name.to_owned(), vec![format!("{name}.sum")]);
+        let mut unasked = UnaskedRules::default();
+        unasked.add("a", vec![vec![counted("x"), counted("y")], vec![counted("z")], vec![Missing::Fact("flags")]]);
+        unasked.add("b", vec![vec![Missing::Fact("flags"), counted("w")]]);
+        unasked.add("c", vec![Vec::new()]);
+        assert_eq!(unasked.lacking_counters, ["a"]);
+        assert_eq!(unasked.metrics.iter().collect::<Vec<_>>(), ["z"]);
+        assert_eq!(unasked.counters.iter().collect::<Vec<_>>(), ["z.sum"]);
+        assert_eq!((unasked.lacking_facts.as_slice(), unasked.facts.len()), (&["b".to_owned()][..], 1));
+    }
+}

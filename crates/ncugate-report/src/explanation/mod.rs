@@ -1,0 +1,289 @@
+//! Why a kernel takes the time that it takes, for one reader at a time: one bottleneck, its evidence, the next experiment.
+
+mod agent;
+mod terminal;
+
+pub use agent::brief;
+pub use terminal::{table, text};
+
+use super::assemble::observations;
+use super::diagnosed::{answers, diagnose, diagnosis_row, unasked};
+use super::diagnosis_row::{DiagnosisOutcome, DiagnosisRow, NotAsked};
+use super::finding_row::FindingRow;
+use super::in_use::subjects;
+use super::line_pairs::{PairedLines, Sampled, pair};
+use super::signatures::KnownSignatures;
+use super::{number, text as words};
+use crate::explain::{DeepProfiles, DiagnosedLaunch, Finding, Inversion, RuleAnswers};
+use ncugate_judge::frame::Quantities;
+use ncugate_judge::{Correctness, JudgeError, Session};
+use ncugate_model::{Level, ShapeName, VariantId, Verdict};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// What is said about one variant or launch.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Explanation {
+    pub task: TaskContext,
+    /// The fastest that there is.
+    pub bests: Vec<HistoricalBest>,
+    /// The variant, or the kernel of a report.
+    pub variant: String,
+    /// The shape, or the launch of a report.
+    pub shape: String,
+    /// Its median latency in microseconds, or its duration under the profiler where there is no other.
+    pub microseconds: Option<f64>,
+    /// What costs most; null where nothing was found, which only `outcome` tells from what could not be asked.
+    pub bottleneck: Option<FindingRow>,
+    /// What came of asking the rules.
+    pub outcome: DiagnosisOutcome,
+    /// The outcome in words: that nothing costs much, or that it was not judged, and why.
+    pub says: String,
+    /// Rules that lack counters, and the command that collects them; null where none does.
+    pub not_asked: Option<NotAsked>,
+    pub next_experiment: Option<String>,
+    /// Everything else that the rules say, what matters most first.
+    pub insights: Vec<FindingRow>,
+    /// What was found at the other shapes, of the variants in use there.
+    pub elsewhere: Vec<ShapeCause>,
+}
+
+/// What was found of the variant in use at another shape.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ShapeCause {
+    pub variant: String,
+    pub shape: String,
+    /// What came of asking the rules.
+    pub outcome: DiagnosisOutcome,
+    pub cause: Option<String>,
+    /// What mending it could save.
+    pub saving: Option<String>,
+}
+
+/// What a phase asks for.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct TaskContext {
+    /// Name of the phase, or the report.
+    pub phase: String,
+    /// What the best variant is best at.
+    pub objective: Option<String>,
+    /// Dimensions of the shape.
+    pub dims: BTreeMap<String, i64>,
+    /// Source and entry of the kernel.
+    pub kernel: Option<String>,
+    /// Parameters of the variant.
+    pub params: BTreeMap<String, String>,
+    /// Required gates that do not hold, with the reason.
+    pub open_gates: Vec<String>,
+}
+
+/// A variant and how fast it is.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct HistoricalBest {
+    /// The variant; of another run with the run.
+    pub variant: String,
+    /// Its median latency in microseconds.
+    pub microseconds: f64,
+}
+
+/// Bests that are listed.
+const BESTS: usize = 3;
+
+/// What is known of a run, read once for any number of explanations.
+pub struct Explainer<'s, 'a> {
+    session: &'s Session<'a>,
+    seen: Quantities,
+    observations: Vec<crate::explain::NcuObservations>,
+    known: KnownSignatures,
+}
+
+impl<'s, 'a> Explainer<'s, 'a> {
+    /// Reads the deep profiles of a judged run.
+    ///
+    /// # Errors
+    /// A report of ncu is damaged.
+    pub fn new(session: &'s Session<'a>) -> Result<Self, JudgeError> {
+        let measured = session.measurements();
+        let deep = DeepProfiles::read(measured.run(), measured.plan(), measured.capability());
+        let observations = observations(session, &deep)?;
+        let known = KnownSignatures::of(session);
+        Ok(Self { session, seen: measured.quantities().beside(&deep.quantities), observations, known })
+    }
+
+    /// Compares with these defects too.
+    #[must_use]
+    pub fn with(mut self, own: Vec<Inversion>) -> Self {
+        self.known.book = self.known.book.with(own);
+        self
+    }
+
+    /// Why inversions that the phase names cannot be read.
+    pub fn problems(&self) -> &[String] {
+        &self.known.problems
+    }
+
+    /// What is said of a variant at a shape.
+    ///
+    /// # Errors
+    /// A report of ncu is damaged.
+    pub fn explain(&self, variant: &VariantId, shape: &ShapeName) -> Result<Explanation, JudgeError> {
+        let found =
+            diagnose(self.session, &self.seen, &self.observations, &self.known.book, std::slice::from_ref(variant))?;
+        let of_shape: Vec<Finding> = found.into_iter().filter(|finding| &finding.shape == shape).collect();
+        let microseconds = self.latency(variant, shape);
+        let has_cause = of_shape.iter().any(Finding::is_cause);
+        let unasked = unasked(self.session, &self.seen, &self.observations, variant, shape)?;
+        let row = diagnosis_row(self.session, &self.seen, (variant, shape), has_cause, &unasked);
+        let rows = of_shape.iter().map(|finding| FindingRow::of(finding, shape)).collect();
+        Ok(Explanation {
+            task: self.task(variant, shape),
+            bests: self.bests(shape),
+            ..explanation(row, microseconds, rows)
+        })
+    }
+
+    /// What is said of the variant in use at the objective's shape, and in short of those in use at the others; none where no variant is
+    /// selected.
+    ///
+    /// # Errors
+    /// A report of ncu is damaged.
+    pub fn in_use(&self) -> Result<Option<Explanation>, JudgeError> {
+        let measured = self.session.measurements();
+        let (phase, plan) = (measured.phase(), measured.plan());
+        let subjects = subjects(phase, plan, self.session.judgement(), measured.quantities());
+        let Some(((variant, shape), others)) = subjects.split_first() else { return Ok(None) };
+        let mut first = self.explain(variant, shape)?;
+        for (variant, shape) in others {
+            let other = self.explain(variant, shape)?;
+            first.elsewhere.push(ShapeCause {
+                variant: other.variant,
+                shape: other.shape,
+                outcome: other.outcome,
+                saving: other.bottleneck.as_ref().and_then(|row| Some(row.saving.as_ref()?.words.clone())),
+                cause: other.bottleneck.map(|row| row.title),
+            });
+        }
+        Ok(Some(first))
+    }
+
+    /// The lines of one variant beside those of another; none where not both have a deep profile with lines in common.
+    pub fn beside(&self, variant: &VariantId, other: &VariantId, shape: &ShapeName) -> Option<PairedLines> {
+        let run = self.session.measurements().run();
+        let sampled = |id: &'_ VariantId| {
+            let measured = run.measured_as(id);
+            let said = self.observations.iter().find(|said| &said.variant == measured && &said.shape == shape)?;
+            Some((said, self.seen.read(id, shape, "duration").value()))
+        };
+        let of = |id: &VariantId| sampled(id).map(|(said, duration)| (id.to_string(), said, duration));
+        let ((own, said, duration), (label, theirs, their_duration)) = (of(variant)?, of(other)?);
+        pair(Sampled { label: &own, said, duration }, Sampled { label: &label, said: theirs, duration: their_duration })
+    }
+
+    /// How often each rule holds among all variants.
+    ///
+    /// # Errors
+    /// A report of ncu is damaged.
+    pub fn answers(&self) -> Result<Vec<RuleAnswers>, JudgeError> {
+        answers(self.session, &self.seen)
+    }
+
+    fn latency(&self, variant: &VariantId, shape: &ShapeName) -> Option<f64> {
+        let read = |metric: &str| self.seen.read(variant, shape, metric).value().filter(|v| v.is_finite());
+        read("latency_p50").or_else(|| read("duration").map(|ns| ns / 1e3))
+    }
+
+    fn task(&self, variant: &VariantId, shape: &ShapeName) -> TaskContext {
+        let (measured, judgement) = (self.session.measurements(), self.session.judgement());
+        let phase = measured.phase();
+        let planned = measured.plan().variant(variant);
+        let dims = phase.workload.shapes.iter().find(|known| &known.name == shape).map(|known| known.dims.clone());
+        let open = judgement.gates.iter().filter(|g| g.level == Level::Required && g.verdict != Verdict::Pass);
+        let kernel = planned.and_then(|variant| match &variant.method {
+            ncugate_phase::plan::Method::Kernel(kernel) => {
+                Some(format!("{} ({})", kernel.source.display(), kernel.entries().join(", ")))
+            }
+            ncugate_phase::plan::Method::Function(_)
+            | ncugate_phase::plan::Method::Command(_)
+            | ncugate_phase::plan::Method::Captured(_) => None,
+        });
+        TaskContext {
+            phase: words::line(&phase.name),
+            objective: Some(words::line(&format!("{} at {}", phase.objective.metric, phase.objective.shape))),
+            dims: dims.into_iter().flatten().collect(),
+            kernel: kernel.map(|kernel| words::line(&kernel)),
+            params: planned
+                .into_iter()
+                .flat_map(|variant| &variant.params)
+                .map(|(name, value)| (words::line(name), words::line(&value.to_string())))
+                .collect(),
+            open_gates: open.map(|gate| words::line(&format!("{}: {}", gate.name, gate.reason))).collect(),
+        }
+    }
+
+    /// The fastest proven variants of this run at the shape, and what it is compared with.
+    fn bests(&self, shape: &ShapeName) -> Vec<HistoricalBest> {
+        let measured = self.session.measurements();
+        let proven = |id: &VariantId| {
+            measured.correctness().get(id).is_some_and(|proof| matches!(proof, Correctness::Proven { .. }))
+        };
+        let own = measured.plan().variants.iter().filter(|variant| proven(&variant.id));
+        let own = own.filter_map(|variant| {
+            let microseconds = measured.quantities().read(&variant.id, shape, "latency_p50").value()?;
+            Some(HistoricalBest { variant: words::line(&variant.id.0), microseconds })
+        });
+        let earlier = self.session.references().comparison_runs();
+        let earlier = earlier.iter().filter_map(|run| {
+            let microseconds = run.quantities.read(run.variant, shape, "latency_p50").value()?;
+            Some(HistoricalBest { variant: words::line(&format!("{} ({})", run.variant, run.what)), microseconds })
+        });
+        let mut bests: Vec<HistoricalBest> = own.chain(earlier).filter(|best| best.microseconds.is_finite()).collect();
+        bests.sort_by(|a, b| a.microseconds.total_cmp(&b.microseconds));
+        bests.truncate(BESTS);
+        bests
+    }
+}
+
+impl Explanation {
+    /// Whether the time is known and no more than half of the rules lack counters.
+    pub fn is_mostly_asked(&self) -> bool {
+        self.microseconds.is_some() && self.not_asked.as_ref().is_none_or(|lacks| 2 * lacks.rules <= lacks.of)
+    }
+}
+
+/// What is said of a launch of a report.
+pub fn of_launch(report: &str, launch: &DiagnosedLaunch) -> Explanation {
+    let shape = ShapeName(format!("launch {}", launch.id));
+    let row = DiagnosisRow::of_launch(launch);
+    let rows = launch.findings.iter().map(|finding| FindingRow::of(finding, &shape)).collect();
+    let microseconds = launch.duration.map(|ns| ns / 1e3);
+    Explanation {
+        task: TaskContext { phase: words::line(report), ..TaskContext::default() },
+        ..explanation(row, microseconds, rows)
+    }
+}
+
+fn explanation(row: DiagnosisRow, microseconds: Option<f64>, mut rows: Vec<FindingRow>) -> Explanation {
+    let at = rows.iter().position(FindingRow::is_cause);
+    let bottleneck = at.map(|at| rows.remove(at));
+    let advice = bottleneck.as_ref().map(|row| row.advice.clone()).filter(|advice| !advice.is_empty());
+    let collect = || row.not_asked.as_ref().and_then(|not_asked| not_asked.command.clone());
+    Explanation {
+        task: TaskContext::default(),
+        bests: Vec::new(),
+        next_experiment: advice.or_else(|| collect().filter(|_| row.outcome == DiagnosisOutcome::NotJudged)),
+        variant: row.variant,
+        shape: row.shape,
+        microseconds,
+        bottleneck,
+        outcome: row.outcome,
+        says: row.sentence,
+        not_asked: row.not_asked,
+        insights: rows,
+        elsewhere: Vec::new(),
+    }
+}
+
+/// `612.2 µs`, or that it is not known.
+fn time(microseconds: Option<f64>) -> String {
+    microseconds.map_or_else(|| "time not known".to_owned(), |us| number::said(us, "us"))
+}

@@ -1,0 +1,56 @@
+//! What a run has for each shape: the fastest baseline, the candidate, and how much faster it is.
+
+use crate::number;
+use crate::report::Report;
+use crate::variant_row::VariantRow;
+use ncugate_phase::plan::Standing;
+
+/// Medians and 90th percentiles at a shape.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ShapeBeside {
+    pub shape: String,
+    /// The fastest baseline there; none where none was timed.
+    pub baseline: Option<TimedVariant>,
+    /// The variant in use there, else the selected one.
+    pub ours: TimedVariant,
+    /// Median of the baseline over ours: `1.33×`.
+    pub speedup: Option<String>,
+}
+
+/// A variant with its times in words.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TimedVariant {
+    pub name: String,
+    /// `19.2 µs / 19.5 µs`; the median alone where it has no 90th percentile.
+    pub times: String,
+}
+
+/// The shapes at which what is used, or selected, was timed.
+pub fn beside(report: &Report) -> Vec<ShapeBeside> {
+    let row = |(at, shape): (usize, &String)| {
+        let used = report.in_use.shapes.iter().find(|used| &used.shape == shape).and_then(|used| used.variant.as_ref());
+        let ours = report.variants.iter().find(|variant| match used.or(report.in_use.variant.as_ref()) {
+            Some(used) => &variant.id == used,
+            None => variant.selected,
+        })?;
+        let median = |variant: &VariantRow| report.value(variant, at, "latency_p50").filter(|us| *us > 0.0);
+        let own = median(ours)?;
+        let baselines = report.variants.iter().filter(|variant| variant.standing == Standing::Baseline);
+        let timed = baselines.filter_map(|variant| Some((variant, median(variant)?)));
+        let fastest = timed.min_by(|a, b| a.1.total_cmp(&b.1));
+        Some(ShapeBeside {
+            shape: shape.clone(),
+            baseline: fastest.and_then(|(variant, _)| times(report, variant, at)),
+            ours: times(report, ours, at)?,
+            speedup: fastest.map(|(_, theirs)| number::said(theirs / own, "x")),
+        })
+    };
+    report.shapes.iter().enumerate().filter_map(row).collect()
+}
+
+fn times(report: &Report, variant: &VariantRow, shape: usize) -> Option<TimedVariant> {
+    let written = |metric: &str| report.value(variant, shape, metric).map(|us| number::said(us, "us"));
+    let median = written("latency_p50")?;
+    let times = written("latency_p90").map_or_else(|| median.clone(), |p90| format!("{median} / {p90}"));
+    Some(TimedVariant { name: variant.label.clone(), times })
+}

@@ -1,0 +1,270 @@
+//! Judged runs by phase, oldest first.
+
+use super::beside::{ShapeBeside, beside};
+use crate::code_diff::CodeDiff;
+use crate::finding_row::FindingRow;
+use crate::gate_row::GateRow;
+use crate::in_use::{InUse, ShapeUse};
+use crate::model::{Conclusion, Fact, ObjectiveRow};
+use crate::report::Report;
+use crate::text;
+use jiff::Timestamp;
+use ncugate_judge::store::{Manifest, RunState};
+use ncugate_model::Verdict;
+use ncugate_phase::plan::{Method, Plan, Variant};
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct HistoryEntry {
+    /// Short name of the phase.
+    pub phase: String,
+    pub title: String,
+    /// The run's id.
+    pub run: String,
+    pub started: Timestamp,
+    /// The commit, shortened; `+` follows where tracked files differed from it.
+    pub commit: Option<String>,
+    pub gpu: Option<String>,
+    /// Whether everything the plan asks for was tried.
+    pub complete: bool,
+    pub verdict: Verdict,
+    /// The verdict, or that the fallback was taken.
+    pub conclusion: Conclusion,
+    pub reason: String,
+    /// Highest tier reached, with what keeps the next away.
+    pub tier: Option<String>,
+    pub selected: Option<String>,
+    /// What is to be used: a variant, one a shape, or that the phase gives none.
+    pub to_use: String,
+    /// What the fallback costs, where it is used.
+    pub cost: Option<String>,
+    /// Numbers of the variant in use, else of the selected one, the objective first.
+    pub facts: Vec<Fact>,
+    /// What the variant was selected by.
+    pub objective: Option<ObjectiveRow>,
+    /// Gates, in the order of the file.
+    pub gates: Vec<GateRow>,
+    /// Each shape beside the fastest baseline.
+    pub beside: Vec<ShapeBeside>,
+    /// What costs most, the first three.
+    pub findings: Vec<FindingRow>,
+    /// What its numbers were made of.
+    pub code: RunCode,
+    pub folder: String,
+    /// The rendered report, relative to the folder of reports.
+    pub page: Option<String>,
+}
+
+/// The sources of a run.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct RunCode {
+    /// The commit, whole; none where the run says none or tracked files differed from it.
+    pub commit: Option<String>,
+    /// The commit, whole, also where files differed from it.
+    pub near: Option<String>,
+    /// Paths of kernel sources with the SHA-256 of what they held.
+    pub sources: Vec<(String, String)>,
+    /// The kernel in use and the first baseline that is a kernel, where they have sources of their own.
+    pub beside: Option<KernelsBeside>,
+}
+
+/// Two variants of a run with kernels in different files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KernelsBeside {
+    pub baseline: String,
+    pub baseline_source: String,
+    /// What is in use, else what is selected.
+    pub used: String,
+    pub used_source: String,
+}
+
+impl KernelsBeside {
+    /// The selected variant of a plan beside the first baseline that is a kernel.
+    fn of(selected: Option<&str>, plan: &Plan) -> Option<Self> {
+        let source = |variant: &Variant| match &variant.method {
+            Method::Kernel(kernel) => Some(kernel.source.display().to_string()),
+            Method::Function(_) | Method::Command(_) | Method::Captured(_) => None,
+        };
+        let used = plan.variants.iter().find(|variant| Some(variant.id.0.as_str()) == selected)?;
+        let (baseline, baseline_source) = plan.baselines().find_map(|variant| Some((variant, source(variant)?)))?;
+        let used_source = source(used)?;
+        (used_source != baseline_source).then(|| Self {
+            baseline: text::line(&baseline.id.0),
+            baseline_source,
+            used: text::line(&used.id.0),
+            used_source,
+        })
+    }
+}
+
+/// Percent of its lines that a kernel has in common with another at least for the difference to be worth reading.
+const LEAST_COMMON: usize = 25;
+/// Findings kept of a run.
+const FINDINGS: usize = 3;
+
+impl RunCode {
+    fn of(manifest: &Manifest, beside: Option<KernelsBeside>) -> Self {
+        let near = manifest.git.as_ref().map(|git| text::line(&git.commit));
+        let clean = manifest.git.as_ref().filter(|git| !git.dirty);
+        let sources = manifest.sources.iter().map(|(path, hash)| (text::line(path), text::line(hash)));
+        Self { commit: clean.map(|git| text::line(&git.commit)), near, sources: sources.collect(), beside }
+    }
+
+    /// The hash of what a source held.
+    pub fn hash(&self, path: &str) -> Option<&str> {
+        self.sources.iter().find(|(known, _)| known == path).map(|(_, hash)| hash.as_str())
+    }
+
+    /// Sources that are another than in an earlier run, or that it does not have.
+    pub fn changed_since(&self, earlier: &Self) -> Vec<&str> {
+        let changed = self.sources.iter().filter(|source| !earlier.sources.contains(source));
+        changed.map(|(path, _)| path.as_str()).collect()
+    }
+}
+
+impl HistoryEntry {
+    /// A run from its report and manifest.
+    pub fn of(report: &Report, manifest: &Manifest, plan: &Plan, folder: &str, page: Option<String>) -> Self {
+        Self {
+            phase: report.phase.clone(),
+            title: report.title.clone(),
+            run: report.run.clone(),
+            started: manifest.started,
+            commit: manifest.git.as_ref().map(|git| {
+                let short: String = text::line(&git.commit).chars().take(10).collect();
+                if git.dirty { short + "+" } else { short }
+            }),
+            gpu: manifest.fingerprint.gpu.as_ref().map(|gpu| text::line(&gpu.name)),
+            complete: manifest.state == RunState::Complete,
+            verdict: report.headline.verdict,
+            conclusion: report.headline.conclusion,
+            reason: report.headline.reason.clone(),
+            tier: report.headline.tier.clone(),
+            selected: report.headline.selected.clone(),
+            to_use: to_use(&report.in_use),
+            cost: report.in_use.cost.clone(),
+            facts: report.headline.facts.clone(),
+            objective: report.objective.clone(),
+            gates: report.gates.clone(),
+            beside: beside(report),
+            findings: report.findings.iter().filter(|finding| finding.leading).take(FINDINGS).cloned().collect(),
+            code: RunCode::of(manifest, KernelsBeside::of(report.headline.selected.as_deref(), plan)),
+            folder: text::line(folder),
+            page,
+        }
+    }
+
+    /// The objective's value with its unit.
+    pub fn best(&self) -> Option<String> {
+        self.objective.as_ref().and_then(ObjectiveRow::text)
+    }
+
+    /// The day it started.
+    pub fn date(&self) -> String {
+        self.started.strftime("%Y-%m-%d %H:%M").to_string()
+    }
+}
+
+/// `A`, `A at mission; B at large`, `nothing`.
+fn to_use(used: &InUse) -> String {
+    let groups = used.by_variant();
+    match (groups.as_slice(), &used.variant) {
+        ([], None) => "nothing".to_owned(),
+        ([], Some(variant)) | ([_], Some(variant)) => variant.clone(),
+        (groups, _) => {
+            let at = |shapes: &[&ShapeUse]| shapes.iter().map(|s| s.shape.as_str()).collect::<Vec<_>>().join(", ");
+            let said: Vec<String> = groups.iter().map(|(id, shapes)| format!("{id} at {}", at(shapes))).collect();
+            said.join("; ")
+        }
+    }
+}
+
+/// The runs of one phase.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PhaseHistory {
+    /// Short name.
+    pub name: String,
+    /// Its runs, oldest first; never empty.
+    pub runs: Vec<HistoryEntry>,
+    /// What changed in the code, where its texts were found.
+    pub diffs: Vec<CodeDiff>,
+}
+
+impl PhaseHistory {
+    /// The newest run that is complete, else the newest.
+    pub fn latest(&self) -> Option<&HistoryEntry> {
+        self.runs.iter().rev().find(|run| run.complete).or(self.runs.last())
+    }
+
+    /// The run before the latest one.
+    pub fn before_latest(&self) -> Option<&HistoryEntry> {
+        let latest = self.latest()?;
+        self.runs.iter().rev().find(|earlier| earlier.started < latest.started)
+    }
+
+    /// Compares the sources of the latest run with those of the run before, and the kernel in use with that of the baseline. `text` gives
+    /// a source by its path, its hash and a commit near it; what it has not is left out, and two kernels that have little in common too.
+    pub fn compare_code(&mut self, text: impl Fn(&str, &str, Option<&str>) -> Option<String>) {
+        let Some(latest) = self.latest() else { return };
+        let of = |run: &HistoryEntry, path: &str| text(path, run.code.hash(path)?, run.code.near.as_deref());
+        let mut diffs = Vec::new();
+        if let Some(before) = self.before_latest() {
+            for path in latest.code.changed_since(&before.code) {
+                if let (Some(then), Some(now)) = (of(before, path), of(latest, path)) {
+                    diffs.push(CodeDiff::between(format!("{path} since run {}", before.run), &then, &now));
+                }
+            }
+        }
+        if let Some(two) = &latest.code.beside
+            && let (Some(other), Some(own)) = (of(latest, &two.baseline_source), of(latest, &two.used_source))
+        {
+            let title = format!("{} ({}) beside {} ({})", two.used_source, two.used, two.baseline_source, two.baseline);
+            let diff = CodeDiff::between(title, &other, &own);
+            if diff.kept >= LEAST_COMMON * (diff.added.max(diff.removed) + diff.kept) / 100 {
+                diffs.push(diff);
+            }
+        }
+        self.diffs = diffs;
+    }
+
+    /// Gates of the latest run, in its order.
+    pub fn gates(&self) -> &[GateRow] {
+        self.latest().map_or(&[], |run| run.gates.as_slice())
+    }
+}
+
+/// Every run that could be judged.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct History {
+    pub phases: Vec<PhaseHistory>,
+    /// Runs that could not be judged, and why.
+    pub problems: Vec<String>,
+}
+
+impl History {
+    /// Orders runs by phase and date; a recording of a run that is there too is left out.
+    pub fn new(mut runs: Vec<HistoryEntry>, problems: Vec<String>) -> Self {
+        runs.sort_by(|a, b| (&a.phase, a.started, &a.run, &a.folder).cmp(&(&b.phase, b.started, &b.run, &b.folder)));
+        runs.dedup_by(|later, kept| later.phase == kept.phase && later.run == kept.run);
+        let mut phases: Vec<PhaseHistory> = Vec::new();
+        for run in runs {
+            match phases.last_mut().filter(|phase| phase.name == run.phase) {
+                Some(phase) => phase.runs.push(run),
+                None => phases.push(PhaseHistory { name: run.phase.clone(), runs: vec![run], diffs: Vec::new() }),
+            }
+        }
+        Self { phases, problems }
+    }
+
+    /// Only these phases, in this order; the names that have no run.
+    pub fn of(mut self, names: &[String]) -> (Self, Vec<String>) {
+        let mut missing = Vec::new();
+        let mut phases = Vec::new();
+        for name in names {
+            match self.phases.iter().position(|phase| &phase.name == name) {
+                Some(at) => phases.push(self.phases.swap_remove(at)),
+                None => missing.push(name.clone()),
+            }
+        }
+        (Self { phases, problems: self.problems }, missing)
+    }
+}

@@ -1,0 +1,110 @@
+//! `report.html`: what is read first is written by the template; the table of variants is data, drawn by the page's
+//! script.
+
+mod columns;
+mod data;
+mod pool;
+
+use super::deep_profile::{DeepMetric, DeepProfileRow};
+use super::error::RenderError;
+use super::page;
+use super::report::Report;
+use crate::chart::ChartTable;
+use crate::chart::svg::{self, Setting};
+use ncugate_model::Verdict;
+use serde::Serialize;
+
+/// The script of the page: one function, so that its names are nobody else's.
+pub(super) const SCRIPT: &str = concat!(
+    "\"use strict\";\n(() => {\n",
+    include_str!("../../../templates/script/element.js"),
+    include_str!("../../../templates/script/theme.js"),
+    include_str!("../../../templates/script/change.js"),
+    include_str!("../../../templates/script/data.js"),
+    include_str!("../../../templates/script/columns.js"),
+    include_str!("../../../templates/script/table.js"),
+    include_str!("../../../templates/script/copy.js"),
+    include_str!("../../../templates/script/address.js"),
+    include_str!("../../../templates/script/filters.js"),
+    include_str!("../../../templates/script/pair.js"),
+    include_str!("../../../templates/script/detail.js"),
+    include_str!("../../../templates/script/points.js"),
+    "makeColumns();\nconst opened = readAddress();\nupdate();\ndrawPair();\nif (opened) open(opened);\n})();\n",
+);
+
+/// The page.
+///
+/// # Errors
+/// A template or a chart that fails.
+pub fn html(report: &Report) -> Result<String, RenderError> {
+    let context = Context {
+        tone: report.headline.conclusion.tone(),
+        report,
+        unsaid: report.unsaid(),
+        shape: report.shapes.get(report.objective_shape).map_or("", String::as_str),
+        charts: drawings(report)?,
+        figures: report.deep_profile.as_ref().map_or_else(Vec::new, DeepProfileRow::figures),
+        data: embeddable(&serde_json::to_string(&data::data(report))?),
+    };
+    page::render("report.html", context, Some(SCRIPT))
+}
+
+/// What the template is given.
+#[derive(Serialize)]
+struct Context<'a> {
+    tone: Verdict,
+    report: &'a Report,
+    unsaid: Vec<String>,
+    /// The objective's shape.
+    shape: &'a str,
+    charts: Vec<Drawing<'a>>,
+    figures: Vec<&'a DeepMetric>,
+    data: String,
+}
+
+/// A chart drawn for the page.
+#[derive(Serialize)]
+struct Drawing<'a> {
+    id: &'a str,
+    title: &'a str,
+    note: &'a str,
+    svg: String,
+    table: &'a ChartTable,
+}
+
+fn drawings(report: &Report) -> Result<Vec<Drawing<'_>>, RenderError> {
+    report
+        .charts
+        .iter()
+        .map(|c| {
+            let svg = svg::draw(c, Setting::Page)?;
+            Ok(Drawing { id: &c.id, title: &c.title, note: &c.note, svg, table: &c.table })
+        })
+        .collect()
+}
+
+/// JSON that holds nothing an HTML parser could take for markup, in a script element or outside one.
+fn embeddable(json: &str) -> String {
+    let mut out = String::with_capacity(json.len() + json.len() / 50);
+    for c in json.chars() {
+        match c {
+            '<' => out.push_str("\\u003c"),
+            '>' => out.push_str("\\u003e"),
+            '&' => out.push_str("\\u0026"),
+            '\u{2028}' => out.push_str("\\u2028"),
+            '\u{2029}' => out.push_str("\\u2029"),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn data_cannot_leave_its_element() {
+        assert_eq!(embeddable(r#""</script><!--&""#), r#""\u003c/script\u003e\u003c!--\u0026""#);
+    }
+}

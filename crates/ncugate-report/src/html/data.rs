@@ -1,0 +1,114 @@
+//! What the script draws.
+
+use super::columns::column;
+use super::pool::Pool;
+use crate::change::explained;
+use crate::number;
+use crate::report::Report;
+use crate::trust::AuditRow;
+use crate::variant_row::{VariantRow, state};
+use ncugate_judge::witness::durations::WitnessBand;
+use ncugate_phase::plan::Standing;
+use serde_json::{Value, json};
+
+/// What the script draws: the variants, without what is as usual; texts and tables that several share are in the pool,
+/// values in columns by shape and metric.
+pub fn data(report: &Report) -> Value {
+    let mut pool = Pool::default();
+    let variants: Vec<Value> = report.variants.iter().map(|row| variant(row, &mut pool)).collect();
+    let values: Vec<_> = (0..report.shapes.len()).map(|shape| columns(report, shape, &mut pool)).collect();
+    json!({
+        "params": report.params,
+        "shapes": report.shapes,
+        "shape": report.objective_shape,
+        "metrics": report.metrics.iter().map(|m| json!({
+            "name": m.name, "title": m.title, "unit": number::unit(&m.unit), "better": m.better, "gated": m.gated,
+            "explained": explained(&m.name),
+        })).collect::<Vec<_>>(),
+        "gates": report.gates.iter().map(|g| json!([g.name, g.require])).collect::<Vec<_>>(),
+        "values": values,
+        "variants": variants,
+        "command": report.reproduce.last().filter(|command| command.starts_with("ncugate run ")),
+        "pool": pool.into_values(),
+    })
+}
+
+/// A column a metric, at a shape.
+fn columns(report: &Report, shape: usize, pool: &mut Pool) -> Vec<Value> {
+    let of = |metric: usize| {
+        let cells = report.variants.iter().map(|row| row.shapes.get(shape).and_then(|s| s.values.get(metric)));
+        column(&cells.collect::<Vec<_>>(), pool)
+    };
+    (0..report.metrics.len()).map(of).collect()
+}
+
+fn variant(row: &VariantRow, pool: &mut Pool) -> Value {
+    let checks = row.correctness.cases.iter().map(|c| {
+        json!([
+            c.shape,
+            c.seed,
+            c.verdict,
+            c.max_abs.as_ref().map(|n| &n.text),
+            c.rel_l2.as_ref().map(|n| &n.text),
+            c.reason,
+        ])
+    });
+    let uses = row.build.resources.iter().map(|(name, n)| json!([name, n.text]));
+    let gates =
+        row.gates.iter().map(|g| g.as_ref().map(|g| pool.place(json!([state(g.verdict, g.uncompared), g.text]))));
+    let mut data = json!({
+        "id": row.id,
+        "rank": row.rank,
+        "verdict": state(row.verdict, row.uncompared),
+        "params": row.params,
+        "gates": gates.collect::<Vec<_>>(),
+        "correct": pool.place(json!([row.correctness.verdict, row.correctness.text])),
+        "checks": pool.place(checks.collect()),
+        "build": pool.place(json!([row.build.verdict, row.build.text, row.build.log])),
+        "command": row.build.command,
+        "uses": pool.place(uses.collect()),
+        "launch": pool.place(row.shapes.iter().map(|s| s.launch.as_str()).collect()),
+    });
+    let unusual = [
+        ("label", json!(row.label), row.label != row.id),
+        ("name", json!(row.name), row.name.is_some()),
+        ("baseline", json!(true), row.standing == Standing::Baseline),
+        ("graded", json!(true), row.graded_by_itself),
+        ("cheats", json!(true), row.cheats),
+        ("doubt", json!(row.doubt), row.doubt.is_some()),
+        ("selected", json!(true), row.selected),
+        ("stops", json!(row.stopped_by), !row.stopped_by.is_empty()),
+        ("shares", json!(row.shares), row.shares.is_some()),
+        ("code", json!(row.build.code_sha256), row.build.code_sha256.is_some()),
+        ("audits", audits(row), row.shapes.iter().any(|shape| shape.audit.is_some())),
+        ("witness", witness(row), row.shapes.iter().any(|shape| shape.witness.is_some())),
+        ("advice", advice(row), !row.advice.is_empty()),
+    ];
+    for (key, value, _) in unusual.into_iter().filter(|(.., kept)| *kept) {
+        data[key] = value;
+    }
+    data
+}
+
+/// What was verified of the timed launches, by shape.
+fn audits(row: &VariantRow) -> Value {
+    row.shapes.iter().map(|shape| shape.audit.as_ref().map(AuditRow::text)).collect()
+}
+
+/// Durations undisturbed and under a profiler, by shape.
+fn witness(row: &VariantRow) -> Value {
+    row.shapes.iter().map(|shape| shape.witness.as_ref().map(WitnessBand::to_string)).collect()
+}
+
+fn advice(row: &VariantRow) -> Value {
+    row.advice
+        .iter()
+        .map(|s| json!({
+            "shape": s.shape,
+            "rules": s.rules.iter().map(|r| json!([r.title, r.text, r.estimate])).collect::<Vec<_>>(),
+            "hot": s.hot.iter().map(|h| json!([
+                h.offset, h.samples.text, h.share.text, h.stall, h.instruction, h.line.as_ref().map(|l| [Some(l), h.source.as_ref()]),
+            ])).collect::<Vec<_>>(),
+        }))
+        .collect()
+}

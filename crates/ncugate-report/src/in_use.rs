@@ -1,0 +1,397 @@
+//! What ships: the variant to use at each shape, with its own numbers, and who is fastest where.
+
+use super::inputs::ReportInputs;
+use super::model::MetricColumn;
+use super::number::{self, Number};
+use super::{text, timed_anew};
+use ncugate_judge::frame::Quantities;
+use ncugate_judge::{Correctness, GateResult, Judgement};
+use ncugate_model::expr::Owner;
+use ncugate_model::metric::Catalogue;
+use ncugate_model::{Better, Level, Scope, ShapeName, VariantId, Verdict};
+use ncugate_phase::config::Phase;
+use ncugate_phase::plan::Plan;
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Why a variant is the one to use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum UseBasis {
+    /// The phase passes with the selected variant.
+    Selected,
+    /// Required gates failed, and the fallback passes its own.
+    Fallback,
+    /// The phase does not pass, or it selects the worst variant by its objective: nothing is to be used.
+    Nothing,
+}
+
+/// What to use.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct InUse {
+    /// Why.
+    pub basis: UseBasis,
+    /// In a sentence or two.
+    pub sentence: String,
+    /// The variant to use where no shape says otherwise; null where nothing is.
+    pub variant: Option<String>,
+    /// What the fallback costs against what it stands in for; null where no fallback is used.
+    pub cost: Option<String>,
+    /// The metric of the values: the objective of the phase.
+    pub metric: String,
+    /// Its unit.
+    pub unit: String,
+    /// Shapes at which the metric was measured, in the order of the phase.
+    pub shapes: Vec<ShapeUse>,
+}
+
+/// What to use at a shape.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct ShapeUse {
+    /// The shape.
+    pub shape: String,
+    /// Its dimensions.
+    pub dimensions: BTreeMap<String, i64>,
+    /// The variant to use; null where nothing is.
+    pub variant: Option<String>,
+    /// Its value of the metric, of the confirmation where it was timed anew; null where it was not measured here.
+    pub value: Option<Number>,
+    /// Required gates that judged its time at this shape and that it passes.
+    pub judged_by: Vec<String>,
+    /// The best proven candidate here; not judged by any gate unless it is the one to use.
+    pub best: Option<String>,
+    /// Value of the best in the sweep; of the one to use its own.
+    pub best_value: Option<Number>,
+}
+
+impl InUse {
+    /// Variants in use and the shapes of each, in the order of the shapes.
+    pub fn by_variant(&self) -> Vec<(&str, Vec<&ShapeUse>)> {
+        let mut groups: Vec<(&str, Vec<&ShapeUse>)> = Vec::new();
+        for shape in &self.shapes {
+            let Some(variant) = shape.variant.as_deref() else { continue };
+            match groups.iter_mut().find(|(known, _)| *known == variant) {
+                Some((_, shapes)) => shapes.push(shape),
+                None => groups.push((variant, vec![shape])),
+            }
+        }
+        groups
+    }
+}
+
+/// The variant that stands in the banner: the fallback where it is taken, else the selected one, whether it passes or not.
+pub fn shown(judgement: &Judgement) -> Option<&VariantId> {
+    let fallback = judgement.fallback.as_ref().filter(|fallback| fallback.verdict == Verdict::Pass);
+    let taken = fallback.and_then(|fallback| fallback.variant.as_ref());
+    taken.or(judgement.selected.as_ref().map(|selected| &selected.variant))
+}
+
+/// What to use, as far as the phase passes.
+pub fn in_use(inputs: &ReportInputs<'_>, metrics: &[MetricColumn]) -> InUse {
+    let chooser = Chooser::new(inputs.phase, inputs.plan, inputs.judgement, inputs.quantities);
+    let (basis, default) = chooser.basis();
+    let fallback = inputs.judgement.fallback.as_ref();
+    let shapes: Vec<ShapeUse> = chooser.timed().map(|shape| chooser.at(shape, basis, default)).collect();
+    let mut found = InUse {
+        basis,
+        sentence: String::new(),
+        variant: default.map(|id| text::line(&id.0)),
+        cost: fallback.filter(|_| basis == UseBasis::Fallback).and_then(|taken| taken.cost.as_deref()).map(text::line),
+        metric: text::line(chooser.metric),
+        unit: metrics.iter().find(|m| m.name == *chooser.metric).map_or_else(String::new, |m| m.unit.clone()),
+        shapes,
+    };
+    found.sentence = sentence(inputs, metrics, &found);
+    found
+}
+
+/// Variants and shapes that advice is about, the objective's shape first: those in use, and the selected variant where it is not in
+/// use because the phase does not pass with it.
+pub fn subjects(
+    phase: &Phase,
+    plan: &Plan,
+    judgement: &Judgement,
+    quantities: &Quantities,
+) -> Vec<(VariantId, ShapeName)> {
+    let chooser = Chooser::new(phase, plan, judgement, quantities);
+    let (basis, default) = chooser.basis();
+    let objective = &phase.objective.shape;
+    if basis != UseBasis::Selected {
+        let selected = judgement.selected.iter();
+        return selected.map(|selected| (selected.variant.clone(), objective.clone())).collect();
+    }
+    let used = chooser.timed().filter_map(|shape| Some((chooser.chosen(&shape.name, basis, default).0?, &shape.name)));
+    let mut subjects: Vec<(VariantId, ShapeName)> = used.map(|(id, shape)| (id.clone(), shape.clone())).collect();
+    subjects.sort_by_key(|(_, shape)| shape != objective);
+    if subjects.is_empty() {
+        subjects.extend(default.map(|id| (id.clone(), objective.clone())));
+    }
+    subjects
+}
+
+/// Chooses variants by the objective's metric.
+struct Chooser<'a> {
+    phase: &'a Phase,
+    plan: &'a Plan,
+    judgement: &'a Judgement,
+    quantities: &'a Quantities,
+    metric: &'a str,
+}
+
+impl<'a> Chooser<'a> {
+    fn new(phase: &'a Phase, plan: &'a Plan, judgement: &'a Judgement, quantities: &'a Quantities) -> Self {
+        Self { phase, plan, judgement, quantities, metric: &phase.objective.metric }
+    }
+
+    /// Why a variant is the one to use, and the variant to use where no shape says otherwise.
+    fn basis(&self) -> (UseBasis, Option<&'a VariantId>) {
+        let falls_back = self.judgement.fallback.as_ref().is_some_and(|fallback| fallback.verdict == Verdict::Pass);
+        let basis = match (self.judgement.verdict, falls_back) {
+            _ if seeks_the_worst(self.phase) => UseBasis::Nothing,
+            (Verdict::Pass, true) => UseBasis::Fallback,
+            (Verdict::Pass, false) => UseBasis::Selected,
+            (Verdict::Fail | Verdict::Inconclusive, _) => UseBasis::Nothing,
+        };
+        (basis, shown(self.judgement).filter(|_| basis != UseBasis::Nothing))
+    }
+
+    /// Shapes at which a candidate has a value.
+    fn timed(&self) -> impl Iterator<Item = &'a ncugate_phase::config::Shape> {
+        let (plan, quantities, metric) = (self.plan, self.quantities, self.metric);
+        let is_timed = move |shape: &&ncugate_phase::config::Shape| {
+            plan.candidates().any(|v| quantities.read(&v.id, &shape.name, metric).value().is_some())
+        };
+        self.phase.workload.shapes.iter().filter(is_timed)
+    }
+
+    fn value(&self, id: &VariantId, shape: &ShapeName) -> Option<f64> {
+        self.quantities.read(id, shape, self.metric).value().filter(|value| value.is_finite())
+    }
+
+    fn anew(&self, id: &VariantId, shape: &ShapeName) -> Option<f64> {
+        timed_anew::value(self.quantities, id, shape, self.metric).filter(|value| value.is_finite())
+    }
+
+    fn is_proven(&self, id: &VariantId) -> bool {
+        let result = self.judgement.variants.iter().find(|result| result.variant == *id);
+        result.is_some_and(|result| matches!(result.correctness, Correctness::Proven { .. }))
+    }
+
+    /// The best of these by the metric at a shape, the first of equals.
+    fn best(&self, ids: impl Iterator<Item = &'a VariantId>, shape: &ShapeName) -> Option<(&'a VariantId, f64)> {
+        let lower = self.phase.objective.better != Better::Higher;
+        let values = ids.filter_map(|id| Some((id, self.value(id, shape)?)));
+        values.reduce(|best, next| match (next.1 < best.1, next.1 > best.1) {
+            (true, _) if lower => next,
+            (_, true) if !lower => next,
+            _ => best,
+        })
+    }
+
+    /// The variant to use at a shape, and the gates that judged candidates there.
+    fn chosen(
+        &self,
+        name: &ShapeName,
+        basis: UseBasis,
+        default: Option<&'a VariantId>,
+    ) -> (Option<&'a VariantId>, BTreeMap<&'a VariantId, Vec<String>>) {
+        let judged = match basis {
+            // The fallback and the stage that the plan kept are judged as one variant for all shapes.
+            UseBasis::Selected if self.judgement.stages.is_empty() => {
+                let required = self.judged(name, Level::Required);
+                if required.is_empty() { self.judged(name, Level::Advisory) } else { required }
+            }
+            UseBasis::Selected | UseBasis::Fallback | UseBasis::Nothing => BTreeMap::new(),
+        };
+        (self.best(judged.keys().copied(), name).map(|(id, _)| id).or(default), judged)
+    }
+
+    fn at(&self, shape: &ncugate_phase::config::Shape, basis: UseBasis, default: Option<&'a VariantId>) -> ShapeUse {
+        let name = &shape.name;
+        let (chosen, judged) = self.chosen(name, basis, default);
+        let candidates = self.plan.candidates().map(|v| &v.id).filter(|id| self.is_proven(id));
+        let best = self.best(candidates, name);
+        ShapeUse {
+            shape: text::line(&name.0),
+            dimensions: shape.dims.iter().cloned().collect(),
+            variant: chosen.map(|id| text::line(&id.0)),
+            value: chosen.and_then(|id| self.anew(id, name)).map(Number::new),
+            judged_by: chosen.and_then(|id| judged.get(id)).cloned().unwrap_or_default(),
+            best: best.map(|(id, _)| text::line(&id.0)),
+            best_value: best
+                .map(|(id, value)| if chosen == Some(id) { self.anew(id, name).unwrap_or(value) } else { value })
+                .map(Number::new),
+        }
+    }
+
+    /// Variants whose time gates of a level judged at a shape, with those gates; only such as fail none of them there.
+    fn judged(&self, shape: &ShapeName, level: Level) -> BTreeMap<&'a VariantId, Vec<String>> {
+        let of_level = |gate: &&GateResult| gate.level == level && gate.waived.is_none();
+        let mut judged: BTreeMap<&VariantId, Vec<String>> = BTreeMap::new();
+        let mut stopped: Vec<&VariantId> = Vec::new();
+        for gate in self.judgement.gates.iter().filter(of_level) {
+            for case in gate.cases.iter().filter(|case| *case.shape == *shape) {
+                if case.verdict != Verdict::Pass {
+                    stopped.push(&case.variant);
+                } else if case.origin.is_some() && !matches!(gate.on, Scope::Each | Scope::Any) {
+                    judged.entry(&case.variant).or_default().push(text::line(&gate.name));
+                }
+            }
+        }
+        judged.retain(|id, _| !stopped.contains(id) && self.is_proven(id));
+        judged
+    }
+}
+
+/// `Use wide_grid at medium and large (60.1 µs), A=1 at mission (4.45 µs).`
+fn sentence(inputs: &ReportInputs<'_>, metrics: &[MetricColumn], found: &InUse) -> String {
+    let judgement = inputs.judgement;
+    if found.basis == UseBasis::Nothing {
+        return match judgement.verdict {
+            _ if seeks_the_worst(inputs.phase) => worst(inputs, metrics, found),
+            Verdict::Fail => "Nothing is to be used: the phase fails.".to_owned(),
+            Verdict::Pass | Verdict::Inconclusive => "Nothing is to be used yet: the phase is inconclusive.".to_owned(),
+        };
+    }
+    let title = metrics.iter().find(|m| m.name == found.metric).map_or(found.metric.as_str(), |m| m.title.as_str());
+    let fallback = if found.basis == UseBasis::Fallback { "the fallback " } else { "" };
+    let groups = found.by_variant();
+    let whole = groups.len() < 2;
+    let said: Vec<String> = groups
+        .iter()
+        .map(|(variant, shapes)| {
+            let at: Vec<String> = shapes
+                .iter()
+                .map(|shape| match &shape.value {
+                    // Its shape stands before it.
+                    Some(value) if !whole && shapes.len() == 1 => number::with_unit(value.value, &found.unit),
+                    Some(value) => format!("{} at {}", number::with_unit(value.value, &found.unit), shape.shape),
+                    None => format!("not measured at {}", shape.shape),
+                })
+                .collect();
+            let names: Vec<&str> = shapes.iter().map(|shape| shape.shape.as_str()).collect();
+            let id = text::clip_middle(variant, text::LABEL);
+            match whole {
+                true => format!("{id}: {} {}", text::inside(title), joined(&at)),
+                false => format!("{id} at {} ({})", joined(&names), joined(&at)),
+            }
+        })
+        .collect();
+    if let Some(sentence) = slower(inputs, metrics, found) {
+        return sentence;
+    }
+    let mut sentence = match said.is_empty() {
+        true => found.variant.as_deref().map_or_else(String::new, |id| format!("Use {fallback}{id}.")),
+        false => format!("Use {fallback}{}.", said.join("; ")),
+    };
+    let objective = metrics.iter().find(|metric| metric.name == inputs.phase.objective.metric);
+    let note =
+        shown(judgement).zip(objective).and_then(|(id, metric)| Some((id, beside_baseline(inputs, metric, id)?)));
+    if let Some((id, note)) = note {
+        let note = format!("{note} at {}", text::line(&inputs.phase.objective.shape.0));
+        let of = match groups.iter().position(|(variant, _)| *variant == text::line(&id.0)) {
+            _ if whole => "It".to_owned(),
+            Some(0) => "The first".to_owned(),
+            Some(1) => "The second".to_owned(),
+            Some(_) | None => text::clip_middle(&id.0, text::LABEL),
+        };
+        sentence.push_str(&match note.starts_with("takes ") {
+            true => format!(" {of} {note}."),
+            false => format!(" {of} is {note}."),
+        });
+    }
+    sentence
+}
+
+/// Whether the phase selects the variant that is worst by its metric: `maximise = "latency_p50"` ranks defects.
+fn seeks_the_worst(phase: &Phase) -> bool {
+    let metric = Catalogue::embedded().get(&phase.objective.metric);
+    metric.is_some_and(|metric| match (metric.better, phase.objective.better) {
+        (Better::Lower, Better::Higher) | (Better::Higher, Better::Lower) => true,
+        (Better::Lower | Better::Higher | Better::Context, _) => false,
+    })
+}
+
+/// `No variant is recommended: the phase selects the worst latency p50. That is a: 69.34 ms at large; it takes 147× as long as good.`
+fn worst(inputs: &ReportInputs<'_>, metrics: &[MetricColumn], found: &InUse) -> String {
+    let metric = metrics.iter().find(|metric| metric.name == found.metric);
+    let title = metric.map_or(found.metric.as_str(), |metric| metric.title.as_str());
+    let selected = shown(inputs.judgement).zip(metric).and_then(|(id, metric)| {
+        let shape = &inputs.phase.objective.shape;
+        let value = timed_anew::value(inputs.quantities, id, shape, &metric.name)?;
+        let against = beside_baseline(inputs, metric, id).map_or_else(String::new, |note| format!("; it {note}"));
+        let (id, shape) = (text::clip_middle(&id.0, text::LABEL), text::line(&shape.0));
+        Some(format!(" That is {id}: {} at {shape}{against}.", number::with_unit(value, &metric.unit)))
+    });
+    let selected = selected.unwrap_or_default();
+    format!("No variant is recommended: the phase selects the worst {}.{selected}", text::inside(title))
+}
+
+/// What is said instead of a recommendation where the variant in use loses to the first baseline: always of a fallback, and of a
+/// selected variant where no required gate compares its time with that of another.
+fn slower(inputs: &ReportInputs<'_>, metrics: &[MetricColumn], found: &InUse) -> Option<String> {
+    let metric = metrics.iter().find(|metric| metric.name == found.metric)?;
+    let id = shown(inputs.judgement)?;
+    let baseline = &inputs.plan.baselines().next()?.id;
+    let shape = &inputs.phase.objective.shape;
+    let (value, theirs) = timed_anew::pair(inputs.quantities, (id, baseline), shape, &metric.name)?;
+    let loses = match metric.better {
+        Better::Lower => value > theirs,
+        Better::Higher => value < theirs,
+        Better::Context => false,
+    };
+    let compared = |gate: &GateResult| {
+        let reads = gate.require.reads();
+        gate.level == Level::Required
+            && (!reads.speedups.is_empty() || reads.quantities.iter().any(|read| read.owner != Owner::Case))
+    };
+    if !loses || found.basis == UseBasis::Selected && inputs.judgement.gates.iter().any(compared) {
+        return None;
+    }
+    let (who, holds) = match found.basis {
+        UseBasis::Fallback => ("The fallback", "It holds the gates of the fallback"),
+        UseBasis::Selected | UseBasis::Nothing => ("The selected variant", "It passes every required gate"),
+    };
+    let note = against_baseline(metric, value, theirs, &text::clip(&baseline.0, 24));
+    let is = if note.starts_with("takes ") { "" } else { "is " };
+    let (id, shape) = (text::clip_middle(&id.0, text::LABEL), text::line(&shape.0));
+    let value = number::with_unit(value, &metric.unit);
+    Some(format!("{who} {id} {is}{note} at {shape} ({value}). {holds}, and is worse than the baseline."))
+}
+
+/// `a`, `a and b`, `a, b and c`.
+fn joined<T: AsRef<str>>(parts: &[T]) -> String {
+    let parts: Vec<&str> = parts.iter().map(AsRef::as_ref).collect();
+    match parts.as_slice() {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        [head @ .., last] => format!("{} and {last}", head.join(", ")),
+    }
+}
+
+/// The objective's metric of a variant beside the first baseline: `2.04× as fast as sdpa_default`; none where either has no value.
+pub fn beside_baseline(inputs: &ReportInputs<'_>, metric: &MetricColumn, id: &VariantId) -> Option<String> {
+    let baseline = &inputs.plan.baselines().next()?.id;
+    let shape = &inputs.phase.objective.shape;
+    let (value, theirs) = timed_anew::pair(inputs.quantities, (id, baseline), shape, &metric.name)?;
+    Some(against_baseline(metric, value, theirs, &text::clip(&baseline.0, 24)))
+}
+
+/// A value beside a baseline's, in words.
+fn against_baseline(metric: &MetricColumn, value: f64, theirs: f64, name: &str) -> String {
+    match metric.better {
+        Better::Lower => beside(metric, theirs / value, name),
+        Better::Higher | Better::Context => format!("{} against {name}", number::change(value / theirs)),
+    }
+}
+
+/// `2.04× as fast as sdpa_default`, `takes 2.905× as long as sdpa_flash`; another metric than a time is more or less.
+fn beside(metric: &MetricColumn, ratio: f64, name: &str) -> String {
+    let time = metric.name.starts_with("latency") || metric.name == "duration";
+    match (time, ratio >= 1.0) {
+        (true, true) => format!("{}× as fast as {name}", number::short(ratio)),
+        (true, false) => format!("takes {}× as long as {name}", number::short(1.0 / ratio)),
+        (false, _) => format!("{} against {name}", number::change(1.0 / ratio)),
+    }
+}

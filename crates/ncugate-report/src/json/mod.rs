@@ -1,0 +1,178 @@
+//! `results.json`: every value, for programs.
+//!
+//! Rows of the report are written as they are; values are keyed by name where the report has them in columns. Numbers are
+//! in the unit their metric names and in full precision; what was not measured is `null` in `values` and says why in
+//! `missing`.
+
+mod values;
+
+use self::values::{DeepProfileValues, DeltaValues, VariantValues};
+use super::diagnosis_row::DiagnosisRow;
+use super::error::RenderError;
+use super::finding_row::FindingRow;
+use super::gate_row::{FallbackRow, GateRow, PreconditionRow, StageRow, TierRow, WaiverRow};
+use super::in_use::InUse;
+use super::model::MetricColumn;
+use super::report::Report;
+use super::trust::CheatRow;
+use indexmap::IndexMap;
+use ncugate_model::Verdict;
+use ncugate_model::number::finite;
+use ncugate_model::number::text::escaped_json;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// Version of the contract; a field that changes its meaning or goes raises it.
+pub const SCHEMA: u32 = 1;
+
+/// The JSON file, on one line.
+pub fn json(report: &Report) -> Result<String, RenderError> {
+    let results = Results::new(report);
+    finite::check(&results)?;
+    Ok(escaped_json(&serde_json::to_string(&results)?) + "\n")
+}
+
+/// JSON Schema of `results.json`.
+pub fn schema() -> Result<String, RenderError> {
+    Ok(serde_json::to_string_pretty(&schemars::schema_for!(Results<'static>))? + "\n")
+}
+
+/// Everything a run gave.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Results<'a> {
+    /// Version of this contract.
+    pub schema: u32,
+    /// Short name of the phase.
+    pub phase: &'a str,
+    /// Title of the phase.
+    pub title: &'a str,
+    /// Id of the run.
+    pub run: &'a str,
+    /// The verdict of the phase.
+    pub verdict: Verdict,
+    /// One sentence why.
+    pub reason: &'a str,
+    /// What the verdict has to be read with: what the selected variant is not judged by, what loosens gates, what a fallback
+    /// costs.
+    pub cautions: &'a [String],
+    /// Highest tier reached, with what keeps the next away.
+    pub tier: Option<&'a str>,
+    /// Id of the selected variant.
+    pub selected: Option<&'a str>,
+    /// What to use: `selected` is what the objective chose, whether it passes or not.
+    #[serde(rename = "use")]
+    pub in_use: &'a InUse,
+    /// Whether this is a replay of a recording.
+    pub replay: bool,
+    /// Why nothing was measured now, where the recording is shown without `--source recorded`. Then nothing passes, whatever
+    /// the verdict of the recording is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_measured: Option<&'a str>,
+    /// Variants whose timed launches are not what was checked.
+    pub cheats: &'a [CheatRow],
+    /// Where it was measured, in a sentence.
+    pub source: &'a str,
+    /// Gates, in the order of the file.
+    pub gates: &'a [GateRow],
+    /// Tiers, easiest first.
+    pub tiers: &'a [TierRow],
+    /// Stages, in order.
+    pub stages: &'a [StageRow],
+    /// The fallback, when one was taken.
+    pub fallback: Option<FallbackKeys<'a>>,
+    /// Go/no-go conditions.
+    pub preconditions: &'a [PreconditionRow],
+    /// Waivers, in force and expired.
+    pub waivers: &'a [WaiverRow],
+    /// Metrics by name.
+    #[schemars(with = "std::collections::BTreeMap<String, MetricColumn>")]
+    pub metrics: IndexMap<&'a str, &'a MetricColumn>,
+    /// Variants, best first, then baselines.
+    pub variants: Vec<VariantValues<'a>>,
+    /// The selected variant beside each baseline and each stored run.
+    pub deltas: Vec<DeltaValues<'a>>,
+    /// What the rules could say of each variant in use at its shapes: whether they were asked.
+    pub diagnosis: &'a [DiagnosisRow],
+    /// What the counters say, gravest first.
+    pub findings: &'a [FindingRow],
+    /// Deep profiles, the selected variant's first.
+    pub close_looks: Vec<DeepProfileValues<'a>>,
+    /// What is not in the numbers, and why.
+    pub missing: &'a [String],
+    /// What the reader must be warned of.
+    pub warnings: &'a [String],
+    /// What was measured where, with what.
+    #[schemars(with = "std::collections::BTreeMap<String, String>")]
+    pub provenance: IndexMap<&'a str, &'a str>,
+    /// Wall seconds by stage of the program.
+    #[schemars(with = "std::collections::BTreeMap<String, f64>")]
+    pub stage_seconds: IndexMap<&'a str, f64>,
+    /// SHA-256 of every kernel source.
+    #[schemars(with = "std::collections::BTreeMap<String, String>")]
+    pub sources: IndexMap<&'a str, &'a str>,
+    /// The command line.
+    pub argv: &'a str,
+    /// The phase's file as run.
+    pub config: &'a str,
+    /// Commands that make this report again.
+    pub reproduce: &'a [String],
+}
+
+/// The fallback, with the keys that a tier has.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct FallbackKeys<'a> {
+    /// The variant taken; empty where none was.
+    pub name: &'a str,
+    /// Always true: the phase passes only with it.
+    pub required: bool,
+    /// The fallback.
+    #[serde(flatten)]
+    pub fallback: &'a FallbackRow,
+}
+
+impl<'a> Results<'a> {
+    /// The contract's view of a report.
+    pub fn new(report: &'a Report) -> Self {
+        let text = |(key, value): &'a (String, String)| (key.as_str(), value.as_str());
+        Self {
+            schema: SCHEMA,
+            phase: &report.phase,
+            title: &report.title,
+            run: &report.run,
+            verdict: report.headline.verdict,
+            reason: &report.headline.reason,
+            cautions: &report.headline.cautions,
+            tier: report.headline.tier.as_deref(),
+            selected: report.headline.selected.as_deref(),
+            in_use: &report.in_use,
+            replay: report.source.replay,
+            not_measured: report.source.unasked.as_deref(),
+            cheats: &report.trust.cheats,
+            source: &report.source.sentence,
+            gates: &report.gates,
+            tiers: &report.tiers,
+            stages: &report.stages,
+            fallback: report.fallback.as_ref().map(fallback),
+            preconditions: &report.preconditions,
+            waivers: &report.waivers,
+            metrics: report.metrics.iter().map(|m| (m.name.as_str(), m)).collect(),
+            variants: report.variants.iter().map(|v| values::variant(report, v)).collect(),
+            deltas: report.deltas.iter().map(values::delta).collect(),
+            diagnosis: &report.diagnosis,
+            findings: &report.findings,
+            close_looks: report.deep_profile.as_ref().map_or_else(Vec::new, values::deep_profiles),
+            missing: &report.missing,
+            warnings: &report.warnings,
+            provenance: report.provenance.facts.iter().map(text).collect(),
+            stage_seconds: report.provenance.stages.iter().map(|(k, v)| (k.as_str(), v.value)).collect(),
+            sources: report.provenance.hashes.iter().map(text).collect(),
+            argv: &report.provenance.argv,
+            config: &report.provenance.config,
+            reproduce: &report.reproduce,
+        }
+    }
+}
+
+fn fallback(fallback: &FallbackRow) -> FallbackKeys<'_> {
+    FallbackKeys { name: fallback.variant.as_deref().unwrap_or_default(), required: true, fallback }
+}

@@ -1,0 +1,142 @@
+//! `junit.xml`: a gate is a test case.
+//!
+//! fail is a failure; inconclusive is an error; a failure that does not count (advisory, or waived) is skipped with
+//! its reason, so that it shows without turning a pipeline red; so is one that a fallback answers for. Tiers, stages and the fallback are suites of their own.
+//!
+//! A variant that cheats is a failure of its own. So is a fallback that is taken: JUnit has no warning, and a file without a
+//! failure would be read as if the selected variant had passed.
+//!
+//! A phase that does not pass is a test case too: what keeps it from passing need not be a gate (a precondition, an incomplete
+//! run, a recording that nobody asked for), and a file without a failure would be read as a pass.
+
+use super::error::RenderError;
+use super::gate_row::GateRow;
+use super::number;
+use super::report::Report;
+use ncugate_model::{Level, Verdict};
+use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
+
+/// The JUnit file.
+pub fn junit(report: &Report) -> Result<String, RenderError> {
+    let mut junit = quick_junit::Report::new(report.phase.as_str());
+    junit.add_test_suite(suite(report, "gates", &report.gates));
+    for tier in &report.tiers {
+        junit.add_test_suite(suite(report, &format!("tier {}", tier.name), &tier.gates));
+    }
+    for stage in &report.stages {
+        junit.add_test_suite(suite(report, &format!("stage {}", stage.name), &stage.gates));
+    }
+    if let Some(fallback) = &report.fallback {
+        junit.add_test_suite(suite(report, "fallback", &fallback.gates));
+    }
+    junit.add_test_suites(cheats(report));
+    junit.add_test_suites(phase(report));
+    Ok(junit.to_string()?)
+}
+
+/// A failure for every variant that cheats, whatever the verdict of the phase is.
+fn cheats(report: &Report) -> Option<TestSuite> {
+    let mut suite = TestSuite::new(format!("{}: cheats", report.phase));
+    for cheat in &report.trust.cheats {
+        let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
+        status.set_message(format!("{} cheats: {}", cheat.variant, cheat.reason)).set_type("cheats");
+        let mut case = TestCase::new(cheat.variant.as_str(), status);
+        case.set_classname(report.phase.as_str());
+        case.extra.insert("file".into(), report.file.as_str().into());
+        suite.add_test_case(case);
+    }
+    (!report.trust.cheats.is_empty()).then_some(suite)
+}
+
+/// The verdict of a phase that does not pass, or passes by its fallback.
+fn phase(report: &Report) -> Option<TestSuite> {
+    let (kind, what) = match report.headline.verdict {
+        Verdict::Pass if report.falls_back() => (NonSuccessKind::Failure, "fallback"),
+        Verdict::Pass => return None,
+        Verdict::Fail => (NonSuccessKind::Failure, "phase"),
+        Verdict::Inconclusive => (NonSuccessKind::Error, "inconclusive"),
+    };
+    let mut status = TestCaseStatus::non_success(kind);
+    let taken = report.headline.cautions.first().filter(|_| what == "fallback").unwrap_or(&report.headline.reason);
+    status.set_message(taken.as_str()).set_type(what);
+    let mut case = TestCase::new("phase", status);
+    case.set_classname(report.phase.as_str());
+    case.extra.insert("file".into(), report.file.as_str().into());
+    let mut suite = TestSuite::new(format!("{}: phase", report.phase));
+    suite.add_test_case(case);
+    Some(suite)
+}
+
+fn suite(report: &Report, name: &str, gates: &[GateRow]) -> TestSuite {
+    let mut suite = TestSuite::new(format!("{}: {name}", report.phase));
+    suite.add_test_cases(gates.iter().map(|gate| case(report, gate)));
+    suite
+}
+
+fn case(report: &Report, gate: &GateRow) -> TestCase {
+    let mut case = TestCase::new(gate.name.as_str(), status(report, gate));
+    case.set_classname(format!("{}.{}", report.phase, gate.on));
+    case.extra.insert("file".into(), report.file.as_str().into());
+    case.extra.insert("line".into(), gate.line.to_string().as_str().into());
+    case.set_system_out(details(report, gate));
+    case
+}
+
+fn status(report: &Report, gate: &GateRow) -> TestCaseStatus {
+    let own = report.fallback.as_ref().is_some_and(|f| f.gates.contains(gate));
+    if report.falls_back() && gate.verdict != Verdict::Pass && !own {
+        let mut status = TestCaseStatus::skipped();
+        status.set_message(format!("the fallback is taken: {}", gate.reason));
+        return status;
+    }
+    let mut status = match (gate.verdict, gate.level, &gate.waived) {
+        (Verdict::Pass, _, None) => return TestCaseStatus::success(),
+        (_, _, Some(waiver)) => {
+            let mut status = TestCaseStatus::skipped();
+            let said = format!("waived by {} until {}: {}", waiver.owner, waiver.expires, waiver.reason);
+            status.set_message(said);
+            return status;
+        }
+        (_, Level::Advisory, None) => {
+            let mut status = TestCaseStatus::skipped();
+            status.set_message(format!("advisory: {}", gate.reason));
+            return status;
+        }
+        (Verdict::Fail, Level::Required, None) => TestCaseStatus::non_success(NonSuccessKind::Failure),
+        (Verdict::Inconclusive, Level::Required, None) => TestCaseStatus::non_success(NonSuccessKind::Error),
+    };
+    status.set_message(gate.reason.as_str());
+    status.set_type(if gate.verdict == Verdict::Fail { "gate" } else { "inconclusive" });
+    status
+}
+
+fn details(report: &Report, gate: &GateRow) -> String {
+    let value = |n: &Option<number::Number>| {
+        n.as_ref().map_or_else(|| "n/a".to_owned(), |n| number::with_unit(n.value, &gate.unit))
+    };
+    let mut lines = vec![
+        format!("requires: {}", gate.require),
+        format!("measured: {}", value(&gate.measured)),
+        format!("limit: {}", value(&gate.limit)),
+        format!(
+            "margin: {}",
+            gate.margin.as_ref().map_or_else(|| "n/a".to_owned(), |n| number::distance(n.value, &gate.unit))
+        ),
+        format!(
+            "cases: {} pass, {} fail, {} inconclusive",
+            gate.counts.pass, gate.counts.fail, gate.counts.inconclusive
+        ),
+    ];
+    if let Some(((low, high), limit)) = gate.interval.as_ref().zip(gate.limit.as_ref()) {
+        let of = |end: &number::Number| number::signed(end.value - limit.value, &gate.unit);
+        let samples = number::counted(gate.samples, "sample");
+        lines.push(format!("difference from the limit: {} to {} over {samples}", of(low), of(high)));
+    }
+    if let Some(decider) = &gate.decided_by {
+        lines.push(format!("decided by: {} at {}", decider.variant, decider.shape));
+        let row = report.variants.iter().find(|row| row.id == decider.variant || row.label == decider.variant);
+        lines.extend(row.and_then(|row| row.captured.as_ref()).map(|launches| format!("which is: {launches}")));
+    }
+    lines.push(format!("reason: {}", gate.reason));
+    lines.join("\n")
+}

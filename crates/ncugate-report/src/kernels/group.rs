@@ -1,0 +1,254 @@
+//! Launches of a report by kernel and NVTX range.
+
+use crate::explain::{self, DiagnosedLaunch, NcuObservations, RuleBook, SignatureBook};
+use crate::launch_shape::LaunchShape;
+use crate::text;
+use indexmap::{IndexMap, IndexSet};
+use ncu_rep::{Launch, Report, ReportError};
+use ncugate_judge::frame::Quantities;
+use ncugate_judge::frame::launches::nvtx_text;
+use ncugate_model::metric::{Catalogue, id};
+use ncugate_model::stats::median;
+use ncugate_model::{Cell, ComputeCapability, ShapeName, VariantId};
+use regex::Regex;
+
+/// Why a page cannot be made.
+#[derive(Debug, thiserror::Error)]
+pub enum KernelsError {
+    /// A report is damaged.
+    #[error("cannot read the launches of `{name}`")]
+    Damaged {
+        name: String,
+        #[source]
+        source: ReportError,
+    },
+    /// No launch is left to show.
+    #[error("no launch of `{name}` matches; it has {launches}")]
+    NoLaunch { name: String, launches: usize },
+}
+
+/// Groups whose median launch is diagnosed: those that take the most time.
+const DIAGNOSED: usize = 40;
+
+/// The name of the only shape of a report's table.
+const LAUNCH: &str = "launch";
+
+/// A kernel within an NVTX range, launched in one way.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct KernelKey {
+    /// Demangled name, or the function's where it has none.
+    pub kernel: String,
+    /// NVTX ranges, outermost first; empty where there are none.
+    pub nvtx: String,
+    pub shape: LaunchShape,
+}
+
+impl KernelKey {
+    /// Whether two are of one kernel within one NVTX range.
+    pub fn is_sibling(&self, other: &Self) -> bool {
+        self.kernel == other.kernel && self.nvtx == other.nvtx
+    }
+}
+
+/// Alike launches of one kernel within one NVTX range.
+#[derive(Debug)]
+pub struct LaunchGroup {
+    pub key: KernelKey,
+    pub launches: usize,
+    /// Catalogue metrics: one value a launch that has it.
+    pub values: IndexMap<String, Vec<f64>>,
+    /// The launch of the median duration among those with the most metrics, by the id that ncu prints.
+    pub median_launch: u32,
+    /// What the rules and ncu say of that launch; of the groups that take the most time.
+    pub diagnosed: Option<DiagnosedLaunch>,
+    /// Id, metrics and duration of every launch.
+    seen: Vec<(u32, usize, f64)>,
+}
+
+impl LaunchGroup {
+    /// What ncu says of the median launch.
+    pub fn said(&self) -> Option<&NcuObservations> {
+        self.diagnosed.as_ref()?.observations.as_ref()
+    }
+
+    /// Median over launches; none where no launch has the metric.
+    pub fn median(&self, metric: &str) -> Option<f64> {
+        median(self.values.get(metric)?).ok().filter(|value| value.is_finite())
+    }
+
+    /// Sum over launches, where every launch has the metric.
+    pub fn total(&self, metric: &str) -> Option<f64> {
+        let values = self.values.get(metric).filter(|values| values.len() == self.launches)?;
+        Some(values.iter().sum()).filter(|total: &f64| total.is_finite())
+    }
+}
+
+/// A report as the page needs it.
+#[derive(Debug)]
+pub struct ProfiledReport {
+    /// As the reader named it.
+    pub name: String,
+    /// Devices, each once.
+    pub devices: IndexSet<String>,
+    pub ncu: Option<String>,
+    pub launches: usize,
+    /// Groups: the most time first, those without a time last.
+    pub groups: Vec<LaunchGroup>,
+    /// Multiprocessors of the device, where launches agree.
+    pub sms: Option<u32>,
+}
+
+/// Which launches of a report are wanted.
+#[derive(Debug, Clone, Default)]
+pub struct KernelFilter {
+    /// Found in the demangled or the function's name.
+    pub kernel: Option<Regex>,
+    /// Found in the NVTX ranges.
+    pub nvtx: Option<Regex>,
+    /// The id that ncu prints.
+    pub launch: Option<u32>,
+}
+
+impl KernelFilter {
+    fn accepts(&self, launch: &Launch<'_>, nvtx: &str) -> bool {
+        let found = |regex: &Regex| regex.is_match(&launch.kernel_name()) || regex.is_match(&launch.demangled_name());
+        self.launch.is_none_or(|id| id == launch.id())
+            && self.kernel.as_ref().is_none_or(found)
+            && self.nvtx.as_ref().is_none_or(|regex| regex.is_match(nvtx))
+    }
+}
+
+impl ProfiledReport {
+    /// Reads and groups the launches of a report.
+    ///
+    /// # Errors
+    /// A damaged report, or one that has no launch that is wanted.
+    pub fn read(name: &str, report: &Report, filter: &KernelFilter) -> Result<Self, KernelsError> {
+        let damaged = |source| KernelsError::Damaged { name: text::line(name), source };
+        let mut groups: IndexMap<KernelKey, LaunchGroup> = IndexMap::new();
+        let (mut devices, mut counts) = (IndexSet::new(), IndexSet::new());
+        for launch in report.launches() {
+            let nvtx = nvtx_text(&launch.nvtx().map_err(damaged)?);
+            if !filter.accepts(&launch, &nvtx) {
+                continue;
+            }
+            devices.insert(launch.device_name().map_err(damaged)?.map_or_else(String::new, |name| text::line(&name)));
+            counts.insert(launch.sm_count().map_err(damaged)?);
+            let shape = LaunchShape::of(&launch).map_err(damaged)?;
+            let key = KernelKey { kernel: named(&launch), nvtx: text::line(nvtx.trim_end_matches('\0')), shape };
+            let group = groups.entry(key.clone()).or_insert_with(|| LaunchGroup::new(key));
+            group.add(&launch).map_err(damaged)?;
+        }
+        if groups.is_empty() {
+            return Err(KernelsError::NoLaunch { name: text::line(name), launches: report.launches().len() });
+        }
+        let mut groups: Vec<LaunchGroup> = groups.into_values().collect();
+        groups.sort_by(|a, b| {
+            let time = |group: &LaunchGroup| group.total(&id::DURATION).unwrap_or(-1.0);
+            time(b).total_cmp(&time(a)).then_with(|| a.key.kernel.cmp(&b.key.kernel))
+        });
+        for (at, group) in groups.iter_mut().enumerate() {
+            group.median_launch = group.median_launch();
+            let Some(launch) = report.launch(group.median_launch).filter(|_| at < DIAGNOSED) else { continue };
+            let books = (RuleBook::shipped(), SignatureBook::shipped());
+            group.diagnosed = Some(explain::diagnose_launch(name, report, &launch, books).map_err(damaged)?);
+        }
+        let sms = counts.first().copied().flatten().filter(|_| counts.len() == 1);
+        devices.retain(|device| !device.is_empty());
+        Ok(Self {
+            name: text::line(name),
+            devices,
+            ncu: report.session().map_err(damaged)?.ncu_version().map(|version| {
+                // `2025.3.1.0 (build 36398880) (public-release)`
+                text::line(version.split_whitespace().next().unwrap_or_default())
+            }),
+            launches: groups.iter().map(|group| group.launches).sum(),
+            groups,
+            sms,
+        })
+    }
+
+    /// Sum of all durations in nanoseconds, where every launch has one.
+    pub fn total(&self) -> Option<f64> {
+        self.groups.iter().map(|group| group.total(&id::DURATION)).sum()
+    }
+
+    /// What sets a group apart from others of the same kernel: `grid 64`. Empty where there are none.
+    pub fn apart(&self, key: &KernelKey) -> String {
+        let siblings = self.groups.iter().map(|group| &group.key).filter(|other| other.is_sibling(key));
+        key.shape.apart(siblings.map(|other| &other.shape))
+    }
+
+    /// Medians of all groups as one table, with the ids of its rows.
+    pub fn table(&self) -> (Quantities, ShapeName, Vec<VariantId>) {
+        let shape = ShapeName(LAUNCH.to_owned());
+        let ids: Vec<VariantId> = (1..=self.groups.len()).map(|at| VariantId(at.to_string())).collect();
+        let mut table = Quantities::new(ids.iter().map(|id| (id.clone(), shape.clone())));
+        let names: IndexSet<&str> = self.groups.iter().flat_map(|g| g.values.keys().map(String::as_str)).collect();
+        for name in names {
+            let cell = |group: &LaunchGroup| match group.median(name) {
+                Some(value) => Cell::Value(value),
+                None => Cell::Missing("not collected".into()),
+            };
+            table.set_column(name, self.groups.iter().map(cell).collect());
+        }
+        (table, shape, ids)
+    }
+}
+
+impl LaunchGroup {
+    fn new(key: KernelKey) -> Self {
+        Self { key, launches: 0, values: IndexMap::new(), median_launch: 0, diagnosed: None, seen: Vec::new() }
+    }
+
+    fn add(&mut self, launch: &Launch<'_>) -> Result<(), ReportError> {
+        let (values, collected) = values(launch)?;
+        let duration = values.iter().find(|(name, _)| *name == *id::DURATION).map_or(f64::NAN, |(_, value)| *value);
+        self.seen.push((launch.id(), collected, duration));
+        self.launches += 1;
+        for (metric, value) in values {
+            self.values.entry(metric).or_default().push(value);
+        }
+        Ok(())
+    }
+
+    /// The launch that stands for all: it exists, unlike a table of medians.
+    fn median_launch(&self) -> u32 {
+        let most = self.seen.iter().map(|(_, collected, _)| *collected).max().unwrap_or(0);
+        let mut fullest: Vec<&(u32, usize, f64)> = self.seen.iter().filter(|(_, n, _)| *n == most).collect();
+        fullest.sort_by(|a, b| a.2.total_cmp(&b.2));
+        fullest.get(fullest.len().saturating_sub(1) / 2).map_or(0, |(id, _, _)| *id)
+    }
+}
+
+/// The demangled name; that of a range or graph says what it is.
+fn named(launch: &Launch<'_>) -> String {
+    let name = launch.demangled_name();
+    match name.is_empty() {
+        true => format!("<{:?}>", launch.kind()).to_lowercase(),
+        false => text::line(&name),
+    }
+}
+
+/// Catalogue metrics of a launch, and how many metrics it has in all.
+fn values(launch: &Launch<'_>) -> Result<(Vec<(String, f64)>, usize), ReportError> {
+    let mut counters: IndexMap<&str, f64> = IndexMap::new();
+    let mut collected = 0;
+    for metric in launch.metrics() {
+        let metric = metric?;
+        collected += 1;
+        if let Some(value) = metric.value.as_f64().filter(|value| value.is_finite()) {
+            counters.insert(metric.name, value);
+        }
+    }
+    let catalogue = Catalogue::embedded();
+    let capability = launch.compute_capability()?.map(ComputeCapability::from);
+    let logical = catalogue.names().filter_map(|name| {
+        let definition = catalogue.definition(name, capability).ok()?;
+        match definition.evaluate(&|counter| counters.get(counter).copied()) {
+            Cell::Value(value) if value.is_finite() => Some((name.to_owned(), value)),
+            Cell::Value(_) | Cell::Missing(_) => None,
+        }
+    });
+    Ok((logical.collect(), collected))
+}

@@ -1,0 +1,130 @@
+//! A source file with the heat of its lines, where the report holds the file.
+
+use crate::explain::HotLine;
+use crate::number::Number;
+use crate::text;
+use ncu_rep::SourceFile;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Lines around sampled ones that are shown.
+const AROUND: u32 = 3;
+/// Most lines shown of a file.
+const LONGEST: usize = 400;
+/// Longest text of a line, in characters.
+const WIDEST: usize = 160;
+
+/// The sampled part of a file.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SourceView {
+    pub file: String,
+    /// Percent of the launch's samples in this file.
+    pub share: Number,
+    /// Lines in order; a gap is a line without a number.
+    pub lines: Vec<SourceLine>,
+    /// Sampled lines that were left out.
+    pub left_out: usize,
+}
+
+/// A line of a file.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SourceLine {
+    /// Its number; none for a gap.
+    pub number: Option<u32>,
+    /// Its text, with its indentation.
+    pub text: String,
+    /// Percent of the launch's samples; none where it has none.
+    pub share: Option<Number>,
+    /// Share of the hottest line's samples, 0 to 1.
+    pub heat: f64,
+    /// Why most of its warps waited.
+    pub stall: String,
+}
+
+/// The file with the most samples, as far as its text is in the report.
+pub fn view(lines: &[HotLine], files: &[SourceFile<'_>]) -> Option<SourceView> {
+    let mut by_file: BTreeMap<&str, f64> = BTreeMap::new();
+    for hot in lines {
+        *by_file.entry(hot.line.file.as_str()).or_default() += hot.share;
+    }
+    let (name, share) = by_file.into_iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let last = |path: &str| path.rsplit(['/', '\\']).next().map(str::to_owned);
+    let file = files.iter().find(|file| last(&file.path) == last(name))?;
+    let content = String::from_utf8_lossy(file.content);
+    let texts: Vec<&str> = content.lines().collect();
+    let hot: BTreeMap<u32, &HotLine> =
+        lines.iter().filter(|hot| hot.line.file == name).map(|hot| (hot.line.line, hot)).collect();
+    // Another version of the file than was compiled has fewer lines than the code says.
+    let end = u32::try_from(texts.len()).ok()?;
+    if hot.keys().any(|line| *line == 0 || *line > end) {
+        return None;
+    }
+    let hottest = hot.values().map(|hot| hot.share).fold(0.0, f64::max);
+    let mut shown: Vec<SourceLine> = Vec::new();
+    let (mut next, mut left_out) = (0, 0);
+    for &line in hot.keys() {
+        if shown.len() >= LONGEST {
+            left_out += 1;
+            continue;
+        }
+        let from = line.saturating_sub(AROUND).max(1).max(next);
+        if next > 0 && from > next {
+            shown.push(SourceLine { number: None, text: String::new(), share: None, heat: 0.0, stall: String::new() });
+        }
+        // The lines behind it, up to those before the next sampled one, come with that one.
+        let to = (line + AROUND).min(end);
+        shown.extend((from..=to).map(|at| row(at, &texts, hot.get(&at).copied(), hottest)));
+        next = next.max(to + 1);
+    }
+    Some(SourceView { file: text::line(name), share: Number::new(share), lines: shown, left_out })
+}
+
+fn row(at: u32, texts: &[&str], hot: Option<&HotLine>, hottest: f64) -> SourceLine {
+    let text = usize::try_from(at).ok().and_then(|at| texts.get(at - 1)).copied().unwrap_or_default();
+    let clean: String = text::clean(&text.replace('\t', "    ")).chars().take(WIDEST).collect();
+    SourceLine {
+        number: Some(at),
+        text: clean,
+        share: hot.map(|hot| Number::new(hot.share)),
+        heat: hot.filter(|_| hottest > 0.0).map_or(0.0, |hot| hot.share / hottest),
+        stall: hot.map_or_else(String::new, |hot| text::line(&hot.stall.replace('_', " "))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ncugate_model::Line;
+
+    fn hot(line: u32, share: f64) -> HotLine {
+        let line = Line { file: "a.cu".to_owned(), line, text: None };
+        HotLine {
+            line,
+            samples: 1,
+            share,
+            stall: "long_scoreboard".to_owned(),
+            states: Vec::new(),
+            instructions: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn sampled_lines_come_with_their_surroundings_once_and_gaps_are_marked() {
+        let content: String = (1..=40).map(|n| format!("\tline {n}\n")).collect();
+        let files = [SourceFile { path: "/tmp/x/a.cu".into(), content: content.as_bytes() }];
+        let view = view(&[hot(5, 60.0), hot(7, 30.0), hot(30, 10.0)], &files).unwrap();
+        let numbers: Vec<Option<u32>> = view.lines.iter().map(|line| line.number).collect();
+        let expected: Vec<Option<u32>> = (2..=10).map(Some).chain([None]).chain((27..=33).map(Some)).collect();
+        assert_eq!(numbers, expected);
+        let fifth = &view.lines[3];
+        assert_eq!((fifth.text.as_str(), fifth.heat, fifth.stall.as_str()), ("    line 5", 1.0, "long scoreboard"));
+        assert_eq!(view.lines[5].heat, 0.5);
+    }
+
+    #[test]
+    fn a_file_that_is_not_in_the_report_or_is_another_version_is_not_shown() {
+        let short = [SourceFile { path: "a.cu".into(), content: b"one\n" }];
+        assert_eq!(view(&[hot(5, 60.0)], &short), None);
+        assert_eq!(view(&[hot(1, 60.0)], &[]), None);
+    }
+}

@@ -1,0 +1,90 @@
+//! One report model, many renderers: HTML, Markdown, JSON, JUnit, GitHub and the terminal are functions of it.
+//!
+//! [`Report::new`] decides nothing that a gate decides; it orders, words and rounds. No clock, disk or environment
+//! before [`write`].
+
+pub mod chart;
+pub mod explain;
+
+mod assemble;
+mod change;
+mod charted;
+pub mod code_diff;
+pub mod comment;
+pub mod compare;
+mod contents;
+mod deep_profile;
+mod deltas;
+mod diagnosed;
+mod diagnosis_row;
+pub mod dispatch;
+mod error;
+pub mod explanation;
+mod finding_row;
+mod gate_row;
+mod gates;
+pub mod github;
+mod headline;
+pub mod history;
+pub mod html;
+mod in_use;
+mod inputs;
+pub mod json;
+pub mod junit;
+pub mod kernels;
+mod launch_shape;
+pub mod leaderboard;
+pub mod library_check;
+pub mod line_pairs;
+pub mod markdown;
+mod matrix;
+pub mod metric_entry;
+mod model;
+pub mod mutants;
+mod ncu_advice;
+pub mod occupancy_table;
+mod page;
+pub mod phase_check;
+mod provenance;
+#[allow(clippy::module_inception)]
+mod report;
+mod sarif;
+mod search;
+mod shape_matrix;
+pub mod show;
+pub mod signatures;
+mod speed_of_light;
+pub mod static_check;
+mod steps;
+pub mod sweep;
+pub mod terminal;
+mod timed_anew;
+mod trust;
+mod variant_row;
+mod variants;
+pub mod write;
+
+pub use assemble::{Age, assemble, observations, stored};
+pub use change::{ChangeDirection, ChangeNoise, LatencyChange, MetricChange, MetricFacts, RatioInterval};
+pub use deep_profile::{DeepMetric, DeepProfileRow, ProfiledVariant};
+pub use deltas::{Delta, ShapeDelta};
+pub use diagnosed::{diagnose, shape_facts};
+pub use diagnosis_row::{DiagnosisOutcome, DiagnosisRow, NotAsked};
+pub use error::{RenderError, WriteError};
+pub use finding_row::{EvidenceRow, FindingLineRow, FindingRow, PairRow, SavingRow, SignatureRow};
+pub use gate_row::{Counts, Decider, FallbackRow, GateRow, PreconditionRow, StageRow, TierRow, WaiverRow};
+pub use in_use::{InUse, ShapeUse, UseBasis};
+pub use inputs::{DeepProfileInputs, ReportInputs, RunSource};
+pub use model::{Conclusion, Fact, Headline, Measure, MetricColumn, ObjectiveRow};
+pub use ncu_advice::{HotLineRow, HotRow, NcuAdvice, RuleRow};
+pub use ncugate_model::number::{self, text};
+pub use provenance::{Provenance, RunOrigin};
+pub use report::Report;
+pub use search::{FinalistRow, SearchRow};
+pub use shape_matrix::{MatrixCell, MatrixRow, ShapeMatrix};
+pub use variant_row::{BuildRow, CheckRow, CorrectnessRow, GateCell, ShapeValues, VariantRow};
+
+#[cfg(test)]
+mod fixture;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,161 @@
+//! What the kernels of a built library use, for people and programs.
+
+use super::error::RenderError;
+use super::{number, text};
+use ncugate_judge::kernel_ratchet::{KernelChange, KernelUse, LibraryUse, RatchetResult};
+use ncugate_model::{KernelName, Verdict};
+use std::fmt::Write as _;
+use std::path::Path;
+
+/// Kernels in the table: those that use the most registers.
+const SHOWN: usize = 20;
+/// Changes of a kind that are listed.
+const LISTED: usize = 50;
+/// Longest name in a table, in characters.
+const NAME: usize = 60;
+
+/// A table of the kernels that use the most, and how many there are.
+pub fn kernels(library: &LibraryUse) -> String {
+    let mut most: Vec<&KernelUse> = library.kernels.iter().collect();
+    most.sort_by(|a, b| {
+        (b.spills, b.local, b.registers).cmp(&(a.spills, a.local, a.registers)).then(a.name.cmp(&b.name))
+    });
+    let names = names(&most[..most.len().min(SHOWN)]);
+    let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(6).max(6);
+    let mut out = format!(
+        "{}  {:<7} {:>9} {:>6} {:>6} {:>6} {:>9} {:>10}\n",
+        text::left("kernel", width),
+        "arch",
+        "registers",
+        "spills",
+        "local",
+        "stack",
+        "shared",
+        "occupancy"
+    );
+    for (kernel, name) in most.iter().zip(&names) {
+        let occupancy = kernel.occupancy.map_or_else(|| "n/a".to_owned(), |percent| format!("{percent} %"));
+        let KernelUse { arch, registers, spills, local, stack, shared, .. } = kernel;
+        let _ = writeln!(
+            out,
+            "{}  {arch:<7} {registers:>9} {spills:>6} {local:>6} {stack:>6} {shared:>9} {occupancy:>10}",
+            text::left(name, width)
+        );
+    }
+    if library.kernels.len() > SHOWN {
+        let _ = writeln!(out, "{} more; --format json has all", library.kernels.len() - SHOWN);
+    }
+    let _ = writeln!(out, "\n{}\nnothing was compared: --baseline FILE --update writes a baseline", summary(library));
+    out
+}
+
+/// What each kernel of a table is called: scopes, function and template arguments; the parameters too where kernels of one architecture
+/// differ in nothing else.
+fn names(kernels: &[&KernelUse]) -> Vec<String> {
+    let short = |kernel: &KernelUse| KernelName::parse(&kernel.name).to_string();
+    let is_alone = |kernel: &KernelUse| {
+        kernels.iter().filter(|other| other.arch == kernel.arch && short(other) == short(kernel)).count() == 1
+    };
+    let called = |kernel: &&KernelUse| if is_alone(kernel) { short(kernel) } else { kernel.title() };
+    kernels.iter().map(|kernel| text::clip_middle(&called(kernel), NAME)).collect()
+}
+
+/// `414 kernels in 12 entries of machine code; 11 entries of PTX are not judged`
+pub fn summary(library: &LibraryUse) -> String {
+    let kernels = number::counted(library.kernels.len(), "kernel");
+    let ptx = match library.ptx {
+        0 => String::new(),
+        1 => "; 1 entry of PTX is not judged: the driver compiles it".to_owned(),
+        many => format!("; {many} entries of PTX are not judged: the driver compiles them"),
+    };
+    let other = match library.other {
+        0 => String::new(),
+        many => format!("; {many} of another kind (for link-time optimisation, say) are not judged either"),
+    };
+    let entries = if library.cubins == 1 { "1 entry".to_owned() } else { format!("{} entries", library.cubins) };
+    format!("{kernels} in {entries} of machine code{ptx}{other}")
+}
+
+/// What a library was found to be beside its baseline; the verdict last.
+pub fn result(library: &LibraryUse, result: &RatchetResult, baseline: &Path) -> String {
+    let mut out = String::new();
+    for (word, changes) in
+        [("worse", &result.worse), ("better", &result.better), ("new", &result.new), ("gone", &result.gone)]
+    {
+        list(&mut out, word, changes);
+    }
+    let _ = writeln!(out, "{}", summary(library));
+    let counts = format!(
+        "{} compared: {} worse, {} better, {} new, {} gone",
+        number::counted(result.compared, "kernel"),
+        result.worse.len(),
+        result.better.len(),
+        result.new.len(),
+        result.gone.len()
+    );
+    let _ = match result.verdict {
+        Verdict::Pass => writeln!(out, "PASS {counts}"),
+        Verdict::Fail => writeln!(out, "FAIL {counts}"),
+        Verdict::Inconclusive => writeln!(
+            out,
+            "INCONCLUSIVE {counts}; {} is not of this library: look at what changed, then write it anew with --update",
+            baseline.display()
+        ),
+    };
+    out
+}
+
+fn list(out: &mut String, word: &str, changes: &[KernelChange]) {
+    for change in changes.iter().take(LISTED) {
+        let what = if change.changes.is_empty() { String::new() } else { format!(": {}", change.changes.join(", ")) };
+        let _ = writeln!(out, "{word:<7} {} {}{what}", change.arch, text::clip_middle(&change.kernel, 2 * NAME));
+    }
+    if changes.len() > LISTED {
+        let _ = writeln!(out, "{word:<7} {} more; --format json has all", changes.len() - LISTED);
+    }
+}
+
+/// All kernels as JSON.
+///
+/// # Errors
+/// A value that JSON cannot hold.
+pub fn json(library: &LibraryUse) -> Result<String, RenderError> {
+    Ok(serde_json::to_string(library)?)
+}
+
+/// What was found beside the baseline, as JSON.
+///
+/// # Errors
+/// A value that JSON cannot hold.
+pub fn result_json(result: &RatchetResult) -> Result<String, RenderError> {
+    Ok(serde_json::to_string(result)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn used(name: &str, arch: &str) -> KernelUse {
+        let (registers, stack, spills, local, shared, threads) = (32, 0, 0, 0, 0, 256);
+        KernelUse {
+            name: name.to_owned(),
+            arch: arch.to_owned(),
+            registers,
+            stack,
+            spills,
+            local,
+            shared,
+            occupancy: None,
+            threads,
+        }
+    }
+
+    #[test]
+    fn kernels_are_told_apart_by_template_arguments_and_by_parameters_where_nothing_else_differs() {
+        let reduce = "_ZN2ns7reduce6IfLj512ELb1EEEvPT_S2_j";
+        let kernels =
+            [used(reduce, "sm_90"), used("_Z3addPfi", "sm_90"), used("_Z3addPdi", "sm_90"), used("_Z3addPfi", "sm_80")];
+        let named = names(&kernels.iter().collect::<Vec<_>>());
+        assert_eq!(named, ["ns::reduce6<float, 512, 1>", "add(float*, int)", "add(double*, int)", "add"]);
+    }
+}

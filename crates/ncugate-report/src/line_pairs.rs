@@ -1,0 +1,352 @@
+//! Two deep profiles side by side: where time went in each by source line, what changed in why warps waited, and the machine code of
+//! each line.
+
+use super::{number, text};
+use crate::explain::{HotLine, LineInstruction, NcuObservations};
+use serde::Serialize;
+use std::fmt::Write as _;
+
+const SHOWN: usize = 14;
+/// Lines of a pair whose machine code is shown.
+const CODED: usize = 6;
+/// Most instructions of a line that are shown side by side.
+const INSTRUCTIONS: usize = 64;
+/// States of warps named for a line.
+const STATES: usize = 3;
+/// Characters of the left column of a text.
+const COLUMN: usize = 60;
+/// Longest source text and instruction, in characters.
+const WIDEST: usize = 120;
+
+/// Two variants, line by line.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PairedLines {
+    pub first: String,
+    pub other: String,
+    /// Lines that both or one of them spend time at, the largest change first.
+    pub lines: Vec<PairedLine>,
+}
+
+/// A line of both.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PairedLine {
+    /// `file:line`.
+    pub line: String,
+    /// Its text, where it is known.
+    pub source: Option<String>,
+    /// At the first variant; none where no warp was sampled there.
+    pub first: Option<LineTime>,
+    pub other: Option<LineTime>,
+    /// From the other to the first; a line at which one spends nothing counts from zero.
+    pub change: String,
+    /// What changed most in why warps waited at the line: `long scoreboard -12.3 µs`.
+    pub states: Vec<String>,
+    /// Its machine code in both, instructions of one kind beside each other; empty where it is not known of either.
+    pub code: Vec<PairedInstruction>,
+    /// Instructions that are left out.
+    pub left_out: usize,
+}
+
+/// What a variant spends at a line.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LineTime {
+    /// Share of the samples times the duration; the share where the duration is not known.
+    pub time: String,
+    /// Why most of its warps waited.
+    pub stall: String,
+}
+
+/// Instructions of one kind in both variants, or one that the other does not have.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PairedInstruction {
+    /// Of the first variant.
+    pub first: Option<SampledInstruction>,
+    pub other: Option<SampledInstruction>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SampledInstruction {
+    pub text: String,
+    /// Its part of the time.
+    pub time: String,
+    /// Why most of its warps waited.
+    pub stall: String,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub struct Sampled<'a> {
+    pub label: &'a str,
+    pub said: &'a NcuObservations,
+    /// Its duration under the profiler in nanoseconds.
+    pub duration: Option<f64>,
+}
+
+/// Samples as time: microseconds where both durations are known, else percent of the samples.
+#[derive(Debug, Clone, Copy)]
+struct Clock {
+    /// What one percent of the first variant's samples is worth.
+    first: f64,
+    /// Of the other's.
+    other: f64,
+    unit: &'static str,
+}
+
+/// Lines of the first variant beside those of another; none where they have no line in common.
+pub fn pair(first: Sampled<'_>, other: Sampled<'_>) -> Option<PairedLines> {
+    let clock = match first.duration.zip(other.duration) {
+        Some((first, other)) => Clock { first: first / 1e5, other: other / 1e5, unit: "us" },
+        None => Clock { first: 1.0, other: 1.0, unit: "%" },
+    };
+    let at = |sampled: Sampled<'_>, place: &str| sampled.said.lines.iter().position(|hot| self::place(hot) == place);
+    let mut places: Vec<String> = first.said.lines.iter().map(place).collect();
+    places.extend(other.said.lines.iter().map(place).filter(|place| at(first, place).is_none()));
+    let lines = places.iter().map(|place| {
+        let of = |sampled: Sampled<'_>| at(sampled, place).and_then(|at| sampled.said.lines.get(at).cloned());
+        (place, of(first), of(other))
+    });
+    let mut lines: Vec<(&String, Option<HotLine>, Option<HotLine>)> = lines.collect();
+    if !lines.iter().any(|(_, first, other)| first.is_some() && other.is_some()) {
+        return None;
+    }
+    let changed = |(_, first, other): &(&String, Option<HotLine>, Option<HotLine>)| {
+        clock.change(share(first.as_ref()), share(other.as_ref()))
+    };
+    lines.sort_by(|a, b| changed(b).abs().total_cmp(&changed(a).abs()));
+    let line = |(at, (place, first, other)): (usize, (&String, Option<HotLine>, Option<HotLine>))| {
+        let shown = if at < CODED { INSTRUCTIONS } else { 0 };
+        clock.line(place, first.as_ref(), other.as_ref(), shown)
+    };
+    let lines = lines.into_iter().take(SHOWN).enumerate().map(line).collect();
+    Some(PairedLines { first: text::line(first.label), other: text::line(other.label), lines })
+}
+
+/// For people: the lines, and the machine code of those that changed most.
+pub fn words(pair: &PairedLines) -> String {
+    let PairedLines { first, other, lines } = pair;
+    let mut out = format!("{first} beside {other}: the time at each source line, the largest change first\n");
+    for line in lines {
+        let time = |time: &Option<LineTime>| time.as_ref().map_or_else(|| "-".to_owned(), |time| time.time.clone());
+        let (own, theirs) = (time(&line.first), time(&line.other));
+        let _ = writeln!(out, "\n{} {}", line.line, line.source.as_deref().unwrap_or_default());
+        let states = if line.states.is_empty() { String::new() } else { format!(" ({})", line.states.join(", ")) };
+        let _ = writeln!(out, "  {own} beside {theirs}: {}{states}", line.change);
+        for row in &line.code {
+            let side = |one: &Option<SampledInstruction>| {
+                one.as_ref().map_or_else(String::new, |one| format!("{:>9} {}", one.time, one.text))
+            };
+            let _ = writeln!(
+                out,
+                "    {} | {}",
+                text::left(&text::clip(&side(&row.first), COLUMN), COLUMN),
+                side(&row.other)
+            );
+        }
+        if line.left_out > 0 {
+            let _ = writeln!(out, "    {} more are left out", line.left_out);
+        }
+    }
+    out
+}
+
+fn place(hot: &HotLine) -> String {
+    format!("{}:{}", hot.line.file, hot.line.line)
+}
+
+fn share(hot: Option<&HotLine>) -> f64 {
+    hot.map_or(0.0, |hot| hot.share)
+}
+
+impl Clock {
+    /// From the other to the first, of shares in percent.
+    fn change(self, first: f64, other: f64) -> f64 {
+        first * self.first - other * self.other
+    }
+
+    fn written(self, value: f64) -> String {
+        number::with_unit(value, self.unit)
+    }
+
+    fn signed(self, change: f64) -> String {
+        format!("{}{}", if change > 0.0 { "+" } else { "" }, self.written(change))
+    }
+
+    fn line(self, place: &str, first: Option<&HotLine>, other: Option<&HotLine>, shown: usize) -> PairedLine {
+        let source = first.or(other).and_then(|hot| hot.line.text.as_deref());
+        let time = |hot: Option<&HotLine>, worth: f64| {
+            hot.map(|hot| LineTime { time: self.written(hot.share * worth), stall: state_words(&hot.stall) })
+        };
+        let code = self.code(first, other);
+        let most = if shown == 0 { 0 } else { code.len() };
+        let left_out = most.saturating_sub(shown);
+        PairedLine {
+            line: text::line(place),
+            source: source.map(|source| text::clip(source, WIDEST)),
+            first: time(first, self.first),
+            other: time(other, self.other),
+            change: self.signed(self.change(share(first), share(other))),
+            states: self.states(first, other),
+            code: code.into_iter().take(shown).collect(),
+            left_out,
+        }
+    }
+
+    /// The states of warps whose time changed most.
+    fn states(self, first: Option<&HotLine>, other: Option<&HotLine>) -> Vec<String> {
+        let of = |hot: Option<&HotLine>, state: &str| {
+            let share = |hot: &HotLine| {
+                let samples = hot.states.iter().find(|(name, _)| name == state).map_or(0, |(_, samples)| *samples);
+                hot.share * samples as f64 / hot.samples.max(1) as f64
+            };
+            hot.map_or(0.0, share)
+        };
+        let mut names: Vec<&str> =
+            first.into_iter().chain(other).flat_map(|hot| &hot.states).map(|(name, _)| name.as_str()).collect();
+        names.sort_unstable();
+        names.dedup();
+        let mut changes: Vec<(f64, &str)> =
+            names.into_iter().map(|name| (self.change(of(first, name), of(other, name)), name)).collect();
+        changes.retain(|(change, _)| change.abs() > 0.0);
+        changes.sort_by(|a, b| b.0.abs().total_cmp(&a.0.abs()));
+        changes
+            .into_iter()
+            .take(STATES)
+            .map(|(change, name)| format!("{} {}", state_words(name), self.signed(change)))
+            .collect()
+    }
+
+    /// Instructions with a known text, aligned by what they do.
+    fn code(self, first: Option<&HotLine>, other: Option<&HotLine>) -> Vec<PairedInstruction> {
+        let of = |hot: Option<&'_ HotLine>| -> Vec<LineInstruction> {
+            hot.into_iter().flat_map(|hot| &hot.instructions).filter(|one| one.text.is_some()).cloned().collect()
+        };
+        let (ours, theirs) = (of(first), of(other));
+        let sampled = |one: &LineInstruction, hot: Option<&HotLine>, worth: f64| {
+            let (samples, share) = hot.map_or((1, 0.0), |hot| (hot.samples.max(1), hot.share));
+            SampledInstruction {
+                text: text::clip(one.text.as_deref().unwrap_or_default(), WIDEST),
+                time: self.written(worth * share * one.samples as f64 / samples as f64),
+                stall: state_words(&one.stall),
+            }
+        };
+        let pairs = aligned(&ours, &theirs).into_iter().map(|(a, b)| PairedInstruction {
+            first: a.and_then(|at| ours.get(at)).map(|one| sampled(one, first, self.first)),
+            other: b.and_then(|at| theirs.get(at)).map(|one| sampled(one, other, self.other)),
+        });
+        pairs.collect()
+    }
+}
+
+/// What an instruction does, without predicate, width and operands: `LDG`.
+fn opcode(instruction: &LineInstruction) -> &str {
+    let text = instruction.text.as_deref().unwrap_or_default();
+    let word = text.split_whitespace().find(|word| !word.starts_with('@')).unwrap_or_default();
+    word.split('.').next().unwrap_or(word)
+}
+
+/// The longest common subsequence of opcodes, with what either side has beside it in between: places in both.
+fn aligned(first: &[LineInstruction], other: &[LineInstruction]) -> Vec<(Option<usize>, Option<usize>)> {
+    let (n, m) = (first.len(), other.len());
+    // lengths[a][b]: of what is left from `a` and `b` on
+    let mut lengths = vec![vec![0_u32; m + 1]; n + 1];
+    for a in (0..n).rev() {
+        for b in (0..m).rev() {
+            lengths[a][b] = match opcode(&first[a]) == opcode(&other[b]) {
+                true => lengths[a + 1][b + 1] + 1,
+                false => lengths[a + 1][b].max(lengths[a][b + 1]),
+            };
+        }
+    }
+    let (mut a, mut b, mut pairs) = (0, 0, Vec::with_capacity(n.max(m)));
+    while a < n || b < m {
+        if a < n && b < m && opcode(&first[a]) == opcode(&other[b]) {
+            pairs.push((Some(a), Some(b)));
+            (a, b) = (a + 1, b + 1);
+        } else if b == m || (a < n && lengths[a + 1][b] >= lengths[a][b + 1]) {
+            pairs.push((Some(a), None));
+            a += 1;
+        } else {
+            pairs.push((None, Some(b)));
+            b += 1;
+        }
+    }
+    pairs
+}
+
+fn state_words(state: &str) -> String {
+    text::line(&state.replace('_', " "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ncugate_model::{Line, ShapeName, VariantId};
+
+    fn instruction(offset: u64, text: &str, samples: u64) -> LineInstruction {
+        LineInstruction { offset, text: Some(text.to_owned()), samples, stall: "long_scoreboard".to_owned() }
+    }
+
+    fn said(lines: &[(u32, f64, &str)]) -> NcuObservations {
+        let hot = |(line, share, stall): &(u32, f64, &str)| HotLine {
+            line: Line { file: "k.cu".to_owned(), line: *line, text: Some(format!("line {line}")) },
+            samples: 10,
+            share: *share,
+            stall: (*stall).to_owned(),
+            states: vec![((*stall).to_owned(), 10)],
+            instructions: Vec::new(),
+        };
+        NcuObservations {
+            variant: VariantId("v".into()),
+            shape: ShapeName("s".into()),
+            rules: Vec::new(),
+            hot: Vec::new(),
+            lines: lines.iter().map(hot).collect(),
+            lacks: Vec::new(),
+            timeline: None,
+        }
+    }
+
+    fn sampled<'a>(label: &'a str, said: &'a NcuObservations, duration: f64) -> Sampled<'a> {
+        Sampled { label, said, duration: Some(duration) }
+    }
+
+    #[test]
+    fn the_line_that_changed_most_is_first() {
+        let (slow, fast) =
+            (said(&[(10, 50.0, "wait"), (20, 50.0, "barrier")]), said(&[(10, 80.0, "wait"), (30, 20.0, "drain")]));
+        let pair = pair(sampled("fast", &fast, 10_000.0), sampled("slow", &slow, 20_000.0)).unwrap();
+        let lines: Vec<(&str, &str)> = pair.lines.iter().map(|l| (l.line.as_str(), l.change.as_str())).collect();
+        assert_eq!(lines, [("k.cu:20", "-10 µs"), ("k.cu:10", "-2 µs"), ("k.cu:30", "+2 µs")]);
+        assert_eq!(pair.lines[0].states, ["barrier -10 µs"]);
+        assert_eq!(pair.lines[1].other.as_ref().unwrap().stall, "wait");
+        assert!(pair.lines[0].first.is_none() && pair.lines[0].code.is_empty());
+    }
+
+    #[test]
+    fn other_sources_are_no_pair() {
+        let (a, b) = (said(&[(10, 50.0, "wait")]), said(&[(11, 50.0, "wait")]));
+        let of = |said| Sampled { label: "v", said, duration: None };
+        assert_eq!(pair(of(&a), of(&b)), None);
+    }
+
+    #[test]
+    fn machine_code_of_a_line_is_aligned_by_what_it_does() {
+        let (mut fast, mut slow) = (said(&[(10, 50.0, "wait")]), said(&[(10, 100.0, "wait")]));
+        fast.lines[0].instructions =
+            vec![instruction(0, "LDG.E.128 R4, [R2.64]", 8), instruction(16, "FFMA R1, R4, R5, R1", 2)];
+        slow.lines[0].instructions = vec![
+            instruction(0, "LDG.E R9, [R2.64]", 5),
+            instruction(16, "@P0 LDG.E R9, [R2.64+0x4]", 4),
+            instruction(32, "FFMA R7, R9, R5, R7", 1),
+        ];
+        let pair = pair(sampled("fast", &fast, 10_000.0), sampled("slow", &slow, 20_000.0)).unwrap();
+        let side = |one: &Option<SampledInstruction>| {
+            one.as_ref().map(|one| format!("{} {}", one.text.split_whitespace().next().unwrap(), one.time))
+        };
+        let rows: Vec<_> = pair.lines[0].code.iter().map(|row| (side(&row.first), side(&row.other))).collect();
+        let of = |text: &str| Some(text.to_owned());
+        assert_eq!(
+            rows,
+            [(of("LDG.E.128 4 µs"), of("LDG.E 10 µs")), (None, of("@P0 8 µs")), (of("FFMA 1 µs"), of("FFMA 2 µs")),]
+        );
+    }
+}

@@ -1,0 +1,375 @@
+//! `report.md`: the same story as the page, readable as text and on GitHub.
+
+mod deep_profile;
+mod deltas;
+mod escape;
+mod table;
+
+pub use self::escape::{code, escape};
+pub use self::table::MarkdownTable;
+
+use self::deep_profile::deep_profile;
+use self::deltas::deltas;
+use super::error::RenderError;
+use super::finding_row::FindingRow;
+use super::gate_row::{GateRow, StageRow};
+use super::number::{self, Number};
+use super::report::Report;
+use super::shape_matrix::ShapeMatrix;
+use super::steps::StepTable;
+use super::text;
+use super::variant_row::{VariantRow, state};
+use crate::chart::Chart;
+use ncugate_model::{Level, Verdict};
+use ncugate_phase::plan::Standing;
+use std::fmt::Write as _;
+
+/// Variants in the table.
+const TOP: usize = 10;
+/// Metrics in the variants table.
+const COLUMNS: usize = 7;
+
+/// Whether the SVG files lie beside the Markdown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Charts {
+    /// In `charts/`.
+    Beside,
+    /// Nowhere the reader can reach.
+    Absent,
+}
+
+/// The whole of `report.md`.
+pub fn markdown(report: &Report) -> Result<String, RenderError> {
+    Ok(sections(report, Charts::Beside).join("\n"))
+}
+
+/// The sections, the most important first; each ends with a line break.
+pub fn sections(report: &Report, charts: Charts) -> Vec<String> {
+    let mut sections = vec![verdict(report)];
+    sections.push(table_of_gates("Gates", &report.gates));
+    sections.extend(
+        report.tiers.iter().map(|t| table_of_gates(&format!("Tier {}: {}", escape(&t.name), t.verdict), &t.gates)),
+    );
+    sections.extend(stages(report));
+    sections.extend(waivers(report));
+    sections.extend(report.matrix.as_ref().map(by_shape));
+    sections.push(variants(report));
+    sections.extend(report.steps.as_ref().map(steps));
+    sections.extend(deltas(report));
+    sections.extend(search(report));
+    sections.extend(findings(report));
+    sections.extend(report.deep_profile.as_ref().map(deep_profile));
+    sections.extend(list("Missing", &report.missing));
+    sections.extend(list("Warnings", &report.warnings));
+    if charts == Charts::Beside {
+        sections.extend(links(report));
+    }
+    sections.push(provenance(report));
+    sections
+}
+
+fn verdict(report: &Report) -> String {
+    let headline = &report.headline;
+    let mut out = format!("# {}: {}\n\n", escape(&report.title), headline.conclusion);
+    let _ = writeln!(out, "**{}** {}\n", headline.verdict.mark(), escape(&headline.reason));
+    let _ = writeln!(out, "**{}**\n", escape(&report.in_use.sentence));
+    for line in &report.trust.lines {
+        let _ = writeln!(out, "{}\n", escape(line));
+    }
+    if let Some(obstacle) = &headline.obstacle {
+        let _ = writeln!(out, "{}\n", escape(obstacle));
+    }
+    for sentence in [&headline.tier, &headline.stages].into_iter().flatten() {
+        let _ = writeln!(out, "{}\n", escape(sentence));
+    }
+    for caution in &headline.cautions {
+        let _ = writeln!(out, "{}\n", escape(caution));
+    }
+    if let Some(fallback) = &report.fallback {
+        let variant = fallback.variant.as_deref().unwrap_or("none");
+        let _ = writeln!(out, "Fallback: {}. {}\n", escape(variant), escape(&fallback.reason));
+    }
+    if let Some(selected) = &headline.selected {
+        let facts: Vec<String> = headline
+            .facts
+            .iter()
+            .map(|f| {
+                let note = if f.note.is_empty() { String::new() } else { format!(" ({})", escape(&f.note)) };
+                format!("{} **{}**{note}", escape(&f.label), escape(&f.text))
+            })
+            .collect();
+        let (word, variant) = match report.fallback.as_ref().filter(|_| report.falls_back()) {
+            Some(fallback) => ("Fallback", fallback.variant.as_deref().unwrap_or(selected)),
+            None => ("Selected", selected.as_str()),
+        };
+        let _ = writeln!(out, "{word}: **{}**: {}\n", escape(variant), facts.join(", "));
+    }
+    for condition in &report.preconditions {
+        let (name, reason) = (escape(&condition.name), escape(&condition.reason));
+        let _ = writeln!(out, "- {} precondition {name}: {reason}", condition.verdict.mark());
+    }
+    if !report.preconditions.is_empty() {
+        out.push('\n');
+    }
+    if let Some(unasked) = &report.source.unasked {
+        let _ = writeln!(out, "**Not measured:** {}.\n", escape(unasked));
+    }
+    let (word, source) = (report.source.word(), report.source.words());
+    let _ = writeln!(out, "_{word}: {}. {}._", escape(&source), escape(&headline.scope));
+    out
+}
+
+/// The steps of the selected variant.
+fn steps(steps: &StepTable) -> String {
+    let heads = ["step", "launch"].into_iter().chain(steps.columns.iter().map(String::as_str));
+    let mut table = MarkdownTable::new(&heads.collect::<Vec<_>>());
+    for (name, about, cells) in &steps.rows {
+        let cells = cells.iter().map(|cell| escape(cell));
+        table.row([escape(name), escape(about)].into_iter().chain(cells).collect());
+    }
+    format!("## Steps of {} at shape {}\n\n{table}", escape(&steps.variant), escape(&steps.shape))
+}
+
+fn table_of_gates(title: &str, gates: &[GateRow]) -> String {
+    if gates.is_empty() {
+        return format!("## {title}\n\nNone.\n");
+    }
+    let mut table = MarkdownTable::new(&["", "gate", "requires", "measured", "limit", "margin", "why"]);
+    for gate in gates {
+        let name = match gate.level {
+            Level::Required => escape(&gate.name),
+            Level::Advisory => format!("{} (advisory)", escape(&gate.name)),
+        };
+        let state = if gate.waived.is_some() { "waived" } else { gate.verdict.mark() };
+        table.row(vec![
+            state.to_owned(),
+            name,
+            escape(&gate.require),
+            measured(gate),
+            beside(gate.limit.as_ref(), gate.measured.as_ref(), &gate.unit),
+            gate.margin.as_ref().map_or_else(String::new, |n| escape(&number::distance(n.value, &gate.unit))),
+            escape(&gate.why),
+        ]);
+    }
+    format!("## {title}\n\n{table}")
+}
+
+/// Measured value; with the interval of its difference from the limit and the samples, where samples were judged.
+fn measured(gate: &GateRow) -> String {
+    if gate.measured.is_none() && gate.limit.is_none() {
+        return String::new();
+    }
+    let value = beside(gate.measured.as_ref(), gate.limit.as_ref(), &gate.unit);
+    match (difference(gate), gate.samples) {
+        (Some(difference), samples) => {
+            format!("{value}, difference {difference}, {}", number::counted(samples, "sample"))
+        }
+        (None, _) => value,
+    }
+}
+
+/// `-0.12 µs to +0.03 µs`
+fn difference(gate: &GateRow) -> Option<String> {
+    let ((low, high), limit) = gate.interval.as_ref().zip(gate.limit.as_ref())?;
+    let of = |end: &Number| escape(&number::signed(end.value - limit.value, &gate.unit));
+    Some(format!("{} to {}", of(low), of(high)))
+}
+
+/// A value in the digits in which it differs from the one beside it.
+fn beside(value: Option<&Number>, other: Option<&Number>, unit: &str) -> String {
+    let text = |n: &Number| match other {
+        Some(other) => number::beside(n.value, other.value, unit).0,
+        None => number::with_unit(n.value, unit),
+    };
+    value.map_or_else(String::new, |n| escape(&text(n)))
+}
+
+fn stages(report: &Report) -> Option<String> {
+    if report.stages.is_empty() {
+        return None;
+    }
+    let mut table =
+        MarkdownTable::new(&["stage", "variant", "expected", "measured", "cumulative", "kept", "best variants", "why"]);
+    let times = |n: &Option<Number>| n.as_ref().map_or_else(|| "n/a".to_owned(), |n| format!("{}×", n.text));
+    let expected = |s: &StageRow| {
+        s.expected.as_ref().map_or_else(|| "n/a".to_owned(), |(l, h)| format!("{}× to {}×", l.text, h.text))
+    };
+    for stage in &report.stages {
+        table.row(vec![
+            escape(&stage.name),
+            escape(stage.variant.as_deref().unwrap_or("none")),
+            expected(stage),
+            times(&stage.measured),
+            times(&stage.cumulative),
+            if stage.accepted { "yes" } else { "no" }.to_owned(),
+            escape(&stage.elite.join(", ")),
+            escape(&stage.reason),
+        ]);
+    }
+    Some(format!("## Stages\n\n{table}"))
+}
+
+fn waivers(report: &Report) -> Option<String> {
+    if report.waivers.is_empty() {
+        return None;
+    }
+    let mut table = MarkdownTable::new(&["gate", "variant", "until", "owner", "reason"]);
+    for waiver in &report.waivers {
+        let until = if waiver.expired { format!("{} (expired)", waiver.expires) } else { waiver.expires.clone() };
+        let cells = [&waiver.gate, &waiver.variant, &until, &waiver.owner, &waiver.reason];
+        table.row(cells.into_iter().map(|c| escape(c)).collect());
+    }
+    Some(format!("## Waivers\n\n{table}"))
+}
+
+/// Variants by shapes: the best candidate of a shape is bold, the one to use has a mark.
+fn by_shape(matrix: &ShapeMatrix) -> String {
+    let heads: Vec<&str> = std::iter::once("variant").chain(matrix.shapes.iter().map(String::as_str)).collect();
+    let mut table = MarkdownTable::new(&heads);
+    for row in &matrix.rows {
+        let cells = row.cells.iter().map(|cell| {
+            let Some(cell) = cell else { return "n/a".to_owned() };
+            let value = if cell.best { format!("**{}**", escape(&cell.text)) } else { escape(&cell.text) };
+            let beside = if cell.beside_best.is_empty() { String::new() } else { format!(" ({})", cell.beside_best) };
+            let mark = if cell.in_use { " ←" } else { "" };
+            format!("{value}{beside}{mark}")
+        });
+        let name = match row.standing {
+            Standing::Candidate => escape(&row.label),
+            Standing::Baseline => format!("{} (baseline)", escape(&row.label)),
+        };
+        table.row(std::iter::once(name).chain(cells).collect());
+    }
+    let key = "The best candidate of a shape is bold, and others are beside it; ← is the one to use.";
+    format!("## By shape: {}\n\n{table}\n{key}\n", escape(&matrix.title))
+}
+
+fn variants(report: &Report) -> String {
+    let metrics: Vec<usize> = (0..report.metrics.len()).take(COLUMNS).collect();
+    let heads = metrics.iter().map(|at| {
+        let metric = &report.metrics[*at];
+        match number::unit(&metric.unit) {
+            "" => metric.title.clone(),
+            unit => format!("{} ({unit})", metric.title),
+        }
+    });
+    let heads: Vec<String> =
+        ["", "rank", "variant"].map(str::to_owned).into_iter().chain(heads).chain(["stopped by".to_owned()]).collect();
+    let mut table = MarkdownTable::new(&heads.iter().map(String::as_str).collect::<Vec<_>>());
+    let shown: Vec<&VariantRow> = report.variants.iter().filter(|v| v.rank.is_some()).take(TOP).collect();
+    for variant in &shown {
+        let values = metrics.iter().map(|at| {
+            let values = variant.shapes.get(report.objective_shape).and_then(|s| s.values.get(*at));
+            values.and_then(|m| m.number()).map_or_else(|| "n/a".to_owned(), |n| n.text.clone())
+        });
+        let stop = variant.stopped_by.first().map_or_else(String::new, |s| escape(s));
+        let rank = variant.rank.map_or_else(String::new, |r| r.to_string());
+        let name = if variant.selected { format!("**{}**", escape(&variant.label)) } else { escape(&variant.label) };
+        let state = state(variant.verdict, variant.uncompared).to_uppercase();
+        table.row([state, rank, name].into_iter().chain(values).chain([stop]).collect());
+    }
+    let wrong = report.variants.iter().filter(|v| v.correctness.verdict == Verdict::Fail).count();
+    let shared = report.variants.iter().filter(|v| v.shares.is_some()).count();
+    let mut out = format!("## Best variants\n\n{table}");
+    let _ = writeln!(
+        out,
+        "\n{} of {} shown; {} wrong; {} share the measurements of a variant with the same machine code. All are in `results.json`.",
+        shown.len(),
+        number::counted(report.variants.len(), "variant"),
+        number::plain(wrong as f64),
+        number::plain(shared as f64),
+    );
+    out
+}
+
+fn search(report: &Report) -> Option<String> {
+    let search = report.search.as_ref()?;
+    let decides = search.importance.iter().map(|(axis, share)| format!("{axis} {} %", share.text));
+    let decides: Vec<String> = decides.collect();
+    let decides = (!decides.is_empty()).then(|| format!("What decides: {}.", decides.join(", ")));
+    let lines: Vec<String> =
+        [Some(search.summary.clone()), search.model.clone(), decides].into_iter().flatten().collect();
+    list("Search", &lines)
+}
+
+fn findings(report: &Report) -> Option<String> {
+    let unsaid = report.unsaid();
+    if report.findings.is_empty() && unsaid.is_empty() {
+        return None;
+    }
+    let mut out = "## Findings\n\n".to_owned();
+    let (leading, folded): (Vec<&FindingRow>, Vec<&FindingRow>) =
+        report.findings.iter().partition(|finding| finding.leading || finding.rule == NCU);
+    for sentence in unsaid {
+        let _ = writeln!(out, "{}\n", escape(&sentence));
+    }
+    for (at, finding) in leading.into_iter().enumerate() {
+        let (title, about) = (escape(&finding.title), escape(&text::clip(&finding.variant, text::LABEL)));
+        let _ = writeln!(out, "{}. **{title}** ({about}): {}", at + 1, escape(&finding.sentence));
+        if let Some(saving) = finding.saving.as_ref().filter(|_| finding.rule != NCU) {
+            let _ = writeln!(out, "   Could save {}.", escape(&saving.words));
+        }
+        if let Some(signature) = &finding.signature {
+            let _ = writeln!(out, "   {}", escape(&signature.words));
+        }
+        if !finding.advice.is_empty() {
+            let _ = writeln!(out, "   Try: {}", escape(&finding.advice));
+        }
+    }
+    if !folded.is_empty() {
+        let _ = writeln!(
+            out,
+            "\n{} more, smaller or about other variants, are in results.json.",
+            number::counted(folded.len(), "finding")
+        );
+    }
+    Some(out)
+}
+
+/// The rule of what Nsight Compute itself says.
+const NCU: &str = "ncu";
+
+fn list(title: &str, lines: &[String]) -> Option<String> {
+    if lines.is_empty() {
+        return None;
+    }
+    let lines: String = lines.iter().map(|line| format!("- {}\n", escape(line))).collect();
+    Some(format!("## {title}\n\n{lines}"))
+}
+
+fn links(report: &Report) -> Option<String> {
+    if report.charts.is_empty() {
+        return None;
+    }
+    let link = |c: &Chart| {
+        let ranking = if c.id == "sensitivity" { format!("{}\n", data(c)) } else { String::new() };
+        format!("![{}](charts/{}.svg)\n\n{}\n\n{ranking}", escape(&c.title), c.id, escape(&c.note))
+    };
+    Some(format!("## Charts\n\n{}", report.charts.iter().map(link).collect::<String>().trim_end()) + "\n")
+}
+
+/// The numbers behind a chart.
+fn data(chart: &Chart) -> MarkdownTable {
+    let mut table = MarkdownTable::new(&chart.table.head.iter().map(String::as_str).collect::<Vec<_>>());
+    for row in &chart.table.rows {
+        table.row(row.iter().map(|cell| escape(cell)).collect());
+    }
+    table
+}
+
+fn provenance(report: &Report) -> String {
+    let provenance = &report.provenance;
+    let mut table = MarkdownTable::new(&["what", "value"]);
+    for (label, value) in &provenance.facts {
+        table.row(vec![escape(label), escape(value)]);
+    }
+    for (stage, seconds) in &provenance.stages {
+        table.row(vec![format!("{} took", escape(stage)), number::seconds(seconds.value)]);
+    }
+    for (path, hash) in &provenance.hashes {
+        table.row(vec![format!("SHA-256 of {}", escape(path)), escape(hash)]);
+    }
+    table.row(vec!["command line".to_owned(), escape(&provenance.argv)]);
+    let commands = code(report.reproduce.iter().map(String::as_str));
+    format!("## Provenance\n\n{table}\nReproduce:\n\n{commands}")
+}

@@ -1,0 +1,286 @@
+//! What a metric means: of the catalogue by its entry, of Nsight Compute by the parts of its name.
+
+use ncugate_model::metric::{Catalogue, Combination, Formula, Metric, MetricKind};
+use ncugate_model::{Better, ComputeCapability, is_ncu_metric};
+use serde::Serialize;
+use std::fmt::Write;
+
+/// What a metric means.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct MetricEntry {
+    /// Its name in requirements.
+    pub name: String,
+    pub title: Option<String>,
+    /// Its unit; empty where it is a count or a ratio. None of a name of Nsight Compute's, whose unit the report says.
+    pub unit: Option<String>,
+    /// Which way it improves: `higher`, `lower` or `context`.
+    pub better: Option<Better>,
+    pub judged: String,
+    /// What is counted for it, by chips: compute capabilities and a formula over names of Nsight Compute.
+    pub computed: Vec<(String, String)>,
+    /// Coefficient of variation between launches of one kernel on one H200.
+    pub spread: Option<f64>,
+    /// How the launches of one evaluation make one value.
+    pub launches: Option<String>,
+    /// What it says, and how it misleads.
+    pub description: String,
+    /// Metrics of the catalogue that are computed from it, for a name of Nsight Compute's.
+    pub used_by: Vec<String>,
+}
+
+/// One chip of each family of the catalogue.
+const CHIPS: [(u32, u32); 7] = [(7, 5), (8, 0), (8, 6), (8, 9), (9, 0), (10, 0), (12, 0)];
+
+/// The entry of a metric; none where it is neither in the catalogue nor a name of Nsight Compute's.
+pub fn metric_entry(name: &str) -> Option<MetricEntry> {
+    let catalogue = Catalogue::embedded();
+    match catalogue.get(name) {
+        Some(metric) => Some(of_catalogue(catalogue, metric)),
+        None => is_ncu_metric(name).then(|| of_ncu(catalogue, name)),
+    }
+}
+
+fn of_catalogue(catalogue: &Catalogue, metric: &Metric) -> MetricEntry {
+    let mut computed: Vec<(String, String)> = Vec::new();
+    for (major, minor) in CHIPS {
+        let chip = ComputeCapability::new(major, minor);
+        let Ok(definition) = catalogue.definition(&metric.name, Some(chip)) else { continue };
+        let formula = formula(&definition.formula);
+        match computed.iter_mut().find(|(_, known)| *known == formula) {
+            Some((chips, _)) => {
+                let _ = write!(chips, ", {chip}");
+            }
+            None => computed.push((chip.to_string(), formula)),
+        }
+    }
+    let judged = match metric.kind {
+        MetricKind::Deterministic => "exactly: it is equal for equal code and launch",
+        MetricKind::Counter => "as counted, within its spread",
+        MetricKind::Timing => "by the interval of its samples",
+    };
+    MetricEntry {
+        name: metric.name.clone(),
+        title: Some(metric.title.clone()),
+        unit: Some(metric.unit.clone()),
+        better: Some(metric.better),
+        judged: judged.to_owned(),
+        computed,
+        spread: metric.spread,
+        launches: None,
+        description: metric.description.split_whitespace().collect::<Vec<_>>().join(" "),
+        used_by: Vec::new(),
+    }
+}
+
+fn formula(formula: &Formula) -> String {
+    match formula {
+        Formula::Sum(names) => sum(names),
+        Formula::Product { factor, names } if *factor == 1.0 => names.join(" * "),
+        Formula::Product { factor, names } => format!("{factor} * {}", names.join(" * ")),
+        Formula::Share { factor, part, whole, .. } => {
+            format!("{factor} * ({}) / ({})", sum(part), sum(whole))
+        }
+    }
+}
+
+fn sum(terms: &[String]) -> String {
+    terms.join(" + ").replace(" + -", " - ")
+}
+
+/// Units of the chip that names of Nsight Compute begin with. Source: Nsight Compute, Profiling Guide, "Metrics Structure".
+const UNITS: [(&str, &str); 20] = [
+    ("sm", "streaming multiprocessor"),
+    ("smsp", "sub-partition of a multiprocessor"),
+    ("l1tex", "L1 and texture cache"),
+    ("lts", "slice of the L2 cache"),
+    ("ltc", "L2 cache controller"),
+    ("dram", "device memory"),
+    ("dramc", "controller of device memory"),
+    ("fbpa", "partition of the frame buffer"),
+    ("gpu", "whole GPU"),
+    ("gpc", "cluster of multiprocessors"),
+    ("tpc", "pair of multiprocessors"),
+    ("gr", "graphics engine"),
+    ("idc", "constant cache of a multiprocessor"),
+    ("gcc", "constant cache of a cluster"),
+    ("pcie", "PCI Express"),
+    ("nvlrx", "NVLink, received"),
+    ("nvltx", "NVLink, sent"),
+    ("sys", "logic of the whole GPU"),
+    ("launch", "launch, without counting"),
+    ("device", "device, without counting"),
+];
+
+/// What the last parts of a name make of the counts of all instances of its unit. Source: as above.
+const PARTS: [(&str, &str); 14] = [
+    ("sum", "added up over all instances of the unit"),
+    ("avg", "the average of the instances of the unit: an idle one counts as 0"),
+    ("min", "the least of the instances of the unit"),
+    ("max", "the most of the instances of the unit"),
+    (
+        "pct_of_peak_sustained_active",
+        "percent of what the unit can sustain, in cycles in which it is active: idle instances are left out",
+    ),
+    (
+        "pct_of_peak_sustained_elapsed",
+        "percent of what the unit can sustain, in all cycles of the kernel: idle time counts",
+    ),
+    ("pct_of_peak_burst_active", "percent of what the unit can do in a burst, in active cycles"),
+    ("per_second", "a second"),
+    ("per_cycle_active", "a cycle in which the unit is active"),
+    ("per_cycle_elapsed", "a cycle of the kernel"),
+    ("peak_sustained", "what the unit can sustain"),
+    ("ratio", "a ratio, from 0 to 1 or more"),
+    ("pct", "a share in percent"),
+    ("max_rate", "the most that the unit can do"),
+];
+
+fn of_ncu(catalogue: &Catalogue, name: &str) -> MetricEntry {
+    let (unit, rest) = name.split_once("__").unwrap_or((name, ""));
+    let mut parts = rest.split('.');
+    let counter = parts.next().unwrap_or_default().replace('_', " ");
+    let place = UNITS.iter().find(|(known, _)| *known == unit).map_or("unit", |(_, words)| words);
+    let mut description = format!("Nsight Compute's counter '{counter}' of the {place} ({unit})");
+    for part in parts {
+        if let Some((_, words)) = PARTS.iter().find(|(known, _)| *known == part) {
+            let _ = write!(description, "; {words}");
+        }
+    }
+    let _ = write!(
+        description,
+        ". `ncu --query-metrics` says whether a chip has it; a gate may name it verbatim, in ncu's base unit."
+    );
+    let uses = |metric: &&Metric| {
+        let chips = CHIPS.iter().filter_map(|(major, minor)| {
+            catalogue.definition(&metric.name, Some(ComputeCapability::new(*major, *minor))).ok()
+        });
+        chips.into_iter().any(|definition| definition.metrics().contains(&name))
+    };
+    let launches = match catalogue.combination(name) {
+        Combination::Sum => "added up",
+        Combination::Greatest => "the greatest",
+        Combination::Least => "the least",
+        Combination::Mean => "the mean, weighted by the time that each took",
+        Combination::Longest => "that of the longest",
+        Combination::GreatestTogether => "that of the launch with the most shared memory",
+    };
+    MetricEntry {
+        name: name.to_owned(),
+        title: None,
+        unit: None,
+        better: None,
+        judged: "as counted".to_owned(),
+        computed: Vec::new(),
+        spread: None,
+        launches: Some(launches.to_owned()),
+        description,
+        used_by: catalogue.metrics().iter().filter(uses).map(|metric| metric.name.clone()).collect(),
+    }
+}
+
+/// The entry for people.
+pub fn metric_text(entry: &MetricEntry) -> String {
+    let mut text = match &entry.title {
+        Some(title) => format!("{}: {title}\n", entry.name),
+        None => format!("{}\n", entry.name),
+    };
+    let _ = writeln!(text, "{}\n", entry.description);
+    let mut line = |name: &str, value: &str| {
+        if !value.is_empty() {
+            let _ = writeln!(text, "  {name:<10} {value}");
+        }
+    };
+    line("unit", entry.unit.as_deref().unwrap_or_default());
+    line(
+        "better",
+        match entry.better {
+            Some(Better::Higher) => "higher",
+            Some(Better::Lower) => "lower",
+            Some(Better::Context) => "it depends: a gate says which way",
+            None => "",
+        },
+    );
+    line("judged", &entry.judged);
+    line(
+        "spread",
+        &entry.spread.map_or_else(String::new, |spread| {
+            format!("{} % between launches of one kernel", ncugate_model::number::short(spread * 100.0))
+        }),
+    );
+    line("launches", entry.launches.as_deref().unwrap_or_default());
+    entry
+        .computed
+        .iter()
+        .for_each(|(chips, formula)| line("counted", &format!("{formula} (compute capability {chips})")));
+    line("used by", &entry.used_by.join(", "));
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_metric_of_the_catalogue_has_an_entry_with_words() {
+        for metric in Catalogue::embedded().metrics() {
+            let entry = metric_entry(&metric.name).unwrap();
+            assert!(!entry.description.is_empty(), "{}", metric.name);
+            assert!(metric_text(&entry).contains("judged"), "{}", metric.name);
+        }
+        let entry = metric_entry("achieved_occupancy").unwrap();
+        assert_eq!(
+            entry.computed,
+            [(
+                "7.5, 8.0, 8.6, 8.9, 9.0, 10.0, 12.0".to_owned(),
+                "sm__warps_active.avg.pct_of_peak_sustained_active".to_owned()
+            )]
+        );
+    }
+
+    fn page() -> String {
+        let mut page = "# Metrics\n\n\
+            What each metric of the catalogue says, how it misleads, and what is counted for it. `ncugate explain METRIC` prints the same, also for \
+            a name of\nNsight Compute's own. Units and sources in one table: [config.md](config.md#metrics). \
+            `NCUGATE_WRITE_DOCS=1 cargo test --lib metric_entry` writes this page.\n"
+            .to_owned();
+        for metric in Catalogue::embedded().metrics() {
+            let entry = metric_entry(&metric.name).unwrap();
+            let title = entry.title.clone().unwrap_or_default();
+            let unit =
+                entry.unit.filter(|unit| !unit.is_empty()).map_or_else(String::new, |unit| format!(", in {unit}"));
+            write!(page, "\n## {}\n\n{title}{unit}. {}\n\n", entry.name, entry.description).unwrap();
+            let better = match metric.better {
+                Better::Higher => "more is better",
+                Better::Lower => "less is better",
+                Better::Context => "a gate says which way is better",
+            };
+            writeln!(page, "- {better}; judged {}", entry.judged).unwrap();
+            for (chips, formula) in &entry.computed {
+                writeln!(page, "- counted on {chips}: `{formula}`").unwrap();
+            }
+        }
+        page
+    }
+
+    #[test]
+    fn the_page_of_metrics_is_current() {
+        if std::env::var_os("NCUGATE_WRITE_DOCS").is_some() {
+            std::fs::write(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/metrics.md"), page()).unwrap();
+        }
+        let written = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/metrics.md")).unwrap();
+        assert_eq!(written, page(), "run this test with NCUGATE_WRITE_DOCS=1");
+    }
+
+    #[test]
+    fn names_of_nsight_compute_are_read_by_their_parts() {
+        let entry = metric_entry("sm__warps_active.avg.pct_of_peak_sustained_active").unwrap();
+        assert!(
+            entry.description.contains("of the streaming multiprocessor (sm); the average"),
+            "{}",
+            entry.description
+        );
+        assert!(entry.description.contains("idle instances are left out"), "{}", entry.description);
+        assert_eq!(entry.used_by, ["achieved_occupancy"]);
+        assert_eq!(metric_entry("achieved_ocupancy"), None);
+    }
+}

@@ -1,0 +1,154 @@
+//! The parts of a report that are read first, and what a value is.
+
+use super::change::MetricFacts;
+use super::number::Number;
+use ncugate_model::{Better, Verdict};
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
+use std::fmt;
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Headline {
+    pub verdict: Verdict,
+    /// The verdict, or that the fallback was taken.
+    pub conclusion: Conclusion,
+    pub reason: String,
+    /// What the verdict has to be read with, a sentence each: what the selected variant is not judged by, what loosens gates,
+    /// what a fallback costs.
+    pub cautions: Vec<String>,
+    /// How far a staged plan got.
+    pub stages: Option<String>,
+    /// What stops the fastest variant, and the fastest that nothing stops; where that adds something.
+    pub obstacle: Option<String>,
+    /// What was judged: gates, variants, baselines, correctness cases.
+    pub scope: String,
+    /// Highest tier reached, with what keeps the next away.
+    pub tier: Option<String>,
+    /// Id of the selected variant.
+    pub selected: Option<String>,
+    /// Numbers of the selected variant.
+    pub facts: Vec<Fact>,
+}
+
+/// How a phase ended, in a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Conclusion {
+    /// Every required gate holds.
+    Pass,
+    /// A required gate failed, and the fallback holds its own gates: the phase passes, with a warning.
+    Fallback,
+    /// A required gate cannot be decided.
+    Inconclusive,
+    /// A required gate failed.
+    Fail,
+}
+
+impl Conclusion {
+    /// The verdict of a phase, and whether a fallback that holds its gates made it.
+    pub fn new(verdict: Verdict, fallback_holds: bool) -> Self {
+        match verdict {
+            Verdict::Pass if fallback_holds => Self::Fallback,
+            Verdict::Pass => Self::Pass,
+            Verdict::Inconclusive => Self::Inconclusive,
+            Verdict::Fail => Self::Fail,
+        }
+    }
+
+    /// `Pass`, `Fallback`, `Inconclusive` or `Fail`.
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Pass => "Pass",
+            Self::Fallback => "Fallback",
+            Self::Inconclusive => "Inconclusive",
+            Self::Fail => "Fail",
+        }
+    }
+
+    /// The verdict whose colour it has: a fallback passes with a warning.
+    pub const fn tone(self) -> Verdict {
+        match self {
+            Self::Pass => Verdict::Pass,
+            Self::Fallback | Self::Inconclusive => Verdict::Inconclusive,
+            Self::Fail => Verdict::Fail,
+        }
+    }
+}
+
+impl fmt::Display for Conclusion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.label().fmt(f)
+    }
+}
+
+impl Serialize for Conclusion {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.label())
+    }
+}
+
+/// What the selected variant was selected by.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ObjectiveRow {
+    pub metric: String,
+    pub title: String,
+    pub unit: String,
+    /// Its value at the objective's shape, of the selected variant.
+    pub value: Option<Number>,
+    pub note: String,
+}
+
+impl ObjectiveRow {
+    /// The value with its unit: `12.31 µs`.
+    pub fn text(&self) -> Option<String> {
+        self.value.as_ref().map(|value| super::number::with_unit(value.value, &self.unit))
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Fact {
+    pub label: String,
+    /// The number with its unit.
+    pub text: String,
+    /// What it is compared with, or the spread.
+    pub note: String,
+}
+
+/// A measured metric.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct MetricColumn {
+    /// Its name in gates and results.
+    pub name: String,
+    /// What it is called.
+    pub title: String,
+    /// Its unit (`us`, `bytes`, `%`, or empty).
+    pub unit: String,
+    /// Which way it improves.
+    pub better: Better,
+    /// Whether a gate judges it.
+    pub gated: bool,
+}
+
+impl MetricColumn {
+    /// What a change of it has to know.
+    pub fn facts(&self) -> MetricFacts<'_> {
+        MetricFacts { name: &self.name, title: &self.title, unit: &self.unit, better: self.better }
+    }
+}
+
+/// A value, or why there is none.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Measure {
+    Number(Number),
+    /// Not measured, and why.
+    Missing(String),
+}
+
+impl Measure {
+    pub fn number(&self) -> Option<&Number> {
+        match self {
+            Self::Number(number) => Some(number),
+            Self::Missing(_) => None,
+        }
+    }
+}

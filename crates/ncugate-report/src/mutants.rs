@@ -1,0 +1,94 @@
+//! What a tolerance says to wrong answers, as a table of text.
+
+use ncugate_model::Differences;
+use ncugate_model::MutantOutcome;
+use ncugate_model::MutantStanding;
+use ncugate_model::MutantTable;
+use ncugate_model::number::text;
+
+use std::fmt::Write;
+
+/// A line a mutant, a column a shape: whether it is accepted, and how far it is.
+pub fn table(table: &MutantTable) -> String {
+    let mut out = String::new();
+    let width = table.rows.iter().map(|(name, _, _)| name.len()).max().unwrap_or(0);
+    let header: String = table.shapes.iter().map(|shape| format!("  {:24}", shape.0)).collect();
+    let _ = writeln!(out, "  {:10} {}{}", "", text::left("mutant", width), header.trim_end());
+    for (name, standing, cells) in &table.rows {
+        let cells_text: String = cells.iter().map(|cell| format!("  {:24}", words(cell))).collect();
+        let _ = writeln!(out, "  {:10} {}{}", mark(*standing, cells), text::left(name, width), cells_text.trim_end());
+    }
+    if !table.left_out.is_empty() {
+        let names: Vec<&str> = table.left_out.iter().map(|shape| shape.0.as_str()).collect();
+        let _ = writeln!(out, "  not tried, too much work for the host: {}", names.join(", "));
+    }
+    out
+}
+
+/// What to look at: a null that is accepted, an honest answer that is not, and faults that nothing shows.
+fn mark(standing: MutantStanding, cells: &[MutantOutcome]) -> &'static str {
+    let rejected = cells.iter().any(|cell| matches!(cell, MutantOutcome::Rejected { .. }));
+    let accepted = cells.iter().any(|cell| matches!(cell, MutantOutcome::Accepted { .. }));
+    match standing {
+        MutantStanding::Honest if rejected => "TOO TIGHT",
+        MutantStanding::Null if accepted && !rejected => "TOO LOOSE",
+        MutantStanding::Fault | MutantStanding::Null if accepted && !rejected => "accepted",
+        MutantStanding::Honest => "honest",
+        MutantStanding::Fault | MutantStanding::Null => "",
+    }
+}
+
+fn words(cell: &MutantOutcome) -> String {
+    match cell {
+        MutantOutcome::Accepted { differences } => format!("accepted {}", distance(differences)),
+        MutantOutcome::Rejected { differences, .. } => format!("rejected {}", distance(differences)),
+        MutantOutcome::Equivalent => "the same answer".to_owned(),
+    }
+}
+
+fn distance(differences: &Differences) -> String {
+    let law = differences.law.map_or_else(String::new, |law| format!(" {law}"));
+    match differences.nonfinite {
+        0 => format!("{:.1e}{law}", differences.max_abs),
+        _ => format!("NaN{law}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ncugate_model::{Law, ShapeName};
+
+    #[test]
+    fn a_null_that_is_accepted_and_an_honest_answer_that_is_not_stand_out() {
+        let differences = Differences { max_abs: 2.4e-4, law: Some(Law::Growing), ..Differences::default() };
+        let accepted = || MutantOutcome::Accepted { differences };
+        let rejected = || MutantOutcome::Rejected {
+            differences: Differences { nonfinite: 2, ..differences },
+            reason: String::new(),
+        };
+        let table = MutantTable {
+            shapes: vec![ShapeName("s".to_owned()), ShapeName("l".to_owned())],
+            left_out: vec![ShapeName("xl".to_owned())],
+            rows: vec![
+                ("plain", MutantStanding::Honest, vec![accepted(), rejected()]),
+                ("zeros", MutantStanding::Null, vec![accepted(), MutantOutcome::Equivalent]),
+                ("f16 scores", MutantStanding::Fault, vec![accepted(), rejected()]),
+                ("int8 values", MutantStanding::Fault, vec![accepted(), accepted()]),
+            ],
+        };
+        let text = super::table(&table);
+        let lines: Vec<&str> = text.lines().map(str::trim).collect();
+        assert_eq!(
+            lines,
+            [
+                "mutant       s                         l",
+                "TOO TIGHT  plain        accepted 2.4e-4 growing   rejected NaN growing",
+                "TOO LOOSE  zeros        accepted 2.4e-4 growing   the same answer",
+                "f16 scores   accepted 2.4e-4 growing   rejected NaN growing",
+                "accepted   int8 values  accepted 2.4e-4 growing   accepted 2.4e-4 growing",
+                "not tried, too much work for the host: xl",
+            ]
+        );
+    }
+}

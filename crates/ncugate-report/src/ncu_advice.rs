@@ -1,0 +1,130 @@
+//! What Nsight Compute says about a variant: its rules, and where its sampler found warps.
+
+use super::number::Number;
+use super::text;
+use crate::explain::NcuObservations;
+use ncu_rep::SpeedupScope;
+use ncugate_model::Line;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// What Nsight Compute says about a variant at a shape.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct NcuAdvice {
+    pub shape: String,
+    /// Its rules, the largest estimated speedup first.
+    pub rules: Vec<RuleRow>,
+    /// Instructions with the most samples.
+    pub hot: Vec<HotRow>,
+    /// Source lines with the most samples.
+    pub lines: Vec<HotLineRow>,
+    /// What is not known of its instructions, and why.
+    pub missing: Vec<String>,
+}
+
+/// A message of one of ncu's rules.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct RuleRow {
+    /// Title.
+    pub title: String,
+    /// Message.
+    pub text: String,
+    /// Estimated speedup in percent: a cap, no promise.
+    pub speedup: Option<f64>,
+    /// The same in words: `at most 41.5 %`, with `of the unit` where it is not of the whole time.
+    pub estimate: Option<String>,
+}
+
+/// An instruction that ncu's sampler found warps at.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct HotRow {
+    /// Bytes from the kernel's first instruction, in hexadecimal: `+0x1a0`.
+    pub offset: String,
+    /// Samples.
+    pub samples: Number,
+    /// Percent of the launch's samples.
+    pub share: Number,
+    /// Why most of its warps waited.
+    pub stall: String,
+    /// The instruction, where it is known.
+    pub instruction: Option<String>,
+    /// Its source line as `file:line`, where it is known.
+    pub line: Option<String>,
+    /// The text of that line, where it is known.
+    pub source: Option<String>,
+    /// The line it was compiled from, where that is of a function inlined at `line`: `cuda_fp16.hpp:708`.
+    pub inlined: Option<String>,
+}
+
+/// A source line with samples.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct HotLineRow {
+    /// The line as `file:line`.
+    pub line: String,
+    /// Its text, where it is known.
+    pub source: Option<String>,
+    pub samples: Number,
+    /// Percent of the launch's samples.
+    pub share: Number,
+    /// Why most of its warps waited.
+    pub stall: String,
+}
+
+/// Source lines shown.
+const HOTTEST: usize = 12;
+/// Longest instruction and source line shown, in characters.
+const INSTRUCTION: usize = 160;
+
+/// What ncu says, in the words of the report.
+pub fn advice(said: &NcuObservations) -> NcuAdvice {
+    let rules = said.rules.iter().map(|rule| RuleRow {
+        title: text::line(&rule.title),
+        text: text::line(&rule.text),
+        speedup: rule.speedup.map(|(_, percent)| percent).filter(|percent| percent.is_finite()),
+        estimate: rule.speedup.as_ref().map(|(scope, percent)| estimate(scope, *percent)),
+    });
+    let hot = said.hot.iter().map(|spot| HotRow {
+        offset: format!("+0x{:x}", spot.offset),
+        samples: Number::new(spot.samples as f64),
+        share: Number::new(spot.share),
+        stall: words(&spot.stall),
+        instruction: spot.text.as_deref().map(clipped),
+        line: spot.line.as_ref().map(place),
+        source: spot.line.as_ref().and_then(|line| line.text.as_deref()).map(clipped),
+        inlined: spot.inlined.as_ref().map(place),
+    });
+    let lines = said.lines.iter().take(HOTTEST).map(|hot| HotLineRow {
+        line: place(&hot.line),
+        source: hot.line.text.as_deref().map(clipped),
+        samples: Number::new(hot.samples as f64),
+        share: Number::new(hot.share),
+        stall: words(&hot.stall),
+    });
+    NcuAdvice {
+        shape: text::line(&said.shape.0),
+        rules: rules.collect(),
+        hot: hot.collect(),
+        lines: lines.collect(),
+        missing: said.lacks.iter().map(|lack| text::line(lack)).collect(),
+    }
+}
+
+fn estimate(scope: &SpeedupScope, percent: f64) -> String {
+    match scope {
+        SpeedupScope::Global => format!("at most {percent:.1} %"),
+        SpeedupScope::Local => format!("at most {percent:.1} % of the unit"),
+        SpeedupScope::Other(_) => format!("at most {percent:.1} % of something unknown"),
+    }
+}
+
+fn clipped(code: &str) -> String {
+    text::clip(code, INSTRUCTION)
+}
+
+fn words(stall: &str) -> String {
+    text::line(&stall.replace('_', " "))
+}
+
+fn place(line: &Line) -> String {
+    text::line(&format!("{}:{}", line.file, line.line))
+}

@@ -1,0 +1,101 @@
+//! Theoretical occupancy of a kernel's demands, as text and as JSON.
+
+use super::number::{self, counted};
+use ncugate_model::occupancy::{Chip, CurveStep, Demand, Limiter, NextStep, Occupancy, curve, next_steps, theoretical};
+use serde::Serialize;
+use std::fmt::Write as _;
+
+/// What an occupancy calculator answers.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct OccupancyAnswer {
+    /// Blocks a multiprocessor.
+    pub blocks_per_sm: u32,
+    /// Resident warps a multiprocessor.
+    pub warps_per_sm: u32,
+    /// Percent of the warps that a multiprocessor can hold.
+    pub percent: f64,
+    /// What each resource alone would allow, in blocks.
+    pub limits: Vec<(&'static str, u32)>,
+    /// The resources that bind.
+    pub limited_by: Vec<&'static str>,
+    /// Changes with which more blocks fit.
+    pub next_steps: Vec<NextStep>,
+    /// Most clusters at a time, where blocks come in clusters and the multiprocessors are known: an upper bound, for a cluster has to lie
+    /// within one GPC.
+    pub clusters_at_most: Option<u32>,
+    /// Resident warps over registers a thread.
+    pub over_registers: Vec<CurveStep>,
+    /// Resident warps over bytes of shared memory a block.
+    pub over_shared_memory: Vec<CurveStep>,
+    /// Resident warps over threads a block.
+    pub over_block_size: Vec<CurveStep>,
+}
+
+/// Blocks of a cluster, and the multiprocessors of the GPU where they are known.
+#[derive(Debug, Clone, Copy)]
+pub struct ClusterAsked {
+    /// Blocks a cluster; 1 for none.
+    pub blocks: u32,
+    pub sms: Option<u32>,
+}
+
+/// The answer for these demands on that chip.
+pub fn occupancy_answer(chip: &Chip, demand: &Demand, cluster: ClusterAsked) -> OccupancyAnswer {
+    let Occupancy { blocks_per_sm, percent, limits, limiters } = theoretical(chip, demand, None);
+    let clusters = (cluster.blocks > 1).then(|| Some(blocks_per_sm * cluster.sms? / cluster.blocks)).flatten();
+    OccupancyAnswer {
+        blocks_per_sm,
+        warps_per_sm: blocks_per_sm * demand.threads.div_ceil(ncugate_model::occupancy::WARP),
+        percent,
+        limits: vec![
+            ("registers", limits.registers),
+            ("shared memory", limits.shared),
+            ("warps", limits.warps),
+            ("blocks", limits.blocks),
+            ("barriers", limits.barriers),
+        ],
+        limited_by: limiters.into_iter().map(Limiter::name).collect(),
+        next_steps: next_steps(chip, demand),
+        clusters_at_most: clusters,
+        over_registers: curve(chip, demand, Limiter::Registers),
+        over_shared_memory: curve(chip, demand, Limiter::Shared),
+        over_block_size: curve(chip, demand, Limiter::Warps),
+    }
+}
+
+pub fn occupancy_text(chip: &Chip, answer: &OccupancyAnswer) -> String {
+    let mut out = format!(
+        "{} a multiprocessor, {} of {} warps: {} %\n",
+        counted(answer.blocks_per_sm as usize, "block"),
+        answer.warps_per_sm,
+        chip.warps,
+        number::short(answer.percent)
+    );
+    let limits: Vec<String> = answer.limits.iter().map(|(name, blocks)| format!("{name} {blocks}")).collect();
+    let _ = writeln!(out, "limits in blocks: {}; bound by {}", limits.join(", "), answer.limited_by.join(" and "));
+    if let Some(clusters) = answer.clusters_at_most {
+        let _ = writeln!(
+            out,
+            "at most {} at a time; each has to lie within one GPC, so it can be fewer",
+            counted(clusters as usize, "cluster")
+        );
+    }
+    for step in &answer.next_steps {
+        let blocks = counted(step.blocks as usize, "block");
+        let _ = writeln!(out, "next: {} from {} to {}: {blocks}", step.resource, step.from, step.to);
+    }
+    for (what, curve) in [
+        ("registers a thread", &answer.over_registers),
+        ("bytes of shared memory", &answer.over_shared_memory),
+        ("threads a block", &answer.over_block_size),
+    ] {
+        let _ = writeln!(out, "\n{what:>24}  warps");
+        for step in curve {
+            let range =
+                if step.from == step.to { step.from.to_string() } else { format!("{} to {}", step.from, step.to) };
+            let bar = "#".repeat((step.warps / 2) as usize);
+            let _ = writeln!(out, "{range:>24}  {:>5}  {bar}", step.warps);
+        }
+    }
+    out
+}

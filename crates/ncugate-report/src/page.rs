@@ -1,0 +1,143 @@
+//! What every page shares: the template it extends, its style, and a policy that lets nothing else in.
+//!
+//! A page is one file that opens from disk and asks the network for nothing. Its content security policy names style and
+//! script by their hash, so that no text in the data can become either.
+
+use super::error::RenderError;
+use super::number;
+use crate::chart::palette;
+use minijinja::syntax::SyntaxConfig;
+use minijinja::value::Serde;
+use minijinja::{Environment, UndefinedBehavior};
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+
+/// Templates by name; each page extends `base.html`.
+const TEMPLATES: [(&str, &str); 7] = [
+    ("base.html", include_str!("../../../templates/base.html")),
+    ("macros.html", include_str!("../../../templates/macros.html")),
+    ("report.html", include_str!("../../../templates/report.html")),
+    ("deep_profile.html", include_str!("../../../templates/deep_profile.html")),
+    ("compare.html", include_str!("../../../templates/compare.html")),
+    ("kernels.html", include_str!("../../../templates/kernels.html")),
+    ("index.html", include_str!("../../../templates/index.html")),
+];
+
+/// The style sheet, from what applies everywhere to what applies on paper.
+const STYLE: &str = concat!(
+    include_str!("../../../templates/style/theme.css"),
+    include_str!("../../../templates/style/page.css"),
+    include_str!("../../../templates/style/sections.css"),
+    include_str!("../../../templates/style/table.css"),
+    include_str!("../../../templates/style/kernels.css"),
+    include_str!("../../../templates/style/narrow.css"),
+    include_str!("../../../templates/style/print.css"),
+);
+
+/// What a template is given: its own context, style and script.
+#[derive(Serialize)]
+struct Page<'a, T> {
+    style: String,
+    style_hash: String,
+    script: Option<&'a str>,
+    script_hash: Option<String>,
+    #[serde(flatten)]
+    context: T,
+}
+
+/// Renders a page.
+///
+/// # Errors
+/// A template that fails.
+pub fn render(template: &str, context: impl Serialize, script: Option<&str>) -> Result<String, RenderError> {
+    let style = style();
+    let (style_hash, script_hash) = (hash(&style), script.map(hash));
+    let page = Page { style, style_hash, script, script_hash, context };
+    Ok(environment()?.get_template(template)?.render(Serde(page))?)
+}
+
+/// A value with its unit, in the digits in which it differs from another.
+fn beside(value: f64, other: Option<f64>, unit: &str) -> String {
+    other.map_or_else(|| number::with_unit(value, unit), |other| number::beside(value, other, unit).0)
+}
+
+/// The templates with filters that write numbers as everywhere else.
+fn environment() -> Result<Environment<'static>, RenderError> {
+    let mut env = Environment::new();
+    // A page that lacks what its template names could lack a gate: it is an error, not a page.
+    env.set_undefined_behavior(UndefinedBehavior::Strict);
+    env.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?);
+    env.add_filter("plain", number::plain);
+    env.add_filter("with_unit", |value: f64, unit: &str| number::with_unit(value, unit));
+    env.add_filter("beside", beside);
+    env.add_filter("difference", |end: f64, limit: f64, unit: &str| number::signed(end - limit, unit));
+    env.add_filter("unit", |name: &str| number::unit(name).to_owned());
+    env.add_filter("distance", |value: f64, unit: &str| number::distance(value, unit));
+    env.add_filter("change", number::change);
+    env.add_filter("short", number::short);
+    env.add_filter("share", number::share);
+    env.add_filter("seconds", number::seconds);
+    for (name, text) in TEMPLATES {
+        env.add_template(name, text)?;
+    }
+    Ok(env)
+}
+
+/// The style sheet with the colours of the charts.
+fn style() -> String {
+    let light = palette::rules(|c| c.light, "");
+    let system = palette::rules(|c| c.dark, ":root:not([data-theme=light])");
+    let chosen = palette::rules(|c| c.dark, ":root[data-theme=dark]");
+    format!("{STYLE}{light}@media screen and (prefers-color-scheme:dark){{{system}}}@media screen{{{chosen}}}")
+}
+
+/// `sha256-...` of an inline style or script, as a content security policy names it.
+fn hash(text: &str) -> String {
+    format!("sha256-{}", base64(&Sha256::digest(text.as_bytes())))
+}
+
+/// RFC 4648 base64 with padding.
+fn base64(bytes: &[u8]) -> String {
+    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for chunk in bytes.chunks(3) {
+        let bits = chunk.iter().fold(0u32, |bits, b| (bits << 8) | u32::from(*b)) << (8 * (3 - chunk.len()));
+        for at in 0..4 {
+            let digit = ALPHABET[(bits >> (18 - 6 * at)) as usize & 63];
+            out.push(if at <= chunk.len() { char::from(digit) } else { '=' });
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_a_template_is_not_given_is_an_error() {
+        let env = environment().unwrap();
+        let context = minijinja::context! { report => minijinja::context! { title => "t" } };
+        assert_eq!(env.render_str("{{ report.title }}", &context).unwrap(), "t");
+        for text in ["{{ absent }}", "{{ report.absent }}", "{% if report.absent %}{% endif %}"] {
+            assert!(env.render_str(text, &context).is_err(), "{text}");
+        }
+        assert!(render("report.html", context, None).is_err());
+    }
+
+    #[test]
+    fn base64_follows_the_rfc() {
+        for (text, encoded) in [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy")] {
+            assert_eq!(base64(text.as_bytes()), encoded);
+        }
+        assert_eq!(hash(""), "sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=");
+    }
+
+    #[test]
+    fn no_line_of_a_template_or_of_its_style_is_too_long_to_review() {
+        for (name, text) in TEMPLATES.into_iter().chain([("style", STYLE), ("script", super::super::html::SCRIPT)]) {
+            let longest = text.lines().map(|line| line.chars().count()).max().unwrap_or(0);
+            assert!(longest <= 160, "{name} has a line of {longest} characters");
+        }
+    }
+}

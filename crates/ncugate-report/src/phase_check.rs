@@ -1,0 +1,97 @@
+//! What is known of a phase without a GPU, for programs.
+
+use ncugate_judge::{GateResult, StaticCheck, Unjudged, VariantFacts};
+use ncugate_model::{BuildOutcome, BuildRecord, Level, Verdict};
+use ncugate_phase::plan::{Plan, Standing, Variant};
+use serde::Serialize;
+
+/// A phase as `check` found it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct PhaseCheck {
+    /// The phase's file.
+    pub config: String,
+    /// How it ended: `pass`, `fail`, `inconclusive`.
+    pub outcome: &'static str,
+    pub candidates: usize,
+    pub baselines: usize,
+    /// The architecture that was built for; none where nothing was built.
+    pub arch: Option<String>,
+    /// What is worth knowing, a sentence each.
+    pub notes: Vec<String>,
+    /// Problems that are not of a gate.
+    pub problems: Vec<String>,
+    /// Preconditions and gates that could be judged.
+    pub judged: Vec<JudgedAhead>,
+    /// Gates that could not, and what they wait for; those of tiers, stages and the fallback behind whose they are.
+    pub not_judged: Vec<(String, String)>,
+    pub builds: Vec<BuiltAhead>,
+}
+
+/// A precondition or a gate that could be judged.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct JudgedAhead {
+    pub name: String,
+    /// `tier 'minimum'`, `stage 'one'` or `fallback`, whose gate it is; none of a gate of the phase and of a precondition.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub of: Option<String>,
+    /// Whether the phase fails with it.
+    pub level: Level,
+    pub verdict: Verdict,
+    pub reason: String,
+}
+
+/// How a variant was built.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct BuiltAhead {
+    pub variant: String,
+    /// `built`, `failed`, `refused` or `not needed`.
+    pub outcome: &'static str,
+    pub reason: Option<String>,
+    /// What build, launch and chip say of it at the objective's shape.
+    #[serde(flatten)]
+    pub facts: VariantFacts,
+}
+
+impl PhaseCheck {
+    /// Takes what the build gave.
+    pub fn take_builds(&mut self, plan: &Plan, builds: &[BuildRecord]) {
+        let row = |(variant, build): (&Variant, &BuildRecord)| {
+            let (outcome, reason) = match &build.outcome {
+                BuildOutcome::NotNeeded => ("not needed", None),
+                BuildOutcome::Built { .. } => ("built", None),
+                BuildOutcome::Failed { message } => ("failed", Some(message.clone())),
+                BuildOutcome::Refused { reasons, .. } => ("refused", Some(reasons.join("\n"))),
+            };
+            BuiltAhead { variant: variant.id.0.clone(), outcome, reason, facts: VariantFacts::default() }
+        };
+        self.builds = plan.variants.iter().zip(builds).map(row).collect();
+        self.candidates = plan.variants.iter().filter(|variant| variant.standing == Standing::Candidate).count();
+    }
+
+    /// Takes what the build decides of the gates, and what it says of the variants.
+    pub fn take_gates(&mut self, gates: &StaticCheck) {
+        self.judged.extend(gates.judged.iter().map(|gate| row(gate, None)));
+        self.not_judged = gates.unjudged.iter().map(|gate| (gate.name.clone(), gate.reason.clone())).collect();
+        for group in gates.groups.iter().chain(&gates.fallback) {
+            self.judged.extend(group.judged.iter().map(|gate| row(gate, Some(&group.name))));
+            let waits = |gate: &Unjudged| (format!("{}: {}", group.name, gate.name), gate.reason.clone());
+            self.not_judged.extend(group.unjudged.iter().map(waits));
+        }
+        self.notes.extend(gates.narrow.iter().cloned());
+        self.problems.extend(gates.problems());
+        self.notes.extend(gates.left());
+        for (build, facts) in self.builds.iter_mut().zip(&gates.facts) {
+            build.facts = facts.clone();
+        }
+    }
+}
+
+fn row(gate: &GateResult, of: Option<&String>) -> JudgedAhead {
+    JudgedAhead {
+        name: gate.name.clone(),
+        of: of.cloned(),
+        level: gate.level,
+        verdict: gate.verdict,
+        reason: gate.reason.clone(),
+    }
+}

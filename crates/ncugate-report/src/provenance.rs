@@ -1,0 +1,349 @@
+//! Where the numbers come from, what is not in them, and how to make them again.
+
+use super::inputs::{ReportInputs, RunSource};
+use super::number::{self, Number};
+use super::text;
+use jiff::Timestamp;
+use ncugate_judge::store::{Fingerprint, Git, Manifest, RunState, is_commit};
+use ncugate_model::{BuildOutcome, CheckOutcome, LatencyOutcome, ProfileOutcome, ShapeName};
+use ncugate_phase::config::Base;
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Whether the run was measured now or is replayed.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RunOrigin {
+    pub replay: bool,
+    /// `recorded on NVIDIA H200, 2026-11-21, ncu 2025.3.1`.
+    pub sentence: String,
+    /// How long ago it was measured, when that is known.
+    pub age: Option<String>,
+    /// Why nothing was measured now, where no recording was asked for, and what to do.
+    pub unasked: Option<String>,
+}
+
+impl RunOrigin {
+    /// `replay`, or `live`.
+    pub fn word(&self) -> &'static str {
+        if self.replay { "replay" } else { "live" }
+    }
+
+    /// The sentence with its age: `recorded on NVIDIA H200, 2026-11-21, ncu 2025.3.1, 56 minutes ago`.
+    pub fn words(&self) -> String {
+        let age = self.age.as_ref().map_or_else(String::new, |age| format!(", {age} ago"));
+        format!("{}{age}", self.sentence)
+    }
+}
+
+/// What was measured where, with what.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Provenance {
+    /// Machine and tools: what has to be equal for numbers to be comparable.
+    pub fingerprint: Fingerprint,
+    /// The state of the repository; none outside of one.
+    pub git: Option<Git>,
+    /// Label and value, in order.
+    pub facts: Vec<(String, String)>,
+    /// Wall seconds by stage.
+    pub stages: Vec<(String, Number)>,
+    /// Source path and SHA-256.
+    pub hashes: Vec<(String, String)>,
+    pub argv: String,
+    /// The phase's file as run.
+    pub config: String,
+}
+
+/// Live or replay, in a sentence.
+pub fn origin(inputs: &ReportInputs<'_>) -> RunOrigin {
+    let manifest = inputs.manifest;
+    let gpu = manifest.fingerprint.gpu.as_ref().map_or_else(|| "an unknown GPU".to_owned(), |g| text::line(&g.name));
+    let date = manifest.started.strftime("%Y-%m-%d");
+    let ncu = manifest.fingerprint.ncu.as_ref().map_or_else(String::new, |v| format!(", ncu {}", text::line(v)));
+    if let RunSource::Foreign { made, .. } = &inputs.source {
+        return foreign(inputs, *made, &gpu, &ncu);
+    }
+    let (replay, how) = match &inputs.source {
+        RunSource::Live => (false, "measured on"),
+        RunSource::Recorded { .. } | RunSource::Unasked { .. } | RunSource::Foreign { .. } => (true, "recorded on"),
+    };
+    let unasked = match &inputs.source {
+        RunSource::Live | RunSource::Recorded { .. } | RunSource::Foreign { .. } => None,
+        RunSource::Unasked { folder, why } => Some(text::line(&format!(
+            "{why}, so nothing was measured and nothing passes: this is the recording in {folder}; --source recorded judges the recording"
+        ))),
+    };
+    let age = inputs.now.map(|now| number::age(now.as_second() - manifest.started.as_second()));
+    RunOrigin { replay, sentence: format!("{how} {gpu}, {date}{ncu}{}", continued(inputs)), age, unasked }
+}
+
+/// `; continued: 14 of 20 records are of 2026-11-24 20:18 to 2026-11-24 20:31 UTC`, if the run went on after it had ended early.
+fn continued(inputs: &ReportInputs<'_>) -> String {
+    let Some(last) = inputs.manifest.continued.last() else { return String::new() };
+    let all = (inputs.checks.len() + inputs.latencies.len() + inputs.profiles.len()) as u64;
+    let (from, to) = (minute(inputs.manifest.started), minute(last.written));
+    let kept = number::plain(last.records.min(all) as f64);
+    format!("; continued: {kept} of {} records are of {from} to {to} UTC", number::plain(all as f64))
+}
+
+fn minute(time: Timestamp) -> String {
+    time.strftime("%Y-%m-%d %H:%M").to_string()
+}
+
+/// `reports of another program, profiled on NVIDIA H200, 2026-11-20, ncu 2025.3.1`; their age is that of the last launch.
+fn foreign(inputs: &ReportInputs<'_>, made: Option<(Timestamp, Timestamp)>, gpu: &str, ncu: &str) -> RunOrigin {
+    let when = made
+        .map_or_else(|| "at a time that they do not say".to_owned(), |(_, last)| last.strftime("%Y-%m-%d").to_string());
+    let age = inputs.now.zip(made).map(|(now, (_, last))| number::age(now.as_second() - last.as_second()));
+    let sentence = format!("reports of another program, profiled on {gpu}, {when}{ncu}");
+    RunOrigin { replay: true, sentence, age, unasked: None }
+}
+
+/// Machine, tools, source and command line.
+pub fn provenance(inputs: &ReportInputs<'_>) -> Provenance {
+    let manifest = inputs.manifest;
+    let [gpu, driver, ncu, nvcc, clock_control, cache_control, replay_mode] = conditions(&manifest.fingerprint);
+    let (started, finished) = match &inputs.source {
+        RunSource::Foreign { made: None, .. } => ("not known".to_owned(), "not known".to_owned()),
+        _ => (second(manifest.started), manifest.finished.map_or_else(|| "not finished".to_owned(), second)),
+    };
+    let facts = [
+        gpu,
+        driver,
+        ncu,
+        nvcc,
+        ("clocks", text::line(&inputs.clocks.words())),
+        clock_control,
+        cache_control,
+        replay_mode,
+        ("ncugate", text::line(&manifest.ncugate)),
+        ("started", started),
+        ("finished", finished),
+        ("state", state(manifest)),
+        ("timed at", shapes(inputs, inputs.latencies.iter().map(|l| &l.shape))),
+        ("profiled at", shapes(inputs, inputs.profiles.iter().map(|p| &p.shape))),
+        ("shared measurements", shared(inputs)),
+        ("commit", manifest.git.as_ref().map_or_else(|| NO_REPOSITORY.to_owned(), commit)),
+        ("phase file", text::line(&inputs.phase.file.display().to_string())),
+        ("phase SHA-256", text::line(&manifest.config_sha256)),
+        ("plan SHA-256", text::line(&manifest.plan_sha256)),
+        ("redacted", if manifest.redacted { "host names, addresses and paths" } else { "nothing" }.to_owned()),
+    ];
+    Provenance {
+        fingerprint: manifest.fingerprint.clone(),
+        git: manifest.git.clone(),
+        facts: facts
+            .into_iter()
+            .map(|(label, value)| (label.to_owned(), value))
+            .chain(continuations(manifest))
+            .chain(manifest.software.iter().filter(|(_, versions)| !versions.is_empty()).map(software))
+            .chain(inputs.phase.base.iter().map(base))
+            .chain(inputs.compared.iter().map(|label| ("compared with".to_owned(), text::line(label))))
+            .collect(),
+        stages: manifest.stage_seconds.iter().map(|(name, s)| (text::line(name), Number::new(*s))).collect(),
+        hashes: manifest.sources.iter().map(|(path, hash)| (text::line(path), text::line(hash))).collect(),
+        argv: text::line(&manifest.argv.iter().map(|a| quoted(a)).collect::<Vec<_>>().join(" ")),
+        config: text::whole(&inputs.phase.text),
+    }
+}
+
+/// The commit that the run measured beside its own kernels.
+fn base(base: &Base) -> (String, String) {
+    let why = base.absent().map_or_else(String::new, |why| format!("; {why}"));
+    ("base".to_owned(), text::line(&format!("{}, commit {}{why}", base.reference, base.commit)))
+}
+
+/// What the page says of a run outside of a repository.
+pub const NO_REPOSITORY: &str = "not in a git repository";
+
+/// The commit, and whether tracked files differed from it.
+pub fn commit(git: &Git) -> String {
+    format!("{}{}", text::line(&git.commit), if git.dirty { ", with changes not committed" } else { "" })
+}
+
+/// Machine and tools, what each is and its value.
+pub fn conditions(fingerprint: &Fingerprint) -> [(&'static str, String); 7] {
+    let known = |value: &Option<String>| value.as_deref().map_or_else(|| "unknown".to_owned(), text::line);
+    let gpu = fingerprint.gpu.as_ref().map_or_else(
+        || "unknown".to_owned(),
+        |g| {
+            let memory = g
+                .memory
+                .map_or_else(|| "memory not known".to_owned(), |bytes| number::with_unit(bytes as f64, "bytes"));
+            format!("{} (compute capability {}, {} SMs, {memory})", text::line(&g.name), g.compute_capability, g.sms)
+        },
+    );
+    [
+        ("GPU", gpu),
+        ("driver", known(&fingerprint.driver)),
+        ("Nsight Compute", known(&fingerprint.ncu)),
+        ("nvcc", known(&fingerprint.nvcc)),
+        ("clock control", text::line(&fingerprint.clock_control)),
+        ("cache control", text::line(&fingerprint.cache_control)),
+        ("replay mode", text::line(&fingerprint.replay_mode)),
+    ]
+}
+
+/// Names and versions of what an external command is made of.
+fn software((variant, versions): (&String, &BTreeMap<String, String>)) -> (String, String) {
+    let each: Vec<String> = versions.iter().map(|(name, version)| format!("{name} {version}")).collect();
+    (format!("software of {}", text::clip(variant, text::LABEL)), text::line(&each.join(", ")))
+}
+
+/// When the run went on after it had ended early.
+fn continuations(manifest: &Manifest) -> Option<(String, String)> {
+    let times: Vec<String> = manifest.continued.iter().map(|continued| second(continued.at)).collect();
+    (!times.is_empty()).then(|| ("continued".to_owned(), times.join(", ")))
+}
+
+/// A time to the second, in UTC.
+fn second(time: jiff::Timestamp) -> String {
+    time.strftime("%Y-%m-%d %H:%M:%S UTC").to_string()
+}
+
+/// Shapes that a stage of the program covers, and those it leaves out.
+fn shapes<'a>(inputs: &ReportInputs<'_>, covered: impl Iterator<Item = &'a ShapeName>) -> String {
+    let covered: BTreeSet<&ShapeName> = covered.collect();
+    let names = |wanted: bool| -> Vec<String> {
+        let shapes = inputs.phase.workload.shapes.iter().map(|shape| &shape.name);
+        shapes.filter(|name| covered.contains(name) == wanted).map(|name| text::line(&name.0)).collect()
+    };
+    match (names(true), names(false)) {
+        (at, _) if at.is_empty() => "no shape".to_owned(),
+        (at, not) if not.is_empty() => at.join(", "),
+        (at, not) => format!("{}; not at {}", at.join(", "), not.join(", ")),
+    }
+}
+
+/// Variants that share the measurements of one with the same machine code and launches.
+fn shared(inputs: &ReportInputs<'_>) -> String {
+    let shared = inputs.builds.iter().filter(|build| build.shares.is_some()).count();
+    match shared {
+        0 => "none".to_owned(),
+        _ => format!("{}: same machine code and launches as another variant", number::counted(shared, "variant")),
+    }
+}
+
+fn state(manifest: &Manifest) -> String {
+    match (manifest.state, &manifest.stopped) {
+        (RunState::Complete, _) => "complete".to_owned(),
+        (RunState::Interrupted, _) => "stopped by a signal".to_owned(),
+        (RunState::Running, Some(why)) => format!("ended early: {}", text::line(why)),
+        (RunState::Running, None) => "its end was not recorded (killed, or the disk was full)".to_owned(),
+    }
+}
+
+/// What is not in the numbers: by reason, with how many variants it concerns.
+pub fn missing(inputs: &ReportInputs<'_>) -> Vec<String> {
+    let mut reasons = Reasons::default();
+    for build in inputs.builds {
+        match &build.outcome {
+            BuildOutcome::Failed { message } => {
+                reasons.add("does not compile", message.lines().next().unwrap_or_default(), &build.variant.0);
+            }
+            BuildOutcome::Refused { reasons: why, .. } => {
+                reasons.add("never launched", &why.join("; "), &build.variant.0);
+            }
+            BuildOutcome::Built { left_out, .. } => {
+                for out in left_out {
+                    let why = format!("at shape {}: {}", out.shape, out.reasons.join("; "));
+                    reasons.add("not launched", &why, &build.variant.0);
+                }
+            }
+            BuildOutcome::NotNeeded => {}
+        }
+    }
+    for check in inputs.checks {
+        match &check.outcome {
+            CheckOutcome::Crashed { reason } => reasons.add("crashed", reason, &check.variant.0),
+            CheckOutcome::Skipped { reason } => reasons.add("not checked", reason, &check.variant.0),
+            CheckOutcome::Correct { .. } | CheckOutcome::Wrong { .. } => {}
+        }
+    }
+    for latency in inputs.latencies {
+        match &latency.outcome {
+            LatencyOutcome::Cheats { reason, .. } => reasons.add("cheats", reason, &latency.variant.0),
+            LatencyOutcome::Wrong { reason, .. } => reasons.add("wrong", reason, &latency.variant.0),
+            LatencyOutcome::Failed { reason } => reasons.add("not timed", reason, &latency.variant.0),
+            LatencyOutcome::Timed { .. } => {}
+        }
+    }
+    for profile in inputs.profiles {
+        if let ProfileOutcome::Failed { reason } = &profile.outcome {
+            reasons.add("not profiled", reason, &profile.variant.0);
+        }
+    }
+    let mut lines = reasons.lines();
+    lines.extend(unseen(inputs));
+    lines.extend(super::deep_profile::missing(inputs));
+    if inputs.manifest.state != RunState::Complete {
+        lines.insert(0, format!("the run is incomplete: {}", state(inputs.manifest)));
+    }
+    lines
+}
+
+/// Stages of the program that have no record at all for some variants.
+fn unseen(inputs: &ReportInputs<'_>) -> Vec<String> {
+    let built: std::collections::HashSet<_> = inputs.builds.iter().map(|b| &b.variant).collect();
+    let absent = inputs.plan.variants.iter().filter(|v| !built.contains(&v.id)).count();
+    (absent > 0)
+        .then(|| {
+            format!("{} of the plan have no record: the run did not reach them", number::counted(absent, "variant"))
+        })
+        .into_iter()
+        .collect()
+}
+
+/// Reasons with the variants they concern.
+#[derive(Default)]
+struct Reasons(BTreeMap<(&'static str, String), Vec<String>>);
+
+impl Reasons {
+    fn add(&mut self, what: &'static str, why: &str, variant: &str) {
+        let variants = self.0.entry((what, text::clip(why, 240))).or_default();
+        if variants.last().is_none_or(|last| last != variant) {
+            variants.push(variant.to_owned());
+        }
+    }
+
+    fn lines(&self) -> Vec<String> {
+        let line = |((what, why), variants): (&(&'static str, String), &Vec<String>)| {
+            let first = text::clip(variants.first().map_or("", String::as_str), text::LABEL);
+            let others = match variants.len() - 1 {
+                0 => String::new(),
+                more => format!(" and {} more", number::plain(more as f64)),
+            };
+            format!("{what}: {first}{others}: {why}")
+        };
+        self.0.iter().map(line).collect()
+    }
+}
+
+/// Commands that judge and render the same run, and that measure it again.
+pub fn reproduce(inputs: &ReportInputs<'_>) -> Vec<String> {
+    let file = quoted(&text::line(&inputs.phase.file.display().to_string()));
+    if let RunSource::Foreign { files, .. } = &inputs.source {
+        let files: Vec<String> = files.iter().map(|file| format!(" --profile {}", quoted(&text::line(file)))).collect();
+        return vec![format!("ncugate gate {file}{}", files.concat())];
+    }
+    let mut commands = Vec::new();
+    // What is not a commit is not put into a command that a reader pastes.
+    if let Some(git) = inputs.manifest.git.as_ref().filter(|git| is_commit(&git.commit)) {
+        commands.push(format!("git checkout {}", git.commit));
+    }
+    if let RunSource::Recorded { .. } | RunSource::Unasked { .. } = &inputs.source {
+        commands.push(format!("ncugate run {file} --source recorded"));
+    }
+    let base = inputs.phase.base.as_ref().filter(|base| is_commit(&base.commit));
+    let base = base.map_or_else(String::new, |base| format!(" --base {}", base.commit));
+    commands.push(format!("ncugate run {file} --source gpu{base}"));
+    commands
+}
+
+/// An argument as a shell would need it.
+pub fn quoted(argument: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
+    if !argument.is_empty() && argument.chars().all(plain) {
+        return argument.to_owned();
+    }
+    format!("'{}'", argument.replace('\'', "'\\''"))
+}

@@ -1,0 +1,217 @@
+//! What a search did, for people.
+
+use super::number::{self, Number};
+use super::text;
+use ncugate_model::{ProposedPoint, SearchBegan, SearchEnded, SearchRecord, TriedOutcome, TriedPoint};
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A search that chose the candidates.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SearchRow {
+    /// How many variants were tried, of how many, how, and why it stopped.
+    pub summary: String,
+    /// How far off the model was.
+    pub model: Option<String>,
+    /// Why variants failed, with how many did, the most frequent first.
+    pub failures: Vec<(String, u32)>,
+    /// How much each parameter decides, as the model has it, in percent; the most first.
+    pub importance: Vec<(String, Number)>,
+    /// The variants that were measured in full, the best by few samples first.
+    pub finalists: Vec<FinalistRow>,
+    /// The best so far wherever there was a better one: variants tried, seconds, microseconds.
+    pub progress: Vec<(u32, f64, f64)>,
+    /// Microseconds of every trial that was timed, with how many were tried until it.
+    pub trials: Vec<(u32, f64)>,
+}
+
+/// A variant that a search measured in full.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FinalistRow {
+    pub variant: String,
+    /// What the model expected before it was tried, in microseconds.
+    pub expected: Option<Number>,
+    /// What few samples gave, in microseconds.
+    pub tried: Option<Number>,
+}
+
+/// The row of a run's search, where it ended.
+pub fn row(records: &[SearchRecord]) -> Option<SearchRow> {
+    let mut read = Read::default();
+    for record in records {
+        match record {
+            SearchRecord::Began(began) => read.began = Some(began),
+            SearchRecord::Proposed { points, .. } => {
+                read.proposed.extend(points.iter().map(|point| (point.variant.0.as_str(), point)));
+            }
+            SearchRecord::Tried(tried) => read.tried.push(tried),
+            SearchRecord::Ended(ended) => read.ended = Some(ended),
+        }
+    }
+    read.row()
+}
+
+/// The records by kind.
+#[derive(Default)]
+struct Read<'a> {
+    began: Option<&'a SearchBegan>,
+    proposed: BTreeMap<&'a str, &'a ProposedPoint>,
+    tried: Vec<&'a TriedPoint>,
+    ended: Option<&'a SearchEnded>,
+}
+
+impl Read<'_> {
+    fn row(&self) -> Option<SearchRow> {
+        let (began, ended) = (self.began?, self.ended?);
+        let all = began.combinations.map_or_else(|| "more than can be counted".to_owned(), |n| number::plain(n as f64));
+        let codes: BTreeSet<&String> = self.tried.iter().filter_map(|tried| tried.code.as_ref()).collect();
+        let different = match codes.len() {
+            0 => String::new(),
+            codes => format!(" ({codes} different machine codes)"),
+        };
+        let timed = self.timed().count();
+        let summary = format!(
+            "{} variants{different} of {all} combinations were tried in {:.0} s by strategy {} with seed {}. {timed} of them have a time, \
+             from {} rounds of each machine code. The search stopped because {}.",
+            self.tried.len(),
+            ended.seconds,
+            text::line(&began.strategy),
+            began.seed,
+            began.rounds,
+            text::line(&ended.why),
+        );
+        let mut importance: Vec<(String, Number)> =
+            ended.importance.iter().map(|(axis, share)| (text::line(axis), Number::new(share * 100.0))).collect();
+        importance.sort_by(|a, b| b.1.value.total_cmp(&a.1.value));
+        Some(SearchRow {
+            summary,
+            model: self.model(),
+            failures: self.failures(),
+            importance,
+            finalists: ended.finalists.iter().map(|variant| self.finalist(&variant.0)).collect(),
+            progress: self.progress(),
+            trials: self.timed().map(|(count, _, us)| (count, us)).collect(),
+        })
+    }
+
+    /// Trials that were timed: how many were tried until then, seconds, microseconds.
+    fn timed(&self) -> impl Iterator<Item = (u32, f64, f64)> {
+        self.tried.iter().zip(1..).filter_map(|(tried, count)| match tried.outcome {
+            TriedOutcome::Timed { us } => Some((count, tried.seconds, us)),
+            TriedOutcome::Failed { .. } => None,
+        })
+    }
+
+    fn progress(&self) -> Vec<(u32, f64, f64)> {
+        let mut best = f64::INFINITY;
+        let mut better = |&(_, _, us): &(u32, f64, f64)| {
+            let is_better = us < best;
+            best = best.min(us);
+            is_better
+        };
+        self.timed().filter(|trial| better(trial)).collect()
+    }
+
+    /// The ratio between what came and what was expected, in the middle of all trials that had an expectation.
+    fn model(&self) -> Option<String> {
+        let mut ratios: Vec<f64> = self
+            .tried
+            .iter()
+            .filter_map(|tried| match tried.outcome {
+                TriedOutcome::Timed { us } => {
+                    Some((us / self.proposed.get(tried.variant.0.as_str())?.expected_us?).ln().abs())
+                }
+                TriedOutcome::Failed { .. } => None,
+            })
+            .collect();
+        ratios.sort_by(f64::total_cmp);
+        let middle = ratios.get(ratios.len() / 2)?;
+        Some(format!(
+            "Of {} times that the model foretold, half were within {:.0} %.",
+            ratios.len(),
+            (middle.exp() - 1.0) * 100.0
+        ))
+    }
+
+    fn failures(&self) -> Vec<(String, u32)> {
+        let mut counts: BTreeMap<String, u32> = BTreeMap::new();
+        for tried in &self.tried {
+            if let TriedOutcome::Failed { reason } = &tried.outcome {
+                let reason = reason.split([':', ';', '(']).next().unwrap_or_default().trim();
+                *counts.entry(text::clip(&text::line(reason), text::LABEL)).or_default() += 1;
+            }
+        }
+        let mut counts: Vec<(String, u32)> = counts.into_iter().collect();
+        counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        counts
+    }
+
+    fn finalist(&self, variant: &str) -> FinalistRow {
+        let tried = self.tried.iter().find(|tried| tried.variant.0 == variant);
+        FinalistRow {
+            variant: text::line(variant),
+            expected: self.proposed.get(variant).and_then(|point| point.expected_us).map(Number::new),
+            tried: tried.and_then(|tried| match tried.outcome {
+                TriedOutcome::Timed { us } => Some(Number::new(us)),
+                TriedOutcome::Failed { .. } => None,
+            }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ncugate_model::VariantId;
+
+    fn tried(variant: &str, us: Option<f64>, seconds: f64) -> SearchRecord {
+        let outcome = match us {
+            Some(us) => TriedOutcome::Timed { us },
+            None => TriedOutcome::Failed { reason: "does not build: /tmp/x.cu(3): error".to_owned() },
+        };
+        // Of one machine code are the variants that take equally long.
+        let (variant, code) = (VariantId(variant.to_owned()), us.map(|us| us.to_string()));
+        SearchRecord::Tried(TriedPoint { batch: 0, variant, outcome, code, facts: BTreeMap::new(), seconds })
+    }
+
+    #[test]
+    fn a_search_is_its_summary_its_progress_and_its_failures() {
+        let began = SearchBegan {
+            key: String::new(),
+            axes: vec!["A".to_owned()],
+            combinations: Some(20_000),
+            strategy: "model".to_owned(),
+            seed: 3,
+            rounds: 8,
+        };
+        let point = ProposedPoint { variant: VariantId("A=2".to_owned()), point: vec![1], expected_us: Some(4.0) };
+        let ended = SearchEnded {
+            why: "4 variants were built".to_owned(),
+            finalists: vec![VariantId("A=2".to_owned())],
+            points: vec![vec![1]],
+            importance: vec![("A".to_owned(), 1.0)],
+            seconds: 12.0,
+        };
+        let records = [
+            SearchRecord::Began(began),
+            SearchRecord::Proposed { batch: 0, points: vec![point], seconds: 0.1 },
+            tried("A=1", Some(8.0), 1.0),
+            tried("A=3", None, 2.0),
+            tried("A=4", Some(8.0), 3.0),
+            tried("A=2", Some(5.0), 4.0),
+            SearchRecord::Ended(ended),
+        ];
+        let row = row(&records).unwrap();
+        assert_eq!(row.progress, [(1, 1.0, 8.0), (4, 4.0, 5.0)]);
+        assert_eq!(row.trials.len(), 3);
+        assert_eq!(row.failures, [("does not build".to_owned(), 1)]);
+        assert!(row.summary.contains("4 variants were built"), "{}", row.summary);
+        assert!(
+            row.summary.starts_with("4 variants (2 different machine codes) of 20,000 combinations"),
+            "{}",
+            row.summary
+        );
+        assert_eq!(row.model.as_deref(), Some("Of 1 times that the model foretold, half were within 25 %."));
+        assert_eq!(super::row(&records[..6]), None, "a search that has not ended is not shown");
+    }
+}

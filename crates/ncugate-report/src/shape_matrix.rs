@@ -1,0 +1,37 @@
+//! Variants by shapes as readers are given them.
+
+use ncugate_phase::plan::Standing;
+use serde::Serialize;
+
+/// The table, where at least two shapes were measured.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ShapeMatrix {
+    /// What the values are: `Latency p50 (µs)`.
+    pub title: String,
+    pub shapes: Vec<String>,
+    /// The rows: candidates, then baselines.
+    pub rows: Vec<MatrixRow>,
+    /// Candidates that are not in the table.
+    pub left_out: usize,
+}
+
+/// A variant over shapes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct MatrixRow {
+    /// Its id, short enough for a table.
+    pub label: String,
+    pub standing: Standing,
+    /// A value a shape; none where it was not measured, or the variant is not proven correct.
+    pub cells: Vec<Option<MatrixCell>>,
+}
+
+/// A variant at a shape.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct MatrixCell {
+    pub text: String,
+    /// How far from the best candidate: `+12.0 %`; empty for the best.
+    pub beside_best: String,
+    /// Whether no proven candidate is better here.
+    pub best: bool,
+    pub in_use: bool,
+}

@@ -1,0 +1,366 @@
+//! Tables of `show`: plain text in columns, no colour, no control characters from the report.
+
+use std::fmt::Write;
+
+use super::Located;
+use super::input::{Content, Input};
+use ncu_rep::{EstimatedSpeedup, MetricSelection, MetricValue, Session, SpeedupScope, SystemInfo, unit_of};
+use ncugate_judge::frame::launches::FrameError;
+use ncugate_judge::frame::rows::{self, AnyLaunch};
+use ncugate_model::number::text;
+
+/// What the list shows of every launch when nothing is asked for.
+const DURATION: &str = "gpu__time_duration.sum";
+/// Widest kernel name of a table; the rest of the line stays readable.
+const WIDEST_NAME: usize = 60;
+/// Longest cell of a table, in characters; exports have all of it.
+const LONGEST_CELL: usize = 1_000;
+
+/// The launches to show, and what of them.
+pub(super) struct View<'a> {
+    pub launches: &'a [Located<'a>],
+    pub metrics: &'a [String],
+    pub nvtx: bool,
+}
+
+impl View<'_> {
+    fn has_several_reports(&self) -> bool {
+        self.launches.windows(2).any(|pair| matches!(pair, [a, b] if a.0.name != b.0.name))
+    }
+
+    /// One line a launch.
+    pub fn list(&self, out: &mut String) -> Result<(), FrameError> {
+        let duration = [DURATION.to_owned()];
+        let metrics = if self.metrics.is_empty() { &duration[..] } else { self.metrics };
+        let several = self.has_several_reports();
+        let mut table = Table::default();
+        let mut header: Vec<String> = Vec::new();
+        header.extend(several.then(|| "report".to_owned()));
+        header.extend(["launch", "kernel", "grid", "block", "stream"].map(str::to_owned));
+        header.extend(self.nvtx.then(|| "nvtx".to_owned()));
+        header.extend(metrics.iter().map(|name| with_unit(name, unit_of(name))));
+        table.push(header);
+        for (capture, launch) in self.launches {
+            let mut line: Vec<String> = Vec::new();
+            line.extend(several.then(|| clean(capture.name)));
+            line.push(launch.id().to_string());
+            line.push(shorten(&clean(&kernel_name(launch))));
+            line.push(dimensions(launch.grid()));
+            line.push(dimensions(launch.block()));
+            line.push(launch.stream().map_or_else(|| "-".to_owned(), |stream| stream.to_string()));
+            if self.nvtx {
+                line.push(clean(&launch.nvtx(capture.name)?));
+            }
+            let first = line.len();
+            line.resize(first + metrics.len(), "-".to_owned());
+            rows::metrics::<FrameError>(capture, launch, MetricSelection::Named(metrics), |row| {
+                let place = metrics.iter().position(|name| name == row.metric);
+                if let Some(cell) = place.and_then(|place| line.get_mut(first + place)) {
+                    *cell = number(&row.value);
+                }
+                Ok(())
+            })?;
+            table.push(line);
+        }
+        table.write(out);
+        Ok(())
+    }
+
+    /// Every launch in full.
+    pub fn full(&self, out: &mut String) -> Result<(), FrameError> {
+        for (index, (capture, launch)) in self.launches.iter().enumerate() {
+            if index > 0 {
+                out.push('\n');
+            }
+            let mut head = Table::default();
+            for (name, value) in facts(capture.name, launch)? {
+                head.push(vec![name.to_owned(), clean(&value)]);
+            }
+            head.write(out);
+            out.push('\n');
+            let mut table = Table::default();
+            table.push(["metric", "value", "unit"].map(str::to_owned).to_vec());
+            rows::metrics::<FrameError>(capture, launch, MetricSelection::All, |row| {
+                if !is_by_product(row.metric) {
+                    table.push(vec![clean(row.metric), number(&row.value), clean(row.unit)]);
+                }
+                Ok(())
+            })?;
+            table.write(out);
+        }
+        Ok(())
+    }
+
+    /// What ncu's rules said about every launch.
+    pub fn rules(&self, out: &mut String) -> Result<(), FrameError> {
+        for (capture, launch) in self.launches {
+            let AnyLaunch::Report(found) = launch else { continue };
+            let named = |source| FrameError::Report { report: capture.name.to_owned(), source };
+            let rules = found.rule_results().map_err(named)?;
+            line(out, &format!("{}  launch {}  {}", capture.name, launch.id(), kernel_name(launch)));
+            let mut said = 0;
+            for (rule, item) in rules.iter().flat_map(|rule| rule.items.iter().map(move |item| (rule, item))) {
+                let Some(message) = item.message.as_ref().filter(|message| !message.text.is_empty()) else { continue };
+                said += 1;
+                let title = if message.title.is_empty() { &rule.name } else { &message.title };
+                let speedup = item.speedup.map(|EstimatedSpeedup { scope, percent }| {
+                    let scope = match scope {
+                        SpeedupScope::Local => " (local)",
+                        SpeedupScope::Global => "",
+                        SpeedupScope::Other(_) => " (unknown scope)",
+                    };
+                    format!("  at most {percent:.1} %{scope}")
+                });
+                line(out, &format!("  {}: {title}{}", rule.section, speedup.unwrap_or_default()));
+                line(out, &format!("    {}", message.plain_text()));
+                for focus in &item.focus {
+                    let value = number(&MetricValue::Double(focus.value));
+                    line(out, &format!("    {} = {value}  {}", focus.name, focus.hint));
+                }
+            }
+            if said == 0 {
+                line(out, "  no rule has a message (rules need sections: `--set` or `--section`)");
+            }
+        }
+        Ok(())
+    }
+}
+
+/// How every report was made.
+pub(super) fn session(inputs: &[Input], out: &mut String) -> Result<(), FrameError> {
+    for (index, input) in inputs.iter().enumerate() {
+        if index > 0 {
+            out.push('\n');
+        }
+        let mut table = Table::default();
+        let mut fact = |name: &str, value: String| {
+            if !value.is_empty() {
+                table.push(vec![name.to_owned(), clean(&value)]);
+            }
+        };
+        fact("report", input.name.clone());
+        match &input.content {
+            Content::Csv(csv) => fact("launches", format!("{} (from CSV, which has no session)", csv.launches.len())),
+            Content::Report(report) => {
+                let named = |source| FrameError::Report { report: input.name.clone(), source };
+                let session = report.session().map_err(named)?;
+                fact("launches", report.launches().len().to_string());
+                fact("container version", report.version().to_string());
+                for warning in report.warnings() {
+                    fact("warning", warning);
+                }
+                session_facts(&session, &mut fact);
+                for process in report.processes() {
+                    fact("process", format!("{} {} on {}", process.pid, process.executable, process.host));
+                }
+            }
+        }
+        table.write(out);
+    }
+    Ok(())
+}
+
+fn session_facts(session: &Session, fact: &mut impl FnMut(&str, String)) {
+    fact("command line", session.command_line.clone());
+    let created = session.created.and_then(|seconds| i64::try_from(seconds).ok());
+    let created = created.and_then(|seconds| jiff::Timestamp::from_second(seconds).ok());
+    fact("created", created.map(|time| time.to_string()).unwrap_or_default());
+    for version in &session.versions {
+        fact(&version.provider, version.version.clone());
+    }
+    fact("driver", session.driver.map(|driver| format!("{driver:.2}")).unwrap_or_default());
+    fact("clock control", session.clock_control().unwrap_or("not on the command line").to_owned());
+    fact("replay mode", session.replay_mode().unwrap_or("not on the command line").to_owned());
+    fact("target", system(&session.target));
+    if session.host != session.target {
+        fact("host", system(&session.host));
+    }
+    fact("comments", session.comments.clone());
+    for device in &session.devices {
+        fact("device", format!("{} {} ({} attributes)", device.id, device.name, device.attributes.len()));
+    }
+}
+
+fn system(system: &SystemInfo) -> String {
+    let parts = [&system.computer, &system.os, &system.architecture, &system.cpu];
+    let mut text: Vec<&str> = parts.into_iter().map(String::as_str).filter(|part| !part.is_empty()).collect();
+    text.extend(system.addresses.iter().map(String::as_str));
+    text.join(", ")
+}
+
+/// What the head of a launch in full says.
+fn facts(report: &str, launch: &AnyLaunch<'_>) -> Result<Vec<(&'static str, String)>, FrameError> {
+    let mut facts = vec![
+        ("report", report.to_owned()),
+        ("launch", launch.id().to_string()),
+        ("kernel", launch.kernel().into_owned()),
+        ("demangled", launch.demangled().into_owned()),
+        ("grid", dimensions(launch.grid())),
+        ("block", dimensions(launch.block())),
+        ("stream", launch.stream().map(|stream| stream.to_string()).unwrap_or_default()),
+        ("nvtx", launch.nvtx(report)?),
+    ];
+    if let AnyLaunch::Report(launch) = launch {
+        let named = |source| FrameError::Report { report: report.to_owned(), source };
+        let cluster = launch.cluster().map_err(named)?;
+        facts.push(("cluster", cluster.map(|cluster| dimensions(Some(cluster))).unwrap_or_default()));
+        facts.push(("mangled", launch.mangled_name().into_owned()));
+        facts.push(("context", launch.context().map(|context| context.to_string()).unwrap_or_default()));
+        let process = launch.process().map(|process| format!("{} {}", process.pid, process.name()));
+        facts.push(("process", process.unwrap_or_default()));
+        facts.push(("device", launch.device_name().map_err(named)?.unwrap_or_default().into_owned()));
+        let capability = launch.compute_capability().map_err(named)?;
+        facts.push(("compute capability", capability.map(|(a, b)| format!("{a}.{b}")).unwrap_or_default()));
+        let clocks = launch.clock_status().map(|status| match (status.requested, status.locked) {
+            (false, false) => "free",
+            (true, true) => "locked",
+            (true, false) => "lock asked for, not locked",
+            (false, true) => "locked, not asked for",
+        });
+        facts.push(("clocks", clocks.unwrap_or_default().to_owned()));
+    }
+    facts.retain(|(_, value)| !value.is_empty());
+    Ok(facts)
+}
+
+/// Names that ncu's own raw page leaves out.
+fn is_by_product(metric: &str) -> bool {
+    metric.starts_with("derived_tempMetric") || metric.starts_with("breakdown:") || metric.starts_with("group:")
+}
+
+/// The function's name; ranges and graphs say what they are.
+fn kernel_name(launch: &AnyLaunch<'_>) -> String {
+    match launch.kernel() {
+        name if !name.is_empty() => name.into_owned(),
+        _ => match launch {
+            AnyLaunch::Report(launch) => format!("<{:?}>", launch.kind()).to_lowercase(),
+            AnyLaunch::Csv(_) => "-".to_owned(),
+        },
+    }
+}
+
+fn with_unit(name: &str, unit: &str) -> String {
+    if unit.is_empty() { name.to_owned() } else { format!("{name} [{unit}]") }
+}
+
+fn dimensions(size: Option<[u32; 3]>) -> String {
+    size.map_or_else(|| "-".to_owned(), |[x, y, z]| format!("{x}x{y}x{z}"))
+}
+
+/// A value for people: integers and text as they are, other numbers with six digits, `n/a` where there is none.
+pub(super) fn number(value: &MetricValue<'_>) -> String {
+    match value {
+        MetricValue::Missing => "n/a".to_owned(),
+        MetricValue::String(text) => clean(text),
+        MetricValue::U32(_) | MetricValue::U64(_) => value.to_string(),
+        MetricValue::Double(_) | MetricValue::Float(_) => match value.as_f64() {
+            Some(number) if number.is_finite() && number.fract() != 0.0 => significant(number),
+            _ => value.to_string(),
+        },
+    }
+}
+
+/// Six significant digits without trailing zeros.
+fn significant(number: f64) -> String {
+    let magnitude = number.abs().log10().floor();
+    if !(-5.0..15.0).contains(&magnitude) {
+        return format!("{number:.5e}");
+    }
+    let decimals = (5.0 - magnitude).max(0.0) as usize;
+    let text = format!("{number:.decimals$}");
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
+/// Text of a report with control characters made visible, so that it cannot move the cursor or break a line.
+pub(super) fn clean(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for character in text.chars() {
+        if character.is_control()
+            || matches!(character, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+        {
+            out.extend(character.escape_default());
+        } else {
+            out.push(character);
+        }
+    }
+    out
+}
+
+fn shorten(text: &str) -> String {
+    if text.chars().count() <= WIDEST_NAME {
+        return text.to_owned();
+    }
+    text.chars().take(WIDEST_NAME - 3).chain("...".chars()).collect()
+}
+
+pub(super) fn line(out: &mut String, text: &str) {
+    let _ = writeln!(out, "{}", clean(text));
+}
+
+/// A cell of at most [`LONGEST_CELL`] characters, that says how long it was.
+fn cut(cell: String) -> String {
+    match cell.char_indices().nth(LONGEST_CELL) {
+        Some((at, _)) => {
+            let all = cell.chars().count();
+            format!("{}... ({all} characters)", cell.get(..at).unwrap_or_default())
+        }
+        None => cell,
+    }
+}
+
+/// Rows of cells, written in columns that are as wide as their widest cell.
+#[derive(Default)]
+pub(super) struct Table {
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    pub fn push(&mut self, row: Vec<String>) {
+        self.rows.push(row.into_iter().map(cut).collect());
+    }
+
+    pub fn write(&self, out: &mut String) {
+        let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
+        let width =
+            |column: usize| self.rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max();
+        let widths: Vec<usize> = (0..columns).map(|column| width(column).unwrap_or(0)).collect();
+        for row in &self.rows {
+            let mut line = String::new();
+            for (cell, width) in row.iter().zip(&widths) {
+                line.push_str(&text::left(cell, width + 2));
+            }
+            out.push_str(line.trim_end());
+            out.push('\n');
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_for_people_keep_six_digits() {
+        assert_eq!(number(&MetricValue::Double(14.975_530_528)), "14.9755");
+        assert_eq!(number(&MetricValue::Double(0.000_047_18)), "0.00004718");
+        assert_eq!(number(&MetricValue::Double(1_606_912.0)), "1606912");
+        assert_eq!(number(&MetricValue::Double(f64::NAN)), "NaN");
+        assert_eq!(number(&MetricValue::Missing), "n/a");
+        assert_eq!(number(&MetricValue::Double(1.5e-9)), "1.50000e-9");
+    }
+
+    #[test]
+    fn a_cell_of_any_length_is_shown_cut() {
+        let mut table = Table::default();
+        table.push(vec!["x".repeat(70_000), "é".repeat(1_000)]);
+        let mut text = String::new();
+        table.write(&mut text);
+        assert!(text.contains("xxx... (70000 characters)  éé") && text.len() < 3_100, "{}", text.len());
+    }
+
+    #[test]
+    fn control_characters_are_shown_not_sent() {
+        assert_eq!(clean("a\u{1b}[31mb\nc\u{202e}d"), "a\\u{1b}[31mb\\nc\\u{202e}d");
+        assert_eq!(clean("größe"), "größe");
+    }
+}

@@ -1,0 +1,185 @@
+//! What the parameters of a run's sweep do, and the front over chosen objectives: as data, and as text.
+
+use super::{number, text};
+use crate::chart::Chart;
+use crate::chart::front::{self, FrontLine, FrontObjective};
+use crate::explain::{
+    self, FrontVariant, MatchedChange, ObjectiveFront, ParetoAxis, Separation, SweepAnalysis, objective_front,
+};
+use ncugate_judge::Session;
+use ncugate_judge::frame::MetricCells;
+use ncugate_model::metric::Catalogue;
+use ncugate_model::stats::Resampler;
+use ncugate_model::{Better, ShapeName, VariantId};
+use serde::Serialize;
+use std::fmt::Write as _;
+
+/// Effects and interactions that a text lists.
+const LISTED: usize = 8;
+/// Variants of a front that a text lists.
+const FRONT: usize = 12;
+
+/// A sweep, analysed at one shape.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SweepReport {
+    pub phase: String,
+    pub shape: String,
+    /// The metric that effects are about.
+    pub objective: String,
+    /// Main effects, interactions, edges of ranges.
+    pub analysis: SweepAnalysis,
+    /// The front over the objectives.
+    pub front: ObjectiveFront,
+    /// The objectives as they are drawn.
+    #[serde(skip)]
+    pub objectives: Vec<FrontObjective>,
+}
+
+impl SweepReport {
+    /// The front as a chart; none where no variant has all objectives, or there is one objective alone.
+    pub fn picture(&self) -> Option<Chart> {
+        let line = |variant: &FrontVariant, on_front: bool| FrontLine {
+            label: text::line(&variant.variant.0),
+            values: variant.values.clone(),
+            on_front,
+        };
+        let beaten = self.front.others.iter().map(|variant| line(variant, false));
+        let lines: Vec<FrontLine> = self.front.front.iter().map(|variant| line(variant, true)).chain(beaten).collect();
+        front::draw(&self.objectives, &lines)
+    }
+}
+
+/// An objective that is not a metric.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("'{name}' is not a metric of the run{hint}")]
+pub struct UnknownObjective {
+    name: String,
+    hint: String,
+}
+
+/// Analyses the candidates that can be selected. Without `objectives` the front is over the phase's objective and the occupancy that was
+/// measured.
+///
+/// # Errors
+/// An objective that the run has not measured.
+pub fn analyse(
+    session: &Session<'_>,
+    shape: &ShapeName,
+    objectives: &[String],
+    resampler: &Resampler,
+) -> Result<SweepReport, UnknownObjective> {
+    let measured = session.measurements();
+    let (phase, quantities) = (measured.phase(), measured.quantities());
+    let objective = &phase.objective;
+    let ranked: Vec<VariantId> =
+        session.judgement().variants.iter().filter(|v| v.rank.is_some()).map(|v| v.variant.clone()).collect();
+    let usual = [objective.metric.as_str(), "achieved_occupancy", "theoretical_occupancy"];
+    let known = |metric: &&str| quantities.column(metric).is_some_and(MetricCells::has_value);
+    let names: Vec<&str> = match objectives {
+        [] => usual.into_iter().filter(known).take(2).collect(),
+        asked => asked.iter().map(String::as_str).collect(),
+    };
+    if let Some(unknown) = names.iter().find(|name| !known(name)) {
+        let near = ncugate_model::nearest(unknown, quantities.metrics());
+        let hint = near.map_or_else(String::new, |near| format!("; did you mean '{near}'?"));
+        return Err(UnknownObjective { name: text::line(unknown), hint });
+    }
+    let better = |metric: &str| match metric == objective.metric {
+        true => objective.better,
+        false => Catalogue::embedded().get(metric).map_or(Better::Context, |known| known.better),
+    };
+    let axes: Vec<ParetoAxis<'_>> = names.iter().map(|metric| ParetoAxis { metric, better: better(metric) }).collect();
+    let objectives = axes.iter().map(|axis| {
+        let known = Catalogue::embedded().get(axis.metric);
+        FrontObjective {
+            title: known.map_or_else(|| text::line(axis.metric), |metric| metric.title.clone()),
+            unit: known.map_or_else(String::new, |metric| metric.unit.clone()),
+            better: axis.better,
+        }
+    });
+    let objectives = objectives.collect();
+    let values = ranked.iter().filter_map(|id| {
+        let value = quantities.read(id, shape, &objective.metric).value()?;
+        Some((measured.plan().variant(id)?, value))
+    });
+    let values: Vec<_> = values.collect();
+    Ok(SweepReport {
+        phase: text::line(&phase.name),
+        shape: text::line(&shape.0),
+        objective: objective.metric.clone(),
+        analysis: explain::sweep(&values, objective.better, resampler),
+        front: objective_front(quantities, shape, &ranked, &axes),
+        objectives,
+    })
+}
+
+pub fn words(report: &SweepReport) -> String {
+    let SweepReport { phase, shape, objective, analysis, front, .. } = report;
+    let counted = number::counted(analysis.variants, "variant");
+    let mut out = format!("{phase} at {shape}: {objective} of {counted}, by matched pairs\n");
+    if !analysis.effects.is_empty() {
+        out += "\neffects (everything else equal)\n";
+    }
+    for effect in analysis.effects.iter().take(LISTED) {
+        let (name, from, to) = (text::line(&effect.parameter), text::line(&effect.from), text::line(&effect.to));
+        let _ = writeln!(out, "  {name} {from} -> {to}: {}", change(&effect.change));
+    }
+    let clear = analysis.interactions.iter().filter(|i| i.change.separation == Separation::Clear);
+    let clear: Vec<_> = clear.take(LISTED).collect();
+    if !clear.is_empty() {
+        out += "\ninteractions\n";
+    }
+    for found in clear {
+        let [first, second] = &found.ends;
+        let step = |name: &str, ends: &[String; 2]| text::line(&format!("{name} {} -> {}", ends[0], ends[1]));
+        let (first, second) = (step(&found.first, first), step(&found.second, second));
+        let _ = writeln!(out, "  {second} changes the effect of {first} by {}", change(&found.change));
+    }
+    if !analysis.edges.is_empty() {
+        out += "\nbest at the edge of the range\n";
+    }
+    for edge in &analysis.edges {
+        let _ = writeln!(
+            out,
+            "  {}: from {} to {} {}",
+            text::line(&edge.advice),
+            text::line(&edge.beside),
+            text::line(&edge.value),
+            change(&edge.change)
+        );
+    }
+    if !analysis.inseparable.is_empty() {
+        out += "\ncannot be separated\n";
+    }
+    for reason in &analysis.inseparable {
+        let _ = writeln!(out, "  {}", text::line(reason));
+    }
+    let _ = writeln!(
+        out,
+        "\nfront over {}: {} of {}",
+        front.objectives.join(", "),
+        front.front.len(),
+        front.front.len() + front.beaten
+    );
+    for variant in front.front.iter().take(FRONT) {
+        let values: Vec<String> = variant.values.iter().map(|value| number::plain(*value)).collect();
+        let _ = writeln!(out, "  {}: {}", text::line(&variant.variant.0), values.join(", "));
+    }
+    out
+}
+
+/// `-75 % (-76 to -74, 16 pairs)`, with the reason where it is not clear.
+fn change(change: &MatchedChange) -> String {
+    let percent = |value: f64| number::short(value);
+    let noise = match change.separation {
+        Separation::Clear => String::new(),
+        Separation::Noise => format!("; not told apart from noise, p {}", number::short(change.p)),
+    };
+    format!(
+        "{} % ({} to {}, {} pairs{noise})",
+        percent(change.percent),
+        percent(change.low),
+        percent(change.high),
+        change.pairs
+    )
+}

@@ -1,0 +1,338 @@
+//! The end of a run in the terminal: the best variants, the gates, the verdict last.
+
+use super::change::MetricChange;
+use super::deltas::Delta;
+use super::error::RenderError;
+use super::gate_row::GateRow;
+use super::report::Report;
+use super::variant_row::{GRADED, VariantRow};
+use super::{number, text};
+use ncugate_model::{Level, Verdict};
+use std::fmt::Write as _;
+
+/// Whether the terminal takes colours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Colours {
+    Ansi,
+    Plain,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Screen {
+    /// Columns; fewer than 60 count as 60.
+    pub columns: usize,
+    pub colours: Colours,
+}
+
+/// Variants shown.
+const TOP: usize = 5;
+/// Least columns of a gate's verdict.
+const STATE: usize = 6;
+
+/// What a run prints last.
+pub fn terminal(report: &Report, screen: Screen) -> Result<String, RenderError> {
+    let columns = screen.columns.max(60);
+    let mut out = format!("{}\n", text::clip(&report.title, columns));
+    paragraph(&mut out, &format!("{}: {}", report.source.word(), report.source.words()), columns);
+    out.push('\n');
+    out.push_str(&variants(report, columns));
+    out.push('\n');
+    out.push_str(&gates(report, columns, screen.colours));
+    for line in steps(report).into_iter().chain(beside(report, columns)) {
+        let _ = writeln!(out, "{line}");
+    }
+    for line in report.missing.iter().take(5).chain(report.warnings.iter().take(5)) {
+        let _ = writeln!(out, "{}", text::clip(&format!("note: {line}"), columns));
+    }
+    let more = report.missing.len().saturating_sub(5) + report.warnings.len().saturating_sub(5);
+    if more > 0 {
+        let _ = writeln!(out, "note: {more} more in the report");
+    }
+    out.push('\n');
+    paragraph(&mut out, &report.headline.scope, columns);
+    if !report.source.replay && !report.provenance.stages.is_empty() {
+        paragraph(&mut out, &format!("took: {}", stages(report)), columns);
+    }
+    for line in &report.trust.lines {
+        paragraph(&mut out, line, columns);
+    }
+    let headline = &report.headline;
+    for sentence in [&headline.tier, &headline.stages, &headline.obstacle].into_iter().flatten() {
+        paragraph(&mut out, sentence, columns);
+    }
+    for caution in &headline.cautions {
+        paragraph(&mut out, caution, columns);
+    }
+    paragraph(&mut out, &report.in_use.sentence, columns);
+    out.push_str(&conclusion(report, screen));
+    Ok(out)
+}
+
+/// The verdict and its reason alone.
+pub fn conclusion(report: &Report, screen: Screen) -> String {
+    let (headline, columns) = (&report.headline, screen.columns.max(60));
+    let label = headline.conclusion.label();
+    let reason = format!("{} {}", "#".repeat(label.len()), headline.reason);
+    let label = paint(&label.to_uppercase(), headline.conclusion.tone(), screen.colours);
+    let mut lines = wrapped(&reason, columns).into_iter();
+    let first = lines.next().unwrap_or_default();
+    let mut out = String::new();
+    let _ = writeln!(out, "{label}{}", first.trim_start_matches('#'));
+    for line in lines {
+        let _ = writeln!(out, "{line}");
+    }
+    out
+}
+
+fn paragraph(out: &mut String, text: &str, columns: usize) {
+    for line in wrapped(text, columns) {
+        let _ = writeln!(out, "{line}");
+    }
+}
+
+/// Wall time by stage of the program: `build 4.13 s, bench 3.99 s (kernels 2.60 s, external commands 1.39 s)`. Parts of a
+/// stage, `bench: kernels`, stand behind it where they count.
+fn stages(report: &Report) -> String {
+    let took = |name: &str, seconds: f64| format!("{name} {}", number::seconds(seconds));
+    let stages = &report.provenance.stages;
+    let whole = stages.iter().filter(|(name, _)| !name.contains(": ")).map(|(name, seconds)| {
+        let parts = stages.iter().filter_map(|(part, spent)| {
+            let part = part.strip_prefix(name.as_str())?.strip_prefix(": ")?;
+            (spent.value >= 0.01).then(|| took(part, spent.value))
+        });
+        let parts: Vec<String> = parts.collect();
+        let inside = if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) };
+        took(name, seconds.value) + &inside
+    });
+    whole.collect::<Vec<_>>().join(", ")
+}
+
+/// The steps of the selected variant, a line each: number and kernel, the duration under ncu and its share.
+fn steps(report: &Report) -> Vec<String> {
+    let Some(steps) = &report.steps else { return Vec::new() };
+    let what = steps.columns.first().map_or_else(String::new, |column| format!(" ({})", column.to_lowercase()));
+    let line = |(name, _, cells): &(String, String, Vec<String>)| match cells.first().filter(|cell| !cell.is_empty()) {
+        Some(cell) => format!("  {name}: {cell}"),
+        None => format!("  {name}"),
+    };
+    std::iter::once(format!("steps of {}{what}:", steps.variant)).chain(steps.rows.iter().map(line)).collect()
+}
+
+/// A line a baseline or stored run: the objective beside theirs.
+fn beside(report: &Report, columns: usize) -> Vec<String> {
+    let line = |delta: &Delta| {
+        let is_objective = |row: &&MetricChange| report.objective.as_ref().is_some_and(|o| o.metric == row.metric);
+        let row = delta.rows.iter().find(is_objective).or(delta.rows.first())?;
+        let values = number::against(row.after.value, row.before.value, &row.unit);
+        let (title, words) = (text::inside(&row.title), row.words());
+        let mark = if delta.graded_by_itself { format!(" ({GRADED})") } else { String::new() };
+        Some(text::clip(&format!("against {}: {title} {values}, {words}{mark}", delta.against), columns))
+    };
+    report.deltas.iter().filter_map(line).collect()
+}
+
+/// Rank, variant and as many leading metrics as fit.
+fn variants(report: &Report, columns: usize) -> String {
+    let ranked: Vec<&VariantRow> = report.variants.iter().filter(|v| v.rank.is_some()).take(TOP).collect();
+    let baselines = report.variants.iter().filter(|v| v.standing == ncugate_phase::plan::Standing::Baseline).take(2);
+    // A variant that is selected among those that pass may rank lower.
+    let selected = report.variants.iter().filter(|v| v.selected && v.rank.is_none_or(|rank| rank > TOP));
+    let rows: Vec<&VariantRow> = ranked.into_iter().chain(selected).chain(baselines).collect();
+    if rows.is_empty() {
+        return "no variant is proven correct and measured\n".to_owned();
+    }
+    let value = |v: &VariantRow, at: usize| {
+        let values = v.shapes.get(report.objective_shape).and_then(|s| s.values.get(at));
+        values.and_then(|m| m.number()).map_or_else(|| "n/a".to_owned(), |n| n.text.clone())
+    };
+    let Names { shared, names } = names(&rows, &report.params);
+    let name = names.iter().map(|name| name.chars().count()).max().unwrap_or(0).clamp(8, columns / 2 + 6);
+    let mut room = columns - name - 5;
+    let mut shown: Vec<(usize, String, usize)> = Vec::new();
+    for (at, metric) in report.metrics.iter().enumerate() {
+        let head = match number::unit(&metric.unit) {
+            "" => metric.title.clone(),
+            unit => format!("{} {unit}", metric.title),
+        };
+        let width = rows.iter().map(|v| value(v, at).chars().count()).max().unwrap_or(0).max(head.chars().count());
+        if width + 2 > room {
+            break;
+        }
+        room -= width + 2;
+        shown.push((at, head, width));
+    }
+    let mut out = String::new();
+    if !shared.is_empty() {
+        paragraph(&mut out, &format!("{shared}, in all that are shown"), columns);
+    }
+    let _ = write!(out, "{:>3}  {}", "#", text::left("variant", name));
+    for (_, head, width) in &shown {
+        let _ = write!(out, "  {}", text::right(head, *width));
+    }
+    out.push('\n');
+    for (variant, label) in rows.into_iter().zip(names) {
+        let rank = variant.rank.map_or_else(|| "-".to_owned(), |r| r.to_string());
+        let _ = write!(out, "{rank:>3}  {}", text::left(&text::clip_middle(&label, name), name));
+        for (at, _, width) in &shown {
+            let _ = write!(out, "  {}", text::right(&value(variant, *at), *width));
+        }
+        out.push('\n');
+    }
+    out
+}
+
+/// What variants are called in a table.
+struct Names {
+    /// Parameters in which those that a sweep names do not differ: `TILE_M=32, STAGES=1`.
+    shared: String,
+    /// A name a row; the selected one is marked.
+    names: Vec<String>,
+}
+
+/// Variants that a sweep names are told apart by the parameters in which they differ; the others stand above the table.
+fn names(rows: &[&VariantRow], params: &[String]) -> Names {
+    let swept: Vec<&&VariantRow> = rows.iter().filter(|v| v.name.is_none()).collect();
+    let differs = |at: &usize| swept.iter().any(|v| v.params.get(*at) != swept[0].params.get(*at));
+    let (apart, alike): (Vec<usize>, Vec<usize>) = (0..params.len()).partition(differs);
+    let said = |v: &VariantRow, places: &[usize], between: &str| {
+        let pair = |at: &usize| Some(format!("{}={}", params[*at], v.params.get(*at)?.as_ref()?));
+        places.iter().filter_map(pair).collect::<Vec<_>>().join(between)
+    };
+    let short = swept.len() > 1 && !apart.is_empty() && !alike.is_empty();
+    let name = |v: &&VariantRow| {
+        let name = if short && v.name.is_none() { said(v, &apart, ",") } else { v.marked() };
+        if v.selected { format!("{name} (selected)") } else { name }
+    };
+    let shared = if short { said(swept[0], &alike, ", ") } else { String::new() };
+    Names { shared, names: rows.iter().map(name).collect() }
+}
+
+/// What leads the line of a gate: what keeps the phase from passing stands out.
+fn state(gate: &GateRow) -> &'static str {
+    match (&gate.waived, gate.verdict) {
+        (Some(_), _) => "waived",
+        (None, Verdict::Pass) => Verdict::Pass.word(),
+        (None, verdict @ (Verdict::Fail | Verdict::Inconclusive)) => verdict.mark(),
+    }
+}
+
+/// A line a gate: its verdict, its name, measured against limit.
+fn gates(report: &Report, columns: usize, colours: Colours) -> String {
+    let lead = report.gates.iter().map(|g| state(g).len()).max().unwrap_or(STATE).max(STATE);
+    let numbers = report.gates.iter().filter(|gate| gate.measured.is_some());
+    let numbers = numbers.map(|gate| against(gate).chars().count()).max().unwrap_or(0);
+    let room = columns.saturating_sub(lead + numbers + 4).max(28);
+    let widest = report.gates.iter().map(|g| g.name.chars().count()).max().unwrap_or(4).clamp(4, room);
+    let line = |gate: &GateRow| {
+        let name = text::clip(&gate.name, widest);
+        let rest = text::clip(&format!("{}  {}", text::left(&name, widest), against(gate)), columns - lead - 2);
+        format!("{}  {rest}\n", paint(&text::left(state(gate), lead), gate.verdict, colours))
+    };
+    let mut out: String = report.gates.iter().map(line).collect();
+    for gate in report.gates.iter().filter(|gate| gate.waived.is_none()) {
+        // the line of the gate has its numbers alone
+        let open = match gate.verdict {
+            Verdict::Inconclusive if gate.measured.is_some() => Some(format!("inconclusive: {}", gate.why)),
+            Verdict::Inconclusive => None,
+            Verdict::Pass | Verdict::Fail => gate.undecided.clone(),
+        };
+        if let Some(open) = open {
+            paragraph(&mut out, &format!("note: '{}': {open}", gate.name), columns);
+        }
+    }
+    out
+}
+
+/// Measured against limit, else why; and whether the gate only advises.
+fn against(gate: &GateRow) -> String {
+    let measured = match (&gate.measured, &gate.limit) {
+        (Some(measured), Some(limit)) => compared(gate, measured.value, limit.value),
+        (Some(measured), None) => number::with_unit(measured.value, &gate.unit),
+        (None, _) => gate.why.clone(),
+    };
+    match gate.level {
+        Level::Required => measured,
+        Level::Advisory => format!("{measured} (advisory)"),
+    }
+}
+
+/// `2.011× >= 1.1×` where that is so, else `29.67, needs <= 10.18 µs`.
+fn compared(gate: &GateRow, measured: f64, limit: f64) -> String {
+    let Some(comparison) = gate.comparison else {
+        return number::against(measured, limit, &gate.unit);
+    };
+    let symbol = comparison.symbol();
+    let relation = match gate.verdict == Verdict::Pass && comparison.holds(measured, limit) {
+        true => format!(" {symbol} "),
+        false => format!(", needs {symbol} "),
+    };
+    number::related(measured, &relation, limit, &gate.unit)
+}
+
+fn paint(text: &str, verdict: Verdict, colours: Colours) -> String {
+    let code = match verdict {
+        Verdict::Pass => "32",
+        Verdict::Fail => "31",
+        Verdict::Inconclusive => "33",
+    };
+    match colours {
+        Colours::Ansi => format!("\u{1b}[1;{code}m{text}\u{1b}[0m"),
+        Colours::Plain => text.to_owned(),
+    }
+}
+
+/// Lines of at most `columns` characters, broken at spaces; a longer word is cut.
+fn wrapped(text: &str, columns: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    let mut line = String::new();
+    for word in text.split_whitespace() {
+        let word = text::clip(word, columns);
+        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > columns {
+            lines.push(std::mem::take(&mut line));
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(&word);
+    }
+    if !line.is_empty() {
+        lines.push(line);
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variants_of_a_sweep_are_told_apart_by_what_differs() {
+        let report = crate::fixture::Fixture::new(90).report();
+        let shown = |v: &&VariantRow| v.selected || v.rank.is_some_and(|rank| rank <= 5);
+        let ranked: Vec<&VariantRow> = report.variants.iter().filter(shown).collect();
+        let Names { shared, names } = names(&ranked, &report.params);
+        let all: std::collections::BTreeSet<&String> = names.iter().collect();
+        assert_eq!(all.len(), names.len(), "{names:?}");
+        let said = |v: &VariantRow, name: &str| {
+            let pairs =
+                report.params.iter().zip(&v.params).filter_map(|(p, value)| Some(format!("{p}={}", value.as_ref()?)));
+            pairs.into_iter().all(|pair| name.contains(&pair) || shared.contains(&pair))
+        };
+        assert!(ranked.iter().zip(&names).all(|(v, name)| said(v, name)), "{shared}: {names:?}");
+        assert_eq!(names.iter().filter(|name| name.ends_with(" (selected)")).count(), 1);
+    }
+
+    #[test]
+    fn a_gate_has_its_direction() {
+        let report = crate::fixture::Fixture::new(6).report();
+        let text = gates(&report, 120, Colours::Plain);
+        assert!(text.contains(", needs >= ") && text.contains(" <= "), "{text}");
+        assert!(!text.contains(" against "), "{text}");
+    }
+
+    #[test]
+    fn lines_wrap_at_spaces() {
+        assert_eq!(wrapped("one two three", 8), ["one two", "three"]);
+        assert_eq!(wrapped("overlongword x", 6), ["overl…", "x"]);
+    }
+}

@@ -1,0 +1,284 @@
+//! What the numbers rest on: variants that cheat, programs that grade themselves, launches that were verified while timed.
+
+use super::inputs::{ReportInputs, RunSource};
+use super::{number, text};
+use ncugate_judge::witness::durations::WitnessBand;
+use ncugate_judge::{CapturedVariant, Correctness, VariantResult};
+use ncugate_model::{
+    Audit, Better, LatencyOutcome, ProfileOutcome, ProfileRecord, ProfiledOutputs, ShapeName, VariantId,
+};
+use ncugate_phase::plan::{Method, Standing, Variant};
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::collections::{HashMap, HashSet};
+
+/// Variants named in a sentence.
+const NAMED: usize = 3;
+/// Launches of a report that are listed.
+const LISTED: usize = 8;
+
+/// What the numbers rest on.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct Trust {
+    /// Variants whose timed launches are not what was checked, in the order of the plan.
+    pub cheats: Vec<CheatRow>,
+    /// What has to be read first: who cheats, who grades itself, and what was verified.
+    pub lines: Vec<String>,
+}
+
+/// A variant that cheats.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct CheatRow {
+    /// Its id.
+    pub variant: String,
+    /// What the launches that were timed did, or what the counters say of them.
+    pub reason: String,
+}
+
+/// What was verified of the launches of a variant that were timed at a shape.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct AuditRow {
+    /// Launches whose outputs were compared.
+    pub launches: u64,
+    /// Chance, from 0 to 1, that a kernel of which one launch in a hundred is wrong would have been found.
+    pub chance: f64,
+    /// Bytes of the buffers that launches rotated over as a share of the L2 cache, where that is known.
+    pub l2_share: Option<f64>,
+}
+
+impl AuditRow {
+    fn new(audit: &Audit) -> Self {
+        Self { launches: audit.launches, chance: audit.chance, l2_share: audit.l2_share }
+    }
+
+    /// `1,024 launches verified while timed, finds one wrong in a hundred with 99.99 %; buffers are 53 % of L2`.
+    pub fn text(&self) -> String {
+        let share = self.l2_share.map_or_else(String::new, |share| {
+            format!("; the buffers it rotates over are {} of the L2 cache", number::with_unit(100.0 * share, "%"))
+        });
+        format!("{} verified while timed, {}{share}", number::counted(self.launches as usize, "launch"), chance(self))
+    }
+}
+
+fn chance(audit: &AuditRow) -> String {
+    let chance = (100.0 * audit.chance * 100.0).floor() / 100.0;
+    format!("one wrong in a hundred would be found with a chance of {chance:.2} %")
+}
+
+/// Whether a program measures itself.
+pub fn is_graded_by_itself(variant: &Variant) -> bool {
+    matches!(variant.method, Method::Command(_))
+}
+
+/// Audits by variant and shape; a variant that shares another's machine code shares its audits.
+pub struct Audits<'a> {
+    of: HashMap<(&'a VariantId, &'a ShapeName), &'a Audit>,
+    shares: HashMap<&'a VariantId, &'a VariantId>,
+}
+
+impl<'a> Audits<'a> {
+    /// Those of a run.
+    pub fn of(inputs: &ReportInputs<'a>) -> Self {
+        let audits = inputs.latencies.iter().filter_map(|record| match &record.outcome {
+            LatencyOutcome::Timed { audit, .. }
+            | LatencyOutcome::Cheats { audit, .. }
+            | LatencyOutcome::Wrong { audit, .. } => Some(((&record.variant, &record.shape), audit.as_ref()?)),
+            LatencyOutcome::Failed { .. } => None,
+        });
+        let shares = inputs.builds.iter().filter_map(|build| Some((&build.variant, build.shares.as_ref()?)));
+        Self { of: audits.collect(), shares: shares.collect() }
+    }
+
+    /// What was verified of a variant at a shape.
+    pub fn at(&self, variant: &VariantId, shape: &ShapeName) -> Option<AuditRow> {
+        let measured_as = self.shares.get(variant).copied().unwrap_or(variant);
+        self.of.get(&(measured_as, shape)).map(|audit| AuditRow::new(audit))
+    }
+}
+
+/// What the numbers of a run rest on.
+pub fn trust(inputs: &ReportInputs<'_>) -> Trust {
+    let cheats = cheats(inputs);
+    let found = [said(&cheats), passed_over(inputs), graded_by_itself(inputs)];
+    let lines = found.into_iter().chain([verified(inputs), witnessed(inputs), not_recorded(inputs)]);
+    let lines = lines.flatten().chain(captured(inputs)).collect();
+    Trust { cheats, lines }
+}
+
+fn cheats(inputs: &ReportInputs<'_>) -> Vec<CheatRow> {
+    let row = |result: &VariantResult| match &result.correctness {
+        Correctness::Cheats { reason } => {
+            Some(CheatRow { variant: text::line(&result.variant.0), reason: text::line(reason) })
+        }
+        Correctness::Proven { .. }
+        | Correctness::Wrong { .. }
+        | Correctness::Unchecked { .. }
+        | Correctness::Unproven { .. } => None,
+    };
+    inputs.judgement.variants.iter().filter_map(row).collect()
+}
+
+/// Variants of ncu reports that are described on the first screen.
+const DESCRIBED: usize = 20;
+
+/// What each variant is, where it is launches of ncu reports: a line each.
+fn captured(inputs: &ReportInputs<'_>) -> Vec<String> {
+    let RunSource::Foreign { captured, .. } = &inputs.source else { return Vec::new() };
+    let each = |one: &CapturedVariant| {
+        format!("{} is {}.", text::clip(&text::line(&one.variant.0), text::LABEL), launches(one))
+    };
+    let more = captured.len().saturating_sub(DESCRIBED);
+    let more = (more > 0).then(|| format!("{more} more variants are launches of the reports, each named for its own."));
+    captured.iter().take(DESCRIBED).map(each).chain(more).collect()
+}
+
+/// `launch 9 of torch.ncu-rep, softmax_warp_forward<float, 10>`; of several launches with how they count.
+pub fn launches(one: &CapturedVariant) -> String {
+    let mut reports: Vec<(&str, Vec<String>)> = Vec::new();
+    for (report, launch) in &one.launches {
+        match reports.last_mut().filter(|(name, _)| name == report) {
+            Some((_, launches)) => launches.push(launch.to_string()),
+            None => reports.push((report, vec![launch.to_string()])),
+        }
+    }
+    let of = |(report, launches): &(&str, Vec<String>)| {
+        let word = if launches.len() == 1 { "launch" } else { "launches" };
+        let more = launches.len().saturating_sub(LISTED);
+        let shown = launches.iter().take(LISTED).cloned().collect::<Vec<_>>().join(", ");
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        format!("{word} {shown}{more} of {}", text::line(report))
+    };
+    let places = reports.iter().map(of).collect::<Vec<_>>().join(", ");
+    let more = one.kernels.len().saturating_sub(NAMED);
+    let names: Vec<String> = one.kernels.iter().take(NAMED).map(|name| text::clip(&text::line(name), 120)).collect();
+    let more = if more > 0 { format!(" and {more} other kernels") } else { String::new() };
+    let count = one.launches.len();
+    let how = if count > 1 { format!("; its metrics are medians over the {count} launches") } else { String::new() };
+    format!("{places}, {}{more}{how}", names.join(", "))
+}
+
+/// `2 variants cheat: skip (at shape 'wide' ...) and count (...).`
+fn said(cheats: &[CheatRow]) -> Option<String> {
+    let each =
+        |cheat: &CheatRow| format!("{} ({})", text::clip(&cheat.variant, text::LABEL), text::clip(&cheat.reason, 200));
+    let mut named: Vec<String> = cheats.iter().take(NAMED).map(each).collect();
+    let more = cheats.len().saturating_sub(NAMED);
+    named.extend((more > 0).then(|| format!("{more} more")));
+    let verb = if cheats.len() == 1 { "cheats" } else { "cheat" };
+    let who = number::counted(cheats.len(), "variant");
+    (!cheats.is_empty()).then(|| format!("{who} {verb}, and no gate holds for what cheats: {}.", named.join("; ")))
+}
+
+/// `Faster than the selected variant and not selected, since its latency does not count: skip (two durations disagree ...).`
+fn passed_over(inputs: &ReportInputs<'_>) -> Option<String> {
+    let judgement = inputs.judgement;
+    let selected = judgement.selected.as_ref()?;
+    let better = |value: f64| match inputs.phase.objective.better {
+        Better::Higher => value > selected.value,
+        Better::Lower | Better::Context => value < selected.value,
+    };
+    let passed = |result: &&VariantResult| result.rank.is_some() && result.objective.is_some_and(better);
+    let each = |result: &VariantResult| {
+        let reason = text::clip(&text::line(result.doubt.as_deref()?), 200);
+        Some(format!("{} ({reason})", text::clip(&text::line(&result.variant.0), text::LABEL)))
+    };
+    let all: Vec<String> = judgement.variants.iter().filter(passed).filter_map(each).collect();
+    let mut named: Vec<String> = all.iter().take(NAMED).cloned().collect();
+    named.extend((all.len() > NAMED).then(|| format!("{} more", all.len() - NAMED)));
+    (!all.is_empty()).then(|| {
+        format!(
+            "Not selected, although better by the objective, since the latency does not count: {}.",
+            named.join("; ")
+        )
+    })
+}
+
+/// `Graded by itself: sdpa_flash (baseline), mine (candidate, cannot pass).`
+fn graded_by_itself(inputs: &ReportInputs<'_>) -> Option<String> {
+    let programs: Vec<&Variant> = inputs.plan.variants.iter().filter(|variant| is_graded_by_itself(variant)).collect();
+    let each = |variant: &&Variant| {
+        let what = match variant.standing {
+            Standing::Baseline => "baseline",
+            Standing::Candidate => "candidate, cannot pass on its latency",
+        };
+        format!("{} ({what})", text::clip(&text::line(&variant.id.0), text::LABEL))
+    };
+    let mut named: Vec<String> = programs.iter().take(NAMED).map(each).collect();
+    let more = programs.len().saturating_sub(NAMED);
+    named.extend((more > 0).then(|| format!("{more} more")));
+    (!programs.is_empty()).then(|| format!("Graded by itself: {}.", named.join(", ")))
+}
+
+/// What was verified of the timed launches of kernels: in all, and of the least verified.
+fn verified(inputs: &ReportInputs<'_>) -> Option<String> {
+    let is_cheat = |result: &&VariantResult| matches!(result.correctness, Correctness::Cheats { .. });
+    let cheats: HashSet<&VariantId> = inputs.judgement.variants.iter().filter(is_cheat).map(|r| &r.variant).collect();
+    let audits = Audits::of(inputs);
+    let rows: Vec<AuditRow> = audits.of.values().map(|audit| AuditRow::new(audit)).collect();
+    // launches at all shapes together; one that cheats was found out before all were looked at
+    let mut by_variant: HashMap<&VariantId, u64> = HashMap::new();
+    for ((variant, _), audit) in audits.of.iter().filter(|((variant, _), _)| !cheats.contains(variant)) {
+        *by_variant.entry(variant).or_default() += audit.launches;
+    }
+    let fewest = *by_variant.values().min()?;
+    let least = AuditRow { launches: fewest, chance: Audit::chance_after(fewest), l2_share: None };
+    let launches: u64 = rows.iter().map(|row| row.launches).sum();
+    let share = rows.iter().filter_map(|row| row.l2_share).reduce(f64::max).map_or_else(String::new, |share| {
+        format!("; buffers take up to {} of the L2 cache", number::with_unit(100.0 * share, "%"))
+    });
+    let all = number::counted(launches as usize, "timed launch");
+    let profiled = profiled(inputs);
+    Some(format!("Outputs of {all}{profiled} were verified; of the least verified variant {}{share}.", chance(&least)))
+}
+
+/// ` and 12 profiled ones`: what was verified under a profiler.
+fn profiled(inputs: &ReportInputs<'_>) -> String {
+    let kernels: Vec<_> = inputs.profiles.iter().filter(|record| has_launches(record)).collect();
+    let compared = kernels.iter().filter_map(|record| match record.outputs {
+        Some(ProfiledOutputs::Right { evaluations, .. }) => Some(evaluations as usize),
+        Some(ProfiledOutputs::Wrong { .. }) => Some(1),
+        Some(ProfiledOutputs::OfCommand) | None => None,
+    });
+    match compared.sum::<usize>() {
+        0 => String::new(),
+        count => format!(" and {}", number::counted(count, "profiled one")),
+    }
+}
+
+/// The selected variant's durations at the shape where they are nearest to what is allowed.
+fn witnessed(inputs: &ReportInputs<'_>) -> Option<String> {
+    let selected = inputs.judgement.selected.as_ref()?;
+    let result = inputs.judgement.variants.iter().find(|result| result.variant == selected.variant)?;
+    let share = |band: &WitnessBand| band.profiled_us / band.allowed_us;
+    let (shape, band) = result.bands.iter().max_by(|(_, a), (_, b)| share(a).total_cmp(&share(b)))?;
+    let place = match result.bands.len() {
+        1 => format!("at shape '{}'", text::line(&shape.0)),
+        shapes => format!("at shape '{}', the nearest to its limit of {shapes}", text::line(&shape.0)),
+    };
+    Some(format!("Duration of the selected variant {place}: {band}."))
+}
+
+/// What a recording of an earlier version does not have.
+fn not_recorded(inputs: &ReportInputs<'_>) -> Option<String> {
+    if matches!(inputs.source, RunSource::Foreign { .. }) {
+        return None;
+    }
+    let audits = Audits::of(inputs);
+    let no_unrepeated = !audits.of.is_empty() && audits.of.values().all(|audit| audit.unrepeated.is_none());
+    let mut profiles = inputs.profiles.iter().filter(|record| has_launches(record)).peekable();
+    let no_outputs = profiles.peek().is_some() && profiles.all(|record| record.outputs.is_none());
+    let lacks = [
+        (no_unrepeated, "samples without repeats"),
+        (no_outputs, "outputs of profiled launches"),
+        (inputs.manifest.null_test.is_none(), "wrong answers that the tolerance was tried on"),
+    ];
+    let lacks: Vec<&str> = lacks.into_iter().filter_map(|(is_absent, what)| is_absent.then_some(what)).collect();
+    (!lacks.is_empty()).then(|| format!("Recorded by an earlier version, which kept no {}.", lacks.join(", no ")))
+}
+
+fn has_launches(record: &ProfileRecord) -> bool {
+    match record.outcome {
+        ProfileOutcome::Profiled { .. } | ProfileOutcome::Traced { .. } => true,
+        ProfileOutcome::Failed { .. } => false,
+    }
+}

@@ -1,0 +1,304 @@
+//! Variants as rows.
+
+use super::inputs::{ReportInputs, RunSource};
+use super::model::{Measure, MetricColumn};
+use super::ncu_advice::advice;
+use super::number::{self, Number};
+use super::trust::{Audits, is_graded_by_itself, launches};
+use super::variant_row::{BuildRow, CheckRow, CorrectnessRow, GateCell, ShapeValues, VariantRow};
+use super::{steps, text};
+use crate::explain::NcuObservations;
+use ncugate_judge::{CapturedVariant, Case, Correctness, GateResult, VariantResult};
+use ncugate_model::{
+    BuildOutcome, BuildRecord, Cell, CheckOutcome, CheckRecord, Level, Resources, ShapeName, Tolerance, VariantId,
+    Verdict,
+};
+use ncugate_phase::plan::{KernelCode, Method, Standing, Variant};
+use std::collections::HashMap;
+
+/// Everything about variants, by id.
+struct Index<'a> {
+    builds: HashMap<&'a VariantId, &'a BuildRecord>,
+    checks: HashMap<&'a VariantId, Vec<&'a CheckRecord>>,
+    results: HashMap<&'a VariantId, &'a VariantResult>,
+    gates: Vec<HashMap<&'a VariantId, &'a Case>>,
+    said: HashMap<&'a VariantId, Vec<&'a NcuObservations>>,
+    audits: Audits<'a>,
+}
+
+impl<'a> Index<'a> {
+    fn new(inputs: &ReportInputs<'a>) -> Self {
+        let mut checks: HashMap<&VariantId, Vec<&CheckRecord>> = HashMap::new();
+        for check in inputs.checks {
+            checks.entry(&check.variant).or_default().push(check);
+        }
+        let mut said: HashMap<&VariantId, Vec<&NcuObservations>> = HashMap::new();
+        for one in inputs.said {
+            said.entry(&one.variant).or_default().push(one);
+        }
+        Self {
+            said,
+            audits: Audits::of(inputs),
+            builds: inputs.builds.iter().map(|b| (&b.variant, b)).collect(),
+            checks,
+            results: inputs.judgement.variants.iter().map(|r| (&r.variant, r)).collect(),
+            gates: inputs.judgement.gates.iter().map(worst_cases).collect(),
+        }
+    }
+}
+
+/// The gravest case of every variant a gate judged, the first of several.
+fn worst_cases(gate: &GateResult) -> HashMap<&VariantId, &Case> {
+    let mut worst: HashMap<&VariantId, &Case> = HashMap::new();
+    for case in &gate.cases {
+        let kept = worst.entry(&case.variant).or_insert(case);
+        if case.verdict > kept.verdict {
+            *kept = case;
+        }
+    }
+    worst
+}
+
+/// Candidates by rank, then those without one in the order of the plan, then baselines.
+pub fn rows(inputs: &ReportInputs<'_>, metrics: &[MetricColumn], params: &[String]) -> Vec<VariantRow> {
+    let index = Index::new(inputs);
+    let mut rows: Vec<VariantRow> =
+        inputs.plan.variants.iter().map(|variant| row(inputs, &index, variant, metrics, params)).collect();
+    rows.sort_by_key(|row| (row.standing == Standing::Baseline, row.rank.unwrap_or(usize::MAX)));
+    rows
+}
+
+fn row(
+    inputs: &ReportInputs<'_>,
+    index: &Index<'_>,
+    variant: &Variant,
+    metrics: &[MetricColumn],
+    params: &[String],
+) -> VariantRow {
+    let result = index.results.get(&variant.id);
+    let build = index.builds.get(&variant.id);
+    let parameter =
+        |name: &String| variant.params.iter().find(|(n, _)| n == name).map(|(_, v)| text::clip(&v.to_string(), 32));
+    let selected = inputs.judgement.selected.as_ref().is_some_and(|s| s.variant == variant.id);
+    VariantRow {
+        id: text::line(&variant.id.0),
+        label: text::clip(&variant.id.0, text::LABEL),
+        name: name(variant),
+        short: short(variant, params),
+        standing: variant.standing,
+        graded_by_itself: is_graded_by_itself(variant),
+        cheats: result.is_some_and(|r| matches!(r.correctness, Correctness::Cheats { .. })),
+        doubt: result.and_then(|r| r.doubt.as_deref()).map(text::line),
+        selected,
+        rank: result.and_then(|r| r.rank),
+        verdict: result.map_or(Verdict::Inconclusive, |r| r.verdict),
+        uncompared: !selected && result.is_some_and(|r| r.is_uncompared()),
+        params: params.iter().map(parameter).collect(),
+        correctness: correctness(
+            result.map(|r| &r.correctness),
+            index.checks.get(&variant.id),
+            &inputs.phase.workload.tolerance,
+        ),
+        stopped_by: result.map_or_else(Vec::new, |r| r.stopped_by.iter().map(|s| text::line(&s.text)).collect()),
+        shares: build.and_then(|b| b.shares.as_ref()).map(|id| text::line(&id.0)),
+        captured: captured(inputs, variant).map(launches),
+        build: build_row(inputs, variant, build.map(|b| &b.outcome)),
+        shapes: inputs.phase.workload.shapes.iter().map(|s| values(inputs, index, variant, &s.name, metrics)).collect(),
+        advice: index.said.get(&variant.id).map_or_else(Vec::new, |said| said.iter().map(|s| advice(s)).collect()),
+        gates: inputs
+            .judgement
+            .gates
+            .iter()
+            .zip(&index.gates)
+            .map(|(g, cases)| cell(g, cases, variant, result))
+            .collect(),
+    }
+}
+
+/// The name of a variant that the phase names itself; none where the id is made of the parameters.
+fn name(variant: &Variant) -> Option<String> {
+    let made: Vec<String> = variant.params.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    (made.is_empty() || made.join(",") != variant.id.0).then(|| text::clip(&variant.id.0, text::LABEL))
+}
+
+fn short(variant: &Variant, params: &[String]) -> String {
+    if params.is_empty() || variant.params.len() < params.len() || name(variant).is_some() {
+        return text::clip(&variant.id.0, 28);
+    }
+    if params.len() == 1 {
+        // A bare number does not say what it is.
+        return text::clip(&variant.id.0, 40);
+    }
+    let value = |name: &String| variant.params.iter().find(|(n, _)| n == name).map(|(_, v)| v.to_string());
+    text::clip(&params.iter().filter_map(value).collect::<Vec<_>>().join(" · "), 40)
+}
+
+/// What a gate says of a variant: its own case where it was judged for it, else whether it stops the variant (every
+/// required gate is judged for each candidate alone, and what does not hold is in `stopped_by`).
+fn cell(
+    gate: &GateResult,
+    cases: &HashMap<&VariantId, &Case>,
+    variant: &Variant,
+    result: Option<&&VariantResult>,
+) -> Option<GateCell> {
+    if let Some(case) = cases.get(&variant.id) {
+        return Some(GateCell { verdict: case.verdict, text: case_text(gate, case), uncompared: false });
+    }
+    let result = result.filter(|_| variant.standing == Standing::Candidate && gate.level == Level::Required)?;
+    if let Some(stop) = result.stopped_by.iter().find(|stop| stop.line == Some(gate.line)) {
+        return Some(GateCell { verdict: stop.verdict, text: text::line(&stop.text), uncompared: stop.uncompared });
+    }
+    let judged_alone = gate.on.glob().is_none();
+    let proven = result.correctness.may_hold();
+    (judged_alone && proven).then(|| GateCell {
+        verdict: Verdict::Pass,
+        text: text::line(gate.require.text()),
+        uncompared: false,
+    })
+}
+
+fn case_text(gate: &GateResult, case: &Case) -> String {
+    match (case.measured, &case.reason) {
+        (_, Some(reason)) => text::line(reason),
+        (Some(measured), None) => {
+            format!("{} ({})", number::with_unit(measured, &gate.unit), text::line(gate.require.text()))
+        }
+        (None, None) => text::line(gate.require.text()),
+    }
+}
+
+fn correctness(
+    result: Option<&Correctness>,
+    checks: Option<&Vec<&CheckRecord>>,
+    tolerance: &Tolerance,
+) -> CorrectnessRow {
+    let (verdict, words) = match result {
+        Some(Correctness::Proven { cases, max_abs }) => {
+            (Verdict::Pass, format!("{}, max |diff| {max_abs:.2e}", number::counted(*cases, "case")))
+        }
+        Some(Correctness::Wrong { reason }) => (Verdict::Fail, text::line(reason)),
+        Some(Correctness::Cheats { reason }) => (Verdict::Fail, text::line(&format!("cheats: {reason}"))),
+        Some(Correctness::Unproven { reason } | Correctness::Unchecked { reason }) => {
+            (Verdict::Inconclusive, text::line(reason))
+        }
+        None => (Verdict::Inconclusive, "not judged".to_owned()),
+    };
+    let cases = checks.map_or_else(Vec::new, |checks| checks.iter().map(|c| check(c, tolerance)).collect());
+    CorrectnessRow { verdict, text: words, cases }
+}
+
+fn check(record: &CheckRecord, tolerance: &Tolerance) -> CheckRow {
+    let outcome = record.outcome.judged_by(tolerance);
+    let (verdict, differences, reason) = match &outcome {
+        CheckOutcome::Correct { differences } => (Verdict::Pass, Some(differences), None),
+        CheckOutcome::Wrong { differences, reason, .. } => (Verdict::Fail, Some(differences), Some(reason)),
+        CheckOutcome::Crashed { reason } => (Verdict::Fail, None, Some(reason)),
+        CheckOutcome::Skipped { reason } => (Verdict::Inconclusive, None, Some(reason)),
+    };
+    CheckRow {
+        shape: text::line(&record.shape.0),
+        seed: record.seed,
+        verdict,
+        max_abs: differences.map(|d| Number::new(d.max_abs)),
+        rel_l2: differences.map(|d| Number::new(d.rel_l2)),
+        reason: reason.map(|r| text::line(r)),
+    }
+}
+
+fn build_row(inputs: &ReportInputs<'_>, variant: &Variant, outcome: Option<&BuildOutcome>) -> BuildRow {
+    let command = match &variant.method {
+        Method::Kernel(plan) => {
+            let defines = plan.defines.iter().map(|(name, value)| format!("-D{name}={value}"));
+            let constants = match &plan.code {
+                KernelCode::Python(python) => python.constants.clone(),
+                KernelCode::Cuda | KernelCode::Ptx | KernelCode::Cubin => Vec::new(),
+            };
+            let constants = constants.iter().map(|(name, value)| format!("{name}={value}"));
+            plan.flags.iter().cloned().chain(defines).chain(constants).collect::<Vec<_>>().join(" ")
+        }
+        Method::Function(plan) => format!("{}:{}", plan.file.display(), plan.function),
+        Method::Command(plan) => plan.argv.join(" "),
+        Method::Captured(_) => String::new(),
+    };
+    let (verdict, words, log, code, resources) = match outcome {
+        Some(BuildOutcome::Built { arch, log, code_sha256, resources, left_out, .. }) => {
+            let out = left_out.iter().map(|out| format!("; not launched at {}: {}", out.shape, out.reasons.join("; ")));
+            let words = format!("built for {arch}{}", out.collect::<String>());
+            (Verdict::Pass, words, log.as_str(), Some(code_sha256), resource_rows(resources))
+        }
+        Some(BuildOutcome::Failed { message }) => {
+            (Verdict::Fail, "does not compile".to_owned(), message.as_str(), None, Vec::new())
+        }
+        Some(BuildOutcome::Refused { reasons, resources }) => {
+            let rows = resources.as_ref().map(resource_rows).unwrap_or_default();
+            (Verdict::Fail, format!("never launched: {}", reasons.join("; ")), "", None, rows)
+        }
+        Some(BuildOutcome::NotNeeded) => {
+            let words = captured(inputs, variant).map_or_else(|| without_build(variant).to_owned(), launches);
+            (Verdict::Pass, words, "", None, Vec::new())
+        }
+        None => (Verdict::Inconclusive, "was not built".to_owned(), "", None, Vec::new()),
+    };
+    BuildRow {
+        verdict,
+        text: text::line(&words),
+        log: text::clean(log),
+        command: text::line(&command),
+        code_sha256: code.map(|c| text::line(c)),
+        resources,
+    }
+}
+
+/// What a variant is in reports of another program.
+fn captured<'i>(inputs: &'i ReportInputs<'_>, variant: &Variant) -> Option<&'i CapturedVariant> {
+    let RunSource::Foreign { captured, .. } = &inputs.source else { return None };
+    captured.iter().find(|one| one.variant == variant.id)
+}
+
+/// What a variant is that nothing is built for.
+fn without_build(variant: &Variant) -> &'static str {
+    match &variant.method {
+        Method::Function(_) => "Python function",
+        Method::Kernel(_) | Method::Command(_) | Method::Captured(_) => "external command",
+    }
+}
+
+fn resource_rows(resources: &Resources) -> Vec<(String, Number)> {
+    [
+        ("registers", resources.registers),
+        ("static shared memory (bytes)", resources.static_shared),
+        ("stack (bytes)", resources.stack),
+        ("local memory (bytes)", resources.local),
+        ("spill instructions", resources.spills),
+        ("constant bank 0 (bytes)", resources.constant),
+        ("barriers", resources.barriers),
+    ]
+    .into_iter()
+    .map(|(name, value)| (name.to_owned(), Number::new(f64::from(value))))
+    .collect()
+}
+
+fn values(
+    inputs: &ReportInputs<'_>,
+    index: &Index<'_>,
+    variant: &Variant,
+    shape: &ShapeName,
+    metrics: &[MetricColumn],
+) -> ShapeValues {
+    let launch = match &variant.method {
+        Method::Kernel(plan) => plan.program(shape).map_or_else(String::new, steps::program_text),
+        Method::Function(_) | Method::Command(_) | Method::Captured(_) => String::new(),
+    };
+    let measure = |metric: &MetricColumn| match inputs.quantities.read(&variant.id, shape, &metric.name) {
+        Cell::Value(value) => Measure::Number(Number::new(value)),
+        Cell::Missing(reason) => Measure::Missing(text::line(&reason)),
+    };
+    ShapeValues {
+        launch,
+        steps: steps::rows(inputs, variant, shape, metrics),
+        values: metrics.iter().map(measure).collect(),
+        samples: inputs.quantities.samples(&variant.id, shape).map_or_else(Vec::new, |s| s.to_vec()),
+        audit: index.audits.at(&variant.id, shape),
+        witness: index.results.get(&variant.id).and_then(|result| result.bands.get(shape)).copied(),
+    }
+}

@@ -1,5 +1,0 @@
-//! The names of the catalogue's metrics as constants, made from it when the program is built.
-
-use crate::model::MetricId;
-
-include!(concat!(env!("OUT_DIR"), "/metric_ids.rs"));

@@ -1,0 +1,124 @@
+//! Rules that the compiler does not hold: claims of docs/trust.md have tests, one file writes to the standard streams, widths of formats are
+//! constants.
+
+use crate::command::root;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+/// Code without comments and without its module of tests, which is the end of a file.
+fn code(path: &Path) -> String {
+    let text = fs::read_to_string(path).unwrap();
+    let text = text.split("\nmod tests {").next().unwrap().split("\npub(super) mod tests {").next().unwrap();
+    text.lines().map(|line| line.split("//").next().unwrap()).collect::<Vec<_>>().join("\n")
+}
+
+fn is_test(path: &Path) -> bool {
+    path.iter().any(|part| part == "tests" || part == "fixtures") || path.ends_with("tests.rs")
+}
+
+/// The code of every source file that ships, by its path in the repository.
+fn product() -> Vec<(String, String)> {
+    let mut files = Vec::new();
+    sources(&root().join("src"), &mut files);
+    for entry in fs::read_dir(root().join("crates")).unwrap() {
+        sources(&entry.unwrap().path().join("src"), &mut files);
+    }
+    files.retain(|path| !is_test(path));
+    assert!(files.len() > 400, "{}", files.len());
+    let name = |path: &PathBuf| path.strip_prefix(root()).unwrap().display().to_string();
+    files.iter().map(|path| (name(path), code(path))).collect()
+}
+
+/// Whether a test has this path: `file::name` is in `tests/it`, `ncugate_CRATE::module::name` in that crate.
+fn is_test_name(name: &str) -> bool {
+    let mut parts: Vec<&str> = name.split("::").collect();
+    let test = parts.pop().unwrap();
+    let files = match parts.as_slice() {
+        [file] => vec![root().join(format!("tests/it/{file}.rs"))],
+        [package, inner @ ..] => {
+            let folder = match *package {
+                "ncugate" => root().join("src"),
+                _ => root().join("crates").join(package.replace('_', "-")).join("src"),
+            };
+            let whole = folder.join(inner.join("/")).with_extension("rs");
+            // tests of a module lie in its own file, or in one beside it
+            let outer = inner.strip_suffix(&["tests"]).unwrap_or(inner);
+            let own = folder.join(outer.join("/"));
+            vec![whole, own.with_extension("rs"), own.join("mod.rs"), own.join("lib.rs")]
+        }
+        [] => Vec::new(),
+    };
+    let has_it = |text: String| {
+        let head = format!("fn {test}() ");
+        let lines: Vec<&str> = text.lines().map(str::trim).collect();
+        lines.windows(2).any(|pair| pair[0] == "#[test]" && pair[1].starts_with(&head))
+    };
+    files.into_iter().filter_map(|file| fs::read_to_string(file).ok()).any(has_it)
+}
+
+/// Text between backticks.
+fn marked(text: &str) -> impl Iterator<Item = &str> {
+    text.split('`').skip(1).step_by(2)
+}
+
+/// Every row of a table of claims has a test, and every test that the page names is there.
+#[test]
+fn every_claim_of_the_page_on_trust_has_its_test() {
+    let page = fs::read_to_string(root().join("docs/trust.md")).unwrap();
+    let is_name = |text: &&str| text.contains("::") && *text != "live::NAME" && !text.contains(' ');
+    let named: Vec<&str> = marked(&page).filter(is_name).collect();
+    assert!(named.len() > 80, "{named:?}");
+    let absent: Vec<&&str> = named.iter().filter(|name| !is_test_name(name)).collect();
+    assert!(absent.is_empty(), "{absent:#?} are not tests");
+
+    let (mut claims, mut is_claim) = (0, false);
+    for line in page.lines() {
+        is_claim = line.starts_with('|') && (is_claim || line.ends_with("| claim | test |"));
+        if is_claim && !line.ends_with("| claim | test |") && !line.starts_with("|---") {
+            let tests = line.trim_end_matches('|').rsplit('|').next().unwrap();
+            assert!(marked(tests).any(|name| is_name(&name)), "a claim without a test: {line}");
+            claims += 1;
+        }
+    }
+    assert!(claims > 50, "only {claims} claims were found");
+}
+
+#[test]
+fn only_the_console_writes_to_the_standard_streams() {
+    let ways = ["stdout()", "stderr()", "println!", "print!(", "eprint!("];
+    // The worker speaks a protocol to its parent, and asks nothing of a person.
+    let own = ["src/console.rs", "crates/ncugate-cuda/src/host/worker.rs"];
+    for (file, code) in
+        product().into_iter().filter(|(file, _)| !own.contains(&file.as_str()) && !file.starts_with("crates/ncu-rep"))
+    {
+        for line in code.lines().filter(|line| {
+            !line.contains("is_terminal()") && !line.contains("use_stderr()") && !line.contains("Reporter::stdout()")
+        }) {
+            assert!(ways.iter().all(|way| !line.contains(way)), "{}: {line}", file);
+        }
+    }
+}
+
+/// A width of a format string has 16 bits, and a larger one panics: text is padded by `number::text`. Digits behind the point may follow data.
+#[test]
+fn no_width_of_a_format_comes_from_data() {
+    for (file, code) in product() {
+        let is_width = |line: &str, at: usize| {
+            let spec = line[..at].rsplit('{').next().and_then(|field| field.split_once(':'));
+            spec.is_some_and(|(_, spec)| !spec.contains('.'))
+        };
+        let found = code.lines().find(|line| line.match_indices("$}").any(|(at, _)| is_width(line, at)));
+        assert!(found.is_none(), "{}: {found:?}", file);
+    }
+}
