@@ -1,5 +1,5 @@
 
-// ---- data, as src/report/html/data.rs writes it
+// ---- data, as crates/ncugate-report/src/html/data.rs writes it
 
 const data = JSON.parse($("data").textContent);
 

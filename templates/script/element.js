@@ -1,4 +1,4 @@
-// Elements of the page. The files of this folder are put one after the other into one function; see src/report/html.rs.
+// Elements of the page. The files of this folder are put one after the other into one function; see crates/ncugate-report/src/html.rs.
 
 const $ = (id) => document.getElementById(id);
 

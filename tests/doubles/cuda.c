@@ -1,7 +1,7 @@
 /* A double of the CUDA driver: one device whose memory is the machine's and whose kernels are a few functions below. A launch
  * is done when it is queued, or becomes a node of the graph that is being captured. Time is counted, not measured.
  *
- * Modules are of two kinds: PTX text, which is src/gpu/digest.ptx or src/gpu/copy.ptx by its entry, and anything else, whose entries are copies of
+ * Modules are of two kinds: PTX text, which is crates/ncugate-cuda/src/gpu/digest.ptx or crates/ncugate-cuda/src/gpu/copy.ptx by its entry, and anything else, whose entries are copies of
  * 4096 bytes by name: copy_honest, copy_table, which copies a variable of its module instead of its input, copies that cheat, copies that look for a profiler, and copies that hang, crash, print or are wrong (copy_narrow at all inputs but those of seeds 0 and 1); add_honest and add_later add
  * to what is there; turn_honest, turn_scan and turn_later give every bit turned, the last as often as it is checked. quick_honest, quick_epoch and quick_memo take half as long. What a
  * cheat remembers is gone with its module. NCUGATE_DOUBLE_FIRSTS is a file that gets a line for the first launch of each module. */

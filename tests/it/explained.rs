@@ -117,7 +117,7 @@ fn the_signatures_are_those_of_the_recording() {
     let args = ["explain", "profiles/inversion/h200", "--signatures"];
     let run = crate::command::Finished::of(place.ncugate(&args).current_dir(root()));
     assert_eq!(run.status, Some(0), "{}", run.stderr);
-    let path = root().join("src/explain/signatures/h200.json");
+    let path = root().join("crates/ncugate-report/src/explain/signatures/h200.json");
     if std::env::var_os("NCUGATE_BLESS").is_some() {
         std::fs::write(&path, &run.stdout).unwrap();
     }

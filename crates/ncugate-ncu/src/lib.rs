@@ -1,6 +1,6 @@
 //! Nsight Compute as a child: its command line, its failures as types, and the plan of what to collect.
 //!
-//! Reading what it wrote is [`ncu_rep`]'s.
+//! Reading what it wrote is `ncu_rep`'s.
 
 mod batch;
 #[cfg(test)]
