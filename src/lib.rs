@@ -1,22 +1,15 @@
 //! `ncugate` builds every variant of a CUDA kernel that a phase describes, proves each one correct, times it
 //! undisturbed, profiles it under Nsight Compute, judges the phase's gates and renders reports.
 //!
-//! A folder is a stage; data flows one way:
-//!
-//! ```text
-//! config -> plan -> build -> prove -> time -> profile -> decode -> frame -> judge -> explain -> report
-//! ```
-//!
-//! Left of `decode` is the world: processes, the GPU, the disk. It only writes a run, a folder of records and ncu reports.
-//! From `decode` on everything is a pure function of a run's bytes, so that a stored run is judged and rendered on any
-//! machine by the same code. That half is what this crate offers to others:
+//! Measuring writes a run, a folder of records and ncu reports. Judging reads it and measures nothing, so that a stored
+//! run is judged and rendered on any machine by the same code. That half is what this crate offers to others:
 //!
 //! - [`read_report`]: an ncu report as two polars frames; needs neither ncu nor a GPU,
 //! - [`load_run`]: a run or a recording with the phase that it was measured by,
 //! - [`judge()`]: its verdicts,
 //! - [`render`]: its report, as a page, Markdown, JSON or JUnit.
 //!
-//! The rest is public for the program, its tests and its benches alone, and changes without notice.
+//! The rest is public for the program and its tests alone, and changes without notice.
 
 #[doc(hidden)]
 pub mod cli;

@@ -1,7 +1,7 @@
-//! Measures a plan, stage by stage: build, check and time, profile. Every record is kept as it comes, so that a
-//! campaign that ends early goes on where it stopped.
+//! Measures a plan stage by stage (build, check and time, profile), and searches over variants. Each record is on disk
+//! before the next measurement starts, so that an interrupted campaign continues where it stopped.
 //!
-//! Judges nothing: what a run holds is read back by [`ncugate_judge::store`] and judged elsewhere.
+//! Deliberately absent: printing, rules of judging.
 
 pub mod search;
 

@@ -1,4 +1,4 @@
-//! What measures on the GPU: compiles, launches, proves answers right, times.
+//! Measuring on the GPU: compiles variants, launches them, proves their answers right and times them.
 //!
 //! Deliberately absent: verdicts, tables, pages.
 

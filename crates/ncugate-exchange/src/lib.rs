@@ -1,8 +1,10 @@
-//! Problems of other projects in, and results under their names out.
+//! Problems and results in the formats of other projects (FlashInfer-Trace, KernelBench, gpu-mode), and jobs of cluster
+//! schedulers.
 //!
-//! An import writes a phase and, in a folder beside it, the problem's own files with a Python file that calls them. It executes
-//! no problem unless it is asked to: what is Python is parsed, and called by the phase's reference and worker later. Formats are
-//! those of flashinfer-bench (FlashInfer-Trace), KernelBench and gpu-mode's reference-kernels, as their repositories describe them.
+//! An import writes a phase and, in a folder next to it, the problem's files with a Python file that calls them. It parses
+//! Python and executes none unless asked to; the phase's reference and worker call it later.
+//!
+//! Deliberately absent: rules of judging, scheduling.
 
 pub mod submit;
 

@@ -1,6 +1,8 @@
-//! Requirements and their verdicts. Pure: judges what was measured, measures nothing.
+//! Runs on disk, the table of what they measured, and the verdicts over it.
 //!
-//! Fail closed: whatever is missing, not finite, empty or not comparable is inconclusive with a reason, never a pass.
+//! Fail closed: a missing, infinite, empty or incomparable value is inconclusive with a reason, never a pass.
+//!
+//! Deliberately absent: the GPU, measuring.
 
 pub mod frame;
 pub mod store;

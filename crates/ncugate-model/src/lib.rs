@@ -1,5 +1,7 @@
-//! What all rooms share: names, the chip, values, verdicts, and the records of a run. Data without behaviour of any
-//! stage; every other room may use it, and it uses none.
+//! Vocabulary that all crates share: names, the chip, values, verdicts, records of a run, statistics, the language of
+//! requirements, the catalogue of metrics, occupancy, and readers of cubins, files and child processes.
+//!
+//! Deliberately absent: phase files, the GPU.
 
 pub mod cubin;
 pub mod digest;

@@ -1,6 +1,6 @@
-//! Nsight Compute as a child: its command line, its failures as types, and the plan of what to collect.
+//! Nsight Compute as a subprocess: its command line, its failures as types, and the groups of metrics to collect.
 //!
-//! Reading what it wrote is `ncu_rep`'s.
+//! Deliberately absent: reading its reports, which `ncu_rep` does.
 
 mod batch;
 #[cfg(test)]

@@ -1,7 +1,9 @@
-//! One report model, many renderers: HTML, Markdown, JSON, JUnit, GitHub and the terminal are functions of it.
+//! Reports of judged runs: findings, charts, and one report model with many renderers (HTML, Markdown, JSON, JUnit,
+//! SARIF, the terminal).
 //!
-//! [`Report::new`] decides nothing that a gate decides; it orders, words and rounds. No clock, disk or environment
-//! before [`write`].
+//! [`Report::new`] decides nothing that a gate decides; it orders, words and rounds.
+//!
+//! Deliberately absent: measuring, judging; a clock, the disk or the environment before [`write`].
 
 pub mod chart;
 pub mod explain;
