@@ -3,7 +3,7 @@
 //!
 //! [`Report::new`] decides nothing that a gate decides; it orders, words and rounds.
 //!
-//! Deliberately absent: measuring, judging; a clock, the disk or the environment before [`write`].
+//! Deliberately absent: measuring, judging; a clock, the disk or the environment before [`mod@write`].
 
 pub mod chart;
 pub mod explain;

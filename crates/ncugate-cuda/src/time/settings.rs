@@ -67,7 +67,7 @@ pub struct HiddenSeeds {
 
 impl TimingSettings {
     /// Sets of buffers that a graph rotates over, where one takes `bytes`: one where the cache is to be cold or warm; at most two where
-    /// one is more than [`LARGE_SET`] times an L2 cache of `l2_bytes`.
+    /// one is more than `LARGE_SET` times an L2 cache of `l2_bytes`.
     pub fn sets(&self, bytes: usize, l2_bytes: u64) -> u32 {
         let large = l2_bytes > 0 && bytes as u64 > LARGE_SET * l2_bytes;
         if large { self.most_sets().min(2) } else { self.most_sets() }

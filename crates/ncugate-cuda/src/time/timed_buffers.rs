@@ -296,7 +296,7 @@ impl TimedBuffers {
 
     /// Queues that the first sets are read, so that as much of them lies in the L2 cache as launches leave there. Writing outputs and the
     /// buffers of the lead-in takes some of it away, which is in the time of the first launch on each set. Sets that are together more than
-    /// [`WARMED`] times the cache leave next to nothing of themselves, and are not read.
+    /// `WARMED` times the cache leave next to nothing of themselves, and are not read.
     ///
     /// # Errors
     /// The driver refuses.

@@ -1,6 +1,6 @@
 //! The catalogue of logical metrics: what a gate may name, and where its value comes from on a chip.
 //!
-//! Says what to collect and how to compute; collecting is [`ncugate_ncu`]'s, filling tables [`ncugate_judge::frame`]'s.
+//! Says what to collect and how to compute; collecting is `ncugate_ncu`'s, filling tables `ncugate_judge::frame`'s.
 
 mod catalogue;
 mod combination;

@@ -87,7 +87,7 @@ pub fn line(text: &str) -> String {
     if clean.contains(['\n', '\t']) { clean.split_whitespace().collect::<Vec<_>>().join(" ") } else { clean }
 }
 
-/// [`line`] of at most `longest` characters.
+/// [`line()`] of at most `longest` characters.
 pub fn clip(text: &str, longest: usize) -> String {
     let line = line(text);
     if line.chars().nth(longest).is_none() {
@@ -98,7 +98,7 @@ pub fn clip(text: &str, longest: usize) -> String {
     clipped
 }
 
-/// [`line`] of at most `longest` characters, cut in the middle: names that begin alike stay apart.
+/// [`line()`] of at most `longest` characters, cut in the middle: names that begin alike stay apart.
 pub fn clip_middle(text: &str, longest: usize) -> String {
     let line = line(text);
     let all = line.chars().count();

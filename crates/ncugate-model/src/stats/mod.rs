@@ -1,6 +1,6 @@
 //! Statistics of latency samples: quantiles, bootstrap intervals, comparison of two variants. Seeded and pure.
 //!
-//! What an interval means for a requirement is [`ncugate_judge`]'s.
+//! What an interval means for a requirement is `ncugate_judge`'s.
 
 mod alike;
 mod bootstrap;

@@ -27,7 +27,7 @@ impl<'a> Code<'a> {
     }
 
     /// Where the kernel begins among its functions: at the only one that is as long as its code. Functions follow each
-    /// other, each padded by less than [`PADDING`].
+    /// other, each padded by less than `PADDING`.
     ///
     /// # Errors
     /// The cubin is damaged or has no such kernel, or several functions fit.
