@@ -7,8 +7,8 @@
 #![allow(clippy::print_stdout, clippy::unwrap_used)]
 
 use ncugate_model::stats::{
-    Alikeness, Estimate, Interval, Pairing, Resampler, Resampling, Statistic, Variance, compare, half_step, half_width,
-    level_of_a_look, median,
+    Estimate, Interval, Pairing, Resampler, Resampling, Stationarity, Statistic, Variance, compare, half_step,
+    half_width, level_of_a_look, median,
 };
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
@@ -119,7 +119,7 @@ fn interval(a: &[f64], b: &[f64], resampling: Resampling) -> Interval {
     let estimate: Estimate = compare(a, b, Pairing::Rounds, &Resampler::new(resampling)).unwrap().median_ratio;
     let (own, other) = (median(a).unwrap(), median(b).unwrap());
     let rounds: Vec<f64> = a.iter().zip(b).map(|(x, y)| x / other - own * y / (other * other)).collect();
-    let wide = Alikeness::of(&rounds).widened(estimate);
+    let wide = Stationarity::of(&rounds).widened(estimate);
     let step = (half_step(a, 1) + own / other * half_step(b, 1)) / other;
     Interval { low: wide.low - step, high: wide.high + step, ..wide }
 }

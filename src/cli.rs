@@ -17,10 +17,10 @@ pub use exchange::{
 };
 pub use explain::{ExplainArgs, OccupancyArgs, Reader};
 pub use first::{DemoArgs, InitArgs};
-pub use inside::{InsideArgs, RowFormat};
-pub use manner::{ColorWhen, MannerArgs};
-pub use part::PartArgs;
-pub use search::{NextArgs, SearchArgs, SearchLearning, SearchWith, TryArgs};
+pub use inside::{DetailArgs, RowFormat};
+pub use manner::{ColorChoice, VerbosityArgs};
+pub use part::SubsetArgs;
+pub use search::{NextArgs, SearchArgs, SearchLearning, StrategyChoice, TryArgs};
 pub use show::ShowArgs;
 pub use submit::{HyperQueueArgs, MergeArgs, SlurmArgs, SubmitArgs, SubmitCommand};
 pub use upkeep::{
@@ -29,7 +29,7 @@ pub use upkeep::{
 };
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use ncugate_campaign::{DeepChoice, GpuChoice, Patience};
+use ncugate_campaign::{DeepChoice, GpuChoice, GpuWait};
 use ncugate_judge::reference_runs::{Mismatch, ReferenceRequest};
 use ncugate_phase::plan::Shard;
 use std::path::PathBuf;
@@ -47,7 +47,7 @@ pub struct Cli {
     pub command: Command,
     /// How much is said.
     #[command(flatten)]
-    pub manner: MannerArgs,
+    pub manner: VerbosityArgs,
 }
 
 /// What to do.
@@ -163,7 +163,7 @@ impl Folders {
 
 /// What is said, and where.
 #[derive(Debug, Clone, Args)]
-pub struct Saying {
+pub struct OutputArgs {
     /// What standard output carries
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     pub format: OutputFormat,
@@ -177,7 +177,7 @@ pub struct Saying {
 
 /// What a run is compared with.
 #[derive(Debug, Clone, Default, Args)]
-pub struct Against {
+pub struct StoredBaselineArgs {
     /// A stored run to use as `baseline.` in gates: its folder, its id, or an entry of the leaderboard
     #[arg(long, value_name = "NAME")]
     pub against: Option<String>,
@@ -186,8 +186,8 @@ pub struct Against {
     pub allow_mismatch: bool,
 }
 
-impl From<&Against> for ReferenceRequest {
-    fn from(against: &Against) -> Self {
+impl From<&StoredBaselineArgs> for ReferenceRequest {
+    fn from(against: &StoredBaselineArgs) -> Self {
         let mismatch = if against.allow_mismatch { Mismatch::Allow } else { Mismatch::Refuse };
         Self { name: against.against.clone(), mismatch }
     }
@@ -195,14 +195,14 @@ impl From<&Against> for ReferenceRequest {
 
 /// How long to wait for a GPU.
 #[derive(Debug, Clone, Copy, Default, Args)]
-pub struct Waiting {
+pub struct GpuWaitArgs {
     /// Wait so long for a GPU on which another run measures; 0 ends at once with status 3. Without it, until it is free
     #[arg(long = "wait", value_name = "SECONDS")]
     pub seconds: Option<u64>,
 }
 
-impl From<Waiting> for Patience {
-    fn from(waiting: Waiting) -> Self {
+impl From<GpuWaitArgs> for GpuWait {
+    fn from(waiting: GpuWaitArgs) -> Self {
         waiting.seconds.map_or(Self::Endless, |seconds| Self::Limited(Duration::from_secs(seconds)))
     }
 }
@@ -227,7 +227,7 @@ pub struct RunArgs {
     pub shard: Option<Shard>,
     /// The part that is measured
     #[command(flatten)]
-    pub part: PartArgs,
+    pub part: SubsetArgs,
     /// List what would be measured, and measure nothing; needs no GPU
     #[arg(long, conflicts_with_all = ["shard", "comment", "open"])]
     pub list: bool,
@@ -247,16 +247,16 @@ pub struct RunArgs {
     pub deep: Vec<DeepChoice>,
     /// Waiting
     #[command(flatten)]
-    pub waiting: Waiting,
+    pub waiting: GpuWaitArgs,
     /// Comparison
     #[command(flatten)]
-    pub against: Against,
+    pub against: StoredBaselineArgs,
     /// Folders
     #[command(flatten)]
     pub folders: Folders,
     /// Output
     #[command(flatten)]
-    pub saying: Saying,
+    pub saying: OutputArgs,
 }
 
 /// `ncugate check`
@@ -306,13 +306,13 @@ pub struct GateArgs {
     pub assume_correct: bool,
     /// Comparison
     #[command(flatten)]
-    pub against: Against,
+    pub against: StoredBaselineArgs,
     /// Folders
     #[command(flatten)]
     pub folders: Folders,
     /// Output
     #[command(flatten)]
-    pub saying: Saying,
+    pub saying: OutputArgs,
 }
 
 /// `ncugate report`
@@ -326,13 +326,13 @@ pub struct ReportArgs {
     pub output: Option<PathBuf>,
     /// Comparison
     #[command(flatten)]
-    pub against: Against,
+    pub against: StoredBaselineArgs,
     /// Folders
     #[command(flatten)]
     pub folders: Folders,
     /// Output
     #[command(flatten)]
-    pub saying: Saying,
+    pub saying: OutputArgs,
 }
 
 /// `ncugate compare`

@@ -1,6 +1,6 @@
 //! What somebody does first: looks at a page, and drafts a phase.
 
-use super::{OutputFormat, Saying};
+use super::{OutputArgs, OutputFormat};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ pub struct DemoArgs {
     pub output: PathBuf,
     /// Output
     #[command(flatten)]
-    pub saying: Saying,
+    pub saying: OutputArgs,
 }
 
 /// `ncugate init`

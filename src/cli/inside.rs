@@ -1,12 +1,12 @@
 //! Arguments of `show` for what is inside of launches.
 
 use clap::{Args, ValueEnum};
-use ncugate_report::show::{Inside, SheetFormat};
+use ncugate_report::show::{LaunchDetail, SheetFormat};
 
 /// Sources, counters and warp states by source line, machine code.
 #[derive(Debug, Clone, Copy, Default, Args)]
 #[group(multiple = true)]
-pub struct InsideArgs {
+pub struct DetailArgs {
     /// List the cubins and source files that the reports hold
     #[arg(long, conflicts_with_all = OTHERS)]
     pub sources: bool,
@@ -39,14 +39,14 @@ pub enum RowFormat {
     Csv,
 }
 
-impl InsideArgs {
+impl DetailArgs {
     /// What is asked for, if anything is.
-    pub fn asked(&self) -> Option<Inside> {
+    pub fn asked(&self) -> Option<LaunchDetail> {
         let flags = [
-            (self.sources, Inside::Sources),
-            (self.source_metrics, Inside::SourceMetrics),
-            (self.warp_stalls, Inside::WarpStalls),
-            (self.disasm, Inside::Disassembly),
+            (self.sources, LaunchDetail::Sources),
+            (self.source_metrics, LaunchDetail::SourceMetrics),
+            (self.warp_stalls, LaunchDetail::WarpStalls),
+            (self.disasm, LaunchDetail::Disassembly),
         ];
         flags.into_iter().find_map(|(set, inside)| set.then_some(inside))
     }

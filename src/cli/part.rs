@@ -2,11 +2,11 @@
 
 use clap::Args;
 use ncugate_model::ShapeName;
-use ncugate_phase::plan::Narrowing;
+use ncugate_phase::plan::PhaseSubset;
 
 /// A part of a phase, to look at; a run of a part does not pass.
 #[derive(Debug, Clone, Default, Args)]
-pub struct PartArgs {
+pub struct SubsetArgs {
     /// Measure only candidates whose id fits a glob (`THREADS=256,*`), or whose parameters fit a condition
     /// (`THREADS == 256 and VEC > 1`); of several one has to fit
     #[arg(long = "filter", value_name = "GLOB|CONDITION")]
@@ -22,8 +22,8 @@ pub struct PartArgs {
     pub rounds: Option<u32>,
 }
 
-impl From<&PartArgs> for Narrowing {
-    fn from(part: &PartArgs) -> Self {
+impl From<&SubsetArgs> for PhaseSubset {
+    fn from(part: &SubsetArgs) -> Self {
         Self {
             filters: part.filters.clone(),
             fixed: part.fixed.clone(),

@@ -1,6 +1,6 @@
 //! Arguments of searches: `search`, `try`, `next`.
 
-use super::{Folders, OutputFormat, Waiting};
+use super::{Folders, GpuWaitArgs, OutputFormat};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
@@ -11,8 +11,8 @@ pub struct SearchArgs {
     #[arg(long, value_name = "SPACE", required = true, num_args = 1..)]
     pub simulate: Vec<PathBuf>,
     /// How points are proposed
-    #[arg(long, value_enum, default_value_t = SearchWith::Model)]
-    pub strategy: SearchWith,
+    #[arg(long, value_enum, default_value_t = StrategyChoice::Model)]
+    pub strategy: StrategyChoice,
     /// What the model learns from beside parameters
     #[arg(long, value_enum, default_value_t = SearchLearning::Facts)]
     pub learn: SearchLearning,
@@ -35,7 +35,7 @@ pub struct SearchArgs {
 
 /// Strategies of a search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum SearchWith {
+pub enum StrategyChoice {
     /// A forest over parameters and what else is known of trials
     Model,
     /// At random
@@ -73,7 +73,7 @@ pub struct TryArgs {
     pub params: Vec<String>,
     /// Whether to wait
     #[command(flatten)]
-    pub waiting: Waiting,
+    pub waiting: GpuWaitArgs,
     /// Folders
     #[command(flatten)]
     pub folders: Folders,

@@ -1,6 +1,6 @@
 //! Arguments of `ncugate show`.
 
-use super::InsideArgs;
+use super::DetailArgs;
 use clap::{Args, ValueEnum};
 use ncugate_judge::frame;
 use regex::Regex;
@@ -39,7 +39,7 @@ pub struct ShowArgs {
     pub html: bool,
     /// What is inside
     #[command(flatten)]
-    pub inside: InsideArgs,
+    pub inside: DetailArgs,
     /// Where the export or the page goes; `-` is standard output
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     pub output: PathBuf,

@@ -1,6 +1,6 @@
 //! Arguments of the commands around measuring: leaderboards, noise, schemas, what a package installs, the worker.
 
-use super::{OutputFormat, Waiting};
+use super::{GpuWaitArgs, OutputFormat};
 use clap::{Args, Subcommand};
 use clap_complete::Shell;
 use std::path::PathBuf;
@@ -81,7 +81,7 @@ pub struct CalibrateArgs {
     pub runs: u32,
     /// Waiting
     #[command(flatten)]
-    pub waiting: Waiting,
+    pub waiting: GpuWaitArgs,
     /// Folder of runs, and of the result
     #[arg(long, value_name = "DIR", default_value = "profiles")]
     pub profiles: PathBuf,

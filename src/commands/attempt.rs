@@ -9,8 +9,8 @@ use ncugate_campaign::search::{
     AttemptAnswer, AttemptHistory, AttemptPhase, AttemptRecord, AttemptSource, MAX_SOURCE, attempt_phase, line,
     usual_params,
 };
-use ncugate_campaign::{LiveRun, MeasuredRun, Silent, Start, Tools};
-use ncugate_cuda::build::Sharing;
+use ncugate_campaign::{LiveRun, MeasuredRun, NoProgress, ResumePolicy, Tools};
+use ncugate_cuda::build::Deduplication;
 use ncugate_cuda::host::null_test;
 use ncugate_judge::reference_runs::{Mismatch, ReferenceRequest};
 use ncugate_model::digest::sha256;
@@ -88,10 +88,10 @@ fn measured(
         tools: &tools,
         profiles: &args.folders.profiles,
         request: &request,
-        start: Start::Anew,
-        sharing: Sharing::Share,
+        start: ResumePolicy::Fresh,
+        sharing: Deduplication::Share,
         patience: args.waiting.into(),
-        progress: &Silent,
+        progress: &NoProgress,
         narrowed: None,
         searched: None,
         null_test: &tried,

@@ -1,6 +1,6 @@
 //! `ncugate check`: what can be known of a phase without a GPU.
 
-use super::progress::Volume;
+use super::progress::Verbosity;
 use super::project::open_phase;
 use super::{CommandError, confined, library, manner, print, signal};
 use crate::cli::{CheckArgs, OutputFormat};
@@ -18,7 +18,7 @@ use ncugate_model::number::counted;
 use ncugate_model::{Level, NullTest, Verdict};
 use ncugate_phase::config::{Phase, Waiver};
 use ncugate_phase::plan::unroll;
-use ncugate_report::phase_check::{JudgedAhead, PhaseCheck};
+use ncugate_report::phase_check::{PhaseCheck, StaticVerdict};
 use ncugate_report::{mutants, static_check};
 use std::io::Write;
 use std::path::Path;
@@ -130,7 +130,7 @@ fn one(config: &Path, args: &CheckArgs, found: &mut PhaseCheck, out: &mut Output
     let mut go = Outcome::Passed;
     for result in preconditions(&phase, Some(target.capability)) {
         let (name, reason) = (result.name.clone(), result.reason.clone());
-        found.judged.push(JudgedAhead { name, of: None, level: Level::Required, verdict: result.verdict, reason });
+        found.judged.push(StaticVerdict { name, of: None, level: Level::Required, verdict: result.verdict, reason });
         write!(out, "{}", static_check::verdict(&result.name, result.verdict, &result.reason))?;
         go = go.and(result.verdict.into());
     }
@@ -157,7 +157,7 @@ fn one(config: &Path, args: &CheckArgs, found: &mut PhaseCheck, out: &mut Output
     }
     let gates = static_gates(&phase, &plan, builds, target);
     found.take_gates(&gates);
-    if manner::volume() == Volume::Verbose {
+    if manner::volume() == Verbosity::Verbose {
         write!(out, "{}", static_check::facts(&plan, &gates, &phase.objective.shape))?;
     }
     write!(out, "{}", static_check::gates(&gates))?;

@@ -1,7 +1,7 @@
 //! How every command ends that gives a verdict: the run judged, its report written and printed, the status.
 
 use super::{CommandError, open, print};
-use crate::cli::{Against, Folders, Saying};
+use crate::cli::{Folders, OutputArgs, StoredBaselineArgs};
 use crate::console::Output;
 use crate::exit::Outcome;
 use ncugate_judge::reference_runs::ReferenceRuns;
@@ -15,9 +15,9 @@ use std::path::Path;
 pub fn conclude(
     run: &PhaseRun,
     source: RunSource,
-    against: &Against,
+    against: &StoredBaselineArgs,
     folders: &Folders,
-    saying: &Saying,
+    saying: &OutputArgs,
     out: &mut Output,
 ) -> Result<Outcome, CommandError> {
     let mut session = session(run, against, folders)?;
@@ -29,7 +29,11 @@ pub fn conclude(
 }
 
 /// A run judged beside the stored runs that are asked for.
-pub fn session<'a>(run: &'a PhaseRun, against: &Against, folders: &Folders) -> Result<Session<'a>, CommandError> {
+pub fn session<'a>(
+    run: &'a PhaseRun,
+    against: &StoredBaselineArgs,
+    folders: &Folders,
+) -> Result<Session<'a>, CommandError> {
     let mut references = ReferenceRuns::find(&run.phase, &run.run, &against.into(), &folders.profiles)?;
     references.resolve_previous(&run.phase, &run.run, run.evidence, &folders.profiles)?;
     Ok(Session::of(run, references)?)
@@ -40,7 +44,7 @@ pub fn conclude_in(
     folder: &Path,
     session: &Session<'_>,
     source: RunSource,
-    saying: &Saying,
+    saying: &OutputArgs,
     out: &mut Output,
 ) -> Result<Outcome, CommandError> {
     let report = assemble(session, source, Age::Said)?;

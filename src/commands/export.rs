@@ -4,7 +4,7 @@ use super::CommandError;
 use crate::cli::ExportCommand;
 use crate::console::{Output, warn};
 use crate::exit::Outcome;
-use ncugate_exchange::{ExportedRun, Scored, kernel_results, problem_number, ranking, score, scored, traces};
+use ncugate_exchange::{ExportedRun, ProblemScore, kernel_results, problem_number, ranking, score, scored, traces};
 use ncugate_judge::reference_runs::ReferenceRuns;
 use ncugate_judge::store;
 use ncugate_judge::{PhaseRun, Session};
@@ -80,7 +80,7 @@ fn results(runs: &[PathBuf], number: Option<u64>) -> Result<(Value, Vec<String>)
 }
 
 /// The latest run of every phase in a folder of runs. One that cannot be handed on is a problem that was not solved.
-fn problems(profiles: &Path) -> Result<(Vec<Scored>, Vec<String>), CommandError> {
+fn problems(profiles: &Path) -> Result<(Vec<ProblemScore>, Vec<String>), CommandError> {
     let mut latest: BTreeMap<PathBuf, PathBuf> = BTreeMap::new();
     for folder in store::runs(profiles)? {
         let phase = folder.parent().map(Path::to_owned).unwrap_or_default();
@@ -98,7 +98,7 @@ fn problems(profiles: &Path) -> Result<(Vec<Scored>, Vec<String>), CommandError>
             Ok(problem) => found.push(problem),
             Err(error) => {
                 said.push(format!("{} counts as not solved: {error}", folder.display()));
-                found.push(Scored::Absent);
+                found.push(ProblemScore::Absent);
             }
         }
     }

@@ -6,7 +6,7 @@ use crate::console::Output;
 use crate::exit::Outcome;
 use memmap2::Mmap;
 use ncugate_cuda::build::Arch;
-use ncugate_judge::kernel_ratchet::{Baseline, BaselineError, LibraryUse, library_use, ratchet};
+use ncugate_judge::kernel_ratchet::{Baseline, BaselineError, LibraryResources, library_use, ratchet};
 use ncugate_model::cubin::{device_code, is_binary};
 use ncugate_model::disk::open;
 use ncugate_report::library_check;
@@ -54,9 +54,9 @@ pub fn check(args: &CheckArgs, out: &mut Output) -> Result<Outcome, CommandError
 }
 
 /// What all kernels of these files use.
-fn read(paths: &[PathBuf], arch: Option<&str>) -> Result<LibraryUse, CommandError> {
+fn read(paths: &[PathBuf], arch: Option<&str>) -> Result<LibraryResources, CommandError> {
     let arch = arch.map(str::parse::<Arch>).transpose()?.map(|arch| arch.capability());
-    let mut all = LibraryUse::default();
+    let mut all = LibraryResources::default();
     for path in paths {
         let unread = |source| CommandError::Input { path: path.clone(), source };
         let file = path.canonicalize().and_then(|path| open::regular(&path, u64::MAX)).map_err(unread)?;

@@ -7,13 +7,13 @@ use crate::exit::Outcome;
 use ncugate_model::ShapeName;
 use ncugate_model::number::counted;
 use ncugate_phase::config::Phase;
-use ncugate_phase::plan::{Narrowing, Plan};
+use ncugate_phase::plan::{PhaseSubset, Plan};
 use serde::Serialize;
 use std::io::{self, Write};
 
 /// What would be measured.
 #[derive(Serialize)]
-struct Listed<'a> {
+struct PhaseListing<'a> {
     phase: &'a str,
     candidates: Vec<&'a str>,
     baselines: Vec<&'a str>,
@@ -34,13 +34,13 @@ pub fn list(
     phase: &Phase,
     plan: &Plan,
     whole: &Plan,
-    narrowed: Option<&Narrowing>,
+    narrowed: Option<&PhaseSubset>,
     format: OutputFormat,
     out: &mut Output,
 ) -> Result<Outcome, CommandError> {
     let names = |shapes: &'_ [ShapeName]| -> Vec<String> { shapes.iter().map(|shape| shape.0.clone()).collect() };
     let timed = names(&phase.bench.shapes);
-    let listed = Listed {
+    let listed = PhaseListing {
         phase: &phase.name,
         candidates: plan.candidates().map(|variant| variant.id.0.as_str()).collect(),
         baselines: plan.baselines().map(|variant| variant.id.0.as_str()).collect(),
@@ -48,7 +48,7 @@ pub fn list(
         timed: timed.iter().map(String::as_str).collect(),
         rounds: phase.bench.rounds,
         left_out: whole.candidates().count() - plan.candidates().count(),
-        part: narrowed.map(Narrowing::words),
+        part: narrowed.map(PhaseSubset::words),
         is_searched: phase.search.is_some() && phase.sweep.points.is_none(),
     };
     match format {
@@ -60,7 +60,7 @@ pub fn list(
     Ok(Outcome::Passed)
 }
 
-fn text(listed: &Listed<'_>, out: &mut Output) -> io::Result<()> {
+fn text(listed: &PhaseListing<'_>, out: &mut Output) -> io::Result<()> {
     let (candidates, baselines) = (listed.candidates.len(), listed.baselines.len());
     writeln!(out, "{}: {}, {}", listed.phase, counted(candidates, "candidate"), counted(baselines, "baseline"))?;
     if listed.is_searched {

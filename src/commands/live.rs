@@ -6,31 +6,36 @@ use super::{CommandError, manner, report_error};
 use crate::cli::RunArgs;
 use crate::console::Output;
 use crate::exit::Outcome;
-use ncugate_campaign::search::{Exploration, Explored, with_chosen};
-use ncugate_campaign::{CampaignError, LiveError, LiveRun, MeasuredRun, Patience, Start, Tools};
-use ncugate_cuda::build::Sharing;
+use ncugate_campaign::search::{Exploration, SearchOutcome, with_chosen};
+use ncugate_campaign::{CampaignError, GpuWait, LiveError, LiveRun, MeasuredRun, ResumePolicy, Tools};
+use ncugate_cuda::build::Deduplication;
 use ncugate_cuda::host::null_test;
 use ncugate_judge::reference_runs::{ReferenceRequest, ReferenceRuns};
 use ncugate_judge::unmet;
 use ncugate_model::ComputeCapability;
 use ncugate_phase::config::Phase;
-use ncugate_phase::plan::{Narrowing, Plan, unroll};
+use ncugate_phase::plan::{PhaseSubset, Plan, unroll};
 use ncugate_report::RunSource;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// What is measured: a phase and its plan, or a part of them.
 #[derive(Clone, Copy)]
-pub struct Measured<'a> {
+pub struct MeasurementTarget<'a> {
     pub phase: &'a Phase,
     pub plan: &'a Plan,
     /// The part that they are, where they are not the whole.
-    pub narrowed: Option<&'a Narrowing>,
+    pub narrowed: Option<&'a PhaseSubset>,
 }
 
 /// Measures the phase and ends as every command does that gives a verdict.
-pub fn live(args: &RunArgs, measured: Measured<'_>, tools: &Tools, out: &mut Output) -> Result<Outcome, CommandError> {
-    let Measured { phase, plan, narrowed } = measured;
+pub fn live(
+    args: &RunArgs,
+    measured: MeasurementTarget<'_>,
+    tools: &Tools,
+    out: &mut Output,
+) -> Result<Outcome, CommandError> {
+    let MeasurementTarget { phase, plan, narrowed } = measured;
     let request = ReferenceRequest::from(&args.against);
     ReferenceRuns::validate(phase, Some(&tools.fingerprint()), &request, &args.folders.profiles)?;
     if let Some((stop, outcome)) = no_go(phase, Some(tools.device.compute_capability)) {
@@ -40,9 +45,9 @@ pub fn live(args: &RunArgs, measured: Measured<'_>, tools: &Tools, out: &mut Out
     let tried = null_test(phase, &[])?;
     let progress = manner::progress();
     let (profiles, request) = (args.folders.profiles.as_path(), &request);
-    let start = if args.fresh { Start::Anew } else { Start::Continue };
-    let patience: Patience = args.waiting.into();
-    let sharing = if args.no_share { Sharing::Each } else { Sharing::Share };
+    let start = if args.fresh { ResumePolicy::Fresh } else { ResumePolicy::Continue };
+    let patience: GpuWait = args.waiting.into();
+    let sharing = if args.no_share { Deduplication::Each } else { Deduplication::Share };
     if args.shard.is_some() && phase.search.is_some() {
         let what =
             "a search chooses its candidates on one machine: give the phase its sweep without [search] to shard it";
@@ -105,15 +110,15 @@ fn searched(
     phase: &Phase,
     tools: &Tools,
     profiles: &Path,
-    start: Start,
-    patience: Patience,
+    start: ResumePolicy,
+    patience: GpuWait,
     progress: &Terminal,
 ) -> Result<Option<(Phase, Plan, PathBuf)>, CommandError> {
     let Some(settings) = phase.search.as_ref().filter(|_| phase.sweep.points.is_none()) else { return Ok(None) };
-    let anew = start == Start::Anew;
+    let anew = start == ResumePolicy::Fresh;
     let explored = Exploration { phase, settings, tools, profiles, patience, anew, progress }.run();
     progress.clear();
-    let Explored { chosen, journal } = explored?;
+    let SearchOutcome { chosen, journal } = explored?;
     let phase = with_chosen(phase, &chosen)?;
     let plan = unroll(&phase)?;
     Ok(Some((phase, plan, journal)))

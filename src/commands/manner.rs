@@ -1,16 +1,16 @@
 //! How much the program says, and in which colours: asked for once, on the command line.
 
-use super::progress::{Terminal, Volume};
-use crate::cli::{ColorWhen, MannerArgs};
+use super::progress::{Terminal, Verbosity};
+use crate::cli::{ColorChoice, VerbosityArgs};
 use crate::console::allow_colours;
 use ncugate_report::terminal::Colours;
 use std::io::{self, IsTerminal};
 use std::sync::OnceLock;
 
-static ASKED: OnceLock<MannerArgs> = OnceLock::new();
+static ASKED: OnceLock<VerbosityArgs> = OnceLock::new();
 
 /// Keeps what the command line asks for.
-pub fn ask(manner: MannerArgs) {
+pub fn ask(manner: VerbosityArgs) {
     // A second command line in one process would have the manner of the first; there is none.
     let _ = ASKED.set(manner);
     settle();
@@ -21,16 +21,16 @@ pub fn settle() {
     allow_colours(output() == Colours::Ansi, colours_errors());
 }
 
-fn asked() -> MannerArgs {
+fn asked() -> VerbosityArgs {
     ASKED.get().copied().unwrap_or_default()
 }
 
 /// How much is said.
-pub fn volume() -> Volume {
+pub fn volume() -> Verbosity {
     match asked() {
-        MannerArgs { quiet: true, .. } => Volume::Quiet,
-        MannerArgs { verbose: true, .. } => Volume::Verbose,
-        _ => Volume::Usual,
+        VerbosityArgs { quiet: true, .. } => Verbosity::Quiet,
+        VerbosityArgs { verbose: true, .. } => Verbosity::Verbose,
+        _ => Verbosity::Usual,
     }
 }
 
@@ -51,8 +51,8 @@ pub fn colours_errors() -> bool {
 fn colours(is_terminal: bool) -> Colours {
     let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     match asked().color {
-        ColorWhen::Always => Colours::Ansi,
-        ColorWhen::Auto if is_terminal && !refused => Colours::Ansi,
-        ColorWhen::Auto | ColorWhen::Never => Colours::Plain,
+        ColorChoice::Always => Colours::Ansi,
+        ColorChoice::Auto if is_terminal && !refused => Colours::Ansi,
+        ColorChoice::Auto | ColorChoice::Never => Colours::Plain,
     }
 }

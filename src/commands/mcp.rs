@@ -5,7 +5,7 @@
 use super::{CommandError, confined, print, signal};
 use crate::console::Output;
 use crate::exit::Outcome;
-use ncugate_model::process::{self, Ending, Piped};
+use ncugate_model::process::{self, PipedChild, ProcessExit};
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::io::{self, BufRead, Read, Write};
@@ -44,9 +44,9 @@ struct CallResult {
 impl CallResult {
     fn new(output: process::Output) -> Self {
         let status = match output.ending {
-            Ending::Completed => Some(0),
-            Ending::NonZero(status) => Some(status),
-            Ending::Signaled(_) | Ending::TimedOut | Ending::Interrupted => None,
+            ProcessExit::Completed => Some(0),
+            ProcessExit::NonZero(status) => Some(status),
+            ProcessExit::Signaled(_) | ProcessExit::TimedOut | ProcessExit::Interrupted => None,
         };
         let outcome = status.and_then(|status| Outcome::of_status(u8::try_from(status).ok()?));
         let ending = match (outcome, status) {
@@ -358,7 +358,7 @@ fn argv(tool: &str, arguments: &Value) -> Result<Vec<String>, String> {
 
 /// Runs this program; gives what it printed, and its status. Nothing where `stop` ended it.
 fn called(argv: &[String], stop: &AtomicBool) -> io::Result<Option<CallResult>> {
-    let child = Piped::spawn(Command::new(std::env::current_exe()?).args(argv), Some(CALL))?;
+    let child = PipedChild::spawn(Command::new(std::env::current_exe()?).args(argv), Some(CALL))?;
     Ok(child.finish_unless(stop)?.map(CallResult::new))
 }
 
@@ -366,19 +366,25 @@ fn called(argv: &[String], stop: &AtomicBool) -> io::Result<Option<CallResult>> 
 mod tests {
     use super::*;
 
-    fn printed(ending: Ending, stdout: &str, stderr: &str) -> CallResult {
+    fn printed(ending: ProcessExit, stdout: &str, stderr: &str) -> CallResult {
         CallResult::new(process::Output { ending, stdout: stdout.to_owned(), stderr: stderr.to_owned() })
     }
 
     #[test]
     fn an_error_is_a_call_that_could_not_do_its_work_and_not_a_verdict() {
-        let verdicts = [(Ending::Completed, false), (Ending::NonZero(1), false), (Ending::NonZero(4), false)];
-        let errors =
-            [Ending::NonZero(2), Ending::NonZero(3), Ending::NonZero(101), Ending::Signaled(9), Ending::TimedOut];
+        let verdicts =
+            [(ProcessExit::Completed, false), (ProcessExit::NonZero(1), false), (ProcessExit::NonZero(4), false)];
+        let errors = [
+            ProcessExit::NonZero(2),
+            ProcessExit::NonZero(3),
+            ProcessExit::NonZero(101),
+            ProcessExit::Signaled(9),
+            ProcessExit::TimedOut,
+        ];
         for (ending, wanted) in verdicts.into_iter().chain(errors.map(|ending| (ending, true))) {
             assert_eq!(printed(ending, "12 candidates", "why").answer()["isError"], wanted, "{ending}");
         }
-        let failed = printed(Ending::NonZero(1), "12 candidates", "why").answer();
+        let failed = printed(ProcessExit::NonZero(1), "12 candidates", "why").answer();
         assert_eq!(failed["structuredContent"]["status"], 1);
         assert_eq!(failed.pointer("/content/1/text").unwrap(), "status 1: fail\nwhy");
     }
@@ -387,7 +393,7 @@ mod tests {
         match reply(message.to_string().as_bytes()) {
             Reply::None | Reply::Cancel(_) => None,
             Reply::Answer(answer) => Some(answer),
-            Reply::Call(call) => answer(&call, Ok(Some(printed(Ending::Completed, &call.argv.join(" "), "")))),
+            Reply::Call(call) => answer(&call, Ok(Some(printed(ProcessExit::Completed, &call.argv.join(" "), "")))),
         }
     }
 

@@ -14,7 +14,7 @@ pub fn merge(args: &MergeArgs, out: &mut Output) -> Result<Outcome, CommandError
     let choice = if args.newest { MergeChoice::Newest } else { MergeChoice::All };
     let merged = store::merge(&args.runs, &args.profiles, choice)?;
     if args.format == OutputFormat::Json {
-        let store::Merged { folder, shards, gpus, warnings } = &merged;
+        let store::MergedRun { folder, shards, gpus, warnings } = &merged;
         print::json(&json!({ "run": folder, "shards": shards, "gpus": gpus, "warnings": warnings }), out)?;
         return Ok(Outcome::Passed);
     }

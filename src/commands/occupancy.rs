@@ -6,7 +6,7 @@ use crate::console::Output;
 use crate::exit::Outcome;
 use ncugate_model::ComputeCapability;
 use ncugate_model::occupancy::{Chip, Demand};
-use ncugate_report::occupancy_table::{ClusterAsked, occupancy_answer, occupancy_text};
+use ncugate_report::occupancy_table::{ClusterRequest, occupancy_answer, occupancy_text};
 use std::io::Write;
 
 /// Answers for the demands of the command line.
@@ -28,7 +28,7 @@ pub fn occupancy(args: &OccupancyArgs, out: &mut Output) -> Result<Outcome, Comm
         threads: args.block,
         barriers: args.barriers,
     };
-    let answer = occupancy_answer(&chip, &demand, ClusterAsked { blocks: args.cluster, sms: args.sms });
+    let answer = occupancy_answer(&chip, &demand, ClusterRequest { blocks: args.cluster, sms: args.sms });
     match args.format {
         OutputFormat::Text => write!(out, "{}", occupancy_text(&chip, &answer))?,
         OutputFormat::Json => {

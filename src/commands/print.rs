@@ -1,6 +1,6 @@
 //! A report on standard output, and where a CI system takes it from.
 
-use super::progress::Volume;
+use super::progress::Verbosity;
 use super::{CommandError, manner};
 use crate::cli::OutputFormat;
 use crate::console::Output;
@@ -16,7 +16,7 @@ use std::path::Path;
 pub fn report(report: &Report, page: &Path, format: OutputFormat, out: &mut Output) -> Result<(), CommandError> {
     match format {
         OutputFormat::Json => write!(out.machine(), "{}", json::json(report)?)?,
-        OutputFormat::Text if manner::volume() == Volume::Quiet => write!(out, "{}", conclusion(report, screen()))?,
+        OutputFormat::Text if manner::volume() == Verbosity::Quiet => write!(out, "{}", conclusion(report, screen()))?,
         OutputFormat::Text => {
             if let Some(unasked) = &report.source.unasked {
                 writeln!(out, "not measured: {unasked}\n")?;

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 /// How much is said of the progress.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Volume {
+pub enum Verbosity {
     /// Nothing.
     Quiet,
     /// A bar on a terminal, elsewhere a line a stage, and what the user should know.
@@ -51,20 +51,20 @@ impl Stage {
 pub struct Terminal {
     bar: Mutex<ProgressBar>,
     stage: Mutex<Option<Stage>>,
-    volume: Volume,
+    volume: Verbosity,
     has_bar: bool,
 }
 
 impl Terminal {
     /// Says so much.
-    pub fn new(volume: Volume) -> Self {
+    pub fn new(volume: Verbosity) -> Self {
         let has_bar = io::stderr().is_terminal();
         Self { bar: Mutex::new(ProgressBar::hidden()), stage: Mutex::default(), volume, has_bar }
     }
 
     /// Prints a line where every step is said.
     fn detail(&self, line: &str) {
-        if self.volume == Volume::Verbose {
+        if self.volume == Verbosity::Verbose {
             self.say(line);
         }
     }
@@ -88,7 +88,8 @@ impl Terminal {
         let mut stage = self.stage.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(stage) = stage.as_mut() else { return };
         stage.done += 1;
-        if !self.has_bar && self.volume == Volume::Usual && stage.done < stage.steps && stage.said.elapsed() >= EVERY {
+        if !self.has_bar && self.volume == Verbosity::Usual && stage.done < stage.steps && stage.said.elapsed() >= EVERY
+        {
             stage.said = Instant::now();
             self.say(&stage.line("after"));
         }
@@ -106,7 +107,7 @@ impl Progress for Terminal {
         let now = Instant::now();
         self.turn(Some(Stage { name: name.to_owned(), steps, done: 0, began: now, said: now }));
         self.detail(&format!("{name}: {steps}"));
-        if self.volume == Volume::Quiet {
+        if self.volume == Verbosity::Quiet {
             return;
         }
         self.with(|bar| {
@@ -136,7 +137,7 @@ impl Progress for Terminal {
 
     /// Prints a line above the bar, terminal or not.
     fn say(&self, line: &str) {
-        if self.volume == Volume::Quiet {
+        if self.volume == Verbosity::Quiet {
             return;
         }
         self.with(|bar| {

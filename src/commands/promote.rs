@@ -4,7 +4,7 @@ use super::{CommandError, print};
 use crate::cli::{OutputFormat, PromoteArgs};
 use crate::console::Output;
 use crate::exit::Outcome;
-use ncugate_judge::reference_runs::{Leaderboard, LeaderboardEntry, Promotion, Worse, entry_of_run, unfit};
+use ncugate_judge::reference_runs::{Leaderboard, LeaderboardEntry, Promotion, RegressionPolicy, entry_of_run, unfit};
 use ncugate_judge::store::Run;
 use ncugate_report::leaderboard::change;
 use serde::Serialize;
@@ -13,7 +13,7 @@ use std::path::PathBuf;
 
 /// What came of a promotion.
 #[derive(Serialize)]
-struct Promoted {
+struct PromotionResult {
     entry: String,
     label: String,
     /// The entry under the same conditions that it would replace.
@@ -35,13 +35,13 @@ pub fn promote(args: &PromoteArgs, out: &mut Output) -> Result<Outcome, CommandE
     Ok(if promoted.promoted { Outcome::Passed } else { Outcome::Failed })
 }
 
-fn promoted(args: &PromoteArgs) -> Result<Promoted, CommandError> {
+fn promoted(args: &PromoteArgs) -> Result<PromotionResult, CommandError> {
     let phase = Run::load(&args.run)?.manifest.phase;
     let (entry, judgement) = entry_of_run(&args.name, &args.run, &[])?;
     let mut board = Leaderboard::open(&args.profiles, &phase)?;
     let (name, label) = (entry.name.clone(), entry.label());
     let promotion = Promotion::new(&board, entry);
-    let mut found = Promoted {
+    let mut found = PromotionResult {
         entry: name,
         label,
         before: promotion.replaced().map(LeaderboardEntry::label),
@@ -55,14 +55,14 @@ fn promoted(args: &PromoteArgs) -> Result<Promoted, CommandError> {
         return Ok(found);
     }
     found.changes = promotion.changes().iter().map(change).collect();
-    let worse = if args.accept_worse { Worse::Accept } else { Worse::Refuse };
+    let worse = if args.accept_worse { RegressionPolicy::Accept } else { RegressionPolicy::Refuse };
     found.reason = promotion.settle(&mut board, worse)?.map(|refusal| refusal.to_string());
     found.promoted = found.reason.is_none();
     Ok(found)
 }
 
-fn text(found: &Promoted, out: &mut Output) -> io::Result<()> {
-    let Promoted { entry, label, before, changes, reason, leaderboard, .. } = found;
+fn text(found: &PromotionResult, out: &mut Output) -> io::Result<()> {
+    let PromotionResult { entry, label, before, changes, reason, leaderboard, .. } = found;
     match before {
         Some(before) => writeln!(out, "{entry}: {before} -> {label}")?,
         None => writeln!(out, "{entry}: {label}, the first under these conditions")?,

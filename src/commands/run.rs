@@ -2,8 +2,8 @@
 
 use super::conclude::conclude;
 use super::list::list;
-use super::live::{Measured, live, no_go};
-use super::progress::Volume;
+use super::live::{MeasurementTarget, live, no_go};
+use super::progress::Verbosity;
 use super::project::{open_phase, settle_run};
 use super::{CommandError, manner, report_error, signal};
 use crate::cli::{MeasurementSource, OutputFormat, RunArgs};
@@ -16,7 +16,7 @@ use ncugate_judge::reference_runs::ReferenceRuns;
 use ncugate_judge::store::Run;
 use ncugate_model::process;
 use ncugate_phase::config::{Base, Phase};
-use ncugate_phase::plan::{Narrowing, Plan, unroll};
+use ncugate_phase::plan::{PhaseSubset, Plan, unroll};
 use ncugate_report::RunSource;
 use ncugate_report::write::prove_writable;
 use std::io::Write;
@@ -86,7 +86,7 @@ fn one(config: &Path, args: &RunArgs, out: &mut Output) -> Result<Outcome, Comma
     }
     let whole_plan = unroll(&whole)?;
     refuse_reports(&whole)?;
-    let asked = Narrowing::from(&args.part);
+    let asked = PhaseSubset::from(&args.part);
     let (phase, plan) = asked.of(&whole, &whole_plan).map_err(|error| CommandError::Usage(error.to_string()))?;
     let narrowed = (phase != whole || plan != whole_plan).then_some(asked);
     if args.list {
@@ -99,7 +99,7 @@ fn one(config: &Path, args: &RunArgs, out: &mut Output) -> Result<Outcome, Comma
         )));
     }
     prove_writable(&args.folders.reports.join(&phase.name))?;
-    let measured_part = args.shard.map(|_| "--shard".to_owned()).or(narrowed.as_ref().map(Narrowing::words));
+    let measured_part = args.shard.map(|_| "--shard".to_owned()).or(narrowed.as_ref().map(PhaseSubset::words));
     if let (MeasurementSource::Recorded, Some(part)) = (args.source, &measured_part) {
         return Err(CommandError::Usage(format!("{part} measures; a recording is judged whole")));
     }
@@ -125,12 +125,15 @@ fn one(config: &Path, args: &RunArgs, out: &mut Output) -> Result<Outcome, Comma
     match tools {
         Err(why @ (CampaignError::NoSuchGpu { .. } | CampaignError::UnlikeGpus { .. })) => Err(why.into()),
         Err(why) if measured_part.is_some() || base.is_some() => Err(why.into()),
-        Ok(kinds) => {
-            on_each_kind(args, Measured { phase: &phase, plan: &plan, narrowed: narrowed.as_ref() }, &kinds, out)
-        }
+        Ok(kinds) => on_each_kind(
+            args,
+            MeasurementTarget { phase: &phase, plan: &plan, narrowed: narrowed.as_ref() },
+            &kinds,
+            out,
+        ),
         Err(why) if args.source == MeasurementSource::Auto && phase.recording.is_some() => {
             // The whole reason; the report says it in short.
-            if manner::volume() != Volume::Quiet {
+            if manner::volume() != Verbosity::Quiet {
                 warn(&format!("not measuring: {why}"));
             }
             recorded(args, phase, plan, Some(&why), out)
@@ -168,7 +171,7 @@ fn checked_out(reference: &str, phase: &Phase, args: &RunArgs) -> Result<BaseChe
 /// it inconclusive.
 fn on_each_kind(
     args: &RunArgs,
-    measured: Measured<'_>,
+    measured: MeasurementTarget<'_>,
     kinds: &[Tools],
     out: &mut Output,
 ) -> Result<Outcome, CommandError> {

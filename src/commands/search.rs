@@ -1,7 +1,7 @@
 //! `ncugate search --simulate`: a strategy tried on recorded spaces.
 
 use super::{CommandError, print};
-use crate::cli::{OutputFormat, SearchArgs, SearchLearning, SearchWith};
+use crate::cli::{OutputFormat, SearchArgs, SearchLearning, StrategyChoice};
 use crate::console::Output;
 use crate::exit::Outcome;
 use ncugate_campaign::search::{Learning, RecordedSpace, ReplayScore, ReplaySettings, replay};
@@ -15,9 +15,9 @@ use std::path::Path;
 pub fn search(args: &SearchArgs, out: &mut Output) -> Result<Outcome, CommandError> {
     let settings = ReplaySettings {
         strategy: match args.strategy {
-            SearchWith::Model => SearchStrategy::Model,
-            SearchWith::Random => SearchStrategy::Random,
-            SearchWith::Exhaustive => SearchStrategy::Exhaustive,
+            StrategyChoice::Model => SearchStrategy::Model,
+            StrategyChoice::Random => SearchStrategy::Random,
+            StrategyChoice::Exhaustive => SearchStrategy::Exhaustive,
         },
         learning: match args.learn {
             SearchLearning::Times => Learning::Times,

@@ -6,7 +6,7 @@ use crate::console::Output;
 use crate::exit::Outcome;
 use ncugate_judge::frame::export::Layout;
 use ncugate_report::kernels::{self, KernelFilter};
-use ncugate_report::show::{self, SheetFormat, ShowRequest, Shown};
+use ncugate_report::show::{self, SheetFormat, ShowContent, ShowRequest};
 use ncugate_report::write::replace;
 use std::io::{IsTerminal, Write, stdout};
 use std::path::Path;
@@ -19,9 +19,9 @@ pub fn show(args: &ShowArgs, out: &mut Output) -> Result<Outcome, CommandError> 
     if args.export.is_none() && args.output != Path::new("-") {
         return Err(CommandError::Usage("--output is for --export and --html".to_owned()));
     }
-    let inside = args.inside.asked().map(|inside| Shown::Inside { inside, format: args.inside.format.into() });
+    let inside = args.inside.asked().map(|inside| ShowContent::Inside { inside, format: args.inside.format.into() });
     let shown = match args.export {
-        Some(format) => Shown::Export {
+        Some(format) => ShowContent::Export {
             format: format.into(),
             layout: if args.wide { Layout::Wide } else { Layout::Long },
             output: args.output.clone(),
@@ -31,9 +31,9 @@ pub fn show(args: &ShowArgs, out: &mut Output) -> Result<Outcome, CommandError> 
                 "--format is for --sources, --source-metrics, --warp-stalls and --disasm; metrics have --export";
             return Err(CommandError::Usage(needs.to_owned()));
         }
-        None if args.session => Shown::Session,
-        None if args.rules => Shown::Rules,
-        None => Shown::Launches,
+        None if args.session => ShowContent::Session,
+        None if args.rules => ShowContent::Rules,
+        None => ShowContent::Launches,
     };
     let request = ShowRequest {
         reports: args.reports.clone(),
@@ -44,9 +44,9 @@ pub fn show(args: &ShowArgs, out: &mut Output) -> Result<Outcome, CommandError> 
         shown: inside.unwrap_or(shown),
     };
     let is_text = match &request.shown {
-        Shown::Export { .. } => false,
-        Shown::Inside { format, .. } => *format == SheetFormat::Text,
-        Shown::Launches | Shown::Session | Shown::Rules => true,
+        ShowContent::Export { .. } => false,
+        ShowContent::Inside { format, .. } => *format == SheetFormat::Text,
+        ShowContent::Launches | ShowContent::Session | ShowContent::Rules => true,
     };
     if is_text {
         show::show(&request, out)?

@@ -1,7 +1,7 @@
 //! What Ctrl-C, TERM and HUP do to a command that has children.
 
 use crate::exit::Outcome;
-use ncugate_model::process::{self, Asked};
+use ncugate_model::process::{self, InterruptCount};
 use nix::libc;
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction, signal};
 use std::process::Command;
@@ -15,8 +15,8 @@ pub fn watch() {
     }
     // It is watched already: a second handler would do the same.
     let _ = ctrlc::set_handler(|| match process::interrupt() {
-        Asked::Once => {}
-        Asked::Again => end(),
+        InterruptCount::Once => {}
+        InterruptCount::Again => end(),
     });
 }
 

@@ -8,7 +8,7 @@ use crate::console::Output;
 use crate::exit::Outcome;
 use ncugate_cuda::build::Arch;
 use ncugate_exchange::submit::{
-    Engine, Followed, Follower, HyperQueue, Retries, Script, Slurm, SubmitFolder, Work, text,
+    Engine, Follower, HyperQueue, Retries, Script, Slurm, SubmissionOutcome, SubmitFolder, Work, text,
 };
 use ncugate_judge::store::Fingerprint;
 use ncugate_judge::store::manifest;
@@ -58,7 +58,7 @@ pub fn submit(command: &SubmitCommand, out: &mut Output) -> Result<Outcome, Comm
         .as_ref()
         .map_or(Outcome::Inconclusive, |followed| Outcome::of_status(followed.status).unwrap_or(Outcome::Environment));
     match &followed {
-        Some(Followed { said, .. }) if is_text => write!(out, "{said}")?,
+        Some(SubmissionOutcome { said, .. }) if is_text => write!(out, "{said}")?,
         None if is_text => {
             writeln!(out, "nothing was judged: the same command without --detach follows to the verdict")?
         }

@@ -4,10 +4,10 @@
 //! writes what was found. They hold for the nvcc they were made with; with another one the kernels only have to compile.
 
 use crate::command::{Finished, Place, root};
-use ncugate_cuda::build::{Arch, Builder, Cache, Nvcc, Sharing};
+use ncugate_cuda::build::{Arch, Builder, Cache, Deduplication, Nvcc};
 use ncugate_model::{BuildOutcome, Resources, ShapeName, VariantId};
 use ncugate_phase::plan::{
-    KernelCode, KernelPlan, Method, Plan, ShapeProgram, Standing, Step, Variant, reference_launch,
+    KernelCode, KernelPlan, Method, Plan, ShapeProgram, Step, Variant, VariantRole, reference_launch,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -68,7 +68,7 @@ impl Pinned {
         let usual = ["-O3", "-lineinfo"].map(str::to_owned);
         Variant {
             id: VariantId(self.name()),
-            standing: Standing::Candidate,
+            standing: VariantRole::Candidate,
             params: Vec::new(),
             method: Method::Kernel(KernelPlan {
                 source: self.source.clone(),
@@ -234,7 +234,7 @@ pub fn nvcc() -> Option<Nvcc> {
 fn built(nvcc: &Nvcc, cache: &Path, arch: &str, kernels: &[&Pinned]) -> Vec<Result<Uses, String>> {
     let (cache, arch) = (Cache::at(cache).unwrap(), arch.parse::<Arch>().unwrap());
     let plan = Plan { variants: kernels.iter().map(|kernel| kernel.variant()).collect() };
-    let builder = Builder::new(nvcc, &arch, &cache, Sharing::Each);
+    let builder = Builder::new(nvcc, &arch, &cache, Deduplication::Each);
     let records = builder.build(&plan, &|_| {}, &mut |_| Ok(())).unwrap();
     assert_eq!(records.len(), kernels.len());
     let uses = |outcome| match outcome {

@@ -12,7 +12,7 @@ use ncugate_model::{
     LatencyRecord, ProfileOutcome, ProfileRecord, Resources, ShapeName, VariantId, Verdict,
 };
 use ncugate_phase::config::{Phase, parse};
-use ncugate_phase::plan::{Method, Plan, Standing, unroll};
+use ncugate_phase::plan::{Method, Plan, VariantRole, unroll};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -215,7 +215,7 @@ impl Stored {
                     let outcome = self.checked(match self.wrong {
                         Wrong::Nobody => false,
                         Wrong::Kernels => kernel,
-                        Wrong::Candidates => variant.standing == Standing::Candidate,
+                        Wrong::Candidates => variant.standing == VariantRole::Candidate,
                     });
                     let record =
                         CheckRecord { variant: variant.id.clone(), shape: shape.name.clone(), seed, outcome, nulls: 0 };

@@ -221,13 +221,13 @@ impl IdSet {
 #[derive(Debug, Clone)]
 pub struct Metrics<'r> {
     names: &'r MetricNames,
-    found: std::vec::IntoIter<Found<'r>>,
+    found: std::vec::IntoIter<EncodedMetric<'r>>,
     /// What ended the walk early.
     damage: Option<Damage<'r>>,
 }
 
 /// A metric of a launch: place of its name, message, undecoded value.
-pub(crate) type Found<'r> = (u32, Message<'r>, Option<Message<'r>>);
+pub(crate) type EncodedMetric<'r> = (u32, Message<'r>, Option<Message<'r>>);
 
 /// Where a launch is damaged. Errors cannot be copied; walking there again makes another.
 #[derive(Debug, Clone)]
@@ -239,7 +239,7 @@ impl<'r> Metrics<'r> {
     pub(crate) fn new(data: &'r [u8], names: &'r MetricNames, launch: &Head) -> Self {
         let mut raw = RawMetrics::new(data, launch);
         let mut place: Vec<Option<u32>> = vec![None; names.len()];
-        let mut found: Vec<Found<'r>> = Vec::new();
+        let mut found: Vec<EncodedMetric<'r>> = Vec::new();
         let mut damage = None;
         loop {
             let before = raw.clone();
@@ -264,7 +264,7 @@ impl<'r> Metrics<'r> {
         Self { names, found: found.into_iter(), damage }
     }
 
-    fn decode(&self, (id, message, body): Found<'r>) -> Result<Metric<'r>, ReportError> {
+    fn decode(&self, (id, message, body): EncodedMetric<'r>) -> Result<Metric<'r>, ReportError> {
         let value = body.map_or(Ok(MetricValue::Missing), value::decode)?;
         Ok(Metric { name: self.names.name(id), value, message })
     }
@@ -272,7 +272,7 @@ impl<'r> Metrics<'r> {
 
 /// Which metric a message is.
 #[inline]
-pub(crate) fn identify<'r>(names: &MetricNames, message: Message<'r>) -> Result<Found<'r>, ReportError> {
+pub(crate) fn identify<'r>(names: &MetricNames, message: Message<'r>) -> Result<EncodedMetric<'r>, ReportError> {
     let (id, body) = head(message)?;
     Ok((names.place(id, &message)?, message, body))
 }

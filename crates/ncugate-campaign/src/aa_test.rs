@@ -2,8 +2,8 @@ use super::cubins::cubins;
 use super::error::CampaignError;
 use super::tools::Tools;
 use jiff::Timestamp;
-use ncugate_cuda::build::{Builder, Cache, Sharing};
-use ncugate_cuda::host::{Finish, JobPurpose, WorkerCommand, WorkerEvent, WorkerJob, measure};
+use ncugate_cuda::build::{Builder, Cache, Deduplication};
+use ncugate_cuda::host::{JobOutcome, JobPurpose, WorkerCommand, WorkerEvent, WorkerJob, measure};
 use ncugate_judge::reference_runs::{Calibration, Conditions, NoiseBook, RunSpread, ShapeNoise};
 use ncugate_judge::store::StoreError;
 use ncugate_model::stats::StatsError;
@@ -80,7 +80,7 @@ fn built<'a>(
     tools: &Tools,
 ) -> Result<Option<(&'a Variant, BuiltKernel)>, CampaignError> {
     let (arch, cache) = (tools.arch(phase)?, Cache::of_user(phase.build.cache.as_deref())?);
-    let builder = Builder::new(&tools.nvcc, &arch, &cache, Sharing::Each).with_python_of(phase);
+    let builder = Builder::new(&tools.nvcc, &arch, &cache, Deduplication::Each).with_python_of(phase);
     let wanted = |variant: &&Variant| asked.is_none_or(|id| variant.id.0 == id);
     for variant in plan.candidates().filter(|v| matches!(v.method, Method::Kernel(_))).filter(wanted) {
         let alone = Plan { variants: vec![variant.clone()] };
@@ -113,7 +113,7 @@ fn aa_test(
         }
         Ok(())
     };
-    if measure(job, worker, phase.bench.timeout, folder, &mut sink)? == Finish::Interrupted {
+    if measure(job, worker, phase.bench.timeout, folder, &mut sink)? == JobOutcome::Interrupted {
         return Err(CampaignError::Interrupted);
     }
     let samples = |id: &VariantId, shape: &ShapeName| {

@@ -3,7 +3,7 @@
 use super::error::CampaignError;
 use super::tools::worker;
 use ncugate_cuda::host::{
-    ActivityLibrary, Finish, JobMode, SinkError, WorkerCommand, WorkerEvent, WorkerJob, error_chain, find_activity,
+    ActivityLibrary, JobMode, JobOutcome, SinkError, WorkerCommand, WorkerEvent, WorkerJob, error_chain, find_activity,
     measure,
 };
 use ncugate_model::{ActivityTrace, ProfiledOutputs};
@@ -37,7 +37,8 @@ const NOT_TRACED: &str = "it was not traced after it crashed or hung at another 
 pub(super) type VerifiedTrace = (ActivityTrace, ProfiledOutputs);
 
 /// What takes what a case came to.
-pub(super) type Keep<'k> = &'k mut dyn FnMut(&ProfiledCase, Result<VerifiedTrace, String>) -> Result<(), CampaignError>;
+pub(super) type TraceSink<'k> =
+    &'k mut dyn FnMut(&ProfiledCase, Result<VerifiedTrace, String>) -> Result<(), CampaignError>;
 
 /// Tracing on one GPU.
 pub(super) struct Tracing {
@@ -71,7 +72,7 @@ impl Tracing {
     /// # Errors
     /// The user asked to stop, a folder cannot be made, or what was traced cannot be kept. What CUPTI cannot do is a reason, not
     /// an error.
-    pub fn trace(&mut self, cases: &[&ProfiledCase], keep: Keep<'_>) -> Result<(), CampaignError> {
+    pub fn trace(&mut self, cases: &[&ProfiledCase], keep: TraceSink<'_>) -> Result<(), CampaignError> {
         let mut job = self.job.clone();
         for kernel in &mut job.kernels {
             kernel.shapes.retain(|shape| cases.iter().any(|(id, name)| *id == kernel.variant && name == shape));
@@ -110,7 +111,7 @@ impl Tracing {
         &mut self,
         job: WorkerJob,
         settled: &mut BTreeSet<ProfiledCase>,
-        keep: Keep<'_>,
+        keep: TraceSink<'_>,
     ) -> Result<String, CampaignError> {
         let folder = self.logs.join(self.passes.to_string());
         self.passes += 1;
@@ -142,8 +143,8 @@ impl Tracing {
         let ended = measure(job, &self.worker, self.timeout, &folder, &mut sink);
         match (failed, ended) {
             (Some(error), _) => Err(error),
-            (None, Ok(Finish::Interrupted)) => Err(CampaignError::Interrupted),
-            (None, Ok(Finish::Complete)) => Ok(NOT_TRACED.to_owned()),
+            (None, Ok(JobOutcome::Interrupted)) => Err(CampaignError::Interrupted),
+            (None, Ok(JobOutcome::Complete)) => Ok(NOT_TRACED.to_owned()),
             (None, Err(error)) => Ok(error_chain(&error)),
         }
     }

@@ -1,8 +1,8 @@
 //! The files of the base: a git worktree of its own while a run measures, gone with it.
 
 use super::base_error::BaseError;
-use ncugate_model::disk::{FileLock, Taken};
-use ncugate_model::process::{self, Ending, Output};
+use ncugate_model::disk::{FileLock, LockAttempt};
+use ncugate_model::process::{self, Output, ProcessExit};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -42,8 +42,10 @@ impl BaseCheckout {
         let failed = |source| BaseError::Folder { path: folder.clone(), source };
         std::fs::create_dir_all(&folder).map_err(failed)?;
         let lock = match FileLock::take(&folder.join(format!("{name}.lock"))).map_err(failed)? {
-            Taken::Mine(lock) => lock,
-            Taken::Held(owner) => return Err(BaseError::Held { path: folder.join(name), owner: owner.to_string() }),
+            LockAttempt::Acquired(lock) => lock,
+            LockAttempt::HeldBy(owner) => {
+                return Err(BaseError::Held { path: folder.join(name), owner: owner.to_string() });
+            }
         };
         let worktree = folder.join(name);
         let checkout =
@@ -77,8 +79,8 @@ impl Drop for BaseCheckout {
 fn git(args: &[&str]) -> Result<String, String> {
     let output = process::run(process::git().args(args), LIMIT).map_err(|error| error.to_string())?;
     match output {
-        Output { ending: Ending::Completed, stdout, .. } => Ok(stdout.trim().to_owned()),
-        Output { ending: Ending::NonZero(_), stderr, .. } if !stderr.trim().is_empty() => {
+        Output { ending: ProcessExit::Completed, stdout, .. } => Ok(stdout.trim().to_owned()),
+        Output { ending: ProcessExit::NonZero(_), stderr, .. } if !stderr.trim().is_empty() => {
             Err(stderr.lines().last().unwrap_or_default().to_owned())
         }
         Output { ending, .. } => Err(format!("git {ending}")),

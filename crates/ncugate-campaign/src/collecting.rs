@@ -3,7 +3,7 @@
 use super::activity::{Tracing, VerifiedTrace};
 use super::error::CampaignError;
 use super::progress::Progress;
-use super::targets::{ByRange, Folders};
+use super::targets::{Folders, NvtxReader};
 use super::tools::{RunGpu, Tools};
 use ncugate_cuda::gpu::DeviceAttributes;
 use ncugate_judge::store::RunWriter;
@@ -12,10 +12,10 @@ use ncugate_model::number;
 use ncugate_model::process;
 use ncugate_model::{ProfileOutcome, ProfileRecord, TracedLaunch};
 use ncugate_ncu::{
-    Collected, Counters, Covered, Ncu, NcuFailure, PassBook, ProfileError, ProfiledCase, Profiler, Runner, Subject,
-    cache_folder,
+    CounterConditions, Ncu, NcuFailure, PassBook, ProfileError, ProfiledCase, ProfiledMetrics, Profiler,
+    ProfilingSummary, Runner, Subject, cache_folder,
 };
-use ncugate_phase::config::{Counting, Phase};
+use ncugate_phase::config::{CounterPolicy, Phase};
 use ncugate_phase::plan::{Method, Plan};
 use std::io;
 use std::path::Path;
@@ -42,15 +42,15 @@ pub(super) struct ProfiledRun<'a> {
 }
 
 /// Collecting counters on one GPU.
-pub(super) struct Collecting<'a> {
+pub(super) struct CounterCollection<'a> {
     pub run: ProfiledRun<'a>,
     /// What earlier sessions of the run have profiled.
-    pub covered: Covered,
+    pub covered: ProfiledMetrics,
     /// What stands in where ncu may not count.
     pub tracing: Tracing,
 }
 
-impl Collecting<'_> {
+impl CounterCollection<'_> {
     /// Collects counters. Where that is not possible here, as many as need no permission, and the rest is recorded as absent with
     /// the reason, unless the phase requires counters.
     pub fn collect(&mut self, subjects: &[Subject<'_>], counters: &[String]) -> Result<(), CampaignError> {
@@ -60,7 +60,7 @@ impl Collecting<'_> {
         };
         let failure = match self.patiently(ncu, (subjects, counters)) {
             Err(CampaignError::Profile(ProfileError::Environment(failure)))
-                if failure.denies_counters() && self.run.phase.counting == Counting::IfPossible =>
+                if failure.denies_counters() && self.run.phase.counting == CounterPolicy::IfPossible =>
             {
                 failure
             }
@@ -134,7 +134,7 @@ impl Collecting<'_> {
     }
 
     /// Starts again where another tool holds the counters: it may let them go.
-    fn patiently(&self, ncu: &Ncu, wanted: (&[Subject<'_>], &[String])) -> Result<Collected, CampaignError> {
+    fn patiently(&self, ncu: &Ncu, wanted: (&[Subject<'_>], &[String])) -> Result<ProfilingSummary, CampaignError> {
         for pause in BACK_OFF {
             match self.started(ncu, wanted) {
                 Err(CampaignError::Profile(ProfileError::Environment(NcuFailure::DriverResourceUnavailable))) => {
@@ -152,7 +152,7 @@ impl Collecting<'_> {
         &self,
         ncu: &Ncu,
         (subjects, counters): (&[Subject<'_>], &[String]),
-    ) -> Result<Collected, CampaignError> {
+    ) -> Result<ProfilingSummary, CampaignError> {
         let ProfiledRun { phase, tools, writer, folder, gpu, progress, .. } = self.run;
         let io = |what| move |source| CampaignError::Io { what, source };
         let scratch = scratch_folder(gpu.device().uuid.as_deref()).map_err(io("make a folder for ncu's locks"))?;
@@ -160,7 +160,7 @@ impl Collecting<'_> {
         let prefix = gpu.prefix();
         let runner = Runner { prestarted: Some(&tools.prestarted), ..folders.runner(ncu, phase, &prefix) };
         let mut book = book(ncu, gpu.device());
-        let verify = ByRange;
+        let verify = NvtxReader;
         let profiler = Profiler::new(runner, &verify, &self.covered);
         let mut sink = |record: ProfileRecord| {
             progress.step(&record.variant.0);
@@ -174,7 +174,7 @@ impl Collecting<'_> {
         Ok(locked(self.run.writer).warn(warning)?)
     }
 
-    fn warn_of(&self, collected: &Collected) -> Result<(), CampaignError> {
+    fn warn_of(&self, collected: &ProfilingSummary) -> Result<(), CampaignError> {
         collected.warnings.iter().cloned().chain(unknown(collected)).try_for_each(|warning| self.warn(&warning))
     }
 }
@@ -187,14 +187,14 @@ fn needs_no_permission(counter: &str) -> bool {
     NEEDS_NO_PERMISSION.iter().any(|beginning| counter.starts_with(beginning))
 }
 
-fn unknown(collected: &Collected) -> Option<String> {
+fn unknown(collected: &ProfilingSummary) -> Option<String> {
     (!collected.unknown.is_empty())
         .then(|| format!("this ncu does not know, and nothing was counted for: {}", collected.unknown.join(", ")))
 }
 
 /// What is known of replay passes on a GPU.
 pub(super) fn book(ncu: &Ncu, device: &DeviceAttributes) -> PassBook {
-    let chip = Counters {
+    let chip = CounterConditions {
         gpu: device.name.clone(),
         compute_capability: device.compute_capability,
         ncu: ncu.version.to_string(),

@@ -9,7 +9,7 @@ use super::error::CampaignError;
 use super::progress::Progress;
 use super::targets;
 use ncugate_cuda::host::external::{self, PrestartedCommands};
-use ncugate_cuda::host::{Finish, JobPurpose, SinkError, WorkerCommand, WorkerEvent, WorkerJob, measure};
+use ncugate_cuda::host::{JobOutcome, JobPurpose, SinkError, WorkerCommand, WorkerEvent, WorkerJob, measure};
 use ncugate_judge::store::{Run, RunWriter, StoreError};
 use ncugate_model::process;
 use ncugate_model::stats::looks;
@@ -44,7 +44,7 @@ pub struct Confirmation<'a> {
 
 /// What a judgement asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wanted {
+pub enum ConfirmationPass {
     /// What is to be timed anew, by the samples of the sweep.
     Chosen,
     /// What noise leaves open, by the samples taken anew.
@@ -52,7 +52,7 @@ pub enum Wanted {
 }
 
 /// Samples of a case that were taken anew so far.
-type Taken = BTreeMap<(VariantId, ShapeName), ConfirmationRecord>;
+type FreshRecords = BTreeMap<(VariantId, ShapeName), ConfirmationRecord>;
 
 impl Confirmation<'_> {
     /// Times what `cases` wants at the first look, and then what it finds open, until nothing is or `[bench] max_rounds` is
@@ -62,11 +62,11 @@ impl Confirmation<'_> {
     /// are of the same rounds.
     pub fn run<E: From<CampaignError> + From<StoreError>>(
         &mut self,
-        mut cases: impl FnMut(&Arc<Run>, Wanted) -> Result<TimedCases, E>,
+        mut cases: impl FnMut(&Arc<Run>, ConfirmationPass) -> Result<TimedCases, E>,
     ) -> Result<(), E> {
         let mut run = Arc::new(Run::load(self.writer.folder())?);
-        let mut chosen = timed_cases(&run, &cases(&run, Wanted::Chosen)?);
-        let (mut taken, mut have) = (Taken::new(), 0);
+        let mut chosen = timed_cases(&run, &cases(&run, ConfirmationPass::Chosen)?);
+        let (mut taken, mut have) = (FreshRecords::new(), 0);
         for rounds in looks(self.phase.bench.rounds, self.phase.bench.max_rounds) {
             if chosen.is_empty() {
                 break;
@@ -74,14 +74,20 @@ impl Confirmation<'_> {
             self.look(&run, &chosen, rounds - have, &mut taken)?;
             have = rounds;
             run = Arc::new(Run::load(self.writer.folder())?);
-            let open = timed_cases(&run, &cases(&run, Wanted::Open)?);
+            let open = timed_cases(&run, &cases(&run, ConfirmationPass::Open)?);
             chosen.retain(|case| open.contains(case));
         }
         Ok(())
     }
 
     /// Times these cases for so many more rounds, and keeps what there is of them now.
-    fn look(&mut self, run: &Run, cases: &TimedCases, rounds: u32, taken: &mut Taken) -> Result<(), CampaignError> {
+    fn look(
+        &mut self,
+        run: &Run,
+        cases: &TimedCases,
+        rounds: u32,
+        taken: &mut FreshRecords,
+    ) -> Result<(), CampaignError> {
         let started = Instant::now();
         let folder = fresh_folder(&self.writer.folder().join("logs"))?;
         self.progress.stage("confirm", cases.len());
@@ -123,8 +129,8 @@ impl Confirmation<'_> {
         let worker = self.worker;
         let mut keep = |event| self.keep(batch.cases, event, new);
         match measure(job, worker, batch.phase.bench.timeout, batch.folder, &mut keep)? {
-            Finish::Complete => Ok(()),
-            Finish::Interrupted => Err(CampaignError::Interrupted),
+            JobOutcome::Complete => Ok(()),
+            JobOutcome::Interrupted => Err(CampaignError::Interrupted),
         }
     }
 

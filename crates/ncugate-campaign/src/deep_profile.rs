@@ -9,7 +9,7 @@ use super::prestart::Prestart;
 use super::profile::expected;
 use super::progress::Progress;
 use super::reference_cubin::reference_cubin;
-use super::targets::{ByRange, CommandTarget, Folders, WorkerTarget, launches_of_kernels};
+use super::targets::{CommandTarget, Folders, NvtxReader, WorkerTarget, launches_of_kernels};
 use super::tools::Tools;
 use ncu_rep::{Launch, Report, ReportError};
 use ncugate_cuda::host::{JobPurpose, WorkerJob};
@@ -20,11 +20,12 @@ use ncugate_model::digest::sha256;
 use ncugate_model::disk::scratch_folder;
 use ncugate_model::{BuiltKernel, DeepProfile, LatencyOutcome, Listing, ProfileOutcome, ProfiledOutputs, VariantId};
 use ncugate_ncu::{
-    Contents, Job, LifeSampling, Ncu, NcuFailure, Processes, ProfileDetail, ProfiledCase, Ran, Runner, Subject, Verify,
+    Contents, Job, LifeSampling, Ncu, NcuFailure, Processes, ProfileDetail, ProfiledCase, ReportReader, Runner,
+    SessionOutcome, Subject,
 };
 use ncugate_phase::config::{CloseLookAt, Phase};
-use ncugate_phase::plan::{Method, Plan, Standing};
-use ncugate_report::explain::listing::{Code, Disassembler, ListingError, Own, listing};
+use ncugate_phase::plan::{Method, Plan, VariantRole};
+use ncugate_report::explain::listing::{Code, Disassembler, ListingError, UserSources, listing};
 use ncugate_report::explain::{InstructionSamples, source_of, texts};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -48,8 +49,8 @@ pub struct DeepProfiler<'a> {
 }
 
 /// One ncu process, read.
-struct Profiled {
-    ran: Ran,
+struct DeepProfileSession {
+    ran: SessionOutcome,
     metrics: Vec<String>,
     contents: Contents,
     seconds: f64,
@@ -182,7 +183,7 @@ impl DeepProfiler<'_> {
             checks.peek().is_some() && checks.all(|check| check.outcome.is_correct(&tolerance))
         };
         let baseline = self.plan.variants.iter().find(|variant| {
-            variant.standing == Standing::Baseline
+            variant.standing == VariantRole::Baseline
                 && matches!(variant.method, Method::Kernel(_))
                 && correct(&variant.id)
         });
@@ -260,7 +261,7 @@ impl DeepProfiler<'_> {
         runner: &Runner<'_>,
         subject: &Subject<'_>,
         cases: &[ProfiledCase],
-    ) -> Result<Profiled, CampaignError> {
+    ) -> Result<DeepProfileSession, CampaignError> {
         let io = |source| CampaignError::Io { what: "take a deep profile", source };
         let mut metrics = self.metrics();
         let sampling = self.sampling(run, cases, runner.ncu);
@@ -285,14 +286,15 @@ impl DeepProfiler<'_> {
                 continue;
             }
             let seconds = started.elapsed().as_secs_f64();
-            let read = ran.report.as_deref().map(|path| ByRange.read(path, &ran.told, cases));
+            let read = ran.report.as_deref().map(|path| NvtxReader.read(path, &ran.told, cases));
             let (ran, contents) = match read.transpose() {
                 Ok(contents) => (ran, contents.unwrap_or_default()),
-                Err(reason) => {
-                    (Ran { failure: Some(NcuFailure::UnreadableReport { reason }), ..ran }, Contents::default())
-                }
+                Err(reason) => (
+                    SessionOutcome { failure: Some(NcuFailure::UnreadableReport { reason }), ..ran },
+                    Contents::default(),
+                ),
             };
-            return Ok(Profiled { ran, metrics, contents, seconds });
+            return Ok(DeepProfileSession { ran, metrics, contents, seconds });
         }
         Err(io(std::io::Error::other("this ncu does not know too many of its metrics")))
     }
@@ -328,7 +330,7 @@ impl DeepProfiler<'_> {
         let entry = launch.mangled_name();
         let mut texts = texts(&source);
         let here = std::env::current_dir().ok().map(|folder| folder.display().to_string());
-        let own = Own::new(run.manifest.sources.iter().map(|(path, _)| path.clone()), here.as_deref());
+        let own = UserSources::new(run.manifest.sources.iter().map(|(path, _)| path.clone()), here.as_deref());
         own_texts(run, |path, content| texts.add(path, content));
         let disassembly = self.disassembly(source.binary, &entry, logs);
         let code = Code { cubin: source.binary, entry: &entry, functions: &samples.functions };
@@ -370,7 +372,7 @@ fn own_texts(run: &Run, mut add: impl FnMut(&str, &[u8])) {
     }
 }
 
-fn reason(ran: &Ran, launched: bool) -> String {
+fn reason(ran: &SessionOutcome, launched: bool) -> String {
     let missing = || match ran.report {
         Some(_) if launched => NcuFailure::Unverified { ending: ran.ending.to_string() },
         Some(_) => NcuFailure::Missing { ending: ran.ending.to_string() },

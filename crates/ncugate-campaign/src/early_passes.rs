@@ -8,8 +8,8 @@ use ncu_rep::Report;
 use ncugate_cuda::host::WorkerCommand;
 use ncugate_model::{ShapeName, VariantId};
 use ncugate_ncu::{
-    Contents, Covered, Effort, Expect, LaunchSelection, Ncu, PROBES, Processes, ProfiledCase, Profiler, Runner,
-    Subject, Target, Verify, plan_groups,
+    Contents, Effort, LaunchExpectation, LaunchSelection, Ncu, PROBES, Processes, ProfiledCase, ProfiledMetrics,
+    Profiler, ReportReader, Runner, Subject, Target, plan_groups,
 };
 use std::io;
 use std::path::Path;
@@ -33,10 +33,10 @@ pub(super) fn find(runner: Runner<'_>, gpu: RunGpu<'_>, counters: &[String], lau
         target: &target,
         selection: LaunchSelection::Everything,
         processes: Processes::Application,
-        expect: Expect::exactly(1),
+        expect: LaunchExpectation::exactly(1),
     };
-    let (covered, runner) = (Covered::default(), Runner { timeout: runner.timeout.min(LIMIT), ..runner });
-    let _ = Profiler::new(runner, &LaunchedAlone, &covered).find_passes(
+    let (covered, runner) = (ProfiledMetrics::default(), Runner { timeout: runner.timeout.min(LIMIT), ..runner });
+    let _ = Profiler::new(runner, &SingleCaseReader, &covered).find_passes(
         &subject,
         counters,
         launches,
@@ -56,9 +56,9 @@ impl Target for CopyKernel {
 }
 
 /// Every launch of a report is of the one case.
-struct LaunchedAlone;
+struct SingleCaseReader;
 
-impl Verify for LaunchedAlone {
+impl ReportReader for SingleCaseReader {
     fn read(&self, report: &Path, _: &str, cases: &[ProfiledCase]) -> Result<Contents, String> {
         let report = Report::open(report).map_err(|e| e.to_string())?;
         let mut contents = Contents::default();

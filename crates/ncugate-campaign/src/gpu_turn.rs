@@ -17,7 +17,7 @@ const FOLDER: &str = "NCUGATE_LOCKS";
 
 /// How long to wait for a GPU on which another run measures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Patience {
+pub enum GpuWait {
     /// Until it is free.
     Endless,
     Limited(Duration),
@@ -27,7 +27,7 @@ pub enum Patience {
 pub struct GpuTurn<'a> {
     gpus: Vec<LockedGpu>,
     held: EarlyHold,
-    patience: Patience,
+    patience: GpuWait,
     progress: &'a (dyn Progress + Sync),
 }
 
@@ -65,14 +65,14 @@ impl LockedGpu {
 
 impl<'a> GpuTurn<'a> {
     /// Of a GPU that is not asked for yet.
-    pub fn new(device: &DeviceAttributes, patience: Patience, progress: &'a (dyn Progress + Sync)) -> Self {
+    pub fn new(device: &DeviceAttributes, patience: GpuWait, progress: &'a (dyn Progress + Sync)) -> Self {
         Self::of(std::iter::once(device), patience, progress)
     }
 
     /// Of several GPUs that are not asked for yet.
     pub fn of<'d>(
         devices: impl Iterator<Item = &'d DeviceAttributes>,
-        patience: Patience,
+        patience: GpuWait,
         progress: &'a (dyn Progress + Sync),
     ) -> Self {
         let mut gpus: Vec<LockedGpu> = devices.map(LockedGpu::new).collect();
@@ -128,7 +128,7 @@ impl<'a> GpuTurn<'a> {
             if process::interrupted() {
                 return Err(CampaignError::Interrupted);
             }
-            if let Patience::Limited(limit) = self.patience
+            if let GpuWait::Limited(limit) = self.patience
                 && started.elapsed() >= limit
             {
                 return Err(CampaignError::GpuBusy { gpu: gpu.name.clone(), holder });

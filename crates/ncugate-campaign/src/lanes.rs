@@ -21,7 +21,7 @@ impl fmt::Display for GpuName {
 
 /// A GPU that takes part, as the user names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum GpuWanted {
+pub enum GpuSelector {
     /// By its place among those that are visible.
     Ordinal(usize),
     Name(GpuName),
@@ -37,7 +37,7 @@ pub enum GpuChoice {
     All,
     /// All of the first one's kind on which nobody measures now.
     Free,
-    Listed(Vec<GpuWanted>),
+    Listed(Vec<GpuSelector>),
 }
 
 impl FromStr for GpuChoice {
@@ -48,9 +48,9 @@ impl FromStr for GpuChoice {
         let one = |part: &str| {
             let is_name = ["GPU-", "MIG-"].iter().any(|start| part.starts_with(start));
             match part.parse() {
-                Ok(ordinal) => Ok(GpuWanted::Ordinal(ordinal)),
+                Ok(ordinal) => Ok(GpuSelector::Ordinal(ordinal)),
                 Err(_) if is_name && part.chars().all(|c| c.is_ascii_alphanumeric() || "-/".contains(c)) => {
-                    Ok(GpuWanted::Name(GpuName(part.to_owned())))
+                    Ok(GpuSelector::Name(GpuName(part.to_owned())))
                 }
                 Err(_) => {
                     Err(format!("'{part}' is not a GPU; write all, auto, numbers (0,2) or UUIDs (GPU-..., MIG-...)"))
@@ -185,13 +185,13 @@ fn free(lanes: Vec<Lane>, groups: &[String]) -> Vec<Lane> {
 }
 
 fn named(
-    wanted: &GpuWanted,
+    wanted: &GpuSelector,
     visible: &[DeviceAttributes],
     worker: &WorkerCommand,
     limit: Duration,
 ) -> Result<Lane, CampaignError> {
     match wanted {
-        GpuWanted::Ordinal(ordinal) => {
+        GpuSelector::Ordinal(ordinal) => {
             let count = visible.len();
             let why = || format!("{count} are visible; look at nvidia-smi and CUDA_VISIBLE_DEVICES");
             let device = visible.get(*ordinal);
@@ -200,7 +200,7 @@ fn named(
                 .ok_or_else(|| CampaignError::NoSuchGpu { wanted: ordinal.to_string(), why: why() })
                 .and_then(lane)
         }
-        GpuWanted::Name(name) => {
+        GpuSelector::Name(name) => {
             // The driver finds it: the beginning of a UUID is enough, and a MIG slice is not among the others.
             let own = worker.on(name.0.clone());
             let device = find_devices(&own, limit)?.ok().and_then(|devices| devices.into_iter().next());
@@ -226,7 +226,7 @@ mod tests {
     fn gpus_are_chosen_by_number_or_uuid() {
         assert_eq!("all".parse(), Ok(GpuChoice::All));
         assert_eq!("auto".parse(), Ok(GpuChoice::Free));
-        let listed = vec![GpuWanted::Ordinal(0), GpuWanted::Name(GpuName("MIG-4f-1/2".to_owned()))];
+        let listed = vec![GpuSelector::Ordinal(0), GpuSelector::Name(GpuName("MIG-4f-1/2".to_owned()))];
         assert_eq!("0,MIG-4f-1/2".parse(), Ok(GpuChoice::Listed(listed)));
         for wrong in ["", "0,", "-1", "h200", "GPU-x y", "GPU-a=b", "0;1"] {
             assert!(wrong.parse::<GpuChoice>().is_err(), "{wrong:?}");

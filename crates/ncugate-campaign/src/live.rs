@@ -2,18 +2,18 @@
 //! judged as its records come; what is decoded for that is kept for the report.
 
 use super::reference_cubin::reference_cubin;
-use super::{Campaign, CampaignError, DeepChoice, DeepProfiler, GpuTurn, Patience, Progress, RunGpu, Tools};
-use crate::{Confirmation, Wanted};
-use ncugate_cuda::build::Sharing;
+use super::{Campaign, CampaignError, DeepChoice, DeepProfiler, GpuTurn, GpuWait, Progress, RunGpu, Tools};
+use crate::{Confirmation, ConfirmationPass};
+use ncugate_cuda::build::Deduplication;
 use ncugate_judge::frame::wanted;
 use ncugate_judge::reference_runs::{ReferenceRequest, ReferenceRuns};
 use ncugate_judge::store::manifest;
 use ncugate_judge::store::shard_manifest;
-use ncugate_judge::store::{self, Continuation, Manifest, Run, RunState, RunWriter, StoreError, Unfinished};
+use ncugate_judge::store::{self, Continuation, Manifest, ResumedRun, Run, RunState, RunWriter, StoreError};
 use ncugate_judge::{Evidence, JudgeError, Session, TargetGpu, known_failures};
 use ncugate_model::{BuildRecord, NullTest, VariantId};
 use ncugate_phase::config::Phase;
-use ncugate_phase::plan::{Narrowing, Plan, Shard, reference_plan};
+use ncugate_phase::plan::{PhaseSubset, Plan, Shard, reference_plan};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -32,9 +32,9 @@ pub enum LiveError {
 
 /// Whether an unfinished run of the same plan is continued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Start {
+pub enum ResumePolicy {
     Continue,
-    Anew,
+    Fresh,
 }
 
 /// A phase about to be measured.
@@ -46,15 +46,15 @@ pub struct LiveRun<'a> {
     /// What the run is compared with.
     pub request: &'a ReferenceRequest,
     /// Whether an unfinished run is continued.
-    pub start: Start,
+    pub start: ResumePolicy,
     /// Whether equal variants are measured once.
-    pub sharing: Sharing,
+    pub sharing: Deduplication,
     /// How long to wait for a GPU on which another run measures.
-    pub patience: Patience,
+    pub patience: GpuWait,
     /// What the user sees meanwhile.
     pub progress: &'a (dyn Progress + Sync),
     /// The part of the phase that these are, where they are not the whole.
-    pub narrowed: Option<&'a Narrowing>,
+    pub narrowed: Option<&'a PhaseSubset>,
     /// The journal of the search that chose the candidates, where one did.
     pub searched: Option<&'a Path>,
     /// Variants that get a deep profile beside the one that the phase says.
@@ -131,7 +131,7 @@ impl<'a> LiveRun<'a> {
     fn writer(&self, mut fresh: Manifest) -> Result<(RunWriter, Option<Box<Run>>), StoreError> {
         let (phase, plan) = (self.phase, self.plan);
         match self.earlier(&fresh) {
-            Some(Unfinished { run, owned }) => {
+            Some(ResumedRun { run, owned }) => {
                 let Manifest { config_sha256, fingerprint, project, null_test, .. } = fresh;
                 let manifest = Manifest { config_sha256, fingerprint, project, null_test, ..run.manifest.clone() };
                 let writer = RunWriter::continuing(owned, &run.folder, manifest, &phase.text, plan, &phase.workload)?;
@@ -145,10 +145,10 @@ impl<'a> LiveRun<'a> {
     }
 
     /// The unfinished run that is continued; what speaks against it is said.
-    fn earlier(&self, fresh: &Manifest) -> Option<Unfinished> {
+    fn earlier(&self, fresh: &Manifest) -> Option<ResumedRun> {
         let found = match self.start {
-            Start::Continue => store::unfinished(self.profiles, fresh, self.phase, self.plan),
-            Start::Anew => Continuation::None,
+            ResumePolicy::Continue => store::unfinished(self.profiles, fresh, self.phase, self.plan),
+            ResumePolicy::Fresh => Continuation::None,
         };
         match found {
             Continuation::Of(unfinished) => {
@@ -209,8 +209,8 @@ impl<'a> LiveRun<'a> {
         let ended = confirmation.run(|run, wanted| {
             session.update(Arc::clone(run))?;
             Ok::<_, LiveError>(match wanted {
-                Wanted::Chosen => session.to_confirm(),
-                Wanted::Open => session.unresolved(),
+                ConfirmationPass::Chosen => session.to_confirm(),
+                ConfirmationPass::Open => session.unresolved(),
             })
         });
         writer.finish(match &ended {

@@ -17,7 +17,7 @@ use ncugate_model::metric::id;
 use ncugate_model::process::{RequestPipe, VISIBLE_GPUS};
 use ncugate_ncu::{Effort, Group, Job, LaunchSelection, LifeSampling, Ncu, Processes, ProfileDetail, plan_groups};
 use ncugate_phase::config::Phase;
-use ncugate_phase::plan::{Method, Plan, Standing};
+use ncugate_phase::plan::{Method, Plan, VariantRole};
 use std::io;
 use std::path::Path;
 use std::process::Command;
@@ -147,7 +147,7 @@ impl Prestart<'_> {
         }
         let metrics = wanted::counters(&[id::DURATION.to_string()], Some(self.tools.device.compute_capability));
         let gpus: Vec<RunGpu<'_>> = self.tools.gpus().collect();
-        let baselines = self.plan.variants.iter().filter(|variant| variant.standing == Standing::Baseline);
+        let baselines = self.plan.variants.iter().filter(|variant| variant.standing == VariantRole::Baseline);
         let commands = baselines.filter_map(|variant| match &variant.method {
             Method::Command(plan) => Some((&variant.id, plan)),
             Method::Kernel(_) | Method::Function(_) | Method::Captured(_) => None,

@@ -1,7 +1,7 @@
 //! Profiling as a stage of a campaign.
 
 use super::activity::Tracing;
-use super::collecting::{Collecting, ProfiledRun};
+use super::collecting::{CounterCollection, ProfiledRun};
 use super::error::CampaignError;
 use super::progress::Progress;
 use super::targets::{CommandTarget, WorkerTarget, launches_of_kernels};
@@ -12,9 +12,11 @@ use ncugate_judge::frame::wanted;
 use ncugate_judge::store::RunWriter;
 use ncugate_model::metric::id;
 use ncugate_model::{BuiltKernel, ProfileRecord, ShapeName, VariantId};
-use ncugate_ncu::{Covered, Expect, LaunchSelection, Processes, ProfileError, ProfiledCase, Subject};
+use ncugate_ncu::{
+    LaunchExpectation, LaunchSelection, Processes, ProfileError, ProfiledCase, ProfiledMetrics, Subject,
+};
 use ncugate_phase::config::Phase;
-use ncugate_phase::plan::{Method, Plan, Standing, Variant};
+use ncugate_phase::plan::{Method, Plan, Variant, VariantRole};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 
@@ -73,7 +75,7 @@ impl Profiling<'_> {
         }
         let (logs, prefix) = (folder.join("logs"), gpu.prefix());
         let tracing = Tracing::new(job.clone(), gpu.worker(), phase.bench.timeout, &logs, &prefix);
-        let mut collecting = Collecting { run: self.run, covered: Covered::by(earlier), tracing };
+        let mut collecting = CounterCollection { run: self.run, covered: ProfiledMetrics::by(earlier), tracing };
         let worker = WorkerTarget::new(job, logs, gpu.worker(), &prefix);
         let commands = self.command_targets(verified);
         let shapes = &phase.profile.shapes;
@@ -105,14 +107,14 @@ impl Profiling<'_> {
     /// is seen by nobody else.
     fn see_baselines(
         self,
-        collecting: &mut Collecting<'_>,
+        collecting: &mut CounterCollection<'_>,
         verified: &BTreeSet<VariantId>,
     ) -> Result<(), CampaignError> {
         let ProfiledRun { phase, tools, .. } = self.run;
         if !wanted::sees_baselines(phase) {
             return Ok(());
         }
-        let standing = |variant: &&Variant| variant.standing == Standing::Baseline && verified.contains(&variant.id);
+        let standing = |variant: &&Variant| variant.standing == VariantRole::Baseline && verified.contains(&variant.id);
         let commands = self.commands(standing);
         let shape = wanted::timed_shapes(phase).into_iter().next();
         let case = |target: &CommandTarget| Some((target.variant.clone(), shape.clone()?));
@@ -143,7 +145,7 @@ impl Profiling<'_> {
     fn command_targets(self, verified: &BTreeSet<VariantId>) -> Vec<CommandTarget> {
         let baselines = wanted::profiles_baselines(self.run.phase);
         let wanted = |variant: &&Variant| {
-            verified.contains(&variant.id) && (baselines || variant.standing == Standing::Candidate)
+            verified.contains(&variant.id) && (baselines || variant.standing == VariantRole::Candidate)
         };
         self.commands(wanted)
     }
@@ -163,17 +165,17 @@ fn called(worker: &WorkerTarget, cases: Vec<ProfiledCase>) -> Subject<'_> {
         target: worker,
         selection: LaunchSelection::Ranges(ranges),
         processes: Processes::Application,
-        expect: Expect::Some,
+        expect: LaunchExpectation::Some,
     }
 }
 
 /// What a report has to hold of variants that are launched here.
-pub(super) fn expected(plan: &Plan, repeats: u32) -> Expect {
+pub(super) fn expected(plan: &Plan, repeats: u32) -> LaunchExpectation {
     let several = plan.variants.iter().filter_map(|variant| match &variant.method {
         Method::Kernel(kernel) => Some((variant.id.clone(), kernel.launched_entries().len() as u32)),
         Method::Function(_) | Method::Command(_) | Method::Captured(_) => None,
     });
-    Expect::Exactly { repeats, launches: several.filter(|(_, launches)| *launches != 1).collect() }
+    LaunchExpectation::Exactly { repeats, launches: several.filter(|(_, launches)| *launches != 1).collect() }
 }
 
 pub(super) fn cases<'b>(variants: impl Iterator<Item = &'b VariantId>, shapes: &[ShapeName]) -> Vec<ProfiledCase> {

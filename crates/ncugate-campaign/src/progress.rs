@@ -13,9 +13,9 @@ pub trait Progress {
 }
 
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Silent;
+pub struct NoProgress;
 
-impl Progress for Silent {
+impl Progress for NoProgress {
     fn stage(&self, _: &str, _: usize) {}
     fn step(&self, _: &str) {}
     fn note(&self, _: &str) {}

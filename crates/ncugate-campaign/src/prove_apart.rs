@@ -2,7 +2,7 @@
 
 use super::error::CampaignError;
 use super::tools::{RunGpu, Tools};
-use ncugate_cuda::host::{Finish, SinkError, WorkerCommand, WorkerEvent, WorkerJob, measure};
+use ncugate_cuda::host::{JobOutcome, SinkError, WorkerCommand, WorkerEvent, WorkerJob, measure};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
@@ -61,8 +61,8 @@ fn work(part: Part, timeout: Duration, events: &Sender<WorkerEvent>) -> Result<(
     let Part { job, worker, logs } = part;
     let mut sink = |event| events.send(event).map_err(SinkError::from);
     match measure(job, &worker, timeout, &logs, &mut sink)? {
-        Finish::Complete => Ok(()),
-        Finish::Interrupted => Err(CampaignError::Interrupted),
+        JobOutcome::Complete => Ok(()),
+        JobOutcome::Interrupted => Err(CampaignError::Interrupted),
     }
 }
 

@@ -3,7 +3,7 @@
 use super::cubins::cubins;
 use super::error::CampaignError;
 use super::tools::Tools;
-use ncugate_cuda::build::{Builder, Cache, Sharing};
+use ncugate_cuda::build::{Builder, Cache, Deduplication};
 use ncugate_model::{BuildOutcome, BuiltKernel, VariantId};
 use ncugate_phase::config::Phase;
 use ncugate_phase::plan::{Plan, reference_plan};
@@ -26,7 +26,7 @@ pub struct ReferenceCubin {
 pub fn reference_cubin(phase: &Phase, plan: &Plan, tools: &Tools) -> Result<ReferenceCubin, CampaignError> {
     let Some(plan) = reference_plan(phase, plan) else { return Ok(ReferenceCubin::default()) };
     let (arch, cache) = (tools.arch(phase)?, Cache::of_user(phase.build.cache.as_deref())?);
-    let builder = Builder::new(&tools.nvcc, &arch, &cache, Sharing::Each);
+    let builder = Builder::new(&tools.nvcc, &arch, &cache, Deduplication::Each);
     let builds = builder.build(&plan, &|_| {}, &mut |_| Ok(()))?;
     match builds.iter().find_map(|build| failure(&build.outcome)) {
         Some(message) => Err(CampaignError::Reference { message }),

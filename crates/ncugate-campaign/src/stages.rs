@@ -8,9 +8,9 @@ use super::progress::Progress;
 use super::reference_cubin::reference_cubin;
 use super::tools::Tools;
 use super::{profile, prove_apart, targets};
-use ncugate_cuda::build::{Builder, Cache, Sharing};
+use ncugate_cuda::build::{Builder, Cache, Deduplication};
 use ncugate_cuda::host::external::{self, PrestartedCommands};
-use ncugate_cuda::host::{Finish, JobPurpose, SinkError, WorkerEvent, WorkerJob, measure};
+use ncugate_cuda::host::{JobOutcome, JobPurpose, SinkError, WorkerEvent, WorkerJob, measure};
 use ncugate_judge::store::{Run, RunState, RunWriter};
 use ncugate_model::VariantId;
 use ncugate_model::compiler_warnings;
@@ -33,7 +33,7 @@ pub struct Campaign<'a> {
     /// Metrics that judging and reporting need.
     pub metrics: &'a [String],
     /// Whether equal variants are measured once.
-    pub sharing: Sharing,
+    pub sharing: Deduplication,
     pub writer: RunWriter,
     /// What the user sees meanwhile.
     pub progress: &'a (dyn Progress + Sync),
@@ -202,8 +202,8 @@ impl Campaign<'_> {
             self.keep(event, totals)
         })?;
         match finish {
-            Finish::Complete => Ok(()),
-            Finish::Interrupted => Err(CampaignError::Interrupted),
+            JobOutcome::Complete => Ok(()),
+            JobOutcome::Interrupted => Err(CampaignError::Interrupted),
         }
     }
 

@@ -1,8 +1,8 @@
 //! Builds a phase for a GPU that need not be here.
 
 use super::tools::device_within;
-use super::{CampaignError, Progress, Silent, device};
-use ncugate_cuda::build::{Arch, BuildError, Builder, Cache, Nvcc, Sharing};
+use super::{CampaignError, NoProgress, Progress, device};
+use ncugate_cuda::build::{Arch, BuildError, Builder, Cache, Deduplication, Nvcc};
 use ncugate_judge::TargetGpu;
 use ncugate_model::{BuildOutcome, BuildRecord, ComputeCapability};
 use ncugate_phase::config::Phase;
@@ -58,7 +58,7 @@ pub fn build_for(
         progress.step(&record.variant.0);
         io::Result::Ok(())
     };
-    Builder::new(&nvcc, arch, &cache, Sharing::Share).with_python_of(phase).build(plan, &|_| {}, &mut sink)
+    Builder::new(&nvcc, arch, &cache, Deduplication::Share).with_python_of(phase).build(plan, &|_| {}, &mut sink)
 }
 
 /// Why the reference entry cannot be built or launched; none where it can, and where there is none.
@@ -74,5 +74,5 @@ pub fn reference_problem(phase: &Phase, plan: &Plan, arch: &Arch) -> Result<Opti
         }
         BuildOutcome::Built { .. } | BuildOutcome::NotNeeded => None,
     };
-    Ok(build_for(&plan, phase, arch, &Silent)?.into_iter().find_map(problem))
+    Ok(build_for(&plan, phase, arch, &NoProgress)?.into_iter().find_map(problem))
 }

@@ -9,7 +9,8 @@ use ncugate_judge::frame::launches::nvtx_text;
 use ncugate_model::process::VISIBLE_GPUS;
 use ncugate_model::{ProfileOutcome, ProfileRecord, ShapeName, VariantId};
 use ncugate_ncu::{
-    Contents, Expect, Knobs, LaunchSelection, Ncu, Processes, ProfiledCase, Runner, Subject, Target, Verify,
+    Contents, Knobs, LaunchExpectation, LaunchSelection, Ncu, Processes, ProfiledCase, ReportReader, Runner, Subject,
+    Target,
 };
 use ncugate_phase::config::{Phase, WorkloadReference};
 use ncugate_phase::plan::{CommandPlan, Method, Variant};
@@ -107,7 +108,13 @@ impl CommandTarget {
     /// Its launches in the range of a case.
     pub fn subject(&self, case: ProfiledCase) -> Subject<'_> {
         let selection = launches_of(&self.plan, &case);
-        Subject { cases: vec![case], target: self, selection, processes: Processes::All, expect: Expect::Some }
+        Subject {
+            cases: vec![case],
+            target: self,
+            selection,
+            processes: Processes::All,
+            expect: LaunchExpectation::Some,
+        }
     }
 }
 
@@ -131,9 +138,9 @@ impl Target for CommandTarget {
 }
 
 /// Ties launches to cases by their NVTX range.
-pub(super) struct ByRange;
+pub(super) struct NvtxReader;
 
-impl Verify for ByRange {
+impl ReportReader for NvtxReader {
     fn read(&self, report: &Path, told: &str, cases: &[ProfiledCase]) -> Result<Contents, String> {
         let report = Report::open(report).map_err(|e| e.to_string())?;
         let mut contents = Contents::default();

@@ -10,7 +10,7 @@ use ncugate_model::Gpu;
 use ncugate_model::digest::sha256;
 use ncugate_model::process;
 use ncugate_ncu::{Knobs, Ncu, PrestartedSessions, ToolError};
-use ncugate_phase::config::{Counting, Phase};
+use ncugate_phase::config::{CounterPolicy, Phase};
 use std::process::Command;
 use std::time::Duration;
 
@@ -85,7 +85,7 @@ impl Tools {
     ) -> Result<Self, CampaignError> {
         let nvcc = Nvcc::find(phase.build.nvcc.as_deref())?;
         let ncu = match (Ncu::find(phase.profile.ncu.as_deref()), phase.counting) {
-            (Err(absent), Counting::Required) => return Err(absent.into()),
+            (Err(absent), CounterPolicy::Required) => return Err(absent.into()),
             (found, _) => found,
         };
         let measured_on = machine(&device);

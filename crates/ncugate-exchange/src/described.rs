@@ -63,7 +63,7 @@ pub(super) struct DeclaredBounds {
 #[derive(Debug, Deserialize)]
 struct Part {
     name: Option<String>,
-    tensor: Option<Made>,
+    tensor: Option<TensorDescription>,
     /// A literal of Python.
     number: Option<String>,
     unknown: Option<String>,
@@ -73,7 +73,7 @@ struct Part {
 
 /// A tensor that a function makes.
 #[derive(Debug, Deserialize)]
-struct Made {
+struct TensorDescription {
     dtype: String,
     shape: Vec<String>,
     init: Option<Value>,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 /// How a variant ended at a shape.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum CaseEnding {
+pub(super) enum EvaluationStatus {
     /// Right under every seed, and timed: microseconds a launch, in the order they were taken.
     Timed(Arc<[f64]>),
     /// Right under every seed, and without a time.
@@ -28,15 +28,15 @@ pub(super) enum CaseEnding {
 
 /// A variant at a shape.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Evaluated {
-    pub ending: CaseEnding,
+pub(super) struct CaseEvaluation {
+    pub ending: EvaluationStatus,
     /// How far its answers were off at worst, where they were compared.
     pub differences: Option<Differences>,
     /// Seeds under which it was right, of those that the phase has.
     pub right: (usize, usize),
 }
 
-impl CaseEnding {
+impl EvaluationStatus {
     pub(super) fn samples(&self) -> Option<&[f64]> {
         match self {
             Self::Timed(samples) => Some(samples),
@@ -60,18 +60,19 @@ impl CaseEnding {
 }
 
 /// What came of a variant at a shape.
-pub(super) fn evaluated(session: &Session<'_>, variant: &VariantId, shape: &ShapeName) -> Evaluated {
+pub(super) fn evaluated(session: &Session<'_>, variant: &VariantId, shape: &ShapeName) -> CaseEvaluation {
     let measurements = session.measurements();
     let (run, phase) = (measurements.run(), measurements.phase());
     let build = run.builds.iter().find(|build| build.variant == *variant).map(|build| &build.outcome);
     match build {
-        Some(BuildOutcome::Failed { message }) => return without(CaseEnding::NotBuilt(message.clone())),
-        Some(BuildOutcome::Refused { reasons, .. }) => return without(CaseEnding::Crashed(reasons.join("; "))),
+        Some(BuildOutcome::Failed { message }) => return without(EvaluationStatus::NotBuilt(message.clone())),
+        Some(BuildOutcome::Refused { reasons, .. }) => return without(EvaluationStatus::Crashed(reasons.join("; "))),
         Some(BuildOutcome::Built { .. } | BuildOutcome::NotNeeded) => {}
-        None => return without(CaseEnding::NotRun("it was not built".to_owned())),
+        None => return without(EvaluationStatus::NotRun("it was not built".to_owned())),
     }
     let measured = run.measured_as(variant);
-    let (mut differences, mut right, mut worst): (Option<Differences>, usize, Option<CaseEnding>) = (None, 0, None);
+    let (mut differences, mut right, mut worst): (Option<Differences>, usize, Option<EvaluationStatus>) =
+        (None, 0, None);
     for &seed in &phase.workload.seeds {
         let own = |check: &&ncugate_model::CheckRecord| {
             check.variant == *measured && check.shape == *shape && check.seed == seed
@@ -79,7 +80,7 @@ pub(super) fn evaluated(session: &Session<'_>, variant: &VariantId, shape: &Shap
         let outcomes: Vec<CheckOutcome> =
             run.checks.iter().filter(own).map(|check| check.outcome.judged_by(&phase.workload.tolerance)).collect();
         if outcomes.is_empty() {
-            worst.get_or_insert_with(|| CaseEnding::NotRun(format!("seed {seed} was not checked")));
+            worst.get_or_insert_with(|| EvaluationStatus::NotRun(format!("seed {seed} was not checked")));
         }
         let mut all_right = !outcomes.is_empty();
         for outcome in outcomes {
@@ -94,45 +95,45 @@ pub(super) fn evaluated(session: &Session<'_>, variant: &VariantId, shape: &Shap
     }
     let right = (right, phase.workload.seeds.len());
     if let Some(ending) = worst {
-        return Evaluated { ending, differences, right };
+        return CaseEvaluation { ending, differences, right };
     }
     let ending = match measurements.correctness().get(variant) {
-        Some(Correctness::Cheats { reason }) => CaseEnding::Cheats(reason.clone()),
-        Some(Correctness::Unproven { reason }) => CaseEnding::NotRun(reason.clone()),
-        _ if right.1 == 0 => CaseEnding::NotRun("the phase has no seed".to_owned()),
+        Some(Correctness::Cheats { reason }) => EvaluationStatus::Cheats(reason.clone()),
+        Some(Correctness::Unproven { reason }) => EvaluationStatus::NotRun(reason.clone()),
+        _ if right.1 == 0 => EvaluationStatus::NotRun("the phase has no seed".to_owned()),
         _ => timed(session, variant, shape),
     };
-    Evaluated { ending, differences, right }
+    CaseEvaluation { ending, differences, right }
 }
 
 /// A time, or why there is none.
-fn timed(session: &Session<'_>, variant: &VariantId, shape: &ShapeName) -> CaseEnding {
+fn timed(session: &Session<'_>, variant: &VariantId, shape: &ShapeName) -> EvaluationStatus {
     let measurements = session.measurements();
     if let Some(samples) = measurements.quantities().samples(variant, shape).filter(|samples| !samples.is_empty()) {
-        return CaseEnding::Timed(Arc::clone(samples));
+        return EvaluationStatus::Timed(Arc::clone(samples));
     }
     let run = measurements.run();
     let measured = run.measured_as(variant);
     let record = run.latencies.iter().find(|record| record.variant == *measured && record.shape == *shape);
     match record.map(|record| &record.outcome) {
-        Some(LatencyOutcome::Failed { reason }) if reason.contains(HUNG) => CaseEnding::TimedOut(reason.clone()),
-        Some(LatencyOutcome::Failed { reason }) => CaseEnding::Untimed(reason.clone()),
-        _ => CaseEnding::Untimed("it was not timed at this shape".to_owned()),
+        Some(LatencyOutcome::Failed { reason }) if reason.contains(HUNG) => EvaluationStatus::TimedOut(reason.clone()),
+        Some(LatencyOutcome::Failed { reason }) => EvaluationStatus::Untimed(reason.clone()),
+        _ => EvaluationStatus::Untimed("it was not timed at this shape".to_owned()),
     }
 }
 
-const fn without(ending: CaseEnding) -> Evaluated {
-    Evaluated { ending, differences: None, right: (0, 0) }
+const fn without(ending: EvaluationStatus) -> CaseEvaluation {
+    CaseEvaluation { ending, differences: None, right: (0, 0) }
 }
 
 /// How far a checked case was off, and its ending where it is not right.
-fn told(outcome: CheckOutcome) -> (Option<Differences>, Option<CaseEnding>) {
+fn told(outcome: CheckOutcome) -> (Option<Differences>, Option<EvaluationStatus>) {
     match outcome {
         CheckOutcome::Correct { differences } => (Some(differences), None),
-        CheckOutcome::Wrong { differences, reason, .. } => (Some(differences), Some(CaseEnding::Wrong(reason))),
-        CheckOutcome::Crashed { reason } if reason.contains(HUNG) => (None, Some(CaseEnding::TimedOut(reason))),
-        CheckOutcome::Crashed { reason } => (None, Some(CaseEnding::Crashed(reason))),
-        CheckOutcome::Skipped { reason } => (None, Some(CaseEnding::NotRun(reason))),
+        CheckOutcome::Wrong { differences, reason, .. } => (Some(differences), Some(EvaluationStatus::Wrong(reason))),
+        CheckOutcome::Crashed { reason } if reason.contains(HUNG) => (None, Some(EvaluationStatus::TimedOut(reason))),
+        CheckOutcome::Crashed { reason } => (None, Some(EvaluationStatus::Crashed(reason))),
+        CheckOutcome::Skipped { reason } => (None, Some(EvaluationStatus::NotRun(reason))),
     }
 }
 

@@ -1,7 +1,7 @@
 //! A judged run whose results are handed to another project.
 
 use super::error::ExportRefusal;
-use super::evaluated::{Evaluated, evaluated, mean_ms};
+use super::evaluated::{CaseEvaluation, evaluated, mean_ms};
 use ncugate_judge::store::RunState;
 use ncugate_judge::{Evidence, PhaseRun, Session};
 use ncugate_model::{ShapeName, VariantId};
@@ -55,7 +55,7 @@ impl<'a> ExportedRun<'a> {
         (own, others.into_iter().map(|variant| &variant.id).collect())
     }
 
-    pub(super) fn evaluated(&self, variant: &VariantId, shape: &ShapeName) -> Evaluated {
+    pub(super) fn evaluated(&self, variant: &VariantId, shape: &ShapeName) -> CaseEvaluation {
         evaluated(self.session, variant, shape)
     }
 

@@ -129,7 +129,7 @@ fn workloads<'s>(
 }
 
 /// Numbers passed by value, and whether they differ between workloads.
-fn numbers(definition: &Definition, workloads: &[Workload]) -> Result<Vec<(Number, Differs)>, ImportError> {
+fn numbers(definition: &Definition, workloads: &[Workload]) -> Result<Vec<(Number, Variation)>, ImportError> {
     let scalars = definition.inputs.iter().filter(|(_, spec)| spec.shape.is_none());
     scalars
         .map(|(name, spec)| {
@@ -138,18 +138,18 @@ fn numbers(definition: &Definition, workloads: &[Workload]) -> Result<Vec<(Numbe
                 workloads.iter().map(|workload| scalar(definition, workload, name)).collect::<Result<_, _>>()?;
             let (last, others) = values.split_last().map_or(("0", &[][..]), |(last, others)| (last.as_str(), others));
             if others.iter().all(|value| value == last) {
-                return Ok((Number { name: name.clone(), dtype, value: last.to_owned() }, Differs::No));
+                return Ok((Number { name: name.clone(), dtype, value: last.to_owned() }, Variation::No));
             }
             let cases: String =
                 others.iter().zip(1..).map(|(value, at)| format!("{value} if {WORKLOAD} == {at} else ")).collect();
-            Ok((Number { name: name.clone(), dtype, value: cases + last }, Differs::Yes))
+            Ok((Number { name: name.clone(), dtype, value: cases + last }, Variation::Yes))
         })
         .collect()
 }
 
 /// Whether a number differs between workloads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Differs {
+enum Variation {
     Yes,
     No,
 }
@@ -177,9 +177,9 @@ fn dtype(definition: &Definition, name: &str, spec: &TensorSpec) -> Result<Strin
 fn sizes(
     definition: &Definition,
     workloads: &[Workload],
-    numbers: &[(Number, Differs)],
+    numbers: &[(Number, Variation)],
 ) -> Result<Vec<Size>, ImportError> {
-    let differ = numbers.iter().any(|(_, differs)| *differs == Differs::Yes);
+    let differ = numbers.iter().any(|(_, differs)| *differs == Variation::Yes);
     let extent = |workload: &Workload, name: &str, axis: &Axis| {
         let extent = match axis {
             Axis::Const { value } => Some(*value),
@@ -286,7 +286,7 @@ fn stored_tensors(
 }
 
 /// Parameters and arguments of the definition's functions, in its order.
-fn arguments(definition: &Definition, numbers: &[(Number, Differs)], tensor: impl Fn(&str) -> String) -> String {
+fn arguments(definition: &Definition, numbers: &[(Number, Variation)], tensor: impl Fn(&str) -> String) -> String {
     let argument = |name: &String| match numbers.iter().find(|(known, _)| known.name == *name) {
         Some((known, _)) => number(known),
         None => tensor(name),
@@ -294,7 +294,7 @@ fn arguments(definition: &Definition, numbers: &[(Number, Differs)], tensor: imp
     definition.inputs.keys().map(argument).collect::<Vec<_>>().join(", ")
 }
 
-fn reference(definition: &Definition, tensors: &[Tensor], numbers: &[(Number, Differs)]) -> String {
+fn reference(definition: &Definition, tensors: &[Tensor], numbers: &[(Number, Variation)]) -> String {
     let parameters = definition.inputs.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
     let given = arguments(definition, numbers, |name| format!("given({}, {name})", literal(name)));
     let direct = arguments(definition, numbers, |name| format!("with_axes({}, {name})", literal(name)));
@@ -311,8 +311,8 @@ fn reference(definition: &Definition, tensors: &[Tensor], numbers: &[(Number, Di
     )
 }
 
-type Parts<'p> = (&'p [Tensor], &'p [(Number, Differs)]);
-type Found<'p> = (&'p mut Vec<(String, Vec<u8>)>, &'p mut Vec<String>);
+type Parts<'p> = (&'p [Tensor], &'p [(Number, Variation)]);
+type FilesAndNotes<'p> = (&'p mut Vec<(String, Vec<u8>)>, &'p mut Vec<String>);
 
 /// The solutions that a phase can call, with their files; what keeps the others out is noted, or an error where they are named.
 fn candidates(
@@ -320,7 +320,7 @@ fn candidates(
     definition: &Definition,
     choice: &FlashInferChoice,
     (tensors, numbers): Parts<'_>,
-    (files, notes): Found<'_>,
+    (files, notes): FilesAndNotes<'_>,
 ) -> Result<Vec<Candidate>, ImportError> {
     let own: Vec<&Solution> = set.solutions.iter().filter(|s| s.definition == definition.name).collect();
     if let Some(absent) = choice.solutions.iter().find(|name| !own.iter().any(|s| s.name == **name)) {
@@ -414,7 +414,7 @@ fn solution_calls(
     variant: &str,
     definition: &Definition,
     tensors: &[Tensor],
-    numbers: &[(Number, Differs)],
+    numbers: &[(Number, Variation)],
 ) -> String {
     let (file, function) = solution.spec.entry_point.split_once("::").unwrap_or_default();
     let outputs: Vec<&str> = match solution.spec.destination_passing_style {

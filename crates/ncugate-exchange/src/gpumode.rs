@@ -242,7 +242,7 @@ fn shown(value: &Yaml) -> String {
 
 /// Who makes room for the outputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Room {
+enum OutputAllocation {
     /// `generate_input`, by `torch.empty`: outputs are passed with the inputs.
     Passed,
     /// The kernel, which returns them.
@@ -254,7 +254,7 @@ fn tensors(
     given: &GpuModeProblem,
     description: &Description,
     problem: &str,
-) -> Result<(Vec<Tensor>, Vec<Argument>, Room), ImportError> {
+) -> Result<(Vec<Tensor>, Vec<Argument>, OutputAllocation), ImportError> {
     let (mut tensors, arguments) = description.inputs(None, &given.inputs, problem, "generate_input")?;
     if let Some(name) = description.used.iter().find(|name| !description.parameters.contains(name)) {
         let what = format!(
@@ -263,7 +263,7 @@ fn tensors(
         return Err(ImportError::unmapped(problem, what));
     }
     match (tensors.iter().any(|tensor| tensor.direction == Direction::Output), given.outputs.is_empty()) {
-        (true, true) => Ok((tensors, arguments, Room::Passed)),
+        (true, true) => Ok((tensors, arguments, OutputAllocation::Passed)),
         (true, false) => {
             let what = "generate_input makes room for the outputs (torch.empty), so --returns has nothing to say";
             Err(ImportError::unmapped(problem, what))
@@ -279,7 +279,7 @@ fn tensors(
                 init: None,
                 ..of_command_line(o)
             }));
-            Ok((tensors, arguments, Room::Returned))
+            Ok((tensors, arguments, OutputAllocation::Returned))
         }
     }
 }
@@ -321,11 +321,16 @@ fn submissions(
     Ok(found)
 }
 
-fn calls(tensors: &[Tensor], (arguments, single): (&[Argument], bool), room: Room, candidates: &[Candidate]) -> String {
+fn calls(
+    tensors: &[Tensor],
+    (arguments, single): (&[Argument], bool),
+    room: OutputAllocation,
+    candidates: &[Candidate],
+) -> String {
     let inputs: Vec<&str> = names(tensors, Direction::Input).collect();
     let passed: Vec<&str> = match room {
-        Room::Passed => tensors.iter().map(|tensor| tensor.name.as_str()).collect(),
-        Room::Returned => inputs.clone(),
+        OutputAllocation::Passed => tensors.iter().map(|tensor| tensor.name.as_str()).collect(),
+        OutputAllocation::Returned => inputs.clone(),
     };
     let data = |item: &dyn Fn(&str) -> String| match (single, arguments) {
         (true, [one]) => one.written(item),
@@ -339,8 +344,10 @@ fn calls(tensors: &[Tensor], (arguments, single): (&[Argument], bool), room: Roo
         None => format!("typed({}, {name})", literal(name)),
     };
     let mut dims: Vec<&str> = Vec::new();
-    let words =
-        tensors.iter().filter(|t| t.direction == Direction::Output && room == Room::Passed).flat_map(|t| &t.shape);
+    let words = tensors
+        .iter()
+        .filter(|t| t.direction == Direction::Output && room == OutputAllocation::Passed)
+        .flat_map(|t| &t.shape);
     for word in words.flat_map(|extent| extent.split(|c: char| !c.is_ascii_alphanumeric() && c != '_')) {
         if super::tensor::is_identifier(word) && !dims.contains(&word) {
             dims.push(word);

@@ -1,6 +1,6 @@
 //! Results in the form of KernelBench's `eval_results.json`, and its score `fast_p`.
 
-use super::evaluated::{CaseEnding, Evaluated, mean_ms};
+use super::evaluated::{CaseEvaluation, EvaluationStatus, mean_ms};
 use super::exported::ExportedRun;
 use ncugate_judge::Correctness;
 use ncugate_phase::config::ImportFormat;
@@ -32,7 +32,7 @@ pub fn kernel_results(run: &ExportedRun<'_>) -> (Vec<Value>, Vec<String>) {
 
 fn entry(run: &ExportedRun<'_>, variant: &Variant, sample: usize) -> Value {
     let shape = &run.run.phase.objective.shape;
-    let Evaluated { ending, right, .. } = run.evaluated(&variant.id, shape);
+    let CaseEvaluation { ending, right, .. } = run.evaluated(&variant.id, shape);
     let correct = is_correct(run, variant);
     let mut metadata = json!({
         "hardware": run.hardware,
@@ -42,11 +42,13 @@ fn entry(run: &ExportedRun<'_>, variant: &Variant, sample: usize) -> Value {
         "correctness_trials": format!("({} / {})", right.0, right.1),
     });
     let issue = match &ending {
-        CaseEnding::Timed(_) => None,
-        CaseEnding::Untimed(_) => Some("error_during_performance"),
-        CaseEnding::Wrong(_) | CaseEnding::Cheats(_) => Some("correctness_issue"),
-        CaseEnding::Crashed(_) | CaseEnding::TimedOut(_) | CaseEnding::NotRun(_) => Some("runtime_error"),
-        CaseEnding::NotBuilt(_) => Some("compilation_error"),
+        EvaluationStatus::Timed(_) => None,
+        EvaluationStatus::Untimed(_) => Some("error_during_performance"),
+        EvaluationStatus::Wrong(_) | EvaluationStatus::Cheats(_) => Some("correctness_issue"),
+        EvaluationStatus::Crashed(_) | EvaluationStatus::TimedOut(_) | EvaluationStatus::NotRun(_) => {
+            Some("runtime_error")
+        }
+        EvaluationStatus::NotBuilt(_) => Some("compilation_error"),
     };
     if let Some(issue) = issue {
         metadata[issue] = json!(ending.reason());
@@ -60,7 +62,7 @@ fn entry(run: &ExportedRun<'_>, variant: &Variant, sample: usize) -> Value {
     let reference = run.reference(shape);
     json!({
         "sample_id": sample,
-        "compiled": !matches!(ending, CaseEnding::NotBuilt(_)),
+        "compiled": !matches!(ending, EvaluationStatus::NotBuilt(_)),
         "correctness": correct,
         "metadata": metadata,
         "runtime": samples.as_deref().map_or(NOT_TIMED, mean_ms),
@@ -93,7 +95,7 @@ fn statistics(samples: &[f64], hardware: &str) -> Value {
 
 /// A problem in a score.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Scored {
+pub enum ProblemScore {
     /// Not compiled, or not measured to the end.
     Absent,
     /// Compiled, and not right.
@@ -103,31 +105,33 @@ pub enum Scored {
 }
 
 /// What a run says of its problem: by the candidate that the phase selected, else by its first.
-pub fn scored(run: &ExportedRun<'_>) -> Scored {
+pub fn scored(run: &ExportedRun<'_>) -> ProblemScore {
     let (candidates, _) = run.candidates();
     let selected = run.session.selected().and_then(|id| candidates.iter().find(|variant| variant.id == *id));
-    let Some(variant) = selected.or(candidates.first()) else { return Scored::Absent };
+    let Some(variant) = selected.or(candidates.first()) else { return ProblemScore::Absent };
     let shape = &run.run.phase.objective.shape;
     let ending = run.evaluated(&variant.id, shape).ending;
-    if matches!(ending, CaseEnding::NotBuilt(_)) {
-        return Scored::Absent;
+    if matches!(ending, EvaluationStatus::NotBuilt(_)) {
+        return ProblemScore::Absent;
     }
     if !is_correct(run, variant) {
-        return Scored::Incorrect;
+        return ProblemScore::Incorrect;
     }
-    Scored::Correct(ending.samples().map(mean_ms).zip(run.reference_ms(shape)).map(|(own, reference)| reference / own))
+    ProblemScore::Correct(
+        ending.samples().map(mean_ms).zip(run.reference_ms(shape)).map(|(own, reference)| reference / own),
+    )
 }
 
 /// KernelBench's summary of many problems. `fast_p` is the share of all problems that are right and more than `p` times as fast
 /// as the reference (Ouyang et al., KernelBench, 2025); a problem without a time is not fast.
-pub fn score(problems: &[Scored], thresholds: &[f64]) -> Value {
+pub fn score(problems: &[ProblemScore], thresholds: &[f64]) -> Value {
     let total = problems.len();
     let share = |count: usize| if total == 0 { 0.0 } else { count as f64 / total as f64 };
-    let count = |holds: &dyn Fn(&Scored) -> bool| problems.iter().filter(|problem| holds(problem)).count();
-    let compiled = count(&|problem| !matches!(problem, Scored::Absent));
-    let correct = count(&|problem| matches!(problem, Scored::Correct(_)));
+    let count = |holds: &dyn Fn(&ProblemScore) -> bool| problems.iter().filter(|problem| holds(problem)).count();
+    let compiled = count(&|problem| !matches!(problem, ProblemScore::Absent));
+    let correct = count(&|problem| matches!(problem, ProblemScore::Correct(_)));
     let speedups: Vec<f64> =
-        problems.iter().filter_map(|p| if let Scored::Correct(speedup) = p { *speedup } else { None }).collect();
+        problems.iter().filter_map(|p| if let ProblemScore::Correct(speedup) = p { *speedup } else { None }).collect();
     let mean = match speedups.len() {
         0 => 0.0,
         length => (speedups.iter().map(|speedup| speedup.ln()).sum::<f64>() / length as f64).exp(),
@@ -154,11 +158,11 @@ mod tests {
     #[test]
     fn fast_p_counts_over_all_problems_and_a_problem_without_a_time_is_not_fast() {
         let problems = [
-            Scored::Correct(Some(4.0)),
-            Scored::Correct(Some(1.0)),
-            Scored::Correct(None),
-            Scored::Incorrect,
-            Scored::Absent,
+            ProblemScore::Correct(Some(4.0)),
+            ProblemScore::Correct(Some(1.0)),
+            ProblemScore::Correct(None),
+            ProblemScore::Incorrect,
+            ProblemScore::Absent,
         ];
         let found = score(&problems, &[0.0, 1.0, 2.0]);
         assert_eq!(found["fast_p"], json!({ "0.0": 0.4, "1.0": 0.2, "2.0": 0.2 }));

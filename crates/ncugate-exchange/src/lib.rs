@@ -30,7 +30,7 @@ pub use error::{ExportRefusal, ImportError};
 pub use exported::ExportedRun;
 pub use flashinfer::{FlashInferChoice, import_flashinfer};
 pub use gpumode::{GpuModeProblem, import_gpumode};
-pub use kernel_results::{Scored, THRESHOLDS, kernel_results, problem_number, score, scored};
+pub use kernel_results::{ProblemScore, THRESHOLDS, kernel_results, problem_number, score, scored};
 pub use kernelbench::{KernelBenchProblem, Precision, import_kernelbench};
 pub use problem::{ImportTarget, NewPhase};
 pub use ranking::ranking;

@@ -4,7 +4,7 @@ use super::evaluated::mean_ms;
 use super::exported::ExportedRun;
 use super::kernel_results::is_correct;
 use ncugate_model::ShapeName;
-use ncugate_phase::config::{ImportFormat, Imported, Ranking};
+use ncugate_phase::config::{ImportFormat, ProblemOrigin, Ranking};
 use ncugate_phase::plan::Variant;
 use serde_json::{Value, json};
 
@@ -58,7 +58,7 @@ pub fn ranking(run: &ExportedRun<'_>) -> (String, Vec<String>) {
         })
     });
     let text = json!({
-        "problem": imported.map_or(&phase.name, |imported: &Imported| &imported.problem),
+        "problem": imported.map_or(&phase.name, |imported: &ProblemOrigin| &imported.problem),
         "ranking_by": by.word(),
         "unit": "s",
         "hardware": run.hardware,

@@ -1,9 +1,9 @@
 //! Traces of FlashInfer-Trace: one a solution and workload.
 
-use super::evaluated::{CaseEnding, Evaluated, mean_ms};
+use super::evaluated::{CaseEvaluation, EvaluationStatus, mean_ms};
 use super::exported::ExportedRun;
 use ncugate_model::digest::sha256;
-use ncugate_phase::config::{Imported, Shape};
+use ncugate_phase::config::{ProblemOrigin, Shape};
 use ncugate_phase::plan::Variant;
 use serde_json::{Map, Value, json};
 
@@ -23,14 +23,14 @@ enum CorrectnessField {
     Absent,
 }
 
-const fn status(ending: &CaseEnding) -> (&'static str, CorrectnessField) {
+const fn status(ending: &EvaluationStatus) -> (&'static str, CorrectnessField) {
     match ending {
-        CaseEnding::Timed(_) => STATUSES[0],
-        CaseEnding::Wrong(_) | CaseEnding::Cheats(_) => STATUSES[1],
+        EvaluationStatus::Timed(_) => STATUSES[0],
+        EvaluationStatus::Wrong(_) | EvaluationStatus::Cheats(_) => STATUSES[1],
         // a trace that passed has a latency; one without is an evaluation that failed
-        CaseEnding::Crashed(_) | CaseEnding::Untimed(_) | CaseEnding::NotRun(_) => STATUSES[2],
-        CaseEnding::NotBuilt(_) => STATUSES[3],
-        CaseEnding::TimedOut(_) => STATUSES[4],
+        EvaluationStatus::Crashed(_) | EvaluationStatus::Untimed(_) | EvaluationStatus::NotRun(_) => STATUSES[2],
+        EvaluationStatus::NotBuilt(_) => STATUSES[3],
+        EvaluationStatus::TimedOut(_) => STATUSES[4],
     }
 }
 
@@ -65,7 +65,7 @@ fn trace(run: &ExportedRun<'_>, variant: &Variant, shape: &Shape) -> Value {
 }
 
 /// The workload as it was imported; else one that the shape makes.
-fn workload(run: &ExportedRun<'_>, imported: Option<&Imported>, shape: &Shape) -> Value {
+fn workload(run: &ExportedRun<'_>, imported: Option<&ProblemOrigin>, shape: &Shape) -> Value {
     let stored = imported.and_then(|imported| imported.workload(&shape.name.0));
     if let Some(stored) = stored.and_then(|text| serde_json::from_str::<Value>(text).ok()) {
         return stored;
@@ -80,7 +80,7 @@ fn workload(run: &ExportedRun<'_>, imported: Option<&Imported>, shape: &Shape) -
 }
 
 fn evaluation(run: &ExportedRun<'_>, variant: &Variant, shape: &Shape) -> Value {
-    let Evaluated { ending, differences, .. } = run.evaluated(&variant.id, &shape.name);
+    let CaseEvaluation { ending, differences, .. } = run.evaluated(&variant.id, &shape.name);
     let (status, field) = status(&ending);
     let manifest = &run.run.run.manifest;
     let mut log: Vec<String> = vec![format!("ncugate {} run {}", manifest.ncugate, manifest.run)];

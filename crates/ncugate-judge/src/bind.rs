@@ -1,8 +1,8 @@
 //! References bound to operands: owners resolved, columns found, values that do not depend on the variant worked out.
 
 use super::base_choice::base_in;
-use super::context::{EvalContext, Proof, finite};
-use super::operand::{Absence, Fixed, Operand, Rounds, SPEED, Timing, timed};
+use super::context::{EvalContext, ProofPolicy, finite};
+use super::operand::{Absence, FixedValue, Operand, Rounds, SPEED, Timing, timed};
 use super::owner::{ResolvedOwner, resolve_owner};
 use super::results::Correctness;
 use crate::frame::Quantities;
@@ -85,16 +85,16 @@ impl<'a> Binder<'_, 'a> {
             Err(ExprError::Unknown { .. }) => None,
             value => {
                 let value = value.map(Value::Float).map_err(|e| Absence::from(e.to_string()));
-                Some(Fixed::untimed(value))
+                Some(FixedValue::untimed(value))
             }
         };
         self.shapes.iter().map(of).collect::<Option<_>>().map_or(Operand::Scalar(scalar), Operand::Fixed)
     }
 
-    fn of(&self, owner: &Owner, metric: &str) -> Vec<Fixed> {
+    fn of(&self, owner: &Owner, metric: &str) -> Vec<FixedValue> {
         match self.target(owner) {
             Ok(target) => self.shapes.iter().map(|shape| self.read(&target, owner, shape, metric)).collect(),
-            Err(reason) => self.shapes.iter().map(|_| Fixed::untimed(Err(reason.clone()))).collect(),
+            Err(reason) => self.shapes.iter().map(|_| FixedValue::untimed(Err(reason.clone()))).collect(),
         }
     }
 
@@ -122,7 +122,7 @@ impl<'a> Binder<'_, 'a> {
             at.ok_or_else(|| format!("'{name}' is neither a variant that was measured, a stage, nor a stored run"))?;
         match (context.correctness(at), context.proof) {
             (Correctness::Proven { .. } | Correctness::Unchecked { .. }, _)
-            | (Correctness::Unproven { .. }, Proof::NotYet) => Ok(Target::Planned(at)),
+            | (Correctness::Unproven { .. }, ProofPolicy::NotYet) => Ok(Target::Planned(at)),
             (Correctness::Wrong { reason } | Correctness::Unproven { reason }, _) => {
                 Err(format!("'{name}' is not proven correct: {reason}").into())
             }
@@ -137,7 +137,7 @@ impl<'a> Binder<'_, 'a> {
         self.context.ranked(&variants).first().copied()
     }
 
-    fn read(&self, target: &Target<'a>, owner: &Owner, shape: &ShapeName, metric: &str) -> Fixed {
+    fn read(&self, target: &Target<'a>, owner: &Owner, shape: &ShapeName, metric: &str) -> FixedValue {
         let (quantities, id, rounds) = match target {
             Target::Planned(at) => (self.context.quantities, &self.context.variant(*at).id, Rounds::Own),
             Target::Stored(quantities, id) => (*quantities, id, Rounds::Stored),
@@ -151,7 +151,7 @@ impl<'a> Binder<'_, 'a> {
         let row = quantities.row(id, shape);
         let timed = Timing::of(metric).zip(row).and_then(|(timing, row)| timed(quantities, row, timing, rounds));
         let (column, sampling) = (quantities.column(metric), row.and_then(|row| quantities.sampling_at(row)));
-        Fixed {
+        FixedValue {
             value: value.map_err(|reason| format!("{}.{metric}: {reason}", owner.word()).into()),
             timed,
             spread: column.zip(row).and_then(|(column, row)| column.repeats(row)).cloned(),
@@ -181,6 +181,6 @@ fn does_not_count(id: &VariantId, reason: &str) -> Absence {
     format!("the latency of '{id}' does not count: {reason}").into()
 }
 
-fn fixed(value: Option<Value>, name: &str) -> Fixed {
-    Fixed::untimed(value.ok_or_else(|| format!("'{name}' is not known here").into()))
+fn fixed(value: Option<Value>, name: &str) -> FixedValue {
+    FixedValue::untimed(value.ok_or_else(|| format!("'{name}' is not known here").into()))
 }

@@ -3,7 +3,7 @@
 use super::bind::{bind, compared, scalar_value};
 use super::case_outcome::{CaseOutcome, holds, margin};
 use super::compiled::{CompiledForm, CompiledRequirement, CompiledSide};
-use super::context::{EvalContext, Proof, finite};
+use super::context::{EvalContext, ProofPolicy, finite};
 use super::launches::Launches;
 use super::operand::{Absence, CaseSamples, Operand, SPEED};
 use super::results::{Correctness, InconclusiveKind};
@@ -143,7 +143,7 @@ impl<'a> BoundGate<'a> {
             (_, correctness @ (Correctness::Wrong { .. } | Correctness::Cheats { .. })) => {
                 CaseOutcome::wrong(correctness.disqualified().unwrap_or_default())
             }
-            (Proof::Demanded, Correctness::Unproven { reason }) => {
+            (ProofPolicy::Demanded, Correctness::Unproven { reason }) => {
                 self.measured(variant, shape, detail).unless_unproven(reason)
             }
             _ => self.measured(variant, shape, detail),

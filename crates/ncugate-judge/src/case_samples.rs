@@ -1,7 +1,7 @@
 //! The samples that a case is judged by: those of the confirmation where the variant was timed anew, else the sweep's.
 
 use super::bound_gate::BoundGate;
-use super::operand::{Absence, CaseSamples, Fixed, Operand, Rounds, Timed, TimedOperand, timed};
+use super::operand::{Absence, CaseSamples, FixedValue, Operand, Rounds, SampleSeries, TimedOperand, timed};
 use super::results::SampleOrigin;
 use crate::frame::{FreshSamples, Program};
 use ncugate_model::expr::Value;
@@ -111,17 +111,17 @@ impl BoundGate<'_> {
 
     fn part(
         &self,
-        swept: Option<Timed>,
+        swept: Option<SampleSeries>,
         row: Option<usize>,
         rounds: usize,
         known: Option<f64>,
-    ) -> Result<(Option<Timed>, Option<f64>), Absence> {
+    ) -> Result<(Option<SampleSeries>, Option<f64>), Absence> {
         let (Some(swept), Some(row), Some(known)) = (swept, row, known) else { return Ok((None, known)) };
         let sampling = self.context.quantities.sampling_at(row).ok_or("it is not known how it was timed")?;
         let fresh = sampling.fresh.as_ref().ok_or("it was not timed anew")?;
         // kernels that were decided at an earlier look have fewer rounds; a command shares no rounds with anything
         let rounds = if sampling.program == Program::Kernel { rounds } else { usize::MAX };
-        let anew = Timed::of_fresh(fresh, rounds, swept.timing, sampling.program)?;
+        let anew = SampleSeries::of_fresh(fresh, rounds, swept.timing, sampling.program)?;
         let value = swept.timing.value(&anew.samples, (known, &swept.samples));
         Ok((Some(anew), Some(value.map_err(|error| error.to_string())?)))
     }
@@ -136,7 +136,7 @@ pub(super) struct Parts {
 
 impl Parts {
     /// Out of an operand's value: a speedup is the other's latency over the variant's own.
-    pub fn of(operand: &Operand<'_>, fixed: Option<&Fixed>, value: &Value) -> Self {
+    pub fn of(operand: &Operand<'_>, fixed: Option<&FixedValue>, value: &Value) -> Self {
         let number = value.number();
         match operand {
             Operand::Speedup { .. } => {

@@ -1,6 +1,6 @@
 //! What a verdict has to be read with: gates that say nothing of the selected variant, what loosens gates, a fallback.
 
-use super::grounds::Grounds;
+use super::grounds::SelectionBasis;
 use super::limits::unlikely_limits;
 use super::results::FallbackResult;
 use super::unlisted::unlisted_metrics;
@@ -15,7 +15,7 @@ use ncugate_phase::config::{BoundOf, Gate, Laws, OwnBound, Phase};
 const FEW_SEEDS: usize = 2;
 
 /// The cautions of a judged phase, the gravest first.
-pub fn of(phase: &Phase, today: Date, grounds: &Grounds<'_>, fallback: Option<&FallbackResult>) -> Vec<String> {
+pub fn of(phase: &Phase, today: Date, grounds: &SelectionBasis<'_>, fallback: Option<&FallbackResult>) -> Vec<String> {
     let taken = fallback.filter(|fallback| fallback.verdict == Verdict::Pass).map(taken);
     let cautions =
         (taken.into_iter()).chain(grounds.caution()).chain(unlikely_limits(phase)).chain(unlisted_metrics(phase));

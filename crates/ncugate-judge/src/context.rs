@@ -8,13 +8,13 @@ use ncugate_model::metric::Catalogue;
 use ncugate_model::stats::{Resampler, Resampling, Statistic, level_of_a_look, looks};
 use ncugate_model::{Better, Cell, ComputeCapability, GlobError, ShapeName, VariantId, glob};
 use ncugate_phase::config::Phase;
-use ncugate_phase::plan::{Plan, Standing, Variant};
+use ncugate_phase::plan::{Plan, Variant, VariantRole};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 /// A run that is stored under a name (`baseline`, `previous`, `best`, or its own) and answers for it in expressions.
 #[derive(Debug, Clone)]
-pub struct Stored<'a> {
+pub struct StoredRun<'a> {
     /// Where it comes from, for people.
     pub label: String,
     /// What was measured then.
@@ -71,7 +71,7 @@ pub struct Context<'a> {
     /// The day waivers are held against.
     pub today: jiff::civil::Date,
     /// Stored runs by the name expressions use; they go before the phase's own baseline.
-    pub stored: BTreeMap<String, Stored<'a>>,
+    pub stored: BTreeMap<String, StoredRun<'a>>,
     /// Why nothing is stored under a name that could have been.
     pub absent: BTreeMap<String, String>,
     /// The machine's own noise by shape, where it was calibrated.
@@ -99,7 +99,7 @@ impl Context<'_> {
 
 /// What a verdict may rest on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Proof {
+pub enum ProofPolicy {
     /// A variant passes only when it is proven correct.
     Demanded,
     /// Nothing has run yet: facts of build and launch are judged alone.
@@ -113,7 +113,7 @@ pub struct EvalContext<'a> {
     pub quantities: &'a Quantities,
     pub given: &'a Context<'a>,
     /// What a pass rests on.
-    pub proof: Proof,
+    pub proof: ProofPolicy,
     /// The resampler all gates share.
     pub resampler: Resampler,
     names: Vec<Arc<VariantId>>,
@@ -132,7 +132,7 @@ impl<'a> EvalContext<'a> {
         quantities: &'a Quantities,
         correctness: &BTreeMap<VariantId, Correctness>,
         given: &'a Context<'a>,
-        proof: Proof,
+        proof: ProofPolicy,
     ) -> Self {
         let shapes: HashMap<_, _> = phase.workload.shapes.iter().enumerate().map(|(at, s)| (&s.name, at)).collect();
         let index: HashMap<_, _> = plan.variants.iter().enumerate().map(|(at, v)| (&v.id, at)).collect();
@@ -183,7 +183,7 @@ impl<'a> EvalContext<'a> {
     /// Indices of the candidates.
     pub fn candidates(&self) -> Vec<usize> {
         let all = self.plan.variants.iter().enumerate();
-        all.filter(|(_, v)| v.standing == Standing::Candidate).map(|(at, _)| at).collect()
+        all.filter(|(_, v)| v.standing == VariantRole::Candidate).map(|(at, _)| at).collect()
     }
 
     /// Indices of the candidates whose id matches a glob, in the order of the plan: a baseline is what candidates are

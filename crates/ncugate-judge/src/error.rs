@@ -3,7 +3,7 @@
 use crate::frame::launches::FrameError;
 use crate::store::StoreError;
 use ncugate_phase::config::ConfigErrors;
-use ncugate_phase::plan::{NarrowError, PlanErrors};
+use ncugate_phase::plan::{PlanErrors, SubsetError};
 use std::path::PathBuf;
 
 /// Why a run could not be judged.
@@ -17,7 +17,7 @@ pub enum JudgeError {
     Plan(#[from] PlanErrors),
     /// The run measured a part of its phase that the phase does not have.
     #[error("the run says that it measured a part of its phase, which its phase does not have: {0}")]
-    Narrow(#[from] NarrowError),
+    Narrow(#[from] SubsetError),
     /// A run cannot be read.
     #[error(transparent)]
     Store(#[from] StoreError),

@@ -2,7 +2,7 @@
 
 use super::bound_gate::{BoundGate, IntervalDetail, VariantOutcome};
 use super::context::EvalContext;
-use super::gate_verdict::{GateVerdict, Picked, gate_verdict};
+use super::gate_verdict::{GateVerdict, ScopeRows, gate_verdict};
 use super::scope::{Picks, ScopeRule};
 use super::shortfall::Shortfalls;
 use ncugate_model::{Verdict, glob};
@@ -71,9 +71,9 @@ impl<'a> GateEvaluator<'a> {
         };
         let among = of_glob(rule, candidates.variants, self.context).map_or(0, |all| all.len());
         let picked = match picked {
-            Err((verdict, reason)) => Picked::Nothing(verdict, reason),
-            Ok(_) if among > 1 => Picked::Rows(rows.into_iter().map(|row| row.confirmed(bound.gate)).collect()),
-            Ok(_) => Picked::Rows(rows),
+            Err((verdict, reason)) => ScopeRows::Nothing(verdict, reason),
+            Ok(_) if among > 1 => ScopeRows::Rows(rows.into_iter().map(|row| row.confirmed(bound.gate)).collect()),
+            Ok(_) => ScopeRows::Rows(rows),
         };
         gate_verdict(bound, self.context, rule.combine, picked)
     }

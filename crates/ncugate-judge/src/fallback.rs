@@ -3,12 +3,12 @@
 use super::context::EvalContext;
 use super::evaluator::{Candidates, GateEvaluator};
 use super::gate_verdict::GateVerdict;
-use super::grounds::{Choice, Grounds};
+use super::grounds::{Choice, SelectionBasis};
 use super::results::FallbackResult;
 use ncugate_model::Verdict;
 use ncugate_model::metric::Catalogue;
 use ncugate_model::number::{self, counted};
-use ncugate_phase::plan::Standing;
+use ncugate_phase::plan::VariantRole;
 
 /// Judges the phase's fallback, if it has one; `rejected` is the variant that it would stand in for.
 pub fn judge(
@@ -40,7 +40,7 @@ pub fn judge(
         (_, Some(gate)) => format!("fallback {id}, gate '{}': {}", gate.result.name, gate.result.reason),
         (_, None) => format!("fallback {id} has no required gate of its own, so it cannot pass"),
     };
-    Grounds::new(Choice::Selected(id), required.iter().map(|g| &g.result)).hold(&mut verdict, &mut reason);
+    SelectionBasis::new(Choice::Selected(id), required.iter().map(|g| &g.result)).hold(&mut verdict, &mut reason);
     warnings.extend(gates.iter().flat_map(|g| g.warnings.clone()));
     Some(FallbackResult {
         variant: Some(id.clone()),
@@ -61,7 +61,7 @@ fn cost(context: &EvalContext<'_>, taken: usize, rejected: Option<usize>) -> Opt
         let (value, id) = (number::with_unit(theirs, unit), &context.variant(other).id);
         Some(format!("{value} of the {what} '{id}' ({})", number::change(ours / theirs)))
     };
-    let baseline = context.plan.variants.iter().position(|variant| variant.standing == Standing::Baseline);
+    let baseline = context.plan.variants.iter().position(|variant| variant.standing == VariantRole::Baseline);
     let others: Vec<String> = (rejected.and_then(|at| against("rejected", at)).into_iter())
         .chain(baseline.and_then(|at| against("baseline", at)))
         .collect();

@@ -11,7 +11,7 @@ use ncu_rep::{Launch, Report, ReportError};
 use ncugate_model::expr::Template;
 use ncugate_model::{Better, BuildOutcome, BuildRecord, Gpu, KernelName, ProfileOutcome, ProfileRecord, VariantId};
 use ncugate_phase::config::{KernelTemplate, LaunchPattern, Phase};
-use ncugate_phase::plan::{Method, Plan, Standing, Variant};
+use ncugate_phase::plan::{Method, Plan, Variant, VariantRole};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -129,7 +129,7 @@ fn by_launch(phase: &Phase, reports: &[OpenedReport]) -> Result<Plan, JudgeError
             let name = KernelName::parse(&function);
             variants.push(Variant {
                 id: VariantId(format!("{}#{} {}", report.name, launch.id(), name.function())),
-                standing: Standing::Candidate,
+                standing: VariantRole::Candidate,
                 params: Vec::new(),
                 method: Method::Captured(LaunchPattern {
                     launches: vec![launch.id()],

@@ -22,7 +22,7 @@ pub struct GateVerdict {
 }
 
 /// The rows a gate's scope picks, or why it picks none.
-pub enum Picked {
+pub enum ScopeRows {
     /// These; never empty.
     Rows(Vec<VariantOutcome>),
     /// None, with the verdict that makes.
@@ -37,16 +37,21 @@ impl GateVerdict {
 }
 
 /// Puts rows together to a result.
-pub fn gate_verdict(bound: &BoundGate<'_>, context: &EvalContext<'_>, combine: Combine, picked: Picked) -> GateVerdict {
+pub fn gate_verdict(
+    bound: &BoundGate<'_>,
+    context: &EvalContext<'_>,
+    combine: Combine,
+    picked: ScopeRows,
+) -> GateVerdict {
     let gate = bound.gate;
     let waivers = Waivers::of(&gate.name, &context.phase.gate_plan.waivers, context.given.today);
     let only_noise = match &picked {
-        Picked::Rows(rows) => rows.iter().flat_map(|row| &row.cases).all(|case| is_noise(case, bound.full())),
-        Picked::Nothing(..) => false,
+        ScopeRows::Rows(rows) => rows.iter().flat_map(|row| &row.cases).all(|case| is_noise(case, bound.full())),
+        ScopeRows::Nothing(..) => false,
     };
     let mut judged = match picked {
-        Picked::Nothing(verdict, reason) => bare(bound, verdict, reason),
-        Picked::Rows(rows) => of_rows(bound, context, combine, &waivers, rows),
+        ScopeRows::Nothing(verdict, reason) => bare(bound, verdict, reason),
+        ScopeRows::Rows(rows) => of_rows(bound, context, combine, &waivers, rows),
     };
     judged.result.expired_waiver = waivers.expired().cloned();
     if let Some(waiver) = waivers.expired() {

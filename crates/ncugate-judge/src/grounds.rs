@@ -24,7 +24,7 @@ impl<'v> Choice<'v> {
 }
 
 /// How required gates stand to what is chosen.
-pub struct Grounds<'v> {
+pub struct SelectionBasis<'v> {
     choice: Choice<'v>,
     /// Required gates that it is judged by.
     judging: usize,
@@ -32,7 +32,7 @@ pub struct Grounds<'v> {
     elsewhere: Vec<String>,
 }
 
-impl<'v> Grounds<'v> {
+impl<'v> SelectionBasis<'v> {
     /// Looks for the selected variant among the cases of each required gate.
     pub fn new<'g>(choice: Choice<'v>, required: impl Iterator<Item = &'g GateResult>) -> Self {
         let mut grounds = Self { choice, judging: 0, elsewhere: Vec::new() };

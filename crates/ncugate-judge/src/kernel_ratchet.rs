@@ -83,7 +83,7 @@ pub struct KernelUse {
 
 /// What a library holds.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
-pub struct LibraryUse {
+pub struct LibraryResources {
     /// Kernels, by name and chip. Of several copies of a kernel in one file the most that any of them uses.
     pub kernels: Vec<KernelUse>,
     /// Entries of PTX, whose resources the driver's compiler decides.
@@ -98,7 +98,7 @@ pub struct LibraryUse {
 ///
 /// # Errors
 /// An entry of machine code is damaged.
-pub fn library_use(code: &[DeviceCode<'_>], arch: Option<ComputeCapability>) -> Result<LibraryUse, CubinError> {
+pub fn library_use(code: &[DeviceCode<'_>], arch: Option<ComputeCapability>) -> Result<LibraryResources, CubinError> {
     let wanted = |capability: ComputeCapability| arch.is_none_or(|arch| arch == capability);
     let cubins: Vec<(ComputeCapability, &[u8])> = code
         .iter()
@@ -113,7 +113,7 @@ pub fn library_use(code: &[DeviceCode<'_>], arch: Option<ComputeCapability>) -> 
         .collect::<Result<Vec<_>, CubinError>>()?;
     let ptx = code.iter().filter(|code| matches!(code, DeviceCode::Ptx { .. })).count();
     let other = code.iter().filter(|code| matches!(code, DeviceCode::Other { .. })).count();
-    let mut library = LibraryUse { kernels: Vec::new(), ptx, other, cubins: cubins.len() };
+    let mut library = LibraryResources { kernels: Vec::new(), ptx, other, cubins: cubins.len() };
     library.take(
         read.iter()
             .flat_map(|(capability, entries)| entries.iter().map(move |entry| KernelUse::of(entry, *capability))),
@@ -121,7 +121,7 @@ pub fn library_use(code: &[DeviceCode<'_>], arch: Option<ComputeCapability>) -> 
     Ok(library)
 }
 
-impl LibraryUse {
+impl LibraryResources {
     /// Adds what another file holds.
     pub fn add(&mut self, other: Self) {
         self.ptx += other.ptx;
@@ -247,7 +247,7 @@ pub struct RatchetResult {
 }
 
 /// Holds a library against its baseline.
-pub fn ratchet(now: &LibraryUse, baseline: &Baseline) -> RatchetResult {
+pub fn ratchet(now: &LibraryResources, baseline: &Baseline) -> RatchetResult {
     let key = |kernel: &KernelUse| LibraryKernel { name: kernel.name.clone(), arch: kernel.arch.clone() };
     let before: BTreeMap<LibraryKernel, &KernelUse> =
         baseline.kernel.iter().map(|kernel| (key(kernel), kernel)).collect();
@@ -322,7 +322,7 @@ impl Baseline {
     }
 
     /// The baseline of a library as a file: a line a kernel and resource, so that a review shows what changed.
-    pub fn write(library: &LibraryUse) -> String {
+    pub fn write(library: &LibraryResources) -> String {
         let mut out = format!(
             "# What the kernels of a library use. Written by `ncugate check LIBRARY --baseline FILE --update`.\nschema = {SCHEMA}\n"
         );
@@ -362,8 +362,8 @@ mod tests {
         }
     }
 
-    fn library(kernels: &[KernelUse]) -> LibraryUse {
-        LibraryUse { kernels: kernels.to_vec(), ptx: 0, other: 0, cubins: 1 }
+    fn library(kernels: &[KernelUse]) -> LibraryResources {
+        LibraryResources { kernels: kernels.to_vec(), ptx: 0, other: 0, cubins: 1 }
     }
 
     fn baseline(kernels: &[KernelUse]) -> Baseline {

@@ -4,7 +4,9 @@ use super::contradiction::contradictions;
 use super::witness::{ChipFacts, Witness, WitnessInput};
 use super::{Correctness, Evidence, JudgeError, correctness, name_cheats, name_profiled_cheats};
 use crate::frame::launches::{Capture, FrameError, LaunchFrames, Origin};
-use crate::frame::{Counted, Measured, Ownership, ProfiledCases, Quantities, quantities, traced_cases, wanted};
+use crate::frame::{
+    Ownership, ProfileCounters, ProfiledCases, Quantities, TableInputs, quantities, traced_cases, wanted,
+};
 use crate::store::{Run, open_reports};
 use ncu_rep::{MetricSelection, Report};
 use ncugate_model::{ComputeCapability, VariantId};
@@ -174,10 +176,10 @@ impl<'a> Measurements<'a> {
         };
         let counted = match &self.frames {
             Some(frames) => counted(frames, run, plan, ownership)?,
-            None => Counted::default(),
+            None => ProfileCounters::default(),
         };
         let (capability, sms) = (self.capability(), self.sms());
-        let measured = Measured { phase, plan, run, counted: &counted, capability, sms };
+        let measured = TableInputs { phase, plan, run, counted: &counted, capability, sms };
         self.quantities = quantities(&measured, &self.metrics);
         if self.evidence != Evidence::Measured {
             // What this program did not measure has no seal: it is held against itself.
@@ -217,7 +219,7 @@ impl<'a> Measurements<'a> {
 
 impl Measurements<'_> {
     /// Holds every latency against the counters.
-    fn held_against_counters(&self, measured: &Measured<'_>) -> Result<Witness, JudgeError> {
+    fn held_against_counters(&self, measured: &TableInputs<'_>) -> Result<Witness, JudgeError> {
         let traced = traced_cases(&self.run.profiles);
         let chip = match traced.first().filter(|_| self.reports.is_empty()) {
             Some(case) => ChipFacts::of_traced(&case.trace.chip, measured.capability),
@@ -237,13 +239,18 @@ impl Measurements<'_> {
 }
 
 /// Counters out of the frames of reports, and what CUPTI traced where there are none.
-fn counted(frames: &LaunchFrames, run: &Run, plan: &Plan, ownership: Ownership<'_>) -> Result<Counted, FrameError> {
+fn counted(
+    frames: &LaunchFrames,
+    run: &Run,
+    plan: &Plan,
+    ownership: Ownership<'_>,
+) -> Result<ProfileCounters, FrameError> {
     if !super::traced::is_traced(run) {
-        return Ok(Counted::of_frames(frames, plan, ownership)?);
+        return Ok(ProfileCounters::of_frames(frames, plan, ownership)?);
     }
     let mut all = frames.clone();
     all.append(&LaunchFrames::of_traces(&run.profiles)?)?;
-    Ok(Counted::of_frames(&all, plan, ownership)?)
+    Ok(ProfileCounters::of_frames(&all, plan, ownership)?)
 }
 
 /// One answer for launches whose results were not checked.

@@ -26,7 +26,7 @@ pub enum Operand<'a> {
         timing: Option<Timing>,
     },
     /// The same for every variant, by position in the gate's shapes.
-    Fixed(Vec<Fixed>),
+    Fixed(Vec<FixedValue>),
     /// A parameter of the variant.
     Param(String),
     /// A scalar of the workload that follows from the variant's parameters.
@@ -36,17 +36,17 @@ pub enum Operand<'a> {
     /// Another's latency over the variant's own.
     Speedup {
         /// The numerator, by position in the gate's shapes.
-        over: Vec<Fixed>,
+        over: Vec<FixedValue>,
         /// Column of the denominator.
         cells: Option<&'a MetricCells>,
     },
 }
 
 /// A value that does not depend on the variant.
-pub struct Fixed {
+pub struct FixedValue {
     pub value: Result<Value, Absence>,
     /// How it varies, where it follows from samples.
-    pub timed: Option<Timed>,
+    pub timed: Option<SampleSeries>,
     /// Row of the run that is judged that it is read from; none for a stored run and for what is not measured.
     pub row: Option<usize>,
     /// Machine code and launch behind it, where it is a stored run's or the base's and known.
@@ -67,7 +67,7 @@ pub enum Timing {
 
 /// How a value varies with the rounds that were drawn.
 #[derive(Debug, Clone)]
-pub struct Timed {
+pub struct SampleSeries {
     pub samples: Arc<[f64]>,
     /// How the value follows from them.
     pub timing: Timing,
@@ -92,9 +92,9 @@ pub enum Rounds {
 #[derive(Debug, Clone, Default)]
 pub struct TimedOperand {
     /// Of the variant that is judged.
-    pub own: Option<Timed>,
+    pub own: Option<SampleSeries>,
     /// Of another variant or a stored run.
-    pub other: Option<Timed>,
+    pub other: Option<SampleSeries>,
 }
 
 /// What the operands of a case follow from.
@@ -111,7 +111,7 @@ impl CaseSamples {
         self.all().next().is_some()
     }
 
-    pub fn all(&self) -> impl Iterator<Item = &Timed> {
+    pub fn all(&self) -> impl Iterator<Item = &SampleSeries> {
         self.timed.iter().flat_map(|timed| timed.own.iter().chain(&timed.other))
     }
 
@@ -122,7 +122,7 @@ impl CaseSamples {
     pub fn redrawn(&self) -> Stream {
         let mut own = self.all();
         let Some(first) = own.next() else { return Stream::First };
-        let alike = |other: &Timed| other.is_of_shared_rounds() && other.samples.len() == first.samples.len();
+        let alike = |other: &SampleSeries| other.is_of_shared_rounds() && other.samples.len() == first.samples.len();
         let mut others = own.peekable();
         let together = alike(first) && others.peek().is_some() && others.all(alike);
         if together { Stream::Shared } else { Stream::First }
@@ -131,7 +131,7 @@ impl CaseSamples {
 
 impl<'a> Operand<'a> {
     /// What does not depend on the variant, at a shape of the gate.
-    pub fn fixed(&self, shape: usize) -> Option<&Fixed> {
+    pub fn fixed(&self, shape: usize) -> Option<&FixedValue> {
         match self {
             Self::Fixed(of) | Self::Speedup { over: of, .. } => of.get(shape),
             Self::Column { .. } | Self::Param(_) | Self::Scalar(_) | Self::Correct => None,
@@ -187,7 +187,7 @@ impl Timing {
     }
 }
 
-impl Timed {
+impl SampleSeries {
     /// Whether it is a kernel's, timed in the worker and the rounds of the other kernels of the run.
     pub fn is_of_shared_rounds(&self) -> bool {
         self.rounds == Rounds::Own && self.program == Program::Kernel
@@ -273,15 +273,15 @@ impl Timed {
 }
 
 /// Samples of a row, for a metric that follows from them: those of the sweep, or a stored run's.
-pub fn timed(quantities: &Quantities, row: usize, timing: Timing, rounds: Rounds) -> Option<Timed> {
+pub fn timed(quantities: &Quantities, row: usize, timing: Timing, rounds: Rounds) -> Option<SampleSeries> {
     let samples = quantities.samples_at(row)?.clone();
     let sampling = quantities.sampling_at(row);
     let program = sampling.map_or(Program::Kernel, |sampling| sampling.program);
     let launches = sampling.map_or(1, |sampling| sampling.launches);
-    Some(Timed { samples, timing, rounds, program, launches, processes: None })
+    Some(SampleSeries { samples, timing, rounds, program, launches, processes: None })
 }
 
-impl Fixed {
+impl FixedValue {
     /// What does not follow from samples.
     pub fn untimed(value: Result<Value, Absence>) -> Self {
         Self { value, timed: None, row: None, code: None, spread: None, bounds: None }

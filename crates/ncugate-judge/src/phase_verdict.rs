@@ -1,9 +1,9 @@
 //! A phase judged.
 
-use super::context::{Context, EvalContext, Proof, finite};
+use super::context::{Context, EvalContext, ProofPolicy, finite};
 use super::evaluator::{Candidates, GateEvaluator};
 use super::gate_verdict::GateVerdict;
-use super::grounds::{Choice, Grounds};
+use super::grounds::{Choice, SelectionBasis};
 use super::precondition::preconditions;
 use super::results::{Correctness, Judgement, SelectedVariant, Shortfall, VariantResult};
 use super::shortfall::Shortfalls;
@@ -14,7 +14,7 @@ use ncugate_model::metric::Catalogue;
 use ncugate_model::number::counted;
 use ncugate_model::{VariantId, Verdict};
 use ncugate_phase::config::{Phase, Selection};
-use ncugate_phase::plan::{Plan, Standing};
+use ncugate_phase::plan::{Plan, VariantRole};
 use std::collections::BTreeMap;
 
 /// Judges a phase by what was measured. The same inputs give the same judgement, in whatever order variants come.
@@ -25,7 +25,7 @@ pub fn judge(
     correctness: &BTreeMap<VariantId, Correctness>,
     given: &Context<'_>,
 ) -> Judgement {
-    let context = EvalContext::new(phase, plan, quantities, correctness, given, Proof::Demanded);
+    let context = EvalContext::new(phase, plan, quantities, correctness, given, ProofPolicy::Demanded);
     let all = context.candidates();
     let evaluator = GateEvaluator { context: &context };
     let stages = stages::judge(&evaluator);
@@ -39,12 +39,12 @@ pub fn judge(
         candidates.selected = stages.kept;
     }
 
-    let mut judged = Judged::of(&evaluator, &candidates);
+    let mut judged = GateJudgement::of(&evaluator, &candidates);
     if let Some(passing) = best_that_passes(phase, &candidates, &judged.shortfalls) {
         candidates.selected = Some(passing);
-        judged = Judged::of(&evaluator, &candidates);
+        judged = GateJudgement::of(&evaluator, &candidates);
     }
-    let Judged { gates, tiers, shortfalls } = judged;
+    let GateJudgement { gates, tiers, shortfalls } = judged;
     let preconditions = preconditions(phase, given.cc);
 
     let mut tally = VerdictTally::default();
@@ -70,7 +70,8 @@ pub fn judge(
     let (mut verdict, mut reason) = tally.verdict();
     let selected = candidates.selected.map(|at| &context.variant(at).id);
     let required = gates.iter().filter(|g| g.is_required()).map(|g| &g.result);
-    let grounds = Grounds::new(Choice::of(phase, selected), required.chain(tiers.required()).chain(stages.required()));
+    let grounds =
+        SelectionBasis::new(Choice::of(phase, selected), required.chain(tiers.required()).chain(stages.required()));
     grounds.hold(&mut verdict, &mut reason);
     let go = preconditions.iter().all(|p| p.verdict == Verdict::Pass);
     let fallback = || fallback::judge(&evaluator, candidates.selected, &mut warnings);
@@ -97,13 +98,13 @@ pub fn judge(
 }
 
 /// Gates and tiers, and what each variant lacks by itself.
-struct Judged {
+struct GateJudgement {
     gates: Vec<GateVerdict>,
     tiers: tiers::Tiers,
     shortfalls: Shortfalls,
 }
 
-impl Judged {
+impl GateJudgement {
     fn of(evaluator: &GateEvaluator<'_>, candidates: &Candidates<'_>) -> Self {
         let phase = evaluator.context.phase;
         let mut shortfalls = Shortfalls::new(evaluator.context.plan.variants.len());
@@ -162,11 +163,11 @@ fn variants(context: &EvalContext<'_>, ranked: &[usize], shortfalls: Shortfalls)
         let (verdict, stopped_by) = match (&correctness, variant.standing) {
             (Correctness::Wrong { reason }, _) => alone_by(Verdict::Fail, reason),
             (Correctness::Cheats { reason }, _) => alone_by(Verdict::Fail, &format!("cheats: {reason}")),
-            (Correctness::Unproven { reason }, Standing::Baseline) => alone_by(Verdict::Inconclusive, reason),
-            (Correctness::Proven { .. } | Correctness::Unchecked { .. }, Standing::Baseline) => {
+            (Correctness::Unproven { reason }, VariantRole::Baseline) => alone_by(Verdict::Inconclusive, reason),
+            (Correctness::Proven { .. } | Correctness::Unchecked { .. }, VariantRole::Baseline) => {
                 (Verdict::Pass, Vec::new())
             }
-            (_, Standing::Candidate) => (alone, lacks),
+            (_, VariantRole::Candidate) => (alone, lacks),
         };
         VariantResult {
             variant: variant.id.clone(),

@@ -13,7 +13,7 @@ use ncugate_phase::plan::{Launch, Method, Plan};
 const SCHEDULERS: f64 = 4.0;
 
 /// A limit that the grid keeps out of reach.
-struct OutOfReach<'a> {
+struct UnreachableLimit<'a> {
     gate: &'a Gate,
     shape: &'a ShapeName,
     metric: &'a str,
@@ -30,7 +30,7 @@ pub fn out_of_reach(phase: &Phase, plan: &Plan, target: TargetGpu) -> Vec<String
     let (Some(chip), Some(sms)) = (Chip::of(target.capability), target.sms) else { return Vec::new() };
     let tiers = phase.gate_plan.tiers.iter().flat_map(|tier| &tier.gates);
     let gates = phase.gates.iter().chain(tiers);
-    let mut found: IndexMap<(&str, &ShapeName), Vec<OutOfReach<'_>>> = IndexMap::new();
+    let mut found: IndexMap<(&str, &ShapeName), Vec<UnreachableLimit<'_>>> = IndexMap::new();
     for gate in gates {
         for limit in gate.shapes.iter().filter_map(|shape| unreachable(gate, shape, plan, &chip, sms)) {
             found.entry((limit.metric, limit.shape)).or_default().push(limit);
@@ -40,7 +40,7 @@ pub fn out_of_reach(phase: &Phase, plan: &Plan, target: TargetGpu) -> Vec<String
 }
 
 /// `required gate 'a' asks for eligible_warps of 3 at 'mission' (2 more gates for up to 4), and no variant can have more than 2: ...`.
-fn sentence(limits: &[OutOfReach<'_>]) -> Option<String> {
+fn sentence(limits: &[UnreachableLimit<'_>]) -> Option<String> {
     let first = limits.iter().find(|limit| limit.gate.level == Level::Required).or(limits.first())?;
     let level = match first.gate.level {
         Level::Required => "required",
@@ -51,11 +51,17 @@ fn sentence(limits: &[OutOfReach<'_>]) -> Option<String> {
         0 => String::new(),
         others => format!(" ({} for up to {})", counted(others, "more gate"), short(most)),
     };
-    let OutOfReach { gate, shape, metric, limit, bound } = first;
+    let UnreachableLimit { gate, shape, metric, limit, bound } = first;
     Some(format!("{level} gate '{}' asks for {metric} of {} at '{shape}'{more}, and {bound}", gate.name, short(*limit)))
 }
 
-fn unreachable<'a>(gate: &'a Gate, shape: &'a ShapeName, plan: &Plan, chip: &Chip, sms: u32) -> Option<OutOfReach<'a>> {
+fn unreachable<'a>(
+    gate: &'a Gate,
+    shape: &'a ShapeName,
+    plan: &Plan,
+    chip: &Chip,
+    sms: u32,
+) -> Option<UnreachableLimit<'a>> {
     let (metric, limit) = least(gate)?;
     let launches: Vec<&Launch> = plan
         .candidates()
@@ -77,7 +83,7 @@ fn unreachable<'a>(gate: &'a Gate, shape: &'a ShapeName, plan: &Plan, chip: &Chi
             counted(resident(launch, sms) as usize * warps as usize, "warp"),
             chip.warps
         );
-        OutOfReach { gate, shape, metric, limit, bound }
+        UnreachableLimit { gate, shape, metric, limit, bound }
     })
 }
 

@@ -8,22 +8,22 @@ use super::bound_gate::{BoundGate, Sides};
 use super::case_outcome::{CaseOutcome, certain, of_difference};
 use super::case_samples::Parts;
 use super::compiled::CompiledSide;
-use super::operand::{CaseSamples, FEWEST_PROCESSES, Operand, Rounds, Timed, Timing};
+use super::operand::{CaseSamples, FEWEST_PROCESSES, Operand, Rounds, SampleSeries, Timing};
 use super::results::InconclusiveKind;
 use crate::frame::Program;
 use ncugate_model::Verdict;
 use ncugate_model::expr::Value;
 use ncugate_model::stats::{
-    Alikeness, Estimate, Interval, Statistic, Stream, Variance, half_width, normal_quantile, t_quantile,
+    Estimate, Interval, Stationarity, Statistic, Stream, Variance, half_width, normal_quantile, t_quantile,
 };
 
 /// Why a case that follows from samples cannot be decided by them.
-pub(super) struct Doubt {
+pub(super) struct Indecision {
     kind: InconclusiveKind,
     note: String,
 }
 
-impl Doubt {
+impl Indecision {
     fn noise(reason: impl std::fmt::Display) -> Self {
         Self { kind: InconclusiveKind::Noise, note: format!("noise: {reason}") }
     }
@@ -55,23 +55,23 @@ enum Part {
 }
 
 /// Samples that vary, and the number that follows from them.
-struct Party<'s> {
+struct NoisyOperand<'s> {
     at: usize,
     part: Part,
-    timed: &'s Timed,
+    timed: &'s SampleSeries,
     value: f64,
 }
 
 /// A case with everything in it that varies.
-struct Varying<'s> {
-    parties: Vec<Party<'s>>,
+struct NoisyCase<'s> {
+    parties: Vec<NoisyOperand<'s>>,
     parts: Vec<Parts>,
     /// How rounds of kernels are redrawn.
     stream: Stream,
 }
 
 /// What is known of a case's noise.
-struct Noisiness {
+struct NoiseEstimate {
     interval: Interval,
     /// What is said where it leaves the case open.
     open: &'static str,
@@ -82,7 +82,7 @@ impl BoundGate<'_> {
     pub(super) fn resampled(&self, sides: Sides<'_>, shape: usize, outcome: CaseOutcome) -> CaseOutcome {
         let unresolvable = self.unresolvable(&sides, shape);
         let comparison = sides.comparison;
-        let Noisiness { interval, open } = match self.interval(sides, shape) {
+        let NoiseEstimate { interval, open } = match self.interval(sides, shape) {
             Ok(found) => found,
             Err(doubt) => return doubt.outcome(outcome),
         };
@@ -101,11 +101,11 @@ impl BoundGate<'_> {
         }
     }
 
-    fn interval(&self, sides: Sides<'_>, shape: usize) -> Result<Noisiness, Doubt> {
+    fn interval(&self, sides: Sides<'_>, shape: usize) -> Result<NoiseEstimate, Indecision> {
         let Sides { left, right, values, samples, .. } = sides;
         let varying = self.varying(values, samples, shape)?;
         let difference = |values: &[Value]| left.number(values).and_then(|l| Ok(l - right.number(values)?));
-        let value = difference(values).map_err(Doubt::noise)?;
+        let value = difference(values).map_err(Indecision::noise)?;
         let slopes = self.slopes(&varying, values, &difference)?;
         let rounding: f64 = varying
             .parties
@@ -113,7 +113,7 @@ impl BoundGate<'_> {
             .zip(&slopes)
             .map(|(party, slope)| slope.abs() * party.timed.rounding(party.value))
             .sum();
-        let alike = Alikeness::of(&contributions(&varying, &slopes));
+        let alike = Stationarity::of(&contributions(&varying, &slopes));
         let (mut interval, open) = if varying.parties.iter().all(|party| party.timed.is_of_shared_rounds())
             && !varying.has_command()
         {
@@ -132,41 +132,41 @@ impl BoundGate<'_> {
         interval.low -= rounding;
         interval.high += rounding;
         if !(interval.low.is_finite() && interval.high.is_finite()) {
-            return Err(Doubt::noise("its interval is not finite"));
+            return Err(Indecision::noise("its interval is not finite"));
         }
-        Ok(Noisiness { interval, open })
+        Ok(NoiseEstimate { interval, open })
     }
 
     /// The percentile interval of kernels that went through the same rounds.
     fn of_kernels(
         &self,
-        varying: &Varying<'_>,
+        varying: &NoisyCase<'_>,
         values: &mut [Value],
         difference: &dyn Fn(&[Value]) -> Result<f64, String>,
-    ) -> Result<Interval, Doubt> {
+    ) -> Result<Interval, Indecision> {
         let mut differences = Vec::new();
         let draws = self.bootstrapped(varying, |_| true)?;
         self.each_draw(varying, values, &draws, |values| {
             differences.push(difference(values)?);
             Ok(())
         })
-        .map_err(Doubt::noise)?;
-        self.context.resampler.interval(&differences).map_err(Doubt::noise)
+        .map_err(Indecision::noise)?;
+        self.context.resampler.interval(&differences).map_err(Indecision::noise)
     }
 
     /// Variances of the difference that are independent of each other.
     fn variances(
         &self,
-        varying: &Varying<'_>,
+        varying: &NoisyCase<'_>,
         (values, shape): (&mut [Value], usize),
         slopes: &[f64],
-        alike: &Alikeness,
+        alike: &Stationarity,
         difference: &dyn Fn(&[Value]) -> Result<f64, String>,
-    ) -> Result<Vec<Variance>, Doubt> {
+    ) -> Result<Vec<Variance>, Indecision> {
         let both = || varying.parties.iter().zip(slopes);
         if varying.has_command() {
             if varying.has_stored() {
-                return Err(Doubt::missing("how much a command differs from run to run is not known".to_owned()));
+                return Err(Indecision::missing("how much a command differs from run to run is not known".to_owned()));
             }
             return both().map(|(party, slope)| Ok(between_processes(party)?.scaled(*slope))).collect();
         }
@@ -178,16 +178,16 @@ impl BoundGate<'_> {
                 differences.push(difference(values)?);
                 Ok(())
             })
-            .map_err(Doubt::noise)?;
+            .map_err(Indecision::noise)?;
             variances.push(of_draws(&differences, alike));
         }
         for (party, slope) in both().filter(|(party, _)| party.timed.rounds == Rounds::Stored) {
             let statistic = party.timed.timing.statistic();
             let draws = self.context.resampler.replicates(&party.timed.samples, statistic, Stream::Second);
-            let draws = draws.map_err(|error| Doubt::noise(format_args!("the stored run has {error}")))?;
-            let own = party.timed.timing.statistic().of(&party.timed.samples).map_err(Doubt::noise)?;
+            let draws = draws.map_err(|error| Indecision::noise(format_args!("the stored run has {error}")))?;
+            let own = party.timed.timing.statistic().of(&party.timed.samples).map_err(Indecision::noise)?;
             let relative = party.value / own;
-            variances.push(of_draws(&draws, &Alikeness::of(&party.timed.samples)).scaled(slope * relative));
+            variances.push(of_draws(&draws, &Stationarity::of(&party.timed.samples)).scaled(slope * relative));
         }
         Ok(variances)
     }
@@ -196,14 +196,14 @@ impl BoundGate<'_> {
     /// of freedom do not add up.
     fn between_runs<'p>(
         &self,
-        parties: impl Iterator<Item = (&'p Party<'p>, &'p f64)>,
+        parties: impl Iterator<Item = (&'p NoisyOperand<'p>, &'p f64)>,
         shape: usize,
-    ) -> Result<Variance, Doubt> {
+    ) -> Result<Variance, Indecision> {
         let shape = &self.gate.shapes[shape];
         let known = self.context.given.noise.get(shape).and_then(|noise| noise.between.as_ref());
         let between = known.ok_or_else(|| {
             let config = self.context.phase.file.display();
-            Doubt::missing(format!(
+            Indecision::missing(format!(
                 "how much runs differ is not known at shape '{shape}': `ncugate calibrate {config} --runs 5` measures it"
             ))
         })?;
@@ -211,7 +211,7 @@ impl BoundGate<'_> {
         for (party, slope) in parties {
             let deviation = between.of(party.timed.timing.statistic());
             let deviation = deviation.ok_or_else(|| {
-                Doubt::missing(format!("how much the tails of runs differ is not known at '{shape}'"))
+                Indecision::missing(format!("how much the tails of runs differ is not known at '{shape}'"))
             })?;
             total += (slope * party.value * deviation).powi(2);
         }
@@ -225,7 +225,7 @@ impl BoundGate<'_> {
         values: &mut [Value],
         samples: &CaseSamples,
         shape: usize,
-    ) -> Result<f64, Doubt> {
+    ) -> Result<f64, Indecision> {
         let varying = self.varying(values, samples, shape)?;
         let kernels = !varying.has_command() && !varying.has_stored();
         let mut draws = Vec::new();
@@ -246,16 +246,16 @@ impl BoundGate<'_> {
             held += usize::from(side.truth(values)?);
             Ok(())
         })
-        .map_err(Doubt::noise)?;
+        .map_err(Indecision::noise)?;
         Ok(held as f64 / all.max(1) as f64)
     }
 
     /// Bootstrap draws of a kernel, as far apart as its rounds are unlike.
-    fn inflated(&self, varying: &Varying<'_>, party: &Party<'_>) -> Result<Vec<f64>, Doubt> {
-        let alike = Alikeness::of(&party.timed.samples);
+    fn inflated(&self, varying: &NoisyCase<'_>, party: &NoisyOperand<'_>) -> Result<Vec<f64>, Indecision> {
+        let alike = Stationarity::of(&party.timed.samples);
         let level = self.context.resampler.settings().level;
         if alike.parts.is_some() {
-            return Err(Doubt::noise("the rounds are not alike"));
+            return Err(Indecision::noise("the rounds are not alike"));
         }
         let factor = match alike.autocorrelation > 0.0 {
             true => {
@@ -264,21 +264,26 @@ impl BoundGate<'_> {
             }
             false => 1.0,
         };
-        let draws = party.timed.replicates(self.context, party.value, varying.stream).map_err(Doubt::noise)?;
+        let draws = party.timed.replicates(self.context, party.value, varying.stream).map_err(Indecision::noise)?;
         Ok(draws.into_iter().map(|draw| party.value + factor * (draw - party.value)).collect())
     }
 
-    fn variance_alone(&self, varying: &Varying<'_>, party: &Party<'_>, shape: usize) -> Result<Variance, Doubt> {
+    fn variance_alone(
+        &self,
+        varying: &NoisyCase<'_>,
+        party: &NoisyOperand<'_>,
+        shape: usize,
+    ) -> Result<Variance, Indecision> {
         if varying.has_command() {
             if varying.has_stored() {
-                return Err(Doubt::missing("how much a command differs from run to run is not known".to_owned()));
+                return Err(Indecision::missing("how much a command differs from run to run is not known".to_owned()));
             }
             return between_processes(party);
         }
         let between = self.between_runs(std::iter::once((party, &1.0)), shape)?;
         let stream = if party.timed.rounds == Rounds::Own { Stream::First } else { Stream::Second };
-        let draws = party.timed.replicates(self.context, party.value, stream).map_err(Doubt::noise)?;
-        let within = of_draws(&draws, &Alikeness::of(&party.timed.samples));
+        let draws = party.timed.replicates(self.context, party.value, stream).map_err(Indecision::noise)?;
+        let within = of_draws(&draws, &Stationarity::of(&party.timed.samples));
         Ok(Variance { value: between.value + within.value, freedom: between.freedom })
     }
 
@@ -290,7 +295,7 @@ impl BoundGate<'_> {
             let timed = &sides.samples.timed[at];
             timed.own.as_ref().or(timed.other.as_ref())
         };
-        let varying: Vec<(usize, &Timed)> = (0..values.len()).filter_map(|at| Some((at, timed(at)?))).collect();
+        let varying: Vec<(usize, &SampleSeries)> = (0..values.len()).filter_map(|at| Some((at, timed(at)?))).collect();
         let ratios = varying.iter().filter(|(at, _)| matches!(self.operands[*at], Operand::Speedup { .. })).count();
         if varying.len() + ratios < 2 {
             return None;
@@ -303,7 +308,7 @@ impl BoundGate<'_> {
             equal[*at] = Value::Float(if ratio { 1.0 } else { alike });
         }
         let room = (right.number(&equal).ok()? / left.number(&equal).ok()? - 1.0).abs();
-        let tail = |timed: &Timed| matches!(timed.timing, Timing::Statistic(statistic) if statistic.is_tail());
+        let tail = |timed: &SampleSeries| matches!(timed.timing, Timing::Statistic(statistic) if statistic.is_tail());
         let tail = varying.iter().any(|(_, timed)| tail(timed));
         let samples = varying.iter().map(|(_, timed)| timed.samples.len()).min()?;
         let noise = noise.at(if tail { Statistic::P90 } else { Statistic::MEDIAN }, samples)?;
@@ -320,7 +325,7 @@ impl BoundGate<'_> {
     /// The verdict that every resample would give, where the samples' ranges settle it. Only for kernels of the sweep:
     /// what else varies has no range.
     pub(super) fn clear(&self, sides: &Sides<'_>, shape: usize) -> Option<Verdict> {
-        if !sides.samples.all().all(Timed::is_of_shared_rounds) {
+        if !sides.samples.all().all(SampleSeries::is_of_shared_rounds) {
             return None;
         }
         let varying = self.varying(sides.values, sides.samples, shape).ok()?;
@@ -347,34 +352,40 @@ impl BoundGate<'_> {
     }
 
     /// Everything of a case that varies.
-    fn varying<'s>(&self, values: &[Value], samples: &'s CaseSamples, shape: usize) -> Result<Varying<'s>, Doubt> {
+    fn varying<'s>(
+        &self,
+        values: &[Value],
+        samples: &'s CaseSamples,
+        shape: usize,
+    ) -> Result<NoisyCase<'s>, Indecision> {
         let (mut parties, mut parts) = (Vec::new(), Vec::new());
         for (at, timed) in samples.timed.iter().enumerate() {
             let operand = &self.operands[at];
             let mut part = Parts::of(operand, operand.fixed(shape), &values[at]);
             if let Operand::Speedup { .. } = operand {
-                let median = |timed: &Timed| timed.timing.statistic().of(&timed.samples).map_err(Doubt::noise);
+                let median =
+                    |timed: &SampleSeries| timed.timing.statistic().of(&timed.samples).map_err(Indecision::noise);
                 part.own = timed.own.as_ref().map(median).transpose()?;
                 part.other = timed.other.as_ref().map(median).transpose()?.or(part.other);
             }
             for (which, timed, value) in [(Part::Own, &timed.own, part.own), (Part::Other, &timed.other, part.other)] {
                 if let Some(timed) = timed {
-                    let value = value.ok_or_else(|| Doubt::noise("what varies is not a number"))?;
-                    parties.push(Party { at, part: which, timed, value });
+                    let value = value.ok_or_else(|| Indecision::noise("what varies is not a number"))?;
+                    parties.push(NoisyOperand { at, part: which, timed, value });
                 }
             }
             parts.push(part);
         }
-        Ok(Varying { parties, parts, stream: samples.redrawn() })
+        Ok(NoisyCase { parties, parts, stream: samples.redrawn() })
     }
 
     /// By how much the difference changes with each party's value.
     fn slopes(
         &self,
-        varying: &Varying<'_>,
+        varying: &NoisyCase<'_>,
         values: &mut [Value],
         difference: &dyn Fn(&[Value]) -> Result<f64, String>,
-    ) -> Result<Vec<f64>, Doubt> {
+    ) -> Result<Vec<f64>, Indecision> {
         /// Step of the derivative, of the value.
         const STEP: f64 = 1e-5;
         let mut slopes = Vec::with_capacity(varying.parties.len());
@@ -387,7 +398,7 @@ impl BoundGate<'_> {
                 difference(values)
             };
             let ends = at(party.value + step).and_then(|above| Ok((above, at(party.value - step)?)));
-            let (above, below) = ends.map_err(Doubt::noise)?;
+            let (above, below) = ends.map_err(Indecision::noise)?;
             values[party.at] = before;
             slopes.push((above - below) / (2.0 * step));
         }
@@ -397,14 +408,14 @@ impl BoundGate<'_> {
     /// Bootstrap draws of some of the parties.
     fn bootstrapped(
         &self,
-        varying: &Varying<'_>,
-        of: impl Fn(&Party<'_>) -> bool,
-    ) -> Result<Vec<(usize, Vec<f64>)>, Doubt> {
+        varying: &NoisyCase<'_>,
+        of: impl Fn(&NoisyOperand<'_>) -> bool,
+    ) -> Result<Vec<(usize, Vec<f64>)>, Indecision> {
         let chosen = varying.parties.iter().enumerate().filter(|(_, party)| of(party));
         chosen
             .map(|(at, party)| {
                 let draws = party.timed.replicates(self.context, party.value, varying.stream);
-                draws.map(|draws| (at, draws)).map_err(Doubt::noise)
+                draws.map(|draws| (at, draws)).map_err(Indecision::noise)
             })
             .collect()
     }
@@ -412,7 +423,7 @@ impl BoundGate<'_> {
     /// Calls `each` with the operands of every draw; parties without draws keep their values, and so do the operands after it.
     fn each_draw(
         &self,
-        varying: &Varying<'_>,
+        varying: &NoisyCase<'_>,
         values: &mut [Value],
         draws: &[(usize, Vec<f64>)],
         mut each: impl FnMut(&[Value]) -> Result<(), String>,
@@ -421,7 +432,7 @@ impl BoundGate<'_> {
         for index in 0..self.context.resampler.settings().resamples {
             let mut parts = varying.parts.clone();
             for (party, drawn) in draws {
-                let Party { at, part, .. } = varying.parties[*party];
+                let NoisyOperand { at, part, .. } = varying.parties[*party];
                 parts[at] = parts[at].with(part == Part::Own, drawn[index]);
             }
             for (party, _) in draws {
@@ -435,7 +446,7 @@ impl BoundGate<'_> {
     }
 }
 
-impl Varying<'_> {
+impl NoisyCase<'_> {
     fn has_command(&self) -> bool {
         self.parties.iter().any(|party| party.timed.rounds == Rounds::Own && party.timed.program == Program::Command)
     }
@@ -446,17 +457,17 @@ impl Varying<'_> {
 }
 
 /// Variance of the mean over processes.
-fn between_processes(party: &Party<'_>) -> Result<Variance, Doubt> {
+fn between_processes(party: &NoisyOperand<'_>) -> Result<Variance, Indecision> {
     party.timed.between_processes(party.value).ok_or_else(|| {
         let processes = ncugate_model::number::counted(party.timed.process_count(), "process");
-        Doubt::uncompared(format!(
+        Indecision::uncompared(format!(
             "a command is compared, and one side was timed in {processes}: {FEWEST_PROCESSES} are needed to know how much processes differ"
         ))
     })
 }
 
 /// Variance of a statistic out of its draws, with as many degrees of freedom as its rounds are worth.
-fn of_draws(draws: &[f64], alike: &Alikeness) -> Variance {
+fn of_draws(draws: &[f64], alike: &Stationarity) -> Variance {
     let n = draws.len() as f64;
     let mean = draws.iter().sum::<f64>() / n;
     let value = draws.iter().map(|draw| (draw - mean).powi(2)).sum::<f64>() / (n - 1.0).max(1.0);
@@ -467,10 +478,10 @@ fn of_draws(draws: &[f64], alike: &Alikeness) -> Variance {
 }
 
 /// What each round contributes to the difference, where kernels went through it: its samples times their slopes.
-fn contributions(varying: &Varying<'_>, slopes: &[f64]) -> Vec<f64> {
+fn contributions(varying: &NoisyCase<'_>, slopes: &[f64]) -> Vec<f64> {
     let kernels = || varying.parties.iter().zip(slopes).filter(|(party, _)| party.timed.is_of_shared_rounds());
     let rounds = kernels().map(|(party, _)| party.timed.samples.len()).min().unwrap_or(0);
-    let sample = |timed: &Timed, value: f64, median: f64, round: usize| match timed.timing {
+    let sample = |timed: &SampleSeries, value: f64, median: f64, round: usize| match timed.timing {
         Timing::Statistic(_) => timed.samples[round],
         Timing::Rate => value * median / timed.samples[round],
     };

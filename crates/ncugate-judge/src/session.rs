@@ -198,7 +198,7 @@ mod tests {
         assert_eq!(whole.judgement().verdict, Verdict::Pass);
         let mut run = (*stored.run).clone();
         run.manifest.narrowed =
-            Some(ncugate_phase::plan::Narrowing { rounds: Some(60), ..ncugate_phase::plan::Narrowing::default() });
+            Some(ncugate_phase::plan::PhaseSubset { rounds: Some(60), ..ncugate_phase::plan::PhaseSubset::default() });
         let stored = PhaseRun { run: Arc::new(run), ..stored };
         let part = Session::of(&stored, ReferenceRuns::default()).unwrap();
         assert_eq!(part.judgement().verdict, Verdict::Inconclusive);

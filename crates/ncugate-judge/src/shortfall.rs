@@ -8,11 +8,11 @@ use ncugate_model::{Level, Verdict};
 use rayon::prelude::*;
 
 /// How far a variant is outside a gate, and that in words.
-type Ranked = (f64, Shortfall);
+type RankedShortfall = (f64, Shortfall);
 
 /// What each variant of the plan lacks by itself.
 pub struct Shortfalls {
-    lacks: Vec<Vec<Ranked>>,
+    lacks: Vec<Vec<RankedShortfall>>,
     verdicts: Vec<Option<Verdict>>,
 }
 
@@ -34,7 +34,7 @@ impl Shortfalls {
             let uncompared = row.is_uncompared();
             Some((severity, Shortfall { line: Some(bound.gate.line), verdict: row.verdict, text, uncompared }))
         };
-        let lacks: Vec<Option<Ranked>> = rows.par_iter().with_min_len(TOGETHER).map(lack).collect();
+        let lacks: Vec<Option<RankedShortfall>> = rows.par_iter().with_min_len(TOGETHER).map(lack).collect();
         for (row, lack) in rows.iter().zip(lacks) {
             let verdict = &mut self.verdicts[row.variant];
             *verdict = Some(verdict.map_or(row.verdict, |v| v.and(row.verdict)));

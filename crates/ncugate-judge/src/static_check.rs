@@ -1,14 +1,14 @@
 //! Gates judged before anything runs: by what follows from build, launch and the chip's limits.
 
 use super::bound_gate::BoundGate;
-use super::context::{Context, EvalContext, Proof};
+use super::context::{Context, EvalContext, ProofPolicy};
 use super::evaluator::{Candidates, GateEvaluator};
 use super::results::GateResult;
 use super::scope::ScopeRule;
 use super::static_facts::VariantFacts;
-use super::static_groups::{GroupAhead, GroupKind, Groups};
-use super::together::Together;
-use super::unknown::{Unjudged, unknown};
+use super::static_groups::{GroupKind, Groups, StaticGroup};
+use super::together::JointFeasibility;
+use super::unknown::{PendingGate, unknown};
 use crate::frame::Quantities;
 use ncugate_model::{Level, VariantId, Verdict};
 use ncugate_phase::config::Phase;
@@ -20,11 +20,11 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct StaticCheck {
     /// Gates that build, launch and chip decide, in the order of the file.
     pub judged: Vec<GateResult>,
-    pub unjudged: Vec<Unjudged>,
+    pub unjudged: Vec<PendingGate>,
     /// Tiers and stages, in the order of the file.
-    pub groups: Vec<GroupAhead>,
+    pub groups: Vec<StaticGroup>,
     /// The fallback, which stands in where the phase fails.
-    pub fallback: Option<GroupAhead>,
+    pub fallback: Option<StaticGroup>,
     /// Why no variant can hold all required gates together, where that is known already.
     pub impossible: Option<String>,
     /// Why the staged plan fails, where that is known already.
@@ -45,11 +45,11 @@ impl StaticCheck {
 
     /// Those of them that are of no single gate of the phase.
     pub fn problems(&self) -> Vec<String> {
-        let tier = |tier: &GroupAhead| Some(format!("{} is not reached: {}", tier.name, tier.impossible.as_ref()?));
+        let tier = |tier: &StaticGroup| Some(format!("{} is not reached: {}", tier.name, tier.impossible.as_ref()?));
         self.required_tiers().filter_map(tier).chain(self.impossible.clone()).chain(self.stopped.clone()).collect()
     }
 
-    fn required_tiers(&self) -> impl Iterator<Item = &GroupAhead> {
+    fn required_tiers(&self) -> impl Iterator<Item = &StaticGroup> {
         self.groups.iter().filter(|group| group.required && group.kind == GroupKind::Tier)
     }
 
@@ -94,16 +94,16 @@ pub fn static_check(
     refused: &BTreeSet<VariantId>,
     given: &Context<'_>,
 ) -> StaticCheck {
-    let context = EvalContext::new(phase, plan, quantities, &BTreeMap::new(), given, Proof::NotYet);
+    let context = EvalContext::new(phase, plan, quantities, &BTreeMap::new(), given, ProofPolicy::NotYet);
     let all = context.candidates();
     let candidates = Candidates::new(&context, &all);
     let evaluator = GateEvaluator { context: &context };
     let mut found = StaticCheck::default();
-    let mut together = Together::new(&context, &all, refused);
+    let mut together = JointFeasibility::new(&context, &all, refused);
     for gate in &phase.gates {
         let bound = BoundGate::new(gate, &context, None);
         match unknown(&bound, &context) {
-            Some(reason) => found.unjudged.push(Unjudged { name: gate.name.clone(), reason }),
+            Some(reason) => found.unjudged.push(PendingGate { name: gate.name.clone(), reason }),
             None => {
                 together.ask(&bound);
                 let rule = ScopeRule::of(&gate.on).before_measuring();

@@ -2,7 +2,7 @@
 
 use super::static_facts::{FACTS, facts};
 use super::{Context, PreconditionResult, StaticCheck, preconditions, static_check};
-use crate::frame::{Counted, Measured, Quantities, quantities, wanted};
+use crate::frame::{ProfileCounters, Quantities, TableInputs, quantities, wanted};
 use crate::store::manifest;
 use crate::store::{Fingerprint, Run};
 use ncugate_model::{BuildOutcome, BuildRecord, ComputeCapability, Verdict};
@@ -27,9 +27,9 @@ pub fn static_facts(
     metrics: &[String],
 ) -> Quantities {
     let run = built_run(phase, plan, builds);
-    let counted = Counted::default();
+    let counted = ProfileCounters::default();
     let TargetGpu { capability, sms } = target;
-    quantities(&Measured { phase, plan, run: &run, counted: &counted, capability: Some(capability), sms }, metrics)
+    quantities(&TableInputs { phase, plan, run: &run, counted: &counted, capability: Some(capability), sms }, metrics)
 }
 
 /// Judges the gates that build and launch alone decide.

@@ -6,8 +6,8 @@ use super::evaluator::{Candidates, GateEvaluator};
 use super::gate_verdict::GateVerdict;
 use super::results::GateResult;
 use super::scope::ScopeRule;
-use super::together::Together;
-use super::unknown::{Unjudged, unknown};
+use super::together::JointFeasibility;
+use super::unknown::{PendingGate, unknown};
 use ncugate_model::{VariantId, Verdict};
 use ncugate_phase::config::{Gate, OnStageFailure};
 use std::collections::BTreeSet;
@@ -22,7 +22,7 @@ pub enum GroupKind {
 
 /// The gates of a tier, a stage or the fallback.
 #[derive(Debug, Clone)]
-pub struct GroupAhead {
+pub struct StaticGroup {
     pub kind: GroupKind,
     /// `tier 'minimum'`, `stage 'one'`, `fallback`.
     pub name: String,
@@ -30,7 +30,7 @@ pub struct GroupAhead {
     pub required: bool,
     /// Gates that build, launch and chip decide, in the order of the file.
     pub judged: Vec<GateResult>,
-    pub unjudged: Vec<Unjudged>,
+    pub unjudged: Vec<PendingGate>,
     /// Why no variant can hold all of them, where that is known already.
     pub impossible: Option<String>,
 }
@@ -44,7 +44,7 @@ pub struct Groups<'c, 'a> {
 
 /// Which gates of a group it cannot do without.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Needs {
+enum RequiredGates {
     /// Those of level `required`.
     Required,
     All,
@@ -56,32 +56,32 @@ impl Groups<'_, '_> {
     }
 
     /// Every tier; a phase answers for those up to the last required one.
-    pub fn tiers(&self, all: &[usize]) -> Vec<GroupAhead> {
+    pub fn tiers(&self, all: &[usize]) -> Vec<StaticGroup> {
         let tiers = &self.context().phase.gate_plan.tiers;
         let required = tiers.iter().rposition(|tier| tier.required).map_or(0, |last| last + 1);
         let of = |(at, tier): (usize, &ncugate_phase::config::Tier)| {
-            let needs = if at < required { Needs::All } else { Needs::Required };
+            let needs = if at < required { RequiredGates::All } else { RequiredGates::Required };
             let name = format!("tier '{}'", tier.name);
-            GroupAhead { required: at < required, ..self.group((GroupKind::Tier, name), &tier.gates, all, needs) }
+            StaticGroup { required: at < required, ..self.group((GroupKind::Tier, name), &tier.gates, all, needs) }
         };
         tiers.iter().enumerate().map(of).collect()
     }
 
     /// Every stage, judged on its own variants, and why the plan fails, where that is known already: a stage that cannot be
     /// accepted ends it, or none can be.
-    pub fn stages(&self) -> (Vec<GroupAhead>, Option<String>) {
+    pub fn stages(&self) -> (Vec<StaticGroup>, Option<String>) {
         let stages = &self.context().phase.gate_plan.stages;
         let of = |stage: &ncugate_phase::config::Stage| {
             let variants = self.context().matching(&stage.variant).unwrap_or_default();
             let name = format!("stage '{}'", stage.name);
-            let group = self.group((GroupKind::Stage, name), &stage.gates, &variants, Needs::Required);
-            GroupAhead { required: stage.on_failure == OnStageFailure::Revert, ..group }
+            let group = self.group((GroupKind::Stage, name), &stage.gates, &variants, RequiredGates::Required);
+            StaticGroup { required: stage.on_failure == OnStageFailure::Revert, ..group }
         };
-        let groups: Vec<GroupAhead> = stages.iter().map(of).collect();
-        let out = |group: &&GroupAhead| group.impossible.is_some();
+        let groups: Vec<StaticGroup> = stages.iter().map(of).collect();
+        let out = |group: &&StaticGroup| group.impossible.is_some();
         let ends = groups.iter().filter(out).find(|group| group.required);
         let none = groups.iter().filter(out).count() == groups.len();
-        let why = |group: &GroupAhead| group.impossible.clone().unwrap_or_default();
+        let why = |group: &StaticGroup| group.impossible.clone().unwrap_or_default();
         let failure = match (ends, groups.first()) {
             (Some(group), _) => {
                 Some(format!("{} cannot be accepted, and the plan ends there: {}", group.name, why(group)))
@@ -92,27 +92,38 @@ impl Groups<'_, '_> {
         (groups, failure)
     }
 
-    pub fn fallback(&self) -> Option<GroupAhead> {
+    pub fn fallback(&self) -> Option<StaticGroup> {
         let fallback = self.context().phase.gate_plan.fallback.as_ref()?;
         let variants = self.context().matching(&fallback.variant).unwrap_or_default();
-        Some(self.group((GroupKind::Fallback, "fallback".to_owned()), &fallback.gates, &variants, Needs::Required))
+        Some(self.group(
+            (GroupKind::Fallback, "fallback".to_owned()),
+            &fallback.gates,
+            &variants,
+            RequiredGates::Required,
+        ))
     }
 
-    fn group(&self, (kind, name): (GroupKind, String), gates: &[Gate], variants: &[usize], needs: Needs) -> GroupAhead {
+    fn group(
+        &self,
+        (kind, name): (GroupKind, String),
+        gates: &[Gate],
+        variants: &[usize],
+        needs: RequiredGates,
+    ) -> StaticGroup {
         let candidates = Candidates::new(self.context(), variants);
-        let mut together = Together::new(self.context(), variants, self.refused);
+        let mut together = JointFeasibility::new(self.context(), variants, self.refused);
         let (judged, unjudged) = (Vec::new(), Vec::new());
-        let mut group = GroupAhead { kind, name, required: false, judged, unjudged, impossible: None };
+        let mut group = StaticGroup { kind, name, required: false, judged, unjudged, impossible: None };
         for gate in gates {
             let bound = BoundGate::new(gate, self.context(), None);
             if let Some(reason) = unknown(&bound, self.context()) {
-                group.unjudged.push(Unjudged { name: gate.name.clone(), reason });
+                group.unjudged.push(PendingGate { name: gate.name.clone(), reason });
                 continue;
             }
             together.ask(&bound);
             let rule = ScopeRule::of(&gate.on).before_measuring();
             let verdict: GateVerdict = self.evaluator.bound(&bound, rule, &candidates, None);
-            let is_needed = needs == Needs::All || verdict.is_required();
+            let is_needed = needs == RequiredGates::All || verdict.is_required();
             if verdict.effect == Verdict::Fail && is_needed && group.impossible.is_none() {
                 group.impossible = Some(format!("gate '{}': {}", verdict.result.name, verdict.result.reason));
             }

@@ -17,7 +17,7 @@ use std::collections::BTreeSet;
 /// them counts is decided by fresh samples. A variant that a gate judges beside others and that clearly fails is not.
 /// `stored` are the names that stored runs answer for: those cannot be timed again.
 pub fn to_confirm(phase: &Phase, judgement: &Judgement, stored: &[&str]) -> BTreeSet<(VariantId, ShapeName)> {
-    let mut found = Confirmed { phase, judgement, stored, variants: BTreeSet::new(), shapes: BTreeSet::new() };
+    let mut found = ConfirmationScope { phase, judgement, stored, variants: BTreeSet::new(), shapes: BTreeSet::new() };
     let tiers = judgement.tiers.iter().flat_map(|tier| &tier.gates);
     let fallback = judgement.fallback.iter().flat_map(|fallback| &fallback.gates);
     for gate in judgement.gates.iter().chain(tiers).chain(fallback) {
@@ -26,11 +26,11 @@ pub fn to_confirm(phase: &Phase, judgement: &Judgement, stored: &[&str]) -> BTre
     found.stages();
     found.fallback();
     found.base();
-    let Confirmed { variants, shapes, .. } = found;
+    let ConfirmationScope { variants, shapes, .. } = found;
     variants.iter().flat_map(|id| shapes.iter().map(|shape| (id.clone(), shape.clone()))).collect()
 }
 
-struct Confirmed<'a> {
+struct ConfirmationScope<'a> {
     phase: &'a Phase,
     judgement: &'a Judgement,
     stored: &'a [&'a str],
@@ -38,7 +38,7 @@ struct Confirmed<'a> {
     shapes: BTreeSet<ShapeName>,
 }
 
-impl Confirmed<'_> {
+impl ConfirmationScope<'_> {
     fn gate(&mut self, gate: &GateResult, previous: Option<&VariantId>) {
         let reads = gate.require.reads();
         if !is_timed(&reads) {

@@ -7,7 +7,7 @@ use ncugate_model::{Level, Scope, VariantId, Verdict, glob};
 use std::collections::BTreeSet;
 
 /// Which candidates each gate leaves.
-pub struct Together<'c, 'a> {
+pub struct JointFeasibility<'c, 'a> {
     context: &'c EvalContext<'a>,
     candidates: &'c [usize],
     /// Gates that each candidate fails, in the order of the candidates.
@@ -18,7 +18,7 @@ pub struct Together<'c, 'a> {
     left: Vec<(usize, String)>,
 }
 
-impl<'c, 'a> Together<'c, 'a> {
+impl<'c, 'a> JointFeasibility<'c, 'a> {
     /// Nothing asked yet; what cannot be built or launched fails from the start.
     pub fn new(context: &'c EvalContext<'a>, candidates: &'c [usize], refused: &BTreeSet<VariantId>) -> Self {
         let build = |at: &usize| {

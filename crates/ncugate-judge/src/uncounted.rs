@@ -7,14 +7,14 @@ use indexmap::IndexMap;
 use ncugate_model::metric::{Catalogue, Definition, Formula, MetricSource};
 use ncugate_model::number::counted;
 use ncugate_model::{Cell, ShapeName, VariantId};
-use ncugate_phase::plan::{Method, Standing, Variant};
+use ncugate_phase::plan::{Method, Variant, VariantRole};
 
 /// Metrics and variants that a caution names.
 const NAMED: usize = 3;
 
 /// What is missing for one reason.
 #[derive(Default)]
-struct Missing {
+struct MissingCounters {
     metrics: Vec<String>,
     variants: Vec<VariantId>,
     shapes: Vec<ShapeName>,
@@ -25,10 +25,10 @@ struct Missing {
 pub fn cautions(measurements: &Measurements<'_>) -> Vec<String> {
     let phase = measurements.phase();
     let named = asked(measurements);
-    let mut found: IndexMap<String, Missing> = IndexMap::new();
+    let mut found: IndexMap<String, MissingCounters> = IndexMap::new();
     let profiled = |variant: &&Variant| {
         let is_measured = matches!(variant.method, Method::Kernel(_) | Method::Function(_))
-            || variant.standing == Standing::Candidate;
+            || variant.standing == VariantRole::Candidate;
         let proven = matches!(measurements.correctness().get(&variant.id), Some(Correctness::Proven { .. }));
         proven && (is_measured || wanted::profiles_baselines(phase))
     };
@@ -83,7 +83,7 @@ fn push<T: Clone + PartialEq>(list: &mut Vec<T>, item: &T) {
     }
 }
 
-impl Missing {
+impl MissingCounters {
     fn sentence(&self, reason: &str) -> String {
         let named = |names: Vec<&str>, what: &str| {
             if names.len() > NAMED { counted(names.len(), what) } else { names.join(", ") }

@@ -14,7 +14,7 @@ const OF_SMS: [&str; 2] = ["waves", "tail_fraction"];
 
 /// A gate that cannot be judged before anything runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unjudged {
+pub struct PendingGate {
     pub name: String,
     /// What it reads that is not known yet.
     pub reason: String,

@@ -10,12 +10,12 @@ pub struct MutantTable {
     /// Shapes that take too long on the host.
     pub left_out: Vec<ShapeName>,
     /// A row a mutant: its name, what accepting it means, and a cell a shape.
-    pub rows: Vec<(&'static str, MutantStanding, Vec<MutantOutcome>)>,
+    pub rows: Vec<(&'static str, MutantKind, Vec<MutantOutcome>)>,
 }
 
 /// What accepting a mutant means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MutantStanding {
+pub enum MutantKind {
     /// No fault at all: it should be accepted.
     Honest,
     /// The tolerance proves nothing.

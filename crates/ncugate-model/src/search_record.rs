@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum SearchRecord {
-    Began(SearchBegan),
+    Began(SearchStart),
     /// A batch was proposed.
     Proposed {
         /// Which, from 0.
@@ -19,11 +19,11 @@ pub enum SearchRecord {
     },
     /// A proposed variant was tried.
     Tried(TriedPoint),
-    Ended(SearchEnded),
+    Ended(SearchEnd),
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct SearchBegan {
+pub struct SearchStart {
     /// Hash of what the search is made of: phase, tools, GPU, sources. One made of something else does not go on.
     pub key: String,
     /// The axes, in the order of the sweep.
@@ -83,7 +83,7 @@ pub enum TriedOutcome {
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct SearchEnded {
+pub struct SearchEnd {
     pub why: String,
     /// What is measured in full, the best first.
     pub finalists: Vec<VariantId>,

@@ -92,7 +92,7 @@ pub struct Differences {
     pub compared: u64,
     /// The element that is farthest by the tolerance's [`AllClose`]; none where that was not asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub allclose: Option<Farthest>,
+    pub allclose: Option<WorstElement>,
     /// Largest difference over the error of a plain evaluation; none where that was not asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub times_error: Option<f64>,
@@ -103,7 +103,7 @@ pub struct Differences {
 
 /// How far the farthest element is, in units of what it was allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Farthest {
+pub struct WorstElement {
     pub bound: AllClose,
     /// Its difference over what it was allowed; up to 1 is within.
     #[serde(serialize_with = "finite")]
@@ -113,7 +113,7 @@ pub struct Farthest {
     pub mismatches: Option<f64>,
 }
 
-impl Farthest {
+impl WorstElement {
     /// The worse of both.
     fn and(self, other: Self) -> Self {
         let worse = if other.ratio <= self.ratio { self } else { other };
@@ -256,13 +256,14 @@ impl Tolerance {
     }
 }
 
-fn apart(bound: AllClose, farthest: Option<Farthest>) -> Option<Violation> {
+fn apart(bound: AllClose, farthest: Option<WorstElement>) -> Option<Violation> {
     let difference = Difference::AllClose;
     match farthest {
-        Some(Farthest { ratio, .. }) if !is_distance(ratio) => {
+        Some(WorstElement { ratio, .. }) if !is_distance(ratio) => {
             Some(Violation::Meaningless { difference, value: ratio })
         }
-        Some(Farthest { bound: measured, ratio, mismatches }) if measured.is_measured_as(bound) => match mismatches {
+        Some(WorstElement { bound: measured, ratio, mismatches }) if measured.is_measured_as(bound) => match mismatches
+        {
             Some(share) if ratio > 1.0 && bound.mismatches > 0.0 => {
                 let within = is_distance(share) && share <= bound.mismatches;
                 (!within).then_some(Violation::TooMany { share, bound })
@@ -345,7 +346,7 @@ mod tests {
         let bound = AllClose { atol: 1e-3, rtol: 1e-2, ..AllClose::default() };
         assert_eq!(bound.allowed(-5.0, 2.0), 2e-3 + 5e-2);
         let tolerance = Tolerance { allclose: Some(bound), ..Tolerance::default() };
-        let measured = |ratio| Differences { allclose: Some(Farthest { bound, ratio, mismatches: None }), ..NEAR };
+        let measured = |ratio| Differences { allclose: Some(WorstElement { bound, ratio, mismatches: None }), ..NEAR };
         assert!(words(tolerance, measured(1.0)).is_empty(), "inclusive");
         let others = Tolerance { allclose: Some(AllClose { own: 1, ..bound }), ..tolerance };
         assert_eq!(words(others, measured(0.5)).len(), 1, "outputs had no bounds of their own when it was measured");
@@ -366,7 +367,7 @@ mod tests {
         let bound = AllClose { atol: 1e-3, mismatches: 0.01, ..AllClose::default() };
         let tolerance = Tolerance { allclose: Some(bound), ..Tolerance::default() };
         let measured =
-            |ratio, mismatches| Differences { allclose: Some(Farthest { bound, ratio, mismatches }), ..NEAR };
+            |ratio, mismatches| Differences { allclose: Some(WorstElement { bound, ratio, mismatches }), ..NEAR };
         assert!(words(tolerance, measured(80.0, Some(0.01))).is_empty(), "inclusive");
         assert_eq!(
             words(tolerance, measured(80.0, Some(0.02))),
@@ -381,7 +382,7 @@ mod tests {
             "what was measured can be judged by another share"
         );
         let both = measured(2.0, Some(0.001)).and(measured(1.5, Some(0.02)), &tolerance);
-        assert_eq!(both.allclose, Some(Farthest { bound, ratio: 2.0, mismatches: Some(0.02) }));
+        assert_eq!(both.allclose, Some(WorstElement { bound, ratio: 2.0, mismatches: Some(0.02) }));
     }
 
     #[test]

@@ -2,13 +2,16 @@
 //! tried again in smaller batches, until a variant alone has failed and that is its result.
 
 use super::command::{Knobs, ProfileDetail};
-use super::failure::{NcuFailure, Reach, launches_in, passes_in};
+use super::failure::{FailureScope, NcuFailure, launches_in, passes_in};
 use super::group::{Effort, Group, NcuMetric, PROBES, plan_groups};
 use super::job::Job;
 use super::pass_book::PassBook;
-use super::session::{Ran, Runner};
-use super::subject::{Collected, Contents, Covered, Expect, ProfileError, ProfiledCase, Subject, Unprofilable, Verify};
-use ncugate_model::process::{self, Ending};
+use super::session::{Runner, SessionOutcome};
+use super::subject::{
+    Contents, LaunchExpectation, ProfileError, ProfiledCase, ProfiledMetrics, ProfilingSummary, ReportReader, Subject,
+    TrialFailure,
+};
+use ncugate_model::process::{self, ProcessExit};
 use ncugate_model::{ProfileOutcome, ProfileRecord, ProfiledOutputs};
 
 use nix::sys::signal::Signal;
@@ -27,14 +30,14 @@ pub type Sink<'a> = &'a mut dyn FnMut(ProfileRecord) -> io::Result<()>;
 
 pub struct Profiler<'a> {
     pub runner: Runner<'a>,
-    pub verify: &'a dyn Verify,
-    pub covered: &'a Covered,
+    pub verify: &'a dyn ReportReader,
+    pub covered: &'a ProfiledMetrics,
     /// ncu starts that planning may spend; [`PROBES`] is the default.
     pub probes: u32,
 }
 
 /// Why a probe gave no passes.
-enum Halt {
+enum ProbeFailure {
     Unknown(NcuFailure),
     Unmeasurable,
     Error(ProfileError),
@@ -42,7 +45,7 @@ enum Halt {
 
 impl<'a> Profiler<'a> {
     /// One that plans with the default budget.
-    pub fn new(runner: Runner<'a>, verify: &'a dyn Verify, covered: &'a Covered) -> Self {
+    pub fn new(runner: Runner<'a>, verify: &'a dyn ReportReader, covered: &'a ProfiledMetrics) -> Self {
         Self { runner, verify, covered, probes: PROBES }
     }
 
@@ -58,8 +61,8 @@ impl<'a> Profiler<'a> {
         metrics: &[NcuMetric],
         book: &mut PassBook,
         sink: Sink,
-    ) -> Result<Collected, ProfileError> {
-        let mut collected = Collected::default();
+    ) -> Result<ProfilingSummary, ProfileError> {
+        let mut collected = ProfilingSummary::default();
         let launches_of = |subject: &Subject| {
             self.pending(subject, metrics).iter().map(|case| subject.expect.least(case) as usize).sum::<usize>()
         };
@@ -87,8 +90,8 @@ impl<'a> Profiler<'a> {
         metrics: &[NcuMetric],
         launches: usize,
         book: &mut PassBook,
-    ) -> Result<Collected, ProfileError> {
-        let mut collected = Collected::default();
+    ) -> Result<ProfilingSummary, ProfileError> {
+        let mut collected = ProfilingSummary::default();
         let planned = self.plan(std::slice::from_ref(subject), metrics, launches, book, &mut collected);
         keep(book, &mut collected);
         collected.groups = planned?;
@@ -106,7 +109,7 @@ impl<'a> Profiler<'a> {
         metrics: &[NcuMetric],
         launches: usize,
         book: &mut PassBook,
-        collected: &mut Collected,
+        collected: &mut ProfilingSummary,
     ) -> Result<Vec<Group>, ProfileError> {
         let mut metrics = metrics.to_vec();
         let mut left = self.probes;
@@ -123,24 +126,29 @@ impl<'a> Profiler<'a> {
             );
             match planned {
                 Ok(groups) => return Ok(groups),
-                Err(Halt::Unknown(failure)) => {
+                Err(ProbeFailure::Unknown(failure)) => {
                     collected.unknown.extend(without_unknown(&mut metrics, &failure)?);
                 }
-                Err(Halt::Unmeasurable) => {
+                Err(ProbeFailure::Unmeasurable) => {
                     collected.warnings.push("no launch could be probed for replay passes; groups are guessed".into());
                     left = 0;
                 }
-                Err(Halt::Error(error)) => return Err(error),
+                Err(ProbeFailure::Error(error)) => return Err(error),
             }
         }
     }
 
     /// Replay passes of `set`, from one launch of the first case that can be profiled.
-    fn probe(&self, subjects: &[Subject], set: &[NcuMetric], collected: &mut Collected) -> Result<u32, Halt> {
+    fn probe(
+        &self,
+        subjects: &[Subject],
+        set: &[NcuMetric],
+        collected: &mut ProfilingSummary,
+    ) -> Result<u32, ProbeFailure> {
         let runner = Runner { reports: self.runner.logs, ..self.runner };
         let candidates = subjects.iter().flat_map(|subject| subject.cases.iter().map(move |case| (subject, case)));
         for (subject, case) in candidates.take(PROBED_CASES) {
-            let io = |error| Halt::Error(ProfileError::Io(error));
+            let io = |error| ProbeFailure::Error(ProfileError::Io(error));
             let cases = std::slice::from_ref(case);
             let ran = start(&runner, subject, "probe", set, cases).map_err(io)?;
             collected.starts += 1;
@@ -155,17 +163,17 @@ impl<'a> Profiler<'a> {
             }
             let Some(failure) = ran.failure else { continue };
             match failure.reach() {
-                Reach::Environment => return Err(Halt::Error(ProfileError::Environment(failure))),
-                Reach::Stop => return Err(Halt::Error(ProfileError::Interrupted)),
-                Reach::Group => return Err(Halt::Unknown(failure)),
-                Reach::Batch => {}
+                FailureScope::Environment => return Err(ProbeFailure::Error(ProfileError::Environment(failure))),
+                FailureScope::Stop => return Err(ProbeFailure::Error(ProfileError::Interrupted)),
+                FailureScope::Group => return Err(ProbeFailure::Unknown(failure)),
+                FailureScope::Batch => {}
             }
         }
-        Err(Halt::Unmeasurable)
+        Err(ProbeFailure::Unmeasurable)
     }
 
     /// What a session's report holds; without a report, nothing.
-    fn contents(&self, ran: &Ran, cases: &[ProfiledCase]) -> Result<Contents, NcuFailure> {
+    fn contents(&self, ran: &SessionOutcome, cases: &[ProfiledCase]) -> Result<Contents, NcuFailure> {
         let Some(report) = &ran.report else { return Ok(Contents::default()) };
         let mut contents =
             self.verify.read(report, &ran.told, cases).map_err(|reason| NcuFailure::UnreadableReport { reason })?;
@@ -180,7 +188,7 @@ impl<'a> Profiler<'a> {
         group: &mut Group,
         book: &mut PassBook,
         sink: Sink,
-        collected: &mut Collected,
+        collected: &mut ProfilingSummary,
     ) -> Result<(), ProfileError> {
         let before = (collected.profiled, collected.failed);
         let (mut waiting, mut again) = (vec![self.pending(subject, &group.metrics)], BTreeSet::new());
@@ -200,27 +208,27 @@ impl<'a> Profiler<'a> {
             }
             let Some(failure) = attempt.failure() else { continue };
             match failure.reach() {
-                Reach::Environment => return Err(ProfileError::Environment(failure)),
-                Reach::Stop => return Err(ProfileError::Interrupted),
-                Reach::Group => {
+                FailureScope::Environment => return Err(ProfileError::Environment(failure)),
+                FailureScope::Stop => return Err(ProfileError::Interrupted),
+                FailureScope::Group => {
                     collected.unknown.extend(without_unknown(&mut group.metrics, &failure)?);
                     waiting.push(attempt.missing);
                 }
                 // Somebody else's kill is no result of a case. A second time, the case is the likelier cause.
-                Reach::Batch
+                FailureScope::Batch
                     if attempt.is_alone() && attempt.was_killed(&failure) && again.insert(attempt.cases.clone()) =>
                 {
                     waiting.push(attempt.missing);
                 }
-                Reach::Batch if attempt.is_alone() => {
+                FailureScope::Batch if attempt.is_alone() => {
                     let reason = attempt.ran.explain(&failure);
                     fail(&attempt.missing, &reason, group, sink, collected)?;
                     let tried = collected.failed - before.1;
                     if collected.profiled == before.0 && tried >= MAX_FAILURES {
-                        return abandon(&waiting.concat(), Unprofilable { tried, reason }, group, sink, collected);
+                        return abandon(&waiting.concat(), TrialFailure { tried, reason }, group, sink, collected);
                     }
                 }
-                Reach::Batch => waiting.extend(attempt.smaller(&subject.expect)),
+                FailureScope::Batch => waiting.extend(attempt.smaller(&subject.expect)),
             }
         }
         Ok(())
@@ -247,7 +255,7 @@ impl<'a> Profiler<'a> {
 /// One process over some cases.
 struct Attempt {
     cases: Vec<ProfiledCase>,
-    ran: Ran,
+    ran: SessionOutcome,
     contents: Contents,
     unreadable: Option<NcuFailure>,
     /// Cases that lack launches, or of whose outputs nothing is known.
@@ -264,7 +272,7 @@ impl Attempt {
         subject: &Subject,
         group: &Group,
         sink: Sink,
-        collected: &mut Collected,
+        collected: &mut ProfilingSummary,
     ) -> Result<(), ProfileError> {
         let file = self.ran.report.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
         for case in self.cases.iter().filter(|case| !self.missing.contains(case)) {
@@ -305,13 +313,13 @@ impl Attempt {
     /// Whether ncu or the program was ended by SIGKILL, which no kernel sends: it comes from a person, or a system without memory.
     fn was_killed(&self, failure: &NcuFailure) -> bool {
         let kill = Signal::SIGKILL as i32;
-        self.ran.ending == Ending::Signaled(kill)
+        self.ran.ending == ProcessExit::Signaled(kill)
             || matches!(failure, NcuFailure::TargetExit { status } if *status == kill || *status == 128 + kill)
     }
 
     /// What is missing, in smaller batches, the last first. Launches go in order: the first that is missing, or the
     /// one after the last that the log says was finished, is the suspect and goes alone.
-    fn smaller(self, expect: &Expect) -> Vec<Vec<ProfiledCase>> {
+    fn smaller(self, expect: &LaunchExpectation) -> Vec<Vec<ProfiledCase>> {
         let finished = expect.cases_in(launches_in(&self.ran.log), &self.cases);
         let suspect = if self.missing.len() < self.cases.len() { Some(0) } else { Some(finished).filter(|&n| n > 0) };
         let mut missing = self.missing;
@@ -335,7 +343,7 @@ fn start(
     stem: &str,
     metrics: &[NcuMetric],
     cases: &[ProfiledCase],
-) -> io::Result<Ran> {
+) -> io::Result<SessionOutcome> {
     let target = subject.target.command(cases)?;
     let (selection, processes) = (&subject.selection, subject.processes);
     runner.run(&Job { stem, metrics, detail: ProfileDetail::Counters, target: &target, selection, processes })
@@ -347,7 +355,7 @@ fn fail(
     reason: &str,
     group: &Group,
     sink: Sink,
-    collected: &mut Collected,
+    collected: &mut ProfilingSummary,
 ) -> Result<(), ProfileError> {
     cases.iter().try_for_each(|case| {
         let outcome = ProfileOutcome::Failed { reason: reason.to_owned() };
@@ -359,10 +367,10 @@ fn fail(
 /// profiling ends.
 fn abandon(
     rest: &[ProfiledCase],
-    unprofilable: Unprofilable,
+    unprofilable: TrialFailure,
     group: &Group,
     sink: Sink,
-    collected: &mut Collected,
+    collected: &mut ProfilingSummary,
 ) -> Result<(), ProfileError> {
     if collected.profiled == 0 {
         return Err(ProfileError::Unprofilable(unprofilable));
@@ -376,7 +384,7 @@ fn hand_over(
     metrics: &[NcuMetric],
     (outcome, outputs): (ProfileOutcome, Option<ProfiledOutputs>),
     sink: Sink,
-    collected: &mut Collected,
+    collected: &mut ProfilingSummary,
 ) -> Result<(), ProfileError> {
     match outcome {
         ProfileOutcome::Profiled { .. } | ProfileOutcome::Traced { .. } => collected.profiled += 1,
@@ -418,7 +426,7 @@ fn without_unknown(metrics: &mut Vec<NcuMetric>, failure: &NcuFailure) -> Result
 }
 
 /// The book is a cache: not being able to keep it costs time, not results.
-fn keep(book: &PassBook, collected: &mut Collected) {
+fn keep(book: &PassBook, collected: &mut ProfilingSummary) {
     if let Err(error) = book.save() {
         let warning = format!("replay passes of this chip cannot be saved: {error}");
         if !collected.warnings.contains(&warning) {

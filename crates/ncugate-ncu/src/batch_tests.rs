@@ -67,7 +67,7 @@ struct Reader {
     wrong: Option<ProfiledCase>,
 }
 
-impl Verify for Reader {
+impl ReportReader for Reader {
     fn read(&self, report: &Path, _: &str, cases: &[ProfiledCase]) -> Result<Contents, String> {
         assert!(report.is_file());
         if self.damaged {
@@ -89,7 +89,7 @@ struct Bench {
     ncu: Ncu,
     worker: Worker,
     reader: Reader,
-    covered: Covered,
+    covered: ProfiledMetrics,
     probes: u32,
     records: Vec<ProfileRecord>,
     book: PassBook,
@@ -103,7 +103,7 @@ impl Bench {
             ncu: Ncu::find(Some(&path)).unwrap(),
             worker: Worker::default(),
             reader: Reader::default(),
-            covered: Covered::default(),
+            covered: ProfiledMetrics::default(),
             probes: 0,
             records: Vec::new(),
             book: PassBook::unkept(h200()),
@@ -116,7 +116,7 @@ impl Bench {
         bench
     }
 
-    fn run(&mut self, cases: Vec<ProfiledCase>, metrics: &[&str]) -> Result<Collected, ProfileError> {
+    fn run(&mut self, cases: Vec<ProfiledCase>, metrics: &[&str]) -> Result<ProfilingSummary, ProfileError> {
         let metrics: Vec<NcuMetric> = metrics.iter().map(|&m| m.to_owned()).collect();
         let runner = Runner {
             ncu: &self.ncu,
@@ -134,7 +134,7 @@ impl Bench {
             target: &self.worker,
             selection: LaunchSelection::Everything,
             processes: Processes::Application,
-            expect: Expect::exactly(1),
+            expect: LaunchExpectation::exactly(1),
         };
         let records = &mut self.records;
         profiler.profile(&[subject], &metrics, &mut self.book, &mut |record| {
@@ -179,7 +179,7 @@ fn all_cases_share_a_process_a_group() {
     assert_eq!(first.metrics, ["launch__registers_per_thread", "sm__cycles_active.avg"]);
     assert_eq!(first.outcome, ProfileOutcome::Profiled { report: "core-1.ncu-rep".to_owned() });
     assert!(collected.groups.iter().all(|group| group.passes == Some(1)));
-    assert_eq!(bench.book.known(&["dram__bytes.sum".to_owned()]), Known::Measured(1));
+    assert_eq!(bench.book.known(&["dram__bytes.sum".to_owned()]), PassCount::Measured(1));
 }
 
 #[test]
@@ -286,7 +286,7 @@ fn no_kernels_profiled_with_status_0_is_never_a_success() {
     {
         let mut bench = Bench::scenario(scenario);
         let error = bench.run(cases(30), &METRICS).unwrap_err();
-        assert!(matches!(error, ProfileError::Unprofilable(Unprofilable { tried: 4, .. })), "{scenario}: {error}");
+        assert!(matches!(error, ProfileError::Unprofilable(TrialFailure { tried: 4, .. })), "{scenario}: {error}");
         assert!(error.to_string().contains(says), "{scenario}: {error}");
         assert_eq!(bench.profiled(), 0);
     }
@@ -394,12 +394,12 @@ fn covered_cases_are_not_profiled_again() {
     let mut bench = Bench::new();
     let all = cases(10);
     bench.run(all[..7].to_vec(), &METRICS).unwrap();
-    bench.covered = Covered::by(&bench.records);
+    bench.covered = ProfiledMetrics::by(&bench.records);
     bench.worker.asked.borrow_mut().clear();
     bench.run(all.clone(), &METRICS).unwrap();
     assert_eq!(bench.worker.asked.borrow().concat(), all[7..].to_vec());
-    bench.covered = Covered::by(&bench.records);
-    assert_eq!(bench.run(all, &METRICS).unwrap(), Collected::default());
+    bench.covered = ProfiledMetrics::by(&bench.records);
+    assert_eq!(bench.run(all, &METRICS).unwrap(), ProfilingSummary::default());
     assert_eq!(bench.records.len(), 10);
 }
 
@@ -421,7 +421,7 @@ fn a_sink_that_cannot_keep_a_record_stops_everything() {
         target: &bench.worker,
         selection: LaunchSelection::Everything,
         processes: Processes::Application,
-        expect: Expect::Some,
+        expect: LaunchExpectation::Some,
     };
     let mut book = PassBook::unkept(h200());
     let full = &mut |_| Err(std::io::Error::from(std::io::ErrorKind::StorageFull));

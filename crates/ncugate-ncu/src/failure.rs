@@ -2,7 +2,7 @@
 //! profiled, so a failure is diagnosed from how the process ended, what its log says, and what the report holds.
 
 use ncugate_model::number::text;
-use ncugate_model::process::Ending;
+use ncugate_model::process::ProcessExit;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -102,7 +102,7 @@ pub enum NcuFailure {
 
 /// How far a failure reaches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reach {
+pub enum FailureScope {
     /// Everything: trying other variants would fail the same way.
     Environment,
     /// The group that asks for a metric that is not known.
@@ -139,21 +139,23 @@ impl NcuFailure {
 
     /// What `ending` and everything that was printed (ncu's log and the target's output) say. `None` when the process
     /// completed and nothing was reported as an error.
-    pub fn diagnose(ending: Ending, printed: &str) -> Option<Self> {
+    pub fn diagnose(ending: ProcessExit, printed: &str) -> Option<Self> {
         match ending {
-            Ending::Interrupted => return Some(Self::Interrupted),
-            Ending::TimedOut => return Some(Self::Timeout),
-            Ending::Completed | Ending::NonZero(_) | Ending::Signaled(_) => {}
+            ProcessExit::Interrupted => return Some(Self::Interrupted),
+            ProcessExit::TimedOut => return Some(Self::Timeout),
+            ProcessExit::Completed | ProcessExit::NonZero(_) | ProcessExit::Signaled(_) => {}
         }
         if let Some(known) = Self::named(printed) {
             return Some(known);
         }
         let lines = telling_lines(printed);
         match ending {
-            Ending::Completed if !printed.contains("==ERROR==") => None,
-            Ending::Completed | Ending::NonZero(_) | Ending::Signaled(_) | Ending::TimedOut | Ending::Interrupted => {
-                Some(Self::Other { ending: ending.to_string(), lines })
-            }
+            ProcessExit::Completed if !printed.contains("==ERROR==") => None,
+            ProcessExit::Completed
+            | ProcessExit::NonZero(_)
+            | ProcessExit::Signaled(_)
+            | ProcessExit::TimedOut
+            | ProcessExit::Interrupted => Some(Self::Other { ending: ending.to_string(), lines }),
         }
     }
 
@@ -189,7 +191,7 @@ impl NcuFailure {
         }
     }
 
-    pub fn reach(&self) -> Reach {
+    pub fn reach(&self) -> FailureScope {
         match self {
             Self::NotStarted { .. }
             | Self::Permission
@@ -197,8 +199,8 @@ impl NcuFailure {
             | Self::Lock { .. }
             | Self::DriverIncompatible
             | Self::UnknownGpu
-            | Self::UnableToWrite { .. } => Reach::Environment,
-            Self::UnknownMetric { .. } => Reach::Group,
+            | Self::UnableToWrite { .. } => FailureScope::Environment,
+            Self::UnknownMetric { .. } => FailureScope::Group,
             Self::NoKernelsProfiled
             | Self::OutOfMemory
             | Self::TargetExit { .. }
@@ -206,8 +208,8 @@ impl NcuFailure {
             | Self::UnreadableReport { .. }
             | Self::Missing { .. }
             | Self::Unverified { .. }
-            | Self::Other { .. } => Reach::Batch,
-            Self::Interrupted => Reach::Stop,
+            | Self::Other { .. } => FailureScope::Batch,
+            Self::Interrupted => FailureScope::Stop,
         }
     }
 }
@@ -263,7 +265,7 @@ mod tests {
     use NcuFailure::*;
 
     fn of(status: i32, printed: &str) -> NcuFailure {
-        let ending = if status == 0 { Ending::Completed } else { Ending::NonZero(status) };
+        let ending = if status == 0 { ProcessExit::Completed } else { ProcessExit::NonZero(status) };
         NcuFailure::diagnose(ending, printed).unwrap()
     }
 
@@ -284,9 +286,9 @@ mod tests {
         assert!(matches!(of(3, real("target-exit")), TargetExit { .. }));
         assert!(matches!(of(6, real("target-abort")), TargetExit { .. }));
         assert!(matches!(of(1, real("unwritable")), UnableToWrite { .. }));
-        assert_eq!(of(9, real("crash")).reach(), Reach::Batch);
+        assert_eq!(of(9, real("crash")).reach(), FailureScope::Batch);
         // A metric that this chip does not have is not a failure to ncu: its value is absent, and gates find that out.
-        assert_eq!(NcuFailure::diagnose(Ending::Completed, real("unknown-metric")), None);
+        assert_eq!(NcuFailure::diagnose(ProcessExit::Completed, real("unknown-metric")), None);
     }
 
     #[test]
@@ -298,7 +300,7 @@ mod tests {
             ==PROF== Disconnected from process 9012\n==WARNING== No kernels were profiled.\n";
         assert_eq!(of(0, text), Permission);
         assert_eq!(of(1, text), Permission);
-        assert_eq!(Permission.reach(), Reach::Environment);
+        assert_eq!(Permission.reach(), FailureScope::Environment);
         assert!(Permission.to_string().contains("NVreg_RestrictProfilingToAdminUsers=0"));
     }
 
@@ -307,7 +309,7 @@ mod tests {
         let text = "==PROF== Connected to process 41 (/usr/local/bin/worker)\n==ERROR== Profiling is not supported on \
             device 0. To find out supported GPUs refer --list-chips option.\n==PROF== Disconnected from process 41\n\
             ==WARNING== No kernels were profiled.\n";
-        assert_eq!((of(0, text), UnknownGpu.reach()), (UnknownGpu, Reach::Environment));
+        assert_eq!((of(0, text), UnknownGpu.reach()), (UnknownGpu, FailureScope::Environment));
         assert!(UnknownGpu.denies_counters() && !NoKernelsProfiled.denies_counters());
     }
 
@@ -381,17 +383,17 @@ mod tests {
             ==ERROR== The application returned an error code (9).\n==WARNING== No kernels were profiled.\n";
         let failure = of(9, text);
         assert!(failure.to_string().starts_with("ncu exited with status 9: Failed to prepare kernel for profiling | "));
-        assert_eq!(failure.reach(), Reach::Batch);
+        assert_eq!(failure.reach(), FailureScope::Batch);
         assert_eq!(of(1, "").to_string(), "ncu exited with status 1: it printed nothing");
-        assert!(NcuFailure::diagnose(Ending::Signaled(9), "").is_some());
+        assert!(NcuFailure::diagnose(ProcessExit::Signaled(9), "").is_some());
     }
 
     #[test]
     fn a_clean_end_is_not_a_failure_and_timeouts_and_interrupts_come_first() {
         let text = "==PROF== Report: /x/y.ncu-rep\n";
-        assert_eq!(NcuFailure::diagnose(Ending::Completed, text), None);
-        assert_eq!(NcuFailure::diagnose(Ending::TimedOut, "ERR_NVGPUCTRPERM"), Some(Timeout));
-        assert_eq!(NcuFailure::diagnose(Ending::Interrupted, text), Some(Interrupted));
+        assert_eq!(NcuFailure::diagnose(ProcessExit::Completed, text), None);
+        assert_eq!(NcuFailure::diagnose(ProcessExit::TimedOut, "ERR_NVGPUCTRPERM"), Some(Timeout));
+        assert_eq!(NcuFailure::diagnose(ProcessExit::Interrupted, text), Some(Interrupted));
     }
 
     #[test]

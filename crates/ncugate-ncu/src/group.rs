@@ -4,7 +4,7 @@
 //! metrics fit together is the chip's secret: a first guess by hardware unit is measured on one launch, split where it
 //! needs more than a pass, and remembered in a [`PassBook`].
 
-use super::pass_book::{Known, PassBook};
+use super::pass_book::{PassBook, PassCount};
 use super::unit::CounterUnit;
 use std::collections::BTreeMap;
 
@@ -167,7 +167,7 @@ impl<E> Planner<'_, E> {
         let mut failed = 0;
         for (one, other) in pairs_by_size(bundles) {
             let union = [bundles[one].metrics.as_slice(), &bundles[other].metrics].concat();
-            if matches!(self.book.known(&union), Known::AtLeast(_)) {
+            if matches!(self.book.known(&union), PassCount::AtLeast(_)) {
                 continue;
             }
             match self.passes(&union)? {
@@ -189,9 +189,9 @@ impl<E> Planner<'_, E> {
 
     fn remembered(&self, metrics: &[NcuMetric]) -> Option<u32> {
         match self.book.known(metrics) {
-            Known::Measured(passes) | Known::AtLeast(passes) => Some(passes),
-            Known::FitsOne => Some(1),
-            Known::Unknown => None,
+            PassCount::Measured(passes) | PassCount::AtLeast(passes) => Some(passes),
+            PassCount::FitsOne => Some(1),
+            PassCount::Unknown => None,
         }
     }
 

@@ -21,14 +21,15 @@ pub use batch::{Profiler, Sink};
 pub use command::{
     CacheControl, ClockControl, Knobs, LaunchSelection, LifeSampling, NcuSession, Processes, ProfileDetail, ReplayMode,
 };
-pub use failure::{NcuFailure, Reach};
+pub use failure::{FailureScope, NcuFailure};
 pub use group::{Effort, Group, NcuMetric, PROBES, plan_groups};
 pub use job::Job;
-pub use pass_book::{Counters, Known, PassBook, cache_folder};
+pub use pass_book::{CounterConditions, PassBook, PassCount, cache_folder};
 pub use prestarted::PrestartedSessions;
-pub use session::{Ran, Runner};
+pub use session::{Runner, SessionOutcome};
 pub use subject::{
-    Collected, Contents, Covered, Expect, ProfileError, ProfiledCase, Subject, Target, Unprofilable, Verify,
+    Contents, LaunchExpectation, ProfileError, ProfiledCase, ProfiledMetrics, ProfilingSummary, ReportReader, Subject,
+    Target, TrialFailure,
 };
 pub use tool::{Ncu, NcuVersion, ToolError};
 pub use unit::CounterUnit;

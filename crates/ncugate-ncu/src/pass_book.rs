@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 /// What the number of passes depends on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Counters {
+pub struct CounterConditions {
     /// `NVIDIA H200`.
     pub gpu: String,
     /// Compute capability, major and minor.
@@ -22,7 +22,7 @@ pub struct Counters {
     pub driver: String,
 }
 
-impl Counters {
+impl CounterConditions {
     fn file_name(&self) -> String {
         let text = format!("passes_{}_{}_{}_{}", self.gpu, self.compute_capability, self.ncu, self.driver);
         let safe = text.chars().map(|c| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '-' });
@@ -40,20 +40,20 @@ struct Entry {
 /// Measured passes of metric sets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PassBook {
-    counters: Counters,
+    counters: CounterConditions,
     entries: Vec<Entry>,
     file: Option<PathBuf>,
 }
 
 #[derive(Serialize, Deserialize)]
-struct Stored {
-    counters: Counters,
+struct PassBookFile {
+    counters: CounterConditions,
     entries: Vec<Entry>,
 }
 
 /// What the book says of a set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Known {
+pub enum PassCount {
     /// This set was measured.
     Measured(u32),
     /// It is part of a set that fits one pass.
@@ -65,17 +65,17 @@ pub enum Known {
 
 impl PassBook {
     /// An empty book that is kept nowhere.
-    pub fn unkept(counters: Counters) -> Self {
+    pub fn unkept(counters: CounterConditions) -> Self {
         Self { counters, entries: Vec::new(), file: None }
     }
 
     /// The book for `counters` in `folder`; empty when there is none, or when what is there is damaged or of another
     /// chip (it is a cache: what it lacks is measured again).
-    pub fn open(folder: &Path, counters: Counters) -> Self {
+    pub fn open(folder: &Path, counters: CounterConditions) -> Self {
         let file = folder.join(counters.file_name());
         let entries = fs::read(&file)
             .ok()
-            .and_then(|bytes| serde_json::from_slice::<Stored>(&bytes).ok())
+            .and_then(|bytes| serde_json::from_slice::<PassBookFile>(&bytes).ok())
             .filter(|stored| stored.counters == counters)
             .map(|stored| stored.entries.into_iter().filter(|entry| !entry.metrics.is_empty()).collect())
             .unwrap_or_default();
@@ -85,7 +85,7 @@ impl PassBook {
     /// Writes it where it was opened, whole or not at all.
     pub fn save(&self) -> io::Result<()> {
         let Some(file) = &self.file else { return Ok(()) };
-        let stored = Stored { counters: self.counters.clone(), entries: self.entries.clone() };
+        let stored = PassBookFile { counters: self.counters.clone(), entries: self.entries.clone() };
         let text = serde_json::to_vec_pretty(&stored)?;
         disk::replace(file, &text, Durability::Cached)
     }
@@ -103,16 +103,16 @@ impl PassBook {
     }
 
     /// What is known of a set. Adding a metric never saves a pass, so parts of what fits one pass fit one pass.
-    pub fn known(&self, metrics: &[String]) -> Known {
+    pub fn known(&self, metrics: &[String]) -> PassCount {
         let asked: BTreeSet<String> = metrics.iter().cloned().collect();
         if let Some(entry) = self.entries.iter().find(|entry| entry.metrics == asked) {
-            return Known::Measured(entry.passes);
+            return PassCount::Measured(entry.passes);
         }
         if self.entries.iter().any(|entry| entry.passes <= 1 && asked.is_subset(&entry.metrics)) {
-            return Known::FitsOne;
+            return PassCount::FitsOne;
         }
         let least = self.entries.iter().filter(|entry| entry.metrics.is_subset(&asked)).map(|entry| entry.passes).max();
-        least.filter(|&passes| passes > 1).map_or(Known::Unknown, Known::AtLeast)
+        least.filter(|&passes| passes > 1).map_or(PassCount::Unknown, PassCount::AtLeast)
     }
 
     /// Whether nothing has been measured.
@@ -133,8 +133,8 @@ pub fn cache_folder(lookup: impl Fn(&str) -> Option<std::ffi::OsString>) -> Opti
 pub(super) mod tests {
     use super::*;
 
-    pub fn h200() -> Counters {
-        Counters {
+    pub fn h200() -> CounterConditions {
+        CounterConditions {
             gpu: "NVIDIA H200".into(),
             compute_capability: ComputeCapability::new(9, 0),
             ncu: "2025.3.1.0".into(),
@@ -149,15 +149,15 @@ pub(super) mod tests {
     #[test]
     fn parts_of_one_pass_fit_and_wholes_of_several_do_not() {
         let mut book = PassBook::unkept(h200());
-        assert_eq!(book.known(&set(&["a"])), Known::Unknown);
+        assert_eq!(book.known(&set(&["a"])), PassCount::Unknown);
         book.note(&set(&["a", "b"]), 1);
         book.note(&set(&["a", "c"]), 3);
-        assert_eq!(book.known(&set(&["b", "a"])), Known::Measured(1));
-        assert_eq!(book.known(&set(&["a"])), Known::FitsOne);
-        assert_eq!(book.known(&set(&["a", "b", "c"])), Known::AtLeast(3));
-        assert_eq!(book.known(&set(&["c"])), Known::Unknown);
+        assert_eq!(book.known(&set(&["b", "a"])), PassCount::Measured(1));
+        assert_eq!(book.known(&set(&["a"])), PassCount::FitsOne);
+        assert_eq!(book.known(&set(&["a", "b", "c"])), PassCount::AtLeast(3));
+        assert_eq!(book.known(&set(&["c"])), PassCount::Unknown);
         book.note(&set(&["a", "c"]), 1);
-        assert_eq!(book.known(&set(&["c"])), Known::FitsOne);
+        assert_eq!(book.known(&set(&["c"])), PassCount::FitsOne);
     }
 
     #[test]
@@ -167,7 +167,7 @@ pub(super) mod tests {
         book.note(&set(&["a"]), 2);
         book.save().unwrap();
         assert_eq!(PassBook::open(folder.path(), h200()), book);
-        let other = Counters { driver: "590.1".into(), ..h200() };
+        let other = CounterConditions { driver: "590.1".into(), ..h200() };
         assert!(PassBook::open(folder.path(), other).is_empty());
         fs::write(folder.path().join(h200().file_name()), "{").unwrap();
         assert!(PassBook::open(folder.path(), h200()).is_empty());

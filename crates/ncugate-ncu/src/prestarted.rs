@@ -3,7 +3,7 @@
 
 use super::command::{LaunchSelection, NcuSession, Processes, argv};
 use super::job::Job;
-use ncugate_model::process::{Piped, RequestPipe};
+use ncugate_model::process::{PipedChild, RequestPipe};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,7 +20,7 @@ pub struct PrestartedSessions(Arc<Mutex<Vec<PrestartedSession>>>);
 #[derive(Debug)]
 pub(super) struct PrestartedSession {
     pub session: NcuSession,
-    pub child: Piped,
+    pub child: PipedChild,
     pub pipe: RequestPipe,
     /// When it has to be idle.
     deadline: Instant,
@@ -28,7 +28,7 @@ pub(super) struct PrestartedSession {
 
 impl PrestartedSessions {
     /// Keeps a session that was just started; `timeout` is of a whole ncu process.
-    pub(super) fn push(&self, session: NcuSession, child: Piped, pipe: RequestPipe, timeout: Duration) {
+    pub(super) fn push(&self, session: NcuSession, child: PipedChild, pipe: RequestPipe, timeout: Duration) {
         let deadline = Instant::now() + timeout.min(LOAD_TIMEOUT);
         self.lock().push(PrestartedSession { session, child, pipe, deadline });
     }

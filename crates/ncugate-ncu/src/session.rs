@@ -1,14 +1,14 @@
 //! One ncu process, from files to be written to what came of it. It judges nothing beyond how the process ended.
 
 use super::command::{Knobs, NcuSession, Processes, argv, written};
-use super::failure::{NcuFailure, Reach};
+use super::failure::{FailureScope, NcuFailure};
 use super::job::Job;
 use super::prestarted::{PrestartedSession, PrestartedSessions};
 use super::tool::Ncu;
 use ncugate_model::REQUEST_VARIABLE;
 use ncugate_model::disk::{self, Durability, open};
 use ncugate_model::number::text;
-use ncugate_model::process::{self, Ending, Output, Piped, RequestPipe};
+use ncugate_model::process::{self, Output, PipedChild, ProcessExit, RequestPipe};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -43,9 +43,9 @@ pub struct Runner<'a> {
 
 /// What came of a session.
 #[derive(Debug)]
-pub struct Ran {
+pub struct SessionOutcome {
     pub report: Option<PathBuf>,
-    pub ending: Ending,
+    pub ending: ProcessExit,
     pub log: String,
     /// What the target (or ncu, beside its log) printed.
     pub output: String,
@@ -55,7 +55,7 @@ pub struct Ran {
     pub failure: Option<NcuFailure>,
 }
 
-impl Ran {
+impl SessionOutcome {
     /// The failure with the last words of the target.
     pub fn explain(&self, failure: &NcuFailure) -> String {
         // What our worker tells this program is not for people.
@@ -68,16 +68,16 @@ impl Ran {
 }
 
 impl Runner<'_> {
-    /// Runs `job` to its end, in the session that was started for it where there is one. An ncu that cannot be started is a [`Ran`] with
+    /// Runs `job` to its end, in the session that was started for it where there is one. An ncu that cannot be started is a [`SessionOutcome`] with
     /// that failure; an `Err` is ours.
-    pub fn run(&self, job: &Job) -> io::Result<Ran> {
+    pub fn run(&self, job: &Job) -> io::Result<SessionOutcome> {
         if let Some(prestarted) = self.prestarted.and_then(|prestarted| prestarted.take(job, self.scratch)) {
             let ran = self.employ(prestarted, job);
             // A pipe does not suit every program of somebody else: one that gave no report is started anew, with a file, unless no
             // program would give any here.
-            let is_final = |ran: &Ran| {
+            let is_final = |ran: &SessionOutcome| {
                 let reach = ran.failure.as_ref().map(NcuFailure::reach);
-                ran.report.is_some() || reach == Some(Reach::Environment)
+                ran.report.is_some() || reach == Some(FailureScope::Environment)
             };
             if job.processes == Processes::Application || process::interrupted() || ran.as_ref().is_ok_and(is_final) {
                 return ran;
@@ -89,8 +89,8 @@ impl Runner<'_> {
             Ok(child) => child,
             Err(error) => {
                 let failure = Some(NcuFailure::NotStarted { reason: error.to_string() });
-                let ending = Ending::NonZero(-1);
-                return Ok(Ran {
+                let ending = ProcessExit::NonZero(-1);
+                return Ok(SessionOutcome {
                     report: None,
                     ending,
                     log: String::new(),
@@ -131,7 +131,7 @@ impl Runner<'_> {
     }
 
     /// Hands a session that waits the file that the program of `job` is called with, and runs it to its end.
-    fn employ(&self, prestarted: PrestartedSession, job: &Job) -> io::Result<Ran> {
+    fn employ(&self, prestarted: PrestartedSession, job: &Job) -> io::Result<SessionOutcome> {
         let PrestartedSession { session, mut child, pipe, .. } = prestarted;
         let text = fs::read(request_of(job.target))?;
         child.extend(self.timeout);
@@ -140,14 +140,14 @@ impl Runner<'_> {
     }
 
     /// What a session that has ended came to.
-    fn conclude(&self, session: &NcuSession, ended: Output) -> io::Result<Ran> {
+    fn conclude(&self, session: &NcuSession, ended: Output) -> io::Result<SessionOutcome> {
         let Output { ending, stdout, stderr } = ended;
         let output = [stdout.as_str(), &stderr].concat();
         // The program may have left a link or a pipe there.
         disk::replace(&session.log.with_extension("out"), output.as_bytes(), Durability::Cached)?;
         let log = read_log(&session.log)?;
         let failure = NcuFailure::diagnose(ending, &format!("{log}\n{}", own_lines(&output)));
-        Ok(Ran { report: written(&session.output, &log), ending, log, output, told: stdout, failure })
+        Ok(SessionOutcome { report: written(&session.output, &log), ending, log, output, told: stdout, failure })
     }
 
     /// `<stem>-<n>` with the first n that no file has, so that nothing earlier is overwritten or taken for new.
@@ -165,10 +165,10 @@ impl Runner<'_> {
 }
 
 /// Starts ncu over a job. Of our worker every line is kept: it says what outputs came to.
-fn spawn(command: &mut Command, job: &Job<'_>, limit: Option<Duration>) -> io::Result<Piped> {
+fn spawn(command: &mut Command, job: &Job<'_>, limit: Option<Duration>) -> io::Result<PipedChild> {
     match job.processes {
-        Processes::Application => Piped::listening(command, limit),
-        Processes::All => Piped::spawn(command, limit),
+        Processes::Application => PipedChild::listening(command, limit),
+        Processes::All => PipedChild::spawn(command, limit),
     }
 }
 
@@ -202,9 +202,9 @@ mod tests {
     #[test]
     fn a_failure_is_explained_by_what_the_target_printed_for_people() {
         let output = "==PROF== Connected\n{\"event\":\"device\"}\nno memory left\n{\"event\":\"done\"}\n".to_owned();
-        let ran = Ran {
+        let ran = SessionOutcome {
             report: None,
-            ending: Ending::NonZero(1),
+            ending: ProcessExit::NonZero(1),
             log: String::new(),
             output,
             told: String::new(),

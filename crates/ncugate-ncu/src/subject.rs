@@ -29,14 +29,14 @@ pub struct Contents {
     pub outputs: BTreeMap<ProfiledCase, ProfiledOutputs>,
 }
 
-pub trait Verify {
+pub trait ReportReader {
     /// What `report` holds of `cases`, and what the program `told` of their outputs on standard output; or why the report cannot be read.
     fn read(&self, report: &Path, told: &str, cases: &[ProfiledCase]) -> Result<Contents, String>;
 }
 
 /// How many launches a case has to have.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Expect {
+pub enum LaunchExpectation {
     /// So many evaluations of each variant, whose launches are neither more nor fewer.
     Exactly {
         /// Evaluations a case.
@@ -48,7 +48,7 @@ pub enum Expect {
     Some,
 }
 
-impl Expect {
+impl LaunchExpectation {
     /// So many evaluations of variants that are a launch each.
     pub fn exactly(repeats: u32) -> Self {
         Self::Exactly { repeats, launches: BTreeMap::new() }
@@ -102,7 +102,7 @@ pub struct Subject<'a> {
     pub selection: LaunchSelection,
     pub processes: Processes,
     /// Launches a case.
-    pub expect: Expect,
+    pub expect: LaunchExpectation,
 }
 
 impl Subject<'_> {
@@ -121,9 +121,9 @@ impl Subject<'_> {
 
 /// What earlier sessions of the same run have profiled.
 #[derive(Debug, Clone, Default)]
-pub struct Covered(BTreeMap<ProfiledCase, BTreeSet<NcuMetric>>);
+pub struct ProfiledMetrics(BTreeMap<ProfiledCase, BTreeSet<NcuMetric>>);
 
-impl Covered {
+impl ProfiledMetrics {
     /// From the run's records. Failures, what CUPTI stands in for, and launches whose outputs were not compared are not covered: they are
     /// tried again when a run goes on.
     pub fn by(records: &[ProfileRecord]) -> Self {
@@ -147,7 +147,7 @@ impl Covered {
 
 /// What profiling came to, beside the records.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Collected {
+pub struct ProfilingSummary {
     /// The groups, with the passes they took.
     pub groups: Vec<Group>,
     /// Metrics that this chip or ncu does not know; nothing has them.
@@ -170,7 +170,7 @@ pub enum ProfileError {
     Environment(NcuFailure),
     /// Nothing can be profiled, for a reason that has no name.
     #[error(transparent)]
-    Unprofilable(Unprofilable),
+    Unprofilable(TrialFailure),
     /// The user asked to stop.
     #[error("interrupted while profiling")]
     Interrupted,
@@ -182,7 +182,7 @@ pub enum ProfileError {
 /// Several variants were tried alone and none could be profiled.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("none of {tried} variants that were tried alone could be profiled: {reason}")]
-pub struct Unprofilable {
+pub struct TrialFailure {
     pub tried: usize,
     /// Why the last one could not.
     pub reason: String,

@@ -1,10 +1,12 @@
 //! A small phase with its plan, for tests.
 
 use crate::config::{
-    BenchSettings, Buffer, BuildSettings, CloseLookAt, Counting, GatePlan, L2State, Laws, Objective, Phase,
+    BenchSettings, Buffer, BuildSettings, CloseLookAt, CounterPolicy, GatePlan, L2State, Laws, Objective, Phase,
     ProfileSettings, Shape, Sweep, Verification, Workload, WorkloadReference,
 };
-use crate::plan::{Arg, KernelCode, KernelPlan, Method, Plan, ShapeProgram, Standing, Step, Variant, reference_launch};
+use crate::plan::{
+    Arg, KernelCode, KernelPlan, Method, Plan, ShapeProgram, Step, Variant, VariantRole, reference_launch,
+};
 use ncugate_model::Dtype;
 use ncugate_model::Role;
 use ncugate_model::VariantId;
@@ -59,7 +61,7 @@ pub fn phase() -> Phase {
             repeat: 1,
             close_look: CloseLookAt::default(),
         },
-        counting: Counting::default(),
+        counting: CounterPolicy::default(),
         groups: Vec::new(),
         workload: Workload {
             seeds: vec![0, 1],
@@ -97,7 +99,7 @@ pub fn plan(names: &[&str]) -> Plan {
     };
     let variant = |name: &&str| Variant {
         id: VariantId((*name).to_owned()),
-        standing: Standing::Candidate,
+        standing: VariantRole::Candidate,
         params: Vec::new(),
         method: Method::Kernel(KernelPlan {
             source: PathBuf::from("copy.cu"),

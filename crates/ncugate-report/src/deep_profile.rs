@@ -2,7 +2,7 @@
 
 use super::finding_row::{FindingRow, SavingRow};
 use super::inputs::ReportInputs;
-use super::line_pairs::{PairedLines, Sampled, pair};
+use super::line_pairs::{PairedLines, SampledVariant, pair};
 use super::model::Measure;
 use super::ncu_advice::{NcuAdvice, advice};
 use super::number::{self, Number};
@@ -144,11 +144,11 @@ fn line_pairs(
     profiles: &[(&VariantId, &DeepProfile)],
     variants: &[ProfiledVariant],
 ) -> Vec<PairedLines> {
-    let mut all: Vec<Option<Sampled<'_>>> = Vec::new();
+    let mut all: Vec<Option<SampledVariant<'_>>> = Vec::new();
     for ((id, profile), row) in profiles.iter().zip(variants) {
         let said = inputs.said.iter().find(|said| said.variant == profile.variant && said.shape == profile.shape);
         let duration = inputs.deep.quantities.read(id, &profile.shape, "duration").value();
-        all.push(said.map(|said| Sampled { label: &row.label, said, duration }));
+        all.push(said.map(|said| SampledVariant { label: &row.label, said, duration }));
     }
     let Some((Some(first), others)) = all.split_first() else { return Vec::new() };
     others.iter().flatten().filter_map(|other| pair(*first, *other)).collect()

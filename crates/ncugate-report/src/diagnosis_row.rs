@@ -23,7 +23,7 @@ pub enum DiagnosisOutcome {
 
 /// Rules that lack counters, and how to collect them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct NotAsked {
+pub struct RuleCoverage {
     /// How many rules lack counters.
     pub rules: usize,
     /// Of how many.
@@ -50,7 +50,7 @@ pub struct DiagnosisRow {
     /// In words; empty where a cause was found and every rule was asked.
     pub sentence: String,
     /// Rules that lack counters; null where none does.
-    pub not_asked: Option<NotAsked>,
+    pub not_asked: Option<RuleCoverage>,
 }
 
 /// How missing counters are collected.
@@ -83,7 +83,7 @@ impl DiagnosisRow {
         untimed: Option<&str>,
         collection: &Collection,
     ) -> Self {
-        let not_asked = unasked.lacks_counters().then(|| NotAsked::new(unasked, collection));
+        let not_asked = unasked.lacks_counters().then(|| RuleCoverage::new(unasked, collection));
         let outcome = match (has_cause, not_asked.is_some() || untimed.is_some()) {
             (true, _) => DiagnosisOutcome::Found,
             (false, true) => DiagnosisOutcome::NotJudged,
@@ -116,7 +116,7 @@ fn clean(unasked: &UnaskedRules) -> String {
     format!("{nothing} {asked} of {} rules were asked; the others need {}.", unasked.of, facts.join(", "))
 }
 
-impl NotAsked {
+impl RuleCoverage {
     fn new(unasked: &UnaskedRules, collection: &Collection) -> Self {
         let counters: Vec<String> = unasked.counters.iter().map(|name| text::line(name)).collect();
         let metrics: Vec<String> = unasked.metrics.iter().map(|name| text::line(name)).collect();

@@ -1,7 +1,7 @@
 //! Findings as readers and programs are given them.
 
 use super::{number, text};
-use crate::explain::{ChipMatch, EstimateSource, EvidenceValue, Finding, Saving, Severity, SignatureMatch};
+use crate::explain::{ChipMatch, EstimateSource, EvidenceValue, Finding, SavingEstimate, Severity, SignatureMatch};
 use ncugate_model::ShapeName;
 use ncugate_phase::config::{Confidence, RuleKind};
 use schemars::JsonSchema;
@@ -165,7 +165,7 @@ impl FindingRow {
     }
 }
 
-fn row(saving: &Saving, expected: f64) -> SavingRow {
+fn row(saving: &SavingEstimate, expected: f64) -> SavingRow {
     let pair = saving.pair.as_ref().map(|pair| PairRow {
         variant: text::line(&pair.variant.0),
         percent: pair.percent,

@@ -71,7 +71,7 @@ pub use change::{ChangeDirection, ChangeNoise, LatencyChange, MetricChange, Metr
 pub use deep_profile::{DeepMetric, DeepProfileRow, ProfiledVariant};
 pub use deltas::{Delta, ShapeDelta};
 pub use diagnosed::{diagnose, shape_facts};
-pub use diagnosis_row::{DiagnosisOutcome, DiagnosisRow, NotAsked};
+pub use diagnosis_row::{DiagnosisOutcome, DiagnosisRow, RuleCoverage};
 pub use error::{RenderError, WriteError};
 pub use finding_row::{EvidenceRow, FindingLineRow, FindingRow, PairRow, SavingRow, SignatureRow};
 pub use gate_row::{Counts, Decider, FallbackRow, GateRow, PreconditionRow, StageRow, TierRow, WaiverRow};

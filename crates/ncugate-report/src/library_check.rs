@@ -2,7 +2,7 @@
 
 use super::error::RenderError;
 use super::{number, text};
-use ncugate_judge::kernel_ratchet::{KernelChange, KernelUse, LibraryUse, RatchetResult};
+use ncugate_judge::kernel_ratchet::{KernelChange, KernelUse, LibraryResources, RatchetResult};
 use ncugate_model::{KernelName, Verdict};
 use std::fmt::Write as _;
 use std::path::Path;
@@ -15,7 +15,7 @@ const LISTED: usize = 50;
 const NAME: usize = 60;
 
 /// A table of the kernels that use the most, and how many there are.
-pub fn kernels(library: &LibraryUse) -> String {
+pub fn kernels(library: &LibraryResources) -> String {
     let mut most: Vec<&KernelUse> = library.kernels.iter().collect();
     most.sort_by(|a, b| {
         (b.spills, b.local, b.registers).cmp(&(a.spills, a.local, a.registers)).then(a.name.cmp(&b.name))
@@ -61,7 +61,7 @@ fn names(kernels: &[&KernelUse]) -> Vec<String> {
 }
 
 /// `414 kernels in 12 entries of machine code; 11 entries of PTX are not judged`
-pub fn summary(library: &LibraryUse) -> String {
+pub fn summary(library: &LibraryResources) -> String {
     let kernels = number::counted(library.kernels.len(), "kernel");
     let ptx = match library.ptx {
         0 => String::new(),
@@ -77,7 +77,7 @@ pub fn summary(library: &LibraryUse) -> String {
 }
 
 /// What a library was found to be beside its baseline; the verdict last.
-pub fn result(library: &LibraryUse, result: &RatchetResult, baseline: &Path) -> String {
+pub fn result(library: &LibraryResources, result: &RatchetResult, baseline: &Path) -> String {
     let mut out = String::new();
     for (word, changes) in
         [("worse", &result.worse), ("better", &result.better), ("new", &result.new), ("gone", &result.gone)]
@@ -119,7 +119,7 @@ fn list(out: &mut String, word: &str, changes: &[KernelChange]) {
 ///
 /// # Errors
 /// A value that JSON cannot hold.
-pub fn json(library: &LibraryUse) -> Result<String, RenderError> {
+pub fn json(library: &LibraryResources) -> Result<String, RenderError> {
     Ok(serde_json::to_string(library)?)
 }
 

@@ -74,7 +74,7 @@ pub struct SampledInstruction {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub struct Sampled<'a> {
+pub struct SampledVariant<'a> {
     pub label: &'a str,
     pub said: &'a NcuObservations,
     /// Its duration under the profiler in nanoseconds.
@@ -92,16 +92,17 @@ struct Clock {
 }
 
 /// Lines of the first variant beside those of another; none where they have no line in common.
-pub fn pair(first: Sampled<'_>, other: Sampled<'_>) -> Option<PairedLines> {
+pub fn pair(first: SampledVariant<'_>, other: SampledVariant<'_>) -> Option<PairedLines> {
     let clock = match first.duration.zip(other.duration) {
         Some((first, other)) => Clock { first: first / 1e5, other: other / 1e5, unit: "us" },
         None => Clock { first: 1.0, other: 1.0, unit: "%" },
     };
-    let at = |sampled: Sampled<'_>, place: &str| sampled.said.lines.iter().position(|hot| self::place(hot) == place);
+    let at =
+        |sampled: SampledVariant<'_>, place: &str| sampled.said.lines.iter().position(|hot| self::place(hot) == place);
     let mut places: Vec<String> = first.said.lines.iter().map(place).collect();
     places.extend(other.said.lines.iter().map(place).filter(|place| at(first, place).is_none()));
     let lines = places.iter().map(|place| {
-        let of = |sampled: Sampled<'_>| at(sampled, place).and_then(|at| sampled.said.lines.get(at).cloned());
+        let of = |sampled: SampledVariant<'_>| at(sampled, place).and_then(|at| sampled.said.lines.get(at).cloned());
         (place, of(first), of(other))
     });
     let mut lines: Vec<(&String, Option<HotLine>, Option<HotLine>)> = lines.collect();
@@ -305,8 +306,8 @@ mod tests {
         }
     }
 
-    fn sampled<'a>(label: &'a str, said: &'a NcuObservations, duration: f64) -> Sampled<'a> {
-        Sampled { label, said, duration: Some(duration) }
+    fn sampled<'a>(label: &'a str, said: &'a NcuObservations, duration: f64) -> SampledVariant<'a> {
+        SampledVariant { label, said, duration: Some(duration) }
     }
 
     #[test]
@@ -324,7 +325,7 @@ mod tests {
     #[test]
     fn other_sources_are_no_pair() {
         let (a, b) = (said(&[(10, 50.0, "wait")]), said(&[(11, 50.0, "wait")]));
-        let of = |said| Sampled { label: "v", said, duration: None };
+        let of = |said| SampledVariant { label: "v", said, duration: None };
         assert_eq!(pair(of(&a), of(&b)), None);
     }
 

@@ -6,7 +6,7 @@ use super::shape_matrix::{MatrixCell, MatrixRow, ShapeMatrix};
 use super::variant_row::VariantRow;
 use super::{number, text};
 use ncugate_model::{Better, Verdict};
-use ncugate_phase::plan::Standing;
+use ncugate_phase::plan::VariantRole;
 
 /// Candidates in the table: those that are in use, selected or the best somewhere, then the best by rank.
 const CANDIDATES: usize = 8;
@@ -24,7 +24,7 @@ pub fn matrix(report: &Report) -> Option<ShapeMatrix> {
     }
     let proven = |v: &&VariantRow| v.correctness.verdict == Verdict::Pass && !v.cheats;
     let candidates: Vec<&VariantRow> =
-        report.variants.iter().filter(|v| v.standing == Standing::Candidate).filter(proven).collect();
+        report.variants.iter().filter(|v| v.standing == VariantRole::Candidate).filter(proven).collect();
     let value = |v: &VariantRow, shape: usize| report.value(v, shape, &used.metric);
     let best: Vec<Option<f64>> = shapes
         .iter()
@@ -43,7 +43,7 @@ pub fn matrix(report: &Report) -> Option<ShapeMatrix> {
     let room = CANDIDATES.saturating_sub(kept.len());
     kept.extend(candidates.iter().copied().filter(|v| !named(&v)).take(room));
     let left_out = candidates.len() - kept.len();
-    let baselines = report.variants.iter().filter(|v| v.standing == Standing::Baseline).take(BASELINES);
+    let baselines = report.variants.iter().filter(|v| v.standing == VariantRole::Baseline).take(BASELINES);
     let row = |v: &VariantRow| MatrixRow {
         label: text::clip_middle(&v.id, text::LABEL),
         standing: v.standing,
@@ -52,7 +52,7 @@ pub fn matrix(report: &Report) -> Option<ShapeMatrix> {
             .zip(&best)
             .map(|(&shape, best)| {
                 let ours = value(v, shape)?;
-                let is_best = v.standing == Standing::Candidate && *best == Some(ours);
+                let is_best = v.standing == VariantRole::Candidate && *best == Some(ours);
                 let ratio = best.filter(|best| !is_best && *best != 0.0).map(|best| number::change(ours / best));
                 Some(MatrixCell {
                     text: number::plain(ours),

@@ -1,8 +1,8 @@
 //! What a tolerance says to wrong answers, as a table of text.
 
 use ncugate_model::Differences;
+use ncugate_model::MutantKind;
 use ncugate_model::MutantOutcome;
-use ncugate_model::MutantStanding;
 use ncugate_model::MutantTable;
 use ncugate_model::number::text;
 
@@ -26,15 +26,15 @@ pub fn table(table: &MutantTable) -> String {
 }
 
 /// What to look at: a null that is accepted, an honest answer that is not, and faults that nothing shows.
-fn mark(standing: MutantStanding, cells: &[MutantOutcome]) -> &'static str {
+fn mark(standing: MutantKind, cells: &[MutantOutcome]) -> &'static str {
     let rejected = cells.iter().any(|cell| matches!(cell, MutantOutcome::Rejected { .. }));
     let accepted = cells.iter().any(|cell| matches!(cell, MutantOutcome::Accepted { .. }));
     match standing {
-        MutantStanding::Honest if rejected => "TOO TIGHT",
-        MutantStanding::Null if accepted && !rejected => "TOO LOOSE",
-        MutantStanding::Fault | MutantStanding::Null if accepted && !rejected => "accepted",
-        MutantStanding::Honest => "honest",
-        MutantStanding::Fault | MutantStanding::Null => "",
+        MutantKind::Honest if rejected => "TOO TIGHT",
+        MutantKind::Null if accepted && !rejected => "TOO LOOSE",
+        MutantKind::Fault | MutantKind::Null if accepted && !rejected => "accepted",
+        MutantKind::Honest => "honest",
+        MutantKind::Fault | MutantKind::Null => "",
     }
 }
 
@@ -71,10 +71,10 @@ mod tests {
             shapes: vec![ShapeName("s".to_owned()), ShapeName("l".to_owned())],
             left_out: vec![ShapeName("xl".to_owned())],
             rows: vec![
-                ("plain", MutantStanding::Honest, vec![accepted(), rejected()]),
-                ("zeros", MutantStanding::Null, vec![accepted(), MutantOutcome::Equivalent]),
-                ("f16 scores", MutantStanding::Fault, vec![accepted(), rejected()]),
-                ("int8 values", MutantStanding::Fault, vec![accepted(), accepted()]),
+                ("plain", MutantKind::Honest, vec![accepted(), rejected()]),
+                ("zeros", MutantKind::Null, vec![accepted(), MutantOutcome::Equivalent]),
+                ("f16 scores", MutantKind::Fault, vec![accepted(), rejected()]),
+                ("int8 values", MutantKind::Fault, vec![accepted(), accepted()]),
             ],
         };
         let text = super::table(&table);

@@ -33,14 +33,14 @@ pub struct OccupancyAnswer {
 
 /// Blocks of a cluster, and the multiprocessors of the GPU where they are known.
 #[derive(Debug, Clone, Copy)]
-pub struct ClusterAsked {
+pub struct ClusterRequest {
     /// Blocks a cluster; 1 for none.
     pub blocks: u32,
     pub sms: Option<u32>,
 }
 
 /// The answer for these demands on that chip.
-pub fn occupancy_answer(chip: &Chip, demand: &Demand, cluster: ClusterAsked) -> OccupancyAnswer {
+pub fn occupancy_answer(chip: &Chip, demand: &Demand, cluster: ClusterRequest) -> OccupancyAnswer {
     let Occupancy { blocks_per_sm, percent, limits, limiters } = theoretical(chip, demand, None);
     let clusters = (cluster.blocks > 1).then(|| Some(blocks_per_sm * cluster.sms? / cluster.blocks)).flatten();
     OccupancyAnswer {

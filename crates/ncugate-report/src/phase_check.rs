@@ -1,8 +1,8 @@
 //! What is known of a phase without a GPU, for programs.
 
-use ncugate_judge::{GateResult, StaticCheck, Unjudged, VariantFacts};
+use ncugate_judge::{GateResult, PendingGate, StaticCheck, VariantFacts};
 use ncugate_model::{BuildOutcome, BuildRecord, Level, Verdict};
-use ncugate_phase::plan::{Plan, Standing, Variant};
+use ncugate_phase::plan::{Plan, Variant, VariantRole};
 use serde::Serialize;
 
 /// A phase as `check` found it.
@@ -21,15 +21,15 @@ pub struct PhaseCheck {
     /// Problems that are not of a gate.
     pub problems: Vec<String>,
     /// Preconditions and gates that could be judged.
-    pub judged: Vec<JudgedAhead>,
+    pub judged: Vec<StaticVerdict>,
     /// Gates that could not, and what they wait for; those of tiers, stages and the fallback behind whose they are.
     pub not_judged: Vec<(String, String)>,
-    pub builds: Vec<BuiltAhead>,
+    pub builds: Vec<VariantBuild>,
 }
 
 /// A precondition or a gate that could be judged.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct JudgedAhead {
+pub struct StaticVerdict {
     pub name: String,
     /// `tier 'minimum'`, `stage 'one'` or `fallback`, whose gate it is; none of a gate of the phase and of a precondition.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -42,7 +42,7 @@ pub struct JudgedAhead {
 
 /// How a variant was built.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct BuiltAhead {
+pub struct VariantBuild {
     pub variant: String,
     /// `built`, `failed`, `refused` or `not needed`.
     pub outcome: &'static str,
@@ -62,10 +62,10 @@ impl PhaseCheck {
                 BuildOutcome::Failed { message } => ("failed", Some(message.clone())),
                 BuildOutcome::Refused { reasons, .. } => ("refused", Some(reasons.join("\n"))),
             };
-            BuiltAhead { variant: variant.id.0.clone(), outcome, reason, facts: VariantFacts::default() }
+            VariantBuild { variant: variant.id.0.clone(), outcome, reason, facts: VariantFacts::default() }
         };
         self.builds = plan.variants.iter().zip(builds).map(row).collect();
-        self.candidates = plan.variants.iter().filter(|variant| variant.standing == Standing::Candidate).count();
+        self.candidates = plan.variants.iter().filter(|variant| variant.standing == VariantRole::Candidate).count();
     }
 
     /// Takes what the build decides of the gates, and what it says of the variants.
@@ -74,7 +74,7 @@ impl PhaseCheck {
         self.not_judged = gates.unjudged.iter().map(|gate| (gate.name.clone(), gate.reason.clone())).collect();
         for group in gates.groups.iter().chain(&gates.fallback) {
             self.judged.extend(group.judged.iter().map(|gate| row(gate, Some(&group.name))));
-            let waits = |gate: &Unjudged| (format!("{}: {}", group.name, gate.name), gate.reason.clone());
+            let waits = |gate: &PendingGate| (format!("{}: {}", group.name, gate.name), gate.reason.clone());
             self.not_judged.extend(group.unjudged.iter().map(waits));
         }
         self.notes.extend(gates.narrow.iter().cloned());
@@ -86,8 +86,8 @@ impl PhaseCheck {
     }
 }
 
-fn row(gate: &GateResult, of: Option<&String>) -> JudgedAhead {
-    JudgedAhead {
+fn row(gate: &GateResult, of: Option<&String>) -> StaticVerdict {
+    StaticVerdict {
         name: gate.name.clone(),
         of: of.cloned(),
         level: gate.level,

@@ -2,7 +2,7 @@
 
 use super::number::{self, Number};
 use super::text;
-use ncugate_model::{ProposedPoint, SearchBegan, SearchEnded, SearchRecord, TriedOutcome, TriedPoint};
+use ncugate_model::{ProposedPoint, SearchEnd, SearchRecord, SearchStart, TriedOutcome, TriedPoint};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -54,10 +54,10 @@ pub fn row(records: &[SearchRecord]) -> Option<SearchRow> {
 /// The records by kind.
 #[derive(Default)]
 struct Read<'a> {
-    began: Option<&'a SearchBegan>,
+    began: Option<&'a SearchStart>,
     proposed: BTreeMap<&'a str, &'a ProposedPoint>,
     tried: Vec<&'a TriedPoint>,
-    ended: Option<&'a SearchEnded>,
+    ended: Option<&'a SearchEnd>,
 }
 
 impl Read<'_> {
@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn a_search_is_its_summary_its_progress_and_its_failures() {
-        let began = SearchBegan {
+        let began = SearchStart {
             key: String::new(),
             axes: vec!["A".to_owned()],
             combinations: Some(20_000),
@@ -185,7 +185,7 @@ mod tests {
             rounds: 8,
         };
         let point = ProposedPoint { variant: VariantId("A=2".to_owned()), point: vec![1], expected_us: Some(4.0) };
-        let ended = SearchEnded {
+        let ended = SearchEnd {
             why: "4 variants were built".to_owned(),
             finalists: vec![VariantId("A=2".to_owned())],
             points: vec![vec![1]],

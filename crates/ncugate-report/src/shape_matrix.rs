@@ -1,6 +1,6 @@
 //! Variants by shapes as readers are given them.
 
-use ncugate_phase::plan::Standing;
+use ncugate_phase::plan::VariantRole;
 use serde::Serialize;
 
 /// The table, where at least two shapes were measured.
@@ -20,7 +20,7 @@ pub struct ShapeMatrix {
 pub struct MatrixRow {
     /// Its id, short enough for a table.
     pub label: String,
-    pub standing: Standing,
+    pub standing: VariantRole,
     /// A value a shape; none where it was not measured, or the variant is not proven correct.
     pub cells: Vec<Option<MatrixCell>>,
 }

@@ -13,7 +13,7 @@ use ncugate_model::VariantId;
 use ncugate_model::disk::open;
 use ncugate_model::stats::{Pairing, Resampler, compare};
 use ncugate_phase::config::{Project, RuleKind};
-use ncugate_phase::plan::{Method, Standing, Variant};
+use ncugate_phase::plan::{Method, Variant, VariantRole};
 use std::path::Path;
 
 /// Why a run says nothing of defects.
@@ -93,7 +93,7 @@ pub fn inversion(session: &Session<'_>) -> Result<Inversion, SignatureError> {
     let deep = DeepProfiles::read(run, plan, measured.capability());
     let seen = measured.quantities().beside(&deep.quantities);
     let mut defects = with_diagnosis(session, &seen, &[], SignatureBook::shipped(), |diagnosis| {
-        let candidates = plan.variants.iter().filter(|variant| variant.standing == Standing::Candidate);
+        let candidates = plan.variants.iter().filter(|variant| variant.standing == VariantRole::Candidate);
         candidates.filter_map(|variant| defect(session, diagnosis, variant, good)).collect::<Vec<DefectSignature>>()
     })?;
     if defects.is_empty() {

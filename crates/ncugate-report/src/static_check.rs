@@ -1,11 +1,11 @@
 //! What is known of a phase without a GPU, in words.
 
 use indexmap::IndexMap;
-use ncugate_judge::{GateResult, GroupAhead, GroupKind, StaticCheck, Unjudged, VariantFacts};
+use ncugate_judge::{GateResult, GroupKind, PendingGate, StaticCheck, StaticGroup, VariantFacts};
 use ncugate_model::compiler_warnings;
 use ncugate_model::number::{self, text};
 use ncugate_model::{BuildOutcome, BuildRecord, ShapeName, Verdict};
-use ncugate_phase::plan::{Plan, Standing};
+use ncugate_phase::plan::{Plan, VariantRole};
 use std::fmt::Write;
 
 /// A gate or a precondition in a line.
@@ -41,7 +41,7 @@ pub fn gates(ahead: &StaticCheck) -> String {
 }
 
 /// `tier 'stretch' (not required)`.
-pub fn titled(group: &GroupAhead) -> String {
+pub fn titled(group: &StaticGroup) -> String {
     match (group.kind, group.required) {
         (_, true) | (GroupKind::Fallback, false) => group.name.clone(),
         (GroupKind::Stage, false) => format!("{} (may be skipped)", group.name),
@@ -49,7 +49,7 @@ pub fn titled(group: &GroupAhead) -> String {
     }
 }
 
-fn group(lead: &str, judged: &[GateResult], unjudged: &[Unjudged]) -> String {
+fn group(lead: &str, judged: &[GateResult], unjudged: &[PendingGate]) -> String {
     let line = |gate: &GateResult| verdict(&format!("{lead}{}", gate.name), gate.verdict, &gate.reason);
     let mut text: String = judged.iter().map(line).collect();
     let mut by_reason: IndexMap<&str, Vec<&str>> = IndexMap::new();
@@ -99,7 +99,7 @@ pub fn builds(plan: &Plan, builds: &[BuildRecord], arch: &str) -> (String, Verdi
     let (mut standing, mut kernels, mut built) = (0, 0, 0);
     let mut failures = Failures::default();
     for (variant, build) in plan.variants.iter().zip(builds) {
-        let candidate = usize::from(variant.standing == Standing::Candidate);
+        let candidate = usize::from(variant.standing == VariantRole::Candidate);
         if build.outcome != BuildOutcome::NotNeeded {
             kernels += candidate;
         }

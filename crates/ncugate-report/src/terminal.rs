@@ -134,7 +134,7 @@ fn beside(report: &Report, columns: usize) -> Vec<String> {
 /// Rank, variant and as many leading metrics as fit.
 fn variants(report: &Report, columns: usize) -> String {
     let ranked: Vec<&VariantRow> = report.variants.iter().filter(|v| v.rank.is_some()).take(TOP).collect();
-    let baselines = report.variants.iter().filter(|v| v.standing == ncugate_phase::plan::Standing::Baseline).take(2);
+    let baselines = report.variants.iter().filter(|v| v.standing == ncugate_phase::plan::VariantRole::Baseline).take(2);
     // A variant that is selected among those that pass may rank lower.
     let selected = report.variants.iter().filter(|v| v.selected && v.rank.is_none_or(|rank| rank > TOP));
     let rows: Vec<&VariantRow> = ranked.into_iter().chain(selected).chain(baselines).collect();

@@ -7,7 +7,7 @@ use ncugate_judge::{CapturedVariant, Correctness, VariantResult};
 use ncugate_model::{
     Audit, Better, LatencyOutcome, ProfileOutcome, ProfileRecord, ProfiledOutputs, ShapeName, VariantId,
 };
-use ncugate_phase::plan::{Method, Standing, Variant};
+use ncugate_phase::plan::{Method, Variant, VariantRole};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{HashMap, HashSet};
@@ -198,8 +198,8 @@ fn graded_by_itself(inputs: &ReportInputs<'_>) -> Option<String> {
     let programs: Vec<&Variant> = inputs.plan.variants.iter().filter(|variant| is_graded_by_itself(variant)).collect();
     let each = |variant: &&Variant| {
         let what = match variant.standing {
-            Standing::Baseline => "baseline",
-            Standing::Candidate => "candidate, cannot pass on its latency",
+            VariantRole::Baseline => "baseline",
+            VariantRole::Candidate => "candidate, cannot pass on its latency",
         };
         format!("{} ({what})", text::clip(&text::line(&variant.id.0), text::LABEL))
     };

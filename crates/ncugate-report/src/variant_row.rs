@@ -6,7 +6,7 @@ use super::number::Number;
 use super::trust::AuditRow;
 use ncugate_judge::witness::durations::WitnessBand;
 use ncugate_model::Verdict;
-use ncugate_phase::plan::Standing;
+use ncugate_phase::plan::VariantRole;
 use serde::Serialize;
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -18,7 +18,7 @@ pub struct VariantRow {
     pub name: Option<String>,
     /// Its parameter values alone (`64 · 128 · 32 · 16`) where it has them all, else its label: for charts.
     pub short: String,
-    pub standing: Standing,
+    pub standing: VariantRole,
     /// Whether it is a program that takes its own time and checks its own results.
     pub graded_by_itself: bool,
     /// Whether what was timed is not what was checked.

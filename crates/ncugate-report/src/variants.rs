@@ -13,7 +13,7 @@ use ncugate_model::{
     BuildOutcome, BuildRecord, Cell, CheckOutcome, CheckRecord, Level, Resources, ShapeName, Tolerance, VariantId,
     Verdict,
 };
-use ncugate_phase::plan::{KernelCode, Method, Standing, Variant};
+use ncugate_phase::plan::{KernelCode, Method, Variant, VariantRole};
 use std::collections::HashMap;
 
 /// Everything about variants, by id.
@@ -64,7 +64,7 @@ pub fn rows(inputs: &ReportInputs<'_>, metrics: &[MetricColumn], params: &[Strin
     let index = Index::new(inputs);
     let mut rows: Vec<VariantRow> =
         inputs.plan.variants.iter().map(|variant| row(inputs, &index, variant, metrics, params)).collect();
-    rows.sort_by_key(|row| (row.standing == Standing::Baseline, row.rank.unwrap_or(usize::MAX)));
+    rows.sort_by_key(|row| (row.standing == VariantRole::Baseline, row.rank.unwrap_or(usize::MAX)));
     rows
 }
 
@@ -144,7 +144,7 @@ fn cell(
     if let Some(case) = cases.get(&variant.id) {
         return Some(GateCell { verdict: case.verdict, text: case_text(gate, case), uncompared: false });
     }
-    let result = result.filter(|_| variant.standing == Standing::Candidate && gate.level == Level::Required)?;
+    let result = result.filter(|_| variant.standing == VariantRole::Candidate && gate.level == Level::Required)?;
     if let Some(stop) = result.stopped_by.iter().find(|stop| stop.line == Some(gate.line)) {
         return Some(GateCell { verdict: stop.verdict, text: text::line(&stop.text), uncompared: stop.uncompared });
     }

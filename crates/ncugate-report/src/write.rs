@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 /// Files of a written report.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Written {
+pub struct ReportFiles {
     pub folder: PathBuf,
     /// `report.html`.
     pub page: PathBuf,
@@ -26,7 +26,7 @@ pub fn prove_writable(folder: &Path) -> Result<(), WriteError> {
 }
 
 /// Renders everything, then writes `report.html`, `report.md`, `results.json`, `junit.xml`, `results.sarif` and `charts/*.svg`.
-pub fn write(report: &Report, folder: &Path) -> Result<Written, WriteError> {
+pub fn write(report: &Report, folder: &Path) -> Result<ReportFiles, WriteError> {
     let files = [
         ("results.json", json::json(report)?),
         ("junit.xml", junit::junit(report)?),
@@ -46,7 +46,7 @@ pub fn write(report: &Report, folder: &Path) -> Result<Written, WriteError> {
         replace(&folder.join(name), text)?;
     }
     remove_older(&charts, &drawn)?;
-    Ok(Written { folder: folder.to_owned(), page: folder.join("report.html") })
+    Ok(ReportFiles { folder: folder.to_owned(), page: folder.join("report.html") })
 }
 
 /// Removes the files of charts that an earlier rendering had and this one has not; whatever else lies there stays.

@@ -1,9 +1,9 @@
 //! Confirmations through a worker that is a shell script, judged by the real gates.
 
 use super::*;
-use crate::Silent;
+use crate::NoProgress;
 use ncugate_cuda::host::JobMode;
-use ncugate_judge::frame::{Counted, Measured, quantities};
+use ncugate_judge::frame::{ProfileCounters, TableInputs, quantities};
 use ncugate_judge::store::Fingerprint;
 use ncugate_judge::store::manifest;
 use ncugate_judge::{Context, Judgement, SampleOrigin, correctness, judge, name_cheats, to_confirm, unresolved};
@@ -117,12 +117,12 @@ impl NoisyRun {
         let (phase, plan) = (&self.phase, &self.plan);
         let (waiting, reference) = (PrestartedSessions::default(), BTreeMap::new());
         let (worker, waiting, reference) = (&worker, &waiting, &reference);
-        let mut confirmation = Confirmation { phase, plan, worker, waiting, reference, writer, progress: &Silent };
+        let mut confirmation = Confirmation { phase, plan, worker, waiting, reference, writer, progress: &NoProgress };
         let cases = |run: &Arc<Run>, wanted| {
             let judgement = self.judged(run);
             Ok(match wanted {
-                Wanted::Chosen => to_confirm(phase, &judgement, &[]),
-                Wanted::Open => unresolved(phase, &judgement, &[]),
+                ConfirmationPass::Chosen => to_confirm(phase, &judgement, &[]),
+                ConfirmationPass::Open => unresolved(phase, &judgement, &[]),
             })
         };
         confirmation.run::<CampaignError>(cases).unwrap();
@@ -132,11 +132,11 @@ impl NoisyRun {
 
     fn judged(&self, run: &Run) -> Judgement {
         let (phase, plan) = (&self.phase, &self.plan);
-        let measured = Measured {
+        let measured = TableInputs {
             phase,
             plan,
             run,
-            counted: &Counted::default(),
+            counted: &ProfileCounters::default(),
             capability: Some(ComputeCapability::new(9, 0)),
             sms: None,
         };

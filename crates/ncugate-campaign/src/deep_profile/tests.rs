@@ -1,7 +1,7 @@
 //! Deep profiles through the double of ncu, which replays the report of a real one (`tests/data/close.ncu-rep.zst`).
 
 use super::*;
-use crate::Silent;
+use crate::NoProgress;
 use ncugate_cuda::build::Nvcc;
 use ncugate_cuda::gpu::DeviceAttributes;
 use ncugate_cuda::host::{WorkerCommand, WorkerEvent};
@@ -139,7 +139,7 @@ impl Replay {
     fn deep_profile_of(&mut self, selected: Option<&str>, asked: &[&str]) -> Run {
         let id = |id: &str| VariantId(id.to_owned());
         let (phase, plan, tools) = (&self.phase, &self.plan, &self.tools);
-        let mut profiler = DeepProfiler { phase, plan, tools, writer: &mut self.writer, progress: &Silent };
+        let mut profiler = DeepProfiler { phase, plan, tools, writer: &mut self.writer, progress: &NoProgress };
         profiler.run(selected.map(id).as_ref(), &asked.iter().map(|asked| id(asked)).collect::<Vec<_>>()).unwrap();
         Run::load(self.writer.folder()).unwrap()
     }

@@ -29,18 +29,18 @@ pub trait PointSource {
 
 /// Points in a list.
 #[derive(Debug, Clone)]
-pub struct Listed {
+pub struct PointList {
     points: Vec<Point>,
 }
 
-impl Listed {
+impl PointList {
     /// A space of these points.
     pub const fn new(points: Vec<Point>) -> Self {
         Self { points }
     }
 }
 
-impl PointSource for Listed {
+impl PointSource for PointList {
     fn in_order(&self, tried: &HashSet<&Point>, count: usize) -> Vec<Point> {
         self.points.iter().filter(|point| !tried.contains(point)).take(count).cloned().collect()
     }
@@ -63,11 +63,11 @@ impl PointSource for Listed {
 
 /// A space whose points are found by walking it.
 #[derive(Debug, Clone)]
-pub struct Walked {
+pub struct SpaceSampler {
     space: Space,
 }
 
-impl Walked {
+impl SpaceSampler {
     /// The first point of a walk whose values come in random order. Points behind few others on the way are drawn more often
     /// than the rest: what is drawn is spread over the space, and not uniform.
     fn one(&self, rng: &mut ChaCha8Rng) -> Option<Point> {
@@ -90,7 +90,7 @@ impl Walked {
     }
 }
 
-impl PointSource for Walked {
+impl PointSource for SpaceSampler {
     fn in_order(&self, tried: &HashSet<&Point>, count: usize) -> Vec<Point> {
         let mut found = Vec::new();
         self.space.walk(&mut |at, kept| {
@@ -132,8 +132,8 @@ impl PointSource for Walked {
 /// The points of a space: listed where they are few.
 pub fn candidates(space: &Space) -> Box<dyn PointSource> {
     match space.listed(LISTED) {
-        Some(points) => Box::new(Listed::new(points)),
-        None => Box::new(Walked { space: space.clone() }),
+        Some(points) => Box::new(PointList::new(points)),
+        None => Box::new(SpaceSampler { space: space.clone() }),
     }
 }
 

@@ -6,17 +6,17 @@ use super::encoding::{AxisScale, Encoding};
 use super::facts::{StaticFacts, static_names};
 use super::proposer::Proposer;
 use super::trial::{SearchTrial, ranked};
-use crate::{CampaignError, GpuTurn, Patience, Progress, Tools, cubins, reference_cubin};
-use ncugate_cuda::build::{Builder, Cache, Sharing};
-use ncugate_cuda::host::{Finish, JobPurpose, WorkerEvent, WorkerJob, measure};
+use crate::{CampaignError, GpuTurn, GpuWait, Progress, Tools, cubins, reference_cubin};
+use ncugate_cuda::build::{Builder, Cache, Deduplication};
+use ncugate_cuda::host::{JobOutcome, JobPurpose, WorkerEvent, WorkerJob, measure};
 use ncugate_judge::store::manifest;
 use ncugate_judge::store::{SearchJournal, StoreError};
 use ncugate_model::digest::sha256;
 use ncugate_model::metric::{Catalogue, LatencyForm};
 use ncugate_model::process;
 use ncugate_model::{
-    Better, BuildRecord, LatencyOutcome, ProposedPoint, SearchBegan, SearchEnded, SearchRecord, TriedOutcome,
-    TriedPoint, VariantId,
+    Better, BuildRecord, LatencyOutcome, ProposedPoint, SearchEnd, SearchRecord, SearchStart, TriedOutcome, TriedPoint,
+    VariantId,
 };
 use ncugate_phase::config::{GatePlan, Phase, SearchSettings, VariantSpec, VariantSpecKind};
 use ncugate_phase::plan::{Plan, PlanErrors, Point, Space, sweep_id, unroll};
@@ -54,7 +54,7 @@ pub struct Exploration<'a> {
     pub tools: &'a Tools,
     pub profiles: &'a Path,
     /// How long to wait for a GPU on which another run measures.
-    pub patience: Patience,
+    pub patience: GpuWait,
     /// Whether what was tried before is forgotten.
     pub anew: bool,
     /// What the user sees meanwhile.
@@ -63,7 +63,7 @@ pub struct Exploration<'a> {
 
 /// What a search found.
 #[derive(Debug, Clone)]
-pub struct Explored {
+pub struct SearchOutcome {
     /// Parameters of what is to be measured in full, the best first.
     pub chosen: Vec<Vec<(String, ncugate_model::expr::Value)>>,
     pub journal: PathBuf,
@@ -74,7 +74,7 @@ impl Exploration<'_> {
     ///
     /// # Errors
     /// Nothing can be built or timed at all, or it was interrupted; run again, it goes on.
-    pub fn run(&self) -> Result<Explored, SearchError> {
+    pub fn run(&self) -> Result<SearchOutcome, SearchError> {
         let objective = &self.phase.objective;
         let metric = Catalogue::embedded().latency(&objective.metric);
         let is_time = metric.is_some_and(|metric| metric.form == LatencyForm::Time);
@@ -99,7 +99,7 @@ impl Exploration<'_> {
         let scales =
             axes.map(|(name, values)| AxisScale::of_values(values, self.settings.categorical.contains(name))).collect();
         let encoding = Encoding::new(scales);
-        let mut search = Searching {
+        let mut search = ActiveSearch {
             of: self,
             space: &space,
             candidates: &*candidates,
@@ -113,7 +113,7 @@ impl Exploration<'_> {
         search.began(key)?;
         search.batches()?;
         let chosen = search.finalists().iter().map(|point| space.params(point)).collect();
-        Ok(Explored { chosen, journal: search.journal.path() })
+        Ok(SearchOutcome { chosen, journal: search.journal.path() })
     }
 
     /// Variants and baselines that the phase names and the space has: what is known to be worth trying is tried first.
@@ -167,7 +167,7 @@ fn seconds(records: &[SearchRecord]) -> f64 {
 }
 
 /// A search that goes on.
-struct Searching<'a> {
+struct ActiveSearch<'a> {
     of: &'a Exploration<'a>,
     space: &'a Space,
     candidates: &'a dyn PointSource,
@@ -180,7 +180,7 @@ struct Searching<'a> {
     started: Instant,
 }
 
-impl Searching<'_> {
+impl ActiveSearch<'_> {
     fn seconds(&self) -> f64 {
         self.spent + self.started.elapsed().as_secs_f64()
     }
@@ -193,7 +193,7 @@ impl Searching<'_> {
             return Ok(());
         }
         let strategy = serde_json::to_value(settings.strategy).ok();
-        Ok(self.journal.append(SearchRecord::Began(SearchBegan {
+        Ok(self.journal.append(SearchRecord::Began(SearchStart {
             key,
             axes: self.space.axes().iter().map(|(name, _)| name.clone()).collect(),
             combinations: self.space.combinations().and_then(|n| u64::try_from(n).ok()),
@@ -346,7 +346,7 @@ impl Searching<'_> {
         let tools = self.of.tools;
         let (arch, cache) =
             (tools.arch(phase)?, Cache::of_user(phase.build.cache.as_deref()).map_err(CampaignError::from)?);
-        let builder = Builder::new(&tools.nvcc, &arch, &cache, Sharing::Share).with_python_of(phase);
+        let builder = Builder::new(&tools.nvcc, &arch, &cache, Deduplication::Share).with_python_of(phase);
         let mut sink = |record: &BuildRecord| {
             self.of.progress.step(&record.variant.0);
             Ok(())
@@ -393,7 +393,7 @@ impl Searching<'_> {
             Ok(())
         })
         .map_err(CampaignError::from)?;
-        if finish == Finish::Interrupted {
+        if finish == JobOutcome::Interrupted {
             return Err(CampaignError::Interrupted.into());
         }
         for build in builds {
@@ -441,7 +441,7 @@ impl Searching<'_> {
         let mut best = ranked(&only);
         best.extend(only.first().filter(|_| best.is_empty()));
         best.truncate(self.of.settings.finalists as usize);
-        let ended = SearchEnded {
+        let ended = SearchEnd {
             why,
             finalists: best.iter().map(|trial| sweep_id(&self.space.params(&trial.point))).collect(),
             points: best.iter().map(|trial| trial.point.0.clone()).collect(),

@@ -47,7 +47,8 @@ impl Forest {
             .map(|tree| {
                 let mut rng = ChaCha8Rng::seed_from_u64(seed);
                 rng.set_stream(tree as u64 + 1);
-                let mut growing = Growing { samples, settings, rng, nodes: Vec::new(), importance: &mut importance };
+                let mut growing =
+                    TreeBuilder { samples, settings, rng, nodes: Vec::new(), importance: &mut importance };
                 let mut all: Vec<u32> = (0..u32::try_from(samples.rows.len()).unwrap_or(u32::MAX)).collect();
                 growing.grow(&mut all);
                 growing.nodes
@@ -84,7 +85,7 @@ impl Forest {
     }
 }
 
-struct Growing<'a> {
+struct TreeBuilder<'a> {
     samples: &'a Samples,
     settings: ForestSettings,
     rng: ChaCha8Rng,
@@ -98,7 +99,7 @@ struct Split {
     gain: f32,
 }
 
-impl Growing<'_> {
+impl TreeBuilder<'_> {
     /// Adds the tree over these samples; gives the index of its root.
     fn grow(&mut self, at: &mut [u32]) -> usize {
         let node = self.nodes.len();

@@ -19,10 +19,10 @@ mod trial;
 
 pub use answer::{ANSWER_BYTES, AgentFinding, AttemptAnswer, line};
 pub use attempt::{AttemptError, AttemptPhase, AttemptSource, attempt_phase, usual_params};
-pub use candidates::{Listed, PointSource, candidates};
+pub use candidates::{PointList, PointSource, candidates};
 pub use chosen::{ChosenError, with_chosen};
 pub use encoding::{AxisScale, Encoding};
-pub use explore::{Exploration, Explored, SearchError};
+pub use explore::{Exploration, SearchError, SearchOutcome};
 pub use history::{AttemptHistory, AttemptRecord, MAX_SOURCE};
 pub use next::{NextAnswer, NextPoint, next};
 pub use proposer::{Proposal, Proposer};

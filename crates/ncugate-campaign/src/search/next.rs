@@ -8,7 +8,7 @@ use super::trial::SearchTrial;
 use ncugate_judge::{PhaseRun, Session};
 use ncugate_model::{Better, Cell, SearchRecord, TriedOutcome, Verdict};
 use ncugate_phase::config::SearchStrategy;
-use ncugate_phase::plan::{Point, Space, Standing};
+use ncugate_phase::plan::{Point, Space, VariantRole};
 use ncugate_report::{Report, text};
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
@@ -111,7 +111,7 @@ fn trials(run: &PhaseRun, session: &Session<'_>, space: &Space) -> Vec<SearchTri
         return trials;
     }
     let (table, objective) = (session.measurements().quantities(), &run.phase.objective);
-    let candidates = run.plan.variants.iter().filter(|variant| variant.standing == Standing::Candidate);
+    let candidates = run.plan.variants.iter().filter(|variant| variant.standing == VariantRole::Candidate);
     let trial = |variant: &ncugate_phase::plan::Variant| {
         let cost = match table.read(&variant.id, &objective.shape, &objective.metric) {
             Cell::Value(value) if value > 0.0 => Some(value),

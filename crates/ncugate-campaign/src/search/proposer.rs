@@ -183,14 +183,14 @@ fn facts(trials: &[SearchTrial], targets: &mut [Vec<f32>]) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::candidates::Listed;
+    use super::super::candidates::PointList;
     use super::super::encoding::AxisScale;
     use super::*;
 
-    fn space() -> (Listed, Encoding) {
+    fn space() -> (PointList, Encoding) {
         let points = (0..16).flat_map(|a| (0..16).map(move |b| Point(vec![a, b]))).collect();
         let sizes: Vec<f64> = (1..=16).map(f64::from).collect();
-        (Listed::new(points), Encoding::new(vec![AxisScale::of_numbers(&sizes), AxisScale::of_numbers(&sizes)]))
+        (PointList::new(points), Encoding::new(vec![AxisScale::of_numbers(&sizes), AxisScale::of_numbers(&sizes)]))
     }
 
     fn cost(point: &Point) -> Option<f64> {

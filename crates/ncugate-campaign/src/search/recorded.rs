@@ -6,7 +6,7 @@ use ncugate_model::disk::open;
 use ncugate_model::expr::Value;
 use ncugate_model::metric::Catalogue;
 use ncugate_model::{Better, Cell};
-use ncugate_phase::plan::{Plan, Point, Standing};
+use ncugate_phase::plan::{Plan, Point, VariantRole};
 use serde::Deserialize;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -104,7 +104,7 @@ impl RecordedSpace {
         let candidates: Vec<_> = plan
             .variants
             .iter()
-            .filter(|variant| variant.standing == Standing::Candidate && !variant.params.is_empty())
+            .filter(|variant| variant.standing == VariantRole::Candidate && !variant.params.is_empty())
             .collect();
         let first = candidates.first().map(|variant| variant.params.iter().map(|(name, _)| name.clone()).collect());
         let names: Vec<String> = first.unwrap_or_default();

@@ -1,6 +1,6 @@
 //! A strategy tried on spaces that were measured before, without a GPU.
 
-use super::candidates::Listed;
+use super::candidates::PointList;
 use super::proposer::Proposer;
 use super::recorded::RecordedSpace;
 use super::trial::SearchTrial;
@@ -75,7 +75,7 @@ pub fn replay(space: &RecordedSpace, settings: ReplaySettings) -> ReplayScore {
 
 /// The best cost after each evaluation; infinite while all failed.
 fn search(space: &RecordedSpace, settings: ReplaySettings, seed: u64, evaluations: usize) -> Vec<f64> {
-    let candidates = Listed::new(space.points.clone());
+    let candidates = PointList::new(space.points.clone());
     let proposer =
         Proposer { candidates: &candidates, encoding: &space.encoding, first: &[], strategy: settings.strategy, seed };
     let mut trials: Vec<SearchTrial> = Vec::with_capacity(evaluations);

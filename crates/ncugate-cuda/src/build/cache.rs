@@ -66,7 +66,7 @@ pub struct Artifact {
 pub struct CacheInputs(String);
 
 /// What nvcc just made.
-pub struct Compiled<'a> {
+pub struct CompilerOutput<'a> {
     /// The cubin it wrote, moved into the cache.
     pub cubin: &'a Path,
     /// The files that it read.
@@ -92,7 +92,7 @@ pub enum CacheError {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Stored {
+struct CacheEntry {
     cubin_sha256: String,
     log: String,
     #[serde(default)]
@@ -186,16 +186,16 @@ impl Cache {
         let list = fs::read_to_string(self.root.join("includes").join(&inputs.0)).ok()?;
         let includes: Vec<PathBuf> = list.lines().map(PathBuf::from).collect();
         let contents = self.contents(inputs, &includes)?;
-        let stored: Stored = serde_json::from_slice(&fs::read(self.result(&contents)).ok()?).ok()?;
+        let stored: CacheEntry = serde_json::from_slice(&fs::read(self.result(&contents)).ok()?).ok()?;
         let cubin = self.cubin(&stored.cubin_sha256);
         let bytes = fs::read(&cubin).ok().filter(|bytes| sha256(bytes) == stored.cubin_sha256)?;
         let includes = self.known(&includes);
-        let Stored { cubin_sha256: sha256, log, launch } = stored;
+        let CacheEntry { cubin_sha256: sha256, log, launch } = stored;
         Some(Artifact { cubin, sha256, bytes, log, launch, cached: true, includes })
     }
 
     /// Takes in what nvcc made.
-    pub(super) fn store(&self, inputs: &CacheInputs, compiled: Compiled<'_>) -> Result<Artifact, CacheError> {
+    pub(super) fn store(&self, inputs: &CacheInputs, compiled: CompilerOutput<'_>) -> Result<Artifact, CacheError> {
         let failed = |path: &Path| {
             let path = path.to_owned();
             move |source| CacheError::Cache(BuildError::Cache { path, source })
@@ -216,13 +216,13 @@ impl Cache {
         let hash = sha256(&bytes);
         let cubin = self.cubin(&hash);
         fs::rename(compiled.cubin, &cubin).map_err(failed(&cubin))?;
-        let stored = Stored { cubin_sha256: hash.clone(), log: compiled.log, launch: compiled.launch };
+        let stored = CacheEntry { cubin_sha256: hash.clone(), log: compiled.log, launch: compiled.launch };
         let text = serde_json::to_vec(&stored).map_err(io::Error::from).map_err(failed(&cubin))?;
         self.write(&self.result(&contents), &text)?;
         let list: Vec<String> = includes.iter().map(|path| path.display().to_string()).collect();
         self.write(&self.root.join("includes").join(&inputs.0), list.join("\n").as_bytes())?;
         let includes = self.known(&includes);
-        let Stored { log, launch, .. } = stored;
+        let CacheEntry { log, launch, .. } = stored;
         Ok(Artifact { cubin, sha256: hash, bytes, log, launch, cached: false, includes })
     }
 
@@ -341,7 +341,7 @@ mod tests {
         let cubin = cache.temporary();
         fs::write(&cubin, b"machine code").unwrap();
         let (includes, started) = (vec![header.to_owned()], SystemTime::now());
-        cache.store(inputs, Compiled { cubin: &cubin, includes, log: "warned".to_owned(), started, launch: None })
+        cache.store(inputs, CompilerOutput { cubin: &cubin, includes, log: "warned".to_owned(), started, launch: None })
     }
 
     #[test]
@@ -399,7 +399,7 @@ mod tests {
         std::thread::sleep(std::time::Duration::from_millis(20));
         fs::write(&header, "1").unwrap();
         let compiled =
-            Compiled { cubin: &cubin, includes: vec![header.clone()], log: String::new(), started, launch: None };
+            CompilerOutput { cubin: &cubin, includes: vec![header.clone()], log: String::new(), started, launch: None };
         assert!(
             matches!(cache.store(&CacheInputs("k".to_owned()), compiled), Err(CacheError::Changed(path)) if path == header)
         );

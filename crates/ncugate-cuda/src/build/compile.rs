@@ -2,19 +2,19 @@
 
 use super::arch::Arch;
 use super::budget::{SharedArray, shared_arrays};
-use super::cache::{Artifact, Cache, CacheError, Compiled, MAX_CODE, prerequisites};
+use super::cache::{Artifact, Cache, CacheError, CompilerOutput, MAX_CODE, prerequisites};
 use super::error::BuildError;
 use super::message::{budget_line, message, relative, too_much_shared, unreadable};
 use super::nvcc::{CompileUnit, Nvcc};
 use super::refuse::Launchable;
-use super::sorted::{Sorted, sorted};
+use super::sorted::{BuildWork, sorted};
 use super::{ptxas, refuse, share};
 use ncugate_model::cubin::variables;
 use ncugate_model::cubin::{self, CubinError, Entry, symbol};
 use ncugate_model::digest::Digest;
 use ncugate_model::disk::open;
 use ncugate_model::occupancy::Chip;
-use ncugate_model::process::{self, Ending};
+use ncugate_model::process::{self, ProcessExit};
 use ncugate_model::{BuildOutcome, BuildRecord, CompiledLaunch, EntryResources, Resources};
 use ncugate_phase::config::{CodeForm, Phase, Workload};
 use ncugate_phase::plan::{KernelPlan, Plan, ShapeProgram};
@@ -34,7 +34,7 @@ const PYTHON: &str = "python3";
 
 /// Whether variants with equal code and equal launches are measured once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sharing {
+pub enum Deduplication {
     /// The first is measured, the others share its results.
     Share,
     Each,
@@ -55,7 +55,7 @@ pub struct Builder<'a> {
     nvcc: &'a Nvcc,
     pub(super) arch: &'a Arch,
     pub(super) cache: &'a Cache,
-    sharing: Sharing,
+    sharing: Deduplication,
     /// The Python whose packages compile.
     pub(super) python: PathBuf,
     /// What kernels in Python are passed.
@@ -73,7 +73,7 @@ pub(super) type Attempt = Result<Artifact, String>;
 
 impl<'a> Builder<'a> {
     /// Compiles with `nvcc` for `arch`, whose limits decide what is refused, through `cache`.
-    pub fn new(nvcc: &'a Nvcc, arch: &'a Arch, cache: &'a Cache, sharing: Sharing) -> Self {
+    pub fn new(nvcc: &'a Nvcc, arch: &'a Arch, cache: &'a Cache, sharing: Deduplication) -> Self {
         Self {
             nvcc,
             arch,
@@ -112,7 +112,7 @@ impl<'a> Builder<'a> {
     ) -> Result<Vec<BuildRecord>, BuildError> {
         let pool =
             rayon::ThreadPoolBuilder::new().build().map_err(|e| BuildError::Threads { reason: e.to_string() })?;
-        let line = Mutex::new(Line {
+        let line = Mutex::new(OutcomeQueue {
             plan,
             sharing: self.sharing,
             waiting: vec![None; plan.variants.len()],
@@ -128,7 +128,7 @@ impl<'a> Builder<'a> {
             }
             Ok(())
         };
-        let Sorted { known, units, cubins, python } = sorted(plan, self.arch);
+        let BuildWork { known, units, cubins, python } = sorted(plan, self.arch);
         done(known)?;
         for (index, kernel) in cubins {
             done(vec![(index, self.outcome(None, kernel, &self.given(&kernel.source)?)?)])?;
@@ -226,7 +226,7 @@ impl<'a> Builder<'a> {
         };
         let includes = includes.map_err(|source| BuildError::Cache { path: rule, source })?;
         let includes = prerequisites(&includes).into_iter().filter(|file| !self.nvcc.stands_for(file)).collect();
-        match self.cache.store(&inputs, Compiled { cubin: &cubin, includes, log, started, launch: None }) {
+        match self.cache.store(&inputs, CompilerOutput { cubin: &cubin, includes, log, started, launch: None }) {
             Ok(artifact) => Ok(Ok(artifact)),
             Err(CacheError::Cache(e)) => Err(e),
             Err(changed @ (CacheError::Changed(_) | CacheError::Large(_))) => {
@@ -274,9 +274,11 @@ impl<'a> Builder<'a> {
             .map_err(|source| BuildError::Start { path: self.nvcc.path().to_owned(), source })?;
         let printed = format!("{}{}", output.stdout, output.stderr);
         match output.ending {
-            Ending::Completed => Ok(Ok(printed)),
-            Ending::Interrupted => Err(BuildError::Interrupted),
-            Ending::NonZero(_) | Ending::Signaled(_) | Ending::TimedOut => Ok(Err(message(&printed, output.ending))),
+            ProcessExit::Completed => Ok(Ok(printed)),
+            ProcessExit::Interrupted => Err(BuildError::Interrupted),
+            ProcessExit::NonZero(_) | ProcessExit::Signaled(_) | ProcessExit::TimedOut => {
+                Ok(Err(message(&printed, output.ending)))
+            }
         }
     }
 
@@ -381,20 +383,20 @@ impl<'a> Builder<'a> {
 }
 
 /// Outcomes on their way to the sink, held back until all before them are known.
-struct Line<'a> {
+struct OutcomeQueue<'a> {
     plan: &'a Plan,
-    sharing: Sharing,
+    sharing: Deduplication,
     waiting: Vec<Option<BuildOutcome>>,
     out: Vec<BuildRecord>,
     sink: &'a mut (dyn FnMut(&BuildRecord) -> io::Result<()> + Send),
 }
 
-impl Line<'_> {
+impl OutcomeQueue<'_> {
     fn advance(&mut self) -> Result<(), BuildError> {
         while let Some(outcome) = self.waiting.get_mut(self.out.len()).and_then(Option::take) {
             let variant = self.plan.variants[self.out.len()].id.clone();
             let mut record = BuildRecord { variant, shares: None, outcome };
-            if self.sharing == Sharing::Share {
+            if self.sharing == Deduplication::Share {
                 record.shares = share::twin(&self.out, &record, self.plan);
             }
             (self.sink)(&record).map_err(BuildError::Store)?;

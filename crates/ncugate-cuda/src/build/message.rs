@@ -2,19 +2,19 @@
 
 use super::budget::SharedArray;
 use super::{ptxas, refuse};
-use ncugate_model::process::Ending;
+use ncugate_model::process::ProcessExit;
 use std::path::Path;
 
 /// A compiler's message is kept up to this many bytes.
 const MESSAGE: usize = 8192;
 
 /// What a compiler said, or how it ended when it said nothing.
-pub(super) fn message(printed: &str, ending: Ending) -> String {
+pub(super) fn message(printed: &str, ending: ProcessExit) -> String {
     let mut text = relative(&ptxas::without_reports(printed));
     if text.is_empty() {
         return format!("nvcc {ending} and printed nothing");
     }
-    if !matches!(ending, Ending::NonZero(_)) {
+    if !matches!(ending, ProcessExit::NonZero(_)) {
         text = format!("nvcc {ending}\n{text}");
     }
     if text.len() > MESSAGE {
@@ -79,10 +79,13 @@ mod tests {
 
     #[test]
     fn a_message_is_relative_bounded_and_never_empty() {
-        assert_eq!(message("", Ending::Signaled(9)), "nvcc was ended by SIGKILL and printed nothing");
-        assert_eq!(message("ptxas info : x\n", Ending::NonZero(1)), "nvcc exited with status 1 and printed nothing");
-        assert!(message(&"ä".repeat(MESSAGE), Ending::NonZero(1)).len() < MESSAGE + 20);
+        assert_eq!(message("", ProcessExit::Signaled(9)), "nvcc was ended by SIGKILL and printed nothing");
+        assert_eq!(
+            message("ptxas info : x\n", ProcessExit::NonZero(1)),
+            "nvcc exited with status 1 and printed nothing"
+        );
+        assert!(message(&"ä".repeat(MESSAGE), ProcessExit::NonZero(1)).len() < MESSAGE + 20);
         let here = std::env::current_dir().map(|folder| folder.join("k.cu(1): error").display().to_string());
-        assert_eq!(message(&here.unwrap_or_default(), Ending::NonZero(1)), "k.cu(1): error");
+        assert_eq!(message(&here.unwrap_or_default(), ProcessExit::NonZero(1)), "k.cu(1): error");
     }
 }

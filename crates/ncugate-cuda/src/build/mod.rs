@@ -21,7 +21,7 @@ mod tests;
 pub use arch::Arch;
 pub use budget::{SharedArray, shared_arrays};
 pub use cache::Cache;
-pub use compile::{BuildProgress, Builder, Sharing};
+pub use compile::{BuildProgress, Builder, Deduplication};
 pub use error::BuildError;
 pub use nvcc::{CompileUnit, Nvcc};
 pub use ptxas::FunctionReport;

@@ -1,7 +1,7 @@
 //! Kernels in Python, compiled by Triton, Numba or CuTe DSL: one process of the user's Python compiles all that the cache does not
 //! have. It needs no GPU. Which compiler takes a function, the program finds out (`python/ncugate_compile.py`).
 
-use super::cache::{Artifact, Cache, CacheError, CacheInputs, Compiled, MAX_SOURCE};
+use super::cache::{Artifact, Cache, CacheError, CacheInputs, CompilerOutput, MAX_SOURCE};
 use super::compile::{Attempt, Builder};
 use super::error::BuildError;
 use super::message::unreadable;
@@ -11,7 +11,7 @@ use ncugate_model::CompiledLaunch;
 use ncugate_model::digest::{Digest, sha256};
 use ncugate_model::disk::open;
 use ncugate_model::expr::Value;
-use ncugate_model::process::{self, Ending};
+use ncugate_model::process::{self, ProcessExit};
 use ncugate_phase::config::{CodeForm, Workload};
 use ncugate_phase::plan::{
     Arg, KernelCode, KernelPlan, Launch, LaunchKey, PythonKernel, ScalarValue, ShapeProgram, extents,
@@ -50,11 +50,11 @@ struct Compilers<'a> {
     python: &'a Path,
     program: PathBuf,
     cache: PathBuf,
-    versions: Versions,
+    versions: PythonVersions,
 }
 
 #[derive(Debug, Clone, Deserialize)]
-struct Versions {
+struct PythonVersions {
     python: String,
     packages: BTreeMap<String, String>,
 }
@@ -122,7 +122,7 @@ enum Answer {
 }
 
 /// A kernel that the cache does not have.
-struct Missing<'p> {
+struct UncachedKernel<'p> {
     placed: PlannedKernel<'p>,
     inputs: CacheInputs,
     request: UnitRequest,
@@ -173,7 +173,7 @@ impl Builder<'_> {
                         launches,
                         code: self.cache.temporary(),
                     };
-                    missing.push(Missing { placed: (index, kernel), inputs: key, request });
+                    missing.push(UncachedKernel { placed: (index, kernel), inputs: key, request });
                 }
             }
         }
@@ -184,7 +184,7 @@ impl Builder<'_> {
     fn compile_missing(
         &self,
         compilers: &Compilers<'_>,
-        missing: Vec<Missing<'_>>,
+        missing: Vec<UncachedKernel<'_>>,
         done: &mut Sink<'_>,
     ) -> Result<(), BuildError> {
         let mut left = self.compile_batch(compilers, missing, process::cores(), done)?.0;
@@ -202,10 +202,10 @@ impl Builder<'_> {
     fn compile_batch<'p>(
         &self,
         compilers: &Compilers<'_>,
-        batch: Vec<Missing<'p>>,
+        batch: Vec<UncachedKernel<'p>>,
         processes: usize,
         done: &mut Sink<'_>,
-    ) -> Result<(Vec<Missing<'p>>, String), BuildError> {
+    ) -> Result<(Vec<UncachedKernel<'p>>, String), BuildError> {
         if batch.is_empty() {
             return Ok((batch, String::new()));
         }
@@ -228,7 +228,7 @@ impl Builder<'_> {
     }
 
     /// An answer's code in the cache.
-    fn taken(&self, missing: &Missing<'_>, answer: Answer, started: SystemTime) -> Result<Attempt, BuildError> {
+    fn taken(&self, missing: &UncachedKernel<'_>, answer: Answer, started: SystemTime) -> Result<Attempt, BuildError> {
         let (launch, files) = match answer {
             Answer::Failed { error, .. } => return Ok(Err(error)),
             Answer::Compiled { launch, files, form, .. } => {
@@ -244,7 +244,7 @@ impl Builder<'_> {
         if let Err(reason) = check(&launch, missing.placed.1) {
             return Ok(Err(reason));
         }
-        let compiled = Compiled {
+        let compiled = CompilerOutput {
             cubin: &missing.request.code,
             includes: files,
             log: String::new(),
@@ -376,10 +376,10 @@ impl<'a> Compilers<'a> {
         let program = cache.program(&PROGRAM)?.join(PROGRAM[0].0);
         let output = process::run(Command::new(python).arg(&program).arg("--version"), VERSION_LIMIT)
             .map_err(|error| none(format!("it cannot be started ({error})")))?;
-        if output.ending == Ending::Interrupted {
+        if output.ending == ProcessExit::Interrupted {
             return Err(BuildError::Interrupted);
         }
-        let versions: Versions = serde_json::from_str(&output.stdout)
+        let versions: PythonVersions = serde_json::from_str(&output.stdout)
             .map_err(|_| none(format!("it {} and did not say its version", output.ending)))?;
         if versions.packages.is_empty() {
             return Err(none("it has neither Triton nor numba-cuda nor nvidia-cutlass-dsl".to_owned()));
@@ -435,7 +435,7 @@ impl<'a> Compilers<'a> {
         let output = process::run_whole(&mut command, LIMIT)
             .map_err(|source| BuildError::Start { path: self.python.to_owned(), source })?;
         let _ = fs::remove_file(path);
-        if output.ending == Ending::Interrupted {
+        if output.ending == ProcessExit::Interrupted {
             return Err(BuildError::Interrupted);
         }
         let answers = output.stdout.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();

@@ -16,7 +16,7 @@ pub(super) type PlannedKernel<'p> = (usize, &'p KernelPlan);
 
 /// The variants of a plan by what is to be done for them.
 #[derive(Default)]
-pub(super) struct Sorted<'p> {
+pub(super) struct BuildWork<'p> {
     /// Outcomes where nothing has to be compiled.
     pub known: Vec<(usize, BuildOutcome)>,
     pub units: Units<'p>,
@@ -25,8 +25,8 @@ pub(super) struct Sorted<'p> {
     pub python: Vec<PlannedKernel<'p>>,
 }
 
-pub(super) fn sorted<'p>(plan: &'p Plan, arch: &Arch) -> Sorted<'p> {
-    let mut sorted = Sorted::default();
+pub(super) fn sorted<'p>(plan: &'p Plan, arch: &Arch) -> BuildWork<'p> {
+    let mut sorted = BuildWork::default();
     for (index, variant) in plan.variants.iter().enumerate() {
         match &variant.method {
             Method::Function(_) | Method::Command(_) | Method::Captured(_) => {

@@ -3,7 +3,7 @@
 mod cache;
 
 use super::cache::Artifact;
-use super::compile::{BuildProgress, Builder, Sharing};
+use super::compile::{BuildProgress, Builder, Deduplication};
 use super::nvcc::tests::for_test;
 use super::nvcc::{CompileUnit, Nvcc};
 use super::{Arch, Cache, ptxas};
@@ -15,8 +15,8 @@ use ncugate_model::fixtures::at_root;
 use ncugate_model::{BuildOutcome, BuildRecord};
 use ncugate_phase::config::CodeForm;
 use ncugate_phase::plan::{
-    Arg, CommandPlan, KernelCode, KernelPlan, Launch, Method, Plan, ScalarValue, ShapeProgram, Standing, Step, Swizzle,
-    TensorMap, Variant, reference_launch,
+    Arg, CommandPlan, KernelCode, KernelPlan, Launch, Method, Plan, ScalarValue, ShapeProgram, Step, Swizzle,
+    TensorMap, Variant, VariantRole, reference_launch,
 };
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -75,14 +75,14 @@ fn and_then(mut kernel: KernelPlan, entry: &str, signature: &str) -> KernelPlan 
 fn plan(methods: Vec<(&str, Method)>) -> Plan {
     let variant = |(id, method): (&str, Method)| Variant {
         id: VariantId(id.to_owned()),
-        standing: Standing::Candidate,
+        standing: VariantRole::Candidate,
         params: Vec::new(),
         method,
     };
     Plan { variants: methods.into_iter().map(variant).collect() }
 }
 
-fn build(nvcc: &Nvcc, cache: &Path, arch: &str, sharing: Sharing, plan: &Plan) -> Vec<BuildRecord> {
+fn build(nvcc: &Nvcc, cache: &Path, arch: &str, sharing: Deduplication, plan: &Plan) -> Vec<BuildRecord> {
     let (cache, arch) = (Cache::at(cache).unwrap(), arch.parse::<Arch>().unwrap());
     let builder = Builder::new(nvcc, &arch, &cache, sharing);
     let (mut seen, heard) = (Vec::new(), Mutex::new(Vec::new()));
@@ -104,7 +104,7 @@ fn build(nvcc: &Nvcc, cache: &Path, arch: &str, sharing: Sharing, plan: &Plan) -
 
 fn one(nvcc: &Nvcc, cache: &Path, arch: &str, kernel: KernelPlan) -> BuildOutcome {
     let plan = plan(vec![("v", Method::Kernel(kernel))]);
-    build(nvcc, cache, arch, Sharing::Share, &plan).remove(0).outcome
+    build(nvcc, cache, arch, Deduplication::Share, &plan).remove(0).outcome
 }
 
 fn cached(outcome: &BuildOutcome) -> bool {
@@ -157,7 +157,7 @@ fn resources_of_a_cubin_equal_those_that_ptxas_reports() {
     for arch in ["sm_75", "sm_80", "sm_86", "sm_87", "sm_89", "sm_90", "sm_100", "sm_103", "sm_110", "sm_120", "sm_121"]
         .map(|a| a.parse::<Arch>().unwrap())
     {
-        let builder = Builder::new(&nvcc, &arch, &cache, Sharing::Each);
+        let builder = Builder::new(&nvcc, &arch, &cache, Deduplication::Each);
         for (source, flags, entries) in sources {
             if source == "calls.cu" && arch.capability().major < 9 {
                 continue; // clusters came with 9.0
@@ -178,7 +178,7 @@ fn the_kernels_that_ship_are_read_as_ptxas_reports_them() {
     let cache = Cache::at(folder.path()).unwrap();
     // What Hopper has and no later chip: wgmma.
     let arch: Arch = "sm_90a".parse().unwrap();
-    let builder = Builder::new(&nvcc, &arch, &cache, Sharing::Each);
+    let builder = Builder::new(&nvcc, &arch, &cache, Deduplication::Each);
     // Baselines are programs of their own, compiled with what they need.
     let families = fs::read_dir("kernels").unwrap().map(|family| family.unwrap().path());
     let families = families.filter(|family| !family.ends_with("baselines"));
@@ -256,7 +256,7 @@ fn bounds_parameters_and_clusters_are_read() {
     let folder = tempfile::tempdir().unwrap();
     let cache = Cache::at(folder.path()).unwrap();
     let arch = Arch::of(ComputeCapability::new(9, 0));
-    let builder = Builder::new(&nvcc, &arch, &cache, Sharing::Each);
+    let builder = Builder::new(&nvcc, &arch, &cache, Deduplication::Each);
     let artifact = builder.compile(&unit(data("calls.cu"), &[])).unwrap().unwrap();
     let clustered = Entry::read(&artifact.bytes, "clustered", ComputeCapability::new(9, 0)).unwrap();
     assert_eq!((clustered.cluster, clustered.max_threads), (Some([2, 1, 1]), Some(128)));
@@ -290,7 +290,7 @@ fn failures_carry_the_message_and_the_others_go_on() {
     ]);
     let cache = folder.path().join("cache");
     let mut outcomes: Vec<_> =
-        build(&nvcc, &cache, "sm_90", Sharing::Share, &plan).into_iter().map(|r| r.outcome).collect();
+        build(&nvcc, &cache, "sm_90", Deduplication::Share, &plan).into_iter().map(|r| r.outcome).collect();
     assert!(!cached(&outcomes.pop().unwrap()));
     let oversized = failure(outcomes.pop().unwrap());
     assert!(oversized.contains("uses too much shared data"), "{oversized}");
@@ -385,7 +385,7 @@ fn tensor_maps_are_refused_for_chips_without_bulk_copies() {
         ("bulk", Method::Kernel(kernel(folder.path().join("absent.cu"), "tiled", "pti"))),
         ("good", Method::Kernel(kernel(data("shared_arrays.cu"), "second", "p"))),
     ]);
-    let mut records = build(&nvcc, &folder.path().join("cache"), "sm_89", Sharing::Share, &plan);
+    let mut records = build(&nvcc, &folder.path().join("cache"), "sm_89", Deduplication::Share, &plan);
     assert!(matches!(records.pop().unwrap().outcome, BuildOutcome::Built { .. }));
     let reasons = vec![
         "tensor map `x_tile` needs compute capability 9.0 or later; this is 8.9, without bulk tensor copies (TMA)"
@@ -406,7 +406,7 @@ fn an_architecture_that_nvcc_does_not_know_ends_the_build() {
         seen += 1;
         Ok(())
     };
-    let error = Builder::new(&nvcc, &arch, &cache, Sharing::Share).build(&plan, &|_| {}, &mut sink).unwrap_err();
+    let error = Builder::new(&nvcc, &arch, &cache, Deduplication::Share).build(&plan, &|_| {}, &mut sink).unwrap_err();
     assert!(error.to_string().contains("Unsupported gpu architecture 'sm_99'"), "{error}");
     assert_eq!(seen, 0);
     assert_eq!(fs::read_dir(folder.path().join("tmp")).unwrap().count(), 0, "nothing is left behind");

@@ -3,7 +3,7 @@
 
 use super::event::{WorkerEvent, WorkerTask};
 use super::probed_buffers::ProbedBuffers;
-use super::worker::{DeviceLost, Reporter, WorkError, Worker};
+use super::worker::{DeviceLoss, Reporter, WorkError, Worker};
 use crate::gpu::{
     ActivityError, ActivityTracer, CacheWarmer, Copier, Device, DeviceError, DeviceMemory, find_cupti, query_attributes,
 };
@@ -20,7 +20,7 @@ const WARM: Duration = Duration::from_millis(50);
 /// Bytes that the kernel of a trial copies.
 const TRIAL_BYTES: usize = 4096;
 /// What is not a launch, in words.
-type Untraced = String;
+type TraceFault = String;
 /// The launches of each evaluation of a case, and whether all outputs are right.
 type TracedEvaluations = (Vec<Vec<TracedLaunch>>, ProfiledOutputs);
 
@@ -60,7 +60,7 @@ impl Worker<'_> {
         &mut self,
         tracer: &ActivityTracer,
         (repeats, seed): (u32, u64),
-    ) -> Result<ControlFlow<DeviceLost>, WorkError> {
+    ) -> Result<ControlFlow<DeviceLoss>, WorkError> {
         let flush = Flush::new(&self.device)?;
         flush.keep_busy(&self.device)?;
         for shape in self.job.shapes.clone() {
@@ -99,7 +99,7 @@ impl Worker<'_> {
         buffers: &mut ProbedBuffers<'_>,
         flush: &Flush,
         repeats: u32,
-    ) -> Result<Result<TracedEvaluations, Untraced>, WorkError> {
+    ) -> Result<Result<TracedEvaluations, TraceFault>, WorkError> {
         let variant = self.job.kernels[index].variant.clone();
         let (mut evaluations, mut verified) = (Vec::new(), None::<ProfiledOutputs>);
         for repeat in 0..repeats {
@@ -131,7 +131,7 @@ impl Worker<'_> {
         index: usize,
         buffers: &mut ProbedBuffers<'_>,
         flush: &Flush,
-    ) -> Result<(Vec<TracedLaunch>, ProfiledOutputs), Untraced> {
+    ) -> Result<(Vec<TracedLaunch>, ProfiledOutputs), TraceFault> {
         let shape = buffers.shape;
         let failed = |error: DeviceError| error.to_string();
         self.load(index).map_err(failed)?;

@@ -3,7 +3,7 @@
 use super::case_draw::{TriedDraw, comparable};
 use super::event::{WorkerEvent, WorkerTask};
 use super::job::JobKernel;
-use super::worker::{DeviceLost, WorkError, Worker};
+use super::worker::{DeviceLoss, WorkError, Worker};
 use crate::gpu::DeviceError;
 use crate::prove::{
     CaseDraw, CaseInputs, CheckBuffers, ExpectedOutput, ExpectedOutputError, ReferenceSpec, ShapeSpec, case_outcome,
@@ -18,11 +18,11 @@ struct CheckedShape<'s> {
     buffers: CheckBuffers,
     /// Magnitudes of the answers to the declared inputs, once they are known.
     usual: Option<Vec<f64>>,
-    tried: Tried,
+    tried: ToleranceTrial,
 }
 
 /// How far the tolerance has been tried on wrong answers at a shape.
-enum Tried {
+enum ToleranceTrial {
     No,
     /// On all but another seed's answer: with the answers to the declared inputs of this seed.
     OnOne(Vec<ExpectedOutput>),
@@ -31,14 +31,14 @@ enum Tried {
 
 impl Worker<'_> {
     /// Runs every pending case, shape by shape and seed by seed, so that inputs and reference are made once.
-    pub(super) fn check(&mut self) -> Result<ControlFlow<DeviceLost>, WorkError> {
+    pub(super) fn check(&mut self) -> Result<ControlFlow<DeviceLoss>, WorkError> {
         for spec in self.job.shapes.clone() {
             if !self.job.kernels.iter().any(|k| k.cases.iter().any(|c| c.shape == spec.name)) {
                 continue;
             }
             let buffers = CheckBuffers::allocate(&self.device, &spec.buffers);
             let buffers = buffers.map_err(|source| WorkError::buffers(&spec, source))?;
-            let mut shape = CheckedShape { spec: &spec, buffers, usual: None, tried: Tried::No };
+            let mut shape = CheckedShape { spec: &spec, buffers, usual: None, tried: ToleranceTrial::No };
             for seed in self.job.seeds.clone() {
                 if let lost @ ControlFlow::Break(_) = self.check_seed(&mut shape, seed)? {
                     return Ok(lost);
@@ -48,7 +48,7 @@ impl Worker<'_> {
         Ok(ControlFlow::Continue(()))
     }
 
-    fn check_seed(&mut self, shape: &mut CheckedShape<'_>, seed: u64) -> Result<ControlFlow<DeviceLost>, WorkError> {
+    fn check_seed(&mut self, shape: &mut CheckedShape<'_>, seed: u64) -> Result<ControlFlow<DeviceLoss>, WorkError> {
         let name = shape.spec.name.clone();
         let asked = |k: &JobKernel| k.cases.iter().any(|c| c.shape == name && c.seed == seed);
         let pending: Vec<usize> = (0..self.job.kernels.len()).filter(|&i| asked(&self.job.kernels[i])).collect();
@@ -87,7 +87,7 @@ impl Worker<'_> {
         shape: &mut CheckedShape<'_>,
         seed: u64,
         (draws, nulls): (&[CaseDraw], u32),
-    ) -> Result<ControlFlow<DeviceLost>, WorkError> {
+    ) -> Result<ControlFlow<DeviceLoss>, WorkError> {
         let variant = self.job.kernels[index].variant.clone();
         self.started(&variant, shape.spec, WorkerTask::Check { seed })?;
         let (outcome, crash) = match self.launch_case(index, shape, draws) {
@@ -159,10 +159,10 @@ impl Worker<'_> {
         let buffers = &mut shape.buffers;
         let at_seed = |further| self.declared(spec, further, Some(&mut *buffers));
         let (rejected, now) = match &shape.tried {
-            Tried::No if known.len() < 2 => (tried.reject_nulls(at_seed)?, Tried::OnAll),
-            Tried::No => (tried.reject_nulls(at_seed)?, Tried::OnOne(draw.expected.clone())),
-            Tried::OnOne(other) => (tried.reject_others(other, at_seed)?, Tried::OnAll),
-            Tried::OnAll => return Ok(0),
+            ToleranceTrial::No if known.len() < 2 => (tried.reject_nulls(at_seed)?, ToleranceTrial::OnAll),
+            ToleranceTrial::No => (tried.reject_nulls(at_seed)?, ToleranceTrial::OnOne(draw.expected.clone())),
+            ToleranceTrial::OnOne(other) => (tried.reject_others(other, at_seed)?, ToleranceTrial::OnAll),
+            ToleranceTrial::OnAll => return Ok(0),
         };
         shape.tried = now;
         Ok(rejected)

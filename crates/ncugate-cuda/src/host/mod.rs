@@ -42,7 +42,7 @@ pub use phase_job::{JobPurpose, cases};
 pub use prestarted::{Preload, PrestartedWorkers};
 pub use reference_check::check_reference;
 pub use supervisor::{
-    ActivityLibrary, DeviceProbe, Finish, HUNG, MeasureError, SinkError, exclude, find_activity, find_device,
+    ActivityLibrary, DeviceProbe, HUNG, JobOutcome, MeasureError, SinkError, exclude, find_activity, find_device,
     find_devices, measure,
 };
 pub use trace_task::range_name;

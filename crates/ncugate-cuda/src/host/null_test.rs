@@ -3,8 +3,8 @@
 use super::evaluate::job_shape;
 use super::job_error::JobError;
 use crate::prove::{Builtin, ExpectedOutputError, MutationTest, ReferenceSpec, ShapeSpec};
+use ncugate_model::MutantKind;
 use ncugate_model::MutantOutcome;
-use ncugate_model::MutantStanding;
 use ncugate_model::MutantTable;
 use ncugate_model::{Law, NullTest, ShapeName};
 use ncugate_phase::config::{BoundOf, Phase, Shape, WorkloadReference};
@@ -77,7 +77,7 @@ fn reject_nulls(phase: &Phase, reference: &ReferenceSpec, spec: &ShapeSpec) -> R
         let source = ExpectedOutputError::Unmoved { buffer: buffer.to_owned() };
         return Err(NullTestError::Reference { shape: spec.name.clone(), source });
     }
-    let nulls = test.mutants().into_iter().filter(|mutant| mutant.standing == MutantStanding::Null);
+    let nulls = test.mutants().into_iter().filter(|mutant| mutant.standing == MutantKind::Null);
     let accepted = nulls.filter(|mutant| matches!(test.judge(mutant), MutantOutcome::Accepted { .. }));
     let accepted = accepted.map(|mutant| mutant.name.to_owned()).chain(test.accepted_inputs());
     let accepted: Vec<String> = accepted.collect();
@@ -194,7 +194,7 @@ mod tests {
         let table = mutant_table(&phase()).unwrap().unwrap();
         assert_eq!((table.shapes.len(), table.left_out.len()), (2, 0));
         assert!(table.rows.iter().all(|(_, _, cells)| cells.len() == 2));
-        assert_eq!(table.rows[0].1, MutantStanding::Honest);
+        assert_eq!(table.rows[0].1, MutantKind::Honest);
         assert!(table.rows[0].2.iter().all(|cell| matches!(cell, MutantOutcome::Accepted { .. })));
     }
 }

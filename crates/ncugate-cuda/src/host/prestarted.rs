@@ -3,7 +3,7 @@
 
 use super::hidden_job::HiddenJob;
 use crate::time::HiddenSeeds;
-use ncugate_model::process::{Drain, KeptOutput, RequestPipe, Supervised};
+use ncugate_model::process::{Drain, KeptOutput, RequestPipe, SupervisedChild};
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -40,7 +40,7 @@ pub struct PrestartedWorkers(Arc<Mutex<Vec<PrestartedWorker>>>);
 /// A worker that was started early. Dropped, it is ended.
 #[derive(Debug)]
 pub(super) struct PrestartedWorker {
-    child: Supervised,
+    child: SupervisedChild,
     said: Drain,
     pipe: RequestPipe,
     preload: Preload,
@@ -110,7 +110,7 @@ impl PrestartedWorker {
         let pipe = RequestPipe::make(&place("json"))?;
         command.arg("--preload").arg(&about).arg(pipe.path());
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = Supervised::spawn(&mut command, None)?;
+        let mut child = SupervisedChild::spawn(&mut command, None)?;
         let said = Drain::start(child.child().stderr.take(), KeptOutput::Ends);
         Ok(Self { child, said, pipe, preload: preload.clone() })
     }
@@ -125,7 +125,7 @@ impl PrestartedWorker {
     ///
     /// # Errors
     /// The job cannot be handed over.
-    pub(super) fn employ(self, job: &[u8], limit: Duration) -> io::Result<(Supervised, Drain)> {
+    pub(super) fn employ(self, job: &[u8], limit: Duration) -> io::Result<(SupervisedChild, Drain)> {
         let Self { mut child, said, pipe, .. } = self;
         child.extend(limit);
         pipe.hand(job, || Ok(child.poll()?.is_none()))?;

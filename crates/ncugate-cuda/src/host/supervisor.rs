@@ -6,7 +6,7 @@ use super::job::WorkerJob;
 use super::tail::tail;
 use super::worker_command::WorkerCommand;
 use crate::gpu::DeviceAttributes;
-use ncugate_model::process::{self, Drain, Ending, KeptOutput, Supervised};
+use ncugate_model::process::{self, Drain, KeptOutput, ProcessExit, SupervisedChild};
 use ncugate_model::{CheckOutcome, CheckRecord, LatencyOutcome, LatencyRecord, ShapeName, VariantId};
 use nix::sys::signal::Signal;
 use std::error::Error;
@@ -27,7 +27,7 @@ const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// How the work on a job ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Finish {
+pub enum JobOutcome {
     /// Every case and latency of the job has a record.
     Complete,
     /// The user asked to stop; what was measured was handed on.
@@ -59,7 +59,7 @@ pub enum MeasureError {
     /// The worker ended while it ran no variant.
     #[error("the worker process {ending} before it was done{}", quoted(stderr))]
     Died {
-        ending: Ending,
+        ending: ProcessExit,
         /// Last lines of its standard error.
         stderr: String,
     },
@@ -153,21 +153,21 @@ pub fn measure(
     timeout: Duration,
     folder: &Path,
     sink: &mut dyn FnMut(WorkerEvent) -> Result<(), SinkError>,
-) -> Result<Finish, MeasureError> {
+) -> Result<JobOutcome, MeasureError> {
     let mut supervisor = Supervisor { job, worker, timeout, folder, sink, killed: Vec::new() };
     let mut attempt = 0;
     while !supervisor.job.is_settled() {
         let left = supervisor.remaining();
         match supervisor.attempt(attempt)? {
-            Attempt::Interrupted => return Ok(Finish::Interrupted),
+            Attempt::Interrupted => return Ok(JobOutcome::Interrupted),
             Attempt::Killed => attempt += 1,
             Attempt::Done { stderr } | Attempt::Lost { stderr } if supervisor.remaining() == left => {
-                return Err(MeasureError::Died { ending: Ending::Completed, stderr });
+                return Err(MeasureError::Died { ending: ProcessExit::Completed, stderr });
             }
             Attempt::Done { .. } | Attempt::Lost { .. } => attempt += 1,
         }
     }
-    Ok(Finish::Complete)
+    Ok(JobOutcome::Complete)
 }
 
 /// Records for what will not be run of a variant: `Skipped` for each case, `Failed` for each latency.
@@ -270,7 +270,7 @@ impl Supervisor<'_> {
     }
 
     /// Starts a worker, or employs one that was started before its turn and has loaded the functions of the job.
-    fn spawn(&self, job: &Path) -> Result<(Supervised, Drain), MeasureError> {
+    fn spawn(&self, job: &Path) -> Result<(SupervisedChild, Drain), MeasureError> {
         let io = |what: String| move |source| MeasureError::Io { what, source };
         let text = serde_json::to_vec(&self.job).map_err(|e| io(format!("write {}", job.display()))(e.into()))?;
         std::fs::write(job, &text).map_err(io(format!("write {}", job.display())))?;
@@ -280,7 +280,7 @@ impl Supervisor<'_> {
         }
         let mut command = self.worker.command();
         command.arg(job).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = Supervised::spawn(&mut command, Some(SILENCE_TIMEOUT))
+        let mut child = SupervisedChild::spawn(&mut command, Some(SILENCE_TIMEOUT))
             .map_err(io(format!("start {}", self.worker.program.display())))?;
         let said = Drain::start(child.child().stderr.take(), KeptOutput::Ends);
         Ok((child, said))
@@ -289,12 +289,12 @@ impl Supervisor<'_> {
     /// Hands on events until the worker has ended and its pipe is empty.
     fn listen(
         &mut self,
-        child: &mut Supervised,
+        child: &mut SupervisedChild,
         lines: &Receiver<String>,
         events: &mut WorkerEvents,
-    ) -> Result<Ending, MeasureError> {
+    ) -> Result<ProcessExit, MeasureError> {
         let io = |source| MeasureError::Io { what: "wait for the worker".to_owned(), source };
-        let mut ended: Option<(Ending, Instant)> = None;
+        let mut ended: Option<(ProcessExit, Instant)> = None;
         loop {
             match lines.recv_timeout(POLL_INTERVAL) {
                 Ok(line) => {
@@ -347,8 +347,8 @@ impl Supervisor<'_> {
         (self.sink)(event).map_err(MeasureError::Sink)
     }
 
-    fn conclude(&mut self, ending: Ending, events: WorkerEvents, stderr: String) -> Result<Attempt, MeasureError> {
-        if ending == Ending::Interrupted || process::interrupted() {
+    fn conclude(&mut self, ending: ProcessExit, events: WorkerEvents, stderr: String) -> Result<Attempt, MeasureError> {
+        if ending == ProcessExit::Interrupted || process::interrupted() {
             return Ok(Attempt::Interrupted);
         }
         if let Some(reason) = events.refused {
@@ -366,14 +366,14 @@ impl Supervisor<'_> {
         }
         // No kernel sends this signal: it comes from a person, or from a system without memory. A second time, what it was at
         // is the likelier cause.
-        if ending == Ending::Signaled(Signal::SIGKILL as i32) && !self.killed.contains(&events.activity) {
+        if ending == ProcessExit::Signaled(Signal::SIGKILL as i32) && !self.killed.contains(&events.activity) {
             self.killed.push(events.activity);
             return Ok(Attempt::Killed);
         }
         let Some(activity) = events.activity else { return Err(MeasureError::Died { ending, stderr }) };
         let reason = match ending {
-            Ending::TimedOut => format!("{HUNG} {:?}", self.timeout),
-            Ending::Completed | Ending::NonZero(_) | Ending::Signaled(_) | Ending::Interrupted => {
+            ProcessExit::TimedOut => format!("{HUNG} {:?}", self.timeout),
+            ProcessExit::Completed | ProcessExit::NonZero(_) | ProcessExit::Signaled(_) | ProcessExit::Interrupted => {
                 format!("the worker process {ending}{}", quoted(&stderr))
             }
         };

@@ -3,7 +3,7 @@
 use super::event::{WorkerEvent, WorkerTask};
 use super::fresh_launch::FreshOutputs;
 use super::hidden_draws::{cases, seeds};
-use super::worker::{DeviceLost, WorkError, Worker};
+use super::worker::{DeviceLoss, WorkError, Worker};
 use crate::gpu::{BoundProgram, BufferSet, DeviceError};
 use crate::prove::{CaseInputs, ExpectedOutputError, ShapeSpec};
 use crate::time::{
@@ -17,7 +17,7 @@ const WARM_CALLS: u32 = 3;
 
 impl Worker<'_> {
     /// Times every variant without a reason against it at every shape it is to be timed at.
-    pub(super) fn time(&mut self, settings: &TimingSettings) -> Result<ControlFlow<DeviceLost>, WorkError> {
+    pub(super) fn time(&mut self, settings: &TimingSettings) -> Result<ControlFlow<DeviceLoss>, WorkError> {
         let shapes: Vec<u32> = self.job.kernels.iter().map(|kernel| kernel.shapes.len() as u32).collect();
         for shape in self.job.shapes.clone() {
             let (verified, unverified): (Vec<usize>, Vec<usize>) =
@@ -43,7 +43,7 @@ impl Worker<'_> {
         indices: &[usize],
         shapes: &[u32],
         settings: &TimingSettings,
-    ) -> Result<ControlFlow<DeviceLost>, WorkError> {
+    ) -> Result<ControlFlow<DeviceLoss>, WorkError> {
         let mut buffers = self.timed_buffers(shape, settings)?;
         let mut kernels = Vec::new();
         for &index in indices {
@@ -80,7 +80,7 @@ impl Worker<'_> {
         shape: &ShapeSpec,
         buffers: &mut TimedBuffers,
         round: u32,
-    ) -> Result<ControlFlow<DeviceLost>, WorkError> {
+    ) -> Result<ControlFlow<DeviceLoss>, WorkError> {
         let Some(kernel) = slot else { return Ok(ControlFlow::Continue(())) };
         let variant = kernel.variant.clone();
         self.started(&variant, shape, WorkerTask::Sample { round })?;
@@ -170,7 +170,7 @@ impl Worker<'_> {
         variant: &VariantId,
         shape: &ShapeSpec,
         error: &DeviceError,
-    ) -> Result<ControlFlow<DeviceLost>, WorkError> {
+    ) -> Result<ControlFlow<DeviceLoss>, WorkError> {
         let reason = format!("crashed while it was timed: {error}");
         self.timed(variant, shape, LatencyOutcome::Failed { reason: reason.clone() })?;
         self.probe_device(variant, &reason)

@@ -2,7 +2,7 @@
 
 use super::event::{WorkerEvent, WorkerTask};
 use super::probed_buffers::ProbedBuffers;
-use super::worker::{DeviceLost, WorkError, Worker};
+use super::worker::{DeviceLoss, WorkError, Worker};
 use crate::gpu::{DeviceError, RangeGuard};
 use ncugate_model::{ProfiledOutputs, ShapeName, VariantId};
 use std::ffi::CString;
@@ -15,7 +15,7 @@ pub fn range_name(variant: &VariantId, shape: &ShapeName) -> String {
 
 impl Worker<'_> {
     /// Launches every variant `repeats` times at every shape it is to be profiled at, on inputs of `seed`, and compares what each leaves.
-    pub(super) fn trace(&mut self, repeats: u32, seed: u64) -> Result<ControlFlow<DeviceLost>, WorkError> {
+    pub(super) fn trace(&mut self, repeats: u32, seed: u64) -> Result<ControlFlow<DeviceLoss>, WorkError> {
         for shape in self.job.shapes.clone() {
             let wanted = self.wanted_at(&shape);
             if wanted.is_empty() {
@@ -36,7 +36,7 @@ impl Worker<'_> {
         index: usize,
         buffers: &mut ProbedBuffers<'_>,
         repeats: u32,
-    ) -> Result<ControlFlow<DeviceLost>, WorkError> {
+    ) -> Result<ControlFlow<DeviceLoss>, WorkError> {
         let shape = buffers.shape;
         let (variant, name) = (self.job.kernels[index].variant.clone(), shape.name.clone());
         // Launches of a function are counted together: of several calls they could not be told apart.

@@ -80,7 +80,7 @@ pub fn chain(error: &(dyn Error + 'static)) -> String {
 
 /// The device does not work any more, and the parent knows after which variant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct DeviceLost;
+pub(super) struct DeviceLoss;
 
 /// A worker at work. Fields are dropped in their order: modules before the device that they are loaded on.
 pub(super) struct Worker<'a> {
@@ -124,12 +124,12 @@ impl Worker<'_> {
         &mut self,
         variant: &VariantId,
         reason: &str,
-    ) -> Result<ControlFlow<DeviceLost>, WorkError> {
+    ) -> Result<ControlFlow<DeviceLoss>, WorkError> {
         if self.device.is_alive() {
             return Ok(ControlFlow::Continue(()));
         }
         self.reporter.report(&WorkerEvent::DeviceLost { variant: variant.clone(), reason: reason.to_owned() })?;
-        Ok(ControlFlow::Break(DeviceLost))
+        Ok(ControlFlow::Break(DeviceLoss))
     }
 }
 

@@ -7,7 +7,7 @@ use super::hidden_draws::{HiddenCases, HiddenDraws};
 use super::job::{JobMode, WorkerJob};
 use super::prestarted::Preload;
 use super::python::{PythonFunctions, run_in_python};
-use super::worker::{DeviceLost, Reporter, WorkError, Worker, chain};
+use super::worker::{DeviceLoss, Reporter, WorkError, Worker, chain};
 use crate::gpu::{ActivityTracer, Copier, Device, query_attributes};
 use ncugate_model::ShapeName;
 use serde::de::DeserializeOwned;
@@ -76,10 +76,10 @@ fn work_in_python(work: WorkerJob, path: &Path, mut reporter: Reporter) -> Resul
     conclude(failed.map(|()| ControlFlow::Continue(())), &mut reporter)
 }
 
-fn conclude(outcome: Result<ControlFlow<DeviceLost>, WorkError>, reporter: &mut Reporter) -> Result<(), WorkError> {
+fn conclude(outcome: Result<ControlFlow<DeviceLoss>, WorkError>, reporter: &mut Reporter) -> Result<(), WorkError> {
     match outcome {
         Ok(ControlFlow::Continue(())) => Ok(reporter.report(&WorkerEvent::Done)?),
-        Ok(ControlFlow::Break(DeviceLost)) => Err(WorkError::Lost),
+        Ok(ControlFlow::Break(DeviceLoss)) => Err(WorkError::Lost),
         Err(error) => {
             let reason = chain(&error);
             reporter.report(&match error {
@@ -156,7 +156,7 @@ fn run(
     job: WorkerJob,
     functions: Option<PythonFunctions>,
     reporter: &mut Reporter,
-) -> Result<ControlFlow<DeviceLost>, WorkError> {
+) -> Result<ControlFlow<DeviceLoss>, WorkError> {
     // CUPTI sees what is launched in contexts that are made after it has begun.
     let tracer = match &job.mode {
         JobMode::Activity { library, .. } => Some(ActivityTracer::start(library)?),
@@ -170,7 +170,7 @@ fn run_on(
     (job, functions): (WorkerJob, Option<PythonFunctions>),
     (tracer, draws): (Option<&ActivityTracer>, Option<HiddenDraws>),
     reporter: &mut Reporter,
-) -> Result<ControlFlow<DeviceLost>, WorkError> {
+) -> Result<ControlFlow<DeviceLoss>, WorkError> {
     let device = match functions {
         Some(functions) => device.with_functions(functions),
         None => device,

@@ -1,7 +1,7 @@
 //! One correctness case on the device: fresh inputs, poisoned outputs, a launch for each of two poisons, and everything
 //! read back.
 
-use super::compare::{DifferenceTally, Yardstick, unwritten};
+use super::compare::{DifferenceTally, ErrorScale, unwritten};
 use super::draw::{CaseDraw, DrawResult};
 use super::expected::{ExpectedOutput, ExpectedOutputError};
 use super::inputs::CaseInputs;
@@ -93,7 +93,7 @@ impl CheckBuffers {
         &self,
         (shape, extents): (&ShapeSpec, &VariantExtents),
         expected: &[ExpectedOutput],
-        yardstick: impl Fn(usize) -> Yardstick,
+        yardstick: impl Fn(usize) -> ErrorScale,
     ) -> DifferenceTally {
         let (fresh, after) = (self.fresh.as_slice(), self.after.as_slice());
         let outputs = expected.iter().enumerate();
@@ -141,7 +141,7 @@ impl CheckBuffers {
                 return Err(failed(place));
             }
             let answer = self.outputs(shape);
-            tallies.push(self.tally((shape, &VariantExtents::default()), &answer, |_| Yardstick::default()));
+            tallies.push(self.tally((shape, &VariantExtents::default()), &answer, |_| ErrorScale::default()));
             answers.push(answer);
         }
         let elements = unwritten(&tallies);

@@ -3,7 +3,7 @@
 
 use super::element;
 use ncugate_model::Dtype;
-use ncugate_model::{AllClose, Defect, Differences, Farthest, Law};
+use ncugate_model::{AllClose, Defect, Differences, Law, WorstElement};
 use rayon::prelude::*;
 
 /// Elements compared by one task.
@@ -11,14 +11,14 @@ const CHUNK: usize = 1 << 13;
 
 /// What differences are measured in.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Yardstick {
+pub struct ErrorScale {
     /// How many times larger the answers are than those to the declared inputs, at least 1.
     pub scale: f64,
     /// The elementwise bound to measure for, if any.
     pub allclose: Option<AllClose>,
 }
 
-impl Default for Yardstick {
+impl Default for ErrorScale {
     fn default() -> Self {
         Self { scale: 1.0, allclose: None }
     }
@@ -41,7 +41,7 @@ pub struct DifferenceTally {
 
 impl DifferenceTally {
     /// Compares a buffer as it came from the device with its expected values; `before` is what it held.
-    pub fn of(dtype: Dtype, expected: &[f64], before: &[u8], after: &[u8], yardstick: Yardstick) -> Self {
+    pub fn of(dtype: Dtype, expected: &[f64], before: &[u8], after: &[u8], yardstick: ErrorScale) -> Self {
         let size = dtype.size();
         expected
             .par_chunks(CHUNK)
@@ -50,7 +50,7 @@ impl DifferenceTally {
             .reduce(Self::default, Self::and)
     }
 
-    fn of_chunk(dtype: Dtype, expected: &[f64], before: &[u8], after: &[u8], yardstick: Yardstick) -> Self {
+    fn of_chunk(dtype: Dtype, expected: &[f64], before: &[u8], after: &[u8], yardstick: ErrorScale) -> Self {
         let mut tally = Self::of_decoded(dtype, expected, after, yardstick);
         tally.untouched = match dtype.size() {
             1 => alike::<1>(before, after),
@@ -68,7 +68,7 @@ impl DifferenceTally {
         (values, expected): (&[f64], &[f64]),
         before: &[u8],
         after: &[u8],
-        yardstick: Yardstick,
+        yardstick: ErrorScale,
     ) -> Self {
         let mut tally = Self::of_values(values, expected, yardstick);
         let size = dtype.size();
@@ -80,7 +80,7 @@ impl DifferenceTally {
 
     /// Compares a buffer with its expected values; elements that are missing at its end are not numbers. That an element
     /// was not written is not looked for.
-    pub fn of_bytes(dtype: Dtype, expected: &[f64], bytes: &[u8], yardstick: Yardstick) -> Self {
+    pub fn of_bytes(dtype: Dtype, expected: &[f64], bytes: &[u8], yardstick: ErrorScale) -> Self {
         let size = dtype.size();
         let held = (bytes.len() / size).min(expected.len());
         let (present, missing) = expected.split_at(held);
@@ -93,7 +93,7 @@ impl DifferenceTally {
     }
 
     /// Compares elements of the device on this thread; those that have no bytes count as NaN.
-    fn of_decoded(dtype: Dtype, expected: &[f64], bytes: &[u8], yardstick: Yardstick) -> Self {
+    fn of_decoded(dtype: Dtype, expected: &[f64], bytes: &[u8], yardstick: ErrorScale) -> Self {
         let (mut sums, mut decoded) = (BlockSums::default(), [0.0; DECODED]);
         let (present, missing) = expected.split_at(expected.len().min(bytes.len() / dtype.size()));
         for (expected, bytes) in present.chunks(DECODED).zip(bytes.chunks(DECODED * dtype.size())) {
@@ -106,26 +106,26 @@ impl DifferenceTally {
     }
 
     /// Compares values that no launch wrote.
-    pub fn of_values(values: &[f64], expected: &[f64], yardstick: Yardstick) -> Self {
+    pub fn of_values(values: &[f64], expected: &[f64], yardstick: ErrorScale) -> Self {
         let chunks = values.par_chunks(CHUNK).zip(expected.par_chunks(CHUNK));
         chunks.map(|(values, expected)| Self::of_slice(values, expected, yardstick)).reduce(Self::default, Self::and)
     }
 
     /// Compares one value everywhere.
-    pub fn of_constant(value: f64, expected: &[f64], yardstick: Yardstick) -> Self {
+    pub fn of_constant(value: f64, expected: &[f64], yardstick: ErrorScale) -> Self {
         let values = [value; CHUNK];
         let of_chunk = |expected: &[f64]| Self::of_slice(&values[..expected.len()], expected, yardstick);
         expected.par_chunks(CHUNK).map(of_chunk).reduce(Self::default, Self::and)
     }
 
     /// Compares values on this thread.
-    fn of_slice(values: &[f64], expected: &[f64], yardstick: Yardstick) -> Self {
+    fn of_slice(values: &[f64], expected: &[f64], yardstick: ErrorScale) -> Self {
         let mut sums = BlockSums::default();
         sums.add(values, expected, yardstick);
         Self { compared: expected.len() as u64, ..sums.tally(yardstick) }
     }
 
-    fn add(&mut self, value: f64, expected: f64, yardstick: Yardstick) {
+    fn add(&mut self, value: f64, expected: f64, yardstick: ErrorScale) {
         if !expected.is_finite() {
             let alike = value == expected || value.is_nan() && expected.is_nan();
             self.nonfinite += u64::from(!alike);
@@ -181,7 +181,7 @@ impl DifferenceTally {
             rel_l2: held(rel_l2),
             nonfinite: self.nonfinite,
             compared: self.compared,
-            allclose: allclose.map(|bound| Farthest {
+            allclose: allclose.map(|bound| WorstElement {
                 bound,
                 ratio: held(self.farthest),
                 mismatches: Some(self.mismatches as f64 / self.compared.max(1) as f64),
@@ -208,7 +208,7 @@ struct BlockSums {
 }
 
 impl BlockSums {
-    fn add(&mut self, values: &[f64], expected: &[f64], yardstick: Yardstick) {
+    fn add(&mut self, values: &[f64], expected: &[f64], yardstick: ErrorScale) {
         for (values, expected) in values.chunks(DECODED).zip(expected.chunks(DECODED)) {
             let ((blocks, last), (expected_blocks, expected_last)) = (values.as_chunks(), expected.as_chunks());
             let mut lanes = self.lanes;
@@ -226,7 +226,7 @@ impl BlockSums {
         }
     }
 
-    fn tally(self, yardstick: Yardstick) -> DifferenceTally {
+    fn tally(self, yardstick: ErrorScale) -> DifferenceTally {
         self.lanes.tally(yardstick).and(self.others)
     }
 }
@@ -273,7 +273,7 @@ impl Lanes {
         }
     }
 
-    fn tally(self, yardstick: Yardstick) -> DifferenceTally {
+    fn tally(self, yardstick: ErrorScale) -> DifferenceTally {
         let most = |lanes: [f64; LANES]| lanes.into_iter().fold(0.0, f64::max);
         DifferenceTally {
             max_abs: most(self.max_abs) / yardstick.scale,
@@ -311,7 +311,7 @@ mod tests {
 
     fn tally(expected: &[f64], values: &[f64]) -> DifferenceTally {
         let after = element::encode(Dtype::F32, values);
-        DifferenceTally::of(Dtype::F32, expected, &vec![0xff; after.len()], &after, Yardstick::default())
+        DifferenceTally::of(Dtype::F32, expected, &vec![0xff; after.len()], &after, ErrorScale::default())
     }
 
     fn differences(tally: &DifferenceTally) -> Differences {
@@ -362,7 +362,7 @@ mod tests {
     fn an_element_is_unwritten_where_every_launch_left_its_poison() {
         let launch = |poison: &[f64], after: &[f64]| {
             let (before, after) = (element::encode(Dtype::F32, poison), element::encode(Dtype::F32, after));
-            DifferenceTally::of(Dtype::F32, &[1.0, 2.0, f64::NAN], &before, &after, Yardstick::default())
+            DifferenceTally::of(Dtype::F32, &[1.0, 2.0, f64::NAN], &before, &after, ErrorScale::default())
         };
         // The first element happens to be poisoned with the right answer once; the last is never written.
         let both = [launch(&[1.0, 5.0, 6.0], &[1.0, 2.0, 6.0]), launch(&[3.0, 7.0, 8.0], &[1.0, 2.0, 8.0])];
@@ -378,7 +378,7 @@ mod tests {
         let after = element::encode(Dtype::F32, &expected);
         let mut before = vec![0xff; after.len()];
         before[4 * CHUNK..4 * CHUNK + 4].copy_from_slice(&after[..4]);
-        let tally = DifferenceTally::of(Dtype::F32, &expected, &before, &after, Yardstick::default());
+        let tally = DifferenceTally::of(Dtype::F32, &expected, &before, &after, ErrorScale::default());
         assert_eq!(tally.untouched, [CHUNK as u64]);
         let both = tally.clone().and(tally);
         assert_eq!(both.untouched, [CHUNK as u64, 2 * CHUNK as u64 + 2]);
@@ -397,18 +397,18 @@ mod tests {
     #[test]
     fn a_difference_is_measured_by_the_size_of_the_answers() {
         let bound = AllClose { atol: 0.1, rtol: 0.01, ..AllClose::default() };
-        let larger = Yardstick { scale: 4.0, allclose: Some(bound) };
+        let larger = ErrorScale { scale: 4.0, allclose: Some(bound) };
         let tally = DifferenceTally::of_values(&[10.5, 0.0], &[10.0, 0.4], larger);
         let differences = tally.differences(larger.allclose, Some(Law::Large), Some(0.25));
         assert_eq!((differences.max_abs, differences.times_error), (0.125, Some(0.5)));
         let farthest = differences.allclose.unwrap();
         assert!((farthest.ratio - 1.0).abs() < 1e-2, "0.5 of 0.4 + 0.1, 0.4 of 0.4 + 0.004: {farthest:?}");
         let exact =
-            DifferenceTally::of_values(&[1.0], &[1.0], Yardstick { allclose: Some(AllClose::default()), scale: 1.0 });
+            DifferenceTally::of_values(&[1.0], &[1.0], ErrorScale { allclose: Some(AllClose::default()), scale: 1.0 });
         let differences = exact.differences(Some(AllClose::default()), None, Some(0.0));
         assert_eq!((differences.allclose.unwrap().ratio, differences.times_error), (0.0, Some(0.0)));
         let off =
-            DifferenceTally::of_values(&[2.0], &[1.0], Yardstick { allclose: Some(AllClose::default()), scale: 1.0 });
+            DifferenceTally::of_values(&[2.0], &[1.0], ErrorScale { allclose: Some(AllClose::default()), scale: 1.0 });
         assert_eq!(off.differences(Some(AllClose::default()), None, None).allclose.unwrap().ratio, f64::MAX);
     }
 
@@ -419,7 +419,7 @@ mod tests {
         let mut values: Vec<f64> = expected.iter().enumerate().map(|(i, e)| e + 1e-3 * (i % 7) as f64).collect();
         (values[0], values[90], values[91], values[202]) = (60.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY);
         for allclose in [None, Some(bound)] {
-            let yardstick = Yardstick { scale: 3.0, allclose };
+            let yardstick = ErrorScale { scale: 3.0, allclose };
             let blocks = DifferenceTally::of_values(&values, &expected, yardstick);
             let mut single = DifferenceTally { compared: 203, ..DifferenceTally::default() };
             values.iter().zip(&expected).for_each(|(&value, &expected)| single.add(value, expected, yardstick));
@@ -446,7 +446,7 @@ mod tests {
             ] {
                 let (mut expected, mut values) = (vec![1.0; 131], vec![1.0; 131]);
                 (expected[at], values[at]) = (right, value);
-                let tally = DifferenceTally::of_values(&values, &expected, Yardstick::default());
+                let tally = DifferenceTally::of_values(&values, &expected, ErrorScale::default());
                 let case = format!("{value} where {right} is right, at {at}");
                 assert_eq!((tally.nonfinite, tally.compared), (nonfinite, 131), "{case}");
                 assert_eq!(differences(&tally).max_abs, if value == 1e300 { 1e300 } else { 0.0 }, "{case}");
@@ -459,7 +459,7 @@ mod tests {
     fn elements_without_bytes_count_as_nan() {
         let expected: Vec<f64> = (0..150).map(f64::from).collect();
         let bytes = element::encode(Dtype::F32, &expected);
-        let tally = |bytes: &[u8]| DifferenceTally::of(Dtype::F32, &expected, bytes, bytes, Yardstick::default());
+        let tally = |bytes: &[u8]| DifferenceTally::of(Dtype::F32, &expected, bytes, bytes, ErrorScale::default());
         assert_eq!((tally(&bytes).nonfinite, tally(&bytes).max_abs, tally(&bytes).finite), (0, 0.0, 150));
         let short = tally(&bytes[..4 * 129 + 3]);
         assert_eq!((short.nonfinite, short.finite, short.compared, short.max_abs), (21, 129, 150, 0.0));

@@ -1,6 +1,6 @@
 //! The inputs of a correctness case under one law, with their right answer and what is needed to compare with it.
 
-use super::compare::{DifferenceTally, Yardstick, unwritten};
+use super::compare::{DifferenceTally, ErrorScale, unwritten};
 use super::expected::ExpectedOutput;
 use super::inputs::CaseInputs;
 use super::poison::{Poison, PoisonKey};
@@ -74,7 +74,7 @@ impl CaseDraw {
     pub fn with_plain(mut self, shape: &ShapeSpec, plain: &[ExpectedOutput]) -> Self {
         let of_output = |(at, plain): (usize, &ExpectedOutput)| {
             let dtype = shape.buffers[plain.buffer].dtype;
-            let error = self.tally(at, &plain.values, Yardstick { scale: self.scales[at], allclose: None });
+            let error = self.tally(at, &plain.values, ErrorScale { scale: self.scales[at], allclose: None });
             let largest = magnitudes(&self.expected[at..=at])[0] / self.scales[at];
             error.differences(None, None, None).max_abs.max(element::unit_roundoff(dtype) * largest)
         };
@@ -105,9 +105,9 @@ impl CaseDraw {
     }
 
     /// What the output of that place is compared by.
-    pub fn yardstick(&self, shape: &ShapeSpec, output: usize, tolerance: &Tolerance) -> Yardstick {
+    pub fn yardstick(&self, shape: &ShapeSpec, output: usize, tolerance: &Tolerance) -> ErrorScale {
         let allclose = shape.allclose(self.expected[output].buffer, tolerance);
-        Yardstick { scale: self.scales[output], allclose }
+        ErrorScale { scale: self.scales[output], allclose }
     }
 
     /// Compares values, as their dtype holds them, with the right ones; for answers that no launch gave.
@@ -146,7 +146,7 @@ impl CaseDraw {
         tolerance: &Tolerance,
     ) -> DifferenceTally {
         let Some(output) = self.expected.iter().position(|expected| expected.buffer == buffer) else {
-            return DifferenceTally::of_values(&[f64::NAN], &[0.0], Yardstick::default());
+            return DifferenceTally::of_values(&[f64::NAN], &[0.0], ErrorScale::default());
         };
         if !extents.0.contains_key(&buffer) {
             return self.tally_part(shape, buffer, (0, bytes, bytes.len()), tolerance);
@@ -166,7 +166,7 @@ impl CaseDraw {
         tolerance: &Tolerance,
     ) -> DifferenceTally {
         let Some(output) = self.expected.iter().position(|expected| expected.buffer == buffer) else {
-            return DifferenceTally::of_values(&[f64::NAN], &[0.0], Yardstick::default());
+            return DifferenceTally::of_values(&[f64::NAN], &[0.0], ErrorScale::default());
         };
         let (dtype, values) = (shape.buffers[buffer].dtype, &self.expected[output].values);
         let first = (at / dtype.size()).min(values.len());
@@ -182,7 +182,7 @@ impl CaseDraw {
         case_outcome(vec![result], tolerance)
     }
 
-    fn tally(&self, output: usize, values: &[f64], yardstick: Yardstick) -> DifferenceTally {
+    fn tally(&self, output: usize, values: &[f64], yardstick: ErrorScale) -> DifferenceTally {
         DifferenceTally::of_values(values, &self.expected[output].values, yardstick)
     }
 
@@ -363,7 +363,7 @@ mod tests {
     #[test]
     fn both_launches_of_a_draw_have_to_be_right() {
         let draw = draw(Law::Declared, &[1.0, 2.0], 2.0);
-        let launch = |values: &[f64]| draw.tally(0, values, Yardstick::default());
+        let launch = |values: &[f64]| draw.tally(0, values, ErrorScale::default());
         let result = draw.result(&[launch(&[1.0, 2.0]), launch(&[1.0, 2.5])], None, &TOLERANCE);
         assert_eq!((result.differences.max_abs, result.differences.compared), (0.5, 2));
         let result = draw.result(&[launch(&[1.0, f64::NAN]), launch(&[1.0, 2.0])], None, &TOLERANCE);

@@ -7,10 +7,10 @@
 use super::draw::CaseDraw;
 use super::element;
 use super::inputs::CaseInputs;
-use super::reference::{BoundBuiltin, Exponential, Kept, Maximum, Rounding, SoftmaxArithmetic, plain_accumulator};
+use super::reference::{BoundBuiltin, Exponential, KeySubset, Maximum, Rounding, SoftmaxArithmetic, plain_accumulator};
 use super::shape::ShapeSpec;
 use ncugate_model::Dtype;
-use ncugate_model::MutantStanding;
+use ncugate_model::MutantKind;
 
 /// A fault in a built-in reference.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -18,7 +18,7 @@ pub struct Mutant {
     /// What it is called in tables.
     pub name: &'static str,
     /// Whether no tolerance may accept it.
-    pub standing: MutantStanding,
+    pub standing: MutantKind,
     fault: Fault,
 }
 
@@ -54,7 +54,7 @@ enum InputFault {
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum ScoreFault {
-    Kept(Kept),
+    Kept(KeySubset),
     Factor(f64),
     Score(Dtype),
     Weight(Dtype),
@@ -65,35 +65,35 @@ enum ScoreFault {
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum TermFault {
-    Kept(Kept),
+    Kept(KeySubset),
     Sum(Dtype),
 }
 
-const fn mutant(name: &'static str, standing: MutantStanding, fault: Fault) -> Mutant {
+const fn mutant(name: &'static str, standing: MutantKind, fault: Fault) -> Mutant {
     Mutant { name, standing, fault }
 }
 
 /// Faults of every reference. An answer off by one per cent is off by four roundings where the output's type is too coarse
 /// for one per cent.
 const COMMON: [Mutant; 9] = [
-    mutant("plain evaluation", MutantStanding::Honest, Fault::Answer(AnswerFault::Plain)),
-    mutant("zeros", MutantStanding::Null, Fault::Answer(AnswerFault::Zeros)),
-    mutant("the mean everywhere", MutantStanding::Null, Fault::Answer(AnswerFault::Mean)),
-    mutant("another seed's answer", MutantStanding::Null, Fault::Answer(AnswerFault::OtherSeed)),
-    mutant("answer off by 1 %", MutantStanding::Null, Fault::Answer(AnswerFault::Off(0.01))),
-    mutant("last row left out", MutantStanding::Null, Fault::Answer(AnswerFault::LastRowZero)),
-    mutant("answer off by 0.3 %", MutantStanding::Fault, Fault::Answer(AnswerFault::Off(0.003))),
-    mutant("largest element zero", MutantStanding::Fault, Fault::Answer(AnswerFault::LargestElementZero)),
-    mutant("bf16 inputs", MutantStanding::Fault, Fault::Inputs(InputFault::Rounded(Dtype::Bf16))),
+    mutant("plain evaluation", MutantKind::Honest, Fault::Answer(AnswerFault::Plain)),
+    mutant("zeros", MutantKind::Null, Fault::Answer(AnswerFault::Zeros)),
+    mutant("the mean everywhere", MutantKind::Null, Fault::Answer(AnswerFault::Mean)),
+    mutant("another seed's answer", MutantKind::Null, Fault::Answer(AnswerFault::OtherSeed)),
+    mutant("answer off by 1 %", MutantKind::Null, Fault::Answer(AnswerFault::Off(0.01))),
+    mutant("last row left out", MutantKind::Null, Fault::Answer(AnswerFault::LastRowZero)),
+    mutant("answer off by 0.3 %", MutantKind::Fault, Fault::Answer(AnswerFault::Off(0.003))),
+    mutant("largest element zero", MutantKind::Fault, Fault::Answer(AnswerFault::LargestElementZero)),
+    mutant("bf16 inputs", MutantKind::Fault, Fault::Inputs(InputFault::Rounded(Dtype::Bf16))),
 ];
 
 const fn score(name: &'static str, fault: ScoreFault) -> Mutant {
-    mutant(name, MutantStanding::Fault, Fault::Scores(fault))
+    mutant(name, MutantKind::Fault, Fault::Scores(fault))
 }
 
 const SCORES: [Mutant; 10] = [
-    score("one in 64 left out", ScoreFault::Kept(Kept::ButOneIn(64))),
-    score("second half left out", ScoreFault::Kept(Kept::FirstHalf)),
+    score("one in 64 left out", ScoreFault::Kept(KeySubset::ButOneIn(64))),
+    score("second half left out", ScoreFault::Kept(KeySubset::FirstHalf)),
     score("scale off by 0.3 %", ScoreFault::Factor(1.003)),
     score("f16 scores", ScoreFault::Score(Dtype::F16)),
     score("16-entry exponential table", ScoreFault::Exponential(Exponential::Table(16))),
@@ -105,18 +105,18 @@ const SCORES: [Mutant; 10] = [
 ];
 
 const ATTENTION: [Mutant; 4] = [
-    mutant("last key left out", MutantStanding::Null, Fault::Scores(ScoreFault::Kept(Kept::ButLast))),
+    mutant("last key left out", MutantKind::Null, Fault::Scores(ScoreFault::Kept(KeySubset::ButLast))),
     score("bf16 weights", ScoreFault::Weight(Dtype::Bf16)),
-    mutant("int8 values", MutantStanding::Fault, Fault::Inputs(InputFault::ValuesInt8)),
-    mutant("fp8-e4m3 values", MutantStanding::Fault, Fault::Inputs(InputFault::ValuesRounded(Dtype::Fp8E4m3))),
+    mutant("int8 values", MutantKind::Fault, Fault::Inputs(InputFault::ValuesInt8)),
+    mutant("fp8-e4m3 values", MutantKind::Fault, Fault::Inputs(InputFault::ValuesRounded(Dtype::Fp8E4m3))),
 ];
 
 const SOFTMAX: [Mutant; 1] =
-    [mutant("last column left out", MutantStanding::Null, Fault::Scores(ScoreFault::Kept(Kept::ButLast)))];
+    [mutant("last column left out", MutantKind::Null, Fault::Scores(ScoreFault::Kept(KeySubset::ButLast)))];
 
 const SUMS: [Mutant; 2] = [
-    mutant("last term left out", MutantStanding::Fault, Fault::Terms(TermFault::Kept(Kept::ButLast))),
-    mutant("f16 accumulation", MutantStanding::Fault, Fault::Terms(TermFault::Sum(Dtype::F16))),
+    mutant("last term left out", MutantKind::Fault, Fault::Terms(TermFault::Kept(KeySubset::ButLast))),
+    mutant("f16 accumulation", MutantKind::Fault, Fault::Terms(TermFault::Sum(Dtype::F16))),
 ];
 
 impl Mutant {
@@ -130,9 +130,9 @@ impl Mutant {
         };
         let mut all: Vec<Self> = COMMON.into_iter().chain(own).collect();
         let place = |mutant: &Self| match mutant.standing {
-            MutantStanding::Honest => 0,
-            MutantStanding::Null => 1,
-            MutantStanding::Fault => 2,
+            MutantKind::Honest => 0,
+            MutantKind::Null => 1,
+            MutantKind::Fault => 2,
         };
         all.sort_by_key(place);
         all
@@ -158,7 +158,7 @@ impl Mutant {
         let held = |values: &[f64]| values.iter().map(|v| element::rounded(dtype, *v)).collect::<Vec<_>>();
         let (answer, right) = (held(&answer), held(&expected.values));
         let same = answer.iter().zip(&right).all(|(a, b)| a == b || a.is_nan() && b.is_nan());
-        (!same || self.standing == MutantStanding::Honest).then_some(answer)
+        (!same || self.standing == MutantKind::Honest).then_some(answer)
     }
 }
 
@@ -251,7 +251,7 @@ fn scores(fault: ScoreFault, dtype: Dtype, builtin: &BoundBuiltin, inputs: &Case
 fn terms(fault: TermFault, dtype: Dtype, builtin: &BoundBuiltin, inputs: &CaseInputs) -> Option<Vec<f64>> {
     let by = match fault {
         TermFault::Kept(kept) => (plain_accumulator(dtype), kept),
-        TermFault::Sum(dtype) => (Rounding::To(dtype), Kept::All),
+        TermFault::Sum(dtype) => (Rounding::To(dtype), KeySubset::All),
     };
     match builtin {
         BoundBuiltin::Gemm(gemm) => Some(gemm.compute_by(&inputs.values, by)),

@@ -5,7 +5,7 @@
 //! poisoned, spoiled in one place, or right for inputs that are not there any more. State is what it was before the first launch
 //! each time.
 
-use super::compared::{Compared, OutputPlace};
+use super::compared::{OutputComparison, OutputPlace};
 use super::schedule::{AuditSchedule, Disturbance, GraphExtent, audited_launches};
 use super::timed_buffers::TimedBuffers;
 use crate::gpu::{Device, DeviceError, ExecutableGraph, PendingDigests, VariantExtents};
@@ -38,7 +38,7 @@ pub struct WrongLaunch {
 
 /// What an audit found.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Audited {
+pub struct AuditOutcome {
     /// Launches that were right in bytes that were not known before.
     pub inexact: u32,
     /// The first launch that is not right.
@@ -105,7 +105,7 @@ impl AuditGraph {
         device: &Device,
         (buffers, extents): (&mut TimedBuffers, &VariantExtents),
         lead_in: impl FnOnce() -> Result<(), DeviceError>,
-    ) -> Result<Audited, DeviceError> {
+    ) -> Result<AuditOutcome, DeviceError> {
         buffers.refresh(device, &self.start)?;
         buffers.forget_held();
         lead_in()?;
@@ -120,7 +120,7 @@ impl AuditGraph {
             if !buffers.is_fresh(self.start[set], pending) {
                 let reason = "a launch on other buffers wrote to its output".to_owned();
                 let content = self.start[set];
-                return Ok(Audited { wrong: Some(WrongLaunch { reason, set, content }), inexact: 0 });
+                return Ok(AuditOutcome { wrong: Some(WrongLaunch { reason, set, content }), inexact: 0 });
             }
         }
         let mut audited = self.compare(device, (buffers, extents), &pending)?;
@@ -142,13 +142,13 @@ impl AuditGraph {
         device: &Device,
         (buffers, extents): (&mut TimedBuffers, &VariantExtents),
         pending: &[PendingDigests],
-    ) -> Result<Audited, DeviceError> {
-        let mut audited = Audited::default();
+    ) -> Result<AuditOutcome, DeviceError> {
+        let mut audited = AuditOutcome::default();
         for (index, digests) in buffers.read_outputs(pending).into_iter().enumerate() {
             let place = OutputPlace::Snapshot(index);
             let content = self.contents[index];
             let compared = buffers.compare(device, place, (content, extents), digests)?;
-            audited.inexact += u32::from(compared == Compared::New);
+            audited.inexact += u32::from(compared == OutputComparison::New);
             if let Some(reason) = compared.reason() {
                 audited.wrong = Some(WrongLaunch { reason, set: index % self.start.len(), content });
                 return Ok(audited);

@@ -13,7 +13,7 @@ pub enum OutputPlace {
 
 /// What comparing the outputs of a launch gave.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Compared {
+pub enum OutputComparison {
     /// The very bytes that were compared in full before.
     Known,
     /// Right, in other bytes than any before.
@@ -22,7 +22,7 @@ pub enum Compared {
     Wrong(String),
 }
 
-impl Compared {
+impl OutputComparison {
     /// Why the outputs do not count, if they do not.
     pub fn reason(self) -> Option<String> {
         match self {

@@ -55,7 +55,7 @@ struct TimedContent {
 
 /// What is as it was before a launch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Restored {
+pub enum RestoredState {
     /// The workload has no state.
     Nothing,
     State,
@@ -283,10 +283,10 @@ impl TimedBuffers {
     ///
     /// # Errors
     /// The driver refuses.
-    pub fn restore_lead_in(&self, device: &Device) -> Result<Restored, DeviceError> {
-        let Some(state) = &self.lead_in_state else { return Ok(Restored::Nothing) };
+    pub fn restore_lead_in(&self, device: &Device) -> Result<RestoredState, DeviceError> {
+        let Some(state) = &self.lead_in_state else { return Ok(RestoredState::Nothing) };
         self.copy_regions(device, &self.lead_in, state, BufferSpec::is_state)?;
-        Ok(Restored::State)
+        Ok(RestoredState::State)
     }
 
     fn refill(&self, device: &Device, set: &BufferSet, content: usize) -> Result<(), DeviceError> {

@@ -2,11 +2,11 @@
 //! what those launches gave.
 
 use super::audit_graph::{AuditGraph, WrongLaunch};
-use super::compared::{Compared, OutputPlace};
+use super::compared::{OutputComparison, OutputPlace};
 use super::schedule::{AuditSchedule, GraphExtent, audits, missing_launches};
 use super::settings::{AuditEffort, TimingSettings};
 use super::surfaces::Surfaces;
-use super::timed_buffers::{Restored, TimedBuffers};
+use super::timed_buffers::{RestoredState, TimedBuffers};
 use super::unrepeated::{UnrepeatedGraph, UnrepeatedOutputs};
 use crate::gpu::{BoundProgram, Device, DeviceError, ExecutableGraph, PendingDigests, SurfaceCopy, VariantExtents};
 use ncugate_model::{Audit, LatencyOutcome, VariantId};
@@ -68,7 +68,7 @@ pub struct WrongSample {
 
 /// A sample that was taken.
 #[derive(Debug)]
-struct Taken {
+struct TimedSample {
     /// Microseconds of a launch.
     sample: f64,
     /// What each set held.
@@ -223,7 +223,7 @@ impl TimedKernel {
             // audits and last samples. Of this one it is known how it does on inputs that are whole.
             taken = self.take(device, buffers, true)?;
         }
-        let Taken { sample, contents, wrong, .. } = taken;
+        let TimedSample { sample, contents, wrong, .. } = taken;
         if let Some((wrong, launch)) = wrong {
             return Ok(Some(said(&wrong, round, launch)));
         }
@@ -232,7 +232,12 @@ impl TimedKernel {
     }
 
     /// Takes a sample, on inputs that are written anew or, where they are known, on those that the sets hold.
-    fn take(&mut self, device: &Device, buffers: &mut TimedBuffers, refilled: bool) -> Result<Taken, DeviceError> {
+    fn take(
+        &mut self,
+        device: &Device,
+        buffers: &mut TimedBuffers,
+        refilled: bool,
+    ) -> Result<TimedSample, DeviceError> {
         let sets = self.extent.sets as usize;
         let held = if refilled { None } else { buffers.held(sets).filter(|held| !self.uniform || is_uniform(held)) };
         let held_over = held.is_some();
@@ -276,7 +281,7 @@ impl TimedKernel {
             self.audit.samples += u64::from(verified);
             self.audit.launches += pending.len() as u64;
         }
-        Ok(Taken { sample, contents, held_over, wrong })
+        Ok(TimedSample { sample, contents, held_over, wrong })
     }
 
     /// Takes a sample without repeats; gives what is wrong with an output, and of which launch.
@@ -319,7 +324,7 @@ impl TimedKernel {
                 None => (OutputPlace::LeadIn, lead_in, "a launch before a sample"),
             };
             let compared = buffers.compare(device, place, (content, &self.extents), digests)?;
-            self.inexact += u32::from(compared == Compared::New);
+            self.inexact += u32::from(compared == OutputComparison::New);
             if let Some(reason) = compared.reason() {
                 return Ok(Some((WrongLaunch { reason, set, content }, launch)));
             }
@@ -400,7 +405,7 @@ fn lead_in_graph(
     device.capture(|| {
         device.prepare(program)?;
         (0..launches).try_for_each(|_| {
-            if buffers.restore_lead_in(device)? == Restored::State {
+            if buffers.restore_lead_in(device)? == RestoredState::State {
                 device.copy_surfaces(program.surfaces(), SurfaceCopy::Fill)?;
             }
             device.run(program)

@@ -3,7 +3,7 @@
 use super::error::SubmitError;
 use super::script::Script;
 use super::stage::ClusterJob;
-use ncugate_model::process::{self, Ending};
+use ncugate_model::process::{self, ProcessExit};
 use std::collections::BTreeMap;
 use std::process::Command;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use std::time::Duration;
 const LIMIT: Duration = Duration::from_secs(120);
 
 /// Jobs that have not ended, each with what the engine says of it.
-pub type Alive = BTreeMap<ClusterJob, String>;
+pub type LiveJobs = BTreeMap<ClusterJob, String>;
 
 /// An engine that schedules, spoken to by its own commands.
 pub trait Engine {
@@ -41,7 +41,7 @@ pub trait Engine {
     ///
     /// # Errors
     /// The engine does not answer.
-    fn alive(&self) -> Result<Alive, SubmitError>;
+    fn alive(&self) -> Result<LiveJobs, SubmitError>;
 
     /// Cancels jobs.
     ///
@@ -56,7 +56,7 @@ pub(super) fn ask(command: &mut Command) -> Result<String, SubmitError> {
     let failed = |said: String| SubmitError::Engine { command: name.clone(), said };
     let output = process::run_apart(command, LIMIT).map_err(|error| failed(error.to_string()))?;
     match output.ending {
-        Ending::Completed => Ok(output.stdout),
+        ProcessExit::Completed => Ok(output.stdout),
         ending => {
             let said = if output.stderr.trim().is_empty() { &output.stdout } else { &output.stderr };
             Err(failed(format!("it {ending}: {}", said.trim())))

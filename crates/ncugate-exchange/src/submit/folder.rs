@@ -5,7 +5,7 @@ use super::error::SubmitError;
 use super::script::Script;
 use super::stage::{ClusterJob, Stage, Work};
 use super::text::text;
-use ncugate_model::disk::{self, Durability, FileLock, Taken, open};
+use ncugate_model::disk::{self, Durability, FileLock, LockAttempt, open};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io;
@@ -57,8 +57,8 @@ impl SubmitFolder {
         }
         let lock = path.join("follow.lock");
         match FileLock::take(&lock).map_err(|source| SubmitError::File { what: "lock", path: lock, source })? {
-            Taken::Mine(lock) => Ok(Self { path, _lock: Some(lock) }),
-            Taken::Held(owner) => Err(SubmitError::Held { folder: path, owner: owner.to_string() }),
+            LockAttempt::Acquired(lock) => Ok(Self { path, _lock: Some(lock) }),
+            LockAttempt::HeldBy(owner) => Err(SubmitError::Held { folder: path, owner: owner.to_string() }),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Follows a submission to its end: submits what is next, and again what was lost.
 
-use super::engine::{Alive, Engine};
+use super::engine::{Engine, LiveJobs};
 use super::error::SubmitError;
 use super::folder::{Submission, SubmitFolder};
 use super::script::Script;
@@ -23,7 +23,7 @@ pub struct Retries(pub u32);
 
 /// How a submission ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Followed {
+pub struct SubmissionOutcome {
     pub status: u8,
     pub said: String,
 }
@@ -76,7 +76,7 @@ impl Follower<'_> {
     ///
     /// # Errors
     /// A stage fails for good, the engine does not answer, or the user asks to stop: then every job is cancelled.
-    pub fn follow(&self, mut submission: Submission) -> Result<Followed, SubmitError> {
+    pub fn follow(&self, mut submission: Submission) -> Result<SubmissionOutcome, SubmitError> {
         let (mut gone, mut silent, mut shown) = (0, 0, String::new());
         loop {
             if process::interrupted() {
@@ -103,7 +103,7 @@ impl Follower<'_> {
             match self.step(&submission, &alive) {
                 Step::Judged(job, status) => {
                     self.folder.close()?;
-                    return Ok(Followed { status, said: self.folder.said(job) });
+                    return Ok(SubmissionOutcome { status, said: self.folder.said(job) });
                 }
                 Step::Submit(stage) => self.submit(&mut submission, stage, &alive)?,
                 Step::Gone(stage, job) => {
@@ -120,7 +120,7 @@ impl Follower<'_> {
     }
 
     /// The first thing that is not done.
-    fn step(&self, submission: &Submission, alive: &Alive) -> Step {
+    fn step(&self, submission: &Submission, alive: &LiveJobs) -> Step {
         let mut judged = None;
         for stage in self.work.stages() {
             let job = submission.jobs.get(&stage).copied();
@@ -147,7 +147,7 @@ impl Follower<'_> {
     }
 
     /// Submits a stage, and those after it where they can wait for it.
-    fn submit(&self, submission: &mut Submission, from: Stage, alive: &Alive) -> Result<(), SubmitError> {
+    fn submit(&self, submission: &mut Submission, from: Stage, alive: &LiveJobs) -> Result<(), SubmitError> {
         let later: Vec<Stage> = self.work.stages().filter(|stage| *stage >= from).collect();
         let old: Vec<ClusterJob> = later.iter().filter_map(|stage| submission.jobs.remove(stage)).collect();
         let left: Vec<ClusterJob> = old.into_iter().filter(|job| alive.contains_key(job)).collect();
@@ -177,7 +177,7 @@ impl Follower<'_> {
         submission: &mut Submission,
         stage: Stage,
         job: ClusterJob,
-        alive: &Alive,
+        alive: &LiveJobs,
     ) -> Result<(), SubmitError> {
         let missing = self.folder.missing(self.work);
         let shard = missing.first().copied().filter(|_| stage == Stage::Measure);
@@ -213,7 +213,7 @@ impl Follower<'_> {
     }
 
     /// Where the submission is, in a line.
-    fn state(&self, submission: &Submission, alive: &Alive) -> String {
+    fn state(&self, submission: &Submission, alive: &LiveJobs) -> String {
         let measured = self.work.shards as usize - self.folder.missing(self.work).len();
         let jobs = self.work.stages().filter_map(|stage| {
             let job = submission.jobs.get(&stage)?;

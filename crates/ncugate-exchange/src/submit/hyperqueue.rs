@@ -1,7 +1,7 @@
 //! HyperQueue: `hq submit`, `hq job list`, `hq job cancel`. Its jobs do not wait for one another, so that each stage is submitted
 //! when the one before has ended. It starts tasks of a lost worker again by itself.
 
-use super::engine::{Alive, Engine, ask, ranges};
+use super::engine::{Engine, LiveJobs, ask, ranges};
 use super::error::SubmitError;
 use super::script::Script;
 use super::stage::{ClusterJob, Stage};
@@ -18,7 +18,7 @@ pub struct HyperQueue {
 
 /// What `hq job list` says of a job.
 #[derive(Debug, Deserialize)]
-struct Listed {
+struct JobListing {
     id: u64,
     task_stats: TaskStats,
 }
@@ -72,9 +72,9 @@ impl Engine for HyperQueue {
         })
     }
 
-    fn alive(&self) -> Result<Alive, SubmitError> {
+    fn alive(&self) -> Result<LiveJobs, SubmitError> {
         let said = ask(Command::new("hq").args(["--output-mode=json", "job", "list", "--filter=running,waiting"]))?;
-        let listed: Vec<Listed> = serde_json::from_str(&said)
+        let listed: Vec<JobListing> = serde_json::from_str(&said)
             .map_err(|error| SubmitError::Engine { command: "hq job list".to_owned(), said: error.to_string() })?;
         let state = |stats: &TaskStats| format!("{} running, {} waiting", stats.running, stats.waiting);
         Ok(listed.iter().map(|job| (ClusterJob(job.id), state(&job.task_stats))).collect())

@@ -16,7 +16,7 @@ mod text;
 pub use engine::Engine;
 pub use error::SubmitError;
 pub use folder::SubmitFolder;
-pub use follow::{Followed, Follower, Retries};
+pub use follow::{Follower, Retries, SubmissionOutcome};
 pub use hyperqueue::HyperQueue;
 pub use script::Script;
 pub use slurm::{Gres, Slurm};

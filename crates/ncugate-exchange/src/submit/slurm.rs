@@ -1,6 +1,6 @@
 //! Slurm: `sbatch`, `squeue`, `scancel`. The accounting database is not asked; many clusters have none.
 
-use super::engine::{Alive, Engine, ask, ranges};
+use super::engine::{Engine, LiveJobs, ask, ranges};
 use super::error::SubmitError;
 use super::script::Script;
 use super::stage::{ClusterJob, Stage};
@@ -119,9 +119,9 @@ impl Engine for Slurm {
         })
     }
 
-    fn alive(&self) -> Result<Alive, SubmitError> {
+    fn alive(&self) -> Result<LiveJobs, SubmitError> {
         let said = ask(Command::new("squeue").args(["--me", "--noheader", "--format=%F|%T|%r"]))?;
-        let mut states: Alive = Alive::new();
+        let mut states: LiveJobs = LiveJobs::new();
         for line in said.lines() {
             let mut parts = line.trim().split('|');
             let (Some(id), Some(state)) = (parts.next().and_then(|id| id.parse().ok()), parts.next()) else { continue };

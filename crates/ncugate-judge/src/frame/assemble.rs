@@ -1,6 +1,6 @@
 //! Everything measured, joined into one table: builds, launches, occupancy, checks, latencies, counters.
 
-use super::counted::Counted;
+use super::counted::ProfileCounters;
 use super::launch_facts::{Fact, FactGpu, built, together};
 use super::quantities::{CellDetails, FreshSamples, MetricCells, Program, Quantities, Sampling};
 use super::steps::Misfit;
@@ -21,18 +21,18 @@ use ncugate_model::{BuildOutcome, BuildRecord, Resources};
 use ncugate_model::{CheckOutcome, CheckRecord, ConfirmationRecord, LatencyOutcome, LatencyRecord};
 use ncugate_model::{ProfileOutcome, ProfileRecord};
 use ncugate_phase::config::{Phase, Shape};
-use ncugate_phase::plan::{Launch, Method, Plan, ShapeProgram, Standing, StepTraffic, Variant};
+use ncugate_phase::plan::{Launch, Method, Plan, ShapeProgram, StepTraffic, Variant, VariantRole};
 use std::collections::HashMap;
 use std::sync::Arc;
 
 /// What the table is made from.
 #[derive(Debug, Clone, Copy)]
-pub struct Measured<'a> {
+pub struct TableInputs<'a> {
     pub phase: &'a Phase,
     pub plan: &'a Plan,
     pub run: &'a Run,
     /// Counters of its reports.
-    pub counted: &'a Counted,
+    pub counted: &'a ProfileCounters,
     /// Compute capability that it was built for and measured on, where it is known.
     pub capability: Option<ComputeCapability>,
     /// Multiprocessors, where a GPU measured.
@@ -40,7 +40,7 @@ pub struct Measured<'a> {
 }
 
 /// The table over every variant and shape, with a column for each of `metrics`.
-pub fn quantities(measured: &Measured<'_>, metrics: &[String]) -> Quantities {
+pub fn quantities(measured: &TableInputs<'_>, metrics: &[String]) -> Quantities {
     let source = MetricSource::of(measured);
     let cases = source.rows.iter().map(|row| (row.variant.id.clone(), row.shape.name.clone()));
     let mut table = Quantities::new(cases);
@@ -165,13 +165,13 @@ struct Row<'a> {
 
 /// Where the columns of metrics come from.
 struct MetricSource<'a> {
-    measured: &'a Measured<'a>,
+    measured: &'a TableInputs<'a>,
     index: Index<'a>,
     rows: Vec<Row<'a>>,
 }
 
 impl<'a> MetricSource<'a> {
-    fn of(measured: &'a Measured<'a>) -> Self {
+    fn of(measured: &'a TableInputs<'a>) -> Self {
         let mut source = Self { measured, index: Index::of(measured.run), rows: Vec::new() };
         let workload = &measured.phase.workload;
         let cases = measured.plan.variants.iter().flat_map(|v| workload.shapes.iter().map(move |s| (v, s)));
@@ -346,7 +346,7 @@ impl<'a> MetricSource<'a> {
 
     /// Refuses samples that are faster than the chip can work.
     fn possible(&self, shape: &Shape, samples: &[f64]) -> Result<(), String> {
-        let Measured { phase, capability, sms, .. } = self.measured;
+        let TableInputs { phase, capability, sms, .. } = self.measured;
         let most = capability.zip(*sms).and_then(|(capability, sms)| most_operations(capability, sms));
         let flops = phase.workload.flops_at(shape).ok().flatten();
         let (Some(most), Some(flops), Ok(us)) = (most, flops, stats::median(samples)) else { return Ok(()) };
@@ -414,7 +414,7 @@ impl<'a> MetricSource<'a> {
         });
         let misfit =
             || self.measured.counted.misfit(self.index.measured_as(&variant.id), &shape.name).map(Misfit::words);
-        let is_looked_at = variant.standing == Standing::Baseline && matches!(variant.method, Method::Command(_));
+        let is_looked_at = variant.standing == VariantRole::Baseline && matches!(variant.method, Method::Command(_));
         let unasked = || match is_looked_at && !wanted::profiles_baselines(self.measured.phase) {
             true => wanted::not_collected(self.measured.phase, variant, &shape.name, &[]),
             false => format!("was not profiled at shape '{}'", shape.name),

@@ -87,14 +87,14 @@ fn any<'t>(asked: &Option<Option<GlobMatcher>>, texts: impl IntoIterator<Item = 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ncugate_phase::plan::{Standing, Variant};
+    use ncugate_phase::plan::{Variant, VariantRole};
 
     const SOFTMAX: &str = "void <unnamed>::softmax_warp_forward<float, float, float, 10, false, false>(float *, int)";
 
     fn plan(patterns: &[LaunchPattern]) -> Plan {
         let variant = |(at, pattern): (usize, &LaunchPattern)| Variant {
             id: VariantId(at.to_string()),
-            standing: Standing::Candidate,
+            standing: VariantRole::Candidate,
             params: Vec::new(),
             method: Method::Captured(pattern.clone()),
         };

@@ -1,6 +1,6 @@
 //! What deep profiles counted: a table of its own, so that nothing in it can stand for a counter that a gate judged.
 
-use super::counted::Counted;
+use super::counted::ProfileCounters;
 use super::quantities::Quantities;
 use ncugate_model::metric::Catalogue;
 use ncugate_model::{Cell, ComputeCapability, ShapeName, VariantId};
@@ -16,7 +16,7 @@ pub struct CloseRow {
 
 /// The table over variants that have a deep profile.
 pub fn close_quantities(
-    counted: &Counted,
+    counted: &ProfileCounters,
     rows: &[CloseRow],
     metrics: &[String],
     capability: Option<ComputeCapability>,

@@ -67,7 +67,7 @@ impl ProfiledCases {
 
 /// Counters of every profiled case.
 #[derive(Debug, Clone, Default)]
-pub struct Counted {
+pub struct ProfileCounters {
     /// ncu's names of the counters.
     names: IndexSet<String>,
     cases: IndexMap<Case, CaseCounters>,
@@ -94,7 +94,7 @@ pub(super) struct CaseValue {
     pub steps: Vec<Cell>,
 }
 
-impl Counted {
+impl ProfileCounters {
     /// Reads `names` out of reports; `reports` gives each a name that is unique among them.
     ///
     /// # Errors
@@ -309,7 +309,7 @@ mod tests {
     use super::super::evaluations::DURATION;
     use super::*;
     use ncugate_model::metric::Formula;
-    use ncugate_phase::plan::{CommandPlan, Method, Standing, Variant};
+    use ncugate_phase::plan::{CommandPlan, Method, Variant, VariantRole};
     use polars::prelude::{Column, Float64Chunked, IntoColumn, NewChunkedArray, StringChunked, UInt32Chunked};
 
     /// A launch: report, id, kernel, NVTX range, counters by name.
@@ -348,24 +348,24 @@ mod tests {
         let command = CommandPlan { argv: vec!["true".into()], kernel_filter: filter.map(str::to_owned) };
         let variant = |id: &str| Variant {
             id: VariantId(id.into()),
-            standing: Standing::Candidate,
+            standing: VariantRole::Candidate,
             params: Vec::new(),
             method: Method::Command(command.clone()),
         };
         Plan { variants: vec![variant("a"), variant("b")] }
     }
 
-    fn counted(launches: &[Profiled<'_>], filter: Option<&str>) -> Counted {
+    fn counted(launches: &[Profiled<'_>], filter: Option<&str>) -> ProfileCounters {
         let cases = launches.iter().filter_map(|launch| Some((launch.0, case_of(launch.3)?)));
         let records: Vec<_> = cases
             .map(|(report, (variant, shape))| (variant, shape, ProfileOutcome::Profiled { report: report.to_owned() }))
             .collect();
         let profiled = ProfiledCases::of(records.iter().map(|(variant, shape, outcome)| (variant, shape, outcome)));
-        Counted::of_frames(&frames(launches), &plan(filter), Ownership::Recorded(&profiled)).unwrap()
+        ProfileCounters::of_frames(&frames(launches), &plan(filter), Ownership::Recorded(&profiled)).unwrap()
     }
 
     /// The sum of these counters for a variant at shape `s`, and its values by repeat.
-    fn of(counted: &Counted, variant: &str, names: &[&str]) -> Option<(Cell, Option<Vec<f64>>)> {
+    fn of(counted: &ProfileCounters, variant: &str, names: &[&str]) -> Option<(Cell, Option<Vec<f64>>)> {
         let names = names.iter().map(|name| (*name).to_owned()).collect();
         let mut values = counted.evaluate(&Definition { formula: Formula::Sum(names), unit: String::new() });
         let value = values.swap_remove(counted.place(&VariantId(variant.into()), &ShapeName("s".into()))?);
@@ -409,7 +409,7 @@ mod tests {
     fn a_launch_outside_the_plan_is_of_no_case_and_a_bad_filter_matches_nothing() {
         let launches: [Profiled<'_>; 3] =
             [("1", 0, "k", "a@s", &[("x", 1.0)]), ("1", 1, "k", "c@s", &[]), ("1", 2, "k", "warm-up", &[])];
-        let cases = |found: Counted| found.cases.into_keys().map(|(variant, _)| variant.0).collect::<Vec<_>>();
+        let cases = |found: ProfileCounters| found.cases.into_keys().map(|(variant, _)| variant.0).collect::<Vec<_>>();
         assert_eq!(cases(counted(&launches, None)), ["a"]);
         assert!(cases(counted(&launches, Some("("))).is_empty() && cases(counted(&[], None)).is_empty());
     }

@@ -68,7 +68,7 @@ pub(super) type Attributes<'r> = [Attribute<'r>; ATTRIBUTES.len()];
 
 /// The metrics of a report, launch after launch.
 #[derive(Debug, Default)]
-pub(super) struct Decoded<'r> {
+pub(super) struct ReportMetrics<'r> {
     /// Place of the name of each slot.
     pub names: Vec<u32>,
     /// Pieces in the order of the report.
@@ -229,7 +229,7 @@ pub(super) fn metrics<'r, P: Send>(
     selection: MetricSelection<'_>,
     part: impl Fn(usize, &[Attributes<'r>]) -> Result<P, ReportError> + Sync,
     mut keep: impl FnMut(P),
-) -> Result<Decoded<'r>, ReportError> {
+) -> Result<ReportMetrics<'r>, ReportError> {
     let bulk = report.bulk();
     let plan = Plan::new(bulk, selection);
     let mut pieces: Vec<Piece<'r>> = Vec::new();
@@ -257,7 +257,7 @@ pub(super) fn metrics<'r, P: Send>(
         }
         bulk.release(launches);
     }
-    Ok(Decoded { names: plan.names, pieces })
+    Ok(ReportMetrics { names: plan.names, pieces })
 }
 
 #[cfg(test)]

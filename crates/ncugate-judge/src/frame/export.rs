@@ -141,8 +141,8 @@ impl Export<'_> {
         Ok(metrics.filter(&mask)?)
     }
 
-    fn wide(&self) -> Result<Wide, ExportError> {
-        let mut wide = Wide::default();
+    fn wide(&self) -> Result<WideTable, ExportError> {
+        let mut wide = WideTable::default();
         visit(self.captures, self.filter, self.selection, |row| {
             wide.push(row);
             Ok::<(), FrameError>(())
@@ -194,7 +194,7 @@ impl<'a> JsonList<'a> {
 
 /// The wide form in memory.
 #[derive(Default)]
-struct Wide {
+struct WideTable {
     metrics: IndexSet<String>,
     launches: IndexMap<(String, u32), WideLaunch>,
 }
@@ -205,7 +205,7 @@ struct WideLaunch {
     values: Vec<Option<MetricValue<'static>>>,
 }
 
-impl Wide {
+impl WideTable {
     fn push(&mut self, row: &Row<'_>) {
         let column = match self.metrics.get_index_of(row.metric) {
             Some(column) => column,

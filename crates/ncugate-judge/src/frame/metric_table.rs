@@ -9,7 +9,7 @@ use polars::prelude::{
 };
 use rayon::prelude::*;
 
-use super::decode::{Decoded, Piece};
+use super::decode::{Piece, ReportMetrics};
 use super::schema::metrics as m;
 use super::texts::{Texts, constant};
 use ncu_rep::csv::CsvReport;
@@ -49,7 +49,7 @@ pub(super) fn empty() -> Result<DataFrame, PolarsError> {
 pub(super) fn of_report(
     name: &str,
     report: &Report,
-    decoded: &Decoded<'_>,
+    decoded: &ReportMetrics<'_>,
     kernels: &Texts,
 ) -> Result<DataFrame, PolarsError> {
     let bulk = report.bulk();

@@ -24,10 +24,10 @@ mod traced;
 mod transfers;
 pub mod wanted;
 
-pub use assemble::{Measured, quantities};
+pub use assemble::{TableInputs, quantities};
 pub use captured::{CapturedLaunch, CapturedVariants};
 pub use close::{CloseRow, close_quantities};
-pub use counted::{Counted, Ownership, ProfiledCases};
+pub use counted::{Ownership, ProfileCounters, ProfiledCases};
 pub use nvtx::{case_of, nvtx_text};
 pub use quantities::{Bounds, FreshSamples, MetricCells, Program, Quantities, Sampling};
 pub use run_table::{TableFormat, run_table, write_table};

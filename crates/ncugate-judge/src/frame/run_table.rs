@@ -14,7 +14,7 @@ use super::schema::wide;
 use ncu_rep::MetricValue;
 use ncugate_model::expr::Value;
 use ncugate_model::{Cell, VariantId};
-use ncugate_phase::plan::{Plan, Standing, Variant};
+use ncugate_phase::plan::{Plan, Variant, VariantRole};
 
 /// A file format of tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -115,10 +115,10 @@ fn metric_columns(metric: &str, column: &MetricCells) -> Vec<Column> {
     columns
 }
 
-const fn standing(standing: Standing) -> &'static str {
+const fn standing(standing: VariantRole) -> &'static str {
     match standing {
-        Standing::Candidate => "candidate",
-        Standing::Baseline => "baseline",
+        VariantRole::Candidate => "candidate",
+        VariantRole::Baseline => "baseline",
     }
 }
 
@@ -194,7 +194,7 @@ mod tests {
     use ncugate_phase::plan::{CommandPlan, Method};
     use polars::prelude::DataType;
 
-    fn variant(id: &str, standing: Standing, params: &[(&str, Value)]) -> Variant {
+    fn variant(id: &str, standing: VariantRole, params: &[(&str, Value)]) -> Variant {
         Variant {
             id: VariantId(id.into()),
             standing,
@@ -215,9 +215,9 @@ mod tests {
         let second = [("N", Value::Int(3)), ("alpha", Value::Float(0.5)), ("mode", Value::Int(7))];
         let plan = Plan {
             variants: vec![
-                variant("a", Standing::Candidate, &first),
-                variant("b", Standing::Candidate, &second),
-                variant("c", Standing::Baseline, &[]),
+                variant("a", VariantRole::Candidate, &first),
+                variant("b", VariantRole::Candidate, &second),
+                variant("c", VariantRole::Baseline, &[]),
             ],
         };
         let mut quantities =

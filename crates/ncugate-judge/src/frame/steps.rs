@@ -49,7 +49,7 @@ impl Misfit {
 }
 
 /// What is expected in the ranges of a variant.
-enum Expected {
+enum ExpectedLaunches {
     /// The launches of its program, in order.
     Launches(Vec<KernelName>),
     Any,
@@ -58,7 +58,7 @@ enum Expected {
     Nothing,
 }
 
-impl Expected {
+impl ExpectedLaunches {
     fn of(method: &Method) -> Self {
         match method {
             Method::Kernel(kernel) => {
@@ -82,8 +82,8 @@ impl Expected {
 /// Which launches of the plan these are, in their order; none for those that are not of the plan. And what was seen in the
 /// range of a planned kernel without being it.
 pub(super) fn owned(plan: &Plan, launches: &[SeenLaunch<'_>]) -> (Vec<Option<OwnedLaunch>>, Vec<Misfit>) {
-    let expected: HashMap<&VariantId, Expected> =
-        plan.variants.iter().map(|variant| (&variant.id, Expected::of(&variant.method))).collect();
+    let expected: HashMap<&VariantId, ExpectedLaunches> =
+        plan.variants.iter().map(|variant| (&variant.id, ExpectedLaunches::of(&variant.method))).collect();
     let mut ranges: indexmap::IndexMap<(&str, &Case), Vec<usize>> = indexmap::IndexMap::new();
     for (row, launch) in launches.iter().enumerate() {
         if let Some(case) = &launch.case {
@@ -95,12 +95,12 @@ pub(super) fn owned(plan: &Plan, launches: &[SeenLaunch<'_>]) -> (Vec<Option<Own
     for ((_, case), rows) in ranges {
         let Some(expected) = expected.get(&case.0) else { continue };
         let steps = match expected {
-            Expected::Nothing => Vec::new(),
-            Expected::Any => rows.iter().map(|row| (*row, 0)).collect(),
-            Expected::Matching(filter) => {
+            ExpectedLaunches::Nothing => Vec::new(),
+            ExpectedLaunches::Any => rows.iter().map(|row| (*row, 0)).collect(),
+            ExpectedLaunches::Matching(filter) => {
                 rows.iter().filter(|row| filter.is_match(launches[**row].kernel)).map(|row| (*row, 0)).collect()
             }
-            Expected::Launches(names) => {
+            ExpectedLaunches::Launches(names) => {
                 let steps = of_program(names, launches, &rows);
                 if steps.len() < rows.len() {
                     misfits.push(misfit(plan, case, launches, &rows));

@@ -84,7 +84,7 @@ impl LaunchFrames {
 
 #[cfg(test)]
 mod tests {
-    use super::super::counted::{Counted, Ownership, ProfiledCases};
+    use super::super::counted::{Ownership, ProfileCounters, ProfiledCases};
     use super::*;
     use ncugate_model::metric::Definition;
     use ncugate_model::{Cell, TracedChip};
@@ -129,7 +129,7 @@ mod tests {
         let plan = plan();
         let cases = ProfiledCases::of(records.iter().map(|r| (&r.variant, &r.shape, &r.outcome)));
         let frames = LaunchFrames::of_traces(records).unwrap();
-        let counted = Counted::of_frames(&frames, &plan, Ownership::Recorded(&cases)).unwrap();
+        let counted = ProfileCounters::of_frames(&frames, &plan, Ownership::Recorded(&cases)).unwrap();
         let values = counted.evaluate(&Definition::verbatim(DURATION, "ns".to_owned()));
         values.into_iter().map(|value| value.cell).collect()
     }

@@ -4,7 +4,7 @@ use ncugate_model::expr::{Owner, Requirement};
 use ncugate_model::metric::{Catalogue, MetricSource, ShownIn, asked_signals, id};
 use ncugate_model::{ComputeCapability, ShapeName};
 use ncugate_phase::config::{Gate, Phase};
-use ncugate_phase::plan::{Method, Standing, Variant};
+use ncugate_phase::plan::{Method, Variant, VariantRole};
 use std::collections::BTreeSet;
 
 /// ncu's own names of what a deep profile asks for beside its sections; what a section derives, it derives unasked.
@@ -52,7 +52,7 @@ pub fn not_collected(phase: &Phase, variant: &Variant, shape: &ShapeName, counte
         return format!("not collected at shape '{shape}': `[profile] shapes` does not name it");
     }
     let is_command = matches!(variant.method, Method::Command(_));
-    if is_command && variant.standing == Standing::Baseline && !profiles_baselines(phase) {
+    if is_command && variant.standing == VariantRole::Baseline && !profiles_baselines(phase) {
         return "not collected: no requirement reads a counter of a baseline; `[profile] metrics` asks for it"
             .to_owned();
     }

@@ -4,7 +4,7 @@ use super::finder::{Finder, conditions_of};
 use super::{BEST, Calibration, Conditions, LeaderboardEntry, Mismatch, NoiseBook, ReferenceRequest};
 use crate::frame::{Quantities, wanted};
 use crate::store::{Fingerprint, Run};
-use crate::{Context, Evidence, JudgeError, PhaseRun, Stored};
+use crate::{Context, Evidence, JudgeError, PhaseRun, StoredRun};
 use ncugate_model::VariantId;
 use ncugate_model::expr::Owner;
 use ncugate_phase::config::Phase;
@@ -180,7 +180,7 @@ impl ReferenceRuns {
     /// Adds what was found to what a judgement knows.
     pub fn add_to<'a>(&'a self, context: &mut Context<'a>) {
         for (name, (entry, quantities)) in &self.stored {
-            let stored = Stored { label: entry.label(), quantities, variant: entry.variant.clone() };
+            let stored = StoredRun { label: entry.label(), quantities, variant: entry.variant.clone() };
             context.stored.insert(name.clone(), stored);
         }
         context.absent = self.absent.clone();

@@ -21,5 +21,5 @@ pub use finder::entry_of_run;
 pub use found::{ComparisonRun, ReferenceRuns};
 pub use leaderboard::{BEST, Leaderboard, Lookup, MEDIAN_OF, phases_with_entries};
 pub use noise::{Calibration, NoiseBook, RunSpread, ShapeNoise};
-pub use promotion::{Change, Promotion, Refusal, Worse, unfit};
+pub use promotion::{Change, Promotion, Refusal, RegressionPolicy, unfit};
 pub use request::{Mismatch, ReferenceRequest};

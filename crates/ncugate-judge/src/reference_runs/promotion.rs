@@ -32,7 +32,7 @@ pub fn unfit(judgement: &Judgement) -> Option<String> {
 
 /// Whether an entry that is worse than the present one is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Worse {
+pub enum RegressionPolicy {
     Refuse,
     /// It is taken, and the entry says so.
     Accept,
@@ -146,10 +146,12 @@ impl Promotion {
     }
 
     /// Appends the entry; a refusal leaves the leaderboard as it is.
-    pub fn settle(mut self, board: &mut Leaderboard, worse: Worse) -> Result<Option<Refusal>, StoreError> {
+    pub fn settle(mut self, board: &mut Leaderboard, worse: RegressionPolicy) -> Result<Option<Refusal>, StoreError> {
         match (self.refusal(), worse) {
-            (Some(refusal @ Refusal::Already { .. }), _) | (Some(refusal), Worse::Refuse) => return Ok(Some(refusal)),
-            (Some(_), Worse::Accept) => self.entry.accepted_worse = true,
+            (Some(refusal @ Refusal::Already { .. }), _) | (Some(refusal), RegressionPolicy::Refuse) => {
+                return Ok(Some(refusal));
+            }
+            (Some(_), RegressionPolicy::Accept) => self.entry.accepted_worse = true,
             (None, _) => {}
         }
         board.append(self.entry)?;

@@ -139,12 +139,12 @@ fn a_better_run_replaces_a_worse_one_is_refused() {
     let settle = |board: &mut Leaderboard, run, latency, worse| {
         Promotion::new(board, entry(run, latency, &c)).settle(board, worse).unwrap()
     };
-    assert_eq!(settle(&mut board, "a", 10.0, Worse::Refuse), None);
-    assert_eq!(settle(&mut board, "b", 9.0, Worse::Refuse), None);
-    assert!(matches!(settle(&mut board, "c", 9.5, Worse::Refuse), Some(Refusal::Worse { .. })));
-    assert!(matches!(settle(&mut board, "b", 9.0, Worse::Accept), Some(Refusal::Already { .. })));
+    assert_eq!(settle(&mut board, "a", 10.0, RegressionPolicy::Refuse), None);
+    assert_eq!(settle(&mut board, "b", 9.0, RegressionPolicy::Refuse), None);
+    assert!(matches!(settle(&mut board, "c", 9.5, RegressionPolicy::Refuse), Some(Refusal::Worse { .. })));
+    assert!(matches!(settle(&mut board, "b", 9.0, RegressionPolicy::Accept), Some(Refusal::Already { .. })));
     assert_eq!(board.entries().len(), 2);
-    assert_eq!(settle(&mut board, "c", 9.5, Worse::Accept), None);
+    assert_eq!(settle(&mut board, "c", 9.5, RegressionPolicy::Accept), None);
     assert!(board.entries()[2].accepted_worse);
     assert_eq!(board.present().len(), 1);
 }
@@ -160,7 +160,8 @@ fn coded(run: &str, latency: f64, code: &str) -> LeaderboardEntry {
 fn the_best_of_a_kernel_measured_often_is_its_median_and_not_its_luckiest_run() {
     let (_folder, mut board) = board();
     let c = conditions();
-    let settle = |board: &mut Leaderboard, entry| Promotion::new(board, entry).settle(board, Worse::Refuse).unwrap();
+    let settle =
+        |board: &mut Leaderboard, entry| Promotion::new(board, entry).settle(board, RegressionPolicy::Refuse).unwrap();
     for (run, latency) in [("a", 10.0), ("b", 9.8), ("c", 10.1), ("d", 9.9), ("e", 10.2)] {
         assert_eq!(settle(&mut board, coded(run, latency, "k1")), None, "{run} is another measurement of the same");
     }

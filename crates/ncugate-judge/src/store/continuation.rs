@@ -1,7 +1,7 @@
 //! Whether an unfinished run can go on: only with the same plan, tools and files, and only what this program wrote into it.
 
 use super::ledger::Ledger;
-use super::{Continued, Manifest, Run, RunState, folder, inputs};
+use super::{Manifest, Resumption, Run, RunState, folder, inputs};
 use ncugate_model::ProfileOutcome;
 use ncugate_model::disk::FileLock;
 use ncugate_phase::config::Phase;
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug)]
 pub enum Continuation {
     /// This run, which was made of the same things, and which this process writes from now on.
-    Of(Box<Unfinished>),
+    Of(Box<ResumedRun>),
     /// Nothing; there is an unfinished run, and this is why it cannot go on.
     Refused {
         folder: PathBuf,
@@ -24,7 +24,7 @@ pub enum Continuation {
 
 /// A run that goes on.
 #[derive(Debug)]
-pub struct Unfinished {
+pub struct ResumedRun {
     /// What it measured; its manifest says that it goes on now.
     pub run: Run,
     /// The right to write to it, and the record of what was written.
@@ -52,7 +52,7 @@ pub fn unfinished(profiles: &Path, manifest: &Manifest, phase: &Phase, plan: &Pl
 }
 
 /// The run, owned and read again: whoever wrote it may have finished it meanwhile, which gives none.
-fn owned(folder: &Path) -> Result<Option<Unfinished>, String> {
+fn owned(folder: &Path) -> Result<Option<ResumedRun>, String> {
     let lock = folder::own(folder).map_err(|error| error.to_string())?;
     if Run::load(folder).map_err(|error| error.to_string())?.manifest.state == RunState::Complete {
         return Ok(None);
@@ -61,8 +61,8 @@ fn owned(folder: &Path) -> Result<Option<Unfinished>, String> {
     let mut run = Run::load(folder).map_err(|error| error.to_string())?;
     ledger.prove_reports(&[run.reports(), run.close_reports()].concat())?;
     let records = kept(&run) as u64;
-    run.manifest.continued.push(Continued { at: jiff::Timestamp::now(), written, records });
-    Ok(Some(Unfinished { run, owned: (lock, ledger) }))
+    run.manifest.continued.push(Resumption { at: jiff::Timestamp::now(), written, records });
+    Ok(Some(ResumedRun { run, owned: (lock, ledger) }))
 }
 
 /// Records of measurements that are not made again.

@@ -167,7 +167,7 @@ fn entries(folder: &Path) -> Result<Vec<(OsString, fs::FileType)>, String> {
 /// Whether a folder that holds these files is empty or a recording.
 fn recorded(folder: &Path, files: &[PathBuf]) -> Result<(), String> {
     #[derive(Deserialize)]
-    struct About {
+    struct ManifestHead {
         redacted: bool,
     }
     if files.is_empty() {
@@ -175,9 +175,9 @@ fn recorded(folder: &Path, files: &[PathBuf]) -> Result<(), String> {
     }
     let name = folder.join("manifest.json");
     let text = open::bytes(&name, MANIFEST).map_err(|e| format!("it is not a recording: manifest.json: {e}"))?;
-    match serde_json::from_slice::<About>(&text) {
-        Ok(About { redacted: true }) => Ok(()),
-        Ok(About { redacted: false }) => Err("it is a run, not a recording".to_owned()),
+    match serde_json::from_slice::<ManifestHead>(&text) {
+        Ok(ManifestHead { redacted: true }) => Ok(()),
+        Ok(ManifestHead { redacted: false }) => Err("it is a run, not a recording".to_owned()),
         Err(error) => Err(format!("it is not a recording: manifest.json: {error}")),
     }
 }

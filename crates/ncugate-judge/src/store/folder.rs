@@ -1,7 +1,7 @@
 //! The folder of a run: a new one has a name that no other run has, and one process at a time writes to it.
 
 use super::{Manifest, StoreError};
-use ncugate_model::disk::{FileLock, Taken};
+use ncugate_model::disk::{FileLock, LockAttempt};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -39,12 +39,12 @@ pub fn new_folder(profiles: &Path, manifest: &mut Manifest) -> Result<PathBuf, S
 /// Makes this process the one that writes the run in `folder`, until what is given back is dropped.
 ///
 /// # Errors
-/// [`StoreError::Held`] where another process writes it; or the folder cannot be written.
+/// [`StoreError::HeldBy`] where another process writes it; or the folder cannot be written.
 pub(super) fn own(folder: &Path) -> Result<FileLock, StoreError> {
     let path = folder.join(LOCK);
     match FileLock::take(&path) {
-        Ok(Taken::Mine(lock)) => Ok(lock),
-        Ok(Taken::Held(owner)) => Err(StoreError::Held { folder: folder.to_owned(), owner: Box::new(owner) }),
+        Ok(LockAttempt::Acquired(lock)) => Ok(lock),
+        Ok(LockAttempt::HeldBy(owner)) => Err(StoreError::Held { folder: folder.to_owned(), owner: Box::new(owner) }),
         Err(source) => Err(StoreError::Write { path, source }),
     }
 }

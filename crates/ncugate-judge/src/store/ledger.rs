@@ -56,7 +56,7 @@ struct Entries {
 }
 
 /// A run that continues: the ledger, and when the run was last written.
-pub type Resumed = (Ledger, Timestamp);
+pub type ResumedLedger = (Ledger, Timestamp);
 
 impl Ledger {
     /// The ledger of a run or search that begins in `folder`.
@@ -119,7 +119,7 @@ impl Ledger {
     ///
     /// # Errors
     /// Why the run does not continue.
-    pub fn resume(folder: &Path) -> Result<Resumed, String> {
+    pub fn resume(folder: &Path) -> Result<ResumedLedger, String> {
         let path = place(folder).ok_or(HOMELESS)?;
         let (file, entries) = opened(&path)?;
         for name in JOURNALS {

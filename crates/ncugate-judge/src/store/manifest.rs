@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use ncugate_model::{Gpu, NullTest, VariantId, Verdict};
-use ncugate_phase::plan::{Narrowing, Shard};
+use ncugate_phase::plan::{PhaseSubset, Shard};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -125,7 +125,7 @@ pub struct MergedShard {
 
 /// That a run went on in another process.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Continued {
+pub struct Resumption {
     pub at: Timestamp,
     /// When it was last written before.
     pub written: Timestamp,
@@ -149,7 +149,7 @@ pub struct Manifest {
     pub finished: Option<Timestamp>,
     /// When it went on after it had ended early.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub continued: Vec<Continued>,
+    pub continued: Vec<Resumption>,
     pub argv: Vec<String>,
     pub fingerprint: Fingerprint,
     /// SHA-256 of the phase's text.
@@ -162,7 +162,7 @@ pub struct Manifest {
     pub shard: Option<ShardOf>,
     /// The part of the phase that was asked for on the command line, where it is not the whole; such a run decides nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub narrowed: Option<Narrowing>,
+    pub narrowed: Option<PhaseSubset>,
     /// Further GPUs of the same kind and power limit, which checked and counted: the first wrote the reports whose names begin with
     /// `gpu2-`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

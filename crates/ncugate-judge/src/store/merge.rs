@@ -9,7 +9,7 @@ use super::{Fingerprint, Manifest, MergedShard, Run, RunState, RunWriter, StoreE
 use ncugate_model::stats::median;
 use ncugate_model::{LatencyOutcome, ProfileOutcome, ProfileRecord, ShapeName, VariantId};
 use ncugate_phase::config::{self, ConfigErrors, Phase};
-use ncugate_phase::plan::{Plan, PlanErrors, Standing, unroll};
+use ncugate_phase::plan::{Plan, PlanErrors, VariantRole, unroll};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -64,7 +64,7 @@ pub enum MergeError {
 
 /// A merged run.
 #[derive(Debug)]
-pub struct Merged {
+pub struct MergedRun {
     pub folder: PathBuf,
     pub shards: usize,
     /// GPUs that they were measured on.
@@ -86,7 +86,7 @@ pub enum MergeChoice {
 ///
 /// # Errors
 /// A shard is missing, twice, incomplete, or unlike the others; or a run cannot be read or written.
-pub fn merge(folders: &[PathBuf], profiles: &Path, choice: MergeChoice) -> Result<Merged, MergeError> {
+pub fn merge(folders: &[PathBuf], profiles: &Path, choice: MergeChoice) -> Result<MergedRun, MergeError> {
     let mut shards = match choice {
         MergeChoice::All => folders.iter().map(|folder| ShardRun::load(folder)).collect::<Result<Vec<_>, _>>()?,
         // What cannot be read or is not whole is no shard; where that leaves one out, the merge is refused below.
@@ -191,9 +191,9 @@ impl ShardRun {
 }
 
 /// What is read off a machine and its tools.
-type Told = fn(&Fingerprint) -> String;
+type FingerprintField = fn(&Fingerprint) -> String;
 /// What is compared of them by name.
-const TELLING: [(&str, Told); 5] = [
+const TELLING: [(&str, FingerprintField); 5] = [
     ("GPU", |print| print.gpu.as_ref().map_or_else(|| "unknown".to_owned(), |gpu| gpu.name.clone())),
     ("driver", |print| print.driver.clone().unwrap_or_else(|| "unknown".to_owned())),
     ("ncu", |print| print.ncu.clone().unwrap_or_else(|| "none".to_owned())),
@@ -225,12 +225,12 @@ fn prove_complete(shards: &[ShardRun]) -> Result<(), MergeError> {
     }
 }
 
-fn write(phase: &Phase, plan: &Plan, shards: &[ShardRun], profiles: &Path) -> Result<Merged, MergeError> {
+fn write(phase: &Phase, plan: &Plan, shards: &[ShardRun], profiles: &Path) -> Result<MergedRun, MergeError> {
     let mut manifest = manifest(shards);
     let folder = new_folder(profiles, &mut manifest)?;
     let mut writer = RunWriter::open(&folder, manifest, &phase.text, plan, &phase.workload)?;
     let baselines: BTreeSet<&VariantId> =
-        plan.variants.iter().filter(|v| v.standing == Standing::Baseline).map(|v| &v.id).collect();
+        plan.variants.iter().filter(|v| v.standing == VariantRole::Baseline).map(|v| &v.id).collect();
     for (at, shard) in shards.iter().enumerate() {
         // Baselines were measured in each: one measurement counts, and whatever was once wrong counts too.
         let again = |variant: &VariantId| at > 0 && baselines.contains(variant);
@@ -253,7 +253,7 @@ fn write(phase: &Phase, plan: &Plan, shards: &[ShardRun], profiles: &Path) -> Re
     writer.finish(RunState::Running)?;
     writer.stopped("its shards were merged, and what they selected is not confirmed; `ncugate run` goes on")?;
     let gpus: BTreeSet<_> = shards.iter().map(|shard| &shard.run.manifest.fingerprint.machine).map(machine).collect();
-    Ok(Merged { folder, shards: shards.len(), gpus: gpus.len(), warnings })
+    Ok(MergedRun { folder, shards: shards.len(), gpus: gpus.len(), warnings })
 }
 
 fn machine(machine: &super::Machine) -> (Option<&str>, Option<&str>) {

@@ -23,16 +23,16 @@ mod search_journal;
 mod settings;
 mod source_text;
 
-pub use continuation::{Continuation, Unfinished, unfinished};
+pub use continuation::{Continuation, ResumedRun, unfinished};
 pub use coverage::lacks;
 pub use folder::new_folder;
 use inputs::changed_between;
 pub use inputs::{changed_inputs, own_tools};
 pub use journal::Journal;
 pub use manifest::{
-    Continued, Fingerprint, Git, Machine, Manifest, MergedShard, RunState, RunVerdict, Seal, SealedFile, ShardOf,
+    Fingerprint, Git, Machine, Manifest, MergedShard, Resumption, RunState, RunVerdict, Seal, SealedFile, ShardOf,
 };
-pub use merge::{MergeChoice, MergeError, Merged, merge};
+pub use merge::{MergeChoice, MergeError, MergedRun, merge};
 pub use provenance::{manifest, shard_manifest};
 pub use recording::{absolute_paths, record};
 pub use report_file::{is_report_name, prove_report};

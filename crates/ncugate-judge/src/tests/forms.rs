@@ -1,7 +1,7 @@
 //! Every form a requirement can take.
 
 use super::*;
-use crate::{StaticCheck, Stored, preconditions, static_check};
+use crate::{StaticCheck, StoredRun, preconditions, static_check};
 use ncugate_model::ComputeCapability;
 
 #[test]
@@ -74,7 +74,7 @@ fn relative_to_stored_runs() {
             let label = "run 7".to_owned();
             context
                 .stored
-                .insert(name.into(), Stored { label, quantities: &quantities, variant: VariantId("winner".into()) });
+                .insert(name.into(), StoredRun { label, quantities: &quantities, variant: VariantId("winner".into()) });
         }
         now.judge_with(&context).gates.iter().map(|g| g.verdict).collect::<Vec<_>>()
     };

@@ -1,7 +1,7 @@
 //! Latency gates under noise.
 
 use super::*;
-use crate::{InconclusiveKind, Stored};
+use crate::{InconclusiveKind, StoredRun};
 
 #[test]
 fn inside_passes_outside_fails_across_needs_more_rounds() {
@@ -52,7 +52,7 @@ fn a_drift_of_both_sides_is_not_noise_of_their_ratio() {
     quantities.set_column("latency_p50", vec![Cell::Value(median(&baseline).unwrap())]);
     quantities.set_samples(0, baseline);
     let mut context = calibrated(Context::new(None, TODAY));
-    let stored = Stored { label: "run 7".into(), quantities: &quantities, variant: VariantId("winner".into()) };
+    let stored = StoredRun { label: "run 7".into(), quantities: &quantities, variant: VariantId("winner".into()) };
     context.stored.insert("baseline".into(), stored);
     let apart = fixture.judge_with(&context).gates.swap_remove(0);
     assert_eq!(apart.verdict, OPEN, "{}", apart.reason);
@@ -98,7 +98,7 @@ fn samples_that_are_absent_or_not_finite_are_inconclusive() {
 fn ranges_settle_what_intervals_would() {
     // many variants are judged without intervals where the samples' ranges settle it: the verdicts are the same
     use crate::bound_gate::{BoundGate, IntervalDetail};
-    use crate::context::{EvalContext, Proof};
+    use crate::context::{EvalContext, ProofPolicy};
     for require in ["latency_p50 <= 11.5", "speedup(\"flash\") > 1.05", "latency_p50 < 1.0 * baseline.latency_p50"] {
         let mut fixture = Fixture::new(&(gate(require) + "on = \"each\""));
         fixture.time(0.03, |v, _| if v == 4 { 11.5 } else { 10.0 + v as f64 });
@@ -109,7 +109,7 @@ fn ranges_settle_what_intervals_would() {
             &fixture.quantities,
             &fixture.correctness,
             &given,
-            Proof::Demanded,
+            ProofPolicy::Demanded,
         );
         let bound = BoundGate::new(&fixture.phase.gates[0], &context, None);
         let verdicts = |detail| bound.judge(&[0, 1, 2, 3], detail).iter().map(|r| r.verdict).collect::<Vec<_>>();
@@ -220,7 +220,7 @@ fn a_stored_run_takes_the_noise_between_runs() {
             let noise = crate::Noise { median: 0.0, p90: None, rounds: 60, between: Some(between) };
             context.noise.insert(shape("large"), noise);
         }
-        let stored = Stored { label: "run 7".into(), quantities: &quantities, variant: VariantId("winner".into()) };
+        let stored = StoredRun { label: "run 7".into(), quantities: &quantities, variant: VariantId("winner".into()) };
         context.stored.insert("best".into(), stored);
         fixture.judge_with(&context).gates.swap_remove(0)
     };

@@ -3,7 +3,7 @@
 //! The sound measurements hold every rule, so a phase passes just when nothing that its rule looks at is poisoned.
 
 use super::*;
-use crate::Stored;
+use crate::StoredRun;
 use ncugate_model::ComputeCapability;
 use proptest::prelude::*;
 
@@ -206,7 +206,7 @@ fn judged(form: Form, poisons: &[Poison]) -> Judgement {
     let mut context = calibrated(Context::new(Some(ComputeCapability::new(9, 0)), TODAY));
     for name in ["previous", "best"] {
         let label = "run 7".to_owned();
-        let run = Stored { label, quantities: &stored, variant: VariantId("then".into()) };
+        let run = StoredRun { label, quantities: &stored, variant: VariantId("then".into()) };
         context.stored.insert(name.to_owned(), run);
     }
     fixture.judge_with(&context)

@@ -24,7 +24,7 @@ use ncugate_model::{
     Audit, BuildRecord, Cell, LatencyOutcome, LatencyRecord, MetricId, ShapeName, UnrepeatedSamples, VariantId,
 };
 use ncugate_phase::config::{Phase, Shape};
-use ncugate_phase::plan::{Arg, Launch, Method, Plan, ShapeProgram, Standing, Variant};
+use ncugate_phase::plan::{Arg, Launch, Method, Plan, ShapeProgram, Variant, VariantRole};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
@@ -215,8 +215,8 @@ impl WitnessInput<'_> {
         };
         match (&variant.method, variant.standing) {
             (Method::Captured(_), _) => doubtful("a launch of another program"),
-            (Method::Command(_), Standing::Candidate) => doubtful(GRADED_BY_ITSELF),
-            (Method::Command(_), Standing::Baseline) => (self.seen(variant), None),
+            (Method::Command(_), VariantRole::Candidate) => doubtful(GRADED_BY_ITSELF),
+            (Method::Command(_), VariantRole::Baseline) => (self.seen(variant), None),
             (Method::Function(_), _) if self.is_traced(&variant.id, &shape.name) => {
                 doubtful("its own code ran in the process that traced it")
             }

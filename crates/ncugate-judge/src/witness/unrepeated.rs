@@ -37,7 +37,7 @@ pub(super) enum Repeats {
 
 /// The shortest samples without repeats, in microseconds of a launch and less what is granted once a sample.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Shortest {
+struct ShortestSamples {
     any: f64,
     unseen: Option<f64>,
     /// How many samples had unseen inputs.
@@ -58,7 +58,7 @@ impl CaseCounters<'_> {
         let unseen: Vec<f64> = processes.iter().flat_map(|p| each(p).take(p.unseen as usize)).collect();
         let least = |values: &[f64]| values.iter().copied().reduce(f64::min);
         let any = least(&all).unwrap_or(f64::INFINITY);
-        let shortest = Shortest { any, unseen: least(&unseen), unseen_count: unseen.len() };
+        let shortest = ShortestSamples { any, unseen: least(&unseen), unseen_count: unseen.len() };
         let mismatch = shortest.mismatch(self.latency).or_else(|| shortest.mismatch_of_shortest(self.shortest));
         mismatch.map_or(Repeats::Agree, Repeats::Differ)
     }
@@ -70,7 +70,7 @@ fn each(process: &UnrepeatedSamples) -> impl Iterator<Item = f64> + '_ {
     process.samples.iter().map(move |us| (us - process.fixed_us.max(0.0) - ONCE_US) / launches)
 }
 
-impl Shortest {
+impl ShortestSamples {
     /// A sample that some of its repeats made shorter leaves the median as it is.
     fn mismatch_of_shortest(&self, sample_us: f64) -> Option<Mismatch> {
         (self.any > LONGER_THAN_SHORTEST * sample_us).then(|| Mismatch {
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn a_median_that_repeats_make_shorter_does_not_fit() {
-        let of = |latency, any, unseen, unseen_count| Shortest { any, unseen, unseen_count }.mismatch(latency);
+        let of = |latency, any, unseen, unseen_count| ShortestSamples { any, unseen, unseen_count }.mismatch(latency);
         assert_eq!(of(10.0, 12.4, Some(12.4), 2), None);
         assert!(of(10.0, 12.6, Some(12.6), 2).unwrap().factor < CLEAR);
         assert!(of(10.0, 31.0, Some(31.0), 2).unwrap().factor > CLEAR);
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn one_sample_that_is_too_short_does_not_fit() {
-        let shortest = Shortest { any: 10.0, unseen: Some(10.0), unseen_count: 2 };
+        let shortest = ShortestSamples { any: 10.0, unseen: Some(10.0), unseen_count: 2 };
         assert_eq!(shortest.mismatch_of_shortest(7.0), None);
         assert!(shortest.mismatch_of_shortest(6.0).unwrap().factor < CLEAR);
         assert!(shortest.mismatch_of_shortest(3.0).unwrap().factor > CLEAR);

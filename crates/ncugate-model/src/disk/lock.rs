@@ -95,11 +95,11 @@ fn start_of(pid: u32) -> Option<u64> {
 
 /// What came of taking a lock.
 #[derive(Debug)]
-pub enum Taken {
+pub enum LockAttempt {
     /// It is this process's, until this is dropped.
-    Mine(FileLock),
+    Acquired(FileLock),
     /// It is another's.
-    Held(LockOwner),
+    HeldBy(LockOwner),
 }
 
 /// A lock that this process owns.
@@ -116,16 +116,16 @@ impl FileLock {
     ///
     /// # Errors
     /// What the system says; or the file is not a lock.
-    pub fn take(path: &Path) -> io::Result<Taken> {
+    pub fn take(path: &Path) -> io::Result<LockAttempt> {
         let owner = LockOwner::this()?;
         for _ in 0..TRIES {
             if created(path, &owner)? {
-                return Ok(Taken::Mine(Self::beating(path, owner)));
+                return Ok(LockAttempt::Acquired(Self::beating(path, owner)));
             }
             let Some((holder, touched)) = found(path)? else { continue };
             match take_over(path, &owner, &holder, touched)? {
-                Some(true) => return Ok(Taken::Mine(Self::beating(path, owner))),
-                Some(false) => return Ok(Taken::Held(holder)),
+                Some(true) => return Ok(LockAttempt::Acquired(Self::beating(path, owner))),
+                Some(false) => return Ok(LockAttempt::HeldBy(holder)),
                 None => {}
             }
         }
@@ -268,8 +268,8 @@ mod tests {
 
     fn mine(path: &Path) -> Option<FileLock> {
         match FileLock::take(path).unwrap() {
-            Taken::Mine(lock) => Some(lock),
-            Taken::Held(_) => None,
+            LockAttempt::Acquired(lock) => Some(lock),
+            LockAttempt::HeldBy(_) => None,
         }
     }
 
@@ -290,7 +290,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("lock");
         let lock = mine(&path).unwrap();
-        let Taken::Held(owner) = FileLock::take(&path).unwrap() else { panic!("it is held") };
+        let LockAttempt::HeldBy(owner) = FileLock::take(&path).unwrap() else { panic!("it is held") };
         assert_eq!(owner.pid, std::process::id());
         drop(lock);
         assert_eq!(files(folder.path()), 0);

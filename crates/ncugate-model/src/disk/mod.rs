@@ -7,7 +7,7 @@ mod replace;
 mod scratch;
 mod turn;
 
-pub use lock::{FileLock, LockOwner, Taken};
+pub use lock::{FileLock, LockAttempt, LockOwner};
 pub use private::{private_folder, user};
 pub use replace::{Durability, replace, replace_with};
 pub use scratch::scratch_folder;

@@ -15,7 +15,7 @@ pub struct EvalError {
 }
 
 /// A value, or why there is none; boxed, for it is rare.
-pub type Evaluated<T = Value> = Result<T, Box<EvalError>>;
+pub type EvalResult<T = Value> = Result<T, Box<EvalError>>;
 
 impl<R> Node<R> {
     /// The value, with `read` for what is read; `and`, `or` and `if` evaluate only the side that they need.
@@ -23,7 +23,7 @@ impl<R> Node<R> {
     /// # Errors
     ///
     /// What `read` refuses, and what has no value: operands of the wrong kind, division by zero, overflow.
-    pub fn eval<E: Into<String>>(&self, read: &impl Fn(&R) -> Result<Value, E>) -> Evaluated {
+    pub fn eval<E: Into<String>>(&self, read: &impl Fn(&R) -> Result<Value, E>) -> EvalResult {
         match &self.kind {
             NodeKind::Literal(value) => Ok(value.clone()),
             NodeKind::Measure(_, unit) => Err(self.error(format!("`{}` is a unit, which only a limit has", unit.word))),
@@ -72,7 +72,7 @@ impl<R> Node<R> {
         Box::new(EvalError { reason: reason.into(), span: self.span })
     }
 
-    fn negated(&self, value: &Value) -> Evaluated {
+    fn negated(&self, value: &Value) -> EvalResult {
         match value {
             Value::Float(v) => Ok(Value::Float(-v)),
             other => match other.integer() {
@@ -82,7 +82,7 @@ impl<R> Node<R> {
         }
     }
 
-    fn arithmetic(&self, sign: Arithmetic, left: &Value, right: &Value) -> Evaluated {
+    fn arithmetic(&self, sign: Arithmetic, left: &Value, right: &Value) -> EvalResult {
         let shown = || format!("{} {} {}", left.written(), sign.symbol(), right.written());
         let (Some(a), Some(b)) = (left.number(), right.number()) else {
             let text = if left.number().is_none() { left } else { right };

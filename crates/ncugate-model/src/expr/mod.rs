@@ -18,7 +18,7 @@ mod unit;
 mod value;
 
 pub use ast::{Arithmetic, Comparison, Node, NodeKind, Owner, Quantity, Reference, Span};
-pub use eval::{EvalError, Evaluated};
+pub use eval::{EvalError, EvalResult};
 pub use expression::{Expr, ExprError};
 pub use limit::UnitError;
 pub use requirement::{Form, Reads, Requirement, RequirementError};

@@ -101,7 +101,7 @@ struct Parser<'t> {
     text: &'t str,
 }
 
-type Parsed = Result<Tree, SyntaxError>;
+type ParseResult = Result<Tree, SyntaxError>;
 
 impl<'t> Parser<'t> {
     fn peek(&self) -> &Token<'t> {
@@ -142,7 +142,7 @@ impl<'t> Parser<'t> {
     }
 
     /// Runs a part that may contain itself.
-    fn nest(&mut self, part: impl FnOnce(&mut Self) -> Parsed) -> Parsed {
+    fn nest(&mut self, part: impl FnOnce(&mut Self) -> ParseResult) -> ParseResult {
         if self.nested == MOST_NESTED {
             let reason = format!("it is nested more than {MOST_NESTED} levels deep");
             return Err(SyntaxError { reason, span: self.here() });
@@ -153,7 +153,7 @@ impl<'t> Parser<'t> {
         tree
     }
 
-    fn expression(&mut self) -> Parsed {
+    fn expression(&mut self) -> ParseResult {
         let then = self.operand(Power::Or)?;
         if !self.is_word("if") {
             return Ok(then);
@@ -172,7 +172,7 @@ impl<'t> Parser<'t> {
     }
 
     /// An operand and all operators after it that hold at least so tightly.
-    fn operand(&mut self, least: Power) -> Parsed {
+    fn operand(&mut self, least: Power) -> ParseResult {
         let mut left = self.prefix(least)?;
         while let Some(infix) = self.infix().filter(|infix| infix.power() >= least) {
             left = match infix {
@@ -202,7 +202,7 @@ impl<'t> Parser<'t> {
     }
 
     /// A comparison, or several in a chain.
-    fn comparison(&mut self, first: Tree) -> Parsed {
+    fn comparison(&mut self, first: Tree) -> ParseResult {
         let (mut rest, mut levels, mut span) = (Vec::new(), first.levels, first.node.span);
         while let Token::Compare(comparison) = *self.peek() {
             self.take();
@@ -218,7 +218,7 @@ impl<'t> Parser<'t> {
     }
 
     /// `in [...]` after a value.
-    fn membership(&mut self, value: Tree, negated: bool) -> Parsed {
+    fn membership(&mut self, value: Tree, negated: bool) -> ParseResult {
         self.at += if negated { 2 } else { 1 };
         self.mark('[', "a list such as `[32, 64]`")?;
         let (mut list, mut levels) = (Vec::new(), value.levels);
@@ -250,7 +250,7 @@ impl<'t> Parser<'t> {
     }
 
     /// A value with what stands before it.
-    fn prefix(&mut self, least: Power) -> Parsed {
+    fn prefix(&mut self, least: Power) -> ParseResult {
         match self.peek() {
             Token::Name("not") if least > Power::Not => {
                 let reason = "`not` holds less tightly than what is before it; put it in parentheses".to_owned();
@@ -272,7 +272,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    fn primary(&mut self) -> Parsed {
+    fn primary(&mut self) -> ParseResult {
         let kind = match self.peek().clone() {
             Token::Int(value) => return self.number(Value::Int(value), value as f64),
             Token::Float(value) => return self.number(Value::Float(value), value),
@@ -299,7 +299,7 @@ impl<'t> Parser<'t> {
     }
 
     /// A number, with the unit after it where there is one.
-    fn number(&mut self, value: Value, number: f64) -> Parsed {
+    fn number(&mut self, value: Value, number: f64) -> ParseResult {
         let start = self.take();
         let unit = match *self.peek() {
             Token::Name(word) => Unit::of_word(word),
@@ -326,7 +326,7 @@ impl<'t> Parser<'t> {
     }
 
     /// A name, an owner's metric, or a call.
-    fn named(&mut self, name: &'t str) -> Parsed {
+    fn named(&mut self, name: &'t str) -> ParseResult {
         let start = self.take();
         let (reference, end) = match (name, self.peek()) {
             ("speedup" | "ncu", _) => return self.call(name, start),
@@ -346,7 +346,7 @@ impl<'t> Parser<'t> {
     }
 
     /// `speedup()`, `speedup("...")` or `ncu("...")`.
-    fn call(&mut self, word: &str, start: Span) -> Parsed {
+    fn call(&mut self, word: &str, start: Span) -> ParseResult {
         let literal =
             || SyntaxError { reason: format!("`{word}` takes a name in quotes; write {word}(\"...\")"), span: start };
         if *self.peek() != Token::Mark('(') {
@@ -382,7 +382,7 @@ fn of_chain(chain: &str) -> Reference {
     }
 }
 
-fn joined(join: Join, left: Tree, right: Tree) -> Parsed {
+fn joined(join: Join, left: Tree, right: Tree) -> ParseResult {
     let levels = left.levels.max(right.levels);
     let span = left.node.span.to(right.node.span);
     let (left, right) = (Box::new(left.node), Box::new(right.node));
@@ -395,7 +395,7 @@ fn joined(join: Join, left: Tree, right: Tree) -> Parsed {
 }
 
 /// A node above trees of so many levels.
-fn grown(kind: NodeKind<Reference>, span: Span, below: usize) -> Parsed {
+fn grown(kind: NodeKind<Reference>, span: Span, below: usize) -> ParseResult {
     if below >= MOST_LEVELS {
         let reason = format!("it joins more than {MOST_LEVELS} parts one after another");
         return Err(SyntaxError { reason, span });

@@ -2,7 +2,7 @@
 
 use super::combination::Combination;
 use super::definition::{Definition, Formula, ZeroShare};
-use super::derivation::{Derivation, LatencyForm, LatencyMetric, MetricSource, Says};
+use super::derivation::{Derivation, EntryFacts, LatencyForm, LatencyMetric, MetricSource};
 use super::family::Family;
 use super::order::Order;
 use super::transfer::{TransferCost, TransferEffect};
@@ -303,7 +303,7 @@ impl RawMetric {
         if self.source == MetricSource::Ncu && formulas.is_empty() {
             return Err(format!("'{}' comes from ncu and has no formula", self.name));
         }
-        let says = Says { fact: self.fact.as_deref(), statistic: self.statistic.as_deref(), form: self.form };
+        let says = EntryFacts { fact: self.fact.as_deref(), statistic: self.statistic.as_deref(), form: self.form };
         let derivation = Derivation::of(self.source, &says).map_err(|e| format!("'{}': {e}", self.name))?;
         Ok(Metric {
             name: self.name,

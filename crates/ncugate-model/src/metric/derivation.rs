@@ -113,14 +113,14 @@ pub enum LatencyForm {
 }
 
 /// What an entry of the catalogue says of it.
-pub(super) struct Says<'a> {
+pub(super) struct EntryFacts<'a> {
     pub fact: Option<&'a str>,
     pub statistic: Option<&'a str>,
     pub form: Option<LatencyForm>,
 }
 
 impl Derivation {
-    pub(super) fn of(source: MetricSource, says: &Says<'_>) -> Result<Self, String> {
+    pub(super) fn of(source: MetricSource, says: &EntryFacts<'_>) -> Result<Self, String> {
         let derivation = match source {
             MetricSource::Build => named(says.fact).map(Self::Build),
             MetricSource::Launch => named(says.fact).map(Self::Launch),
@@ -142,7 +142,7 @@ fn named<'a, T: Deserialize<'a>>(fact: Option<&'a str>) -> Result<T, Error> {
     T::deserialize(fact)
 }
 
-fn latency(says: &Says<'_>) -> Result<LatencyMetric, String> {
+fn latency(says: &EntryFacts<'_>) -> Result<LatencyMetric, String> {
     let statistic: Statistic = says.statistic.ok_or("missing field `statistic`")?.parse()?;
     let form = says.form.unwrap_or_default();
     match (form, says.fact) {

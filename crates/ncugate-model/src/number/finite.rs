@@ -50,23 +50,23 @@ struct Check {
     at: usize,
 }
 
-type Checked = Result<(), NotFinite>;
+type FiniteResult = Result<(), NotFinite>;
 
 impl Check {
-    fn number(value: f64) -> Checked {
+    fn number(value: f64) -> FiniteResult {
         match value.is_finite() {
             true => Ok(()),
             false => Err(ser::Error::custom(format_args!("{value} is not a finite number"))),
         }
     }
 
-    fn element(&mut self, value: &(impl Serialize + ?Sized)) -> Checked {
+    fn element(&mut self, value: &(impl Serialize + ?Sized)) -> FiniteResult {
         let at = self.at;
         self.at += 1;
         check(value).map_err(|error| error.inside(at.to_string()))
     }
 
-    fn field(key: &str, value: &(impl Serialize + ?Sized)) -> Checked {
+    fn field(key: &str, value: &(impl Serialize + ?Sized)) -> FiniteResult {
         check(value).map_err(|error| error.inside(key.to_owned()))
     }
 }
@@ -74,7 +74,7 @@ impl Check {
 /// Methods for what is no number.
 macro_rules! fine {
     ($($method:ident: $type:ty,)*) => {
-        $(fn $method(self, _: $type) -> Checked {
+        $(fn $method(self, _: $type) -> FiniteResult {
             Ok(())
         })*
     };
@@ -107,31 +107,31 @@ impl Serializer for Check {
         serialize_unit_struct: &'static str,
     }
 
-    fn serialize_f32(self, value: f32) -> Checked {
+    fn serialize_f32(self, value: f32) -> FiniteResult {
         Self::number(value.into())
     }
 
-    fn serialize_f64(self, value: f64) -> Checked {
+    fn serialize_f64(self, value: f64) -> FiniteResult {
         Self::number(value)
     }
 
-    fn serialize_none(self) -> Checked {
+    fn serialize_none(self) -> FiniteResult {
         Ok(())
     }
 
-    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Checked {
+    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> FiniteResult {
         check(value)
     }
 
-    fn serialize_unit(self) -> Checked {
+    fn serialize_unit(self) -> FiniteResult {
         Ok(())
     }
 
-    fn serialize_unit_variant(self, _: &'static str, _: u32, _: &'static str) -> Checked {
+    fn serialize_unit_variant(self, _: &'static str, _: u32, _: &'static str) -> FiniteResult {
         Ok(())
     }
 
-    fn serialize_newtype_struct<T: Serialize + ?Sized>(self, _: &'static str, value: &T) -> Checked {
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(self, _: &'static str, value: &T) -> FiniteResult {
         check(value)
     }
 
@@ -141,7 +141,7 @@ impl Serializer for Check {
         _: u32,
         variant: &'static str,
         value: &T,
-    ) -> Checked {
+    ) -> FiniteResult {
         Self::field(variant, value)
     }
 
@@ -181,11 +181,11 @@ macro_rules! compound {
             type Ok = ();
             type Error = NotFinite;
 
-            fn $method<T: Serialize + ?Sized>(&mut self, value: &T) -> Checked {
+            fn $method<T: Serialize + ?Sized>(&mut self, value: &T) -> FiniteResult {
                 self.element(value)
             }
 
-            fn end(self) -> Checked {
+            fn end(self) -> FiniteResult {
                 Ok(())
             }
         })*
@@ -195,11 +195,11 @@ macro_rules! compound {
             type Ok = ();
             type Error = NotFinite;
 
-            fn serialize_field<T: Serialize + ?Sized>(&mut self, key: &'static str, value: &T) -> Checked {
+            fn serialize_field<T: Serialize + ?Sized>(&mut self, key: &'static str, value: &T) -> FiniteResult {
                 Self::field(key, value)
             }
 
-            fn end(self) -> Checked {
+            fn end(self) -> FiniteResult {
                 Ok(())
             }
         })*
@@ -214,17 +214,17 @@ impl ser::SerializeMap for Check {
     type Ok = ();
     type Error = NotFinite;
 
-    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Checked {
+    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> FiniteResult {
         // Without a name in a key that is no text.
         self.key = serde_json::to_value(key).ok().and_then(|key| Some(key.as_str()?.to_owned())).unwrap_or_default();
         Ok(())
     }
 
-    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Checked {
+    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> FiniteResult {
         Self::field(&self.key, value)
     }
 
-    fn end(self) -> Checked {
+    fn end(self) -> FiniteResult {
         Ok(())
     }
 }

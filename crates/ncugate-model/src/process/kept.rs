@@ -24,14 +24,14 @@ pub enum KeptOutput {
 #[derive(Debug)]
 pub struct Drain {
     keep: KeptOutput,
-    kept: Arc<Mutex<Kept>>,
+    kept: Arc<Mutex<CapturedOutput>>,
     /// Ends with the pipe.
     reading: Receiver<()>,
 }
 
 /// What was read so far.
 #[derive(Debug, Default)]
-struct Kept {
+struct CapturedOutput {
     head: Vec<u8>,
     tail: VecDeque<u8>,
     /// Bytes between the two.
@@ -43,7 +43,7 @@ struct Kept {
 impl Drain {
     /// Reads `pipe` to its end.
     pub fn start(pipe: Option<impl Read + Send + 'static>, keep: KeptOutput) -> Self {
-        let kept = Arc::new(Mutex::new(Kept::default()));
+        let kept = Arc::new(Mutex::new(CapturedOutput::default()));
         let (sender, reading) = channel();
         let shared = Arc::clone(&kept);
         std::thread::spawn(move || {
@@ -71,7 +71,7 @@ impl Drain {
     }
 }
 
-fn read(mut pipe: impl Read, shared: &Mutex<Kept>, keep: KeptOutput) {
+fn read(mut pipe: impl Read, shared: &Mutex<CapturedOutput>, keep: KeptOutput) {
     let mut chunk = vec![0; 16 << 10];
     loop {
         let count = match pipe.read(&mut chunk) {
@@ -88,7 +88,7 @@ fn read(mut pipe: impl Read, shared: &Mutex<Kept>, keep: KeptOutput) {
     }
 }
 
-impl Kept {
+impl CapturedOutput {
     fn add(&mut self, bytes: &[u8], keep: KeptOutput) {
         let (head, tail) = match keep {
             KeptOutput::Ends => (END, END),

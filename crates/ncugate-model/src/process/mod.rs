@@ -54,7 +54,7 @@ pub fn show_gpu(name: Option<&str>) {
 
 /// How often the user asked to stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Asked {
+pub enum InterruptCount {
     /// For the first time.
     Once,
     /// A second interrupt: children are ended at once.
@@ -62,8 +62,8 @@ pub enum Asked {
 }
 
 /// Notes that the user asked to stop; children are ended at the next look.
-pub fn interrupt() -> Asked {
-    if INTERRUPTED.swap(true, Ordering::SeqCst) { Asked::Again } else { Asked::Once }
+pub fn interrupt() -> InterruptCount {
+    if INTERRUPTED.swap(true, Ordering::SeqCst) { InterruptCount::Again } else { InterruptCount::Once }
 }
 
 /// Ends every child and its group without a grace period.
@@ -89,7 +89,7 @@ pub fn interrupted() -> bool {
 
 /// How a child ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ending {
+pub enum ProcessExit {
     /// It exited with status 0.
     Completed,
     /// It exited with this other status.
@@ -101,7 +101,7 @@ pub enum Ending {
     Interrupted,
 }
 
-impl Ending {
+impl ProcessExit {
     /// Whether it did what it should.
     pub const fn completed(self) -> bool {
         match self {
@@ -120,7 +120,7 @@ impl Ending {
     }
 }
 
-impl std::fmt::Display for Ending {
+impl std::fmt::Display for ProcessExit {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Completed => f.write_str("completed"),
@@ -137,7 +137,7 @@ impl std::fmt::Display for Ending {
 
 /// What ends a child before its time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Heeds {
+enum StopConditions {
     /// The user asked to stop, or its deadline.
     Interrupts,
     Deadline,
@@ -145,16 +145,16 @@ enum Heeds {
 
 /// A running child that is ended, with all its descendants, when this is dropped.
 #[derive(Debug)]
-pub struct Supervised {
+pub struct SupervisedChild {
     child: Child,
     deadline: Option<Instant>,
-    ended: Option<Ending>,
-    heeds: Heeds,
+    ended: Option<ProcessExit>,
+    heeds: StopConditions,
     /// Hears when the child has ended.
     over: Receiver<()>,
 }
 
-impl Supervised {
+impl SupervisedChild {
     /// Starts `command` in a new process group with no standard input unless one was set.
     pub fn spawn(command: &mut Command, limit: Option<Duration>) -> io::Result<Self> {
         if let Some(gpu) = &*SHOWN_GPU.lock().unwrap_or_else(PoisonError::into_inner)
@@ -172,7 +172,13 @@ impl Supervised {
             // Nobody listens any more: it was waited for already.
             let _ = sender.send(());
         });
-        Ok(Self { child, deadline: limit.map(|l| Instant::now() + l), ended: None, heeds: Heeds::Interrupts, over })
+        Ok(Self {
+            child,
+            deadline: limit.map(|l| Instant::now() + l),
+            ended: None,
+            heeds: StopConditions::Interrupts,
+            over,
+        })
     }
 
     /// The child, to take its pipes.
@@ -186,23 +192,23 @@ impl Supervised {
     }
 
     /// How it ended, if it has; ends it when its time is over or the user asked to stop. Its group ends with it.
-    pub fn poll(&mut self) -> io::Result<Option<Ending>> {
+    pub fn poll(&mut self) -> io::Result<Option<ProcessExit>> {
         if self.ended.is_some() {
             return Ok(self.ended);
         }
         if self.has_ended()? {
             let status = self.bury()?;
-            self.ended = Some(Ending::from_status(status));
-        } else if self.heeds == Heeds::Interrupts && interrupted() {
-            self.end(Ending::Interrupted)?;
+            self.ended = Some(ProcessExit::from_status(status));
+        } else if self.heeds == StopConditions::Interrupts && interrupted() {
+            self.end(ProcessExit::Interrupted)?;
         } else if self.deadline.is_some_and(|d| Instant::now() >= d) {
-            self.end(Ending::TimedOut)?;
+            self.end(ProcessExit::TimedOut)?;
         }
         Ok(self.ended)
     }
 
     /// Waits until it ends.
-    pub fn wait(&mut self) -> io::Result<Ending> {
+    pub fn wait(&mut self) -> io::Result<ProcessExit> {
         loop {
             if let Some(ending) = self.poll()? {
                 return Ok(ending);
@@ -213,7 +219,7 @@ impl Supervised {
     }
 
     /// TERM to the group, a grace period, KILL to the group.
-    fn end(&mut self, ending: Ending) -> io::Result<()> {
+    fn end(&mut self, ending: ProcessExit) -> io::Result<()> {
         let _ = killpg(self.group(), Signal::SIGTERM);
         let patience = Instant::now() + GRACE;
         while Instant::now() < patience && !self.has_ended()? {
@@ -263,10 +269,10 @@ fn has_ended(pid: i32, flags: WaitPidFlag) -> Result<bool, Errno> {
     }
 }
 
-impl Drop for Supervised {
+impl Drop for SupervisedChild {
     fn drop(&mut self) {
         if self.ended.is_none() {
-            let _ = self.end(Ending::Interrupted);
+            let _ = self.end(ProcessExit::Interrupted);
         }
     }
 }
@@ -274,7 +280,7 @@ impl Drop for Supervised {
 /// What a child that was run to its end printed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Output {
-    pub ending: Ending,
+    pub ending: ProcessExit,
     /// Standard output, lossily decoded; of one that is too long the beginning and the end.
     pub stdout: String,
     /// Standard error, likewise.
@@ -283,13 +289,13 @@ pub struct Output {
 
 /// A running child whose output is read beside it, so that it never blocks on a full pipe.
 #[derive(Debug)]
-pub struct Piped {
-    child: Supervised,
+pub struct PipedChild {
+    child: SupervisedChild,
     stdout: Drain,
     stderr: Drain,
 }
 
-impl Piped {
+impl PipedChild {
     /// Starts `command` with no standard input.
     pub fn spawn(command: &mut Command, limit: Option<Duration>) -> io::Result<Self> {
         Self::keeping(command, limit, (KeptOutput::Ends, KeptOutput::Ends))
@@ -309,18 +315,18 @@ impl Piped {
         (keep, keep_errors): (KeptOutput, KeptOutput),
     ) -> io::Result<Self> {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = Supervised::spawn(command, limit)?;
+        let mut child = SupervisedChild::spawn(command, limit)?;
         let stdout = Drain::start(child.child().stdout.take(), keep);
         let stderr = Drain::start(child.child().stderr.take(), keep_errors);
         Ok(Self { child, stdout, stderr })
     }
 
-    /// See [`Supervised::poll`].
-    pub fn poll(&mut self) -> io::Result<Option<Ending>> {
+    /// See [`SupervisedChild::poll`].
+    pub fn poll(&mut self) -> io::Result<Option<ProcessExit>> {
         self.child.poll()
     }
 
-    /// See [`Supervised::extend`].
+    /// See [`SupervisedChild::extend`].
     pub fn extend(&mut self, limit: Duration) {
         self.child.extend(limit);
     }
@@ -353,7 +359,7 @@ pub fn git() -> Command {
 
 /// Runs `command` to its end; of what it prints the first and the last 64 KiB are kept.
 pub fn run(command: &mut Command, limit: Duration) -> io::Result<Output> {
-    Piped::spawn(command, Some(limit))?.finish()
+    PipedChild::spawn(command, Some(limit))?.finish()
 }
 
 /// Runs `command` to its end and keeps all that it prints.
@@ -361,7 +367,7 @@ pub fn run(command: &mut Command, limit: Duration) -> io::Result<Output> {
 /// # Errors
 /// It cannot be started, or prints more than 64 MiB.
 pub fn run_whole(command: &mut Command, limit: Duration) -> io::Result<Output> {
-    Piped::keeping(command, Some(limit), (KeptOutput::Whole, KeptOutput::Whole))?.finish()
+    PipedChild::keeping(command, Some(limit), (KeptOutput::Whole, KeptOutput::Whole))?.finish()
 }
 
 /// As [`run_whole`], and goes on where the user asks to stop: what it does for others has to be done whole.
@@ -369,8 +375,8 @@ pub fn run_whole(command: &mut Command, limit: Duration) -> io::Result<Output> {
 /// # Errors
 /// It cannot be started, or prints more than 64 MiB.
 pub fn run_apart(command: &mut Command, limit: Duration) -> io::Result<Output> {
-    let mut child = Piped::keeping(command, Some(limit), (KeptOutput::Whole, KeptOutput::Whole))?;
-    child.child.heeds = Heeds::Deadline;
+    let mut child = PipedChild::keeping(command, Some(limit), (KeptOutput::Whole, KeptOutput::Whole))?;
+    child.child.heeds = StopConditions::Deadline;
     child.finish()
 }
 
@@ -386,8 +392,8 @@ mod tests {
     fn each_ending_of_a_child_is_its_own_variant() {
         let limit = Duration::from_secs(20);
         assert_eq!(shell("echo a; echo b >&2", limit).stdout, "a\n");
-        assert_eq!(shell("exit 9", limit).ending, Ending::NonZero(9));
-        assert_eq!(shell("kill -SEGV $$", limit).ending, Ending::Signaled(11));
+        assert_eq!(shell("exit 9", limit).ending, ProcessExit::NonZero(9));
+        assert_eq!(shell("kill -SEGV $$", limit).ending, ProcessExit::Signaled(11));
         assert!(!shell("kill -KILL $$", limit).ending.completed());
     }
 
@@ -395,7 +401,7 @@ mod tests {
     fn a_hanging_child_is_ended_with_its_descendants() {
         let started = Instant::now();
         let output = shell("sleep 60 & sleep 60", Duration::from_millis(200));
-        assert_eq!(output.ending, Ending::TimedOut);
+        assert_eq!(output.ending, ProcessExit::TimedOut);
         assert!(started.elapsed() < Duration::from_secs(10));
     }
 
@@ -404,7 +410,7 @@ mod tests {
         for left in ["sleep 60 &", "setsid sleep 60 &"] {
             let started = Instant::now();
             let output = shell(&format!("echo done; {left}"), Duration::from_secs(40));
-            assert_eq!((output.ending, output.stdout.as_str()), (Ending::Completed, "done\n"), "{left}");
+            assert_eq!((output.ending, output.stdout.as_str()), (ProcessExit::Completed, "done\n"), "{left}");
             assert!(started.elapsed() < Duration::from_secs(10), "{left}");
         }
     }

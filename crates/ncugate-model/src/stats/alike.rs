@@ -25,7 +25,7 @@ const FEWEST: usize = 12;
 
 /// What looking at rounds found.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Alikeness {
+pub struct Stationarity {
     /// Lag-1 autocorrelation of what rounds contribute; 0 where it is not beyond chance.
     pub autocorrelation: f64,
     /// The least and the greatest median of a part of the rounds, as a distance from that of all of them, where parts
@@ -34,7 +34,7 @@ pub struct Alikeness {
     pub rounds: usize,
 }
 
-impl Alikeness {
+impl Stationarity {
     /// Looks at what rounds contribute, in the order they were taken.
     pub fn of(rounds: &[f64]) -> Self {
         let mut found = Self { autocorrelation: 0.0, parts: None, rounds: rounds.len() };
@@ -152,10 +152,10 @@ mod tests {
     #[test]
     fn independent_rounds_are_left_as_they_are() {
         let rounds: Vec<f64> = (0..60).map(|i| 10.0 + noise(i)).collect();
-        let found = Alikeness::of(&rounds);
+        let found = Stationarity::of(&rounds);
         assert_eq!((found.autocorrelation, found.parts), (0.0, None));
         assert_eq!(found.widened(estimate()), estimate().interval);
-        assert_eq!(Alikeness::of(&[10.0; 60]).widened(estimate()), estimate().interval, "equal rounds are alike");
+        assert_eq!(Stationarity::of(&[10.0; 60]).widened(estimate()), estimate().interval, "equal rounds are alike");
     }
 
     #[test]
@@ -167,7 +167,7 @@ mod tests {
                 at
             })
             .collect();
-        let found = Alikeness::of(&rounds);
+        let found = Stationarity::of(&rounds);
         assert!(found.effective_rounds() < 25.0, "{found:?}");
         assert!(found.widened(estimate()).resolution() > 0.15, "{found:?}");
     }
@@ -175,7 +175,7 @@ mod tests {
     #[test]
     fn halves_that_disagree_widen_the_interval_to_both() {
         let rounds: Vec<f64> = (0..60).map(|i| if i < 30 { 10.0 } else { 10.4 } + 0.01 * noise(i)).collect();
-        let found = Alikeness::of(&rounds);
+        let found = Stationarity::of(&rounds);
         let (least, greatest) = found.parts.unwrap();
         assert!(least < -0.15 && greatest > 0.15, "{found:?}");
         let wide = found.widened(estimate());

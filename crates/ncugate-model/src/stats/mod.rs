@@ -10,7 +10,7 @@ mod quantile;
 mod student;
 mod tick;
 
-pub use alike::{Alikeness, FALSE_ALARM};
+pub use alike::{FALSE_ALARM, Stationarity};
 pub use bootstrap::{Interval, NEARBY, Resampler, Resampling, Stream};
 pub use compare::{Estimate, Pairing, SampleComparison, compare};
 pub use looks::{level_of_a_look, looks};

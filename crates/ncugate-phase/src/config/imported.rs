@@ -46,7 +46,7 @@ impl Ranking {
 
 /// Whose problem a phase was made of.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Imported {
+pub struct ProblemOrigin {
     /// The format it was read from.
     pub format: ImportFormat,
     pub problem: String,
@@ -58,7 +58,7 @@ pub struct Imported {
     pub ranking: Option<Ranking>,
 }
 
-impl Imported {
+impl ProblemOrigin {
     /// The workload behind a shape.
     pub fn workload(&self, shape: &str) -> Option<&str> {
         self.workloads.iter().find(|(name, _)| name == shape).map(|(_, workload)| workload.as_str())

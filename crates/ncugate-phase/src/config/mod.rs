@@ -29,7 +29,7 @@ pub mod workload;
 pub use argument::{ArgTemplate, SurfaceTemplate, TextureTemplate};
 pub use error::{ConfigErrors, Place, Problem};
 pub use gate::{Fallback, Gate, GatePlan, OnStageFailure, Precondition, Stage, Tier, Waiver};
-pub use imported::{ImportFormat, Imported, Ranking};
+pub use imported::{ImportFormat, ProblemOrigin, Ranking};
 pub use init::{Amount, Init};
 pub use kernel::{
     CodeForm, CommandTemplate, DynamicArray, FunctionTemplate, KernelTemplate, LaunchPattern, LaunchTemplate,
@@ -38,7 +38,7 @@ pub use kernel::{
 pub use locate::{KeyPlaces, within};
 pub use own_bound::{BoundOf, OwnBound};
 pub use phase::{
-    BASE, Base, BaseKernels, BenchSettings, BuildSettings, CloseLookAt, Counting, L2State, Objective, Phase,
+    BASE, Base, BaseKernels, BenchSettings, BuildSettings, CloseLookAt, CounterPolicy, L2State, Objective, Phase,
     ProfileSettings, Selection, Verification,
 };
 pub use project::{MAX_BYTES, PROJECT_FILE, Project};

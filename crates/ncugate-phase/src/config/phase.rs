@@ -1,7 +1,7 @@
 //! A phase as understood: every default filled in, every name checked.
 
 use super::{KernelTemplate, SearchSettings, Sweep, VariantSpec, Workload};
-use crate::config::{Gate, GatePlan, Imported, Rule};
+use crate::config::{Gate, GatePlan, ProblemOrigin, Rule};
 use ncugate_model::expr::Value;
 use ncugate_model::{Better, ShapeName};
 use serde::{Deserialize, Serialize};
@@ -118,7 +118,7 @@ pub struct ProfileSettings {
 
 /// What happens where no counters can be collected: no ncu, no permission, a driver that does not fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Counting {
+pub enum CounterPolicy {
     /// Everything else is measured; gates on counters, and on latencies that no counter saw, are inconclusive.
     #[default]
     IfPossible,
@@ -167,7 +167,7 @@ pub struct Phase {
     /// How counters are collected.
     pub profile: ProfileSettings,
     /// What happens where they cannot be collected.
-    pub counting: Counting,
+    pub counting: CounterPolicy,
     /// Parts of the names of GPUs that one call measures, each kind by itself; none: they have to be of one kind.
     pub groups: Vec<String>,
     pub workload: Workload,
@@ -189,7 +189,7 @@ pub struct Phase {
     /// Inversions of the user's that findings are compared with: folders of runs, or files of signatures.
     pub signatures: Vec<PathBuf>,
     /// Whose problem it was made of, where it was imported. Nothing that is measured or judged depends on it.
-    pub imported: Option<Imported>,
+    pub imported: Option<ProblemOrigin>,
     /// The kernels of another commit that a run compares with.
     pub base: Option<Base>,
 }

@@ -55,7 +55,7 @@ impl<'s> TomlText<'s> {
 
 /// A value with its place.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Placed<T> {
+pub struct PlacedValue<T> {
     pub value: T,
     pub place: Place,
 }
@@ -90,8 +90,8 @@ impl<'a> Item<'a> {
     }
 
     /// Keeps the place with a value.
-    pub fn with<T>(&self, value: T) -> Placed<T> {
-        Placed { value, place: self.place.clone() }
+    pub fn with<T>(&self, value: T) -> PlacedValue<T> {
+        PlacedValue { value, place: self.place.clone() }
     }
 
     pub fn is_text(&self) -> bool {
@@ -238,7 +238,7 @@ impl<'a> Item<'a> {
     }
 
     /// An expression: a text, or a number as a shorthand.
-    pub fn expr(&self) -> Option<Placed<Expr>> {
+    pub fn expr(&self) -> Option<PlacedValue<Expr>> {
         let text = match self.value {
             DeValue::String(v) if !v.trim().is_empty() => v.to_string(),
             DeValue::Integer(v) => v.to_string(),
@@ -252,12 +252,12 @@ impl<'a> Item<'a> {
     }
 
     /// A text with expressions in double braces.
-    pub fn template(&self) -> Option<Placed<Template>> {
+    pub fn template(&self) -> Option<PlacedValue<Template>> {
         let text = self.text()?;
         self.parsed(&text, Template::parse(&text))
     }
 
-    fn parsed<T>(&self, text: &str, parsed: Result<T, ExprError>) -> Option<Placed<T>> {
+    fn parsed<T>(&self, text: &str, parsed: Result<T, ExprError>) -> Option<PlacedValue<T>> {
         let refused = |e: ExprError| self.report_within(text, e.span(), format!("`{}`: {e}", self.place.key), None);
         parsed.map_err(refused).ok().map(|value| self.with(value))
     }
@@ -375,14 +375,14 @@ impl<'a> Table<'a> {
     }
 
     /// Every entry, for tables whose keys are names the file chooses; declared keys are left out.
-    pub fn free(&self) -> Vec<(Placed<String>, Item<'a>)> {
+    pub fn free(&self) -> Vec<(PlacedValue<String>, Item<'a>)> {
         self.entries
             .iter()
             .filter(|(key, _)| self.spec.key(key.get_ref()).is_none())
             .map(|(key, value)| {
                 let path = self.path(key.get_ref());
                 let place = Place { key: path.clone(), span: key.span() };
-                (Placed { value: key.get_ref().to_string(), place }, Item::new(self.source, path, value))
+                (PlacedValue { value: key.get_ref().to_string(), place }, Item::new(self.source, path, value))
             })
             .collect()
     }

@@ -2,11 +2,11 @@
 
 use super::arg::{Arg, BufferElement, ScalarValue};
 use super::fault::Faults;
-use super::launch::{Launching, type_name, typed};
+use super::launch::{StepContext, type_name, typed};
 use crate::config::{ArgTemplate, ScalarType};
 use ncugate_model::expr::Expr;
 
-impl Launching<'_> {
+impl StepContext<'_> {
     pub(super) fn arguments(&self, args: &[ArgTemplate], faults: &mut Faults) -> Option<Vec<Arg>> {
         let args: Vec<Option<Arg>> = args.iter().enumerate().map(|(at, arg)| self.argument(at, arg, faults)).collect();
         args.into_iter().collect()

@@ -2,7 +2,7 @@
 
 use super::fault::PlanErrors;
 use super::unroll::unroll_own;
-use super::variants::{Method, Plan, Standing, Variant};
+use super::variants::{Method, Plan, Variant, VariantRole};
 use crate::config::{BASE, Base, BaseKernels, ConfigErrors, GatePlan, KeyPlaces, Phase, Problem};
 use ncugate_model::VariantId;
 use std::path::{Path, PathBuf};
@@ -73,7 +73,7 @@ fn base_variants(phase: &Phase, base: &Base) -> Result<Vec<Variant>, String> {
     }
     let named = |variant: Variant| {
         let id = if alone { BASE.to_owned() } else { format!("{BASE}+{}", variant.id) };
-        Variant { id: VariantId(id), standing: Standing::Baseline, ..variant }
+        Variant { id: VariantId(id), standing: VariantRole::Baseline, ..variant }
     };
     Ok(kernels.into_iter().map(named).collect())
 }

@@ -9,7 +9,7 @@ use ncugate_model::expr::{Expr, Names, Value};
 use ncugate_model::{MAX_BLOCK, MAX_BLOCK_THREADS, MAX_CLUSTER, MAX_CLUSTER_BLOCKS, MAX_GRID};
 
 /// A step of a variant at a shape.
-pub struct Launching<'p> {
+pub struct StepContext<'p> {
     /// Tensor maps that arguments may name.
     pub tensor_maps: &'p [TensorMapTemplate],
     /// Key path of a key of the step in the file.
@@ -22,7 +22,7 @@ pub struct Launching<'p> {
     pub subject: &'p str,
 }
 
-impl Launching<'_> {
+impl StepContext<'_> {
     /// Evaluates a step, whose entry is `entry` where it is a launch; faults are recorded and give none.
     pub fn step(&self, action: &StepAction, entry: Option<&str>, faults: &mut Faults) -> Option<Step> {
         match action {

@@ -32,7 +32,7 @@ pub use base::{is_of_base, unroll};
 pub use fault::{Faults, PlanErrors};
 pub use flag_files::flag_files;
 pub use named_files::{NamedFile, named_files};
-pub use narrow::{NarrowError, Narrowing};
+pub use narrow::{PhaseSubset, SubsetError};
 pub use program::{
     BufferCopy, BufferFill, KernelCode, KernelPlan, Launch, LaunchKey, PythonKernel, ShapeProgram, Step, SymbolFill,
 };
@@ -42,4 +42,4 @@ pub use shard::Shard;
 pub use space::{ConditionError, Point, Space, Walk};
 pub use step_traffic::StepTraffic;
 pub use unroll::sweep_id;
-pub use variants::{CommandPlan, FunctionPlan, Method, Plan, Standing, Variant};
+pub use variants::{CommandPlan, FunctionPlan, Method, Plan, Variant, VariantRole};

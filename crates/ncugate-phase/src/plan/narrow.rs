@@ -1,7 +1,7 @@
 //! A part of a phase, measured to look at it: fewer variants, shapes or rounds. It decides nothing of the phase.
 
 use super::base::is_of_base;
-use super::{Plan, Standing, Variant};
+use super::{Plan, Variant, VariantRole};
 use crate::config::{BASE, Phase};
 use globset::GlobMatcher;
 use ncugate_model::expr::{Expr, ExprError, Names, Value};
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 /// Which part of a phase a run measures.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Narrowing {
+pub struct PhaseSubset {
     /// Candidates: globs of ids, or conditions on parameters; one of them has to fit.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub filters: Vec<String>,
@@ -27,7 +27,7 @@ pub struct Narrowing {
 
 /// Why a phase has no such part.
 #[derive(Debug, thiserror::Error, PartialEq)]
-pub enum NarrowError {
+pub enum SubsetError {
     /// A filter is not a glob.
     #[error("--filter {0}")]
     Glob(#[from] GlobError),
@@ -67,7 +67,7 @@ enum Filter {
     Condition(Expr),
 }
 
-impl Narrowing {
+impl PhaseSubset {
     /// Whether it asks for anything.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
@@ -93,23 +93,23 @@ impl Narrowing {
     ///
     /// # Errors
     /// It names what the phase does not have, or leaves no candidate.
-    pub fn of(&self, phase: &Phase, plan: &Plan) -> Result<(Phase, Plan), NarrowError> {
+    pub fn of(&self, phase: &Phase, plan: &Plan) -> Result<(Phase, Plan), SubsetError> {
         Ok((self.phase(phase)?, self.plan(phase, plan)?))
     }
 
-    fn plan(&self, phase: &Phase, plan: &Plan) -> Result<Plan, NarrowError> {
+    fn plan(&self, phase: &Phase, plan: &Plan) -> Result<Plan, SubsetError> {
         let filters = self.filters.iter().map(|text| filter(text)).collect::<Result<Vec<_>, _>>()?;
         let fixed = self.fixed.iter().map(|text| fixed(text, phase)).collect::<Result<Vec<_>, _>>()?;
         if filters.is_empty() && fixed.is_empty() {
             return Ok(plan.clone());
         }
         if plan.candidates().next().is_none() {
-            return Err(NarrowError::Searched { asked: self.words() });
+            return Err(SubsetError::Searched { asked: self.words() });
         }
         let mut kept = Vec::new();
         let mut wrong = None;
         for variant in &plan.variants {
-            let is_candidate = variant.standing != Standing::Baseline;
+            let is_candidate = variant.standing != VariantRole::Baseline;
             let of_base = is_of_base(phase, &variant.id) && variant.id.0 != BASE;
             let has = fixed.iter().all(|(name, value)| variant.params.iter().any(|(n, v)| n == name && v == value));
             let mut fits = filters.is_empty();
@@ -123,21 +123,21 @@ impl Narrowing {
                 kept.push(variant.clone());
             }
         }
-        if kept.iter().any(|variant| variant.standing != Standing::Baseline) {
+        if kept.iter().any(|variant| variant.standing != VariantRole::Baseline) {
             return Ok(Plan { variants: kept });
         }
         // A condition may name a parameter that some variants do not have; where none fits, that is said.
         if let Some((text, error)) = wrong {
-            return Err(NarrowError::Condition { text, reason: error.to_string() });
+            return Err(SubsetError::Condition { text, reason: error.to_string() });
         }
         let mut ids = plan.candidates().map(|variant| variant.id.0.as_str());
         let first: Vec<&str> = ids.by_ref().take(3).collect();
         let more = ids.count();
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        Err(NarrowError::Nothing { asked: self.words(), there: first.join(", ") + &more })
+        Err(SubsetError::Nothing { asked: self.words(), there: first.join(", ") + &more })
     }
 
-    fn phase(&self, phase: &Phase) -> Result<Phase, NarrowError> {
+    fn phase(&self, phase: &Phase) -> Result<Phase, SubsetError> {
         let mut part = phase.clone();
         if let Some(rounds) = self.rounds {
             part.bench.rounds = rounds;
@@ -149,7 +149,7 @@ impl Narrowing {
             let hint =
                 nearest(&absent.0, names()).map_or_else(String::new, |near| format!(" (did you mean '{near}'?)"));
             let there = names().collect::<Vec<_>>().join(", ");
-            return Err(NarrowError::Shape { asked: absent.0.clone(), hint, there });
+            return Err(SubsetError::Shape { asked: absent.0.clone(), hint, there });
         }
         part.bench.shapes.clone_from(&self.shapes);
         part.profile.shapes.clone_from(&self.shapes);
@@ -161,13 +161,13 @@ impl Narrowing {
 }
 
 /// A text with a comparison is a condition, any other a glob: ids have single `=`.
-fn filter(text: &str) -> Result<Filter, NarrowError> {
+fn filter(text: &str) -> Result<Filter, SubsetError> {
     let compares = ["==", "!=", "<", ">", " in "].iter().any(|mark| text.contains(mark));
     if !compares {
         return Ok(Filter::Glob(glob(text)?));
     }
     let condition = Expr::parse(text);
-    let wrong = |error: ExprError| NarrowError::Condition { text: text.to_owned(), reason: error.to_string() };
+    let wrong = |error: ExprError| SubsetError::Condition { text: text.to_owned(), reason: error.to_string() };
     Ok(Filter::Condition(condition.map_err(wrong)?))
 }
 
@@ -190,8 +190,8 @@ fn fitted(filter: &Filter, variant: &Variant) -> Result<bool, String> {
 }
 
 /// A parameter of the sweep and one of its values.
-fn fixed(text: &str, phase: &Phase) -> Result<(String, Value), NarrowError> {
-    let wrong = |reason: String| NarrowError::Fixed { text: text.to_owned(), reason };
+fn fixed(text: &str, phase: &Phase) -> Result<(String, Value), SubsetError> {
+    let wrong = |reason: String| SubsetError::Fixed { text: text.to_owned(), reason };
     let (name, value) =
         text.split_once('=').ok_or_else(|| wrong("write a parameter and its value as THREADS=256".to_owned()))?;
     let axes = &phase.sweep.axes;
@@ -216,7 +216,7 @@ mod tests {
     use ncugate_model::fixtures::at_root;
     use std::path::Path;
 
-    fn narrowed(narrowing: &Narrowing) -> Result<(Phase, Plan), NarrowError> {
+    fn narrowed(narrowing: &PhaseSubset) -> Result<(Phase, Plan), SubsetError> {
         at_root();
         let path = Path::new("configs/softmax.toml");
         let phase = config::parse(path, &std::fs::read_to_string(path).unwrap()).unwrap();
@@ -226,7 +226,7 @@ mod tests {
 
     fn candidates(filters: &[&str], fixed: &[&str]) -> Vec<String> {
         let texts = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect();
-        let narrowing = Narrowing { filters: texts(filters), fixed: texts(fixed), ..Narrowing::default() };
+        let narrowing = PhaseSubset { filters: texts(filters), fixed: texts(fixed), ..PhaseSubset::default() };
         let (_, plan) = narrowed(&narrowing).unwrap();
         assert_eq!(plan.baselines().count(), 1);
         plan.candidates().map(|variant| variant.id.0.clone()).collect()
@@ -244,18 +244,18 @@ mod tests {
 
     #[test]
     fn what_the_phase_does_not_have_is_an_error_that_says_what_there_is() {
-        let said = |narrowing: Narrowing| narrowed(&narrowing).unwrap_err().to_string();
-        let of_filter = |text: &str| said(Narrowing { filters: vec![text.to_owned()], ..Narrowing::default() });
+        let said = |narrowing: PhaseSubset| narrowed(&narrowing).unwrap_err().to_string();
+        let of_filter = |text: &str| said(PhaseSubset { filters: vec![text.to_owned()], ..PhaseSubset::default() });
         assert!(
             of_filter("REGCAP=*").contains("no candidate of the phase fits --filter \"REGCAP=*\"; it has THREADS=128")
         );
         assert!(of_filter("REGCAP > 3").contains("REGCAP"));
         assert!(of_filter("THREADS >").starts_with("--filter 'THREADS >'"));
-        let of_set = |text: &str| said(Narrowing { fixed: vec![text.to_owned()], ..Narrowing::default() });
+        let of_set = |text: &str| said(PhaseSubset { fixed: vec![text.to_owned()], ..PhaseSubset::default() });
         assert!(of_set("THREADS=1").contains("one of 128, 256, 512"));
         assert!(of_set("X=1").contains("it has THREADS, ROWS_PER_BLOCK, VEC"));
         let shapes = vec![ShapeName("wid".to_owned())];
-        assert!(said(Narrowing { shapes, ..Narrowing::default() }).contains("did you mean 'wide'?"));
+        assert!(said(PhaseSubset { shapes, ..PhaseSubset::default() }).contains("did you mean 'wide'?"));
     }
 
     #[test]
@@ -264,9 +264,9 @@ mod tests {
         let path = Path::new("configs/search_sdpa.toml");
         let phase = config::parse(path, &std::fs::read_to_string(path).unwrap()).unwrap();
         let plan = unroll(&phase).unwrap();
-        assert_eq!(Narrowing::default().of(&phase, &plan).unwrap().1.variants.len(), plan.variants.len());
+        assert_eq!(PhaseSubset::default().of(&phase, &plan).unwrap().1.variants.len(), plan.variants.len());
         let filters = vec!["TILE_M=16*".to_owned()];
-        let refused = Narrowing { filters, ..Narrowing::default() }.of(&phase, &plan).unwrap_err();
+        let refused = PhaseSubset { filters, ..PhaseSubset::default() }.of(&phase, &plan).unwrap_err();
         assert!(refused.to_string().starts_with("--filter \"TILE_M=16*\": the candidates"), "{refused}");
     }
 
@@ -274,7 +274,7 @@ mod tests {
     fn a_shape_is_timed_alone_and_every_shape_is_checked() {
         let shapes = vec![ShapeName("narrow".to_owned())];
         let (phase, _) =
-            narrowed(&Narrowing { shapes: shapes.clone(), rounds: Some(7), ..Narrowing::default() }).unwrap();
+            narrowed(&PhaseSubset { shapes: shapes.clone(), rounds: Some(7), ..PhaseSubset::default() }).unwrap();
         assert_eq!(
             (phase.bench.shapes, phase.profile.shapes, phase.objective.shape),
             (shapes.clone(), shapes.clone(), shapes[0].clone())

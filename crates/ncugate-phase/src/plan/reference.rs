@@ -2,9 +2,9 @@
 
 use super::arg::Arg;
 use super::fault::{Faults, PlanErrors};
-use super::launch::Launching;
+use super::launch::StepContext;
 use super::program::{KernelCode, KernelPlan, Launch, ShapeProgram, Step};
-use super::variants::{Method, Plan, Standing, Variant};
+use super::variants::{Method, Plan, Variant, VariantRole};
 use crate::config::{Phase, Shape, WorkloadReference};
 use ncugate_model::LaunchMode;
 use ncugate_model::VariantId;
@@ -43,7 +43,7 @@ pub fn reference_entry_plan(phase: &Phase, plan: &Plan) -> Option<Plan> {
     };
     let method = Method::Kernel(kernel);
     Some(Plan {
-        variants: vec![Variant { id: reference_id(), standing: Standing::Baseline, params: Vec::new(), method }],
+        variants: vec![Variant { id: reference_id(), standing: VariantRole::Baseline, params: Vec::new(), method }],
     })
 }
 
@@ -88,7 +88,7 @@ pub fn check_reference_args(phase: &Phase, faults: &mut Faults) {
 
 fn own_args(phase: &Phase, shape: &Shape, args: &[String], faults: &mut Faults) -> Option<Vec<Arg>> {
     let scope: Names = shape.scope();
-    let launching = Launching {
+    let launching = StepContext {
         tensor_maps: &[],
         key: &|key| format!("workload.reference.{key}"),
         workload: &phase.workload,

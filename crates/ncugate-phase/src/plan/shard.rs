@@ -1,6 +1,6 @@
 //! A part of a plan, to be measured elsewhere.
 
-use super::{Plan, Standing, Variant};
+use super::{Plan, Variant, VariantRole};
 use ncugate_model::VariantId;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -50,7 +50,7 @@ impl FromStr for Shard {
 impl Plan {
     /// The candidates of a shard, and every baseline: what is compared is measured on the same GPU.
     pub fn shard(&self, shard: Shard) -> Self {
-        let in_it = |variant: &&Variant| variant.standing == Standing::Baseline || shard.has(&variant.id);
+        let in_it = |variant: &&Variant| variant.standing == VariantRole::Baseline || shard.has(&variant.id);
         Self { variants: self.variants.iter().filter(in_it).cloned().collect() }
     }
 }

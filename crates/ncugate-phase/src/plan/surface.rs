@@ -2,7 +2,7 @@
 
 use super::arg::{Arg, SurfaceView, TexelMemory};
 use super::fault::Faults;
-use super::launch::Launching;
+use super::launch::StepContext;
 use super::program::Step;
 use super::texel::{TexelExtents, TexelFault};
 use crate::config::SurfaceTemplate;
@@ -14,7 +14,7 @@ const LINE: u64 = 32_768;
 /// Texels and rows of a surface of two axes.
 const PLANE: [u64; 2] = [131_072, 65_536];
 
-impl Launching<'_> {
+impl StepContext<'_> {
     /// A surface over a buffer; faults are recorded and give none.
     pub(super) fn surface(&self, key: &str, surface: &SurfaceTemplate, faults: &mut Faults) -> Option<SurfaceView> {
         let (buffer, extents) = self.extents_of(&surface.buffer)?;

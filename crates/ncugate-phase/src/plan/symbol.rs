@@ -2,11 +2,11 @@
 
 use super::arg::Arg;
 use super::fault::Faults;
-use super::launch::Launching;
+use super::launch::StepContext;
 use super::program::SymbolFill;
 use crate::config::SymbolTemplate;
 
-impl Launching<'_> {
+impl StepContext<'_> {
     /// What is written to variables of the module.
     pub(super) fn symbols(&self, symbols: &[SymbolTemplate], faults: &mut Faults) -> Option<Vec<SymbolFill>> {
         let fills: Vec<Option<SymbolFill>> = symbols.iter().map(|symbol| self.symbol(symbol, faults)).collect();

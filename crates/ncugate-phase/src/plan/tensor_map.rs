@@ -4,7 +4,7 @@
 
 use super::arg::{Swizzle, TensorMap};
 use super::fault::Faults;
-use super::launch::Launching;
+use super::launch::StepContext;
 use crate::config::{Buffer, TensorMapTemplate};
 
 /// Most elements of a copy along an axis.
@@ -16,7 +16,7 @@ const EXTENT: u64 = 1 << 32;
 /// Rows of every axis are less than so many bytes apart.
 const STRIDE: u64 = 1 << 40;
 
-impl Launching<'_> {
+impl StepContext<'_> {
     /// Evaluates a tensor map; faults are recorded and give none.
     pub(super) fn tensor_map(&self, map: &TensorMapTemplate, faults: &mut Faults) -> Option<TensorMap> {
         let key = |part: &str| format!("tensor_maps.{}.{part}", map.name);

@@ -1,6 +1,6 @@
 //! The shipped phases, from their text to their plan.
 
-use super::{Arg, BufferElement, Method, Plan, ScalarValue, Standing, Step, Swizzle, TensorMap, unroll};
+use super::{Arg, BufferElement, Method, Plan, ScalarValue, Step, Swizzle, TensorMap, VariantRole, unroll};
 use crate::config::{Phase, load, parse};
 use ncugate_model::LaunchMode;
 use ncugate_model::fixtures::at_root;
@@ -33,7 +33,7 @@ fn phase_d_has_ninety_candidates_with_stable_ids() {
     assert_eq!(ids[89], "REGCAP=96,THREADS=256,TILE_M=64,K_TILE=64");
     let baselines: Vec<&str> = plan.baselines().map(|v| v.id.0.as_str()).collect();
     assert_eq!(baselines, ["sdpa_flash", "sdpa_efficient"]);
-    assert!(plan.variants[90..].iter().all(|v| v.standing == Standing::Baseline));
+    assert!(plan.variants[90..].iter().all(|v| v.standing == VariantRole::Baseline));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Texels of textures and surfaces: elements of a buffer, one or several along its last axis.
 
-use super::launch::Launching;
+use super::launch::StepContext;
 use crate::config::Buffer;
 use ncugate_model::Dtype;
 
@@ -49,7 +49,7 @@ pub const fn is_narrow(dtype: Dtype) -> bool {
     matches!(dtype, Dtype::U8 | Dtype::I8 | Dtype::U16 | Dtype::I16)
 }
 
-impl Launching<'_> {
+impl StepContext<'_> {
     /// A buffer of that name with its extents in this variant.
     pub(super) fn extents_of(&self, name: &str) -> Option<(&Buffer, Vec<u64>)> {
         let buffer = self.workload.buffers.iter().find(|buffer| buffer.name == name)?;

@@ -2,7 +2,7 @@
 
 use super::arg::{TexelMemory, TextureView};
 use super::fault::Faults;
-use super::launch::Launching;
+use super::launch::StepContext;
 use super::texel::{TexelExtents, TexelFault, is_narrow};
 use crate::config::TextureTemplate;
 use ncugate_model::Dtype;
@@ -16,7 +16,7 @@ const PITCH_EXTENT: [u64; 2] = [131_072, 65_000];
 /// A row starts at a multiple of this many bytes (`CU_DEVICE_ATTRIBUTE_TEXTURE_PITCH_ALIGNMENT`).
 const PITCH: u64 = 32;
 
-impl Launching<'_> {
+impl StepContext<'_> {
     /// A texture over a buffer; faults are recorded and give none.
     pub(super) fn texture(&self, key: &str, texture: &TextureTemplate, faults: &mut Faults) -> Option<TextureView> {
         let (buffer, extents) = self.extents_of(&texture.buffer)?;

@@ -1,12 +1,12 @@
 //! Sweep, named variants and baselines to a [`Plan`].
 
 use super::fault::{Faults, PlanErrors};
-use super::launch::Launching;
+use super::launch::StepContext;
 use super::program::{KernelCode, KernelPlan, PythonKernel, ShapeProgram};
 use super::python;
 use super::reference::check_reference_args;
 use super::space::{ConditionError, Point, Space, Walk};
-use super::variants::{CommandPlan, FunctionPlan, Method, Plan, Standing, Variant};
+use super::variants::{CommandPlan, FunctionPlan, Method, Plan, Variant, VariantRole};
 use crate::config::{
     CodeForm, KernelTemplate, KeyPlaces, Phase, StepAction, StepTemplate, VariantSpec, VariantSpecKind,
 };
@@ -24,13 +24,13 @@ const MOST: usize = 1_000_000;
 /// All faults are given at once: expressions that give no valid launch, a sweep that leaves nothing, globs of gates
 /// that match no candidate.
 pub fn unroll_own(phase: &Phase) -> Result<Plan, PlanErrors> {
-    let mut unrolling = Unrolling { phase, places: Rc::new(KeyPlaces::of(&phase.text)), faults: Faults::default() };
+    let mut unrolling = Unroller { phase, places: Rc::new(KeyPlaces::of(&phase.text)), faults: Faults::default() };
     let mut variants = unrolling.swept();
     for (at, spec) in phase.variants.iter().enumerate() {
-        variants.extend(unrolling.named(spec, &format!("variant[{at}]"), Standing::Candidate));
+        variants.extend(unrolling.named(spec, &format!("variant[{at}]"), VariantRole::Candidate));
     }
     for (at, spec) in phase.baselines.iter().enumerate() {
-        variants.extend(unrolling.named(spec, &format!("baseline[{at}]"), Standing::Baseline));
+        variants.extend(unrolling.named(spec, &format!("baseline[{at}]"), VariantRole::Baseline));
     }
     let plan = Plan { variants };
     let (mut faults, places) = (unrolling.faults, unrolling.places);
@@ -48,16 +48,16 @@ pub fn unroll_own(phase: &Phase) -> Result<Plan, PlanErrors> {
 type Params = Vec<(String, Value)>;
 
 /// A condition without a value, which is among the faults.
-struct Unevaluated;
+struct ConditionFault;
 
-struct Unrolling<'p> {
+struct Unroller<'p> {
     phase: &'p Phase,
     /// Where the keys of its file are; none once a variant is being unrolled that asks for them.
     places: Rc<KeyPlaces<'p>>,
     faults: Faults,
 }
 
-impl Unrolling<'_> {
+impl Unroller<'_> {
     /// `[kernel]` over `[sweep]`; without a sweep, one candidate named for its entry unless `[[variant]]`s exist.
     fn swept(&mut self) -> Vec<Variant> {
         let phase = self.phase;
@@ -68,12 +68,12 @@ impl Unrolling<'_> {
             }
             let entry = kernel.launches().next().map_or("", |launch| launch.entry.text());
             let id = VariantId(KernelName::parse(entry).function().to_owned());
-            return self.kernel(id, Vec::new(), kernel, &kernel_key, Standing::Candidate).into_iter().collect();
+            return self.kernel(id, Vec::new(), kernel, &kernel_key, VariantRole::Candidate).into_iter().collect();
         }
         let combinations = self.combinations();
         combinations
             .into_iter()
-            .filter_map(|params| self.kernel(sweep_id(&params), params, kernel, &kernel_key, Standing::Candidate))
+            .filter_map(|params| self.kernel(sweep_id(&params), params, kernel, &kernel_key, VariantRole::Candidate))
             .collect()
     }
 
@@ -147,7 +147,7 @@ impl Unrolling<'_> {
         kept
     }
 
-    fn named(&mut self, spec: &VariantSpec, table: &str, standing: Standing) -> Option<Variant> {
+    fn named(&mut self, spec: &VariantSpec, table: &str, standing: VariantRole) -> Option<Variant> {
         let id = VariantId(spec.name.clone());
         match &spec.kind {
             VariantSpecKind::Kernel(kernel) => {
@@ -187,7 +187,7 @@ impl Unrolling<'_> {
         params: Params,
         kernel: &KernelTemplate,
         key: &dyn Fn(&str) -> String,
-        standing: Standing,
+        standing: VariantRole,
     ) -> Option<Variant> {
         let mut scope: Names = params.iter().cloned().collect();
         let flags = self.rendered(&kernel.flags, &key("flags"), &scope, &id);
@@ -211,10 +211,10 @@ impl Unrolling<'_> {
                     programs.push(ShapeProgram { left_out, ..program });
                     continue;
                 }
-                Err(Unevaluated) => continue,
+                Err(ConditionFault) => continue,
             }
             let steps = kernel.steps.iter().zip(&keys).zip(&entries).map(|((step, keys), entry)| {
-                let launching = Launching {
+                let launching = StepContext {
                     tensor_maps: &kernel.tensor_maps,
                     key: &|key| keys.key(key),
                     workload: &self.phase.workload,
@@ -227,7 +227,7 @@ impl Unrolling<'_> {
             // Every step is looked at, so that all faults are told at once.
             let steps: Vec<Option<_>> = steps.collect();
             let mut steps: Option<Vec<_>> = steps.into_iter().collect();
-            let launching = Launching {
+            let launching = StepContext {
                 tensor_maps: &[],
                 key,
                 workload: &self.phase.workload,
@@ -274,7 +274,7 @@ impl Unrolling<'_> {
         key: &dyn Fn(&str) -> String,
         scope: &Names,
         subject: &str,
-    ) -> Result<Option<String>, Unevaluated> {
+    ) -> Result<Option<String>, ConditionFault> {
         let Some(condition) = &kernel.condition else { return Ok(None) };
         match condition.eval_bool(scope) {
             Ok(true) => Ok(None),
@@ -282,7 +282,7 @@ impl Unrolling<'_> {
             Err(error) => {
                 let help = "it has to be true or false";
                 self.faults.unevaluated(&key("where"), condition.text(), &error, help, subject);
-                Err(Unevaluated)
+                Err(ConditionFault)
             }
         }
     }

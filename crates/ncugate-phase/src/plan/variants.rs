@@ -10,7 +10,7 @@ use std::path::PathBuf;
 /// Whether a variant competes or is compared with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Standing {
+pub enum VariantRole {
     /// Can be selected; gates apply to it.
     Candidate,
     /// Others are compared with it; never selected.
@@ -22,7 +22,7 @@ pub enum Standing {
 pub struct Variant {
     /// Stable id.
     pub id: VariantId,
-    pub standing: Standing,
+    pub standing: VariantRole,
     /// Parameters with their values, in the order of the sweep.
     pub params: Vec<(String, Value)>,
     pub method: Method,
@@ -71,7 +71,7 @@ impl Plan {
     }
 
     pub fn candidates(&self) -> impl Iterator<Item = &Variant> {
-        self.variants.iter().filter(|v| v.standing == Standing::Candidate)
+        self.variants.iter().filter(|v| v.standing == VariantRole::Candidate)
     }
 
     pub fn python_kernels(&self) -> impl Iterator<Item = (&VariantId, &KernelPlan)> {
@@ -90,6 +90,6 @@ impl Plan {
 
     /// Those that are compared with.
     pub fn baselines(&self) -> impl Iterator<Item = &Variant> {
-        self.variants.iter().filter(|v| v.standing == Standing::Baseline)
+        self.variants.iter().filter(|v| v.standing == VariantRole::Baseline)
     }
 }

@@ -4,7 +4,7 @@
 
 pub use crate::explain::{Effect, Interaction, Roofline, Separation, SweepAnalysis, Timeline, TimelineSeries};
 pub use ncugate_model::{Better, Verdict};
-pub use ncugate_phase::plan::Standing;
+pub use ncugate_phase::plan::VariantRole;
 
 use super::spec::{Glyph, Tone};
 
@@ -111,7 +111,7 @@ pub struct ChartedVariant<'a> {
     pub name: Option<&'a str>,
     /// Its parameter values alone where it has them all, else its label.
     pub short: &'a str,
-    pub standing: Standing,
+    pub standing: VariantRole,
     /// Whether the objective chose it.
     pub selected: bool,
     /// Rank by the objective among correct candidates, from 1.
@@ -156,11 +156,11 @@ impl VariantMark {
 impl ChartedVariant<'_> {
     pub fn mark(&self) -> VariantMark {
         match (self.standing, self.verdict) {
-            (Standing::Baseline, _) => VariantMark::Baseline,
-            (Standing::Candidate, Verdict::Fail) => VariantMark::Fails,
-            (Standing::Candidate, Verdict::Inconclusive) if self.uncompared => VariantMark::Uncompared,
-            (Standing::Candidate, Verdict::Inconclusive) => VariantMark::Open,
-            (Standing::Candidate, Verdict::Pass) => VariantMark::Passes,
+            (VariantRole::Baseline, _) => VariantMark::Baseline,
+            (VariantRole::Candidate, Verdict::Fail) => VariantMark::Fails,
+            (VariantRole::Candidate, Verdict::Inconclusive) if self.uncompared => VariantMark::Uncompared,
+            (VariantRole::Candidate, Verdict::Inconclusive) => VariantMark::Open,
+            (VariantRole::Candidate, Verdict::Pass) => VariantMark::Passes,
         }
     }
 }
@@ -234,13 +234,13 @@ impl<'a> ChartedRun<'a> {
 
     /// What the short names of variants are made of.
     pub fn variant_axis(&self) -> String {
-        let named = self.variants.iter().filter(|v| v.standing == Standing::Candidate).all(|v| v.name.is_some());
+        let named = self.variants.iter().filter(|v| v.standing == VariantRole::Candidate).all(|v| v.name.is_some());
         if named || self.params.len() < 2 { "variant".to_owned() } else { self.params.join(" · ") }
     }
 
     /// The best `count` ranked variants, then the first baselines.
     pub fn leaders(&self, count: usize) -> Vec<&ChartedVariant<'a>> {
         let ranked = self.variants.iter().filter(|v| v.rank.is_some()).take(count);
-        ranked.chain(self.variants.iter().filter(|v| v.standing == Standing::Baseline).take(BASELINES)).collect()
+        ranked.chain(self.variants.iter().filter(|v| v.standing == VariantRole::Baseline).take(BASELINES)).collect()
     }
 }

@@ -1,6 +1,6 @@
 //! All latency samples of the leading variants and the baselines, not a bar of means.
 
-use super::charted::{ChartedRun, ChartedVariant, Standing};
+use super::charted::{ChartedRun, ChartedVariant, VariantRole};
 use super::far::{FAR, off_the_scale};
 use super::spec::{Chart, ChartAxis, ChartPoint, ChartTable, Glyph, Marks, Scale, Series, Spread, Tone, five_numbers};
 use ncugate_model::number;
@@ -19,7 +19,7 @@ pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
         .filter(|(_, samples)| !samples.is_empty())
         .collect();
     let median = |samples: &[f64]| five_numbers(samples).map_or(0.0, |q| q[2]);
-    let leaders = shown.iter().filter(|(v, _)| v.standing == Standing::Candidate);
+    let leaders = shown.iter().filter(|(v, _)| v.standing == VariantRole::Candidate);
     let slowest = leaders.map(|(_, s)| median(s)).fold(0.0, f64::max);
     let far = |samples: &[f64]| slowest > 0.0 && median(samples) > slowest * FAR;
     let beyond: Vec<_> = shown.iter().filter(|(_, s)| far(s)).map(|(v, s)| (*v, median(s))).collect();
@@ -32,7 +32,7 @@ pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
         let label = format!("{}: median {}", v.label, number::with_unit(quartiles[2], "us"));
         Some(Spread { row, quartiles, label })
     };
-    let boxes = |standing: Standing| -> Vec<Spread> {
+    let boxes = |standing: VariantRole| -> Vec<Spread> {
         let of = |(row, (v, samples)): (usize, &(&ChartedVariant<'_>, &[f64]))| {
             (v.standing == standing).then(|| spread(row, samples, v)).flatten()
         };
@@ -41,8 +41,8 @@ pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
     let strips = shown.iter().enumerate().flat_map(|(row, (_, samples))| strip(row, samples)).collect();
     let mut series = vec![
         Series { name: "sample".to_owned(), tone: Tone::Muted, marks: Marks::Points(Glyph::Dot, strips) },
-        Series { name: "quartiles".to_owned(), tone: Tone::Good, marks: Marks::Boxes(boxes(Standing::Candidate)) },
-        Series { name: "baseline".to_owned(), tone: Tone::Baseline, marks: Marks::Boxes(boxes(Standing::Baseline)) },
+        Series { name: "quartiles".to_owned(), tone: Tone::Good, marks: Marks::Boxes(boxes(VariantRole::Candidate)) },
+        Series { name: "baseline".to_owned(), tone: Tone::Baseline, marks: Marks::Boxes(boxes(VariantRole::Baseline)) },
     ];
     series.retain(|s| !matches!(&s.marks, Marks::Boxes(boxes) if boxes.is_empty()));
     let samples: usize = shown.iter().map(|(_, s)| s.len()).sum();

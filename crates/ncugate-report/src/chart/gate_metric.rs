@@ -2,7 +2,7 @@
 
 use super::charted::{ChartedGate, ChartedRun, ChartedVariant};
 use super::spec::{
-    Across, Chart, ChartAxis, ChartPoint, ChartTable, Glyph, LimitLine, Marks, Scale, Series, Stroke, Tone,
+    Chart, ChartAxis, ChartPoint, ChartTable, Glyph, LimitLine, LineAxis, Marks, Scale, Series, Stroke, Tone,
     five_numbers,
 };
 use ncugate_model::Verdict;
@@ -150,7 +150,7 @@ fn summary(points: &[(&ChartedVariant<'_>, usize, f64)]) -> Vec<Series> {
 }
 
 fn limit(gate: &ChartedGate<'_>, place: Place) -> Option<LimitLine> {
-    Some(LimitLine { across: Across::Y, value: place.limit?, label: gate.require.to_owned() })
+    Some(LimitLine { across: LineAxis::Y, value: place.limit?, label: gate.require.to_owned() })
 }
 
 /// A metric's name as part of a file name.

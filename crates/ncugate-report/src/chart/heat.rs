@@ -1,6 +1,6 @@
 //! Variants against gates: what stops whom.
 
-use super::charted::{ChartedRun, ChartedVariant, Standing};
+use super::charted::{ChartedRun, ChartedVariant, VariantRole};
 use super::spec::{Chart, ChartAxis, ChartTable, Marks, Scale, Series, ShareColumn, Tone};
 use ncugate_model::Verdict;
 use ncugate_model::number;
@@ -12,7 +12,7 @@ const CELLS: usize = 2_400;
 /// The chart, when there are gates and candidates.
 pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
     let candidates: Vec<&ChartedVariant<'_>> =
-        run.variants.iter().filter(|v| v.standing == Standing::Candidate).collect();
+        run.variants.iter().filter(|v| v.standing == VariantRole::Candidate).collect();
     if candidates.is_empty() || run.gates.is_empty() {
         return None;
     }

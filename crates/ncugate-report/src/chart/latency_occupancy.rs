@@ -1,9 +1,9 @@
 //! The objective against occupancy, with the variants that nothing beats on both.
 
-use super::charted::{ChartedGate, ChartedRun, ChartedVariant, Standing, VariantMark};
+use super::charted::{ChartedGate, ChartedRun, ChartedVariant, VariantMark, VariantRole};
 use super::far::{FAR, off_the_scale};
 use super::spec::{
-    Across, Chart, ChartAxis, ChartPoint, ChartTable, Glyph, LimitLine, Marks, Scale, Series, Stroke, Tone,
+    Chart, ChartAxis, ChartPoint, ChartTable, Glyph, LimitLine, LineAxis, Marks, Scale, Series, Stroke, Tone,
 };
 use ncugate_model::number;
 use ncugate_model::number::text::inside;
@@ -15,7 +15,7 @@ const NAMED: usize = 400;
 pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
     let shape = run.objective_shape;
     let occupancy = run.occupancy?;
-    let points: Vec<Measured<'_>> = run
+    let points: Vec<OccupancyPoint<'_>> = run
         .variants
         .iter()
         .filter_map(|v| Some((v, run.value(v, shape, occupancy)?, run.value(v, shape, run.objective)?)))
@@ -50,22 +50,23 @@ pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
 }
 
 /// A variant with its occupancy and objective.
-type Measured<'r> = (&'r ChartedVariant<'r>, f64, f64);
+type OccupancyPoint<'r> = (&'r ChartedVariant<'r>, f64, f64);
 
 /// Points without the baselines that lie so far from every candidate that they would flatten the picture, and those.
-fn within<'r>(points: Vec<Measured<'r>>) -> (Vec<Measured<'r>>, Vec<(&'r ChartedVariant<'r>, f64)>) {
-    let candidates = points.iter().filter(|(v, ..)| v.standing == Standing::Candidate);
+fn within<'r>(points: Vec<OccupancyPoint<'r>>) -> (Vec<OccupancyPoint<'r>>, Vec<(&'r ChartedVariant<'r>, f64)>) {
+    let candidates = points.iter().filter(|(v, ..)| v.standing == VariantRole::Candidate);
     let highest = candidates.map(|p| p.2).fold(f64::NEG_INFINITY, f64::max);
-    let far =
-        |v: &ChartedVariant<'_>, y: f64| v.standing == Standing::Baseline && highest.is_finite() && y > highest * FAR;
+    let far = |v: &ChartedVariant<'_>, y: f64| {
+        v.standing == VariantRole::Baseline && highest.is_finite() && y > highest * FAR
+    };
     let beyond = points.iter().filter(|(v, _, y)| far(v, *y)).map(|(v, _, y)| (*v, *y)).collect();
     (points.into_iter().filter(|(v, _, y)| !far(v, *y)).collect(), beyond)
 }
 
-fn series(points: &[Measured<'_>], front: Vec<(f64, f64)>) -> Vec<Series> {
+fn series(points: &[OccupancyPoint<'_>], front: Vec<(f64, f64)>) -> Vec<Series> {
     let many = points.len() > NAMED;
     let kept = |keep: &dyn Fn(&ChartedVariant<'_>) -> bool| -> Vec<ChartPoint> {
-        let point = |(v, x, y): &Measured<'_>| {
+        let point = |(v, x, y): &OccupancyPoint<'_>| {
             let label = format!("{}: {} and {}", v.label, number::plain(*x), number::plain(*y));
             ChartPoint { x: *x, y: *y, label }
         };
@@ -93,8 +94,8 @@ fn series(points: &[Measured<'_>], front: Vec<(f64, f64)>) -> Vec<Series> {
 fn limits(run: &ChartedRun<'_>, x: &str, y: &str) -> Vec<LimitLine> {
     let line = |gate: &ChartedGate<'_>| {
         let across = match gate.metric? {
-            metric if metric == x => Across::X,
-            metric if metric == y => Across::Y,
+            metric if metric == x => LineAxis::X,
+            metric if metric == y => LineAxis::Y,
             _ => return None,
         };
         Some(LimitLine { across, value: gate.limit?, label: gate.require.to_owned() })

@@ -33,8 +33,8 @@ pub use charted::{
 };
 pub use kernel_roofline::kernel_roofline;
 pub use spec::{
-    Across, Bar, Chart, ChartAxis, ChartPoint, ChartTable, Glyph, LimitLine, Marks, Scale, Series, ShareColumn, Spread,
-    Stroke, Tone,
+    Bar, Chart, ChartAxis, ChartPoint, ChartTable, Glyph, LimitLine, LineAxis, Marks, Scale, Series, ShareColumn,
+    Spread, Stroke, Tone,
 };
 
 #[cfg(test)]

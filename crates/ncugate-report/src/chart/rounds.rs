@@ -1,7 +1,7 @@
 //! Samples in the order they were taken: drift, modes and single slow rounds, which a distribution hides.
 
-use super::charted::{ChartedRun, ChartedVariant, Standing};
-use super::spec::{Across, Chart, ChartAxis, ChartPoint, ChartTable, Glyph, LimitLine, Marks, Scale, Series, Tone};
+use super::charted::{ChartedRun, ChartedVariant, VariantRole};
+use super::spec::{Chart, ChartAxis, ChartPoint, ChartTable, Glyph, LimitLine, LineAxis, Marks, Scale, Series, Tone};
 use ncugate_model::number;
 use ncugate_model::stats;
 
@@ -13,8 +13,8 @@ const DRAWN: usize = 400;
 /// The chart, when the selected variant has enough samples at the objective's shape.
 pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
     let selected = run.variants.iter().find(|v| v.selected)?;
-    let baseline = run.variants.iter().find(|v| v.standing == Standing::Baseline && run.samples(v).len() >= FEWEST);
-    let shown: Vec<Timed<'_>> =
+    let baseline = run.variants.iter().find(|v| v.standing == VariantRole::Baseline && run.samples(v).len() >= FEWEST);
+    let shown: Vec<VariantSamples<'_>> =
         [Some(selected), baseline].into_iter().flatten().filter_map(|v| timed(run, v)).collect();
     let first = shown.first().filter(|timed| timed.variant.selected)?;
     let series = shown.iter().zip([(Tone::Chosen, Glyph::Disc), (Tone::Baseline, Glyph::Cross)]);
@@ -33,7 +33,7 @@ pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
         x: ChartAxis::new("round", "", Scale::Linear),
         y: ChartAxis::new("off the median", "%", Scale::Linear),
         series: series.collect(),
-        limits: vec![LimitLine { across: Across::Y, value: 0.0, label: "median".to_owned() }],
+        limits: vec![LimitLine { across: LineAxis::Y, value: 0.0, label: "median".to_owned() }],
         alt: format!(
             "{} over {}, between {} and {} % off its median.",
             first.variant.label,
@@ -52,19 +52,19 @@ pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
 }
 
 /// A variant with its samples in microseconds, in the order of the rounds.
-struct Timed<'r> {
+struct VariantSamples<'r> {
     variant: &'r ChartedVariant<'r>,
     samples: &'r [f64],
     median: f64,
 }
 
-fn timed<'r>(run: &ChartedRun<'_>, variant: &'r ChartedVariant<'r>) -> Option<Timed<'r>> {
+fn timed<'r>(run: &ChartedRun<'_>, variant: &'r ChartedVariant<'r>) -> Option<VariantSamples<'r>> {
     let samples = run.samples(variant);
     let median = stats::median(samples).ok().filter(|median| *median > 0.0 && samples.len() >= FEWEST)?;
-    Some(Timed { variant, samples, median })
+    Some(VariantSamples { variant, samples, median })
 }
 
-impl Timed<'_> {
+impl VariantSamples<'_> {
     /// Distances from the median in percent of it.
     fn off(&self) -> impl Iterator<Item = f64> {
         self.samples.iter().map(|sample| 100.0 * (sample / self.median - 1.0))

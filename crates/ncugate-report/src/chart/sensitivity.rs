@@ -1,7 +1,7 @@
 //! What each change of a good variant costs or gains: variants that the phase names, beside the baseline they change.
 
-use super::charted::{ChartedRun, ChartedVariant, Standing};
-use super::spec::{Across, Bar, Chart, ChartAxis, ChartTable, LimitLine, Marks, Scale, Series, Tone};
+use super::charted::{ChartedRun, ChartedVariant, VariantRole};
+use super::spec::{Bar, Chart, ChartAxis, ChartTable, LimitLine, LineAxis, Marks, Scale, Series, Tone};
 use ncugate_model::Better;
 use ncugate_model::number;
 use ncugate_model::number::text::inside;
@@ -19,10 +19,9 @@ struct Price<'a> {
 
 /// The chart, when the candidates are named changes of a baseline with the same parameters.
 pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
-    let base = run
-        .variants
-        .iter()
-        .find(|v| v.standing == Standing::Baseline && !v.params.is_empty() && v.params.iter().all(Option::is_some))?;
+    let base = run.variants.iter().find(|v| {
+        v.standing == VariantRole::Baseline && !v.params.is_empty() && v.params.iter().all(Option::is_some)
+    })?;
     let unit_value = run.objective_of(base).filter(|v| *v > 0.0)?;
     let candidates = run.variants.iter().filter(|v| v.rank.is_some());
     let mut prices: Vec<Price<'_>> = candidates
@@ -68,7 +67,7 @@ pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
         x: ChartAxis::new(&format!("{} over that of {}", inside(title), base.short), "x", Scale::Log),
         y: ChartAxis::new("variant", "", Scale::Names(prices.iter().map(|p| p.variant.short.to_owned()).collect())),
         series,
-        limits: vec![LimitLine { across: Across::X, value: 1.0, label: base.short.to_owned() }],
+        limits: vec![LimitLine { across: LineAxis::X, value: 1.0, label: base.short.to_owned() }],
         alt: format!("{} changes ranked by what they do to {}.", prices.len(), inside(title)),
         table: ChartTable::new(
             ["rank", "variant", "what it changes", title, "change", "95 % interval"],

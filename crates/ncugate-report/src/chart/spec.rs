@@ -171,7 +171,7 @@ pub struct ShareColumn {
 /// Which axis a line crosses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Across {
+pub enum LineAxis {
     /// A vertical line at a value of x.
     X,
     /// A horizontal line at a value of y.
@@ -181,7 +181,7 @@ pub enum Across {
 /// A line that values are held to.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LimitLine {
-    pub across: Across,
+    pub across: LineAxis,
     pub value: f64,
     /// What it is (`registers <= 64`).
     pub label: String,

@@ -1,7 +1,7 @@
 //! The charts of a made-up run.
 
 use super::charted::{
-    Better, ChartedTimeline, Interaction, Separation, Standing, SweepAnalysis, Timeline, TimelineSeries, Verdict,
+    Better, ChartedTimeline, Interaction, Separation, SweepAnalysis, Timeline, TimelineSeries, VariantRole, Verdict,
 };
 use super::svg::{Setting, draw};
 use super::{
@@ -22,7 +22,7 @@ fn variant<'a>(id: &'a str, rank: usize, params: &'a [Option<String>], values: &
         label: id,
         name: None,
         short: id,
-        standing: if rank == 0 { Standing::Baseline } else { Standing::Candidate },
+        standing: if rank == 0 { VariantRole::Baseline } else { VariantRole::Candidate },
         selected: rank == 1,
         rank: (rank > 0).then_some(rank),
         verdict: Verdict::Pass,

@@ -1,7 +1,7 @@
 //! Throughput over the life of the profiled launch: its phases, and its tail.
 
 use super::charted::{ChartedRun, ChartedTimeline, TimelineSeries};
-use super::spec::{Across, Chart, ChartAxis, ChartTable, LimitLine, Marks, Scale, Series, Stroke, Tone};
+use super::spec::{Chart, ChartAxis, ChartTable, LimitLine, LineAxis, Marks, Scale, Series, Stroke, Tone};
 use ncugate_model::number;
 
 /// Points drawn of one series: means of neighbours where there are more.
@@ -17,7 +17,7 @@ pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
     };
     let tail = 100.0 * timeline.tail_fraction;
     let tail_begins = timeline.duration * (1.0 - timeline.tail_fraction);
-    let limit = LimitLine { across: Across::X, value: tail_begins, label: "tail".to_owned() };
+    let limit = LimitLine { across: LineAxis::X, value: tail_begins, label: "tail".to_owned() };
     let mean = |points: &[(f64, f64)]| points.iter().map(|(_, y)| y).sum::<f64>() / points.len().max(1) as f64;
     let most = |points: &[(f64, f64)]| points.iter().map(|(_, y)| *y).fold(0.0, f64::max);
     let rows = timeline.series.iter().map(|series| {

@@ -1,6 +1,6 @@
 //! Two sides paired by name: changes, their noise, and verdicts that turned.
 
-use super::side::{ComparedSide, ComparedSubject, MeasuredWith};
+use super::side::{ComparedSide, ComparedSubject, MeasurementSetup};
 use super::totals::totals;
 use crate::change::{ChangeNoise, LatencyChange, MetricChange, MetricFacts, ranges};
 use crate::gate_row::GateRow;
@@ -83,7 +83,8 @@ pub struct ComparedPair {
 
 impl RunComparison {
     pub fn new(a: &ComparedSide, b: &ComparedSide, resampler: &Resampler) -> Self {
-        let unlike = a.workload.as_ref().zip(b.workload.as_ref()).map(|(ours, theirs)| Unlike::of(ours, theirs));
+        let unlike =
+            a.workload.as_ref().zip(b.workload.as_ref()).map(|(ours, theirs)| WorkloadDifference::of(ours, theirs));
         let unlike = unlike.unwrap_or_default();
         let (matched, only_a, only_b) = matched(a, b);
         let both: Vec<(&ComparedSubject, &ComparedSubject)> = matched.iter().map(|m| (m.a, m.b)).collect();
@@ -91,7 +92,8 @@ impl RunComparison {
         let mut pairs: Vec<ComparedPair> = matched
             .into_par_iter()
             .map(|matched| {
-                let compared = if unlike.touches(&matched.key) { Compared::Counters } else { Compared::Everything };
+                let compared =
+                    if unlike.touches(&matched.key) { ComparisonScope::Counters } else { ComparisonScope::Everything };
                 pair(matched, compared, resampler)
             })
             .collect();
@@ -111,7 +113,7 @@ fn summary(side: &ComparedSide) -> SideSummary {
 }
 
 /// A subject of each side.
-struct Matched<'a> {
+struct SubjectPair<'a> {
     key: String,
     name: String,
     a: &'a ComparedSubject,
@@ -120,7 +122,7 @@ struct Matched<'a> {
 
 /// What of a pair is compared.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Compared {
+enum ComparisonScope {
     Everything,
     /// Not the times, and nothing is called better: the sides compute something else.
     Counters,
@@ -128,12 +130,12 @@ enum Compared {
 
 /// Subjects by name; where each side has just one, the two are meant.
 /// Of a kernel with one other launch shape on each side, those are meant too.
-fn matched<'a>(a: &'a ComparedSide, b: &'a ComparedSide) -> (Vec<Matched<'a>>, Vec<String>, Vec<String>) {
+fn matched<'a>(a: &'a ComparedSide, b: &'a ComparedSide) -> (Vec<SubjectPair<'a>>, Vec<String>, Vec<String>) {
     if let (Some((x, ours)), Some((y, theirs)), 1, 1) =
         (a.subjects.first(), b.subjects.first(), a.subjects.len(), b.subjects.len())
     {
         let name = if x == y { ours.label.clone() } else { format!("{} → {}", ours.label, theirs.label) };
-        return (vec![Matched { key: x.clone(), name, a: ours, b: theirs }], Vec::new(), Vec::new());
+        return (vec![SubjectPair { key: x.clone(), name, a: ours, b: theirs }], Vec::new(), Vec::new());
     }
     let kernel = |subject: &'a ComparedSubject| subject.launched.as_ref().map(|launched| launched.name.as_str());
     let left = |of: &'a ComparedSide, other: &ComparedSide| -> Vec<&'a ComparedSubject> {
@@ -149,12 +151,12 @@ fn matched<'a>(a: &'a ComparedSide, b: &'a ComparedSide) -> (Vec<Matched<'a>>, V
         only(&left_a, name)?;
         only(&left_b, name)
     };
-    let pairs: Vec<Matched<'a>> = a
+    let pairs: Vec<SubjectPair<'a>> = a
         .subjects
         .iter()
         .filter_map(|(key, ours)| {
             let theirs = b.subjects.get(key).or_else(|| partner(ours))?;
-            Some(Matched { key: key.clone(), name: ours.label.clone(), a: ours, b: theirs })
+            Some(SubjectPair { key: key.clone(), name: ours.label.clone(), a: ours, b: theirs })
         })
         .collect();
     let is_paired = |subject: &ComparedSubject| {
@@ -173,11 +175,15 @@ fn alone(subject: &ComparedSubject) -> String {
     nanos.map_or_else(|| subject.label.clone(), |n| format!("{} ({})", subject.label, number::with_unit(n, "ns")))
 }
 
-fn pair(Matched { name, a, b, .. }: Matched<'_>, compared: Compared, resampler: &Resampler) -> ComparedPair {
+fn pair(
+    SubjectPair { name, a, b, .. }: SubjectPair<'_>,
+    compared: ComparisonScope,
+    resampler: &Resampler,
+) -> ComparedPair {
     // The sides are different runs: their rounds have nothing in common.
     let latency = match compared {
-        Compared::Everything => LatencyChange::new(&a.samples, &b.samples, Pairing::Independent, resampler).ok(),
-        Compared::Counters => None,
+        ComparisonScope::Everything => LatencyChange::new(&a.samples, &b.samples, Pairing::Independent, resampler).ok(),
+        ComparisonScope::Counters => None,
     };
     let both = a.values.iter().filter_map(|(metric, before)| {
         let after = b.values.get(metric)?;
@@ -199,7 +205,7 @@ fn row(
     before: &[f64],
     after: &[f64],
     latency: Option<LatencyChange>,
-    compared: Compared,
+    compared: ComparisonScope,
 ) -> Option<MetricChange> {
     let known = Catalogue::embedded().get(metric);
     let facts = MetricFacts {
@@ -209,13 +215,13 @@ fn row(
         better: known.map_or(Better::Context, |m| m.better),
     };
     let noise = match (compared, latency) {
-        (Compared::Counters, _) => ChangeNoise::Unspread,
-        (Compared::Everything, Some(latency)) => ChangeNoise::Interval(latency.interval),
-        (Compared::Everything, None) => ranges(metric, before, after),
+        (ComparisonScope::Counters, _) => ChangeNoise::Unspread,
+        (ComparisonScope::Everything, Some(latency)) => ChangeNoise::Interval(latency.interval),
+        (ComparisonScope::Everything, None) => ranges(metric, before, after),
     };
     let mut change = MetricChange::new(facts, stats::median(before).ok()?, stats::median(after).ok()?, noise);
     let is_time = *metric == *id::DURATION || known.is_some_and(|known| known.kind == MetricKind::Timing);
-    if compared == Compared::Counters && is_time {
+    if compared == ComparisonScope::Counters && is_time {
         change.change = "not compared".to_owned();
     }
     Some(change)
@@ -246,14 +252,14 @@ fn gates(a: &ComparedSide, b: &ComparedSide) -> Vec<GateChange> {
 fn notes(a: &ComparedSide, b: &ComparedSide) -> Vec<String> {
     let another = |what: &str, ours: &str, theirs: &str| format!("another {what}: {ours}, then {theirs}");
     let workloads = a.workload.as_ref().zip(b.workload.as_ref());
-    let unlike = workloads.and_then(|(ours, theirs)| Unlike::of(ours, theirs).words());
+    let unlike = workloads.and_then(|(ours, theirs)| WorkloadDifference::of(ours, theirs).words());
     let workload = unlike.map(|unlike| format!("another workload ({unlike}): latencies do not compare"));
     let conditions = match (&a.measured_with, &b.measured_with) {
-        (MeasuredWith::Run(ours), MeasuredWith::Run(theirs)) => {
+        (MeasurementSetup::Run(ours), MeasurementSetup::Run(theirs)) => {
             let both = conditions(ours).into_iter().zip(conditions(theirs));
             both.filter(|(x, y)| x != y).map(|((what, x), (_, y))| another(what, &x, &y)).collect()
         }
-        (MeasuredWith::Devices(ours), MeasuredWith::Devices(theirs)) if ours != theirs => {
+        (MeasurementSetup::Devices(ours), MeasurementSetup::Devices(theirs)) if ours != theirs => {
             vec![another("device", &ours.join(", "), &theirs.join(", "))]
         }
         _ => Vec::new(),
@@ -263,12 +269,12 @@ fn notes(a: &ComparedSide, b: &ComparedSide) -> Vec<String> {
 
 /// In what two runs computed something else: then their times say nothing of each other.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-struct Unlike {
+struct WorkloadDifference {
     parts: Vec<&'static str>,
     shapes: Vec<String>,
 }
 
-impl Unlike {
+impl WorkloadDifference {
     /// Whether it concerns a variant at a shape: `variant@shape`.
     fn touches(&self, key: &str) -> bool {
         let is_at = |shape: &String| key.strip_suffix(shape.as_str()).is_some_and(|rest| rest.ends_with('@'));
@@ -302,7 +308,7 @@ fn sentence(
     (a, b): (&ComparedSide, &ComparedSide),
     pairs: &[ComparedPair],
     totals: Option<String>,
-    unlike: &Unlike,
+    unlike: &WorkloadDifference,
 ) -> String {
     let mut parts = Vec::new();
     match (a.conclusion, b.conclusion) {

@@ -13,7 +13,7 @@ mod totals;
 pub use comparison::{ComparedPair, GateChange, RunComparison, SideSummary};
 pub use html::html;
 pub use markdown::markdown;
-pub use side::{ComparedSide, ComparedSubject, LaunchedKernel, MeasuredWith, SideError};
+pub use side::{ComparedSide, ComparedSubject, LaunchedKernel, MeasurementSetup, SideError};
 pub use terminal::terminal;
 
 #[cfg(test)]

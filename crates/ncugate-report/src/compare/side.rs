@@ -15,7 +15,7 @@ use ncugate_judge::store::Fingerprint;
 use ncugate_model::metric::{Catalogue, id};
 use ncugate_model::{Cell, ComputeCapability, Verdict};
 use ncugate_phase::config::Workload;
-use ncugate_phase::plan::Standing;
+use ncugate_phase::plan::VariantRole;
 
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ComparedSide {
@@ -28,7 +28,7 @@ pub struct ComparedSide {
     pub reason: Option<String>,
     pub gates: Vec<GateRow>,
     /// What has to be equal for numbers to be comparable.
-    pub measured_with: MeasuredWith,
+    pub measured_with: MeasurementSetup,
     /// What a run computed.
     pub workload: Option<Box<Workload>>,
     /// Variants at shapes, or kernels, by the name that pairs them.
@@ -37,7 +37,7 @@ pub struct ComparedSide {
 
 /// With what a side was measured, as far as it is known.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub enum MeasuredWith {
+pub enum MeasurementSetup {
     #[default]
     Unknown,
     /// Machine and tools of a run.
@@ -96,7 +96,7 @@ impl ComparedSide {
             conclusion: Some(report.headline.conclusion),
             reason: Some(report.headline.reason.clone()),
             gates: report.gates.clone(),
-            measured_with: MeasuredWith::Run(Box::new(report.provenance.fingerprint.clone())),
+            measured_with: MeasurementSetup::Run(Box::new(report.provenance.fingerprint.clone())),
             workload: None,
             subjects: report.variants.iter().flat_map(|variant| at_shapes(report, variant)).collect(),
         }
@@ -143,7 +143,7 @@ impl ComparedSide {
         Ok(Self {
             name: text::line(name),
             about: format!("{} on {}", number::counted(report.launches().len(), "result"), devices.join(", ")),
-            measured_with: MeasuredWith::Devices(devices),
+            measured_with: MeasurementSetup::Devices(devices),
             subjects,
             ..Self::default()
         })
@@ -173,7 +173,7 @@ fn set_apart(subjects: &mut IndexMap<String, ComparedSubject>) {
 
 /// A variant at every shape where something was measured.
 fn at_shapes<'r>(report: &'r Report, variant: &'r VariantRow) -> impl Iterator<Item = (String, ComparedSubject)> + 'r {
-    let candidate = variant.standing == Standing::Candidate;
+    let candidate = variant.standing == VariantRole::Candidate;
     report.shapes.iter().zip(&variant.shapes).filter_map(move |(shape, measured)| {
         let number = |value: &Measure| value.number().map(|n| vec![n.value]);
         let values = report.metrics.iter().zip(&measured.values);

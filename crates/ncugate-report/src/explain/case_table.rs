@@ -24,17 +24,17 @@ impl<'a> CaseColumns<'a> {
 #[derive(Debug, Default)]
 pub struct KnownNumbers {
     /// By place in the rule book.
-    pub by_place: Vec<Cell<Known>>,
+    pub by_place: Vec<Cell<CachedNumber>>,
     pub by_name: RefCell<HashMap<String, Option<f64>>>,
 }
 
 /// A number that may have been worked out.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub enum Known {
+pub enum CachedNumber {
     #[default]
-    NotAsked,
+    Unread,
     /// It is this, or there is none.
-    Asked(Option<f64>),
+    Read(Option<f64>),
 }
 
 /// Columns with what one thread worked out of them.

@@ -1,7 +1,7 @@
 //! The deep profiles of a run, read back. One that cannot be read is said in the report; it changes no verdict.
 
 use super::{Clocks, Listings, NcuObservations, observations};
-use ncugate_judge::frame::{CloseRow, Counted, Ownership, ProfiledCases, Quantities, close_quantities, wanted};
+use ncugate_judge::frame::{CloseRow, Ownership, ProfileCounters, ProfiledCases, Quantities, close_quantities, wanted};
 use ncugate_judge::store::{Run, open_reports};
 use ncugate_model::metric::signal_counters;
 use ncugate_model::{ComputeCapability, DeepProfile};
@@ -37,7 +37,7 @@ impl DeepProfiles {
         let looks = run.close_looks.iter();
         let profiled = ProfiledCases::of(looks.map(|look| (&look.variant, &look.shape, &look.outcome)));
         let ownership = Ownership::Recorded(&profiled);
-        let counted = Counted::read(&reports, plan, ownership, &wanted::read(&metrics, capability))?;
+        let counted = ProfileCounters::read(&reports, plan, ownership, &wanted::read(&metrics, capability))?;
         let rows: Vec<CloseRow> = run.close_looks.iter().flat_map(|deep| rows(run, plan, deep)).collect();
         let listings: Listings<'_> =
             run.close_looks.iter().map(|l| ((l.variant.clone(), l.shape.clone()), &l.listing)).collect();

@@ -3,7 +3,9 @@
 use super::bound_rule::{BoundRule, HeldCase};
 use super::case_table::{CaseColumns, CaseTable};
 use super::facts::{CaseFacts, ChipKnowledge, Compilation};
-use super::finding::{EstimateSource, EvidenceValue, Finding, FindingLine, SEVERE, Saving, Severity, WORTH_TRYING};
+use super::finding::{
+    EstimateSource, EvidenceValue, Finding, FindingLine, SEVERE, SavingEstimate, Severity, WORTH_TRYING,
+};
 use super::growth::{ShapeFacts, ShapeGrowth, growth};
 use super::pair::Pairs;
 use super::profiler::NcuObservations;
@@ -72,7 +74,7 @@ pub struct RuleAnswers {
 }
 
 /// What is the same for every variant, worked out once.
-struct Common<'d> {
+struct SharedFacts<'d> {
     columns: CaseColumns<'d>,
     /// The first baseline.
     baseline: Option<&'d VariantId>,
@@ -81,8 +83,8 @@ struct Common<'d> {
 }
 
 /// One thread's view of it.
-struct Asked<'c> {
-    common: &'c Common<'c>,
+struct DiagnosisWorker<'c> {
+    common: &'c SharedFacts<'c>,
     table: CaseTable<'c>,
 }
 
@@ -92,7 +94,7 @@ impl Diagnosis<'_> {
         let common = self.common();
         let share = variants.len().div_ceil(SHARES * rayon::current_num_threads()).max(1);
         let found = variants.par_chunks(share).flat_map_iter(|variants| {
-            let asked = Asked { common: &common, table: CaseTable::new(&common.columns) };
+            let asked = DiagnosisWorker { common: &common, table: CaseTable::new(&common.columns) };
             let found = variants.iter().flat_map(|variant| self.of_variant(&asked, variant));
             found.collect::<Vec<Finding>>()
         });
@@ -102,7 +104,7 @@ impl Diagnosis<'_> {
     /// How often each rule holds among these variants at every shape, in the order of the rules.
     pub fn answers(&self, variants: &[VariantId]) -> Vec<RuleAnswers> {
         let common = self.common();
-        let asked = Asked { common: &common, table: CaseTable::new(&common.columns) };
+        let asked = DiagnosisWorker { common: &common, table: CaseTable::new(&common.columns) };
         let mut answers: Vec<RuleAnswers> = self
             .rules
             .rules()
@@ -126,7 +128,7 @@ impl Diagnosis<'_> {
     /// How busy each unit was in the launches of a variant, in percent of the most it can do; none where that was not counted.
     pub fn speed_of_light(&self, variant: &VariantId, shape: &ShapeName) -> Vec<Utilisation> {
         let common = self.common();
-        let asked = Asked { common: &common, table: CaseTable::new(&common.columns) };
+        let asked = DiagnosisWorker { common: &common, table: CaseTable::new(&common.columns) };
         let Some(shape) = self.shapes.iter().find(|known| &known.name == shape) else { return Vec::new() };
         let Some(facts) = self.facts(&asked, variant, shape, None) else { return Vec::new() };
         let of = |(unit, names): &(&'static str, &[&str])| Utilisation {
@@ -139,7 +141,7 @@ impl Diagnosis<'_> {
     /// What a signature may consist of, of a variant at a shape; without what is not known.
     pub fn traits(&self, variant: &VariantId, shape: &ShapeName) -> HashMap<&'static str, f64> {
         let common = self.common();
-        let asked = Asked { common: &common, table: CaseTable::new(&common.columns) };
+        let asked = DiagnosisWorker { common: &common, table: CaseTable::new(&common.columns) };
         let Some(shape) = self.shapes.iter().find(|known| &known.name == shape) else { return HashMap::new() };
         let Some(facts) = self.facts(&asked, variant, shape, None) else { return HashMap::new() };
         traits().filter_map(|name| Some((name, facts.number(name)?))).collect()
@@ -153,14 +155,14 @@ impl Diagnosis<'_> {
         ask: impl FnOnce(Option<&CaseFacts<'_>>) -> T,
     ) -> T {
         let common = self.common();
-        let asked = Asked { common: &common, table: CaseTable::new(&common.columns) };
+        let asked = DiagnosisWorker { common: &common, table: CaseTable::new(&common.columns) };
         let Some(shape) = self.shapes.iter().find(|known| &known.name == shape) else { return ask(None) };
         let growth = growth(&asked.table, variant, shape, self.shapes);
         ask(self.facts(&asked, variant, shape, growth.as_ref()).as_ref())
     }
 
-    fn common(&self) -> Common<'_> {
-        Common {
+    fn common(&self) -> SharedFacts<'_> {
+        SharedFacts {
             columns: CaseColumns::new(self.quantities, self.rules.names()),
             baseline: self.plan.and_then(|plan| plan.baselines().next()).map(|baseline| &baseline.id),
             compiled: self.plan.map(compiled).unwrap_or_default(),
@@ -168,7 +170,7 @@ impl Diagnosis<'_> {
         }
     }
 
-    fn of_variant(&self, asked: &Asked<'_>, variant: &VariantId) -> Vec<Finding> {
+    fn of_variant(&self, asked: &DiagnosisWorker<'_>, variant: &VariantId) -> Vec<Finding> {
         let mut found = Vec::new();
         for shape in self.shapes {
             let mut of_case = self.of_case(asked, variant, shape);
@@ -180,7 +182,7 @@ impl Diagnosis<'_> {
         found
     }
 
-    fn of_case(&self, asked: &Asked<'_>, variant: &VariantId, shape: &ShapeFacts) -> Vec<Finding> {
+    fn of_case(&self, asked: &DiagnosisWorker<'_>, variant: &VariantId, shape: &ShapeFacts) -> Vec<Finding> {
         let growth = growth(&asked.table, variant, shape, self.shapes);
         let Some(facts) = self.facts(asked, variant, shape, growth.as_ref()) else { return Vec::new() };
         let held = self.rules.bound().filter_map(|(rule, bound)| Some((rule, bound.held(&facts)?)));
@@ -193,7 +195,7 @@ impl Diagnosis<'_> {
 
     fn facts<'t>(
         &'t self,
-        asked: &'t Asked<'_>,
+        asked: &'t DiagnosisWorker<'_>,
         variant: &VariantId,
         shape: &ShapeFacts,
         growth: Option<&'t ShapeGrowth>,
@@ -225,7 +227,7 @@ impl Diagnosis<'_> {
         let read = |name: &str| value(facts, name);
         let says = case.says.render_with(&read, &written).unwrap_or_else(|| rule.cause.clone());
         let evidence = rule.evidence.iter().filter_map(|name| Some(evidence(name, facts.number(name)?)));
-        let saving = held.percent.map(|percent| Saving { percent, source: EstimateSource::Model, pair: None });
+        let saving = held.percent.map(|percent| SavingEstimate { percent, source: EstimateSource::Model, pair: None });
         let key = (variant.clone(), shape.clone());
         let mut finding = Finding {
             rule: rule.id.clone(),
@@ -317,7 +319,7 @@ impl Diagnosis<'_> {
 
     /// Sets a measured pair of variants beside the estimate of the first defect: another variant of the run in which its rule does
     /// not hold, and which is faster. Only the first, for one difference in time is the price of one thing.
-    fn measure(&self, asked: &Asked<'_>, pairs: &Pairs<'_>, first: &mut Finding, shape: &ShapeFacts) {
+    fn measure(&self, asked: &DiagnosisWorker<'_>, pairs: &Pairs<'_>, first: &mut Finding, shape: &ShapeFacts) {
         let is_of = |rule: &Rule| rule.id == first.rule && rule.kind == RuleKind::Defect;
         let bound: Option<&BoundRule> = self.rules.bound().find(|(rule, _)| is_of(rule)).map(|(_, bound)| bound);
         let (Some(bound), Some(saving)) = (bound, &mut first.saving) else { return };

@@ -1,6 +1,6 @@
 //! Numbers that follow from metrics, from the chip and from the plan: what rules read beside metrics.
 
-use super::case_table::{CaseTable, Known, KnownNumbers};
+use super::case_table::{CachedNumber, CaseTable, KnownNumbers};
 use super::growth::{DeclaredWork, ShapeGrowth};
 use ncugate_model::ComputeCapability;
 use ncugate_model::metric::{SIGNALS, id};
@@ -81,13 +81,13 @@ impl CaseFacts<'_> {
     /// The number of the name at a place of the rule book.
     pub fn number_at(&self, place: usize) -> Option<f64> {
         let cell = self.known.and_then(|known| known.by_place.get(place));
-        if let Some(Known::Asked(number)) = cell.map(std::cell::Cell::get) {
+        if let Some(CachedNumber::Read(number)) = cell.map(std::cell::Cell::get) {
             return number;
         }
         let metric = self.table.value_at(self.row, place);
         let found = metric.or_else(|| self.number(self.names.get(place)?));
         if let Some(cell) = cell {
-            cell.set(Known::Asked(found));
+            cell.set(CachedNumber::Read(found));
         }
         found
     }

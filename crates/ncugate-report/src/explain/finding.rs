@@ -36,7 +36,7 @@ pub enum EstimateSource {
 
 /// What mending could save.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Saving {
+pub struct SavingEstimate {
     /// Upper bound in percent of the time; estimates of several findings do not add up.
     pub percent: f64,
     pub source: EstimateSource,
@@ -94,7 +94,7 @@ pub struct Finding {
     pub severity: Severity,
     pub confidence: Confidence,
     /// What mending could save, where the rule can say.
-    pub saving: Option<Saving>,
+    pub saving: Option<SavingEstimate>,
     /// The numbers it rests on.
     pub evidence: Vec<EvidenceValue>,
     /// The report with the launch that they come from, where there is one: `other-1.ncu-repz`.

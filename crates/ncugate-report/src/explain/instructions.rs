@@ -1,6 +1,6 @@
 //! What a report counted of every instruction of a launch: executions, threads, sectors, wavefronts, samples by warp state.
 
-use super::listing::{Code, Disassembler, ListingError, Own, listing};
+use super::listing::{Code, Disassembler, ListingError, UserSources, listing};
 use super::profiler::{source_of, texts};
 use ncu_rep::{Launch, MetricValue, Report, ReportError};
 use ncugate_model::{Line, Listing};
@@ -123,7 +123,7 @@ impl InstructionCounters {
                 let code = Code { cubin: source.binary, entry: &entry, functions: &self.functions };
                 let texts = texts(&source);
                 // lines need no disassembler
-                listing(code, offsets.iter().copied(), &texts, &Own::default(), Ok(BTreeMap::new()))
+                listing(code, offsets.iter().copied(), &texts, &UserSources::default(), Ok(BTreeMap::new()))
             }
             None => {
                 let lack = ListingError::NoCode { kernel: entry.into_owned() }.to_string();
@@ -170,7 +170,7 @@ pub fn disassemble(
     };
     let texts_of = disassembler.as_ref().map_err(Clone::clone).and_then(|d| d.of_code(source.binary, &entry));
     let offsets = (0..words.len() as u64 / INSTRUCTION).map(|at| at * INSTRUCTION);
-    let mut listing = listing(code, offsets, &texts(&source), &Own::default(), texts_of);
+    let mut listing = listing(code, offsets, &texts(&source), &UserSources::default(), texts_of);
     listing.lacks.extend(unknown);
     let counted = |metric: &str, offset: u64| {
         let values = counters.metrics.get(metric)?;

@@ -30,7 +30,7 @@ pub use deep_profile::DeepProfiles;
 pub use diagnosis::{Diagnosis, RuleAnswers, Utilisation};
 pub use facts::{ChipKnowledge, Compilation};
 pub use finding::{
-    EstimateSource, EvidenceValue, Finding, FindingLine, MeasuredPair, SEVERE, Saving, Severity, WORTH_TRYING,
+    EstimateSource, EvidenceValue, Finding, FindingLine, MeasuredPair, SEVERE, SavingEstimate, Severity, WORTH_TRYING,
 };
 pub use growth::{DeclaredWork, ShapeFacts};
 pub use instructions::{

@@ -3,7 +3,7 @@
 //! Reports that hold gate metrics alone have neither.
 
 use super::timeline::Timeline;
-use crate::explain::listing::{Code, ListingError, Own, Texts, listing};
+use crate::explain::listing::{Code, ListingError, Texts, UserSources, listing};
 use indexmap::IndexMap;
 use ncu_rep::{Launch, MetricValue, Report, ReportError, SourceModule, SpeedupScope};
 use ncugate_judge::frame::case_of;
@@ -134,7 +134,7 @@ pub fn observations(
             Method::Function(_) | Method::Command(_) | Method::Captured(_) => (&v.id, None),
         })
         .collect();
-    let mut found: IndexMap<(VariantId, ShapeName), Seen<'_>> = IndexMap::new();
+    let mut found: IndexMap<(VariantId, ShapeName), SampledLaunch<'_>> = IndexMap::new();
     for (report, launch) in reports.iter().flat_map(|(_, report)| report.launches().map(move |l| (report, l))) {
         let Some(case) = case_of(&nvtx_text(&launch.nvtx()?)) else { continue };
         let Some(entry) = entries.get(&case.0) else { continue };
@@ -147,21 +147,21 @@ pub fn observations(
             continue;
         }
         if found.get(&case).is_none_or(|seen| samples.total() > seen.samples.total()) {
-            found.insert(case, Seen { report, launch, rules, samples });
+            found.insert(case, SampledLaunch { report, launch, rules, samples });
         }
     }
     found.into_iter().map(|(case, seen)| seen.observations(case, kept)).collect()
 }
 
 /// The launch of a case that is told about: of several the one with the most samples, which is where the time went.
-struct Seen<'r> {
+struct SampledLaunch<'r> {
     report: &'r Report,
     launch: Launch<'r>,
     rules: Vec<NcuRuleMessage>,
     samples: InstructionSamples,
 }
 
-impl Seen<'_> {
+impl SampledLaunch<'_> {
     fn observations(self, case: (VariantId, ShapeName), kept: &Listings<'_>) -> Result<NcuObservations, ReportError> {
         let Self { report, launch, rules, samples } = self;
         let own = match kept.get(&case) {
@@ -203,7 +203,7 @@ fn listed(report: &Report, launch: &Launch<'_>, samples: &InstructionSamples) ->
     let entry = launch.mangled_name();
     let code = Code { cubin: source.binary, entry: &entry, functions: &samples.functions };
     let unasked = Err(ListingError::NotAsked);
-    Ok(Some(listing(code, samples.places.keys().copied(), &texts(&source), &Own::default(), unasked)))
+    Ok(Some(listing(code, samples.places.keys().copied(), &texts(&source), &UserSources::default(), unasked)))
 }
 
 /// The module of a launch, where the report holds its machine code.

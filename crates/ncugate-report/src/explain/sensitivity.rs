@@ -76,12 +76,12 @@ mod tests {
     use super::*;
     use ncugate_model::VariantId;
     use ncugate_model::expr::Value;
-    use ncugate_phase::plan::{CommandPlan, Method, Standing};
+    use ncugate_phase::plan::{CommandPlan, Method, VariantRole};
 
     fn variant(threads: i64, tile: i64) -> Variant {
         Variant {
             id: VariantId(format!("THREADS={threads},TILE={tile}")),
-            standing: Standing::Candidate,
+            standing: VariantRole::Candidate,
             params: vec![
                 ("THREADS".into(), Value::Int(threads)),
                 ("TILE".into(), Value::Int(tile)),

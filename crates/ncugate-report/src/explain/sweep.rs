@@ -392,12 +392,12 @@ fn holm(plain: &[f64]) -> Vec<f64> {
 mod tests {
     use super::*;
     use ncugate_model::VariantId;
-    use ncugate_phase::plan::{CommandPlan, Method, Standing};
+    use ncugate_phase::plan::{CommandPlan, Method, VariantRole};
 
     fn variant(params: &[(&str, i64)]) -> Variant {
         Variant {
             id: VariantId(format!("{params:?}")),
-            standing: Standing::Candidate,
+            standing: VariantRole::Candidate,
             params: params.iter().map(|(name, value)| ((*name).to_owned(), Value::Int(*value))).collect(),
             method: Method::Command(CommandPlan { argv: vec![], kernel_filter: None }),
         }

@@ -36,7 +36,7 @@ impl UnaskedRules {
 }
 
 /// Something that a rule reads and that is not known.
-enum Missing {
+enum MissingInput {
     /// A metric, with the counters that it is made of.
     Counted(String, Vec<String>),
     /// Something that no counter gives.
@@ -52,7 +52,7 @@ impl Diagnosis<'_> {
                 if facts.is_some_and(|facts| bound.answer(facts).is_some()) {
                     continue;
                 }
-                let cases: Vec<Vec<Missing>> =
+                let cases: Vec<Vec<MissingInput>> =
                     bound.reads().map(|places| self.missing(&places, facts, (variant, shape))).collect();
                 unasked.add(&rule.id, cases);
             }
@@ -66,7 +66,7 @@ impl Diagnosis<'_> {
         places: &[usize],
         facts: Option<&CaseFacts<'_>>,
         (variant, shape): (&VariantId, &ShapeName),
-    ) -> Vec<Missing> {
+    ) -> Vec<MissingInput> {
         let names = places.iter().filter_map(|place| self.rules.names().get(*place));
         let parts: IndexSet<String> = names.flat_map(|name| parts(name)).collect();
         let unknown = parts.into_iter().filter(|part| facts.is_none_or(|facts| facts.number(part).is_none()));
@@ -74,13 +74,13 @@ impl Diagnosis<'_> {
     }
 
     /// Why a part is not known; none where it was counted and has no value: a share of nothing.
-    fn lack(&self, part: String, variant: &VariantId, shape: &ShapeName) -> Option<Missing> {
+    fn lack(&self, part: String, variant: &VariantId, shape: &ShapeName) -> Option<MissingInput> {
         if let Some(fact) = fact(&part) {
-            return Some(Missing::Fact(fact));
+            return Some(MissingInput::Fact(fact));
         }
         let catalogue = Catalogue::embedded();
         if let Some(Derivation::Latency(_)) = catalogue.get(&part).map(|metric| metric.derivation) {
-            return Some(Missing::Fact("a latency measured without the profiler"));
+            return Some(MissingInput::Fact("a latency measured without the profiler"));
         }
         match catalogue.definition(&part, self.chip.capability) {
             Ok(definition) => {
@@ -92,27 +92,27 @@ impl Diagnosis<'_> {
                     _ => false,
                 };
                 let counters = definition.metrics().into_iter().map(str::to_owned).collect();
-                (!is_undefined).then_some(Missing::Counted(part, counters))
+                (!is_undefined).then_some(MissingInput::Counted(part, counters))
             }
             Err(MetricError::Absent { .. } | MetricError::Chip { .. }) => {
-                Some(Missing::Fact("metrics that this chip does not have"))
+                Some(MissingInput::Fact("metrics that this chip does not have"))
             }
-            Err(MetricError::NotCounted { .. }) => Some(Missing::Fact("facts of the build")),
-            Err(_) => Some(Missing::Counted(part, Vec::new())),
+            Err(MetricError::NotCounted { .. }) => Some(MissingInput::Fact("facts of the build")),
+            Err(_) => Some(MissingInput::Counted(part, Vec::new())),
         }
     }
 }
 
 impl UnaskedRules {
     /// Takes a rule down by what each of its cases lacks. Any case would answer it, so the one that lacks the fewest counters counts.
-    fn add(&mut self, rule: &str, cases: Vec<Vec<Missing>>) {
-        let is_counted = |case: &&Vec<Missing>| {
-            !case.is_empty() && case.iter().all(|missing| matches!(missing, Missing::Counted(..)))
+    fn add(&mut self, rule: &str, cases: Vec<Vec<MissingInput>>) {
+        let is_counted = |case: &&Vec<MissingInput>| {
+            !case.is_empty() && case.iter().all(|missing| matches!(missing, MissingInput::Counted(..)))
         };
         if let Some(case) = cases.iter().filter(is_counted).min_by_key(|case| case.len()) {
             self.lacking_counters.push(rule.to_owned());
             for missing in case {
-                if let Missing::Counted(metric, counters) = missing {
+                if let MissingInput::Counted(metric, counters) = missing {
                     self.metrics.insert(metric.clone());
                     self.counters.extend(counters.iter().cloned());
                 }
@@ -123,8 +123,8 @@ impl UnaskedRules {
             .iter()
             .flatten()
             .filter_map(|missing| match missing {
-                Missing::Fact(fact) => Some(*fact),
-                Missing::Counted(..) => None,
+                MissingInput::Fact(fact) => Some(*fact),
+                MissingInput::Counted(..) => None,
             })
             .collect();
         if !facts.is_empty() {
@@ -202,10 +202,10 @@ mod tests {
 
     #[test]
     fn a_rule_lacks_the_fewest_counters_that_would_answer_it() {
-        let counted = |name: &str| Missing::Counted(name.to_owned(), vec![format!("{name}.sum")]);
+        let counted = |name: &str| MissingInput::Counted(name.to_owned(), vec![format!("{name}.sum")]);
         let mut unasked = UnaskedRules::default();
-        unasked.add("a", vec![vec![counted("x"), counted("y")], vec![counted("z")], vec![Missing::Fact("flags")]]);
-        unasked.add("b", vec![vec![Missing::Fact("flags"), counted("w")]]);
+        unasked.add("a", vec![vec![counted("x"), counted("y")], vec![counted("z")], vec![MissingInput::Fact("flags")]]);
+        unasked.add("b", vec![vec![MissingInput::Fact("flags"), counted("w")]]);
         unasked.add("c", vec![Vec::new()]);
         assert_eq!(unasked.lacking_counters, ["a"]);
         assert_eq!(unasked.metrics.iter().collect::<Vec<_>>(), ["z"]);

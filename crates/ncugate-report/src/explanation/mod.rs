@@ -8,10 +8,10 @@ pub use terminal::{table, text};
 
 use super::assemble::observations;
 use super::diagnosed::{answers, diagnose, diagnosis_row, unasked};
-use super::diagnosis_row::{DiagnosisOutcome, DiagnosisRow, NotAsked};
+use super::diagnosis_row::{DiagnosisOutcome, DiagnosisRow, RuleCoverage};
 use super::finding_row::FindingRow;
 use super::in_use::subjects;
-use super::line_pairs::{PairedLines, Sampled, pair};
+use super::line_pairs::{PairedLines, SampledVariant, pair};
 use super::signatures::KnownSignatures;
 use super::{number, text as words};
 use crate::explain::{DeepProfiles, DiagnosedLaunch, Finding, Inversion, RuleAnswers};
@@ -40,7 +40,7 @@ pub struct Explanation {
     /// The outcome in words: that nothing costs much, or that it was not judged, and why.
     pub says: String,
     /// Rules that lack counters, and the command that collects them; null where none does.
-    pub not_asked: Option<NotAsked>,
+    pub not_asked: Option<RuleCoverage>,
     pub next_experiment: Option<String>,
     /// Everything else that the rules say, what matters most first.
     pub insights: Vec<FindingRow>,
@@ -176,7 +176,10 @@ impl<'s, 'a> Explainer<'s, 'a> {
         };
         let of = |id: &VariantId| sampled(id).map(|(said, duration)| (id.to_string(), said, duration));
         let ((own, said, duration), (label, theirs, their_duration)) = (of(variant)?, of(other)?);
-        pair(Sampled { label: &own, said, duration }, Sampled { label: &label, said: theirs, duration: their_duration })
+        pair(
+            SampledVariant { label: &own, said, duration },
+            SampledVariant { label: &label, said: theirs, duration: their_duration },
+        )
     }
 
     /// How often each rule holds among all variants.

@@ -3,11 +3,11 @@
 use crate::number;
 use crate::report::Report;
 use crate::variant_row::VariantRow;
-use ncugate_phase::plan::Standing;
+use ncugate_phase::plan::VariantRole;
 
 /// Medians and 90th percentiles at a shape.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ShapeBeside {
+pub struct ShapeComparison {
     pub shape: String,
     /// The fastest baseline there; none where none was timed.
     pub baseline: Option<TimedVariant>,
@@ -26,7 +26,7 @@ pub struct TimedVariant {
 }
 
 /// The shapes at which what is used, or selected, was timed.
-pub fn beside(report: &Report) -> Vec<ShapeBeside> {
+pub fn beside(report: &Report) -> Vec<ShapeComparison> {
     let row = |(at, shape): (usize, &String)| {
         let used = report.in_use.shapes.iter().find(|used| &used.shape == shape).and_then(|used| used.variant.as_ref());
         let ours = report.variants.iter().find(|variant| match used.or(report.in_use.variant.as_ref()) {
@@ -35,10 +35,10 @@ pub fn beside(report: &Report) -> Vec<ShapeBeside> {
         })?;
         let median = |variant: &VariantRow| report.value(variant, at, "latency_p50").filter(|us| *us > 0.0);
         let own = median(ours)?;
-        let baselines = report.variants.iter().filter(|variant| variant.standing == Standing::Baseline);
+        let baselines = report.variants.iter().filter(|variant| variant.standing == VariantRole::Baseline);
         let timed = baselines.filter_map(|variant| Some((variant, median(variant)?)));
         let fastest = timed.min_by(|a, b| a.1.total_cmp(&b.1));
-        Some(ShapeBeside {
+        Some(ShapeComparison {
             shape: shape.clone(),
             baseline: fastest.and_then(|(variant, _)| times(report, variant, at)),
             ours: times(report, ours, at)?,

@@ -2,7 +2,7 @@
 
 use super::entry::{HistoryEntry, PhaseHistory};
 use crate::chart::{
-    Across, Chart, ChartAxis, ChartPoint, ChartTable, Glyph, LimitLine, Marks, Scale, Series, Stroke, Tone,
+    Chart, ChartAxis, ChartPoint, ChartTable, Glyph, LimitLine, LineAxis, Marks, Scale, Series, Stroke, Tone,
 };
 use crate::number;
 use ncugate_model::Verdict;
@@ -19,7 +19,7 @@ pub fn charts(phase: &PhaseHistory) -> Vec<Chart> {
             let value = run.objective.as_ref().filter(|o| o.metric == objective.metric)?.value.as_ref()?;
             Some((value.value, run.verdict))
         });
-        let what = What { id: "objective", title: &objective.title, unit: &objective.unit, limit: None };
+        let what = ChartLabels { id: "objective", title: &objective.title, unit: &objective.unit, limit: None };
         charts.extend(chart(phase, what, dots));
     }
     for (at, gate) in phase.gates().iter().enumerate() {
@@ -29,17 +29,17 @@ pub fn charts(phase: &PhaseHistory) -> Vec<Chart> {
             Some((found.measured.as_ref()?.value, found.effective()))
         };
         let limit = gate.limit.as_ref().map(|limit| LimitLine {
-            across: Across::Y,
+            across: LineAxis::Y,
             value: limit.value,
             label: format!("limit {}", number::with_unit(limit.value, &gate.unit)),
         });
-        let what = What { id: &format!("gate-{at}"), title: &gate.name, unit: &gate.unit, limit };
+        let what = ChartLabels { id: &format!("gate-{at}"), title: &gate.name, unit: &gate.unit, limit };
         charts.extend(chart(phase, what, dots(phase, same)));
     }
     charts
 }
 
-struct What<'a> {
+struct ChartLabels<'a> {
     id: &'a str,
     title: &'a str,
     unit: &'a str,
@@ -51,7 +51,7 @@ fn dots(phase: &PhaseHistory, value: impl Fn(&HistoryEntry) -> Option<(f64, Verd
     numbered.filter_map(|(at, run)| value(run).map(|(value, verdict)| (at + 1, run, value, verdict))).collect()
 }
 
-fn chart(phase: &PhaseHistory, what: What<'_>, dots: Vec<Dot<'_>>) -> Option<Chart> {
+fn chart(phase: &PhaseHistory, what: ChartLabels<'_>, dots: Vec<Dot<'_>>) -> Option<Chart> {
     let ((_, _, first, _), (_, _, last, _)) = (dots.first()?, dots.last()?);
     if dots.len() < 2 {
         return None;

@@ -1,6 +1,6 @@
 //! Judged runs by phase, oldest first.
 
-use super::beside::{ShapeBeside, beside};
+use super::beside::{ShapeComparison, beside};
 use crate::code_diff::CodeDiff;
 use crate::finding_row::FindingRow;
 use crate::gate_row::GateRow;
@@ -44,7 +44,7 @@ pub struct HistoryEntry {
     /// Gates, in the order of the file.
     pub gates: Vec<GateRow>,
     /// Each shape beside the fastest baseline.
-    pub beside: Vec<ShapeBeside>,
+    pub beside: Vec<ShapeComparison>,
     /// What costs most, the first three.
     pub findings: Vec<FindingRow>,
     /// What its numbers were made of.
@@ -64,12 +64,12 @@ pub struct RunCode {
     /// Paths of kernel sources with the SHA-256 of what they held.
     pub sources: Vec<(String, String)>,
     /// The kernel in use and the first baseline that is a kernel, where they have sources of their own.
-    pub beside: Option<KernelsBeside>,
+    pub beside: Option<KernelPair>,
 }
 
 /// Two variants of a run with kernels in different files.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KernelsBeside {
+pub struct KernelPair {
     pub baseline: String,
     pub baseline_source: String,
     /// What is in use, else what is selected.
@@ -77,7 +77,7 @@ pub struct KernelsBeside {
     pub used_source: String,
 }
 
-impl KernelsBeside {
+impl KernelPair {
     /// The selected variant of a plan beside the first baseline that is a kernel.
     fn of(selected: Option<&str>, plan: &Plan) -> Option<Self> {
         let source = |variant: &Variant| match &variant.method {
@@ -102,7 +102,7 @@ const LEAST_COMMON: usize = 25;
 const FINDINGS: usize = 3;
 
 impl RunCode {
-    fn of(manifest: &Manifest, beside: Option<KernelsBeside>) -> Self {
+    fn of(manifest: &Manifest, beside: Option<KernelPair>) -> Self {
         let near = manifest.git.as_ref().map(|git| text::line(&git.commit));
         let clean = manifest.git.as_ref().filter(|git| !git.dirty);
         let sources = manifest.sources.iter().map(|(path, hash)| (text::line(path), text::line(hash)));
@@ -147,7 +147,7 @@ impl HistoryEntry {
             gates: report.gates.clone(),
             beside: beside(report),
             findings: report.findings.iter().filter(|finding| finding.leading).take(FINDINGS).cloned().collect(),
-            code: RunCode::of(manifest, KernelsBeside::of(report.headline.selected.as_deref(), plan)),
+            code: RunCode::of(manifest, KernelPair::of(report.headline.selected.as_deref(), plan)),
             folder: text::line(folder),
             page,
         }

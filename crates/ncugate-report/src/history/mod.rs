@@ -9,7 +9,7 @@ mod entry;
 mod html;
 mod summary;
 
-pub use beside::{ShapeBeside, TimedVariant};
+pub use beside::{ShapeComparison, TimedVariant};
 pub use entry::{History, HistoryEntry, PhaseHistory};
 pub use html::html;
 pub use summary::summary;

@@ -1,6 +1,6 @@
 //! Made-up runs in order.
 
-use super::entry::KernelsBeside;
+use super::entry::KernelPair;
 use super::*;
 use crate::code_diff::CodeDiff;
 use crate::fixture::Fixture;
@@ -104,7 +104,7 @@ fn the_summary_shows_the_difference_of_the_code() {
         run.code.near = Some("aa11".to_owned());
         run.code.sources = vec![("k.cu".to_owned(), hash.to_owned()), ("lost.cu".to_owned(), hash.to_owned())];
     }
-    let beside = |used_source: &str| KernelsBeside {
+    let beside = |used_source: &str| KernelPair {
         baseline: "good".to_owned(),
         baseline_source: "k.cu".to_owned(),
         used: "mine".to_owned(),

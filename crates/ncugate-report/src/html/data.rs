@@ -8,7 +8,7 @@ use crate::report::Report;
 use crate::trust::AuditRow;
 use crate::variant_row::{VariantRow, state};
 use ncugate_judge::witness::durations::WitnessBand;
-use ncugate_phase::plan::Standing;
+use ncugate_phase::plan::VariantRole;
 use serde_json::{Value, json};
 
 /// What the script draws: the variants, without what is as usual; texts and tables that several share are in the pool,
@@ -72,7 +72,7 @@ fn variant(row: &VariantRow, pool: &mut Pool) -> Value {
     let unusual = [
         ("label", json!(row.label), row.label != row.id),
         ("name", json!(row.name), row.name.is_some()),
-        ("baseline", json!(true), row.standing == Standing::Baseline),
+        ("baseline", json!(true), row.standing == VariantRole::Baseline),
         ("graded", json!(true), row.graded_by_itself),
         ("cheats", json!(true), row.cheats),
         ("doubt", json!(row.doubt), row.doubt.is_some()),

@@ -11,7 +11,7 @@ use crate::variant_row::{ShapeValues, StepRow, VariantRow};
 use indexmap::IndexMap;
 use ncugate_judge::witness::durations::WitnessBand;
 use ncugate_model::Verdict;
-use ncugate_phase::plan::Standing;
+use ncugate_phase::plan::VariantRole;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -21,7 +21,7 @@ pub struct VariantValues<'a> {
     /// Its id.
     pub id: &'a str,
     /// Candidate or baseline.
-    pub standing: Standing,
+    pub standing: VariantRole,
     /// Whether it is a program that takes its own time and checks its own results; its latency cannot make a gate pass.
     pub graded_by_itself: bool,
     /// Whether what was timed is not what was checked.

@@ -21,7 +21,7 @@ use super::text;
 use super::variant_row::{VariantRow, state};
 use crate::chart::Chart;
 use ncugate_model::{Level, Verdict};
-use ncugate_phase::plan::Standing;
+use ncugate_phase::plan::VariantRole;
 use std::fmt::Write as _;
 
 /// Variants in the table.
@@ -235,8 +235,8 @@ fn by_shape(matrix: &ShapeMatrix) -> String {
             format!("{value}{beside}{mark}")
         });
         let name = match row.standing {
-            Standing::Candidate => escape(&row.label),
-            Standing::Baseline => format!("{} (baseline)", escape(&row.label)),
+            VariantRole::Candidate => escape(&row.label),
+            VariantRole::Baseline => format!("{} (baseline)", escape(&row.label)),
         };
         table.row(std::iter::once(name).chain(cells).collect());
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::input::{Content, Input};
 use super::sheet::{Sheet, figure, text};
-use super::{Located, ShowError};
+use super::{CaptureLaunch, ShowError};
 use crate::explain::listing::{Disassembler, ListingError};
 use crate::explain::{CountedLine, CountedLines, InstructionCounters, disassemble};
 use ncu_rep::{Launch, MetricValue, Report, ReportError};
@@ -14,7 +14,7 @@ use ncugate_model::Line;
 
 /// What is asked of the inside of launches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Inside {
+pub enum LaunchDetail {
     /// Modules and source files that the reports hold.
     Sources,
     /// Counters of every source line.
@@ -88,27 +88,27 @@ pub(super) fn sources(inputs: &[Input]) -> Result<Vec<Sheet>, ShowError> {
 
 /// A sheet for each launch. `metrics` are those asked for by name; without any those that matter, or all.
 pub(super) fn of_launches(
-    launches: &[Located<'_>],
+    launches: &[CaptureLaunch<'_>],
     inputs: &[Input],
-    inside: Inside,
+    inside: LaunchDetail,
     metrics: &[String],
     extent: Extent,
 ) -> Result<Vec<Sheet>, ShowError> {
     let disassembler = match inside {
-        Inside::Disassembly => Disassembler::find(Path::new("nvcc")),
-        Inside::Sources | Inside::SourceMetrics | Inside::WarpStalls => Err(ListingError::NotAsked),
+        LaunchDetail::Disassembly => Disassembler::find(Path::new("nvcc")),
+        LaunchDetail::Sources | LaunchDetail::SourceMetrics | LaunchDetail::WarpStalls => Err(ListingError::NotAsked),
     };
-    let sheet = |(capture, launch): &Located<'_>| {
+    let sheet = |(capture, launch): &CaptureLaunch<'_>| {
         let input = inputs.iter().find(|input| input.name == capture.name);
         let Some((input, AnyLaunch::Report(launch))) = input.map(|input| (input, launch)) else {
             return Err(ShowError::NotInCsv { path: capture.name.into() });
         };
         let report = report_of(input)?;
         let made = match inside {
-            Inside::Sources => Ok(Sheet::default()),
-            Inside::SourceMetrics => source_metrics(report, launch, metrics, extent),
-            Inside::WarpStalls => warp_stalls(report, launch, extent),
-            Inside::Disassembly => machine_code(report, launch, &disassembler),
+            LaunchDetail::Sources => Ok(Sheet::default()),
+            LaunchDetail::SourceMetrics => source_metrics(report, launch, metrics, extent),
+            LaunchDetail::WarpStalls => warp_stalls(report, launch, extent),
+            LaunchDetail::Disassembly => machine_code(report, launch, &disassembler),
         };
         let made = made.map_err(|source| damaged(&input.name, source))?;
         let kernel = launch.demangled_name();

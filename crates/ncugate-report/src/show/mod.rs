@@ -5,7 +5,7 @@ mod inside;
 mod sheet;
 mod table;
 
-pub use inside::Inside;
+pub use inside::LaunchDetail;
 pub use sheet::SheetFormat;
 
 use std::io::{self, Write};
@@ -26,7 +26,7 @@ use ncugate_model::{GlobError, glob};
 
 /// What is shown of the launches that match.
 #[derive(Debug, Clone)]
-pub enum Shown {
+pub enum ShowContent {
     /// A line a launch, or one launch in full where only one is asked for and no metric.
     Launches,
     /// What ncu's rules said.
@@ -34,7 +34,7 @@ pub enum Shown {
     /// How the reports were made.
     Session,
     /// What is inside of launches: sources, counters and warp states by source line, machine code.
-    Inside { inside: Inside, format: SheetFormat },
+    Inside { inside: LaunchDetail, format: SheetFormat },
     /// Their metrics: base units, full precision.
     Export {
         format: Format,
@@ -58,7 +58,7 @@ pub struct ShowRequest {
     pub metrics: Vec<String>,
     /// Only the launch with this id.
     pub launch: Option<u32>,
-    pub shown: Shown,
+    pub shown: ShowContent,
 }
 
 /// Why `show` failed.
@@ -186,7 +186,7 @@ fn show_all(request: &ShowRequest, out: &mut Pipe<'_>) -> Result<(), ShowError> 
         launch: request.launch,
     };
     let metrics = select(&inputs, &request.metrics)?;
-    if matches!(request.shown, Shown::Session) {
+    if matches!(request.shown, ShowContent::Session) {
         return print(out, |out| table::session(&inputs, out));
     }
     let matching = matching(&captures, &filter)?;
@@ -196,19 +196,19 @@ fn show_all(request: &ShowRequest, out: &mut Pipe<'_>) -> Result<(), ShowError> 
     }
     let view = table::View { launches: &matching, metrics: &metrics, nvtx: request.nvtx.is_some() };
     match &request.shown {
-        Shown::Session => Ok(()),
-        Shown::Inside { inside, format } => {
+        ShowContent::Session => Ok(()),
+        ShowContent::Inside { inside, format } => {
             let extent = if *format == SheetFormat::Text { inside::Extent::Main } else { inside::Extent::Whole };
             let sheets = match inside {
-                Inside::Sources => inside::sources(&inputs)?,
+                LaunchDetail::Sources => inside::sources(&inputs)?,
                 other => inside::of_launches(&matching, &inputs, *other, &metrics, extent)?,
             };
             sheet::write(&sheets, *format, out).map_err(|source| ShowError::Write { path: PathBuf::from("-"), source })
         }
-        Shown::Rules => print(out, |out| view.rules(out)),
-        Shown::Launches if request.launch.is_some() && metrics.is_empty() => print(out, |out| view.full(out)),
-        Shown::Launches => print(out, |out| view.list(out)),
-        Shown::Export { format, layout, output } => {
+        ShowContent::Rules => print(out, |out| view.rules(out)),
+        ShowContent::Launches if request.launch.is_some() && metrics.is_empty() => print(out, |out| view.full(out)),
+        ShowContent::Launches => print(out, |out| view.list(out)),
+        ShowContent::Export { format, layout, output } => {
             let selection = if metrics.is_empty() { MetricSelection::All } else { MetricSelection::Named(&metrics) };
             let export = Export { captures: &captures, filter: &filter, selection, layout: *layout };
             if output == Path::new("-") {
@@ -219,10 +219,10 @@ fn show_all(request: &ShowRequest, out: &mut Pipe<'_>) -> Result<(), ShowError> 
     }
 }
 
-type Located<'a> = (Capture<'a>, AnyLaunch<'a>);
+type CaptureLaunch<'a> = (Capture<'a>, AnyLaunch<'a>);
 
 /// The launches that are wanted.
-fn matching<'a>(captures: &[Capture<'a>], filter: &LaunchFilter) -> Result<Vec<Located<'a>>, ShowError> {
+fn matching<'a>(captures: &[Capture<'a>], filter: &LaunchFilter) -> Result<Vec<CaptureLaunch<'a>>, ShowError> {
     let mut matching = Vec::new();
     for capture in captures {
         for launch in rows::launches(capture) {

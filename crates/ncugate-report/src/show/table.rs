@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::Located;
+use super::CaptureLaunch;
 use super::input::{Content, Input};
 use ncu_rep::{EstimatedSpeedup, MetricSelection, MetricValue, Session, SpeedupScope, SystemInfo, unit_of};
 use ncugate_judge::frame::launches::FrameError;
@@ -18,7 +18,7 @@ const LONGEST_CELL: usize = 1_000;
 
 /// The launches to show, and what of them.
 pub(super) struct View<'a> {
-    pub launches: &'a [Located<'a>],
+    pub launches: &'a [CaptureLaunch<'a>],
     pub metrics: &'a [String],
     pub nvtx: bool,
 }

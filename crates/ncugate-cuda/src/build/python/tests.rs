@@ -3,7 +3,7 @@
 use super::*;
 use crate::build::nvcc::Nvcc;
 use crate::build::nvcc::tests::{double, for_test};
-use crate::build::{Arch, Sharing};
+use crate::build::{Arch, Deduplication};
 use ncugate_model::{BuildOutcome, BuildRecord};
 use ncugate_phase::config::{self, Phase};
 use ncugate_phase::plan::{Plan, unroll};
@@ -74,7 +74,7 @@ fn build_with(
     let (cache, arch) = (Cache::at(folder).unwrap(), "sm_90".parse::<Arch>().unwrap());
     let mut phase = phase.clone();
     phase.build.python = Some(python.to_owned());
-    let builder = Builder::new(nvcc, &arch, &cache, Sharing::Each).with_python_of(&phase);
+    let builder = Builder::new(nvcc, &arch, &cache, Deduplication::Each).with_python_of(&phase);
     let records = builder.build(plan, &|_| {}, &mut |_| Ok(()))?;
     let software = builder.software();
     assert!(software.contains_key(package) && software.contains_key("python"), "{software:?}");
@@ -194,7 +194,7 @@ fn a_cubin_of_triton_is_launched_with_a_workspace_for_the_pointers_that_follow()
     };
     let (cache, arch) = (Cache::at(&folder.path().join("cache")).unwrap(), "sm_90".parse::<Arch>().unwrap());
     let nvcc = double();
-    let builder = Builder::new(&nvcc, &arch, &cache, Sharing::Each);
+    let builder = Builder::new(&nvcc, &arch, &cache, Deduplication::Each);
     let outcome = |(_, plan): &(Phase, Plan)| builder.build(plan, &|_| {}, &mut |_| Ok(())).unwrap().remove(0).outcome;
     let BuildOutcome::Refused { reasons, .. } = outcome(&kernel("")) else { panic!("not refused") };
     assert!(

@@ -62,8 +62,8 @@ fn equal_code_with_equal_launches_is_shared() {
         records.into_iter().map(|record| record.shares.map(|id| id.0)).collect()
     };
     let some = |id: &str| Some(id.to_owned());
-    assert_eq!(shares(Sharing::Share), [None, some("a"), None, some("c"), some("a")]);
-    assert_eq!(shares(Sharing::Each), [None, None, None, None, None]);
+    assert_eq!(shares(Deduplication::Share), [None, some("a"), None, some("c"), some("a")]);
+    assert_eq!(shares(Deduplication::Each), [None, None, None, None, None]);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use crate::host::supervisor::SinkError;
 use crate::host::tail::tail;
 use ncugate_model::VariantId;
 use ncugate_model::disk::open;
-use ncugate_model::process::{self, Ending, Output};
+use ncugate_model::process::{self, Output, ProcessExit};
 use ncugate_phase::config::Phase;
 use ncugate_phase::plan::CommandPlan;
 use std::io;
@@ -82,11 +82,11 @@ fn result_text(
     let said = tail(&output.stderr);
     let because = if said.is_empty() { String::new() } else { format!("; it said: {said}") };
     Ok(match output.ending {
-        Ending::Completed => {
+        ProcessExit::Completed => {
             result(&request.result).map_err(|e| format!("the program wrote no readable result ({e}){because}"))
         }
-        Ending::Interrupted => return Err(ExternalError::Interrupted),
-        Ending::NonZero(_) | Ending::Signaled(_) | Ending::TimedOut => {
+        ProcessExit::Interrupted => return Err(ExternalError::Interrupted),
+        ProcessExit::NonZero(_) | ProcessExit::Signaled(_) | ProcessExit::TimedOut => {
             Err(format!("the program {}{because}", output.ending))
         }
     })

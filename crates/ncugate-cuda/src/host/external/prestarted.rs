@@ -7,7 +7,7 @@
 use super::error::ExternalError;
 use super::request::{Request, command, request_path};
 use ncugate_model::VariantId;
-use ncugate_model::process::{self, Output, Piped, RequestPipe};
+use ncugate_model::process::{self, Output, PipedChild, RequestPipe};
 use ncugate_phase::plan::CommandPlan;
 use std::io;
 use std::path::Path;
@@ -74,7 +74,7 @@ enum CommandState {
 #[derive(Debug)]
 pub(super) struct PrestartedCommand {
     variant: VariantId,
-    child: Piped,
+    child: PipedChild,
     pipe: RequestPipe,
 }
 
@@ -82,7 +82,7 @@ impl PrestartedCommand {
     fn start(variant: &VariantId, plan: &CommandPlan, path: &Path) -> Option<Self> {
         let mut command = command(plan, path)?;
         let pipe = RequestPipe::make(path).ok()?;
-        let child = Piped::spawn(&mut command, None).ok()?;
+        let child = PipedChild::spawn(&mut command, None).ok()?;
         Some(Self { variant: variant.clone(), child, pipe })
     }
 

@@ -7,8 +7,8 @@ use crate::host::job::CheckCase;
 use crate::host::phase_job::cases;
 use ncugate_model::number::text;
 use ncugate_model::{
-    CheckOutcome, CheckRecord, Differences, Farthest, LatencyOutcome, LatencyRecord, ShapeName, Tolerance, VariantId,
-    unsound_samples,
+    CheckOutcome, CheckRecord, Differences, LatencyOutcome, LatencyRecord, ShapeName, Tolerance, VariantId,
+    WorstElement, unsound_samples,
 };
 use ncugate_phase::config::Phase;
 use serde::Deserialize;
@@ -152,7 +152,7 @@ impl<'a> ExpectedRecords<'a> {
             rel_l2: check.rel_l2,
             nonfinite: check.nonfinite,
             compared: check.compared,
-            allclose: self.tolerance.allclose.zip(check.allclose).map(|(bound, ratio)| Farthest {
+            allclose: self.tolerance.allclose.zip(check.allclose).map(|(bound, ratio)| WorstElement {
                 bound,
                 ratio,
                 mismatches: None,

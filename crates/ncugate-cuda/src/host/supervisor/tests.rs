@@ -74,7 +74,7 @@ fn whole(variant: &str) -> String {
 }
 
 /// Runs a worker whose first start does `first` and whose every later start does `second`.
-fn supervise(first: &str, second: &str, timeout: Duration) -> (Result<Finish, MeasureError>, Vec<String>) {
+fn supervise(first: &str, second: &str, timeout: Duration) -> (Result<JobOutcome, MeasureError>, Vec<String>) {
     let folder = tempfile::tempdir().unwrap();
     let script = folder.path().join("worker.sh");
     let mark = folder.path().join("mark");
@@ -110,7 +110,7 @@ const LONG: Duration = Duration::from_secs(30);
 fn a_worker_that_does_everything_is_started_once() {
     let done = whole("a") + &whole("b") + &line(&WorkerEvent::Done);
     let (result, seen) = supervise(&done, "exit 9", LONG);
-    assert_eq!(result.unwrap(), Finish::Complete);
+    assert_eq!(result.unwrap(), JobOutcome::Complete);
     assert_eq!(seen, ["a0 correct", "a1 correct", "a timed", "b0 correct", "b1 correct", "b timed"]);
 }
 
@@ -130,21 +130,21 @@ fn timing_starts_after_the_receiver_took_the_last_check() {
         }
         Ok(())
     });
-    assert_eq!(result.unwrap(), Finish::Complete);
+    assert_eq!(result.unwrap(), JobOutcome::Complete);
 }
 
 #[test]
 fn garbage_between_events_is_passed_over() {
     let first = "echo hello; printf '\\377\\376 {broken\\n'; echo '{}'\n".to_owned() + &whole("a") + &whole("b");
     let (result, seen) = supervise(&(first + &line(&WorkerEvent::Done)), "exit 9", LONG);
-    assert_eq!((result.unwrap(), seen.len()), (Finish::Complete, 6));
+    assert_eq!((result.unwrap(), seen.len()), (JobOutcome::Complete, 6));
 }
 
 #[test]
 fn a_crash_is_its_variants_result_and_the_rest_goes_on() {
     let first = checked("a", 0) + &started("a", WorkerTask::Check { seed: 1 }) + "echo oh no >&2; kill -SEGV $$";
     let (result, seen) = supervise(&first, &(whole("b") + &line(&WorkerEvent::Done)), LONG);
-    assert_eq!(result.unwrap(), Finish::Complete);
+    assert_eq!(result.unwrap(), JobOutcome::Complete);
     assert_eq!(seen[0], "a0 correct");
     assert_eq!(seen[1], "a1 crashed the worker process was ended by SIGSEGV; it said: oh no");
     assert!(seen[2].starts_with("a failed not run after it crashed at s"), "{}", seen[2]);
@@ -160,7 +160,7 @@ fn a_lost_device_skips_the_variants_other_cases() {
         + &line(&WorkerEvent::Checked(record))
         + &line(&WorkerEvent::DeviceLost { variant, reason: "ILLEGAL".into() });
     let (result, seen) = supervise(&first, &(whole("b") + &line(&WorkerEvent::Done)), LONG);
-    assert_eq!(result.unwrap(), Finish::Complete);
+    assert_eq!(result.unwrap(), JobOutcome::Complete);
     assert_eq!(seen[0], "a0 crashed ILLEGAL");
     assert!(seen[1].starts_with("a1 skipped not run, because it made the device unusable"));
     assert!(seen[2].starts_with("a failed"));
@@ -171,7 +171,7 @@ fn a_lost_device_skips_the_variants_other_cases() {
 fn a_hang_is_ended_and_is_its_variants_result() {
     let first = started("a", WorkerTask::Check { seed: 0 }) + "sleep 60";
     let (result, seen) = supervise(&first, &(whole("b") + &line(&WorkerEvent::Done)), Duration::from_millis(300));
-    assert_eq!(result.unwrap(), Finish::Complete);
+    assert_eq!(result.unwrap(), JobOutcome::Complete);
     assert_eq!(seen[0], "a0 crashed hung: no result within 300ms");
     assert_eq!(seen.len(), 6);
 }
@@ -181,7 +181,7 @@ fn a_crash_while_timed_fails_the_latency_only_of_its_variant() {
     let checks = |v: &str| checked(v, 0) + &checked(v, 1);
     let first = checks("a") + &checks("b") + &started("b", WorkerTask::Sample { round: 3 }) + "kill -TERM $$";
     let (result, seen) = supervise(&first, &(timed("a") + &line(&WorkerEvent::Done)), LONG);
-    assert_eq!(result.unwrap(), Finish::Complete);
+    assert_eq!(result.unwrap(), JobOutcome::Complete);
     assert_eq!(seen[4], "b failed crashed while it was timed: the worker process was ended by SIGTERM");
     assert_eq!(seen[5], "a timed");
 }
@@ -190,10 +190,10 @@ fn a_crash_while_timed_fails_the_latency_only_of_its_variant() {
 fn what_a_worker_was_at_when_it_was_killed_from_outside_is_tried_once_more() {
     let killed = started("b", WorkerTask::Check { seed: 0 }) + "kill -KILL $$";
     let (result, seen) = supervise(&(whole("a") + &killed), &(whole("b") + &line(&WorkerEvent::Done)), LONG);
-    assert_eq!(result.unwrap(), Finish::Complete);
+    assert_eq!(result.unwrap(), JobOutcome::Complete);
     assert_eq!(seen, ["a0 correct", "a1 correct", "a timed", "b0 correct", "b1 correct", "b timed"]);
     let (result, seen) = supervise(&(whole("a") + &killed), &killed, LONG);
-    assert_eq!(result.unwrap(), Finish::Complete);
+    assert_eq!(result.unwrap(), JobOutcome::Complete);
     assert_eq!(seen[3], "b0 crashed the worker process was ended by SIGKILL");
 }
 
@@ -232,5 +232,5 @@ fn a_device_that_is_absent_is_not_one_that_is_broken() {
     let absent = probe(&line(&WorkerEvent::NoDevice { reason: "no libcuda".into() })).unwrap();
     assert_eq!(absent, DeviceProbe::Absent { reason: "no libcuda".into() });
     assert!(matches!(probe(&line(&WorkerEvent::Failed { reason: "x".into() })), Err(MeasureError::Worker { .. })));
-    assert!(matches!(probe("exit 3"), Err(MeasureError::Died { ending: Ending::NonZero(3), .. })));
+    assert!(matches!(probe("exit 3"), Err(MeasureError::Died { ending: ProcessExit::NonZero(3), .. })));
 }

@@ -60,7 +60,7 @@ pub enum Maximum {
 
 /// Which keys, or columns, of a row take part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Kept {
+pub enum KeySubset {
     #[default]
     All,
     ButLast,
@@ -69,7 +69,7 @@ pub enum Kept {
     FirstHalf,
 }
 
-impl Kept {
+impl KeySubset {
     /// Whether the one at that place of so many takes part.
     pub fn keeps(self, at: usize, count: usize) -> bool {
         match self {
@@ -94,7 +94,7 @@ pub struct SoftmaxArithmetic {
     pub term: Rounding,
     /// Of exponentials, as values are weighted with them.
     pub weight: Rounding,
-    pub kept: Kept,
+    pub kept: KeySubset,
 }
 
 impl Default for SoftmaxArithmetic {
@@ -106,7 +106,7 @@ impl Default for SoftmaxArithmetic {
             exponential: Exponential::Exact,
             term: Rounding::Exact,
             weight: Rounding::Exact,
-            kept: Kept::All,
+            kept: KeySubset::All,
         }
     }
 }
@@ -183,7 +183,7 @@ mod tests {
         let exact = softened(SoftmaxArithmetic::default(), &scores);
         // A kept set that leaves nothing out is the same arithmetic, by the other way.
         let chosen =
-            softened(SoftmaxArithmetic { kept: Kept::ButOneIn(1000), ..SoftmaxArithmetic::default() }, &scores);
+            softened(SoftmaxArithmetic { kept: KeySubset::ButOneIn(1000), ..SoftmaxArithmetic::default() }, &scores);
         assert_eq!(exact, chosen);
     }
 
@@ -197,10 +197,10 @@ mod tests {
 
     #[test]
     fn kept_keys_are_those_of_the_definition() {
-        let kept = |kept: Kept| (0..6).filter(|at| kept.keeps(*at, 6)).collect::<Vec<_>>();
-        assert_eq!(kept(Kept::ButLast), [0, 1, 2, 3, 4]);
-        assert_eq!(kept(Kept::ButOneIn(3)), [0, 1, 3, 4]);
-        assert_eq!(kept(Kept::FirstHalf), [0, 1, 2]);
-        assert!(Kept::ButLast.keeps(0, 1), "one key is never dropped");
+        let kept = |kept: KeySubset| (0..6).filter(|at| kept.keeps(*at, 6)).collect::<Vec<_>>();
+        assert_eq!(kept(KeySubset::ButLast), [0, 1, 2, 3, 4]);
+        assert_eq!(kept(KeySubset::ButOneIn(3)), [0, 1, 3, 4]);
+        assert_eq!(kept(KeySubset::FirstHalf), [0, 1, 2]);
+        assert!(KeySubset::ButLast.keeps(0, 1), "one key is never dropped");
     }
 }

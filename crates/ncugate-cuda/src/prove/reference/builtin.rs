@@ -1,6 +1,6 @@
 //! The references that are built in, by name.
 
-use super::arithmetic::{Kept, SoftmaxArithmetic, plain_accumulator};
+use super::arithmetic::{KeySubset, SoftmaxArithmetic, plain_accumulator};
 use super::error::{BUILT_IN, ReferenceError};
 use super::fit::{BufferValues, Fit};
 use super::gemm::Gemm;
@@ -59,7 +59,7 @@ impl BoundBuiltin {
 impl BoundBuiltin {
     /// The same as a plain kernel computes it whose output is of `dtype`.
     pub fn compute_plainly(&self, values: &BufferValues, dtype: Dtype) -> (usize, Vec<f64>) {
-        let (sum, plain) = ((plain_accumulator(dtype), Kept::All), SoftmaxArithmetic::plain(dtype));
+        let (sum, plain) = ((plain_accumulator(dtype), KeySubset::All), SoftmaxArithmetic::plain(dtype));
         match self {
             Self::Sdpa(sdpa) => (sdpa.o, sdpa.compute_by(values, &plain)),
             Self::Gemm(gemm) => (gemm.c, gemm.compute_by(values, sum)),

@@ -1,6 +1,6 @@
 //! Matrix product: `c = alpha * a b + beta * c_in`.
 
-use super::arithmetic::{Kept, Rounding};
+use super::arithmetic::{KeySubset, Rounding};
 use super::dense::{Matrix, add_scaled, multiply};
 use super::error::ReferenceError;
 use super::fit::{BufferValues, Fit};
@@ -88,7 +88,7 @@ impl Gemm {
     }
 
     /// The same over the terms that are kept, one after another, with sums rounded after every term.
-    pub(in crate::prove) fn compute_by(&self, values: &BufferValues, (sum, kept): (Rounding, Kept)) -> Vec<f64> {
+    pub(in crate::prove) fn compute_by(&self, values: &BufferValues, (sum, kept): (Rounding, KeySubset)) -> Vec<f64> {
         let (b_row, b_column) = if self.transpose_b { (1, self.inner) } else { (self.columns, 1) };
         let terms: Vec<usize> = (0..self.inner).filter(|k| kept.keeps(*k, self.inner)).collect();
         let element = |at: usize| {

@@ -11,7 +11,7 @@ mod program;
 mod rows;
 mod sdpa;
 
-pub use arithmetic::{Exponential, Kept, Maximum, Rounding, SoftmaxArithmetic, plain_accumulator};
+pub use arithmetic::{Exponential, KeySubset, Maximum, Rounding, SoftmaxArithmetic, plain_accumulator};
 pub use builtin::{BoundBuiltin, Builtin};
 pub use error::ReferenceError;
 pub use fit::BufferValues;

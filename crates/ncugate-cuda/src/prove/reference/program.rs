@@ -6,7 +6,7 @@ use super::npy::{NpyError, read, write};
 use crate::gpu::BufferSpec;
 use crate::prove::shape::ShapeSpec;
 use ncugate_model::Role;
-use ncugate_model::process::{self, Ending};
+use ncugate_model::process::{self, ProcessExit};
 use ncugate_phase::config::{ProgramKind, ReferenceProgram};
 use serde_json::{Map, Value, json};
 use std::io;
@@ -41,7 +41,7 @@ pub enum ProgramError {
     #[error("the reference `{program}` {ending}{}", said(.printed))]
     Failed {
         program: String,
-        ending: Ending,
+        ending: ProcessExit,
         /// The end of what it printed.
         printed: String,
     },

@@ -1,6 +1,6 @@
 //! References over the last axis: softmax, reductions, and the identity that a copy is held to.
 
-use super::arithmetic::{Kept, Rounding, SoftmaxArithmetic};
+use super::arithmetic::{KeySubset, Rounding, SoftmaxArithmetic};
 use super::error::ReferenceError;
 use super::fit::{BufferValues, Fit};
 use rayon::prelude::*;
@@ -76,7 +76,7 @@ impl Reduce {
     }
 
     /// The same over the columns that are kept, where sums are rounded after every term.
-    pub(in crate::prove) fn compute_by(&self, values: &BufferValues, (sum, kept): (Rounding, Kept)) -> Vec<f64> {
+    pub(in crate::prove) fn compute_by(&self, values: &BufferValues, (sum, kept): (Rounding, KeySubset)) -> Vec<f64> {
         let of_row = |row: &[f64]| {
             let columns = row.iter().enumerate().filter(|(at, _)| kept.keeps(*at, row.len())).map(|(_, v)| *v);
             match self.op {

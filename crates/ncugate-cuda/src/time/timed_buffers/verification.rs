@@ -1,6 +1,6 @@
 //! Whether what launches left in timed buffers is right, and whether they wrote nothing else.
 
-use super::super::compared::{Compared, OutputPlace};
+use super::super::compared::{OutputComparison, OutputPlace};
 use super::{TimedBuffers, is_compared};
 use crate::gpu::{Device, DeviceError, MemoryDigest, MemoryRow, PendingDigests, VariantExtents};
 use crate::prove::{PlacedOutput, compare_outputs};
@@ -24,19 +24,19 @@ impl TimedBuffers {
         place: OutputPlace,
         (content, extents): (usize, &VariantExtents),
         digests: Vec<MemoryDigest>,
-    ) -> Result<Compared, DeviceError> {
+    ) -> Result<OutputComparison, DeviceError> {
         let found = (extents.clone(), digests);
         if self.contents[content].right.contains(&found) {
-            return Ok(Compared::Known);
+            return Ok(OutputComparison::Known);
         }
         match self.in_full(device, place, (content, extents))? {
             CheckOutcome::Correct { .. } => {
                 self.contents[content].right.insert(found);
-                Ok(Compared::New)
+                Ok(OutputComparison::New)
             }
             CheckOutcome::Wrong { reason, .. }
             | CheckOutcome::Crashed { reason }
-            | CheckOutcome::Skipped { reason } => Ok(Compared::Wrong(reason)),
+            | CheckOutcome::Skipped { reason } => Ok(OutputComparison::Wrong(reason)),
         }
     }
 

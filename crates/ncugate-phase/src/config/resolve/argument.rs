@@ -1,8 +1,8 @@
 //! `args`: names, and tables for what has none.
 
 use super::names::{KernelNames, suggest};
-use super::scope::InScope;
-use crate::config::reader::{Item, Placed, Table};
+use super::scope::NameScope;
+use crate::config::reader::{Item, PlacedValue, Table};
 use crate::config::{ArgTemplate, ScalarType, SurfaceTemplate, TextureTemplate, keys};
 use ncugate_model::TextureAddress;
 use ncugate_model::TextureFilter;
@@ -16,12 +16,12 @@ const NULL: &str = "nullptr";
 const DEPTH: usize = 8;
 
 /// Reads `args`.
-pub fn args(item: &Item<'_>) -> Vec<Placed<ArgTemplate>> {
+pub fn args(item: &Item<'_>) -> Vec<PlacedValue<ArgTemplate>> {
     item.list().iter().filter_map(|item| Some(item.with(argument(item, 0)?))).collect()
 }
 
 /// Reads one value that is written as arguments are.
-pub fn one(item: &Item<'_>) -> Option<Placed<ArgTemplate>> {
+pub fn one(item: &Item<'_>) -> Option<PlacedValue<ArgTemplate>> {
     Some(item.with(argument(item, 0)?))
 }
 
@@ -147,7 +147,13 @@ fn pointers(item: &Item<'_>, depth: usize) -> Option<Vec<ArgTemplate>> {
 }
 
 /// Reports names of an argument that are not known, and names of its expressions that are not in scope; `maps` are tensor maps.
-pub fn check(at: &Table<'_>, arg: &Placed<ArgTemplate>, names: &KernelNames<'_>, maps: &[&str], scope: &InScope) {
+pub fn check(
+    at: &Table<'_>,
+    arg: &PlacedValue<ArgTemplate>,
+    names: &KernelNames<'_>,
+    maps: &[&str],
+    scope: &NameScope,
+) {
     let key = &arg.place.key;
     for part in arg.value.parts() {
         let buffers = || names.buffers.iter().map(|buffer| buffer.name.as_str());

@@ -1,7 +1,7 @@
 //! `[[gate]]`, `[[tier]]`, `[[stage]]`, `[fallback]`, `[[precondition]]`, `[[waiver]]`.
 
 use super::names::{no_duplicates, suggest};
-use super::scope::InScope;
+use super::scope::NameScope;
 use crate::config::keys::{self, Spec};
 use crate::config::reader::{Item, Table};
 use crate::config::{Fallback, Gate, GatePlan, OnStageFailure, Precondition, Shape, Stage, Tier, Waiver};
@@ -341,7 +341,7 @@ impl Vocabulary<'_> {
     fn precondition(&self, table: &Table<'_>) -> Option<Precondition> {
         let dims = super::workload::dims_of(self.shapes);
         let words = ["cc".to_owned(), "dtype".to_owned()];
-        let scope = InScope::new("the dimensions, `cc` and `dtype`", dims.into_iter().chain(words));
+        let scope = NameScope::new("the dimensions, `cc` and `dtype`", dims.into_iter().chain(words));
         let condition = table.need("require").and_then(|item| scope.expr(&item))?.value;
         let name = table.get("name").map_or_else(|| Some(condition.text().to_owned()), |item| item.text());
         Some(Precondition { name: name?, condition, line: table.line() })

@@ -3,10 +3,10 @@
 use super::names::suggest;
 use crate::config::keys::{IMPORTED, IMPORTED_SOLUTIONS, IMPORTED_WORKLOADS, Spec};
 use crate::config::reader::{Item, Table};
-use crate::config::{ImportFormat, Imported, Ranking, Shape};
+use crate::config::{ImportFormat, ProblemOrigin, Ranking, Shape};
 
 /// Reads the table; `shapes` are those of the workload.
-pub fn imported(item: &Item<'_>, shapes: &[Shape]) -> Option<Imported> {
+pub fn imported(item: &Item<'_>, shapes: &[Shape]) -> Option<ProblemOrigin> {
     let table = item.table(&IMPORTED)?;
     let formats = [ImportFormat::FlashInfer, ImportFormat::KernelBench, ImportFormat::GpuMode];
     let format = table.need("format").and_then(|item| item.one_of(&formats.map(|format| (format.word(), format))));
@@ -22,7 +22,7 @@ pub fn imported(item: &Item<'_>, shapes: &[Shape]) -> Option<Imported> {
     let ranking = table.get("ranking").and_then(|item| item.one_of(&Ranking::ALL.map(|by| (by.word(), by))));
     let plain =
         |entries: Vec<(String, String, Item<'_>)>| entries.into_iter().map(|(key, text, _)| (key, text)).collect();
-    Some(Imported {
+    Some(ProblemOrigin {
         format: format?,
         problem: problem?,
         workloads: plain(workloads),

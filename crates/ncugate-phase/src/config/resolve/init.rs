@@ -1,6 +1,6 @@
 //! `init` of a buffer: how it is filled, with numbers that are evaluated at every shape.
 
-use super::scope::InScope;
+use super::scope::NameScope;
 use crate::config::keys::{ARANGE, INIT, INIT_WORDS, NORMAL, UNIFORM};
 use crate::config::reader::{Item, Table};
 use crate::config::{Amount, Init, Shape};
@@ -22,7 +22,7 @@ const KINDS: [&str; 11] = [
 ];
 
 /// Reads `init` of a buffer of these extents.
-pub fn init(item: &Item<'_>, extents: &[Expr], dims: &InScope, shapes: &[Shape]) -> Option<Init<Amount>> {
+pub fn init(item: &Item<'_>, extents: &[Expr], dims: &NameScope, shapes: &[Shape]) -> Option<Init<Amount>> {
     let init = kind(item, dims)?;
     for shape in shapes {
         let scope = shape.scope();
@@ -42,7 +42,7 @@ pub fn init(item: &Item<'_>, extents: &[Expr], dims: &InScope, shapes: &[Shape])
     Some(init)
 }
 
-fn kind(item: &Item<'_>, dims: &InScope) -> Option<Init<Amount>> {
+fn kind(item: &Item<'_>, dims: &NameScope) -> Option<Init<Amount>> {
     let number = Amount::Number;
     if !item.is_table() {
         let words: Vec<(&'static str, &'static str)> = INIT_WORDS.iter().map(|word| (*word, *word)).collect();
@@ -97,21 +97,22 @@ fn kind(item: &Item<'_>, dims: &InScope) -> Option<Init<Amount>> {
 }
 
 /// Two numbers, 0 and 1 where they are not given.
-fn pair(table: &Table<'_>, keys: (&'static str, &'static str), dims: &InScope) -> Option<(Amount, Amount)> {
+fn pair(table: &Table<'_>, keys: (&'static str, &'static str), dims: &NameScope) -> Option<(Amount, Amount)> {
     let of = |key, default| table.get(key).map_or(Some(Amount::Number(default)), |item| amount(&item, dims));
     let (first, second) = (of(keys.0, 0.0), of(keys.1, 1.0));
     Some((first?, second?))
 }
 
-fn amount(item: &Item<'_>, dims: &InScope) -> Option<Amount> {
+fn amount(item: &Item<'_>, dims: &NameScope) -> Option<Amount> {
     if item.is_text() {
         return dims.expr(item).map(|expr| Amount::Expr(expr.value));
     }
     item.number("a finite number, or an expression over the dimensions", |_| true).map(Amount::Number)
 }
 
-fn path(item: &Item<'_>, dims: &InScope) -> Option<String> {
+fn path(item: &Item<'_>, dims: &NameScope) -> Option<String> {
     let own = ["shape", "seed", "buffer"].map(str::to_owned);
-    let scope = InScope::new("`shape`, `seed`, `buffer` and the dimensions", own.into_iter().chain(dims.names.clone()));
+    let scope =
+        NameScope::new("`shape`, `seed`, `buffer` and the dimensions", own.into_iter().chain(dims.names.clone()));
     Some(scope.template(item)?.text().to_owned())
 }

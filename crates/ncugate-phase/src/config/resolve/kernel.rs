@@ -2,12 +2,12 @@
 
 use super::launch::{self, LaunchParts, StepParts};
 use super::names::{KernelNames, identifier, no_duplicates, suggest};
-use super::scope::InScope;
+use super::scope::NameScope;
 use super::symbol::{self, SymbolParts};
 use super::tensor_map::{self, MapParts};
 use super::{argument, launch_pattern};
 use crate::config::keys::Spec;
-use crate::config::reader::{Item, Placed, Table};
+use crate::config::reader::{Item, PlacedValue, Table};
 use crate::config::{
     ArgTemplate, CodeForm, CommandTemplate, FunctionTemplate, KernelTemplate, Sweep, VariantSpec, VariantSpecKind, keys,
 };
@@ -17,12 +17,12 @@ use ncugate_model::expr::{Expr, Template, Value};
 #[derive(Debug, Clone, Default)]
 pub struct KernelParts {
     code: Option<CodeForm>,
-    source: Option<Placed<Template>>,
-    flags: Option<Vec<Placed<Template>>>,
-    defines: Option<Vec<Placed<String>>>,
+    source: Option<PlacedValue<Template>>,
+    flags: Option<Vec<PlacedValue<Template>>>,
+    defines: Option<Vec<PlacedValue<String>>>,
     tensor_maps: Option<Vec<MapParts>>,
     symbols: Option<Vec<SymbolParts>>,
-    condition: Option<Placed<Expr>>,
+    condition: Option<PlacedValue<Expr>>,
     /// What launches have that do not say it themselves.
     shared: LaunchParts,
     /// The list of steps.
@@ -58,7 +58,7 @@ fn code<'a>(table: &Table<'a>) -> Option<(CodeForm, Item<'a>)> {
 /// Reads a whole or partial `[kernel]`.
 pub fn parts(table: &Table<'_>) -> KernelParts {
     let code = code(table);
-    let placed_texts = |item: Item<'_>| -> Vec<Placed<String>> {
+    let placed_texts = |item: Item<'_>| -> Vec<PlacedValue<String>> {
         item.list().iter().filter_map(|item| Some(item.with(item.text()?))).collect()
     };
     let parts = KernelParts {
@@ -125,7 +125,7 @@ impl KernelParts {
         let name = || {
             let source = self.source.as_ref()?;
             let (_, name) = source.value.text().rsplit_once(':')?;
-            Some(Placed { value: Template::parse(name).ok()?, place: source.place.clone() })
+            Some(PlacedValue { value: Template::parse(name).ok()?, place: source.place.clone() })
         };
         if self.form() == CodeForm::Python { self.shared.of_function(name()) } else { self.shared.clone() }
     }
@@ -154,13 +154,13 @@ impl KernelParts {
 
     /// Reports names that are neither dimensions nor `params`, and, where all names are right, parameters that nothing uses;
     /// `whose` are the parameters.
-    pub fn check(&self, at: &Table<'_>, names: &KernelNames<'_>, params: &[Placed<String>], whose: &str) {
+    pub fn check(&self, at: &Table<'_>, names: &KernelNames<'_>, params: &[PlacedValue<String>], whose: &str) {
         let before = at.problems();
         self.check_form(at);
         let given = || params.iter().map(|param| &param.value);
-        let own = InScope::new(whose.to_owned(), given().cloned());
+        let own = NameScope::new(whose.to_owned(), given().cloned());
         let all = names.dims.iter().chain(given()).cloned();
-        let scope = InScope::new(format!("the dimensions and {whose}"), all);
+        let scope = NameScope::new(format!("the dimensions and {whose}"), all);
         let steps = self.steps();
         launch::check(at, &steps, names, &scope);
         for template in self.templates(&steps) {
@@ -200,13 +200,13 @@ impl KernelParts {
     }
 
     /// Texts that parameters are put into.
-    fn templates<'s>(&'s self, steps: &'s [StepParts]) -> impl Iterator<Item = &'s Placed<Template>> {
+    fn templates<'s>(&'s self, steps: &'s [StepParts]) -> impl Iterator<Item = &'s PlacedValue<Template>> {
         let entries = steps.iter().filter_map(StepParts::launch).filter_map(|launch| launch.entry.as_ref());
         self.source.iter().chain(entries).chain(self.flags.iter().flatten())
     }
 
     /// Reports those of `params` that nothing here uses: all their values would give the same program.
-    fn check_used(&self, at: &Table<'_>, params: &[Placed<String>], steps: &[StepParts]) {
+    fn check_used(&self, at: &Table<'_>, params: &[PlacedValue<String>], steps: &[StepParts]) {
         // A Python function is given every parameter by name, and its compiler refuses one that it does not know.
         if self.form() == CodeForm::Python {
             return;
@@ -256,7 +256,7 @@ impl KernelParts {
 
     /// The kernel, when everything it needs was read.
     pub fn template(&self) -> Option<KernelTemplate> {
-        let texts = |texts: &Vec<Placed<String>>| texts.iter().map(|text| text.value.clone()).collect();
+        let texts = |texts: &Vec<PlacedValue<String>>| texts.iter().map(|text| text.value.clone()).collect();
         Some(KernelTemplate {
             code: self.form(),
             source: self.file()?,
@@ -283,7 +283,7 @@ const fn default_flags(code: CodeForm) -> &'static [&'static str] {
 }
 
 /// The arguments of all launches.
-fn args(steps: &[StepParts]) -> impl Iterator<Item = &Placed<ArgTemplate>> {
+fn args(steps: &[StepParts]) -> impl Iterator<Item = &PlacedValue<ArgTemplate>> {
     steps.iter().filter_map(StepParts::launch).flat_map(|launch| launch.args.iter().flatten())
 }
 
@@ -307,7 +307,7 @@ pub fn sweep(item: &Item<'_>) -> Sweep {
     if table.free().is_empty() {
         table.report("`sweep` declares no axis", Some("THREADS = [128, 256]".to_owned()));
     }
-    let scope = InScope::new("the sweep's parameters", axes.iter().map(|(name, _)| name.clone()));
+    let scope = NameScope::new("the sweep's parameters", axes.iter().map(|(name, _)| name.clone()));
     let condition = table.get("where").and_then(|item| scope.expr(&item)).map(|expr| expr.value);
     let points = table.get("points").map(|item| item.some_list().iter().map(params).collect());
     Sweep { axes, condition, points }
@@ -331,7 +331,7 @@ pub fn no_shared_names(items: &[Item<'_>]) {
 }
 
 /// Names of parameters with their places.
-pub fn placed_names(item: &Item<'_>, spec: &'static Spec) -> Vec<Placed<String>> {
+pub fn placed_names(item: &Item<'_>, spec: &'static Spec) -> Vec<PlacedValue<String>> {
     item.table(spec).map(|table| table.free().into_iter().map(|(name, _)| name).collect()).unwrap_or_default()
 }
 
@@ -370,7 +370,7 @@ fn variant(table: &Table<'_>, base: Option<&KernelParts>, names: &KernelNames<'_
                     "a Triton kernel is `kernel = { python = \"...\" }`; a function over tensors is `python = \"...\"`";
                 kernel.report(format!("variant `{shown}` has both `kernel` and `python`"), Some(help.to_owned()));
             }
-            let scope = InScope::new(whose, own);
+            let scope = NameScope::new(whose, own);
             let filter = table.get("kernel_filter").and_then(|item| filter(&item));
             let call = function.and_then(|item| Some((scope.template(&item)?, item)));
             call.filter(|(call, item)| names_function(call, item))
@@ -382,7 +382,7 @@ fn variant(table: &Table<'_>, base: Option<&KernelParts>, names: &KernelNames<'_
         }
         (Some(item), None) => {
             let argv = item.some_list();
-            let scope = InScope::new(whose, own);
+            let scope = NameScope::new(whose, own);
             let filter = table.get("kernel_filter").and_then(|item| filter(&item));
             let argv = argv.iter().filter_map(|argument| scope.template(argument)).collect();
             Some(VariantSpecKind::Command(CommandTemplate { argv, kernel_filter: filter }))

@@ -2,8 +2,8 @@
 
 use super::argument;
 use super::names::{KernelNames, identifier, suggest};
-use super::scope::InScope;
-use crate::config::reader::{Item, Placed, Table};
+use super::scope::NameScope;
+use crate::config::reader::{Item, PlacedValue, Table};
 use crate::config::{ArgTemplate, DynamicArray, LaunchTemplate, StepAction, StepTemplate, keys};
 use ncugate_model::LaunchMode;
 use ncugate_model::expr::{Expr, Template};
@@ -11,16 +11,16 @@ use ncugate_model::expr::{Expr, Template};
 /// Keys of a launch, as far as a table has them, with places for checks.
 #[derive(Debug, Clone, Default)]
 pub struct LaunchParts {
-    pub entry: Option<Placed<Template>>,
-    grid: Option<Vec<Placed<Expr>>>,
-    block: Option<Vec<Placed<Expr>>>,
-    cluster: Option<Vec<Placed<Expr>>>,
-    dynamic_shared: Option<Vec<(Option<String>, Placed<Expr>)>>,
-    cooperative: Option<Placed<bool>>,
-    pdl: Option<Placed<bool>>,
-    carveout: Option<Placed<Expr>>,
-    pub args: Option<Vec<Placed<ArgTemplate>>>,
-    workspace: Option<Vec<Placed<Expr>>>,
+    pub entry: Option<PlacedValue<Template>>,
+    grid: Option<Vec<PlacedValue<Expr>>>,
+    block: Option<Vec<PlacedValue<Expr>>>,
+    cluster: Option<Vec<PlacedValue<Expr>>>,
+    dynamic_shared: Option<Vec<(Option<String>, PlacedValue<Expr>)>>,
+    cooperative: Option<PlacedValue<bool>>,
+    pdl: Option<PlacedValue<bool>>,
+    carveout: Option<PlacedValue<Expr>>,
+    pub args: Option<Vec<PlacedValue<ArgTemplate>>>,
+    workspace: Option<Vec<PlacedValue<Expr>>>,
     /// Keys the table has, whether or not their values are right.
     pub present: Vec<&'static str>,
 }
@@ -76,13 +76,13 @@ impl LaunchParts {
     }
 
     /// Those of a Python function, whose entry is its name and whose compiler may say how large grid and block are.
-    pub fn of_function(&self, name: Option<Placed<Template>>) -> Self {
+    pub fn of_function(&self, name: Option<PlacedValue<Template>>) -> Self {
         let present = self.present.iter().copied().chain(["entry", "grid", "block"]).collect();
-        let own = |axes: &Option<Vec<Placed<Expr>>>| Some(axes.clone().unwrap_or_default());
+        let own = |axes: &Option<Vec<PlacedValue<Expr>>>| Some(axes.clone().unwrap_or_default());
         Self { entry: name, grid: own(&self.grid), block: own(&self.block), present, ..self.clone() }
     }
 
-    pub fn exprs(&self) -> impl Iterator<Item = &Placed<Expr>> {
+    pub fn exprs(&self) -> impl Iterator<Item = &PlacedValue<Expr>> {
         let axes = [&self.grid, &self.block, &self.cluster].into_iter().flatten().flatten();
         let axes = axes.chain(self.workspace.iter().flatten());
         axes.chain(self.dynamic_shared.iter().flatten().map(|(_, bytes)| bytes)).chain(&self.carveout)
@@ -97,7 +97,7 @@ impl LaunchParts {
     }
 
     fn mode(&self) -> LaunchMode {
-        let is = |flag: &Option<Placed<bool>>| flag.as_ref().is_some_and(|flag| flag.value);
+        let is = |flag: &Option<PlacedValue<bool>>| flag.as_ref().is_some_and(|flag| flag.value);
         match (is(&self.cooperative), is(&self.pdl)) {
             (_, true) => LaunchMode::Programmatic,
             (true, false) => LaunchMode::Cooperative,
@@ -106,8 +106,8 @@ impl LaunchParts {
     }
 
     fn template(&self) -> Option<LaunchTemplate> {
-        let exprs = |exprs: &Vec<Placed<Expr>>| exprs.iter().map(|expr| expr.value.clone()).collect();
-        let array = |(name, bytes): &(Option<String>, Placed<Expr>)| DynamicArray {
+        let exprs = |exprs: &Vec<PlacedValue<Expr>>| exprs.iter().map(|expr| expr.value.clone()).collect();
+        let array = |(name, bytes): &(Option<String>, PlacedValue<Expr>)| DynamicArray {
             name: name.clone(),
             bytes: bytes.value.clone(),
         };
@@ -126,12 +126,12 @@ impl LaunchParts {
 }
 
 /// Bytes as one expression, or by array.
-fn dynamic_shared(item: &Item<'_>) -> Vec<(Option<String>, Placed<Expr>)> {
+fn dynamic_shared(item: &Item<'_>) -> Vec<(Option<String>, PlacedValue<Expr>)> {
     if !item.is_table() {
         return item.expr().map(|bytes| (None, bytes)).into_iter().collect();
     }
     let Some(table) = item.table(&keys::DYNAMIC_ARRAYS) else { return Vec::new() };
-    let array = |(name, item): (Placed<String>, Item<'_>)| Some((Some(identifier(&name, &item)?), item.expr()?));
+    let array = |(name, item): (PlacedValue<String>, Item<'_>)| Some((Some(identifier(&name, &item)?), item.expr()?));
     table.free().into_iter().filter_map(array).collect()
 }
 
@@ -149,8 +149,8 @@ pub struct StepParts {
 #[derive(Debug, Clone)]
 pub enum ActionParts {
     Launch(Box<LaunchParts>),
-    Memset { buffer: Option<Placed<String>>, byte: Option<u8> },
-    Memcpy { from: Option<Placed<String>>, to: Option<Placed<String>> },
+    Memset { buffer: Option<PlacedValue<String>>, byte: Option<u8> },
+    Memcpy { from: Option<PlacedValue<String>>, to: Option<PlacedValue<String>> },
 }
 
 impl StepParts {
@@ -191,7 +191,7 @@ impl StepParts {
     }
 
     /// Buffers that a fill or a copy names.
-    fn buffers(&self) -> impl Iterator<Item = &Placed<String>> {
+    fn buffers(&self) -> impl Iterator<Item = &PlacedValue<String>> {
         let named = match &self.action {
             ActionParts::Launch(_) => [None, None],
             ActionParts::Memset { buffer, .. } => [buffer.as_ref(), None],
@@ -244,7 +244,7 @@ fn step(place: usize, item: &Item<'_>) -> Option<StepParts> {
 }
 
 /// Reports what is wrong with the steps of a kernel, each complete with what `[kernel]` gives it.
-pub fn check(at: &Table<'_>, steps: &[StepParts], names: &KernelNames<'_>, scope: &InScope) {
+pub fn check(at: &Table<'_>, steps: &[StepParts], names: &KernelNames<'_>, scope: &NameScope) {
     for buffer in steps.iter().flat_map(StepParts::buffers) {
         let known = || names.buffers.iter().map(|buffer| buffer.name.as_str());
         if !known().any(|name| name == buffer.value) {

@@ -1,7 +1,7 @@
 //! Names of the file: which may be declared, that they differ, and which was likely meant.
 
 use crate::config::Buffer;
-use crate::config::reader::{Item, Placed};
+use crate::config::reader::{Item, PlacedValue};
 
 /// What kernels are checked against.
 pub struct KernelNames<'n> {
@@ -15,7 +15,7 @@ pub struct KernelNames<'n> {
 }
 
 /// A key that an expression can name.
-pub fn identifier(key: &Placed<String>, at: &Item<'_>) -> Option<String> {
+pub fn identifier(key: &PlacedValue<String>, at: &Item<'_>) -> Option<String> {
     const WORDS: [&str; 20] = [
         "and", "or", "not", "in", "is", "if", "else", "true", "false", "none", "True", "False", "None", "baseline",
         "previous", "best", "speedup", "ncu", "cc", "dtype",

@@ -8,7 +8,7 @@ use super::workload::{self, dims_of};
 use super::{captured, rule};
 use crate::config::reader::{Item, Table};
 use crate::config::{
-    BASE, BenchSettings, BuildSettings, CloseLookAt, Counting, Gate, KernelTemplate, L2State, Objective, Phase,
+    BASE, BenchSettings, BuildSettings, CloseLookAt, CounterPolicy, Gate, KernelTemplate, L2State, Objective, Phase,
     ProfileSettings, Selection, Sweep, VariantSpec, Verification, Workload, keys,
 };
 use ncugate_model::expr::Requirement;
@@ -106,13 +106,13 @@ fn list<'a>(root: &Table<'a>, key: &'static str) -> Vec<Item<'a>> {
 }
 
 /// Everything that computes the workload.
-struct Ways {
+struct Implementations {
     kernel: Option<KernelTemplate>,
     variants: Vec<VariantSpec>,
     baselines: Vec<VariantSpec>,
 }
 
-fn ways(root: &Table<'_>, sweep: &Sweep, workload: &Workload, params: &[String]) -> Ways {
+fn ways(root: &Table<'_>, sweep: &Sweep, workload: &Workload, params: &[String]) -> Implementations {
     let dims = dims_of(&workload.shapes);
     let args = arg_names(workload);
     let taken = declared(workload, params);
@@ -130,7 +130,7 @@ fn ways(root: &Table<'_>, sweep: &Sweep, workload: &Workload, params: &[String])
     });
     let base = parts.as_ref().map(|(_, parts)| parts);
     kernel::no_shared_names(&[variants.as_slice(), &baselines].concat());
-    let ways = Ways {
+    let ways = Implementations {
         variants: kernel::variants(&variants, base, &names),
         baselines: kernel::variants(&baselines, base, &names),
         kernel: swept(root, parts.as_ref(), sweep, &names),
@@ -390,10 +390,10 @@ fn profile(layers: &Layers<'_>, vocabulary: &Vocabulary<'_>, judged: &[ShapeName
     })
 }
 
-fn counting<'a>(root: &Table<'a>, project: Option<&Table<'a>>) -> Option<Counting> {
+fn counting<'a>(root: &Table<'a>, project: Option<&Table<'a>>) -> Option<CounterPolicy> {
     let layers = Layers::of(root, project, "profile", &keys::PROFILE)?;
     let required = settled(&layers, "require", false, |item| item.boolean())?;
-    Some(if required { Counting::Required } else { Counting::IfPossible })
+    Some(if required { CounterPolicy::Required } else { CounterPolicy::IfPossible })
 }
 
 /// Kinds of GPUs that are measured together, by parts of their names.

@@ -1,9 +1,9 @@
 //! `workload.reference`: where the right answer comes from.
 
 use super::names::suggest;
-use super::scope::InScope;
+use super::scope::NameScope;
 use crate::config::keys::{self, BUILTINS};
-use crate::config::reader::{Item, Placed, Table};
+use crate::config::reader::{Item, PlacedValue, Table};
 use crate::config::{Buffer, Init, ProgramKind, ReferenceProgram, WorkloadReference};
 use ncugate_model::Law;
 use ncugate_model::Role;
@@ -11,7 +11,7 @@ use ncugate_model::expr::{Expr, Value};
 
 /// What a built-in takes. Buffers are found by these names; failing one, inputs and outputs are taken in the order of the
 /// file. That their extents fit is checked where the answer is computed.
-struct Takes {
+struct BuiltinSignature {
     name: &'static str,
     inputs: &'static [&'static str],
     optional: &'static [&'static str],
@@ -25,31 +25,37 @@ const SCORES: &[Law] =
 const NUMBERS: &[Law] = &[Law::Declared, Law::Large, Law::Outlier, Law::Ties, Law::Constant, Law::Zeros];
 
 const BOOLS: &[&str] = &["true", "false"];
-const TAKES: [Takes; 5] = [
-    Takes {
+const TAKES: [BuiltinSignature; 5] = [
+    BuiltinSignature {
         name: "sdpa",
         inputs: &["q", "k", "v"],
         optional: &["k_scale", "v_scale"],
         options: &[("causal", BOOLS)],
         laws: SCORES,
     },
-    Takes { name: "gemm", inputs: &["a", "b"], optional: &["c_in"], options: &[("transpose_b", BOOLS)], laws: NUMBERS },
-    Takes { name: "softmax", inputs: &["x"], optional: &[], options: &[], laws: SCORES },
-    Takes {
+    BuiltinSignature {
+        name: "gemm",
+        inputs: &["a", "b"],
+        optional: &["c_in"],
+        options: &[("transpose_b", BOOLS)],
+        laws: NUMBERS,
+    },
+    BuiltinSignature { name: "softmax", inputs: &["x"], optional: &[], options: &[], laws: SCORES },
+    BuiltinSignature {
         name: "reduce",
         inputs: &["x"],
         optional: &[],
         options: &[("op", &["sum", "max", "min", "mean"])],
         laws: NUMBERS,
     },
-    Takes { name: "copy", inputs: &["x"], optional: &[], options: &[], laws: NUMBERS },
+    BuiltinSignature { name: "copy", inputs: &["x"], optional: &[], options: &[], laws: NUMBERS },
 ];
 
 /// Where a reference may come from.
 const KINDS: [&str; 5] = ["builtin", "entry", "npy", "python", "command"];
 
 /// Reads `workload.reference`.
-pub fn reference(item: &Item<'_>, dims: &InScope) -> Option<WorkloadReference> {
+pub fn reference(item: &Item<'_>, dims: &NameScope) -> Option<WorkloadReference> {
     let builtins: Vec<(&'static str, &'static str)> = BUILTINS.iter().map(|name| (*name, *name)).collect();
     if !item.is_table() {
         let name = item.one_of(&builtins)?;
@@ -123,7 +129,7 @@ fn program(table: &Table<'_>, kind: &str) -> Option<ReferenceProgram> {
 }
 
 /// An option of a built-in as text: `true`, `false`, a number or a word.
-fn option(takes: Option<&Takes>, name: &Placed<String>, item: &Item<'_>) -> Option<String> {
+fn option(takes: Option<&BuiltinSignature>, name: &PlacedValue<String>, item: &Item<'_>) -> Option<String> {
     let text = match item.param()? {
         Value::Bool(v) => v.to_string(),
         other => other.to_string(),
@@ -140,9 +146,10 @@ fn option(takes: Option<&Takes>, name: &Placed<String>, item: &Item<'_>) -> Opti
     Some(text)
 }
 
-fn npy(item: &Item<'_>, dims: &InScope) -> Option<WorkloadReference> {
+fn npy(item: &Item<'_>, dims: &NameScope) -> Option<WorkloadReference> {
     let own = ["shape", "seed", "buffer"].map(str::to_owned);
-    let scope = InScope::new("`shape`, `seed`, `buffer` and the dimensions", own.into_iter().chain(dims.names.clone()));
+    let scope =
+        NameScope::new("`shape`, `seed`, `buffer` and the dimensions", own.into_iter().chain(dims.names.clone()));
     let path = scope.template(item)?;
     Some(WorkloadReference::Npy { path: path.text().into() })
 }

@@ -1,7 +1,7 @@
 //! Rules of a diagnosis, with every name checked.
 
 use crate::config::keys;
-use crate::config::reader::{Item, Placed};
+use crate::config::reader::{Item, PlacedValue};
 use crate::config::rule::{Confidence, FACT_TEXTS, Rule, RuleCase, RuleKind, is_fact};
 use ncugate_model::expr::{Expr, Span, Template};
 use ncugate_model::metric::Catalogue;
@@ -33,7 +33,7 @@ fn rule(item: &Item<'_>, values: &[String]) -> Option<Rule> {
     let cause = table.need("cause").and_then(|item| item.text());
     let kind = table.get("kind").map_or(Some(RuleKind::Defect), |item| item.one_of(&kinds));
     let cases: Vec<RuleCase> = table.need("case")?.some_list().iter().filter_map(|item| case(item, values)).collect();
-    let names = |key| -> Vec<Placed<String>> {
+    let names = |key| -> Vec<PlacedValue<String>> {
         let items = table.get(key).map(|item| item.list()).unwrap_or_default();
         items.iter().filter_map(|item| Some(item.with(item.name()?))).collect()
     };
@@ -46,7 +46,7 @@ fn rule(item: &Item<'_>, values: &[String]) -> Option<Rule> {
             Some(name)
         })
         .collect();
-    let plain = |names: Vec<Placed<String>>| names.into_iter().map(|name| name.value).collect();
+    let plain = |names: Vec<PlacedValue<String>>| names.into_iter().map(|name| name.value).collect();
     let advice: Vec<Template> =
         table.need("try")?.some_list().iter().filter_map(|item| template(item, values)).collect();
     Some(Rule {

@@ -1,39 +1,39 @@
 //! What an expression of the file may name.
 
 use super::names::suggest;
-use crate::config::reader::{Item, Placed, Table};
+use crate::config::reader::{Item, PlacedValue, Table};
 use ncugate_model::expr::{Expr, Span, Template};
 
 /// Names in scope, and the words that say which they are.
 #[derive(Debug, Clone)]
-pub struct InScope {
+pub struct NameScope {
     /// "the dimensions", "the dimensions and the sweep's parameters".
     pub who: String,
     pub names: Vec<String>,
 }
 
-impl InScope {
+impl NameScope {
     /// A scope of `names`.
     pub fn new(who: impl Into<String>, names: impl IntoIterator<Item = String>) -> Self {
         Self { who: who.into(), names: names.into_iter().collect() }
     }
 
     /// Reports names of an expression that are not in scope, each at its own place.
-    pub fn check_expr(&self, at: &Table<'_>, expr: &Placed<Expr>) {
+    pub fn check_expr(&self, at: &Table<'_>, expr: &PlacedValue<Expr>) {
         self.check(expr.value.text(), expr.value.names(), &expr.place.key, |span, message, help| {
             at.report_within(&expr.place, expr.value.text(), Some(span), message, Some(help));
         });
     }
 
     /// Reports names of a template that are not in scope, each at its own place.
-    pub fn check_template(&self, at: &Table<'_>, template: &Placed<Template>) {
+    pub fn check_template(&self, at: &Table<'_>, template: &PlacedValue<Template>) {
         self.check(template.value.text(), template.value.names(), &template.place.key, |span, message, help| {
             at.report_within(&template.place, template.value.text(), Some(span), message, Some(help));
         });
     }
 
     /// Reads an expression and reports the names it uses that are not in scope.
-    pub fn expr(&self, item: &Item<'_>) -> Option<Placed<Expr>> {
+    pub fn expr(&self, item: &Item<'_>) -> Option<PlacedValue<Expr>> {
         let placed = item.expr()?;
         let expr = &placed.value;
         self.check(expr.text(), expr.names(), &item.place.key, |span, message, help| {

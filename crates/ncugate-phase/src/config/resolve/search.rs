@@ -1,6 +1,6 @@
 //! Reads `[search]`.
 
-use super::scope::InScope;
+use super::scope::NameScope;
 use crate::config::reader::{Item, Table};
 use crate::config::{ConditionalAxis, SearchBudget, SearchSettings, SearchStrategy, Sweep, keys, usual_batch};
 use ncugate_model::metric::Catalogue;
@@ -18,7 +18,7 @@ pub fn search(item: &Item<'_>, sweep: &Sweep) -> Option<SearchSettings> {
     let axes = || sweep.axes.iter().map(|(name, _)| name.clone());
     let facts =
         Catalogue::embedded().metrics().iter().filter(|metric| metric.is_static()).map(|metric| metric.name.clone());
-    let facts = InScope::new("what follows from a build, and the sweep's parameters", facts.chain(axes()));
+    let facts = NameScope::new("what follows from a build, and the sweep's parameters", facts.chain(axes()));
     let words = [
         ("model", SearchStrategy::Model),
         ("random", SearchStrategy::Random),
@@ -68,8 +68,8 @@ fn categorical(table: &Table<'_>, sweep: &Sweep) -> Vec<String> {
 
 fn conditional(table: &Table<'_>, sweep: &Sweep) -> Vec<ConditionalAxis> {
     let Some(when) = table.get("when").and_then(|item| item.table(&keys::SEARCH_WHEN)) else { return Vec::new() };
-    let scope = InScope::new("the sweep's parameters", sweep.axes.iter().map(|(name, _)| name.clone()));
-    let read = |(name, item): (crate::config::reader::Placed<String>, Item<'_>)| {
+    let scope = NameScope::new("the sweep's parameters", sweep.axes.iter().map(|(name, _)| name.clone()));
+    let read = |(name, item): (crate::config::reader::PlacedValue<String>, Item<'_>)| {
         let axis = known(&item, name.value, sweep);
         let when = scope.expr(&item).map(|expr| expr.value);
         Some(ConditionalAxis { axis: axis?, when: when? })

@@ -2,8 +2,8 @@
 
 use super::argument;
 use super::names::KernelNames;
-use super::scope::InScope;
-use crate::config::reader::{Item, Placed, Table};
+use super::scope::NameScope;
+use crate::config::reader::{Item, PlacedValue, Table};
 use crate::config::{ArgTemplate, SymbolTemplate, keys};
 use ncugate_model::Role;
 
@@ -11,13 +11,13 @@ use ncugate_model::Role;
 #[derive(Debug, Clone)]
 pub struct SymbolParts {
     name: String,
-    pub value: Placed<ArgTemplate>,
+    pub value: PlacedValue<ArgTemplate>,
 }
 
 /// Reads `symbols`.
 pub fn symbols(item: &Item<'_>) -> Vec<SymbolParts> {
     let Some(table) = item.table(&keys::SYMBOLS) else { return Vec::new() };
-    let symbol = |(name, item): (Placed<String>, Item<'_>)| {
+    let symbol = |(name, item): (PlacedValue<String>, Item<'_>)| {
         let value = argument::one(&item)?;
         Some(SymbolParts { name: name.value, value })
     };
@@ -26,7 +26,7 @@ pub fn symbols(item: &Item<'_>) -> Vec<SymbolParts> {
 
 impl SymbolParts {
     /// Reports names that are not known, pointers, and buffers that launches write.
-    pub fn check(&self, at: &Table<'_>, names: &KernelNames<'_>, scope: &InScope) {
+    pub fn check(&self, at: &Table<'_>, names: &KernelNames<'_>, scope: &NameScope) {
         argument::check(at, &self.value, names, &[], scope);
         let key = &self.value.place.key;
         if let Some(what) = self.pointer(names) {

@@ -1,8 +1,8 @@
 //! `tensor_maps` of a kernel: how its bulk copies see buffers of the workload.
 
 use super::names::{KernelNames, identifier, suggest};
-use super::scope::InScope;
-use crate::config::reader::{Item, Placed, Table};
+use super::scope::NameScope;
+use crate::config::reader::{Item, PlacedValue, Table};
 use crate::config::{TensorMapTemplate, keys};
 use ncugate_model::expr::Expr;
 
@@ -12,17 +12,17 @@ const AXES: usize = 5;
 /// A tensor map as read, with places for checks.
 #[derive(Debug, Clone)]
 pub struct MapParts {
-    pub name: Placed<String>,
-    buffer: Option<Placed<String>>,
+    pub name: PlacedValue<String>,
+    buffer: Option<PlacedValue<String>>,
     /// One for each axis, none where it could not be read.
-    box_dims: Option<Placed<Vec<Option<Placed<Expr>>>>>,
-    swizzle: Option<Placed<Expr>>,
+    box_dims: Option<PlacedValue<Vec<Option<PlacedValue<Expr>>>>>,
+    swizzle: Option<PlacedValue<Expr>>,
 }
 
 /// Reads `tensor_maps`.
 pub fn maps(item: &Item<'_>) -> Vec<MapParts> {
     let Some(table) = item.table(&keys::TENSOR_MAPS) else { return Vec::new() };
-    let map = |(name, item): (Placed<String>, Item<'_>)| {
+    let map = |(name, item): (PlacedValue<String>, Item<'_>)| {
         identifier(&name, &item)?;
         let table = item.table(&keys::TENSOR_MAP)?;
         let box_dims = table.need("box").map(|item| item.with(item.some_list().iter().map(Item::expr).collect()));
@@ -66,13 +66,13 @@ impl MapParts {
     }
 
     /// Reports names of its expressions that are not in scope.
-    pub fn check(&self, at: &Table<'_>, scope: &InScope) {
+    pub fn check(&self, at: &Table<'_>, scope: &NameScope) {
         for expr in self.exprs() {
             scope.check_expr(at, expr);
         }
     }
 
-    pub fn exprs(&self) -> impl Iterator<Item = &Placed<Expr>> {
+    pub fn exprs(&self) -> impl Iterator<Item = &PlacedValue<Expr>> {
         self.box_dims.iter().flat_map(|written| &written.value).flatten().chain(&self.swizzle)
     }
 

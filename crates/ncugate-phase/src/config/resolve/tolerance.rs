@@ -1,7 +1,7 @@
 //! `tolerance`: how far outputs may be from the reference.
 
 use super::names::suggest;
-use crate::config::reader::{Item, Placed, Table};
+use crate::config::reader::{Item, PlacedValue, Table};
 use crate::config::{BoundOf, Buffer, OwnBound, Shape, UntestedTolerance, keys};
 use ncugate_model::{AllClose, NanRule, ShapeName, Tolerance};
 use sha2::{Digest, Sha256};
@@ -81,7 +81,7 @@ fn bounds(
     of: &dyn Fn(&str) -> BoundOf,
 ) -> Vec<OwnBound> {
     let Some(own) = table.get(key).and_then(|item| item.table(&keys::OWN_TOLERANCES)) else { return Vec::new() };
-    let bound = |(name, item): (Placed<String>, Item<'_>)| {
+    let bound = |(name, item): (PlacedValue<String>, Item<'_>)| {
         if !known.contains(&name.value.as_str()) {
             let help = suggest(&name.value, known.iter().copied());
             item.report(format!("`{}` is not {what}", name.place.key), Some(help));

@@ -5,10 +5,10 @@
 
 use super::init::init;
 use super::names::identifier;
-use super::scope::InScope;
+use super::scope::NameScope;
 use super::{reference, tolerance};
 use crate::config::keys::{self, COMPLEX64};
-use crate::config::reader::{Item, Placed, Table};
+use crate::config::reader::{Item, PlacedValue, Table};
 use crate::config::{Amount, Buffer, Init, Laws, Reduction, Scalar, ScalarType, Shape, Workload, WorkloadReference};
 use ncugate_model::Dtype;
 use ncugate_model::Role;
@@ -19,9 +19,9 @@ use std::collections::HashSet;
 /// Reads the workload; `params` are every parameter that a variant may have.
 pub fn workload(table: &Table<'_>, params: &[String]) -> Workload {
     let shapes = table.need("shapes").map(|item| shapes(&item)).unwrap_or_default();
-    let dims = InScope::new("the dimensions", dims_of(&shapes));
+    let dims = NameScope::new("the dimensions", dims_of(&shapes));
     let scalar_scope =
-        InScope::new("the dimensions and parameters", dims_of(&shapes).into_iter().chain(params.iter().cloned()));
+        NameScope::new("the dimensions and parameters", dims_of(&shapes).into_iter().chain(params.iter().cloned()));
     let before = table.problems();
     let scopes = BufferScopes { dims: &dims, all: &scalar_scope };
     let buffers = table.need("buffers").map(|item| buffers(&item, &scopes, &shapes)).unwrap_or_default();
@@ -150,7 +150,7 @@ fn same_names(a: &[(String, i64)], b: &[(String, i64)]) -> bool {
 }
 
 /// A key that serves as a name in folders, ids and NVTX ranges.
-fn plain_name(key: &Placed<String>, at: &Item<'_>) -> Option<String> {
+fn plain_name(key: &PlacedValue<String>, at: &Item<'_>) -> Option<String> {
     let plain = key.value.chars().all(|c| c.is_ascii_alphanumeric() || "_.-".contains(c));
     if plain && !key.value.is_empty() && !key.value.starts_with(['.', '-']) {
         return Some(key.value.clone());
@@ -159,9 +159,9 @@ fn plain_name(key: &Placed<String>, at: &Item<'_>) -> Option<String> {
     None
 }
 
-fn scalars(item: &Item<'_>, scope: &InScope) -> Vec<Scalar> {
+fn scalars(item: &Item<'_>, scope: &NameScope) -> Vec<Scalar> {
     let Some(table) = item.table(&keys::SCALARS) else { return Vec::new() };
-    let scalar = |(name, item): (Placed<String>, Item<'_>)| {
+    let scalar = |(name, item): (PlacedValue<String>, Item<'_>)| {
         let name = identifier(&name, &item)?;
         let (dtype, value) = if item.is_table() {
             let table = item.table(&keys::SCALAR)?;
@@ -177,7 +177,7 @@ fn scalars(item: &Item<'_>, scope: &InScope) -> Vec<Scalar> {
 }
 
 /// An expression that has to give a finite number at every shape.
-fn evaluated(item: &Item<'_>, dims: &InScope, shapes: &[Shape]) -> Option<Expr> {
+fn evaluated(item: &Item<'_>, dims: &NameScope, shapes: &[Shape]) -> Option<Expr> {
     let expr = dims.expr(item)?.value;
     for shape in shapes_with(&expr, shapes) {
         if let Err(e) = expr.eval_number(&dims_scope(shape)) {
@@ -190,9 +190,9 @@ fn evaluated(item: &Item<'_>, dims: &InScope, shapes: &[Shape]) -> Option<Expr> 
 
 /// What extents and numbers of a buffer may name.
 struct BufferScopes<'s> {
-    dims: &'s InScope,
+    dims: &'s NameScope,
     /// With the parameters of variants.
-    all: &'s InScope,
+    all: &'s NameScope,
 }
 
 fn buffers(item: &Item<'_>, scopes: &BufferScopes<'_>, shapes: &[Shape]) -> Vec<Buffer> {
@@ -208,7 +208,7 @@ fn buffers(item: &Item<'_>, scopes: &BufferScopes<'_>, shapes: &[Shape]) -> Vec<
     buffers
 }
 
-fn buffer(name: &Placed<String>, item: &Item<'_>, scopes: &BufferScopes<'_>, shapes: &[Shape]) -> Option<Buffer> {
+fn buffer(name: &PlacedValue<String>, item: &Item<'_>, scopes: &BufferScopes<'_>, shapes: &[Shape]) -> Option<Buffer> {
     let name = identifier(name, item)?;
     let table = item.table(&keys::BUFFER)?;
     let dtypes = Dtype::ALL.map(|dtype| (dtype.name(), (dtype, None)));
@@ -258,7 +258,7 @@ fn check_reduce(item: &Item<'_>, buffer: &Buffer, shapes: &[Shape], has_init: bo
 }
 
 /// The extent of an axis, a positive whole number at every shape.
-fn extent(item: &Item<'_>, dims: &InScope, shapes: &[Shape]) -> Option<Expr> {
+fn extent(item: &Item<'_>, dims: &NameScope, shapes: &[Shape]) -> Option<Expr> {
     let expr = dims.expr(item)?.value;
     for shape in shapes_with(&expr, shapes) {
         let (key, shape_name) = (&item.place.key, &shape.name);

@@ -26,14 +26,14 @@ pub struct SvgHead<'a> {
 
 /// How the elements of a group are drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Manner {
+pub enum MarkStyle {
     Plain,
     Dashed,
     /// Over a halo in the colour of the page, which keeps text readable over what it lies on.
     Halo,
 }
 
-impl Manner {
+impl MarkStyle {
     fn attributes(self) -> &'static str {
         match self {
             Self::Plain => "",
@@ -56,7 +56,7 @@ impl Canvas {
     /// A document of this width and height in pixels.
     pub fn new((width, height): (u32, u32), head: &SvgHead<'_>) -> Self {
         let mut svg = String::new();
-        let (id, title, alt) = (Escaped(head.id), Escaped(head.title), Escaped(head.alt));
+        let (id, title, alt) = (EscapedText(head.id), EscapedText(head.title), EscapedText(head.alt));
         let _ = write!(
             svg,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" role=\"img\" \
@@ -70,10 +70,10 @@ impl Canvas {
     }
 
     /// Opens a group; its title is what a pointer over it shows.
-    pub fn open(&mut self, manner: Manner, title: &str) {
+    pub fn open(&mut self, manner: MarkStyle, title: &str) {
         let _ = write!(self.svg, "<g{}>", manner.attributes());
         if !title.is_empty() {
-            let _ = write!(self.svg, "<title>{}</title>", Escaped(title));
+            let _ = write!(self.svg, "<title>{}</title>", EscapedText(title));
         }
     }
 
@@ -89,14 +89,14 @@ impl Canvas {
         svg
     }
 
-    fn element(&mut self, element: fmt::Arguments<'_>) -> Written {
+    fn element(&mut self, element: fmt::Arguments<'_>) -> SvgResult {
         let _ = self.svg.write_fmt(element);
         self.svg.push('\n');
         Ok(())
     }
 }
 
-type Written = Result<(), DrawingErrorKind<Infallible>>;
+type SvgResult = Result<(), DrawingErrorKind<Infallible>>;
 
 impl DrawingBackend for Canvas {
     type ErrorType = Infallible;
@@ -105,19 +105,19 @@ impl DrawingBackend for Canvas {
         self.size
     }
 
-    fn ensure_prepared(&mut self) -> Written {
+    fn ensure_prepared(&mut self) -> SvgResult {
         Ok(())
     }
 
-    fn present(&mut self) -> Written {
+    fn present(&mut self) -> SvgResult {
         Ok(())
     }
 
-    fn draw_pixel(&mut self, at: BackendCoord, color: BackendColor) -> Written {
+    fn draw_pixel(&mut self, at: BackendCoord, color: BackendColor) -> SvgResult {
         self.draw_rect(at, at, &color, true)
     }
 
-    fn draw_line<S: BackendStyle>(&mut self, from: BackendCoord, to: BackendCoord, style: &S) -> Written {
+    fn draw_line<S: BackendStyle>(&mut self, from: BackendCoord, to: BackendCoord, style: &S) -> SvgResult {
         if is_hidden(style.color()) {
             return Ok(());
         }
@@ -126,7 +126,7 @@ impl DrawingBackend for Canvas {
     }
 
     /// A filled rectangle is at least a pixel wide and high, so that what is small is seen.
-    fn draw_rect<S: BackendStyle>(&mut self, a: BackendCoord, b: BackendCoord, style: &S, fill: bool) -> Written {
+    fn draw_rect<S: BackendStyle>(&mut self, a: BackendCoord, b: BackendCoord, style: &S, fill: bool) -> SvgResult {
         if is_hidden(style.color()) {
             return Ok(());
         }
@@ -136,14 +136,14 @@ impl DrawingBackend for Canvas {
         self.element(format_args!("<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\"{paint}/>"))
     }
 
-    fn draw_path<S: BackendStyle, I: IntoIterator<Item = BackendCoord>>(&mut self, path: I, style: &S) -> Written {
+    fn draw_path<S: BackendStyle, I: IntoIterator<Item = BackendCoord>>(&mut self, path: I, style: &S) -> SvgResult {
         if is_hidden(style.color()) {
             return Ok(());
         }
         self.element(format_args!("<polyline points=\"{}\"{}/>", points(path), Paint::new(style, false)))
     }
 
-    fn draw_circle<S: BackendStyle>(&mut self, at: BackendCoord, radius: u32, style: &S, fill: bool) -> Written {
+    fn draw_circle<S: BackendStyle>(&mut self, at: BackendCoord, radius: u32, style: &S, fill: bool) -> SvgResult {
         if is_hidden(style.color()) {
             return Ok(());
         }
@@ -151,14 +151,14 @@ impl DrawingBackend for Canvas {
         self.element(format_args!("<circle cx=\"{x}\" cy=\"{y}\" r=\"{radius}\"{}/>", Paint::new(style, fill)))
     }
 
-    fn fill_polygon<S: BackendStyle, I: IntoIterator<Item = BackendCoord>>(&mut self, path: I, style: &S) -> Written {
+    fn fill_polygon<S: BackendStyle, I: IntoIterator<Item = BackendCoord>>(&mut self, path: I, style: &S) -> SvgResult {
         if is_hidden(style.color()) {
             return Ok(());
         }
         self.element(format_args!("<polygon points=\"{}\"{}/>", points(path), Paint::new(style, true)))
     }
 
-    fn draw_text<S: BackendTextStyle>(&mut self, text: &str, style: &S, at: BackendCoord) -> Written {
+    fn draw_text<S: BackendTextStyle>(&mut self, text: &str, style: &S, at: BackendCoord) -> SvgResult {
         if is_hidden(style.color()) {
             return Ok(());
         }
@@ -184,7 +184,7 @@ impl DrawingBackend for Canvas {
             FontStyle::Normal => "",
             FontStyle::Italic | FontStyle::Oblique => " font-style=\"italic\"",
         };
-        let (size, paint, text) = (style.size(), Paint::fill(style.color()), Escaped(text));
+        let (size, paint, text) = (style.size(), Paint::fill(style.color()), EscapedText(text));
         self.element(format_args!(
             "<text x=\"{x}\" y=\"{y}\" dy=\"{down}\" text-anchor=\"{anchor}\" font-size=\"{size}\"{weight}{turned}{paint}>{text}</text>"
         ))
@@ -259,9 +259,9 @@ impl fmt::Display for Paint {
 }
 
 /// Text that is neither markup nor anything that XML 1.0 forbids.
-struct Escaped<'a>(&'a str);
+struct EscapedText<'a>(&'a str);
 
-impl fmt::Display for Escaped<'_> {
+impl fmt::Display for EscapedText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for c in self.0.chars() {
             match c {
@@ -284,7 +284,7 @@ mod tests {
     use super::*;
     use plotters::style::{BLACK, Color, RGBColor, ShapeStyle};
 
-    fn drawn(draw: impl FnOnce(&mut Canvas) -> Written) -> String {
+    fn drawn(draw: impl FnOnce(&mut Canvas) -> SvgResult) -> String {
         let mut canvas = Canvas::new((20, 10), &SvgHead { id: "a", title: "A", alt: "Nothing.", rules: "" });
         assert!(draw(&mut canvas).is_ok());
         let svg = canvas.finish();
@@ -321,7 +321,7 @@ mod tests {
     #[test]
     fn groups_have_titles_and_text_is_escaped() {
         let svg = drawn(|canvas| {
-            canvas.open(Manner::Dashed, "a < b & \u{0} c");
+            canvas.open(MarkStyle::Dashed, "a < b & \u{0} c");
             canvas.close();
             Ok(())
         });

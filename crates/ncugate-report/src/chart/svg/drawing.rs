@@ -1,13 +1,13 @@
 //! A chart on a canvas: plotters' chart, our marks in it, words around it.
 
-use super::canvas::{Canvas, Manner, SvgHead};
+use super::canvas::{Canvas, MarkStyle, SvgHead};
 use super::element::{Mark, SMALL, TEXT, line, rgb, style, text, text_style};
 use super::layout::{BELOW, DrawingLayout, EDGE, RIGHT};
 use super::ruler::Ruler;
-use super::surface::{Area, Drawn, Plot, Setting, WIDTH};
+use super::surface::{Area, Plot, PlotResult, Setting, WIDTH};
 use super::{legend, series};
 use crate::chart::palette;
-use crate::chart::spec::{Across, Chart, LimitLine, Scale};
+use crate::chart::spec::{Chart, LimitLine, LineAxis, Scale};
 use ncugate_model::number::text::clip;
 use plotters::chart::{ChartBuilder, LabelAreaPosition};
 use plotters::style::text_anchor::{HPos, Pos, VPos};
@@ -34,7 +34,7 @@ const CAPTION: usize = 86;
 ///
 /// plotters refuses the layout.
 pub fn draw(chart: &Chart, setting: Setting) -> Result<String, DrawError> {
-    let y = Ruler::new(chart, Across::Y);
+    let y = Ruler::new(chart, LineAxis::Y);
     let layout = DrawingLayout::new(chart, &y, setting);
     let rules = match setting {
         Setting::Page => String::new(),
@@ -51,7 +51,7 @@ pub fn draw(chart: &Chart, setting: Setting) -> Result<String, DrawError> {
     Ok(svg)
 }
 
-fn whole(area: &Area, chart: &Chart, y: Ruler, layout: DrawingLayout, setting: Setting) -> Drawn {
+fn whole(area: &Area, chart: &Chart, y: Ruler, layout: DrawingLayout, setting: Setting) -> PlotResult {
     if setting == Setting::File {
         area.fill(&rgb(palette::PAGE))?;
         title(area, &chart.title)?;
@@ -63,7 +63,7 @@ fn whole(area: &Area, chart: &Chart, y: Ruler, layout: DrawingLayout, setting: S
         .margin_bottom(EDGE.1)
         .x_label_area_size(BELOW)
         .y_label_area_size(layout.left - EDGE.0)
-        .build_cartesian_2d(Ruler::new(chart, Across::X), y)?;
+        .build_cartesian_2d(Ruler::new(chart, LineAxis::X), y)?;
     mesh(&mut plot, chart)?;
     if matches!(chart.y.scale, Scale::Names(_)) {
         caption(area, &chart.y.caption(), layout)?;
@@ -73,14 +73,14 @@ fn whole(area: &Area, chart: &Chart, y: Ruler, layout: DrawingLayout, setting: S
     legend::draw(area, chart, layout.legend)
 }
 
-fn title(area: &Area, title: &str) -> Drawn {
+fn title(area: &Area, title: &str) -> PlotResult {
     let mut style = text_style(TEXT + 3, palette::INK, Pos::new(HPos::Left, VPos::Top));
     style.font = style.font.style(FontStyle::Bold);
     area.draw(&text(title, (16, 10), style))
 }
 
 /// Grid, ticks and labels: the grid follows the values, so that it crosses rows and not columns of points.
-fn mesh(plot: &mut Plot<'_>, chart: &Chart) -> Drawn {
+fn mesh(plot: &mut Plot<'_>, chart: &Chart) -> PlotResult {
     let label = |size, colour| -> TextStyle<'static> { text_style(size, colour, Pos::default()) };
     let mut mesh = plot.configure_mesh();
     mesh.bold_line_style(style(palette::GRID))
@@ -98,31 +98,31 @@ fn mesh(plot: &mut Plot<'_>, chart: &Chart) -> Drawn {
 }
 
 /// What the named rows are: above their names where there is room, else from the left edge on.
-fn caption(area: &Area, words: &str, layout: DrawingLayout) -> Drawn {
+fn caption(area: &Area, words: &str, layout: DrawingLayout) -> PlotResult {
     let words = clip(words, CAPTION);
     let fits = words.chars().count() as i32 * 7 < layout.left - 12;
     let (x, side) = if fits { (layout.left - EDGE.0, HPos::Right) } else { (EDGE.0, HPos::Left) };
     area.draw(&text(&words, (x, layout.top - 6), text_style(SMALL, palette::INK, Pos::new(side, VPos::Bottom))))
 }
 
-fn limits(area: &Area, plot: &mut Plot<'_>, chart: &Chart) -> Drawn {
+fn limits(area: &Area, plot: &mut Plot<'_>, chart: &Chart) -> PlotResult {
     let (columns, _) = plot.plotting_area().get_pixel_range();
     let middle = (columns.start + columns.end) / 2;
     let known = || chart.limits.iter().filter(|limit| limit.value.is_finite());
     // A label at the right end would lie on a vertical limit there.
-    let crosses = |limit: &LimitLine| limit.across == Across::X && pixel(plot, limit).0 > middle;
+    let crosses = |limit: &LimitLine| limit.across == LineAxis::X && pixel(plot, limit).0 > middle;
     let crossed = known().any(crosses);
     for limit in known() {
         limit_line(plot, limit)?;
         let (x, y) = pixel(plot, limit);
         let (at, side) = match limit.across {
-            Across::X if x > middle => ((x, y - 4), HPos::Right),
-            Across::X => ((x, y - 4), HPos::Left),
-            Across::Y if crossed => ((columns.start + 4, y - 4), HPos::Left),
-            Across::Y => ((columns.end - 4, y - 4), HPos::Right),
+            LineAxis::X if x > middle => ((x, y - 4), HPos::Right),
+            LineAxis::X => ((x, y - 4), HPos::Left),
+            LineAxis::Y if crossed => ((columns.start + 4, y - 4), HPos::Left),
+            LineAxis::Y => ((columns.end - 4, y - 4), HPos::Right),
         };
         let style = text_style(SMALL, palette::LIMIT, Pos::new(side, VPos::Bottom));
-        area.draw(&Mark::new("", vec![text(&clip(&limit.label, LABEL), at, style)]).drawn(Manner::Halo))?;
+        area.draw(&Mark::new("", vec![text(&clip(&limit.label, LABEL), at, style)]).drawn(MarkStyle::Halo))?;
     }
     Ok(())
 }
@@ -132,17 +132,17 @@ fn pixel(plot: &Plot<'_>, limit: &LimitLine) -> (i32, i32) {
     let (columns, rows) = plot.plotting_area().get_pixel_range();
     let (x, y) = plot.backend_coord(&(limit.value, limit.value));
     match limit.across {
-        Across::X => (x, rows.start),
-        Across::Y => (columns.start, y),
+        LineAxis::X => (x, rows.start),
+        LineAxis::Y => (columns.start, y),
     }
 }
 
-fn limit_line(plot: &mut Plot<'_>, limit: &LimitLine) -> Drawn {
+fn limit_line(plot: &mut Plot<'_>, limit: &LimitLine) -> PlotResult {
     let (columns, rows) = (plot.x_range(), plot.y_range());
     let ends = match limit.across {
-        Across::X => vec![(limit.value, rows.start), (limit.value, rows.end)],
-        Across::Y => vec![(columns.start, limit.value), (columns.end, limit.value)],
+        LineAxis::X => vec![(limit.value, rows.start), (limit.value, rows.end)],
+        LineAxis::Y => vec![(columns.start, limit.value), (columns.end, limit.value)],
     };
-    let mark = Mark::new(&limit.label, vec![line(ends, palette::LIMIT, 2)]).drawn(Manner::Dashed);
+    let mark = Mark::new(&limit.label, vec![line(ends, palette::LIMIT, 2)]).drawn(MarkStyle::Dashed);
     plot.draw_series(std::iter::once(mark)).map(|_| ())
 }

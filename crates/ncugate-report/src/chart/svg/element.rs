@@ -1,6 +1,6 @@
 //! Marks: plotters' elements that belong together, under one title.
 
-use super::canvas::{Canvas, Manner};
+use super::canvas::{Canvas, MarkStyle};
 use crate::chart::palette::Colour;
 use crate::chart::spec::{Glyph, Stroke};
 use plotters::element::{
@@ -22,7 +22,7 @@ pub type Element<C> = DynElement<'static, Canvas, C>;
 
 /// Elements that are drawn as one.
 pub struct Mark<C: Clone> {
-    manner: Manner,
+    manner: MarkStyle,
     title: String,
     parts: Vec<Element<C>>,
 }
@@ -30,16 +30,16 @@ pub struct Mark<C: Clone> {
 impl<C: Clone> Mark<C> {
     /// A mark of these parts, under a title that may be empty.
     pub fn new(title: &str, parts: Vec<Element<C>>) -> Self {
-        Self { manner: Manner::Plain, title: title.to_owned(), parts }
+        Self { manner: MarkStyle::Plain, title: title.to_owned(), parts }
     }
 
     /// The mark, drawn in another manner.
-    pub fn drawn(self, manner: Manner) -> Self {
+    pub fn drawn(self, manner: MarkStyle) -> Self {
         Self { manner, ..self }
     }
 
     fn is_grouped(&self) -> bool {
-        self.manner != Manner::Plain || !self.title.is_empty()
+        self.manner != MarkStyle::Plain || !self.title.is_empty()
     }
 }
 
@@ -115,10 +115,10 @@ pub fn text_style(size: i32, colour: Colour, anchor: Pos) -> TextStyle<'static> 
 }
 
 /// The manner of a line.
-pub fn manner(stroke: Stroke) -> Manner {
+pub fn manner(stroke: Stroke) -> MarkStyle {
     match stroke {
-        Stroke::Solid | Stroke::Thin => Manner::Plain,
-        Stroke::Dashed => Manner::Dashed,
+        Stroke::Solid | Stroke::Thin => MarkStyle::Plain,
+        Stroke::Dashed => MarkStyle::Dashed,
     }
 }
 

@@ -1,6 +1,6 @@
 //! From where to where an axis goes.
 
-use crate::chart::spec::{Across, Chart, Marks, Scale};
+use crate::chart::spec::{Chart, LineAxis, Marks, Scale};
 
 /// Farthest from zero, and one over it nearest to zero, that an axis goes: beyond it neither a difference nor a ratio of
 /// two ends is sure to be finite. What lies beyond is drawn at the end of the axis.
@@ -9,7 +9,7 @@ pub const FARTHEST: f64 = 1e300;
 const APART: f64 = 1e-9;
 
 /// Ends of an axis of a chart: finite, the first below the second, both positive on a logarithmic axis.
-pub fn ends(chart: &Chart, across: Across) -> (f64, f64) {
+pub fn ends(chart: &Chart, across: LineAxis) -> (f64, f64) {
     let (low, high) = least_and_greatest(chart, across);
     match scale(chart, across) {
         Scale::Log => ((low / 1.15).max(1.0 / FARTHEST), (high * 1.15).min(FARTHEST)),
@@ -25,15 +25,15 @@ pub fn ends(chart: &Chart, across: Across) -> (f64, f64) {
 }
 
 /// How an axis of a chart turns values into places.
-pub fn scale(chart: &Chart, across: Across) -> &Scale {
+pub fn scale(chart: &Chart, across: LineAxis) -> &Scale {
     match across {
-        Across::X => &chart.x.scale,
-        Across::Y => &chart.y.scale,
+        LineAxis::X => &chart.x.scale,
+        LineAxis::Y => &chart.y.scale,
     }
 }
 
 /// Least and greatest value along an axis, limits included; 0.1 to 1 for nothing.
-fn least_and_greatest(chart: &Chart, across: Across) -> (f64, f64) {
+fn least_and_greatest(chart: &Chart, across: LineAxis) -> (f64, f64) {
     let least = match scale(chart, across) {
         Scale::Log => 1.0 / FARTHEST,
         Scale::Linear | Scale::Zero | Scale::Count | Scale::Names(_) => -FARTHEST,
@@ -45,18 +45,18 @@ fn least_and_greatest(chart: &Chart, across: Across) -> (f64, f64) {
     if low.is_finite() { (low, high) } else { (0.1, 1.0) }
 }
 
-fn values(chart: &Chart, across: Across) -> Vec<f64> {
+fn values(chart: &Chart, across: LineAxis) -> Vec<f64> {
     let mut values: Vec<f64> = chart.limits.iter().filter(|l| l.across == across).map(|l| l.value).collect();
     for series in &chart.series {
         match (&series.marks, across) {
-            (Marks::Points(_, points), Across::X) => values.extend(points.iter().map(|p| p.x)),
-            (Marks::Points(_, points), Across::Y) => values.extend(points.iter().map(|p| p.y)),
-            (Marks::Line(_, points), Across::X) => values.extend(points.iter().map(|p| p.0)),
-            (Marks::Line(_, points), Across::Y) => values.extend(points.iter().map(|p| p.1)),
-            (Marks::Bars(bars), Across::X) => values.extend(bars.iter().flat_map(|b| [b.from, b.to])),
-            (Marks::Boxes(boxes), Across::X) => values.extend(boxes.iter().flat_map(|b| b.quartiles)),
-            (Marks::Columns(columns), Across::X) => values.extend(columns.iter().flat_map(|c| [c.from, c.to])),
-            (Marks::Bars(_) | Marks::Boxes(_) | Marks::Columns(_), Across::Y) => {}
+            (Marks::Points(_, points), LineAxis::X) => values.extend(points.iter().map(|p| p.x)),
+            (Marks::Points(_, points), LineAxis::Y) => values.extend(points.iter().map(|p| p.y)),
+            (Marks::Line(_, points), LineAxis::X) => values.extend(points.iter().map(|p| p.0)),
+            (Marks::Line(_, points), LineAxis::Y) => values.extend(points.iter().map(|p| p.1)),
+            (Marks::Bars(bars), LineAxis::X) => values.extend(bars.iter().flat_map(|b| [b.from, b.to])),
+            (Marks::Boxes(boxes), LineAxis::X) => values.extend(boxes.iter().flat_map(|b| b.quartiles)),
+            (Marks::Columns(columns), LineAxis::X) => values.extend(columns.iter().flat_map(|c| [c.from, c.to])),
+            (Marks::Bars(_) | Marks::Boxes(_) | Marks::Columns(_), LineAxis::Y) => {}
         }
     }
     values

@@ -3,7 +3,7 @@
 use super::legend;
 use super::ruler::Ruler;
 use super::surface::Setting;
-use crate::chart::spec::{Across, Chart, Scale};
+use crate::chart::spec::{Chart, LineAxis, Scale};
 
 /// Space right of the plot.
 pub const RIGHT: i32 = 22;
@@ -42,7 +42,7 @@ impl DrawingLayout {
             Setting::File => TITLE,
             Setting::Page => 0,
         };
-        let labels = if chart.limits.iter().any(|limit| limit.across == Across::X) { LABELS } else { 0 };
+        let labels = if chart.limits.iter().any(|limit| limit.across == LineAxis::X) { LABELS } else { 0 };
         let longest = y.texts().map(width).max().unwrap_or(0);
         let (left, caption, plot) = match &chart.y.scale {
             Scale::Names(names) => ((longest + 20).clamp(70, 270), CAPTION, ROW * names.len().max(1) as i32),

@@ -1,7 +1,7 @@
 //! The legend: names of series in lines above the plot, where they hide no data.
 
 use super::element::{Mark, SMALL, filled, glyph, line, manner, rgb, text, text_style};
-use super::surface::{Area, Drawn, WIDTH};
+use super::surface::{Area, PlotResult, WIDTH};
 use crate::chart::palette;
 use crate::chart::spec::{Chart, Marks, Series};
 use ncugate_model::number::text::clip;
@@ -20,7 +20,7 @@ pub fn height(chart: &Chart) -> i32 {
 }
 
 /// Draws the legend of a chart from a pixel down.
-pub fn draw(area: &Area, chart: &Chart, top: i32) -> Drawn {
+pub fn draw(area: &Area, chart: &Chart, top: i32) -> PlotResult {
     for (series, (x, line)) in named(chart).zip(places(chart)) {
         let y = top + 12 + line * LINE;
         area.draw(&key(series, (x, y)))?;

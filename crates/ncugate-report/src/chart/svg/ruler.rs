@@ -2,7 +2,7 @@
 
 use super::extent::{ends, scale};
 use super::tick::{self, Tick};
-use crate::chart::spec::{Across, Chart, Scale};
+use crate::chart::spec::{Chart, LineAxis, Scale};
 use ncugate_model::number::text::clip;
 use plotters::coord::combinators::{IntoLogRange, LogCoord};
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
@@ -28,11 +28,11 @@ enum Places {
 
 impl Ruler {
     /// An axis of a chart.
-    pub fn new(chart: &Chart, across: Across) -> Self {
+    pub fn new(chart: &Chart, across: LineAxis) -> Self {
         let (low, high) = ends(chart, across);
         let about = match across {
-            Across::X => TICKS.0,
-            Across::Y => TICKS.1,
+            LineAxis::X => TICKS.0,
+            LineAxis::Y => TICKS.1,
         };
         let (places, ticks) = match scale(chart, across) {
             Scale::Log => (Places::Log((low..high).log_scale().into()), tick::logarithmic(low, high, about)),

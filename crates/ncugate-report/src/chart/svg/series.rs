@@ -2,7 +2,7 @@
 
 use super::canvas::Canvas;
 use super::element::{Element, Mark, filled, glyph, line, manner, outlined, rgb, style};
-use super::surface::{Drawn, Plot};
+use super::surface::{Plot, PlotResult};
 use crate::chart::palette::{self, Colour};
 use crate::chart::spec::{Bar, ChartPoint, Glyph, Marks, Series, ShareColumn, Spread, Stroke, Tone};
 use plotters::element::{IntoDynElement, Rectangle};
@@ -15,10 +15,10 @@ const HALF: (f64, f64) = (0.3, 0.4);
 const CROWD: f64 = 0.4;
 
 /// A mark at values.
-type Marked = Mark<(f64, f64)>;
+type PointMark = Mark<(f64, f64)>;
 
 /// Draws a series; what is not finite has no place and is left out.
-pub fn draw(plot: &mut Plot<'_>, series: &Series) -> Drawn {
+pub fn draw(plot: &mut Plot<'_>, series: &Series) -> PlotResult {
     let colour = palette::colour(series.tone);
     match &series.marks {
         Marks::Points(kind, points) => {
@@ -43,28 +43,28 @@ pub fn draw(plot: &mut Plot<'_>, series: &Series) -> Drawn {
             draw_all(plot, shown.map(|s| spread(s, colour)))
         }
         Marks::Columns(columns) => {
-            let marks: Vec<Marked> = columns.iter().map(|c| column(c, gap(plot, c))).collect();
+            let marks: Vec<PointMark> = columns.iter().map(|c| column(c, gap(plot, c))).collect();
             draw_all(plot, marks)
         }
     }
 }
 
-fn draw_all(plot: &mut Plot<'_>, marks: impl IntoIterator<Item = Marked>) -> Drawn {
+fn draw_all(plot: &mut Plot<'_>, marks: impl IntoIterator<Item = PointMark>) -> PlotResult {
     plot.draw_series(marks).map(|_| ())
 }
 
-fn point(kind: Glyph, point: &ChartPoint, colour: Colour) -> Marked {
+fn point(kind: Glyph, point: &ChartPoint, colour: Colour) -> PointMark {
     let opacity = if kind == Glyph::Dot { CROWD } else { 1.0 };
     Mark::new(&point.label, vec![glyph(kind, (point.x, point.y), rgb(colour).mix(opacity))])
 }
 
-fn bar(bar: &Bar, colour: Colour) -> Marked {
+fn bar(bar: &Bar, colour: Colour) -> PointMark {
     let row = bar.row as f64;
     Mark::new(&bar.label, vec![filled([(bar.from, row - HALF.0), (bar.to, row + HALF.0)], colour)])
 }
 
 /// Whiskers from end to end, a box over the quartiles, a thick line at the median.
-fn spread(spread: &Spread, colour: Colour) -> Marked {
+fn spread(spread: &Spread, colour: Colour) -> PointMark {
     let row = spread.row as f64;
     let (top, bottom) = (row - HALF.0, row + HALF.0);
     let [least, first, median, third, most] = spread.quartiles;
@@ -78,7 +78,7 @@ fn spread(spread: &Spread, colour: Colour) -> Marked {
 }
 
 /// A column whose lower part fails, whose middle is inconclusive, and whose rest holds (drawn as a thin line).
-fn column(column: &ShareColumn, gap: u32) -> Marked {
+fn column(column: &ShareColumn, gap: u32) -> PointMark {
     let row = column.row as f64;
     let (top, bottom) = (row - HALF.1, row + HALF.1);
     let height = bottom - top;

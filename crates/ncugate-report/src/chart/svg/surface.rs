@@ -16,7 +16,7 @@ pub type Area = DrawingArea<Canvas, Shift>;
 /// The plot in it, in values of the axes.
 pub type Plot<'a> = ChartContext<'a, Canvas, Cartesian2d<Ruler, Ruler>>;
 /// Whether plotters drew: writing SVG cannot fail, a layout can.
-pub type Drawn = Result<(), DrawingAreaErrorKind<Infallible>>;
+pub type PlotResult = Result<(), DrawingAreaErrorKind<Infallible>>;
 
 /// Where a drawing is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

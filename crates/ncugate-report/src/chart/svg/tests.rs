@@ -3,8 +3,8 @@
 use super::{Setting, draw};
 use crate::chart::palette;
 use crate::chart::spec::{
-    Across, Bar, Chart, ChartAxis, ChartPoint, ChartTable, Glyph, LimitLine, Marks, Scale, Series, ShareColumn, Spread,
-    Stroke, Tone,
+    Bar, Chart, ChartAxis, ChartPoint, ChartTable, Glyph, LimitLine, LineAxis, Marks, Scale, Series, ShareColumn,
+    Spread, Stroke, Tone,
 };
 use roxmltree::{Document, Node};
 
@@ -78,7 +78,7 @@ fn everything_that_is_painted_has_a_class_of_the_palette() {
         series("h", Tone::Good, Marks::Boxes(vec![Spread { row: 1, quartiles: [1.0; 5], label: "box".to_owned() }])),
     ];
     let mut chart = chart(Scale::Linear, names(2), all);
-    chart.limits.push(LimitLine { across: Across::X, value: 2.0, label: "x <= 2".to_owned() });
+    chart.limits.push(LimitLine { across: LineAxis::X, value: 2.0, label: "x <= 2".to_owned() });
     let svg = draw(&chart, Setting::File).unwrap();
     let document = Document::parse(&svg).unwrap();
     for node in document.descendants().filter(|n| n.has_attribute("fill") || n.has_attribute("stroke")) {
@@ -153,8 +153,8 @@ fn a_column_shows_the_shares_of_those_that_fail_and_hold() {
 fn a_limit_is_dashed_and_its_label_keeps_clear_of_what_it_lies_on() {
     let marks = Marks::Points(Glyph::Disc, points(&[(1.0, 10.0), (2.0, 30.0)]));
     let mut chart = chart(Scale::Count, Scale::Zero, vec![series("", Tone::Good, marks)]);
-    chart.limits.push(LimitLine { across: Across::Y, value: 20.0, label: "latency <= 20".to_owned() });
-    chart.limits.push(LimitLine { across: Across::Y, value: f64::NAN, label: "latency <= nothing".to_owned() });
+    chart.limits.push(LimitLine { across: LineAxis::Y, value: 20.0, label: "latency <= 20".to_owned() });
+    chart.limits.push(LimitLine { across: LineAxis::Y, value: f64::NAN, label: "latency <= nothing".to_owned() });
     let svg = draw(&chart, Setting::Page).unwrap();
     let document = Document::parse(&svg).unwrap();
     let dashed: Vec<_> = tagged(&document, "g").filter(|g| g.has_attribute("stroke-dasharray")).collect();
@@ -180,7 +180,7 @@ fn absurd_values_neither_panic_nor_fill_memory() {
                 let mut chart = chart(scale.clone(), scale.clone(), all);
                 chart.limits = values
                     .iter()
-                    .flat_map(|v| [Across::X, Across::Y].map(|across| (across, *v)))
+                    .flat_map(|v| [LineAxis::X, LineAxis::Y].map(|across| (across, *v)))
                     .map(|(across, value)| LimitLine { across, value, label: format!("{value}") })
                     .collect();
                 let svg = draw(&chart, Setting::File).unwrap();
@@ -239,7 +239,7 @@ fn hostile_words_stay_words() {
     let label = |x| ChartPoint { x, y: x, label: hostile.to_owned() };
     let marks = Marks::Points(Glyph::Disc, vec![label(1.0), label(2.0)]);
     let mut chart = chart(Scale::Linear, Scale::Linear, vec![series(hostile, Tone::Good, marks)]);
-    chart.limits.push(LimitLine { across: Across::X, value: 1.5, label: hostile.to_owned() });
+    chart.limits.push(LimitLine { across: LineAxis::X, value: 1.5, label: hostile.to_owned() });
     (chart.title, chart.alt, chart.id) = (hostile.to_owned(), hostile.to_owned(), hostile.to_owned());
     let svg = draw(&chart, Setting::File).unwrap();
     let document = Document::parse(&svg).unwrap();

@@ -10,7 +10,7 @@ mod source;
 
 pub use disassembly::Disassembler;
 pub use record::{Code, listing};
-pub use source::{Own, Texts};
+pub use source::{Texts, UserSources};
 
 use ncugate_model::cubin::CubinError;
 

@@ -8,12 +8,12 @@ const LONGEST: usize = 400;
 
 /// Which source files are the user's: the kernel sources of a run, and whatever lies in the folder it was started in.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Own {
+pub struct UserSources {
     paths: Vec<String>,
     folder: Option<String>,
 }
 
-impl Own {
+impl UserSources {
     /// From the run's paths, relative to the folder it was started in, and that folder.
     pub fn new(paths: impl IntoIterator<Item = String>, folder: Option<&str>) -> Self {
         let paths = paths.into_iter().map(|path| plain(&path)).collect();
@@ -64,7 +64,7 @@ impl Texts {
     }
 
     /// The text of a line without its indentation; none for a file that is not here.
-    pub fn line(&self, place: &CodePlace, own: &Own) -> Option<String> {
+    pub fn line(&self, place: &CodePlace, own: &UserSources) -> Option<String> {
         let by_path = self.files.get(&plain(&place.file));
         let ours = || own.path(&place.file).and_then(|path| self.files.get(&path));
         // A redacted report keeps the names of its files and loses their folders.
@@ -89,14 +89,14 @@ mod tests {
 
     #[test]
     fn a_source_of_the_user_is_known_wherever_it_was_compiled() {
-        let own = Own::new(["kernels/a/a.cu".to_owned(), "./b.cuh".to_owned()], Some("/srv/checkout"));
+        let own = UserSources::new(["kernels/a/a.cu".to_owned(), "./b.cuh".to_owned()], Some("/srv/checkout"));
         assert_eq!(own.name("/home/ada/x/kernels/a/a.cu"), "kernels/a/a.cu");
         assert_eq!(own.name("/srv/b.cuh"), "b.cuh");
         assert_eq!(own.name("/srv/checkout/kernels/a/../c/c.cuh"), "kernels/c/c.cuh");
         assert_eq!(own.name("/usr/local/cuda/bin/../include/cuda_fp16.hpp"), "cuda_fp16.hpp");
         assert_eq!(own.path("/x/akernels/a/a.cu"), None);
         assert_eq!(own.path("/srv/checkouts/c.cu"), None);
-        assert_eq!(Own::default().path("/srv/c.cu"), None);
+        assert_eq!(UserSources::default().path("/srv/c.cu"), None);
     }
 
     #[test]
@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn a_line_comes_from_the_report_or_from_the_runs_own_file_and_from_nowhere_else() {
-        let own = Own::new(["a.cu".to_owned()], None);
+        let own = UserSources::new(["a.cu".to_owned()], None);
         let mut texts = Texts::default();
         texts.add("/tmp/inc/h.cuh", b"one\n  two();\n");
         texts.add("a.cu", b"kernel\n");
