@@ -30,7 +30,7 @@ pub use upkeep::{
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use ncugate_campaign::{DeepChoice, GpuChoice, GpuWait};
-use ncugate_judge::reference_runs::{Mismatch, ReferenceRequest};
+use ncugate_judge::reference_runs::{MismatchPolicy, ReferenceRequest};
 use ncugate_phase::plan::Shard;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -145,7 +145,7 @@ pub enum OutputFormat {
 
 /// Where runs and reports are kept.
 #[derive(Debug, Clone, Args)]
-pub struct Folders {
+pub struct FolderArgs {
     /// Folder of runs
     #[arg(long, value_name = "DIR", default_value = "profiles")]
     pub profiles: PathBuf,
@@ -154,7 +154,7 @@ pub struct Folders {
     pub reports: PathBuf,
 }
 
-impl Folders {
+impl FolderArgs {
     /// Where the report of a run goes.
     pub fn report(&self, phase: &str, run: &str) -> PathBuf {
         self.reports.join(phase).join(run)
@@ -188,7 +188,7 @@ pub struct StoredBaselineArgs {
 
 impl From<&StoredBaselineArgs> for ReferenceRequest {
     fn from(against: &StoredBaselineArgs) -> Self {
-        let mismatch = if against.allow_mismatch { Mismatch::Allow } else { Mismatch::Refuse };
+        let mismatch = if against.allow_mismatch { MismatchPolicy::Allow } else { MismatchPolicy::Refuse };
         Self { name: against.against.clone(), mismatch }
     }
 }
@@ -253,7 +253,7 @@ pub struct RunArgs {
     pub against: StoredBaselineArgs,
     /// Folders
     #[command(flatten)]
-    pub folders: Folders,
+    pub folders: FolderArgs,
     /// Output
     #[command(flatten)]
     pub saying: OutputArgs,
@@ -309,7 +309,7 @@ pub struct GateArgs {
     pub against: StoredBaselineArgs,
     /// Folders
     #[command(flatten)]
-    pub folders: Folders,
+    pub folders: FolderArgs,
     /// Output
     #[command(flatten)]
     pub saying: OutputArgs,
@@ -329,7 +329,7 @@ pub struct ReportArgs {
     pub against: StoredBaselineArgs,
     /// Folders
     #[command(flatten)]
-    pub folders: Folders,
+    pub folders: FolderArgs,
     /// Output
     #[command(flatten)]
     pub saying: OutputArgs,
@@ -366,7 +366,7 @@ pub struct IndexArgs {
     pub summary: Option<PathBuf>,
     /// Folders
     #[command(flatten)]
-    pub folders: Folders,
+    pub folders: FolderArgs,
     /// What standard output carries
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     pub format: OutputFormat,

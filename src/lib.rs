@@ -20,7 +20,7 @@ pub mod console;
 pub(crate) mod exit;
 
 pub use ncugate_judge::frame::launches::LaunchFrames;
-pub use ncugate_judge::{Judgement, PhaseRun, Session};
+pub use ncugate_judge::{JudgedRun, Judgement, PhaseRun};
 pub use ncugate_model::Verdict;
 
 use ncu_rep::MetricSelection;
@@ -109,8 +109,8 @@ pub fn load_run(folder: &Path) -> Result<PhaseRun, Error> {
 ///
 /// # Errors
 /// A report of the run cannot be read or is damaged.
-pub fn judge(run: &PhaseRun) -> Result<Session<'_>, Error> {
-    Ok(Session::of(run, ReferenceRuns::around(run))?)
+pub fn judge(run: &PhaseRun) -> Result<JudgedRun<'_>, Error> {
+    Ok(JudgedRun::of(run, ReferenceRuns::around(run))?)
 }
 
 /// The report of a judged run. The same run renders to the same bytes on any day.
@@ -128,7 +128,7 @@ pub fn judge(run: &PhaseRun) -> Result<Session<'_>, Error> {
 ///
 /// # Errors
 /// A report of the run is damaged, or a template or chart fails.
-pub fn render(session: &Session<'_>, rendering: Rendering) -> Result<String, Error> {
+pub fn render(session: &JudgedRun<'_>, rendering: Rendering) -> Result<String, Error> {
     let folder = session.measurements().run().folder.display().to_string();
     let report = report::assemble(session, report::RunSource::Recorded { folder }, report::Age::Unsaid)?;
     Ok(match rendering {

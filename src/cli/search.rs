@@ -1,6 +1,6 @@
 //! Arguments of searches: `search`, `try`, `next`.
 
-use super::{Folders, GpuWaitArgs, OutputFormat};
+use super::{FolderArgs, GpuWaitArgs, OutputFormat};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
@@ -76,7 +76,7 @@ pub struct TryArgs {
     pub waiting: GpuWaitArgs,
     /// Folders
     #[command(flatten)]
-    pub folders: Folders,
+    pub folders: FolderArgs,
 }
 
 /// `ncugate next`

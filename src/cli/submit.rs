@@ -1,6 +1,6 @@
 //! Arguments of `submit` and `merge`.
 
-use super::{Folders, OutputFormat};
+use super::{FolderArgs, OutputFormat};
 use clap::{Args, Subcommand};
 use ncugate_exchange::submit::Gres;
 use std::path::PathBuf;
@@ -65,7 +65,7 @@ pub struct SubmitArgs {
     pub jobs: PathBuf,
     /// Folders
     #[command(flatten)]
-    pub folders: Folders,
+    pub folders: FolderArgs,
     /// What standard output carries
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     pub format: OutputFormat,

@@ -12,7 +12,7 @@ use ncugate_campaign::search::{
 use ncugate_campaign::{LiveRun, MeasuredRun, NoProgress, ResumePolicy, Tools};
 use ncugate_cuda::build::Deduplication;
 use ncugate_cuda::host::null_test;
-use ncugate_judge::reference_runs::{Mismatch, ReferenceRequest};
+use ncugate_judge::reference_runs::{MismatchPolicy, ReferenceRequest};
 use ncugate_model::digest::sha256;
 use ncugate_model::disk::open;
 use ncugate_model::expr::Value;
@@ -80,7 +80,7 @@ fn measured(
     }
     let tried = null_test(phase, &[])?;
     signal::watch();
-    let request = ReferenceRequest { name: None, mismatch: Mismatch::Refuse };
+    let request = ReferenceRequest { name: None, mismatch: MismatchPolicy::Refuse };
     let run = LiveRun {
         deep: &[],
         phase,

@@ -1,11 +1,11 @@
 //! How every command ends that gives a verdict: the run judged, its report written and printed, the status.
 
 use super::{CommandError, open, print};
-use crate::cli::{Folders, OutputArgs, StoredBaselineArgs};
+use crate::cli::{FolderArgs, OutputArgs, StoredBaselineArgs};
 use crate::console::Output;
 use crate::exit::Outcome;
 use ncugate_judge::reference_runs::ReferenceRuns;
-use ncugate_judge::{PhaseRun, Session};
+use ncugate_judge::{JudgedRun, PhaseRun};
 use ncugate_report::comment::comment;
 use ncugate_report::write::{replace, write};
 use ncugate_report::{Age, RunSource, assemble};
@@ -16,7 +16,7 @@ pub fn conclude(
     run: &PhaseRun,
     source: RunSource,
     against: &StoredBaselineArgs,
-    folders: &Folders,
+    folders: &FolderArgs,
     saying: &OutputArgs,
     out: &mut Output,
 ) -> Result<Outcome, CommandError> {
@@ -32,17 +32,17 @@ pub fn conclude(
 pub fn session<'a>(
     run: &'a PhaseRun,
     against: &StoredBaselineArgs,
-    folders: &Folders,
-) -> Result<Session<'a>, CommandError> {
+    folders: &FolderArgs,
+) -> Result<JudgedRun<'a>, CommandError> {
     let mut references = ReferenceRuns::find(&run.phase, &run.run, &against.into(), &folders.profiles)?;
     references.resolve_previous(&run.phase, &run.run, run.evidence, &folders.profiles)?;
-    Ok(Session::of(run, references)?)
+    Ok(JudgedRun::of(run, references)?)
 }
 
 /// Writes the files of a judged run's report to a folder, and says how it ended.
 pub fn conclude_in(
     folder: &Path,
-    session: &Session<'_>,
+    session: &JudgedRun<'_>,
     source: RunSource,
     saying: &OutputArgs,
     out: &mut Output,

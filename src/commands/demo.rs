@@ -3,7 +3,7 @@
 use super::CommandError;
 use super::conclude::{conclude_in, session};
 use super::embedded::write_embedded;
-use crate::cli::{DemoArgs, Folders, OutputFormat, StoredBaselineArgs};
+use crate::cli::{DemoArgs, FolderArgs, OutputFormat, StoredBaselineArgs};
 use crate::console::Output;
 use crate::exit::Outcome;
 use ncugate_judge::PhaseRun;
@@ -24,7 +24,7 @@ pub fn demo(args: &DemoArgs, out: &mut Output) -> Result<Outcome, CommandError> 
         let phase = &manifest.phase;
         writeln!(out, "nothing is measured here: this is a recording of the phase {phase}, made on {gpu} on {date}\n")?;
     }
-    let folders = Folders { profiles, reports: args.output.join("reports") };
+    let folders = FolderArgs { profiles, reports: args.output.join("reports") };
     let session = session(&run, &StoredBaselineArgs::default(), &folders)?;
     let source = RunSource::Recorded { folder: recording.display().to_string() };
     let outcome = conclude_in(&args.output.join("report"), &session, source, &args.saying, out)?;

@@ -9,7 +9,7 @@ use ncugate_cuda::build::Nvcc;
 use ncugate_model::number::counted;
 use ncugate_model::number::text::{self, escaped_json};
 use ncugate_ncu::Ncu;
-use ncugate_ncu::preflight::{self, Check, CompilerFacts, Facts, Status, VisibleGpu};
+use ncugate_ncu::preflight::{self, Check, CheckStatus, CompilerFacts, Facts, VisibleGpu};
 use serde::Serialize;
 use std::io::{self, Write};
 
@@ -48,7 +48,7 @@ struct CheckList<'a> {
 
 fn write_json(facts: &Facts, out: &mut dyn Write) -> io::Result<Outcome> {
     let checks = preflight::doctor(facts);
-    let can_measure = checks.iter().all(|check| check.status != Status::Problem);
+    let can_measure = checks.iter().all(|check| check.status != CheckStatus::Problem);
     let text = serde_json::to_string_pretty(&CheckList { can_measure, checks: &checks })?;
     writeln!(out, "{}", escaped_json(&text))?;
     Ok(if can_measure { Outcome::Passed } else { Outcome::Environment })
@@ -61,8 +61,8 @@ fn say(facts: &Facts, out: &mut dyn Write) -> io::Result<Outcome> {
     for check in &checks {
         write_check(check, width, out)?;
     }
-    let problems = checks.iter().filter(|check| check.status == Status::Problem).count();
-    let warnings = checks.iter().filter(|check| check.status == Status::Warning).count();
+    let problems = checks.iter().filter(|check| check.status == CheckStatus::Problem).count();
+    let warnings = checks.iter().filter(|check| check.status == CheckStatus::Warning).count();
     writeln!(out)?;
     if problems == 0 {
         writeln!(out, "This machine can measure ({}).", counted(warnings, "warning"))?;
@@ -75,9 +75,9 @@ fn say(facts: &Facts, out: &mut dyn Write) -> io::Result<Outcome> {
 
 fn write_check(check: &Check, width: usize, out: &mut dyn Write) -> io::Result<()> {
     let mark = match check.status {
-        Status::Ok => "ok",
-        Status::Warning => "warning",
-        Status::Problem => "problem",
+        CheckStatus::Ok => "ok",
+        CheckStatus::Warning => "warning",
+        CheckStatus::Problem => "problem",
     };
     writeln!(out, "{mark:<7}  {}  {}", text::left(check.name, width), check.found)?;
     if !check.advice.is_empty() {

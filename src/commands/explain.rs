@@ -6,7 +6,7 @@ use crate::console::{Output, warn};
 use crate::exit::Outcome;
 use ncu_rep::Report;
 use ncugate_judge::reference_runs::ReferenceRuns;
-use ncugate_judge::{PhaseRun, Session};
+use ncugate_judge::{JudgedRun, PhaseRun};
 use ncugate_model::metric::Catalogue;
 use ncugate_model::stats::Resampler;
 use ncugate_model::{ShapeName, VariantId, nearest};
@@ -75,7 +75,7 @@ fn metric(entry: &MetricEntry, args: &ExplainArgs, out: &mut Output) -> Result<O
 
 fn of_run(path: &Path, args: &ExplainArgs) -> Result<Vec<Explanation>, CommandError> {
     let run = PhaseRun::load(path)?;
-    let session = Session::of(&run, ReferenceRuns::around(&run))?;
+    let session = JudgedRun::of(&run, ReferenceRuns::around(&run))?;
     let explainer = Explainer::new(&session)?.with(like(args)?);
     for problem in explainer.problems() {
         warn(&format!("note: {problem}"));
@@ -107,7 +107,7 @@ fn shape(run: &PhaseRun, args: &ExplainArgs) -> Result<ShapeName, CommandError> 
     Err(CommandError::Usage(format!("the run has no shape '{asked}'; it has {}", names.join(", "))))
 }
 
-fn variants(run: &PhaseRun, session: &Session<'_>, args: &ExplainArgs) -> Result<Vec<VariantId>, CommandError> {
+fn variants(run: &PhaseRun, session: &JudgedRun<'_>, args: &ExplainArgs) -> Result<Vec<VariantId>, CommandError> {
     let ids = || run.plan.variants.iter().map(|variant| &variant.id);
     if args.each {
         return Ok(ids().cloned().collect());
@@ -182,7 +182,7 @@ fn sweep(path: &Path, args: &ExplainArgs, out: &mut Output) -> Result<Outcome, C
         return Err(CommandError::Usage("--sweep is for the folder of a run: a report has no parameters".to_owned()));
     }
     let run = PhaseRun::load(path)?;
-    let session = Session::of(&run, ReferenceRuns::around(&run))?;
+    let session = JudgedRun::of(&run, ReferenceRuns::around(&run))?;
     let shape = shape(&run, args)?;
     let report = analyse(&session, &shape, &args.objectives, &Resampler::default());
     let report = report.map_err(|unknown| CommandError::Usage(unknown.to_string()))?;
@@ -207,7 +207,7 @@ fn beside(path: &Path, other: &str, args: &ExplainArgs, out: &mut Output) -> Res
         return Err(CommandError::Usage("--beside is for the folder of a run, which has variants".to_owned()));
     }
     let run = PhaseRun::load(path)?;
-    let session = Session::of(&run, ReferenceRuns::around(&run))?;
+    let session = JudgedRun::of(&run, ReferenceRuns::around(&run))?;
     let (shape, other) = (shape(&run, args)?, variant(&run, other)?);
     let Some(own) = variants(&run, &session, args)?.into_iter().next() else { return Ok(Outcome::Inconclusive) };
     let Some(pair) = Explainer::new(&session)?.beside(&own, &other, &shape) else {
@@ -227,7 +227,7 @@ fn beside(path: &Path, other: &str, args: &ExplainArgs, out: &mut Output) -> Res
 /// What each defect of an inversion did.
 fn signatures(path: &Path, out: &mut Output) -> Result<Outcome, CommandError> {
     let run = PhaseRun::load(path)?;
-    let session = Session::of(&run, ReferenceRuns::around(&run))?;
+    let session = JudgedRun::of(&run, ReferenceRuns::around(&run))?;
     let found = inversion(&session).map_err(|error| match error {
         SignatureError::Judge(error) => error.into(),
         SignatureError::None(_) => CommandError::Usage(error.to_string()),
@@ -240,7 +240,7 @@ fn signatures(path: &Path, out: &mut Output) -> Result<Outcome, CommandError> {
 fn answers(path: &Path, format: OutputFormat, out: &mut Output) -> Result<Outcome, CommandError> {
     let answers = if path.is_dir() {
         let run = PhaseRun::load(path)?;
-        let session = Session::of(&run, ReferenceRuns::around(&run))?;
+        let session = JudgedRun::of(&run, ReferenceRuns::around(&run))?;
         Explainer::new(&session)?.answers()?
     } else {
         let damaged = |source| CommandError::Show(ShowError::Report { path: path.to_owned(), source });

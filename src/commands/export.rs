@@ -7,7 +7,7 @@ use crate::exit::Outcome;
 use ncugate_exchange::{ExportedRun, ProblemScore, kernel_results, problem_number, ranking, score, scored, traces};
 use ncugate_judge::reference_runs::ReferenceRuns;
 use ncugate_judge::store;
-use ncugate_judge::{PhaseRun, Session};
+use ncugate_judge::{JudgedRun, PhaseRun};
 use ncugate_model::disk::{Durability, replace};
 use ncugate_model::number::text::escaped_json;
 use serde_json::{Map, Value};
@@ -50,7 +50,7 @@ pub fn export(command: &ExportCommand, out: &mut Output) -> Result<Outcome, Comm
 /// Judges a run and hands it on.
 fn of_run<T>(folder: &Path, make: impl FnOnce(&ExportedRun<'_>) -> Result<T, CommandError>) -> Result<T, CommandError> {
     let run = PhaseRun::load(folder)?;
-    let session = Session::of(&run, ReferenceRuns::around(&run))?;
+    let session = JudgedRun::of(&run, ReferenceRuns::around(&run))?;
     make(&ExportedRun::new(&run, &session)?)
 }
 

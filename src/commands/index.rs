@@ -1,7 +1,7 @@
 //! `ncugate index`: a page over all runs, and a summary of a set of phases.
 
 use super::{CommandError, print};
-use crate::cli::{Folders, IndexArgs, OutputFormat};
+use crate::cli::{FolderArgs, IndexArgs, OutputFormat};
 use crate::console::{Output, warn};
 use crate::exit::Outcome;
 use ncugate_judge::PhaseRun;
@@ -68,7 +68,7 @@ fn seen_from(file: &Path, reports: &Path) -> Option<String> {
 }
 
 /// A run of a whole phase; none of a part of one.
-fn entry(folder: &Path, folders: &Folders) -> Result<Option<HistoryEntry>, CommandError> {
+fn entry(folder: &Path, folders: &FolderArgs) -> Result<Option<HistoryEntry>, CommandError> {
     let run = PhaseRun::load(folder)?;
     if run.run.manifest.narrowed.is_some() {
         return Ok(None);

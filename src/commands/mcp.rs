@@ -42,7 +42,7 @@ struct CallResult {
 }
 
 impl CallResult {
-    fn new(output: process::Output) -> Self {
+    fn new(output: process::ProcessOutput) -> Self {
         let status = match output.ending {
             ProcessExit::Completed => Some(0),
             ProcessExit::NonZero(status) => Some(status),
@@ -367,7 +367,7 @@ mod tests {
     use super::*;
 
     fn printed(ending: ProcessExit, stdout: &str, stderr: &str) -> CallResult {
-        CallResult::new(process::Output { ending, stdout: stdout.to_owned(), stderr: stderr.to_owned() })
+        CallResult::new(process::ProcessOutput { ending, stdout: stdout.to_owned(), stderr: stderr.to_owned() })
     }
 
     #[test]

@@ -6,14 +6,14 @@ use crate::console::Output;
 use crate::exit::Outcome;
 use ncugate_campaign::search::{line, next};
 use ncugate_judge::reference_runs::ReferenceRuns;
-use ncugate_judge::{PhaseRun, Session};
+use ncugate_judge::{JudgedRun, PhaseRun};
 use ncugate_report::stored;
 use std::io;
 
 /// Prints one line of JSON.
 pub fn next_steps(args: &NextArgs, out: &mut Output) -> Result<Outcome, CommandError> {
     let run = PhaseRun::load(&args.run)?;
-    let session = Session::of(&run, ReferenceRuns::around(&run))?;
+    let session = JudgedRun::of(&run, ReferenceRuns::around(&run))?;
     let mut answer = next(&run, &session, &stored(&run)?);
     let text = line(&mut answer, |answer| answer.proposals.pop().is_some() || answer.findings.pop().is_some());
     print::json_text(&text.map_err(io::Error::other)?, out)?;

@@ -1,7 +1,7 @@
 //! The folder that paths of a phase are relative to: commands go there, and what the command line names stays what it was.
 
 use super::CommandError;
-use crate::cli::{Command, Folders, OutputArgs, RunArgs};
+use crate::cli::{Command, FolderArgs, OutputArgs, RunArgs};
 use ncugate_phase::config::{self, Phase, Project};
 use std::env;
 use std::path::{Path, PathBuf};
@@ -56,6 +56,6 @@ fn settle_paths(config: &Path, paths: Vec<&mut PathBuf>) -> Result<(), CommandEr
     Ok(())
 }
 
-fn paths<'a>(folders: &'a mut Folders, saying: &'a mut OutputArgs) -> Vec<&'a mut PathBuf> {
+fn paths<'a>(folders: &'a mut FolderArgs, saying: &'a mut OutputArgs) -> Vec<&'a mut PathBuf> {
     [&mut folders.profiles, &mut folders.reports].into_iter().chain(saying.comment.as_mut()).collect()
 }

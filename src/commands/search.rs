@@ -6,7 +6,7 @@ use crate::console::Output;
 use crate::exit::Outcome;
 use ncugate_campaign::search::{Learning, RecordedSpace, ReplayScore, ReplaySettings, replay};
 use ncugate_judge::reference_runs::ReferenceRuns;
-use ncugate_judge::{PhaseRun, Session};
+use ncugate_judge::{JudgedRun, PhaseRun};
 use ncugate_phase::config::{SearchStrategy, usual_batch};
 use std::io::Write;
 use std::path::Path;
@@ -59,7 +59,7 @@ fn space(path: &Path) -> Result<RecordedSpace, CommandError> {
         return Ok(RecordedSpace::of_cache(path)?);
     }
     let run = PhaseRun::load(path)?;
-    let session = Session::of(&run, ReferenceRuns::around(&run))?;
+    let session = JudgedRun::of(&run, ReferenceRuns::around(&run))?;
     let name = run.phase.name.clone();
     RecordedSpace::of_run(name, &run.phase.objective, &run.plan, session.measurements().quantities())
         .map_err(|reason| CommandError::Usage(format!("{} cannot be replayed: {reason}", path.display())))

@@ -4,7 +4,7 @@ use super::CommandError;
 use crate::cli::{RowFormat, ShowArgs};
 use crate::console::Output;
 use crate::exit::Outcome;
-use ncugate_judge::frame::export::Layout;
+use ncugate_judge::frame::export::ExportLayout;
 use ncugate_report::kernels::{self, KernelFilter};
 use ncugate_report::show::{self, SheetFormat, ShowContent, ShowRequest};
 use ncugate_report::write::replace;
@@ -23,7 +23,7 @@ pub fn show(args: &ShowArgs, out: &mut Output) -> Result<Outcome, CommandError> 
     let shown = match args.export {
         Some(format) => ShowContent::Export {
             format: format.into(),
-            layout: if args.wide { Layout::Wide } else { Layout::Long },
+            layout: if args.wide { ExportLayout::Wide } else { ExportLayout::Long },
             output: args.output.clone(),
         },
         None if args.inside.asked().is_none() && args.inside.format != RowFormat::Text => {

@@ -2,7 +2,7 @@
 
 use crate::error::{ReportError, WireProblem};
 use crate::schema::{MAGIC, VERSION, block_header, file_header};
-use crate::wire::{Message, Span};
+use crate::wire::{ByteSpan, Message};
 
 /// What an entry of a payload is. In a payload they stand in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -21,7 +21,7 @@ pub(crate) struct Block<'a> {
     pub header: Message<'a>,
     pub payload_start: usize,
     pub payload_len: u32,
-    pub session: Option<Span>,
+    pub session: Option<ByteSpan>,
     pub strings: Option<Message<'a>>,
     pub process: Option<Message<'a>>,
     counts: [(EntryKind, u32); 5],
@@ -147,7 +147,7 @@ impl Block<'_> {
     pub fn entries(
         &self,
         data: &[u8],
-        mut entry: impl FnMut(EntryKind, Span) -> Result<(), ReportError>,
+        mut entry: impl FnMut(EntryKind, ByteSpan) -> Result<(), ReportError>,
     ) -> Result<(), ReportError> {
         let end = self.payload_start + self.payload_len as usize;
         let payload = data.get(..end).unwrap_or_default();
@@ -156,7 +156,7 @@ impl Block<'_> {
             for _ in 0..count {
                 let len = length(payload, at, self.index, "entry length")?;
                 take(payload, at + 4, u64::from(len), self.index, "entry")?;
-                entry(kind, Span { start: at + 4, len })?;
+                entry(kind, ByteSpan { start: at + 4, len })?;
                 at += 4 + len as usize;
             }
         }

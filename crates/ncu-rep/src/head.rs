@@ -3,7 +3,7 @@
 use crate::error::{ReportError, WireProblem};
 use crate::layout::{Layout, ResultKind};
 use crate::schema::clock_status;
-use crate::wire::{Field, Message, Span, short_tag};
+use crate::wire::{ByteSpan, Field, Message, short_tag};
 
 /// What ncu did about the clocks during a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -20,9 +20,9 @@ pub(crate) struct Head {
     pub kind: ResultKind,
     /// Position among the results of the file.
     pub index: u32,
-    pub body: Span,
+    pub body: ByteSpan,
     /// From the first metric to the end of the last one.
-    pub metrics: Span,
+    pub metrics: ByteSpan,
     pub metric_count: u32,
     /// Index of the process, when the block names one.
     pub process: Option<u32>,
@@ -32,12 +32,12 @@ pub(crate) struct Head {
     pub api_call: u64,
     /// Seconds since 1970.
     pub created: Option<u64>,
-    pub mangled: Span,
-    pub function: Span,
-    pub demangled: Span,
-    pub context_name: Span,
-    pub stream_name: Span,
-    pub nvtx: Span,
+    pub mangled: ByteSpan,
+    pub function: ByteSpan,
+    pub demangled: ByteSpan,
+    pub context_name: ByteSpan,
+    pub stream_name: ByteSpan,
+    pub nvtx: ByteSpan,
     pub grid: Option<[u32; 3]>,
     pub block: Option<[u32; 3]>,
     pub clocks: Option<ClockStatus>,
@@ -47,7 +47,7 @@ pub(crate) struct Head {
 
 impl Head {
     /// Scans the fields of a result without decoding metrics, sections or rules.
-    pub fn scan(data: &[u8], kind: ResultKind, body: Span, process: Option<u32>) -> Result<Self, ReportError> {
+    pub fn scan(data: &[u8], kind: ResultKind, body: ByteSpan, process: Option<u32>) -> Result<Self, ReportError> {
         let layout = kind.layout();
         let message = Message::new(layout.name, data, body);
         if message.bytes.is_empty() {
@@ -58,7 +58,7 @@ impl Head {
             kind,
             index: 0,
             body,
-            metrics: Span { start: body.start, len: 0 },
+            metrics: ByteSpan { start: body.start, len: 0 },
             metric_count: 0,
             process,
             thread: 0,
@@ -66,12 +66,12 @@ impl Head {
             stream: None,
             api_call: 0,
             created: None,
-            mangled: Span::default(),
-            function: Span::default(),
-            demangled: Span::default(),
-            context_name: Span::default(),
-            stream_name: Span::default(),
-            nvtx: Span::default(),
+            mangled: ByteSpan::default(),
+            function: ByteSpan::default(),
+            demangled: ByteSpan::default(),
+            context_name: ByteSpan::default(),
+            stream_name: ByteSpan::default(),
+            nvtx: ByteSpan::default(),
             grid: None,
             block: None,
             clocks: None,

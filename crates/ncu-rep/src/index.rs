@@ -11,7 +11,7 @@ use crate::head::Head;
 use crate::layout::ResultKind;
 use crate::names::MetricNames;
 use crate::process::{Process, ProcessTable};
-use crate::wire::Span;
+use crate::wire::ByteSpan;
 
 /// Bytes of results that are worked on before their pages are given back.
 const CHUNK_BYTES: usize = 8 << 20;
@@ -26,8 +26,8 @@ pub(crate) struct Index {
     pub blocks: usize,
     pub names: MetricNames,
     pub processes: Vec<Process>,
-    pub sessions: Vec<Span>,
-    pub sources: Vec<Span>,
+    pub sessions: Vec<ByteSpan>,
+    pub sources: Vec<ByteSpan>,
     /// In the order that ncu numbers them.
     pub heads: Vec<Head>,
 }
@@ -38,15 +38,15 @@ struct Walk<'a> {
     blocks: usize,
     names: MetricNames,
     processes: ProcessTable<'a>,
-    sessions: Vec<Span>,
-    sources: Vec<Span>,
+    sessions: Vec<ByteSpan>,
+    sources: Vec<ByteSpan>,
     results: Vec<Entry>,
 }
 
 /// Where a result lies, and the index of its process.
 struct Entry {
     kind: ResultKind,
-    span: Span,
+    span: ByteSpan,
     process: Option<u32>,
 }
 
@@ -124,7 +124,7 @@ impl<'a> Walk<'a> {
 
 /// Groups of items whose bytes are about [`CHUNK_BYTES`], at least one item each; one group for a report of `len` bytes
 /// that stays in memory.
-fn chunks(len: usize, count: usize, span: impl Fn(usize) -> Span) -> impl Iterator<Item = Range<usize>> {
+fn chunks(len: usize, count: usize, span: impl Fn(usize) -> ByteSpan) -> impl Iterator<Item = Range<usize>> {
     let most = if len <= RESIDENT_BYTES { usize::MAX } else { CHUNK_BYTES };
     let mut next = 0;
     std::iter::from_fn(move || {

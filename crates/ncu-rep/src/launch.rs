@@ -12,7 +12,7 @@ use crate::process::Process;
 use crate::rule::{self, RuleResult};
 use crate::schema::source;
 use crate::value::MetricValue;
-use crate::wire::{Field, Message, Span};
+use crate::wire::{ByteSpan, Field, Message};
 
 /// One result of a report, mostly a kernel launch. A light handle: scalars are there, the rest is decoded when asked.
 #[derive(Debug, Clone, Copy)]
@@ -23,7 +23,7 @@ pub struct Launch<'r> {
 }
 
 impl<'r> Launch<'r> {
-    fn text(&self, span: Span) -> Cow<'r, str> {
+    fn text(&self, span: ByteSpan) -> Cow<'r, str> {
         span.text(self.index.data())
     }
 

@@ -13,7 +13,7 @@ use crate::schema::{
     block_header, call_stack, executable_settings, ip_address, process, rule_result, session, source, source_file,
     source_files, source_marker, stack_frame, system_info,
 };
-use crate::wire::{Field, Message, Span, put_bytes, put_integer};
+use crate::wire::{ByteSpan, Field, Message, put_bytes, put_integer};
 
 /// What names and addresses are replaced by.
 const PLACEHOLDER: &str = "redacted";
@@ -159,7 +159,7 @@ fn rewrite_block(data: &[u8], block: &Block<'_>, redaction: Redaction, out: &mut
     Ok(())
 }
 
-fn rewrite_entry(data: &[u8], kind: EntryKind, span: Span) -> Result<Vec<u8>, ReportError> {
+fn rewrite_entry(data: &[u8], kind: EntryKind, span: ByteSpan) -> Result<Vec<u8>, ReportError> {
     let (name, rules): (_, Rules) = match kind {
         EntryKind::Source => ("SourceData", SOURCE),
         EntryKind::Kernel => (layout::KERNEL.name, &KERNEL),

@@ -8,12 +8,12 @@ use crate::error::{ReportError, WireProblem};
 
 /// A part of the report's bytes. The report can be larger than 4 GiB, a part cannot.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Span {
+pub(crate) struct ByteSpan {
     pub start: usize,
     pub len: u32,
 }
 
-impl Span {
+impl ByteSpan {
     /// The bytes of this part; empty when `data` does not hold it.
     pub fn of(self, data: &[u8]) -> &[u8] {
         data.get(self.start..self.start.saturating_add(self.len as usize)).unwrap_or_default()
@@ -67,7 +67,7 @@ pub(crate) struct Fields<'a> {
 }
 
 impl<'a> Message<'a> {
-    pub fn new(name: &'static str, data: &'a [u8], span: Span) -> Self {
+    pub fn new(name: &'static str, data: &'a [u8], span: ByteSpan) -> Self {
         Self { name, bytes: span.of(data), offset: span.start }
     }
 
@@ -329,10 +329,10 @@ impl<'a> Field<'a> {
     }
 
     /// Where the bytes of this field lie in the report.
-    pub fn span(&self) -> Result<Span, ReportError> {
+    pub fn span(&self) -> Result<ByteSpan, ReportError> {
         let len = self.bytes()?.len();
         let len = u32::try_from(len).map_err(|_| self.error(WireProblem::Range(len as u64)))?;
-        Ok(Span { start: self.value_offset, len })
+        Ok(ByteSpan { start: self.value_offset, len })
     }
 }
 
@@ -381,7 +381,7 @@ mod tests {
     fn offsets_of_values_count_from_the_report() {
         let found = fields(&[0x0a, 0x02, b'h', b'i', 0x15, 0, 0, 128, 63]);
         let text = found[0].as_ref().map(|f| (f.text().ok(), f.span().ok()));
-        assert!(matches!(text, Ok((Some(t), Some(Span { start: 102, len: 2 }))) if t == "hi"));
+        assert!(matches!(text, Ok((Some(t), Some(ByteSpan { start: 102, len: 2 }))) if t == "hi"));
         assert!(matches!(found[1].as_ref().map(|f| f.float().ok()), Ok(Some(1.0))));
     }
 }

@@ -2,7 +2,7 @@
 
 use super::base_error::BaseError;
 use ncugate_model::disk::{FileLock, LockAttempt};
-use ncugate_model::process::{self, Output, ProcessExit};
+use ncugate_model::process::{self, ProcessExit, ProcessOutput};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -79,10 +79,10 @@ impl Drop for BaseCheckout {
 fn git(args: &[&str]) -> Result<String, String> {
     let output = process::run(process::git().args(args), LIMIT).map_err(|error| error.to_string())?;
     match output {
-        Output { ending: ProcessExit::Completed, stdout, .. } => Ok(stdout.trim().to_owned()),
-        Output { ending: ProcessExit::NonZero(_), stderr, .. } if !stderr.trim().is_empty() => {
+        ProcessOutput { ending: ProcessExit::Completed, stdout, .. } => Ok(stdout.trim().to_owned()),
+        ProcessOutput { ending: ProcessExit::NonZero(_), stderr, .. } if !stderr.trim().is_empty() => {
             Err(stderr.lines().last().unwrap_or_default().to_owned())
         }
-        Output { ending, .. } => Err(format!("git {ending}")),
+        ProcessOutput { ending, .. } => Err(format!("git {ending}")),
     }
 }

@@ -3,7 +3,7 @@
 use super::activity::{Tracing, VerifiedTrace};
 use super::error::CampaignError;
 use super::progress::Progress;
-use super::targets::{Folders, NvtxReader};
+use super::targets::{NvtxReader, ProfilingFolders};
 use super::tools::{RunGpu, Tools};
 use ncugate_cuda::gpu::DeviceAttributes;
 use ncugate_judge::store::RunWriter;
@@ -156,7 +156,7 @@ impl CounterCollection<'_> {
         let ProfiledRun { phase, tools, writer, folder, gpu, progress, .. } = self.run;
         let io = |what| move |source| CampaignError::Io { what, source };
         let scratch = scratch_folder(gpu.device().uuid.as_deref()).map_err(io("make a folder for ncu's locks"))?;
-        let folders = Folders { reports: folder.join("reports"), logs: folder.join("logs"), scratch };
+        let folders = ProfilingFolders { reports: folder.join("reports"), logs: folder.join("logs"), scratch };
         let prefix = gpu.prefix();
         let runner = Runner { prestarted: Some(&tools.prestarted), ..folders.runner(ncu, phase, &prefix) };
         let mut book = book(ncu, gpu.device());

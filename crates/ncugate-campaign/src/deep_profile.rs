@@ -9,7 +9,7 @@ use super::prestart::Prestart;
 use super::profile::expected;
 use super::progress::Progress;
 use super::reference_cubin::reference_cubin;
-use super::targets::{CommandTarget, Folders, NvtxReader, WorkerTarget, launches_of_kernels};
+use super::targets::{CommandTarget, NvtxReader, ProfilingFolders, WorkerTarget, launches_of_kernels};
 use super::tools::Tools;
 use ncu_rep::{Launch, Report, ReportError};
 use ncugate_cuda::host::{JobPurpose, WorkerJob};
@@ -134,7 +134,7 @@ impl DeepProfiler<'_> {
         let logs = run.folder.join("logs").join("deep-profile");
         std::fs::create_dir_all(&logs).map_err(io("make a folder for a deep profile"))?;
         let scratch = scratch_folder(self.tools.device.uuid.as_deref()).map_err(io("make a folder for ncu's locks"))?;
-        let folders = Folders { reports: run.folder.join("reports"), logs, scratch };
+        let folders = ProfilingFolders { reports: run.folder.join("reports"), logs, scratch };
         let ncu = self.tools.ncu.as_ref().map_err(Clone::clone)?;
         let runner = Runner { prestarted: Some(&self.tools.prestarted), ..folders.runner(ncu, self.phase, "") };
         let phase = self.once();

@@ -10,7 +10,7 @@ use ncugate_judge::reference_runs::{ReferenceRequest, ReferenceRuns};
 use ncugate_judge::store::manifest;
 use ncugate_judge::store::shard_manifest;
 use ncugate_judge::store::{self, Continuation, Manifest, ResumedRun, Run, RunState, RunWriter, StoreError};
-use ncugate_judge::{Evidence, JudgeError, Session, TargetGpu, known_failures};
+use ncugate_judge::{Evidence, JudgeError, JudgedRun, TargetGpu, known_failures};
 use ncugate_model::{BuildRecord, NullTest, VariantId};
 use ncugate_phase::config::Phase;
 use ncugate_phase::plan::{PhaseSubset, Plan, Shard, reference_plan};
@@ -64,7 +64,7 @@ pub struct LiveRun<'a> {
 }
 
 pub struct MeasuredRun<'a> {
-    pub session: Session<'a>,
+    pub session: JudgedRun<'a>,
     pub ended: Result<(), LiveError>,
 }
 
@@ -187,15 +187,15 @@ impl<'a> LiveRun<'a> {
     }
 
     /// The run as the campaign left it, decoded and judged.
-    fn session(&self, folder: &Path) -> Result<Session<'a>, LiveError> {
+    fn session(&self, folder: &Path) -> Result<JudgedRun<'a>, LiveError> {
         let run = Arc::new(Run::load(folder)?);
         let mut references = ReferenceRuns::find(self.phase, &run, self.request, self.profiles)?;
         references.resolve_previous(self.phase, &run, Evidence::Measured, self.profiles)?;
-        Ok(Session::new(self.phase, self.plan, run, Evidence::Measured, references)?)
+        Ok(JudgedRun::new(self.phase, self.plan, run, Evidence::Measured, references)?)
     }
 
     /// Times anew what was selected, until noise leaves no required gate open. A run that ends meanwhile is not complete.
-    fn confirm(&self, writer: &mut RunWriter, session: &mut Session<'_>) -> Result<(), LiveError> {
+    fn confirm(&self, writer: &mut RunWriter, session: &mut JudgedRun<'_>) -> Result<(), LiveError> {
         writer.finish(RunState::Running)?;
         let (phase, plan, tools, progress) = (self.phase, self.plan, self.tools, self.progress);
         let reference = reference_cubin(phase, plan, tools)?;
@@ -223,14 +223,14 @@ impl<'a> LiveRun<'a> {
 
     /// Takes the deep profile of the variant that the objective selects, and of others that were asked for, now that everything is
     /// measured.
-    fn deep_profile(&self, writer: &mut RunWriter, session: &Session<'_>) -> Result<(), LiveError> {
+    fn deep_profile(&self, writer: &mut RunWriter, session: &JudgedRun<'_>) -> Result<(), LiveError> {
         let Self { phase, plan, tools, progress, .. } = *self;
         let asked = self.deep_variants(session);
         Ok(DeepProfiler { phase, plan, tools, writer, progress }.run(session.selected(), &asked)?)
     }
 
     /// Variants that are asked for beside the selected one.
-    fn deep_variants(&self, session: &Session<'_>) -> Vec<VariantId> {
+    fn deep_variants(&self, session: &JudgedRun<'_>) -> Vec<VariantId> {
         let mut ranked: Vec<_> = session.judgement().variants.iter().filter(|variant| variant.rank.is_some()).collect();
         ranked.sort_by_key(|variant| variant.rank);
         let ranked: Vec<VariantId> = ranked.into_iter().map(|variant| variant.variant.clone()).collect();

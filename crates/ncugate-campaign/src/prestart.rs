@@ -5,7 +5,7 @@ use super::collecting::book;
 use super::early_passes;
 use super::gpu_turn::GpuTurn;
 use super::profile::{cases, counters};
-use super::targets::{self, Folders, launches_of_kernels};
+use super::targets::{self, ProfilingFolders, launches_of_kernels};
 use super::tools::{RunGpu, Tools};
 use ncugate_cuda::host::external;
 use ncugate_cuda::host::{HiddenJob, Preload, range_name};
@@ -217,8 +217,8 @@ impl Prestart<'_> {
         plan_groups(counters, effort, &mut unasked, &mut book(ncu, &self.tools.device)).unwrap_or_default()
     }
 
-    fn folders(self, gpu: RunGpu<'_>) -> io::Result<Folders> {
-        Ok(Folders {
+    fn folders(self, gpu: RunGpu<'_>) -> io::Result<ProfilingFolders> {
+        Ok(ProfilingFolders {
             reports: self.folder.join("reports"),
             logs: self.folder.join("logs"),
             scratch: scratch_folder(gpu.device().uuid.as_deref())?,

@@ -23,13 +23,13 @@ use std::process::Command;
 const PASSES: &str = "profiler__replayer_passes";
 
 /// Where ncu processes read and write.
-pub(super) struct Folders {
+pub(super) struct ProfilingFolders {
     pub reports: PathBuf,
     pub logs: PathBuf,
     pub scratch: PathBuf,
 }
 
-impl Folders {
+impl ProfilingFolders {
     pub fn runner<'r>(&'r self, ncu: &'r Ncu, phase: &Phase, prefix: &'r str) -> Runner<'r> {
         Runner {
             ncu,

@@ -1,6 +1,6 @@
 //! The Python files that call other projects' functions with ncugate's inputs. Nothing in them takes a time or compares.
 
-use super::problem::{Direction, Number, Tensor};
+use super::problem::{Direction, ScalarInput, Tensor};
 use super::tensor::torch_name;
 use std::fmt::Write;
 
@@ -54,7 +54,7 @@ pub(super) fn without_axes(tensors: &[Tensor]) -> String {
 }
 
 /// A number as an argument, of the type that Python has for it.
-pub(super) fn number(number: &Number) -> String {
+pub(super) fn number(number: &ScalarInput) -> String {
     let kind = match number.dtype.as_str() {
         "bool" => "bool",
         kind if super::tensor::is_float(kind) => "float",

@@ -1,7 +1,7 @@
 //! What came of a variant at a shape, as other projects tell it: one ending each.
 
 use ncugate_cuda::host::HUNG;
-use ncugate_judge::{Correctness, Session};
+use ncugate_judge::{Correctness, JudgedRun};
 use ncugate_model::{BuildOutcome, CheckOutcome, Differences, LatencyOutcome, ShapeName, VariantId};
 use std::sync::Arc;
 
@@ -60,7 +60,7 @@ impl EvaluationStatus {
 }
 
 /// What came of a variant at a shape.
-pub(super) fn evaluated(session: &Session<'_>, variant: &VariantId, shape: &ShapeName) -> CaseEvaluation {
+pub(super) fn evaluated(session: &JudgedRun<'_>, variant: &VariantId, shape: &ShapeName) -> CaseEvaluation {
     let measurements = session.measurements();
     let (run, phase) = (measurements.run(), measurements.phase());
     let build = run.builds.iter().find(|build| build.variant == *variant).map(|build| &build.outcome);
@@ -107,7 +107,7 @@ pub(super) fn evaluated(session: &Session<'_>, variant: &VariantId, shape: &Shap
 }
 
 /// A time, or why there is none.
-fn timed(session: &Session<'_>, variant: &VariantId, shape: &ShapeName) -> EvaluationStatus {
+fn timed(session: &JudgedRun<'_>, variant: &VariantId, shape: &ShapeName) -> EvaluationStatus {
     let measurements = session.measurements();
     if let Some(samples) = measurements.quantities().samples(variant, shape).filter(|samples| !samples.is_empty()) {
         return EvaluationStatus::Timed(Arc::clone(samples));

@@ -3,7 +3,7 @@
 use super::error::ExportRefusal;
 use super::evaluated::{CaseEvaluation, evaluated, mean_ms};
 use ncugate_judge::store::RunState;
-use ncugate_judge::{Evidence, PhaseRun, Session};
+use ncugate_judge::{Evidence, JudgedRun, PhaseRun};
 use ncugate_model::{ShapeName, VariantId};
 use ncugate_phase::plan::{Method, Variant};
 
@@ -11,7 +11,7 @@ use ncugate_phase::plan::{Method, Variant};
 #[derive(Debug)]
 pub struct ExportedRun<'a> {
     pub(super) run: &'a PhaseRun,
-    pub(super) session: &'a Session<'a>,
+    pub(super) session: &'a JudgedRun<'a>,
     /// The GPU's name.
     pub(super) hardware: String,
 }
@@ -21,7 +21,7 @@ impl<'a> ExportedRun<'a> {
     ///
     /// # Errors
     /// It is not complete, not sealed, a part of a phase, or not measured by this program on a GPU.
-    pub fn new(run: &'a PhaseRun, session: &'a Session<'a>) -> Result<Self, ExportRefusal> {
+    pub fn new(run: &'a PhaseRun, session: &'a JudgedRun<'a>) -> Result<Self, ExportRefusal> {
         let manifest = &run.run.manifest;
         let refused = |why: &str| ExportRefusal { run: manifest.run.clone(), why: why.to_owned() };
         match manifest.state {

@@ -3,13 +3,14 @@
 use super::adapter::{literal, literals, names, number, types, without_axes};
 use super::error::ImportError;
 use super::problem::{
-    Bound, Call, Candidate, Direction, ImportTarget, NewPhase, Number, Problem, Size, Tensor, distinct,
+    Call, Candidate, Direction, ForeignProblem, ImportTarget, NewPhase, OutputTolerance, ScalarInput, Size, Tensor,
+    distinct,
 };
 use super::safetensors;
 use super::tensor::dtype_of;
 use super::trace_set::{
-    Axis, Binding, CompileOptions, Definition, InputSpec, LanguageFamily, Solution, TensorSpec, TraceSet, Workload,
-    WorkloadTrace, parse,
+    Axis, Binding, CompileOptions, InputSpec, LanguageFamily, Solution, TensorSpec, TraceDefinition, TraceSet,
+    TraceWorkload, WorkloadTrace, parse,
 };
 use ncugate_phase::config::ImportFormat;
 use serde_json::{Value, json};
@@ -27,9 +28,9 @@ pub struct FlashInferChoice {
 }
 
 /// What flashinfer-bench allows where a configuration says nothing: its `ResolvedEvalConfig`.
-const BOUND: Bound = Bound { atol: 1e-2, rtol: 1e-2, mismatches: 0.0 };
+const BOUND: OutputTolerance = OutputTolerance { atol: 1e-2, rtol: 1e-2, mismatches: 0.0 };
 /// The same for definitions of the type `moe`: its `eval_config.yaml`.
-const BOUND_OF_MOE: Bound = Bound { mismatches: 0.05, ..BOUND };
+const BOUND_OF_MOE: OutputTolerance = OutputTolerance { mismatches: 0.05, ..BOUND };
 /// Sources that are compiled, and what they include.
 const COMPILED: [&str; 4] = [".cu", ".cpp", ".cc", ".c"];
 /// See [`COMPILED`].
@@ -50,7 +51,7 @@ pub fn import_flashinfer(
     let definition = chosen(&set, choice)?;
     let (mut notes, mut files) = (Vec::new(), Vec::new());
     let chosen = workloads(&set, definition, choice)?;
-    let values: Vec<Workload> =
+    let values: Vec<TraceWorkload> =
         chosen.iter().map(|trace| parse(root, &trace.workload.to_string())).collect::<Result<_, _>>()?;
     let numbers = numbers(definition, &values)?;
     let sizes = sizes(definition, &values, &numbers)?;
@@ -72,7 +73,7 @@ pub fn import_flashinfer(
         return Err(ImportError::unmapped(&definition.name, what));
     }
     let workloads = sizes.iter().zip(&chosen).map(|(size, trace)| (size.name.clone(), trace.workload.to_string()));
-    let problem = Problem {
+    let problem = ForeignProblem {
         format: ImportFormat::FlashInfer,
         name: definition.name.clone(),
         title: definition
@@ -96,7 +97,7 @@ pub fn import_flashinfer(
     problem.phase(target)
 }
 
-fn chosen<'s>(set: &'s TraceSet, choice: &FlashInferChoice) -> Result<&'s Definition, ImportError> {
+fn chosen<'s>(set: &'s TraceSet, choice: &FlashInferChoice) -> Result<&'s TraceDefinition, ImportError> {
     let known = || set.definitions.iter().map(|d| d.name.as_str()).collect::<Vec<_>>().join(", ");
     match (&choice.definition, set.definitions.as_slice()) {
         (Some(name), all) => all.iter().find(|definition| definition.name == *name).ok_or_else(|| {
@@ -111,7 +112,7 @@ fn chosen<'s>(set: &'s TraceSet, choice: &FlashInferChoice) -> Result<&'s Defini
 
 fn workloads<'s>(
     set: &'s TraceSet,
-    definition: &Definition,
+    definition: &TraceDefinition,
     choice: &FlashInferChoice,
 ) -> Result<Vec<&'s WorkloadTrace>, ImportError> {
     let own: Vec<&WorkloadTrace> = set.workloads.iter().filter(|trace| trace.definition == definition.name).collect();
@@ -129,7 +130,10 @@ fn workloads<'s>(
 }
 
 /// Numbers passed by value, and whether they differ between workloads.
-fn numbers(definition: &Definition, workloads: &[Workload]) -> Result<Vec<(Number, Variation)>, ImportError> {
+fn numbers(
+    definition: &TraceDefinition,
+    workloads: &[TraceWorkload],
+) -> Result<Vec<(ScalarInput, Variation)>, ImportError> {
     let scalars = definition.inputs.iter().filter(|(_, spec)| spec.shape.is_none());
     scalars
         .map(|(name, spec)| {
@@ -138,11 +142,11 @@ fn numbers(definition: &Definition, workloads: &[Workload]) -> Result<Vec<(Numbe
                 workloads.iter().map(|workload| scalar(definition, workload, name)).collect::<Result<_, _>>()?;
             let (last, others) = values.split_last().map_or(("0", &[][..]), |(last, others)| (last.as_str(), others));
             if others.iter().all(|value| value == last) {
-                return Ok((Number { name: name.clone(), dtype, value: last.to_owned() }, Variation::No));
+                return Ok((ScalarInput { name: name.clone(), dtype, value: last.to_owned() }, Variation::No));
             }
             let cases: String =
                 others.iter().zip(1..).map(|(value, at)| format!("{value} if {WORKLOAD} == {at} else ")).collect();
-            Ok((Number { name: name.clone(), dtype, value: cases + last }, Variation::Yes))
+            Ok((ScalarInput { name: name.clone(), dtype, value: cases + last }, Variation::Yes))
         })
         .collect()
 }
@@ -154,7 +158,7 @@ enum Variation {
     No,
 }
 
-fn scalar(definition: &Definition, workload: &Workload, name: &str) -> Result<String, ImportError> {
+fn scalar(definition: &TraceDefinition, workload: &TraceWorkload, name: &str) -> Result<String, ImportError> {
     let given = match workload.inputs.get(name) {
         Some(InputSpec::Scalar { value: Value::Number(number) }) => Some(number.to_string()),
         Some(InputSpec::Scalar { value: Value::Bool(truth) }) => Some(i32::from(*truth).to_string()),
@@ -165,7 +169,7 @@ fn scalar(definition: &Definition, workload: &Workload, name: &str) -> Result<St
     })
 }
 
-fn dtype(definition: &Definition, name: &str, spec: &TensorSpec) -> Result<String, ImportError> {
+fn dtype(definition: &TraceDefinition, name: &str, spec: &TensorSpec) -> Result<String, ImportError> {
     dtype_of(&spec.dtype).map(str::to_owned).ok_or_else(|| {
         ImportError::unmapped(
             &definition.name,
@@ -175,12 +179,12 @@ fn dtype(definition: &Definition, name: &str, spec: &TensorSpec) -> Result<Strin
 }
 
 fn sizes(
-    definition: &Definition,
-    workloads: &[Workload],
-    numbers: &[(Number, Variation)],
+    definition: &TraceDefinition,
+    workloads: &[TraceWorkload],
+    numbers: &[(ScalarInput, Variation)],
 ) -> Result<Vec<Size>, ImportError> {
     let differ = numbers.iter().any(|(_, differs)| *differs == Variation::Yes);
-    let extent = |workload: &Workload, name: &str, axis: &Axis| {
+    let extent = |workload: &TraceWorkload, name: &str, axis: &Axis| {
         let extent = match axis {
             Axis::Const { value } => Some(*value),
             Axis::Var => workload.axes.get(name).copied(),
@@ -194,7 +198,7 @@ fn sizes(
         };
         Err(ImportError::unmapped(&definition.name, problem + "; choose others with --workload"))
     };
-    let size = |(workload, at): (&Workload, i64)| {
+    let size = |(workload, at): (&TraceWorkload, i64)| {
         let axes = definition.axes.iter().map(|(name, axis)| extent(workload, name, axis));
         let mut dims = axes.collect::<Result<Vec<_>, _>>()?;
         dims.extend(differ.then(|| (WORKLOAD.to_owned(), at)));
@@ -203,7 +207,11 @@ fn sizes(
     workloads.iter().zip(1..).map(size).collect()
 }
 
-fn tensors(definition: &Definition, workloads: &[Workload], target: &ImportTarget) -> Result<Vec<Tensor>, ImportError> {
+fn tensors(
+    definition: &TraceDefinition,
+    workloads: &[TraceWorkload],
+    target: &ImportTarget,
+) -> Result<Vec<Tensor>, ImportError> {
     let tensor = |name: &String, spec: &TensorSpec, direction, init| {
         let Some(shape) = spec.shape.clone() else {
             let what = format!("output `{name}` is a number that is returned, and a phase compares buffers");
@@ -224,8 +232,8 @@ fn tensors(definition: &Definition, workloads: &[Workload], target: &ImportTarge
 
 /// How an input is filled: the same way for all workloads.
 fn input(
-    definition: &Definition,
-    workloads: &[Workload],
+    definition: &TraceDefinition,
+    workloads: &[TraceWorkload],
     name: &str,
     spec: &TensorSpec,
     target: &ImportTarget,
@@ -257,8 +265,8 @@ fn random(dtype: &str) -> Option<Value> {
 fn stored_tensors(
     set: &TraceSet,
     tensors: &[Tensor],
-    definition: &Definition,
-    workloads: &[Workload],
+    definition: &TraceDefinition,
+    workloads: &[TraceWorkload],
     sizes: &[Size],
 ) -> Result<Vec<(String, Vec<u8>)>, ImportError> {
     let mut files = Vec::new();
@@ -286,7 +294,11 @@ fn stored_tensors(
 }
 
 /// Parameters and arguments of the definition's functions, in its order.
-fn arguments(definition: &Definition, numbers: &[(Number, Variation)], tensor: impl Fn(&str) -> String) -> String {
+fn arguments(
+    definition: &TraceDefinition,
+    numbers: &[(ScalarInput, Variation)],
+    tensor: impl Fn(&str) -> String,
+) -> String {
     let argument = |name: &String| match numbers.iter().find(|(known, _)| known.name == *name) {
         Some((known, _)) => number(known),
         None => tensor(name),
@@ -294,7 +306,7 @@ fn arguments(definition: &Definition, numbers: &[(Number, Variation)], tensor: i
     definition.inputs.keys().map(argument).collect::<Vec<_>>().join(", ")
 }
 
-fn reference(definition: &Definition, tensors: &[Tensor], numbers: &[(Number, Variation)]) -> String {
+fn reference(definition: &TraceDefinition, tensors: &[Tensor], numbers: &[(ScalarInput, Variation)]) -> String {
     let parameters = definition.inputs.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
     let given = arguments(definition, numbers, |name| format!("given({}, {name})", literal(name)));
     let direct = arguments(definition, numbers, |name| format!("with_axes({}, {name})", literal(name)));
@@ -311,13 +323,13 @@ fn reference(definition: &Definition, tensors: &[Tensor], numbers: &[(Number, Va
     )
 }
 
-type Parts<'p> = (&'p [Tensor], &'p [(Number, Variation)]);
+type Parts<'p> = (&'p [Tensor], &'p [(ScalarInput, Variation)]);
 type FilesAndNotes<'p> = (&'p mut Vec<(String, Vec<u8>)>, &'p mut Vec<String>);
 
 /// The solutions that a phase can call, with their files; what keeps the others out is noted, or an error where they are named.
 fn candidates(
     set: &TraceSet,
-    definition: &Definition,
+    definition: &TraceDefinition,
     choice: &FlashInferChoice,
     (tensors, numbers): Parts<'_>,
     (files, notes): FilesAndNotes<'_>,
@@ -412,9 +424,9 @@ const TENSORS: &str = "try:\n    import torch  # noqa: F401\nexcept ImportError:
 fn solution_calls(
     solution: &Solution,
     variant: &str,
-    definition: &Definition,
+    definition: &TraceDefinition,
     tensors: &[Tensor],
-    numbers: &[(Number, Variation)],
+    numbers: &[(ScalarInput, Variation)],
 ) -> String {
     let (file, function) = solution.spec.entry_point.split_once("::").unwrap_or_default();
     let outputs: Vec<&str> = match solution.spec.destination_passing_style {

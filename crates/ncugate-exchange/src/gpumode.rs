@@ -3,7 +3,9 @@
 use super::adapter::{Argument, literal, literals, names, types, without_axes};
 use super::described::{DeclaredBounds, Description, Parser, of_command_line};
 use super::error::ImportError;
-use super::problem::{Bound, Call, Candidate, Direction, ImportTarget, NewPhase, Problem, Size, Tensor, distinct};
+use super::problem::{
+    Call, Candidate, Direction, ForeignProblem, ImportTarget, NewPhase, OutputTolerance, Size, Tensor, distinct,
+};
 use super::task_file;
 use super::tensor::GivenTensor;
 use super::trace_set::text;
@@ -80,7 +82,7 @@ pub fn import_gpumode(given: &GpuModeProblem, parser: &Parser, target: &ImportTa
             notes.push(format!("`{key}` is not in the phase"));
         }
     }
-    let problem = Problem {
+    let problem = ForeignProblem {
         format: ImportFormat::GpuMode,
         title: name.clone(),
         bound: bound(given, description.bounds, &name)?,
@@ -113,7 +115,11 @@ fn ranking(task: &Yaml, problem: &str) -> Result<Option<Ranking>, ImportError> {
 }
 
 /// The bound that the command line or `reference.py` gives.
-fn bound(given: &GpuModeProblem, declared: Option<DeclaredBounds>, problem: &str) -> Result<Bound, ImportError> {
+fn bound(
+    given: &GpuModeProblem,
+    declared: Option<DeclaredBounds>,
+    problem: &str,
+) -> Result<OutputTolerance, ImportError> {
     let bounds = given.bound.or_else(|| {
         let declared = declared?;
         Some((declared.rtol.unwrap_or(DEFAULT_BOUNDS.0), declared.atol.unwrap_or(DEFAULT_BOUNDS.1)))
@@ -122,7 +128,7 @@ fn bound(given: &GpuModeProblem, declared: Option<DeclaredBounds>, problem: &str
         let what = "reference.py compares in its own way (not by make_match_reference): give --rtol and --atol";
         ImportError::unmapped(problem, what)
     })?;
-    Ok(Bound { atol, rtol, mismatches: 0.0 })
+    Ok(OutputTolerance { atol, rtol, mismatches: 0.0 })
 }
 
 /// Where a file of the task comes from.

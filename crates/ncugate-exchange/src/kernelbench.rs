@@ -4,7 +4,8 @@ use super::adapter::{Argument, literal, literals, names, types, without_axes};
 use super::described::{Parser, of_command_line};
 use super::error::ImportError;
 use super::problem::{
-    Bound, Call, Candidate, Direction, ImportTarget, NewPhase, Problem, Size, Tensor, distinct, plain_name,
+    Call, Candidate, Direction, ForeignProblem, ImportTarget, NewPhase, OutputTolerance, Size, Tensor, distinct,
+    plain_name,
 };
 use super::tensor::{GivenTensor, is_float};
 use super::trace_set::text;
@@ -28,12 +29,12 @@ impl Precision {
         }
     }
 
-    const fn bound(self) -> Bound {
+    const fn bound(self) -> OutputTolerance {
         let each = match self {
             Self::Fp32 => 1e-4,
             Self::Fp16 | Self::Bf16 => 1e-2,
         };
-        Bound { atol: each, rtol: each, mismatches: 0.0 }
+        OutputTolerance { atol: each, rtol: each, mismatches: 0.0 }
     }
 }
 
@@ -111,7 +112,7 @@ pub fn import_kernelbench(
         "rel_l2 is asked for besides atol and rtol: an answer of zeros is within them where the right answer is small".to_owned(),
     ];
     notes.extend(description.notes.iter().cloned());
-    let problem = Problem {
+    let problem = ForeignProblem {
         format: ImportFormat::KernelBench,
         title: plain_name(&name).replace('_', " ").trim().to_owned(),
         sizes: vec![Size { name: SHAPE.to_owned(), dims: dims(&tensors, &description.constants, &description.used) }],

@@ -103,7 +103,7 @@ pub(super) struct Tensor {
 
 /// A number that a problem passes by value.
 #[derive(Debug, Clone)]
-pub(super) struct Number {
+pub(super) struct ScalarInput {
     pub name: String,
     /// As a phase writes it.
     pub dtype: String,
@@ -120,7 +120,7 @@ pub(super) struct Size {
 
 /// How far an output may be from the answer: `atol + rtol * |expected|` for all elements but a share.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Bound {
+pub(super) struct OutputTolerance {
     pub atol: f64,
     pub rtol: f64,
     pub mismatches: f64,
@@ -144,7 +144,7 @@ pub(super) struct Candidate {
 
 /// A problem of another project, understood.
 #[derive(Debug)]
-pub(super) struct Problem {
+pub(super) struct ForeignProblem {
     pub format: ImportFormat,
     pub name: String,
     pub title: String,
@@ -152,8 +152,8 @@ pub(super) struct Problem {
     /// Names of the shapes that are timed.
     pub timed: Vec<String>,
     pub tensors: Vec<Tensor>,
-    pub numbers: Vec<Number>,
-    pub bound: Bound,
+    pub numbers: Vec<ScalarInput>,
+    pub bound: OutputTolerance,
     pub reference: Call,
     /// The reference as a function on the GPU, which candidates are compared with.
     pub eager: Call,
@@ -171,7 +171,7 @@ const REFERENCE: &str = "reference";
 /// A reference in Python computes for so long at most, in seconds.
 const REFERENCE_LIMIT: u64 = 600;
 
-impl Problem {
+impl ForeignProblem {
     pub(super) fn phase(self, target: &ImportTarget) -> Result<NewPhase, ImportError> {
         if self.candidates.is_empty() {
             let why = if self.notes.is_empty() { String::new() } else { format!(" ({})", self.notes.join("; ")) };

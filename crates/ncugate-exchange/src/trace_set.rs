@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 const MAX_BYTES: u64 = 64 << 20;
 
 #[derive(Debug, Clone, Deserialize)]
-pub(super) struct Definition {
+pub(super) struct TraceDefinition {
     pub name: String,
     #[serde(default)]
     pub op_type: String,
@@ -57,7 +57,7 @@ pub(super) struct WorkloadTrace {
 }
 
 #[derive(Debug, Clone, Deserialize)]
-pub(super) struct Workload {
+pub(super) struct TraceWorkload {
     pub uuid: String,
     pub axes: IndexMap<String, i64>,
     pub inputs: IndexMap<String, InputSpec>,
@@ -84,7 +84,7 @@ pub(super) struct Solution {
     pub name: String,
     pub definition: String,
     pub spec: BuildSpec,
-    pub sources: Vec<SourceFile>,
+    pub sources: Vec<SolutionFile>,
 }
 
 /// How a solution is called.
@@ -186,7 +186,7 @@ const fn passes_destinations() -> bool {
 
 /// A file of a solution.
 #[derive(Debug, Clone, Deserialize)]
-pub(super) struct SourceFile {
+pub(super) struct SolutionFile {
     pub path: String,
     pub content: String,
 }
@@ -195,7 +195,7 @@ pub(super) struct SourceFile {
 #[derive(Debug)]
 pub(super) struct TraceSet {
     pub root: PathBuf,
-    pub definitions: Vec<Definition>,
+    pub definitions: Vec<TraceDefinition>,
     pub solutions: Vec<Solution>,
     pub workloads: Vec<WorkloadTrace>,
 }

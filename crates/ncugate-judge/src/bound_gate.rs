@@ -11,7 +11,7 @@ use super::step_bounds::StepBounds;
 use crate::frame::MetricCells;
 use ncugate_model::Verdict;
 use ncugate_model::expr::{Comparison, Reference, Value};
-use ncugate_model::metric::{Catalogue, Metric};
+use ncugate_model::metric::{Catalogue, LogicalMetric};
 use ncugate_phase::config::Gate;
 use rayon::prelude::*;
 
@@ -86,7 +86,7 @@ impl<'a> BoundGate<'a> {
     }
 
     /// The logical metric on the left side, when nothing else is.
-    pub fn metric(&self) -> Option<&'static Metric> {
+    pub fn metric(&self) -> Option<&'static LogicalMetric> {
         self.gate.require.subject()?.own().and_then(|name| Catalogue::embedded().get(name))
     }
 

@@ -59,7 +59,7 @@ pub struct LibraryKernel {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct KernelUse {
+pub struct KernelResources {
     /// Its name in the code.
     pub name: String,
     /// `sm_90`.
@@ -85,7 +85,7 @@ pub struct KernelUse {
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct LibraryResources {
     /// Kernels, by name and chip. Of several copies of a kernel in one file the most that any of them uses.
-    pub kernels: Vec<KernelUse>,
+    pub kernels: Vec<KernelResources>,
     /// Entries of PTX, whose resources the driver's compiler decides.
     pub ptx: usize,
     /// Entries that are neither machine code nor PTX.
@@ -114,10 +114,10 @@ pub fn library_use(code: &[DeviceCode<'_>], arch: Option<ComputeCapability>) -> 
     let ptx = code.iter().filter(|code| matches!(code, DeviceCode::Ptx { .. })).count();
     let other = code.iter().filter(|code| matches!(code, DeviceCode::Other { .. })).count();
     let mut library = LibraryResources { kernels: Vec::new(), ptx, other, cubins: cubins.len() };
-    library.take(
-        read.iter()
-            .flat_map(|(capability, entries)| entries.iter().map(move |entry| KernelUse::of(entry, *capability))),
-    );
+    library
+        .take(read.iter().flat_map(|(capability, entries)| {
+            entries.iter().map(move |entry| KernelResources::of(entry, *capability))
+        }));
     Ok(library)
 }
 
@@ -131,8 +131,8 @@ impl LibraryResources {
     }
 
     /// Takes kernels in; of copies of one the most that any uses.
-    fn take(&mut self, found: impl Iterator<Item = KernelUse>) {
-        let mut kernels: BTreeMap<LibraryKernel, KernelUse> = BTreeMap::new();
+    fn take(&mut self, found: impl Iterator<Item = KernelResources>) {
+        let mut kernels: BTreeMap<LibraryKernel, KernelResources> = BTreeMap::new();
         for kernel in std::mem::take(&mut self.kernels).into_iter().chain(found) {
             let key = LibraryKernel { name: kernel.name.clone(), arch: kernel.arch.clone() };
             match kernels.get_mut(&key) {
@@ -144,7 +144,7 @@ impl LibraryResources {
     }
 }
 
-impl KernelUse {
+impl KernelResources {
     fn of(entry: &Entry, capability: ComputeCapability) -> Self {
         let threads = entry.required_block.map(|dims| dims.iter().product()).or(entry.max_threads).unwrap_or(THREADS);
         let demand = Demand {
@@ -248,12 +248,13 @@ pub struct RatchetResult {
 
 /// Holds a library against its baseline.
 pub fn ratchet(now: &LibraryResources, baseline: &Baseline) -> RatchetResult {
-    let key = |kernel: &KernelUse| LibraryKernel { name: kernel.name.clone(), arch: kernel.arch.clone() };
-    let before: BTreeMap<LibraryKernel, &KernelUse> =
+    let key = |kernel: &KernelResources| LibraryKernel { name: kernel.name.clone(), arch: kernel.arch.clone() };
+    let before: BTreeMap<LibraryKernel, &KernelResources> =
         baseline.kernel.iter().map(|kernel| (key(kernel), kernel)).collect();
-    let after: BTreeMap<LibraryKernel, &KernelUse> = now.kernels.iter().map(|kernel| (key(kernel), kernel)).collect();
+    let after: BTreeMap<LibraryKernel, &KernelResources> =
+        now.kernels.iter().map(|kernel| (key(kernel), kernel)).collect();
     let change =
-        |kernel: &KernelUse, changes| KernelChange { kernel: kernel.title(), arch: kernel.arch.clone(), changes };
+        |kernel: &KernelResources, changes| KernelChange { kernel: kernel.title(), arch: kernel.arch.clone(), changes };
     let mut result = RatchetResult {
         verdict: Verdict::Inconclusive,
         compared: 0,
@@ -288,7 +289,7 @@ pub struct Baseline {
     /// Version of its form.
     pub schema: u32,
     #[serde(default)]
-    pub kernel: Vec<KernelUse>,
+    pub kernel: Vec<KernelResources>,
 }
 
 /// Why a baseline cannot be used.
@@ -348,8 +349,8 @@ impl Baseline {
 mod tests {
     use super::*;
 
-    fn kernel(name: &str, registers: u32) -> KernelUse {
-        KernelUse {
+    fn kernel(name: &str, registers: u32) -> KernelResources {
+        KernelResources {
             name: name.to_owned(),
             arch: "sm_90".to_owned(),
             registers,
@@ -362,11 +363,11 @@ mod tests {
         }
     }
 
-    fn library(kernels: &[KernelUse]) -> LibraryResources {
+    fn library(kernels: &[KernelResources]) -> LibraryResources {
         LibraryResources { kernels: kernels.to_vec(), ptx: 0, other: 0, cubins: 1 }
     }
 
-    fn baseline(kernels: &[KernelUse]) -> Baseline {
+    fn baseline(kernels: &[KernelResources]) -> Baseline {
         Baseline::parse(&Baseline::write(&library(kernels))).unwrap()
     }
 
@@ -381,7 +382,7 @@ mod tests {
     #[test]
     fn worse_fails_and_everything_else_that_differs_asks_for_an_update() {
         let before = baseline(&[kernel("a", 64)]);
-        let judged = |kernels: &[KernelUse]| ratchet(&library(kernels), &before);
+        let judged = |kernels: &[KernelResources]| ratchet(&library(kernels), &before);
         assert_eq!(judged(&[kernel("a", 65)]).verdict, Verdict::Fail);
         assert_eq!(judged(&[kernel("a", 65)]).worse[0].changes, ["registers 64 -> 65"]);
         assert_eq!(judged(&[kernel("a", 63)]).verdict, Verdict::Inconclusive);
@@ -390,11 +391,11 @@ mod tests {
         assert_eq!(judged(&[kernel("b", 1)]).gone.len(), 1);
         assert_eq!(judged(&[]).verdict, Verdict::Inconclusive, "nothing to compare is not a pass");
         assert_eq!(ratchet(&library(&[]), &baseline(&[])).verdict, Verdict::Inconclusive);
-        let spills = KernelUse { registers: 32, spills: 3, ..kernel("a", 64) };
+        let spills = KernelResources { registers: 32, spills: 3, ..kernel("a", 64) };
         assert_eq!(judged(&[spills]).verdict, Verdict::Fail, "fewer registers do not make up for spills");
-        let emptier = KernelUse { occupancy: Some(25.0), ..kernel("a", 64) };
+        let emptier = KernelResources { occupancy: Some(25.0), ..kernel("a", 64) };
         assert_eq!(judged(&[emptier]).verdict, Verdict::Fail);
-        let unknown = KernelUse { occupancy: None, ..kernel("a", 64) };
+        let unknown = KernelResources { occupancy: None, ..kernel("a", 64) };
         assert_eq!(judged(&[unknown]).verdict, Verdict::Fail);
     }
 

@@ -81,7 +81,7 @@ pub use results::{
     Case, Correctness, FallbackResult, GateResult, InconclusiveKind, Judgement, PreconditionResult, SampleOrigin,
     SelectedVariant, Shortfall, StageResult, TierResult, VariantResult,
 };
-pub use session::Session;
+pub use session::JudgedRun;
 pub use static_check::{StaticCheck, static_check};
 pub use static_facts::VariantFacts;
 pub use static_gates::{TargetGpu, known_failures, static_facts, static_gates, unmet};

@@ -7,7 +7,7 @@ use ncugate_model::number::{counted, short};
 use ncugate_model::occupancy::{Chip, WARP};
 use ncugate_model::{Level, ShapeName};
 use ncugate_phase::config::{Gate, Phase};
-use ncugate_phase::plan::{Launch, Method, Plan};
+use ncugate_phase::plan::{KernelLaunch, Method, Plan};
 
 /// Sub-partitions of a multiprocessor, each with a scheduler of its own.
 const SCHEDULERS: f64 = 4.0;
@@ -63,7 +63,7 @@ fn unreachable<'a>(
     sms: u32,
 ) -> Option<UnreachableLimit<'a>> {
     let (metric, limit) = least(gate)?;
-    let launches: Vec<&Launch> = plan
+    let launches: Vec<&KernelLaunch> = plan
         .candidates()
         .map(|variant| match &variant.method {
             Method::Kernel(kernel) => kernel.program(shape)?.single(),
@@ -99,12 +99,12 @@ fn least(gate: &Gate) -> Option<(&str, f64)> {
 }
 
 /// Blocks at a time on the fullest multiprocessor, by the grid alone.
-fn resident(launch: &Launch, sms: u32) -> u64 {
+fn resident(launch: &KernelLaunch, sms: u32) -> u64 {
     launch.blocks().div_ceil(u64::from(sms))
 }
 
 /// The most that a metric can be, by the grid alone; none for metrics that it does not bound.
-fn bound(metric: &str, launch: &Launch, chip: &Chip, sms: u32) -> Option<f64> {
+fn bound(metric: &str, launch: &KernelLaunch, chip: &Chip, sms: u32) -> Option<f64> {
     let warps = resident(launch, sms) as f64 * f64::from(launch.threads().div_ceil(WARP));
     let warps = warps.min(f64::from(chip.warps));
     match metric {

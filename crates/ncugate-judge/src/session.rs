@@ -19,14 +19,14 @@ const UNSEALED: &str = "the run is not sealed: its manifest does not list its fi
 
 /// A run and its judgement.
 #[derive(Debug)]
-pub struct Session<'a> {
+pub struct JudgedRun<'a> {
     measurements: Measurements<'a>,
     references: ReferenceRuns,
     clock: Clock,
     judgement: Judgement,
 }
 
-impl<'a> Session<'a> {
+impl<'a> JudgedRun<'a> {
     /// Judges a run by the phase's gates.
     ///
     /// # Errors
@@ -194,13 +194,13 @@ mod tests {
     fn a_run_of_a_part_of_its_phase_does_not_pass_nor_stands_for_the_next() {
         at_root();
         let stored = PhaseRun::load(Path::new("profiles/sdpa_fast/h200")).unwrap();
-        let whole = Session::of(&stored, ReferenceRuns::default()).unwrap();
+        let whole = JudgedRun::of(&stored, ReferenceRuns::default()).unwrap();
         assert_eq!(whole.judgement().verdict, Verdict::Pass);
         let mut run = (*stored.run).clone();
         run.manifest.narrowed =
             Some(ncugate_phase::plan::PhaseSubset { rounds: Some(60), ..ncugate_phase::plan::PhaseSubset::default() });
         let stored = PhaseRun { run: Arc::new(run), ..stored };
-        let part = Session::of(&stored, ReferenceRuns::default()).unwrap();
+        let part = JudgedRun::of(&stored, ReferenceRuns::default()).unwrap();
         assert_eq!(part.judgement().verdict, Verdict::Inconclusive);
         assert!(part.judgement().reason.starts_with("the run measured a part of the phase (--rounds 60)"));
         assert!(part.judgement().cautions[0].contains("does not pass"));
@@ -212,10 +212,10 @@ mod tests {
         at_root();
         let folder = recording();
         let stored = PhaseRun::load(folder.path()).unwrap();
-        let mut session = Session::of(&stored, ReferenceRuns::default()).unwrap();
+        let mut session = JudgedRun::of(&stored, ReferenceRuns::default()).unwrap();
         let (reason, selected) = (session.judgement().reason.clone(), session.selected().cloned().unwrap());
         std::fs::remove_dir_all(folder.path().join("reports")).unwrap();
-        let counters = |session: &Session<'_>| {
+        let counters = |session: &JudgedRun<'_>| {
             let shape = &stored.phase.objective.shape;
             session.measurements().quantities().read(&selected, shape, "eligible_warps").value()
         };

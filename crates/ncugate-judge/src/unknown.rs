@@ -5,7 +5,7 @@ use super::context::EvalContext;
 use super::owner::{ResolvedOwner, resolve_owner};
 use ncugate_model::expr::{Owner, Quantity, Reference};
 use ncugate_model::is_ncu_metric;
-use ncugate_model::metric::{Catalogue, Metric};
+use ncugate_model::metric::{Catalogue, LogicalMetric};
 use ncugate_phase::config::BASE;
 use ncugate_phase::plan::Method;
 
@@ -38,7 +38,7 @@ fn measured() -> String {
     "measured on a GPU".to_owned()
 }
 
-fn unknown_metric(metric: &Metric, context: &EvalContext<'_>) -> Option<String> {
+fn unknown_metric(metric: &LogicalMetric, context: &EvalContext<'_>) -> Option<String> {
     let is_kernel = |at: &usize| matches!(context.variant(*at).method, Method::Kernel(_));
     if !metric.is_static() || !context.candidates().iter().any(is_kernel) {
         return Some(measured());

@@ -235,7 +235,7 @@ impl<'a> Profiler<'a> {
     }
 
     /// One process, and its report read.
-    fn attempt(&self, subject: &Subject, group: &Group, cases: Vec<ProfiledCase>) -> io::Result<Attempt> {
+    fn attempt(&self, subject: &Subject, group: &Group, cases: Vec<ProfiledCase>) -> io::Result<BatchAttempt> {
         let ran = start(&self.runner, subject, &group.name, &group.metrics, &cases)?;
         let (contents, unreadable) = match self.contents(&ran, &cases) {
             Ok(contents) => (contents, None),
@@ -248,12 +248,12 @@ impl<'a> Profiler<'a> {
         let unverified = missing.iter().any(|case| !lacks(&case));
         let excess = cases.iter().filter(|case| subject.expect.too_many(case, launches(case)));
         let excess = excess.map(|case| (case.clone(), launches(case))).collect();
-        Ok(Attempt { cases, ran, contents, unreadable, missing, unverified, excess })
+        Ok(BatchAttempt { cases, ran, contents, unreadable, missing, unverified, excess })
     }
 }
 
 /// One process over some cases.
-struct Attempt {
+struct BatchAttempt {
     cases: Vec<ProfiledCase>,
     ran: SessionOutcome,
     contents: Contents,
@@ -265,7 +265,7 @@ struct Attempt {
     excess: Vec<(ProfiledCase, u32)>,
 }
 
-impl Attempt {
+impl BatchAttempt {
     /// Hands over a record for every case that the report settles.
     fn record(
         &mut self,

@@ -19,7 +19,7 @@ const NEWER_DRIVER: u32 = 580;
 /// How a check came out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Status {
+pub enum CheckStatus {
     Ok,
     /// Measuring works, with a caveat.
     Warning,
@@ -33,7 +33,7 @@ pub struct Check {
     /// What was looked at.
     pub name: &'static str,
     /// How it came out.
-    pub status: Status,
+    pub status: CheckStatus,
     pub found: String,
     /// What to do; empty when there is nothing to do.
     pub advice: String,
@@ -188,15 +188,15 @@ pub fn doctor(facts: &Facts) -> Vec<Check> {
 }
 
 fn ok(name: &'static str, found: String) -> Check {
-    Check { name, status: Status::Ok, found, advice: String::new() }
+    Check { name, status: CheckStatus::Ok, found, advice: String::new() }
 }
 
 fn warning(name: &'static str, found: String, advice: &str) -> Check {
-    Check { name, status: Status::Warning, found, advice: advice.to_owned() }
+    Check { name, status: CheckStatus::Warning, found, advice: advice.to_owned() }
 }
 
 fn problem(name: &'static str, found: String, advice: &str) -> Check {
-    Check { name, status: Status::Problem, found, advice: advice.to_owned() }
+    Check { name, status: CheckStatus::Problem, found, advice: advice.to_owned() }
 }
 
 fn check_device(facts: &Facts) -> Check {
@@ -332,7 +332,7 @@ fn check_trial(facts: &Facts) -> Option<Check> {
 /// What stands in for ncu where it may not count.
 fn check_cupti(facts: &Facts) -> Option<Check> {
     let name = "CUPTI";
-    let counts = facts.ncu.is_ok() && check_permission(facts).status == Status::Ok;
+    let counts = facts.ncu.is_ok() && check_permission(facts).status == CheckStatus::Ok;
     Some(match facts.cupti.as_ref()? {
         Ok(found) if counts => ok(name, found.clone()),
         Ok(found) => ok(name, format!("{found}, which times launches where ncu may not count")),

@@ -8,7 +8,7 @@ use super::tool::Ncu;
 use ncugate_model::REQUEST_VARIABLE;
 use ncugate_model::disk::{self, Durability, open};
 use ncugate_model::number::text;
-use ncugate_model::process::{self, Output, PipedChild, ProcessExit, RequestPipe};
+use ncugate_model::process::{self, PipedChild, ProcessExit, ProcessOutput, RequestPipe};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -140,8 +140,8 @@ impl Runner<'_> {
     }
 
     /// What a session that has ended came to.
-    fn conclude(&self, session: &NcuSession, ended: Output) -> io::Result<SessionOutcome> {
-        let Output { ending, stdout, stderr } = ended;
+    fn conclude(&self, session: &NcuSession, ended: ProcessOutput) -> io::Result<SessionOutcome> {
+        let ProcessOutput { ending, stdout, stderr } = ended;
         let output = [stdout.as_str(), &stderr].concat();
         // The program may have left a link or a pipe there.
         disk::replace(&session.log.with_extension("out"), output.as_bytes(), Durability::Cached)?;

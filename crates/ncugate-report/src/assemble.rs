@@ -8,7 +8,7 @@ use super::{DeepProfileInputs, Report, ReportInputs, RunSource};
 use crate::explain::{self, Clocks, DeepProfiles, Listings, NcuObservations, UnaskedRules};
 use indexmap::IndexSet;
 use ncugate_judge::reference_runs::ReferenceRuns;
-use ncugate_judge::{JudgeError, PhaseRun, Session};
+use ncugate_judge::{JudgeError, JudgedRun, PhaseRun};
 use ncugate_model::{ShapeName, VariantId};
 use ncugate_phase::plan::Plan;
 
@@ -28,7 +28,7 @@ pub enum Age {
 ///
 /// # Errors
 /// A report of ncu is damaged.
-pub fn assemble(session: &Session<'_>, source: RunSource, age: Age) -> Result<Report, JudgeError> {
+pub fn assemble(session: &JudgedRun<'_>, source: RunSource, age: Age) -> Result<Report, JudgeError> {
     let measured = session.measurements();
     let (phase, plan, run) = (measured.phase(), measured.plan(), measured.run());
     let deep = DeepProfiles::read(run, plan, measured.capability());
@@ -88,13 +88,13 @@ pub fn assemble(session: &Session<'_>, source: RunSource, age: Age) -> Result<Re
 /// # Errors
 /// The run cannot be judged.
 pub fn stored(run: &PhaseRun) -> Result<Report, JudgeError> {
-    let session = Session::of(run, ReferenceRuns::around(run))?;
+    let session = JudgedRun::of(run, ReferenceRuns::around(run))?;
     let source = RunSource::Recorded { folder: run.run.folder.display().to_string() };
     assemble(&session, source, Age::Unsaid)
 }
 
 /// What ncu says about each case; of the same case, what its deep profile says.
-pub fn observations(session: &Session<'_>, deep: &DeepProfiles) -> Result<Vec<NcuObservations>, JudgeError> {
+pub fn observations(session: &JudgedRun<'_>, deep: &DeepProfiles) -> Result<Vec<NcuObservations>, JudgeError> {
     let measured = session.measurements();
     let found = explain::observations(measured.reports(), measured.plan(), &Listings::new());
     let found = found.map_err(|e| measured.run().damaged(&e))?;

@@ -10,7 +10,7 @@ use crate::explain::{
 use ncugate_judge::frame::Quantities;
 use ncugate_judge::store::Run;
 use ncugate_judge::witness::ChipFacts;
-use ncugate_judge::{Correctness, JudgeError, Session};
+use ncugate_judge::{Correctness, JudgeError, JudgedRun};
 use ncugate_model::expr::{Expr, Names, Value};
 use ncugate_model::{Cell, ProfileOutcome, ShapeName, VariantId};
 use ncugate_phase::config::{Phase, Shape};
@@ -35,7 +35,7 @@ pub fn shape_facts(phase: &Phase) -> Vec<ShapeFacts> {
 /// # Errors
 /// A report of ncu is damaged.
 pub fn diagnose(
-    session: &Session<'_>,
+    session: &JudgedRun<'_>,
     seen: &Quantities,
     observations: &[NcuObservations],
     signatures: &SignatureBook,
@@ -48,7 +48,7 @@ pub fn diagnose(
 ///
 /// # Errors
 /// A report of ncu is damaged.
-pub fn answers(session: &Session<'_>, seen: &Quantities) -> Result<Vec<RuleAnswers>, JudgeError> {
+pub fn answers(session: &JudgedRun<'_>, seen: &Quantities) -> Result<Vec<RuleAnswers>, JudgeError> {
     let all: Vec<VariantId> = session.measurements().plan().variants.iter().map(|variant| variant.id.clone()).collect();
     with_diagnosis(session, seen, &[], SignatureBook::shipped(), |diagnosis| diagnosis.answers(&all))
 }
@@ -58,7 +58,7 @@ pub fn answers(session: &Session<'_>, seen: &Quantities) -> Result<Vec<RuleAnswe
 /// # Errors
 /// A report of ncu is damaged.
 pub fn with_diagnosis<T>(
-    session: &Session<'_>,
+    session: &JudgedRun<'_>,
     seen: &Quantities,
     observations: &[NcuObservations],
     signatures: &SignatureBook,
@@ -93,7 +93,7 @@ pub fn with_diagnosis<T>(
 /// # Errors
 /// A report of ncu is damaged.
 pub fn unasked(
-    session: &Session<'_>,
+    session: &JudgedRun<'_>,
     seen: &Quantities,
     observations: &[NcuObservations],
     variant: &VariantId,
@@ -105,7 +105,7 @@ pub fn unasked(
 
 /// What the rules could say of a variant at a shape, by its findings and the rules that could not be asked.
 pub fn diagnosis_row(
-    session: &Session<'_>,
+    session: &JudgedRun<'_>,
     seen: &Quantities,
     (variant, shape): (&VariantId, &ShapeName),
     has_cause: bool,
@@ -121,7 +121,7 @@ pub fn diagnosis_row(
 }
 
 /// How counters that a variant lacks at a shape are collected.
-fn collection(session: &Session<'_>, variant: &VariantId, shape: &ShapeName) -> Collection {
+fn collection(session: &JudgedRun<'_>, variant: &VariantId, shape: &ShapeName) -> Collection {
     let measured = session.measurements();
     let (phase, run) = (measured.phase(), measured.run());
     let method = measured.plan().variant(variant).map(|variant| &variant.method);

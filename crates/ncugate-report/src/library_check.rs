@@ -2,7 +2,7 @@
 
 use super::error::RenderError;
 use super::{number, text};
-use ncugate_judge::kernel_ratchet::{KernelChange, KernelUse, LibraryResources, RatchetResult};
+use ncugate_judge::kernel_ratchet::{KernelChange, KernelResources, LibraryResources, RatchetResult};
 use ncugate_model::{KernelName, Verdict};
 use std::fmt::Write as _;
 use std::path::Path;
@@ -16,7 +16,7 @@ const NAME: usize = 60;
 
 /// A table of the kernels that use the most, and how many there are.
 pub fn kernels(library: &LibraryResources) -> String {
-    let mut most: Vec<&KernelUse> = library.kernels.iter().collect();
+    let mut most: Vec<&KernelResources> = library.kernels.iter().collect();
     most.sort_by(|a, b| {
         (b.spills, b.local, b.registers).cmp(&(a.spills, a.local, a.registers)).then(a.name.cmp(&b.name))
     });
@@ -35,7 +35,7 @@ pub fn kernels(library: &LibraryResources) -> String {
     );
     for (kernel, name) in most.iter().zip(&names) {
         let occupancy = kernel.occupancy.map_or_else(|| "n/a".to_owned(), |percent| format!("{percent} %"));
-        let KernelUse { arch, registers, spills, local, stack, shared, .. } = kernel;
+        let KernelResources { arch, registers, spills, local, stack, shared, .. } = kernel;
         let _ = writeln!(
             out,
             "{}  {arch:<7} {registers:>9} {spills:>6} {local:>6} {stack:>6} {shared:>9} {occupancy:>10}",
@@ -51,12 +51,12 @@ pub fn kernels(library: &LibraryResources) -> String {
 
 /// What each kernel of a table is called: scopes, function and template arguments; the parameters too where kernels of one architecture
 /// differ in nothing else.
-fn names(kernels: &[&KernelUse]) -> Vec<String> {
-    let short = |kernel: &KernelUse| KernelName::parse(&kernel.name).to_string();
-    let is_alone = |kernel: &KernelUse| {
+fn names(kernels: &[&KernelResources]) -> Vec<String> {
+    let short = |kernel: &KernelResources| KernelName::parse(&kernel.name).to_string();
+    let is_alone = |kernel: &KernelResources| {
         kernels.iter().filter(|other| other.arch == kernel.arch && short(other) == short(kernel)).count() == 1
     };
-    let called = |kernel: &&KernelUse| if is_alone(kernel) { short(kernel) } else { kernel.title() };
+    let called = |kernel: &&KernelResources| if is_alone(kernel) { short(kernel) } else { kernel.title() };
     kernels.iter().map(|kernel| text::clip_middle(&called(kernel), NAME)).collect()
 }
 
@@ -135,9 +135,9 @@ pub fn result_json(result: &RatchetResult) -> Result<String, RenderError> {
 mod tests {
     use super::*;
 
-    fn used(name: &str, arch: &str) -> KernelUse {
+    fn used(name: &str, arch: &str) -> KernelResources {
         let (registers, stack, spills, local, shared, threads) = (32, 0, 0, 0, 0, 256);
-        KernelUse {
+        KernelResources {
             name: name.to_owned(),
             arch: arch.to_owned(),
             registers,

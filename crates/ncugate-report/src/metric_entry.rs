@@ -1,6 +1,6 @@
 //! What a metric means: of the catalogue by its entry, of Nsight Compute by the parts of its name.
 
-use ncugate_model::metric::{Catalogue, Combination, Formula, Metric, MetricKind};
+use ncugate_model::metric::{Catalogue, Combination, Formula, LogicalMetric, MetricKind};
 use ncugate_model::{Better, ComputeCapability, is_ncu_metric};
 use serde::Serialize;
 use std::fmt::Write;
@@ -40,7 +40,7 @@ pub fn metric_entry(name: &str) -> Option<MetricEntry> {
     }
 }
 
-fn of_catalogue(catalogue: &Catalogue, metric: &Metric) -> MetricEntry {
+fn of_catalogue(catalogue: &Catalogue, metric: &LogicalMetric) -> MetricEntry {
     let mut computed: Vec<(String, String)> = Vec::new();
     for (major, minor) in CHIPS {
         let chip = ComputeCapability::new(major, minor);
@@ -150,7 +150,7 @@ fn of_ncu(catalogue: &Catalogue, name: &str) -> MetricEntry {
         description,
         ". `ncu --query-metrics` says whether a chip has it; a gate may name it verbatim, in ncu's base unit."
     );
-    let uses = |metric: &&Metric| {
+    let uses = |metric: &&LogicalMetric| {
         let chips = CHIPS.iter().filter_map(|(major, minor)| {
             catalogue.definition(&metric.name, Some(ComputeCapability::new(*major, *minor))).ok()
         });

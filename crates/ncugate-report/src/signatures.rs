@@ -8,7 +8,7 @@ use crate::explain::{
     SignatureCounter,
 };
 use ncugate_judge::reference_runs::ReferenceRuns;
-use ncugate_judge::{Correctness, JudgeError, PhaseRun, Session};
+use ncugate_judge::{Correctness, JudgeError, JudgedRun, PhaseRun};
 use ncugate_model::VariantId;
 use ncugate_model::disk::open;
 use ncugate_model::stats::{Pairing, Resampler, compare};
@@ -41,7 +41,7 @@ pub struct KnownSignatures {
 
 impl KnownSignatures {
     /// Reads the inversions that the phase of a run names; its paths are relative to the root of the project.
-    pub fn of(session: &Session<'_>) -> Self {
+    pub fn of(session: &JudgedRun<'_>) -> Self {
         let phase = session.measurements().phase();
         let (mut own, mut problems) = (Vec::new(), Vec::new());
         let root = Project::of(&phase.file).map(|project| project.root).unwrap_or_default();
@@ -65,7 +65,7 @@ impl KnownSignatures {
 pub fn own_inversion(path: &Path) -> Result<Inversion, String> {
     if path.is_dir() {
         let run = PhaseRun::load(path).map_err(|error| error.to_string())?;
-        let session = Session::of(&run, ReferenceRuns::around(&run)).map_err(|error| error.to_string())?;
+        let session = JudgedRun::of(&run, ReferenceRuns::around(&run)).map_err(|error| error.to_string())?;
         return inversion(&session).map_err(|error| error.to_string());
     }
     let bytes = open::named(path, MAX_BYTES).map_err(|error| error.to_string())?;
@@ -78,7 +78,7 @@ pub fn own_inversion(path: &Path) -> Result<Inversion, String> {
 ///
 /// # Errors
 /// A run without a baseline, a GPU or such candidates, and one that cannot be read.
-pub fn inversion(session: &Session<'_>) -> Result<Inversion, SignatureError> {
+pub fn inversion(session: &JudgedRun<'_>) -> Result<Inversion, SignatureError> {
     let measured = session.measurements();
     let (phase, plan, run) = (measured.phase(), measured.plan(), measured.run());
     let gpu =
@@ -115,7 +115,7 @@ pub fn inversion(session: &Session<'_>) -> Result<Inversion, SignatureError> {
 }
 
 fn defect(
-    session: &Session<'_>,
+    session: &JudgedRun<'_>,
     diagnosis: &Diagnosis<'_>,
     variant: &Variant,
     good: &Variant,
@@ -145,7 +145,7 @@ fn defect(
 }
 
 /// How much more time one variant takes than another, by the rounds in which both were timed.
-fn cost(session: &Session<'_>, with: &VariantId, without: &VariantId) -> Option<MeasuredCost> {
+fn cost(session: &JudgedRun<'_>, with: &VariantId, without: &VariantId) -> Option<MeasuredCost> {
     let measured = session.measurements();
     let (quantities, shape) = (measured.quantities(), &measured.phase().objective.shape);
     let (with, without) = (quantities.samples(with, shape)?, quantities.samples(without, shape)?);

@@ -8,7 +8,7 @@ use super::variant_row::{StepRow, VariantRow};
 use ncugate_model::LaunchMode;
 use ncugate_model::metric::{Catalogue, ShownIn, id};
 use ncugate_model::{Cell, ShapeName, VariantId, demangled};
-use ncugate_phase::plan::{Launch, Method, ShapeProgram, Step, Variant};
+use ncugate_phase::plan::{KernelLaunch, Method, ShapeProgram, Step, Variant};
 use serde::Serialize;
 
 /// Metrics of the table of steps, beside the duration and its share.
@@ -39,7 +39,7 @@ pub fn program_text(program: &ShapeProgram) -> String {
     }
 }
 
-fn launch_text(launch: &Launch) -> String {
+fn launch_text(launch: &KernelLaunch) -> String {
     let dims = |[x, y, z]: [u32; 3]| format!("{x}×{y}×{z}");
     let dynamic = number::with_unit(f64::from(launch.dynamic_shared), "bytes");
     let mut text = format!("grid {}, block {}, dynamic shared memory {dynamic}", dims(launch.grid), dims(launch.block));

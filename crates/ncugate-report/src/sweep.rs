@@ -6,7 +6,7 @@ use crate::chart::front::{self, FrontLine, FrontObjective};
 use crate::explain::{
     self, FrontVariant, MatchedChange, ObjectiveFront, ParetoAxis, Separation, SweepAnalysis, objective_front,
 };
-use ncugate_judge::Session;
+use ncugate_judge::JudgedRun;
 use ncugate_judge::frame::MetricCells;
 use ncugate_model::metric::Catalogue;
 use ncugate_model::stats::Resampler;
@@ -63,7 +63,7 @@ pub struct UnknownObjective {
 /// # Errors
 /// An objective that the run has not measured.
 pub fn analyse(
-    session: &Session<'_>,
+    session: &JudgedRun<'_>,
     shape: &ShapeName,
     objectives: &[String],
     resampler: &Resampler,

@@ -17,7 +17,7 @@ use ncugate_phase::plan::{KernelCode, Method, Variant, VariantRole};
 use std::collections::HashMap;
 
 /// Everything about variants, by id.
-struct Index<'a> {
+struct VariantIndex<'a> {
     builds: HashMap<&'a VariantId, &'a BuildRecord>,
     checks: HashMap<&'a VariantId, Vec<&'a CheckRecord>>,
     results: HashMap<&'a VariantId, &'a VariantResult>,
@@ -26,7 +26,7 @@ struct Index<'a> {
     audits: Audits<'a>,
 }
 
-impl<'a> Index<'a> {
+impl<'a> VariantIndex<'a> {
     fn new(inputs: &ReportInputs<'a>) -> Self {
         let mut checks: HashMap<&VariantId, Vec<&CheckRecord>> = HashMap::new();
         for check in inputs.checks {
@@ -61,7 +61,7 @@ fn worst_cases(gate: &GateResult) -> HashMap<&VariantId, &Case> {
 
 /// Candidates by rank, then those without one in the order of the plan, then baselines.
 pub fn rows(inputs: &ReportInputs<'_>, metrics: &[MetricColumn], params: &[String]) -> Vec<VariantRow> {
-    let index = Index::new(inputs);
+    let index = VariantIndex::new(inputs);
     let mut rows: Vec<VariantRow> =
         inputs.plan.variants.iter().map(|variant| row(inputs, &index, variant, metrics, params)).collect();
     rows.sort_by_key(|row| (row.standing == VariantRole::Baseline, row.rank.unwrap_or(usize::MAX)));
@@ -70,7 +70,7 @@ pub fn rows(inputs: &ReportInputs<'_>, metrics: &[MetricColumn], params: &[Strin
 
 fn row(
     inputs: &ReportInputs<'_>,
-    index: &Index<'_>,
+    index: &VariantIndex<'_>,
     variant: &Variant,
     metrics: &[MetricColumn],
     params: &[String],
@@ -280,7 +280,7 @@ fn resource_rows(resources: &Resources) -> Vec<(String, Number)> {
 
 fn values(
     inputs: &ReportInputs<'_>,
-    index: &Index<'_>,
+    index: &VariantIndex<'_>,
     variant: &Variant,
     shape: &ShapeName,
     metrics: &[MetricColumn],

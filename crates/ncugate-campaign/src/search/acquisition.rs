@@ -46,7 +46,7 @@ impl Expectation {
 }
 
 /// Points that can be tried, and what is known beside them.
-pub struct Pool<'a> {
+pub struct CandidatePool<'a> {
     pub points: &'a [Point],
     pub expected: &'a [Expectation],
     /// The points as features.
@@ -58,7 +58,7 @@ pub struct Pool<'a> {
     pub idle: &'a HashSet<usize>,
 }
 
-impl Pool<'_> {
+impl CandidatePool<'_> {
     /// Indices of the points to try next. Each takes the least `mean - k * deviation` of its region, where `k` is drawn from the
     /// exponential distribution of mean 1: places of one batch differ in how much they trust the model.
     pub fn choose(&self, rng: &mut ChaCha8Rng, batch: usize) -> Vec<usize> {
@@ -142,7 +142,7 @@ mod tests {
             .map(|point| Expectation { mean: (point.0[0] + 10 * point.0[1]) as f32, deviation: 0.1 })
             .collect();
         let best = [Point(vec![3, 0])];
-        let pool = Pool {
+        let pool = CandidatePool {
             points,
             expected: &expected,
             encoding: &Encoding::new(scales),
@@ -169,7 +169,8 @@ mod tests {
         let undertried = |idle: &[usize]| {
             let idle = idle.iter().copied().collect();
             let (best, tried) = (&points[..1], vec![&points[0]]);
-            Pool { points: &points, expected: &[], encoding: &encoding, tried, best, idle: &idle }.undertried(&[])
+            CandidatePool { points: &points, expected: &[], encoding: &encoding, tried, best, idle: &idle }
+                .undertried(&[])
         };
         assert_eq!((undertried(&[]), undertried(&[1])), ((1, 1), (0, 1)));
     }

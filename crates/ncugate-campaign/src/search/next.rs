@@ -5,7 +5,7 @@ use super::candidates::candidates;
 use super::encoding::{AxisScale, Encoding};
 use super::proposer::Proposer;
 use super::trial::SearchTrial;
-use ncugate_judge::{PhaseRun, Session};
+use ncugate_judge::{JudgedRun, PhaseRun};
 use ncugate_model::{Better, Cell, SearchRecord, TriedOutcome, Verdict};
 use ncugate_phase::config::SearchStrategy;
 use ncugate_phase::plan::{Point, Space, VariantRole};
@@ -45,7 +45,7 @@ pub struct NextPoint {
 }
 
 /// What a run says about the next step.
-pub fn next(run: &PhaseRun, session: &Session<'_>, report: &Report) -> NextAnswer {
+pub fn next(run: &PhaseRun, session: &JudgedRun<'_>, report: &Report) -> NextAnswer {
     let phase = &run.phase;
     let conditional = phase.search.as_ref().map_or(&[][..], |search| &search.conditional[..]);
     let space = Space::new(&phase.sweep, conditional);
@@ -87,7 +87,7 @@ pub fn next(run: &PhaseRun, session: &Session<'_>, report: &Report) -> NextAnswe
 }
 
 /// What the run knows of the points of its space: of its search, else of its candidates.
-fn trials(run: &PhaseRun, session: &Session<'_>, space: &Space) -> Vec<SearchTrial> {
+fn trials(run: &PhaseRun, session: &JudgedRun<'_>, space: &Space) -> Vec<SearchTrial> {
     let mut points = HashMap::new();
     let mut trials = Vec::new();
     for record in &run.run.search {

@@ -1,7 +1,7 @@
 //! What to try next, given what came of what was tried: a function of the seed and of the trials, so that a search that was
 //! killed goes on with the same proposals.
 
-use super::acquisition::{Expectation, Pool};
+use super::acquisition::{CandidatePool, Expectation};
 use super::candidates::PointSource;
 use super::duplicates::{idle_axes, without_duplicates};
 use super::encoding::Encoding;
@@ -127,8 +127,14 @@ impl Proposer<'_> {
         let expected: Vec<Expectation> =
             points.iter().map(|point| Expectation::of(&forest, &self.encoding.row(point))).collect();
         let tried = trials.iter().map(|trial| &trial.point).collect();
-        let pool =
-            Pool { points: &points, expected: &expected, encoding: self.encoding, tried, best: &best, idle: &idle };
+        let pool = CandidatePool {
+            points: &points,
+            expected: &expected,
+            encoding: self.encoding,
+            tried,
+            best: &best,
+            idle: &idle,
+        };
         let least = least_cost(trials);
         let proposal = |at: usize| {
             let expected = least.map(|least| least / f64::from(-expected[at].mean));

@@ -149,7 +149,7 @@ impl RecordedSpace {
 /// Whether a metric says something of a kernel beside how long it takes.
 fn is_fact(metric: &str) -> bool {
     let catalogue = Catalogue::embedded();
-    catalogue.get(metric).is_some_and(ncugate_model::metric::Metric::is_static)
+    catalogue.get(metric).is_some_and(ncugate_model::metric::LogicalMetric::is_static)
         || catalogue.source(metric) == Some(ncugate_model::metric::MetricSource::Ncu)
 }
 

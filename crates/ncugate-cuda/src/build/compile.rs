@@ -69,7 +69,7 @@ pub struct Builder<'a> {
 }
 
 /// What a compilation came to: a cubin, or the compiler's message.
-pub(super) type Attempt = Result<Artifact, String>;
+pub(super) type CompileResult = Result<Artifact, String>;
 
 impl<'a> Builder<'a> {
     /// Compiles with `nvcc` for `arch`, whose limits decide what is refused, through `cache`.
@@ -160,7 +160,7 @@ impl<'a> Builder<'a> {
 
     /// Compiles, and notes what was read for it. Where a template cannot be instantiated by its name as it is written (a
     /// namespace may be left out), the source may have the instance all the same.
-    pub(super) fn compile(&self, unit: &CompileUnit) -> Result<Attempt, BuildError> {
+    pub(super) fn compile(&self, unit: &CompileUnit) -> Result<CompileResult, BuildError> {
         let attempt = match self.cached(unit)? {
             Err(message) if !unit.instances.is_empty() => {
                 let as_it_is = self.cached(&CompileUnit { instances: Vec::new(), ..unit.clone() })?;
@@ -188,7 +188,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Machine code that somebody else compiled, kept in the cache so that it stays what it is.
-    fn given(&self, path: &Path) -> Result<Attempt, BuildError> {
+    fn given(&self, path: &Path) -> Result<CompileResult, BuildError> {
         match open::named(path, MAX_CODE) {
             Ok(bytes) => {
                 let artifact = self.cache.keep(path, bytes)?;
@@ -200,7 +200,7 @@ impl<'a> Builder<'a> {
     }
 
     /// From the cache, or from nvcc and into the cache.
-    pub(super) fn cached(&self, unit: &CompileUnit) -> Result<Attempt, BuildError> {
+    pub(super) fn cached(&self, unit: &CompileUnit) -> Result<CompileResult, BuildError> {
         let inputs = match Cache::inputs(unit, self.arch, self.nvcc) {
             Ok(inputs) => inputs,
             Err(e) => return Ok(Err(unreadable(&unit.source, &e))),
@@ -238,7 +238,7 @@ impl<'a> Builder<'a> {
 
     /// A failed compilation is the variant's, unless nvcc cannot compile an empty kernel for the architecture either: then
     /// it is the machine's.
-    fn blamed(&self, message: String) -> Result<Attempt, BuildError> {
+    fn blamed(&self, message: String) -> Result<CompileResult, BuildError> {
         let trouble = match self.trouble.get() {
             Some(known) => known.clone(),
             None => {
@@ -289,7 +289,7 @@ impl<'a> Builder<'a> {
         &self,
         unit: Option<&CompileUnit>,
         kernel: &KernelPlan,
-        attempt: &Attempt,
+        attempt: &CompileResult,
     ) -> Result<BuildOutcome, BuildError> {
         let artifact = match (attempt, unit) {
             (Ok(artifact), _) => artifact,

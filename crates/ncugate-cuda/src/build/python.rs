@@ -2,7 +2,7 @@
 //! have. It needs no GPU. Which compiler takes a function, the program finds out (`python/ncugate_compile.py`).
 
 use super::cache::{Artifact, Cache, CacheError, CacheInputs, CompilerOutput, MAX_SOURCE};
-use super::compile::{Attempt, Builder};
+use super::compile::{Builder, CompileResult};
 use super::error::BuildError;
 use super::message::unreadable;
 use super::nvcc::CompileUnit;
@@ -14,7 +14,7 @@ use ncugate_model::expr::Value;
 use ncugate_model::process::{self, ProcessExit};
 use ncugate_phase::config::{CodeForm, Workload};
 use ncugate_phase::plan::{
-    Arg, KernelCode, KernelPlan, Launch, LaunchKey, PythonKernel, ScalarValue, ShapeProgram, extents,
+    Arg, KernelCode, KernelLaunch, KernelPlan, LaunchKey, PythonKernel, ScalarValue, ShapeProgram, extents,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -129,7 +129,7 @@ struct UncachedKernel<'p> {
 }
 
 /// What takes the result of a kernel as soon as it is known.
-type Sink<'s> = dyn FnMut(usize, &KernelPlan, &Attempt) -> Result<(), BuildError> + 's;
+type Sink<'s> = dyn FnMut(usize, &KernelPlan, &CompileResult) -> Result<(), BuildError> + 's;
 
 impl Builder<'_> {
     /// Compiles kernels in Python, and hands each result to `done`.
@@ -228,7 +228,12 @@ impl Builder<'_> {
     }
 
     /// An answer's code in the cache.
-    fn taken(&self, missing: &UncachedKernel<'_>, answer: Answer, started: SystemTime) -> Result<Attempt, BuildError> {
+    fn taken(
+        &self,
+        missing: &UncachedKernel<'_>,
+        answer: Answer,
+        started: SystemTime,
+    ) -> Result<CompileResult, BuildError> {
         let (launch, files) = match answer {
             Answer::Failed { error, .. } => return Ok(Err(error)),
             Answer::Compiled { launch, files, form, .. } => {
@@ -262,7 +267,7 @@ impl Builder<'_> {
     }
 
     /// The machine code; PTX is assembled by nvcc, as one that a phase gives is.
-    fn assembled(&self, artifact: Artifact) -> Result<Attempt, BuildError> {
+    fn assembled(&self, artifact: Artifact) -> Result<CompileResult, BuildError> {
         if artifact.bytes.starts_with(ELF) {
             return Ok(Ok(artifact));
         }
@@ -309,7 +314,7 @@ fn check(launch: &CompiledLaunch, kernel: &KernelPlan) -> Result<(), String> {
 
 /// The launches of a kernel as the phase has them, with what is passed.
 fn launches(workload: Option<&Workload>, kernel: &KernelPlan, about: &PythonKernel) -> Vec<LaunchRequest> {
-    let launch = |program: &ShapeProgram, launch: &Launch| LaunchRequest {
+    let launch = |program: &ShapeProgram, launch: &KernelLaunch| LaunchRequest {
         shape: program.shape.0.clone(),
         grid: launch.grid,
         block: launch.block,

@@ -6,7 +6,7 @@ use ncugate_model::cubin::Entry;
 use ncugate_model::cubin::{ModuleVariable, variable};
 use ncugate_model::occupancy::{Chip, REGISTERS_PER_SM, WARP};
 use ncugate_model::{ComputeCapability, LeftOutShape, MAX_BLOCK, MAX_BLOCK_THREADS, MAX_GRID};
-use ncugate_phase::plan::{Arg, Launch, ShapeProgram, SymbolFill};
+use ncugate_phase::plan::{Arg, KernelLaunch, ShapeProgram, SymbolFill};
 
 /// Bytes of a `CUtensorMap`.
 const TENSOR_MAP: u32 = 128;
@@ -101,7 +101,7 @@ fn symbol(variables: &[ModuleVariable], fill: &SymbolFill) -> Option<String> {
 fn of_launch(
     chip: Option<&Chip>,
     entries: &[(&str, Entry)],
-    launch: &Launch,
+    launch: &KernelLaunch,
     arrays: &dyn Fn(&Entry) -> Vec<SharedArray>,
 ) -> Vec<String> {
     let Some((_, entry)) = entries.iter().find(|(name, _)| *name == launch.entry) else {
@@ -140,7 +140,7 @@ pub fn unsupported(capability: ComputeCapability, programs: &[ShapeProgram]) -> 
     ))
 }
 
-fn dimensions(launch: &Launch) -> Option<String> {
+fn dimensions(launch: &KernelLaunch) -> Option<String> {
     let (grid, block) = (launch.grid, launch.block);
     let over = |dims: [u32; 3], most: [u32; 3]| dims.iter().zip(most).any(|(&n, most)| n == 0 || n > most);
     if over(grid, MAX_GRID) {
@@ -155,7 +155,7 @@ fn dimensions(launch: &Launch) -> Option<String> {
     })
 }
 
-fn bounds(entry: &Entry, launch: &Launch) -> Option<String> {
+fn bounds(entry: &Entry, launch: &KernelLaunch) -> Option<String> {
     let threads: u64 = launch.block.iter().map(|&n| u64::from(n)).product();
     if let Some(most) = entry.max_threads
         && threads > u64::from(most)
@@ -175,7 +175,7 @@ fn bounds(entry: &Entry, launch: &Launch) -> Option<String> {
     (!divides).then(|| format!("a grid of {:?} blocks is not a multiple of the cluster of {cluster:?}", launch.grid))
 }
 
-fn registers(entry: &Entry, launch: &Launch) -> Option<String> {
+fn registers(entry: &Entry, launch: &KernelLaunch) -> Option<String> {
     let threads: u64 = launch.block.iter().map(|&n| u64::from(n)).product();
     let per_thread = entry.resources.registers;
     let per_warp = (u64::from(per_thread) * u64::from(WARP)).next_multiple_of(REGISTER_UNIT);
@@ -188,7 +188,7 @@ fn registers(entry: &Entry, launch: &Launch) -> Option<String> {
     })
 }
 
-fn arguments(entry: &Entry, launch: &Launch) -> Option<String> {
+fn arguments(entry: &Entry, launch: &KernelLaunch) -> Option<String> {
     let sizes = &entry.parameters;
     if sizes.len() != launch.args.len() {
         let trailing =
@@ -215,7 +215,12 @@ fn arg_bytes(arg: &Arg) -> u32 {
     u32::try_from(bytes).unwrap_or(u32::MAX)
 }
 
-fn shared_memory(chip: &Chip, entry: &Entry, launch: &Launch, arrays: &dyn Fn() -> Vec<SharedArray>) -> Option<String> {
+fn shared_memory(
+    chip: &Chip,
+    entry: &Entry,
+    launch: &KernelLaunch,
+    arrays: &dyn Fn() -> Vec<SharedArray>,
+) -> Option<String> {
     let fixed = u64::from(entry.resources.static_shared);
     let total = fixed + u64::from(launch.dynamic_shared);
     let limit = u64::from(chip.shared_optin);
@@ -229,7 +234,7 @@ fn shared_memory(chip: &Chip, entry: &Entry, launch: &Launch, arrays: &dyn Fn() 
 }
 
 /// Dynamic shared memory by array, or as a whole where the phase does not declare its arrays.
-fn dynamic(launch: &Launch) -> Vec<SharedArray> {
+fn dynamic(launch: &KernelLaunch) -> Vec<SharedArray> {
     if launch.dynamic_arrays.is_empty() {
         return vec![SharedArray { name: "(dynamic)".to_owned(), bytes: u64::from(launch.dynamic_shared) }];
     }

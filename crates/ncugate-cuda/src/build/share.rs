@@ -2,7 +2,7 @@
 
 use ncugate_model::digest::sha256;
 use ncugate_model::{BuildOutcome, BuildRecord, CompiledLaunch, VariantId};
-use ncugate_phase::plan::{Launch, Method, Plan, ShapeProgram, Step};
+use ncugate_phase::plan::{KernelLaunch, Method, Plan, ShapeProgram, Step};
 
 /// The variant of `earlier` whose measurements `record` can share: the same code, launched the same way with the same
 /// arguments, and the same fills and copies, at every shape. Names of entries are not compared: their code is.
@@ -56,7 +56,7 @@ fn alike(a: &[ShapeProgram], b: &[ShapeProgram]) -> bool {
 
 fn same(a: &Step, b: &Step) -> bool {
     match (a, b) {
-        (Step::Launch(a), Step::Launch(b)) => *a == Launch { entry: a.entry.clone(), ..b.clone() },
+        (Step::Launch(a), Step::Launch(b)) => *a == KernelLaunch { entry: a.entry.clone(), ..b.clone() },
         (a, b) => a == b,
     }
 }

@@ -15,7 +15,7 @@ use ncugate_model::fixtures::at_root;
 use ncugate_model::{BuildOutcome, BuildRecord};
 use ncugate_phase::config::CodeForm;
 use ncugate_phase::plan::{
-    Arg, CommandPlan, KernelCode, KernelPlan, Launch, Method, Plan, ScalarValue, ShapeProgram, Step, Swizzle,
+    Arg, CommandPlan, KernelCode, KernelLaunch, KernelPlan, Method, Plan, ScalarValue, ShapeProgram, Step, Swizzle,
     TensorMap, Variant, VariantRole, reference_launch,
 };
 use std::fs;
@@ -57,7 +57,7 @@ fn kernel(source: PathBuf, entry: &str, signature: &str) -> KernelPlan {
 }
 
 /// The first launch of a kernel.
-fn launch(kernel: &mut KernelPlan) -> &mut Launch {
+fn launch(kernel: &mut KernelPlan) -> &mut KernelLaunch {
     let first = kernel.programs[0].steps.iter_mut().find_map(|step| match step {
         Step::Launch(launch) => Some(launch),
         Step::Memset(_) | Step::Memcpy(_) => None,
@@ -310,7 +310,7 @@ fn launches_that_cannot_work_are_refused() {
     at_root();
     let Some(nvcc) = for_test() else { return };
     let folder = tempfile::tempdir().unwrap();
-    let shared = |change: &dyn Fn(&mut Launch)| {
+    let shared = |change: &dyn Fn(&mut KernelLaunch)| {
         let mut kernel = kernel(data("shared_arrays.cu"), "shared_arrays", "pp");
         change(launch(&mut kernel));
         kernel

@@ -34,14 +34,14 @@ pub enum ActivityError {
 }
 
 /// `CUptiResult`; 0 is success.
-pub(super) type Status = u32;
+pub(super) type CuptiStatus = u32;
 pub(super) type RequestBuffer = unsafe extern "C" fn(*mut *mut u8, *mut usize, *mut usize);
 pub(super) type CompleteBuffer = unsafe extern "C" fn(*mut c_void, u32, *mut u8, usize, usize);
-pub(super) type NextRecord = unsafe extern "C" fn(*mut u8, usize, *mut *mut u8) -> Status;
+pub(super) type NextRecord = unsafe extern "C" fn(*mut u8, usize, *mut *mut u8) -> CuptiStatus;
 
-type Register = unsafe extern "C" fn(RequestBuffer, CompleteBuffer) -> Status;
-type WithNumber = unsafe extern "C" fn(u32) -> Status;
-type ResultText = unsafe extern "C" fn(Status, *mut *const c_char) -> Status;
+type Register = unsafe extern "C" fn(RequestBuffer, CompleteBuffer) -> CuptiStatus;
+type WithNumber = unsafe extern "C" fn(u32) -> CuptiStatus;
+type ResultText = unsafe extern "C" fn(CuptiStatus, *mut *const c_char) -> CuptiStatus;
 
 /// Functions of a library that stays loaded until the process ends: it may call back at any time.
 #[derive(Debug, Clone, Copy)]
@@ -75,7 +75,7 @@ impl Cupti {
         let find = |name| symbol(library, name).map_err(unfit);
         let version = find("cuptiGetVersion")?;
         // SAFETY: the type that `cupti_version.h` gives the function of this name since CUDA 11.
-        let version = unsafe { transmute::<*mut c_void, unsafe extern "C" fn(*mut u32) -> Status>(version) };
+        let version = unsafe { transmute::<*mut c_void, unsafe extern "C" fn(*mut u32) -> CuptiStatus>(version) };
         let mut api = 0;
         // SAFETY: it writes one `uint32_t`.
         let status = unsafe { version(&raw mut api) };
@@ -125,7 +125,7 @@ impl Cupti {
         self.check("cuptiActivityFlushAll", unsafe { (self.flush)(u32::from(all)) })
     }
 
-    fn check(&self, call: &'static str, status: Status) -> Result<(), ActivityError> {
+    fn check(&self, call: &'static str, status: CuptiStatus) -> Result<(), ActivityError> {
         if status == 0 {
             return Ok(());
         }

@@ -1,7 +1,7 @@
 //! The blocking kernel, as `nvbench` has it: before what is timed the device waits in a kernel until the host has queued everything, so
 //! that no time of the host is in a sample, however slow or busy the host is.
 
-use super::device::Device;
+use super::device::CudaDevice;
 use super::error::DeviceError;
 use super::kernel::LoadedKernel;
 use super::memory::PinnedMemory;
@@ -31,7 +31,7 @@ impl BlockingKernel {
     ///
     /// # Errors
     /// The driver cannot compile it, or there is no page-locked memory.
-    pub fn new(device: &Device) -> Result<Self, DeviceError> {
+    pub fn new(device: &CudaDevice) -> Result<Self, DeviceError> {
         Ok(Self { kernel: device.load_text(PTX, ENTRY)?, word: Rc::new(device.pinned(size_of::<u32>())?) })
     }
 
@@ -39,7 +39,7 @@ impl BlockingKernel {
     ///
     /// # Errors
     /// The driver refuses.
-    pub fn block(&self, device: &Device) -> Result<BlockedDevice, DeviceError> {
+    pub fn block(&self, device: &CudaDevice) -> Result<BlockedDevice, DeviceError> {
         write(&self.word, 0);
         self.launch(device, LIMIT_NS)?;
         Ok(BlockedDevice(Rc::clone(&self.word)))
@@ -49,11 +49,11 @@ impl BlockingKernel {
     ///
     /// # Errors
     /// The driver refuses.
-    pub fn pass(&self, device: &Device) -> Result<(), DeviceError> {
+    pub fn pass(&self, device: &CudaDevice) -> Result<(), DeviceError> {
         self.launch(device, 0)
     }
 
-    fn launch(&self, device: &Device, mut limit: u64) -> Result<(), DeviceError> {
+    fn launch(&self, device: &CudaDevice, mut limit: u64) -> Result<(), DeviceError> {
         let mut flag = self.word.address();
         let mut parameters = [&mut flag, &mut limit].map(|value| std::ptr::from_mut(value).cast::<c_void>());
         device.launch_plain(&self.kernel, [1, 1, 1], [1, 1, 1], &mut parameters)

@@ -2,7 +2,7 @@
 
 use super::arena::ArenaLayout;
 use super::buffer::BufferSpec;
-use super::device::Device;
+use super::device::CudaDevice;
 use super::error::DeviceError;
 use super::kernel::LoadedProgram;
 use super::memory::{DeviceMemory, PinnedMemory, check_sizes};
@@ -22,7 +22,7 @@ impl BufferSet {
     /// # Errors
     /// There is not enough memory on the device or on the host, or a copy fails.
     pub fn several(
-        device: &Device,
+        device: &CudaDevice,
         buffers: &[BufferSpec],
         contents: &[impl AsRef<[u8]>],
         count: u32,
@@ -44,7 +44,7 @@ impl BufferSet {
     /// # Errors
     /// There is not enough memory, the image is of another size, or a copy fails.
     pub fn through(
-        device: &Device,
+        device: &CudaDevice,
         buffers: &[BufferSpec],
         contents: &[impl AsRef<[u8]>],
         image: &mut PinnedMemory,
@@ -62,7 +62,7 @@ impl BufferSet {
     /// # Errors
     /// As [`Self::several`].
     pub fn with_image(
-        device: &Device,
+        device: &CudaDevice,
         buffers: &[BufferSpec],
         contents: &[impl AsRef<[u8]>],
     ) -> Result<(Self, PinnedMemory), DeviceError> {
@@ -74,7 +74,7 @@ impl BufferSet {
     ///
     /// # Errors
     /// The copy fails.
-    pub fn refill(&self, device: &Device, image: &PinnedMemory) -> Result<(), DeviceError> {
+    pub fn refill(&self, device: &CudaDevice, image: &PinnedMemory) -> Result<(), DeviceError> {
         device.upload(&self.memory, image)
     }
 
@@ -89,10 +89,10 @@ impl BufferSet {
     /// A program on this set, whose buffers are `buffers`; `loaded` has its entries.
     ///
     /// # Errors
-    /// As [`Device::bind`].
+    /// As [`CudaDevice::bind`].
     pub fn bind<'p>(
         &self,
-        device: &Device,
+        device: &CudaDevice,
         (loaded, program): (&'p LoadedProgram, &'p ShapeProgram),
         buffers: &[BufferSpec],
     ) -> Result<BoundProgram<'p>, DeviceError> {

@@ -1,6 +1,6 @@
 //! Warms the L2 cache: memory is read by the multiprocessors, for what that leaves in the caches.
 
-use super::device::Device;
+use super::device::CudaDevice;
 use super::error::DeviceError;
 use super::kernel::LoadedKernel;
 use super::memory::DeviceMemory;
@@ -32,7 +32,7 @@ impl CacheWarmer {
     ///
     /// # Errors
     /// The driver cannot compile it, or there is no memory.
-    pub fn new(device: &Device) -> Result<Self, DeviceError> {
+    pub fn new(device: &CudaDevice) -> Result<Self, DeviceError> {
         Ok(Self { kernel: device.load_text(PTX, ENTRY)?, sum: device.allocate(8)? })
     }
 
@@ -40,7 +40,7 @@ impl CacheWarmer {
     ///
     /// # Errors
     /// The driver refuses.
-    pub fn warm(&self, device: &Device, memory: &DeviceMemory) -> Result<(), DeviceError> {
+    pub fn warm(&self, device: &CudaDevice, memory: &DeviceMemory) -> Result<(), DeviceError> {
         let (mut from, mut bytes) = (memory.address(), memory.bytes() as u64);
         let (mut never, mut out) = (0x9e37_79b9_7f4a_7c15_u64, self.sum.address());
         let mut parameters =

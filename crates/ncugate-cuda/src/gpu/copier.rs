@@ -3,7 +3,7 @@
 //! The driver's copies may run on a copy engine: what is queued behind one waits some microseconds for it, which would be in
 //! the time of a sample. What is copied here is the first to leave the L2 cache again, so that the graphs that are timed stay there.
 
-use super::device::Device;
+use super::device::CudaDevice;
 use super::error::DeviceError;
 use super::kernel::LoadedKernel;
 use super::memory::DeviceMemory;
@@ -33,7 +33,7 @@ impl Copier {
     ///
     /// # Errors
     /// The driver cannot compile it.
-    pub fn new(device: &Device) -> Result<Self, DeviceError> {
+    pub fn new(device: &CudaDevice) -> Result<Self, DeviceError> {
         Ok(Self { kernel: device.load_text(PTX, ENTRY)? })
     }
 
@@ -44,7 +44,7 @@ impl Copier {
     /// A range is outside of its memory or not aligned, or the driver refuses.
     pub fn copy(
         &self,
-        device: &Device,
+        device: &CudaDevice,
         to: &DeviceMemory,
         at: usize,
         from: &DeviceMemory,

@@ -14,7 +14,7 @@ use super::surface_array::{Surface, SurfaceKey};
 use cudarc::driver::{result, sys};
 use ncugate_model::ComputeCapability;
 use ncugate_model::LaunchMode;
-use ncugate_phase::plan::{Arg, Launch};
+use ncugate_phase::plan::{Arg, KernelLaunch};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -26,7 +26,7 @@ const TENSOR_MAPS: ((u32, u32), ComputeCapability) = ((12, 0), ComputeCapability
 
 /// An opened device: its primary context, current on this thread, and a stream.
 #[derive(Debug)]
-pub struct Device {
+pub struct CudaDevice {
     attributes: DeviceAttributes,
     stream: sys::CUstream,
     start: sys::CUevent,
@@ -43,7 +43,7 @@ pub struct Device {
     pub(super) surfaces: RefCell<BTreeMap<SurfaceKey, Surface>>,
 }
 
-impl Device {
+impl CudaDevice {
     pub fn open(ordinal: u32) -> Result<Self, DeviceError> {
         let device = find(ordinal)?;
         let attributes = attributes_of(device)?;
@@ -257,7 +257,7 @@ impl Device {
     pub(super) fn launch(
         &self,
         function: sys::CUfunction,
-        launch: &Launch,
+        launch: &KernelLaunch,
         arguments: &KernelArguments,
     ) -> Result<(), DeviceError> {
         let mut parameters = arguments.pointers();
@@ -425,7 +425,7 @@ impl Device {
 }
 
 /// What a launch asks for beyond grid, block and memory.
-fn launch_attributes(launch: &Launch) -> Vec<sys::CUlaunchAttribute> {
+fn launch_attributes(launch: &KernelLaunch) -> Vec<sys::CUlaunchAttribute> {
     use sys::CUlaunchAttributeID as Id;
     // SAFETY: an all-zero attribute is a valid value of this plain C struct.
     let attribute = |id| sys::CUlaunchAttribute { id, ..unsafe { std::mem::zeroed() } };
@@ -464,7 +464,7 @@ fn function(module: &LoadedModule, entry: CString) -> Result<sys::CUfunction, De
     unsafe { result::module::get_function(module.module, entry) }.map_err(cuda("cuModuleGetFunction"))
 }
 
-impl Drop for Device {
+impl Drop for CudaDevice {
     fn drop(&mut self) {
         // SAFETY: nothing uses them after this; the context goes with the process.
         unsafe {
@@ -486,7 +486,10 @@ mod tests {
         match query_attributes(0) {
             Ok(Some(attributes)) => assert!(attributes.sms > 0 && attributes.memory > 0),
             Ok(None) => {
-                assert!(matches!(Device::open(0).unwrap_err(), DeviceError::NoLibrary | DeviceError::NoDevice { .. }))
+                assert!(matches!(
+                    CudaDevice::open(0).unwrap_err(),
+                    DeviceError::NoLibrary | DeviceError::NoDevice { .. }
+                ))
             }
             Err(error) => assert!(matches!(error, DeviceError::Cuda { .. })),
         }

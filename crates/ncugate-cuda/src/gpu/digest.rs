@@ -4,7 +4,7 @@
 //! A digest is 128 bits, depends on every byte and its place, and is keyed, so that no kernel can aim at one. The kernel
 //! is PTX text that the driver compiles (`digest.ptx`); [`digest`] is the same function on the host.
 
-use super::device::Device;
+use super::device::CudaDevice;
 use super::error::DeviceError;
 use super::kernel::LoadedKernel;
 use super::memory::PinnedMemory;
@@ -104,7 +104,7 @@ impl Digester {
     ///
     /// # Errors
     /// The driver cannot compile it.
-    pub fn new(device: &Device, key: u64) -> Result<Self, DeviceError> {
+    pub fn new(device: &CudaDevice, key: u64) -> Result<Self, DeviceError> {
         Ok(Self { kernel: device.load_text(PTX, ENTRY)?, key, pages: Vec::new(), cursor: (0, 0) })
     }
 
@@ -123,7 +123,7 @@ impl Digester {
     ///
     /// # Errors
     /// The launch fails, or there is no page-locked memory.
-    pub fn ask(&mut self, device: &Device, row: &MemoryRow) -> Result<PendingDigests, DeviceError> {
+    pub fn ask(&mut self, device: &CudaDevice, row: &MemoryRow) -> Result<PendingDigests, DeviceError> {
         let blocks = row.bytes.div_ceil(THREADS * BYTES_A_THREAD).clamp(1, MAX_BLOCKS);
         let pending = self.reserve(device, blocks, row.count)?;
         let mut base = row.address;
@@ -138,7 +138,7 @@ impl Digester {
     }
 
     /// Room for the partial digests of so many blocks for each of `count` ranges, filled with zeros.
-    fn reserve(&mut self, device: &Device, blocks: usize, count: usize) -> Result<PendingDigests, DeviceError> {
+    fn reserve(&mut self, device: &CudaDevice, blocks: usize, count: usize) -> Result<PendingDigests, DeviceError> {
         let bytes = blocks * count * PARTIAL;
         let (mut page, mut offset) = self.cursor;
         while self.pages.get(page).is_some_and(|memory| offset + bytes > memory.as_slice().len()) {

@@ -38,7 +38,7 @@ pub use buffer::{BufferSpec, PartialBuffer, VariantExtents};
 pub use buffer_set::BufferSet;
 pub use cache_warmer::CacheWarmer;
 pub use copier::Copier;
-pub use device::Device;
+pub use device::CudaDevice;
 pub use digest::{Digester, MemoryDigest, MemoryRow, PendingDigests};
 pub use error::DeviceError;
 pub use function::{FunctionCall, FunctionCaller, ResultCopy};

@@ -2,14 +2,14 @@
 
 use super::arguments::{KernelArguments, value_bytes};
 use super::buffer::BufferSpec;
-use super::device::Device;
+use super::device::CudaDevice;
 use super::error::{DeviceError, cuda};
 use super::kernel::{LaunchTarget, LoadedProgram};
 use super::surface_array::{Surface, SurfaceCopy};
 use cudarc::driver::{result, sys};
 use ncugate_model::ComputeCapability;
 use ncugate_model::LaunchMode;
-use ncugate_phase::plan::{Arg, Launch, ShapeProgram, Step, SymbolFill};
+use ncugate_phase::plan::{Arg, KernelLaunch, ShapeProgram, Step, SymbolFill};
 
 /// The CUDA version that captures programmatic dependencies into graphs, and the compute capability that has them.
 const PROGRAMMATIC: ((u32, u32), ComputeCapability) = ((12, 3), ComputeCapability::new(9, 0));
@@ -52,13 +52,13 @@ fn own_bytes(own: Option<u64>, buffer: &BufferSpec) -> Result<usize, DeviceError
 /// A step with its addresses.
 #[derive(Debug)]
 enum BoundStep<'p> {
-    Launch { function: sys::CUfunction, launch: &'p Launch, arguments: KernelArguments },
+    Launch { function: sys::CUfunction, launch: &'p KernelLaunch, arguments: KernelArguments },
     Call { function: u32, arguments: KernelArguments },
     Memset { address: u64, bytes: usize, byte: u8 },
     Memcpy { from: u64, to: u64, bytes: usize },
 }
 
-impl Device {
+impl CudaDevice {
     /// A program on buffers that `buffer` knows with their addresses; `loaded` has its entries.
     ///
     /// # Errors
@@ -189,7 +189,7 @@ impl Device {
     }
 
     /// Refuses what a launch asks for beyond an ordinary one where this device or driver lacks it.
-    fn check_mode(&self, function: sys::CUfunction, launch: &Launch) -> Result<(), DeviceError> {
+    fn check_mode(&self, function: sys::CUfunction, launch: &KernelLaunch) -> Result<(), DeviceError> {
         match launch.mode {
             LaunchMode::Ordinary => Ok(()),
             LaunchMode::Cooperative => self.check_residence(function, launch),
@@ -210,7 +210,7 @@ impl Device {
     }
 
     /// Refuses a cooperative grid whose blocks are not all resident at once: they would wait for each other for ever.
-    fn check_residence(&self, function: sys::CUfunction, launch: &Launch) -> Result<(), DeviceError> {
+    fn check_residence(&self, function: sys::CUfunction, launch: &KernelLaunch) -> Result<(), DeviceError> {
         let mut resident = 0;
         let threads = i32::try_from(launch.threads()).unwrap_or(i32::MAX);
         // SAFETY: the function is loaded, and the call writes one int.

@@ -4,14 +4,14 @@
 //! beside it, which is filled from the buffer before the program runs and written back after it.
 
 use super::buffer::BufferSpec;
-use super::device::Device;
+use super::device::CudaDevice;
 use super::error::{DeviceError, cuda};
 use super::surface_array::{Surface, SurfaceCopy};
 use super::texture::format;
 use cudarc::driver::sys;
 use ncugate_phase::plan::SurfaceView;
 
-impl Device {
+impl CudaDevice {
     /// The surface over a buffer at that address: the same each time. It stays as long as the process: graphs may have it.
     pub(super) fn surface(
         &self,

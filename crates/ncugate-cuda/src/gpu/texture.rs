@@ -1,7 +1,7 @@
 //! Texture objects over buffers.
 
 use super::buffer::BufferSpec;
-use super::device::Device;
+use super::device::CudaDevice;
 use super::error::{DeviceError, cuda};
 use ncugate_model::Dtype;
 use ncugate_model::TextureAddress;
@@ -18,7 +18,7 @@ use ncugate_phase::plan::{TexelMemory, TextureView};
 const READ_AS_INTEGER: u32 = 1;
 const NORMALIZED_COORDINATES: u32 = 2;
 
-impl Device {
+impl CudaDevice {
     /// A texture object over a buffer at that address. It stays as long as the process: graphs may have it.
     pub(super) fn texture(&self, view: &TextureView, address: u64, buffer: &BufferSpec) -> Result<u64, DeviceError> {
         let failed = |reason: String| DeviceError::Launch(format!("texture over '{}': {reason}", view.buffer));

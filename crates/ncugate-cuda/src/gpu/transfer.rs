@@ -1,6 +1,6 @@
 //! Fills of device memory, copies of a part of it to the host, and the state of the L2 cache.
 
-use super::device::Device;
+use super::device::CudaDevice;
 use super::error::{DeviceError, cuda};
 use super::memory::{DeviceMemory, PinnedMemory};
 use cudarc::driver::{result, sys};
@@ -10,7 +10,7 @@ use std::ops::Range;
 /// The compute capability that brought an L2 cache with a part that persists.
 const PERSISTING_L2: ComputeCapability = ComputeCapability::new(8, 0);
 
-impl Device {
+impl CudaDevice {
     /// Queues a fill of the whole allocation with a byte.
     ///
     /// # Errors

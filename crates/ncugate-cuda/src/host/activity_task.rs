@@ -5,7 +5,8 @@ use super::event::{WorkerEvent, WorkerTask};
 use super::probed_buffers::ProbedBuffers;
 use super::worker::{DeviceLoss, Reporter, WorkError, Worker};
 use crate::gpu::{
-    ActivityError, ActivityTracer, CacheWarmer, Copier, Device, DeviceError, DeviceMemory, find_cupti, query_attributes,
+    ActivityError, ActivityTracer, CacheWarmer, Copier, CudaDevice, DeviceError, DeviceMemory, find_cupti,
+    query_attributes,
 };
 use ncugate_model::{ActivityTrace, ProfiledOutputs, TracedChip, TracedLaunch};
 use std::ops::ControlFlow;
@@ -32,19 +33,19 @@ struct Flush {
 }
 
 impl Flush {
-    fn new(device: &Device) -> Result<Self, DeviceError> {
+    fn new(device: &CudaDevice) -> Result<Self, DeviceError> {
         let memory = device.allocate(2 * device.attributes().l2_bytes as usize)?;
         device.fill(&memory, 0)?;
         Ok(Self { warmer: CacheWarmer::new(device)?, memory })
     }
 
     /// Queues that the caches lose what they hold.
-    fn caches(&self, device: &Device) -> Result<(), DeviceError> {
+    fn caches(&self, device: &CudaDevice) -> Result<(), DeviceError> {
         self.warmer.warm(device, &self.memory)
     }
 
     /// Keeps the GPU busy until its clocks are those of work.
-    fn keep_busy(&self, device: &Device) -> Result<(), DeviceError> {
+    fn keep_busy(&self, device: &CudaDevice) -> Result<(), DeviceError> {
         let begun = Instant::now();
         while begun.elapsed() < WARM {
             self.caches(device)?;
@@ -206,7 +207,7 @@ fn find(python: &Path, launch: bool) -> Result<(std::path::PathBuf, String), Str
 fn trace_once(library: &Path) -> Result<(), String> {
     let tracer = ActivityTracer::start(library).map_err(|error| error.to_string())?;
     let copied = || -> Result<(), DeviceError> {
-        let device = Device::open(0)?;
+        let device = CudaDevice::open(0)?;
         let (from, to) = (device.allocate(TRIAL_BYTES)?, device.allocate(TRIAL_BYTES)?);
         Copier::new(&device)?.copy(&device, &to, 0, &from, &(0..TRIAL_BYTES))?;
         device.synchronize()

@@ -5,7 +5,7 @@
 
 use super::event::WorkerEvent;
 use super::worker::{WorkError, Worker};
-use crate::gpu::{BoundProgram, BufferSet, Device, DeviceError, PinnedMemory, VariantExtents};
+use crate::gpu::{BoundProgram, BufferSet, CudaDevice, DeviceError, PinnedMemory, VariantExtents};
 use crate::prove::{CaseDraw, CheckBuffers, PlacedOutput, ReferenceSpec, ShapeSpec, compare_outputs};
 use ncugate_model::{CheckOutcome, ProfiledOutputs, Tolerance};
 
@@ -62,14 +62,14 @@ impl Worker<'_> {
 
 impl ProbedBuffers<'_> {
     /// Makes everything as it is before a launch, so that none finds what another has left.
-    pub(super) fn refill(&self, device: &Device) -> Result<(), DeviceError> {
+    pub(super) fn refill(&self, device: &CudaDevice) -> Result<(), DeviceError> {
         self.set.refill(device, &self.fresh)
     }
 
     /// Whether the outputs of the launch that was waited for last are right.
     pub(super) fn verified(
         &mut self,
-        device: &Device,
+        device: &CudaDevice,
         (program, extents): (&BoundProgram<'_>, &VariantExtents),
     ) -> Result<ProfiledOutputs, DeviceError> {
         device.finish(program)?;

@@ -159,12 +159,12 @@ pub fn measure(
     while !supervisor.job.is_settled() {
         let left = supervisor.remaining();
         match supervisor.attempt(attempt)? {
-            Attempt::Interrupted => return Ok(JobOutcome::Interrupted),
-            Attempt::Killed => attempt += 1,
-            Attempt::Done { stderr } | Attempt::Lost { stderr } if supervisor.remaining() == left => {
+            WorkerOutcome::Interrupted => return Ok(JobOutcome::Interrupted),
+            WorkerOutcome::Killed => attempt += 1,
+            WorkerOutcome::Done { stderr } | WorkerOutcome::Lost { stderr } if supervisor.remaining() == left => {
                 return Err(MeasureError::Died { ending: ProcessExit::Completed, stderr });
             }
-            Attempt::Done { .. } | Attempt::Lost { .. } => attempt += 1,
+            WorkerOutcome::Done { .. } | WorkerOutcome::Lost { .. } => attempt += 1,
         }
     }
     Ok(JobOutcome::Complete)
@@ -206,7 +206,7 @@ impl std::fmt::Display for Activity {
 }
 
 /// How one worker ended.
-enum Attempt {
+enum WorkerOutcome {
     /// It reported that it did everything.
     Done { stderr: String },
     /// A variant took it down and is out.
@@ -244,7 +244,7 @@ impl Supervisor<'_> {
     }
 
     /// Runs one worker to its end.
-    fn attempt(&mut self, number: u32) -> Result<Attempt, MeasureError> {
+    fn attempt(&mut self, number: u32) -> Result<WorkerOutcome, MeasureError> {
         let errors = self.folder.join(format!("worker-{number}.stderr"));
         let (mut child, said) = self.spawn(&self.folder.join(format!("worker-{number}.json")))?;
         let Some(stdout) = child.child().stdout.take() else {
@@ -347,9 +347,14 @@ impl Supervisor<'_> {
         (self.sink)(event).map_err(MeasureError::Sink)
     }
 
-    fn conclude(&mut self, ending: ProcessExit, events: WorkerEvents, stderr: String) -> Result<Attempt, MeasureError> {
+    fn conclude(
+        &mut self,
+        ending: ProcessExit,
+        events: WorkerEvents,
+        stderr: String,
+    ) -> Result<WorkerOutcome, MeasureError> {
         if ending == ProcessExit::Interrupted || process::interrupted() {
-            return Ok(Attempt::Interrupted);
+            return Ok(WorkerOutcome::Interrupted);
         }
         if let Some(reason) = events.refused {
             return Err(MeasureError::Refused { reason });
@@ -359,16 +364,16 @@ impl Supervisor<'_> {
         }
         if let Some((variant, reason)) = events.lost {
             self.quarantine(&variant, &format!("not run, because it made the device unusable ({reason})"))?;
-            return Ok(Attempt::Lost { stderr });
+            return Ok(WorkerOutcome::Lost { stderr });
         }
         if events.done {
-            return Ok(Attempt::Done { stderr });
+            return Ok(WorkerOutcome::Done { stderr });
         }
         // No kernel sends this signal: it comes from a person, or from a system without memory. A second time, what it was at
         // is the likelier cause.
         if ending == ProcessExit::Signaled(Signal::SIGKILL as i32) && !self.killed.contains(&events.activity) {
             self.killed.push(events.activity);
-            return Ok(Attempt::Killed);
+            return Ok(WorkerOutcome::Killed);
         }
         let Some(activity) = events.activity else { return Err(MeasureError::Died { ending, stderr }) };
         let reason = match ending {
@@ -378,7 +383,7 @@ impl Supervisor<'_> {
             }
         };
         self.attribute_crash(&activity, reason)?;
-        Ok(Attempt::Lost { stderr })
+        Ok(WorkerOutcome::Lost { stderr })
     }
 
     /// Records a crash as the result of the variant that the worker was at, and that the rest of the variant is not run.

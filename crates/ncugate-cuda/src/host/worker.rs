@@ -6,7 +6,7 @@
 use super::event::{WorkerEvent, WorkerTask};
 use super::hidden_draws::HiddenCases;
 use super::job::WorkerJob;
-use crate::gpu::{ActivityError, ArenaLayout, Device, DeviceError, LoadedProgram};
+use crate::gpu::{ActivityError, ArenaLayout, CudaDevice, DeviceError, LoadedProgram};
 use crate::prove::{ExpectedOutputError, ShapeSpec};
 use ncugate_model::{ShapeName, VariantId};
 use ncugate_phase::plan::ShapeProgram;
@@ -85,7 +85,7 @@ pub(super) struct DeviceLoss;
 /// A worker at work. Fields are dropped in their order: modules before the device that they are loaded on.
 pub(super) struct Worker<'a> {
     pub(super) loaded: HashMap<VariantId, Result<LoadedProgram, DeviceError>>,
-    pub(super) device: Device,
+    pub(super) device: CudaDevice,
     pub(super) reporter: &'a mut Reporter,
     pub(super) job: WorkerJob,
     /// What was made of hidden seeds beside the checks.

@@ -8,7 +8,7 @@ use super::job::{JobMode, WorkerJob};
 use super::prestarted::Preload;
 use super::python::{PythonFunctions, run_in_python};
 use super::worker::{DeviceLoss, Reporter, WorkError, Worker, chain};
-use crate::gpu::{ActivityTracer, Copier, Device, query_attributes};
+use crate::gpu::{ActivityTracer, Copier, CudaDevice, query_attributes};
 use ncugate_model::ShapeName;
 use serde::de::DeserializeOwned;
 use std::collections::HashMap;
@@ -45,7 +45,7 @@ pub fn work_ahead(preload: &Path, job: &Path) -> Result<(), WorkError> {
     let python = match read(preload) {
         Ok(Preload::Device { hidden }) => {
             let draws = hidden.map(|hidden| HiddenDraws::begin(*hidden));
-            let device = Device::open(0);
+            let device = CudaDevice::open(0);
             let outcome = read(job).and_then(|work| run_on(device?, (work, None), (None, draws), &mut reporter));
             return conclude(outcome, &mut reporter);
         }
@@ -105,7 +105,7 @@ pub fn report_devices() -> Result<(), WorkError> {
 /// # Errors
 /// There is no device, or it does not work.
 pub fn launch_once() -> Result<(), WorkError> {
-    let device = Device::open(0)?;
+    let device = CudaDevice::open(0)?;
     let (from, to) = (device.allocate(TRIAL_BYTES)?, device.allocate(TRIAL_BYTES)?);
     Copier::new(&device)?.copy(&device, &to, 0, &from, &(0..TRIAL_BYTES))?;
     Ok(device.synchronize()?)
@@ -115,7 +115,7 @@ fn report_device(ordinal: u32, reporter: &mut Reporter) -> Result<(), WorkError>
     match query_attributes(ordinal) {
         Ok(Some(attributes)) => reporter.report(&WorkerEvent::Device(attributes))?,
         Ok(None) => {
-            let reason = Device::open(ordinal).err().map_or_else(String::new, |e| e.to_string());
+            let reason = CudaDevice::open(ordinal).err().map_or_else(String::new, |e| e.to_string());
             reporter.report(&WorkerEvent::NoDevice { reason })?;
         }
         Err(error) => reporter.report(&WorkerEvent::Failed { reason: error.to_string() })?,
@@ -162,11 +162,11 @@ fn run(
         JobMode::Activity { library, .. } => Some(ActivityTracer::start(library)?),
         JobMode::Bench(_) | JobMode::Profile { .. } => None,
     };
-    run_on(Device::open(job.device)?, (job, functions), (tracer.as_ref(), None), reporter)
+    run_on(CudaDevice::open(job.device)?, (job, functions), (tracer.as_ref(), None), reporter)
 }
 
 fn run_on(
-    device: Device,
+    device: CudaDevice,
     (job, functions): (WorkerJob, Option<PythonFunctions>),
     (tracer, draws): (Option<&ActivityTracer>, Option<HiddenDraws>),
     reporter: &mut Reporter,

@@ -9,7 +9,7 @@ use super::poison::{Poison, PoisonKey};
 use super::shape::ShapeSpec;
 use super::{element, partial};
 use crate::gpu::{
-    ArenaLayout, BufferSpec, Device, DeviceError, DeviceMemory, LoadedProgram, PinnedMemory, VariantExtents, copy,
+    ArenaLayout, BufferSpec, CudaDevice, DeviceError, DeviceMemory, LoadedProgram, PinnedMemory, VariantExtents, copy,
 };
 use ncugate_model::Tolerance;
 use ncugate_phase::plan::ShapeProgram;
@@ -31,7 +31,7 @@ impl CheckBuffers {
     ///
     /// # Errors
     /// There is not enough memory on the device or on the host.
-    pub fn allocate(device: &Device, buffers: &[BufferSpec]) -> Result<Self, DeviceError> {
+    pub fn allocate(device: &CudaDevice, buffers: &[BufferSpec]) -> Result<Self, DeviceError> {
         let layout = ArenaLayout::new(buffers);
         let bytes = layout.bytes();
         Ok(Self { memory: device.allocate(bytes)?, fresh: device.pinned(bytes)?, after: device.pinned(bytes)?, layout })
@@ -48,7 +48,7 @@ impl CheckBuffers {
     /// A copy or the launch fails; the device may not work any more.
     fn launch_once(
         &mut self,
-        device: &Device,
+        device: &CudaDevice,
         (loaded, program): (&LoadedProgram, &ShapeProgram),
         shape: &ShapeSpec,
         poison: &Poison,
@@ -72,7 +72,7 @@ impl CheckBuffers {
     /// As a launch: a copy or the launch itself fails.
     pub fn launch_draw(
         &mut self,
-        device: &Device,
+        device: &CudaDevice,
         program: (&LoadedProgram, &ShapeProgram),
         (shape, extents): (&ShapeSpec, &VariantExtents),
         draw: &CaseDraw,
@@ -123,7 +123,7 @@ impl CheckBuffers {
     /// gives another answer the second time.
     pub fn expected_by_entry(
         &mut self,
-        device: &Device,
+        device: &CudaDevice,
         (entry, cubin, programs): (&str, &Path, &[ShapeProgram]),
         shape: &ShapeSpec,
         inputs: &CaseInputs,
@@ -184,7 +184,7 @@ impl CheckBuffers {
     ///
     /// # Errors
     /// The device does not work any more.
-    pub fn wipe(&self, device: &Device) -> Result<(), DeviceError> {
+    pub fn wipe(&self, device: &CudaDevice) -> Result<(), DeviceError> {
         device.fill(&self.memory, 0)?;
         device.synchronize()
     }

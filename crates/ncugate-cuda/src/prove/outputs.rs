@@ -3,7 +3,7 @@
 use super::compare::DifferenceTally;
 use super::draw::CaseDraw;
 use super::shape::ShapeSpec;
-use crate::gpu::{Device, DeviceError, DeviceMemory, PinnedMemory, VariantExtents};
+use crate::gpu::{CudaDevice, DeviceError, DeviceMemory, PinnedMemory, VariantExtents};
 use ncugate_model::{CheckOutcome, Tolerance};
 use std::ops::Range;
 
@@ -18,7 +18,7 @@ pub type PlacedOutput<'m> = (usize, &'m DeviceMemory, Range<usize>);
 /// # Errors
 /// A copy fails.
 pub fn compare_outputs(
-    device: &Device,
+    device: &CudaDevice,
     image: &mut PinnedMemory,
     (draw, tolerance): (&CaseDraw, &Tolerance),
     (shape, extents): (&ShapeSpec, &VariantExtents),

@@ -8,7 +8,7 @@
 use super::compared::{OutputComparison, OutputPlace};
 use super::schedule::{AuditSchedule, Disturbance, GraphExtent, audited_launches};
 use super::timed_buffers::TimedBuffers;
-use crate::gpu::{Device, DeviceError, ExecutableGraph, PendingDigests, VariantExtents};
+use crate::gpu::{CudaDevice, DeviceError, ExecutableGraph, PendingDigests, VariantExtents};
 use std::ops::Range;
 
 /// Most bytes of an output that [`Disturbance::Spot`] spoils.
@@ -52,7 +52,7 @@ impl AuditGraph {
     /// # Errors
     /// The driver refuses.
     pub fn new(
-        device: &Device,
+        device: &CudaDevice,
         buffers: &TimedBuffers,
         timed: &GraphExtent,
         missing: u32,
@@ -102,7 +102,7 @@ impl AuditGraph {
     /// A launch fails; the device may not work any more.
     pub fn run(
         &self,
-        device: &Device,
+        device: &CudaDevice,
         (buffers, extents): (&mut TimedBuffers, &VariantExtents),
         lead_in: impl FnOnce() -> Result<(), DeviceError>,
     ) -> Result<AuditOutcome, DeviceError> {
@@ -139,7 +139,7 @@ impl AuditGraph {
 
     fn compare(
         &self,
-        device: &Device,
+        device: &CudaDevice,
         (buffers, extents): (&mut TimedBuffers, &VariantExtents),
         pending: &[PendingDigests],
     ) -> Result<AuditOutcome, DeviceError> {
@@ -160,7 +160,7 @@ impl AuditGraph {
 
 /// Queues a change of a set before the next launch on it; gives the content whose inputs it holds then.
 fn disturb(
-    device: &Device,
+    device: &CudaDevice,
     buffers: &TimedBuffers,
     (schedule, disturbance): (&mut AuditSchedule, Disturbance),
     set: usize,

@@ -1,6 +1,6 @@
 //! Arrays of the surfaces of a program that is timed.
 
-use crate::gpu::{BoundProgram, Device, DeviceError, Surface, SurfaceCopy};
+use crate::gpu::{BoundProgram, CudaDevice, DeviceError, Surface, SurfaceCopy};
 
 /// Surfaces of a program, whose arrays hold what the buffers of a sample hold.
 #[derive(Debug)]
@@ -20,7 +20,7 @@ impl Surfaces {
     ///
     /// # Errors
     /// The driver refuses a copy.
-    pub fn fill(&self, device: &Device, sets: usize) -> Result<(), DeviceError> {
+    pub fn fill(&self, device: &CudaDevice, sets: usize) -> Result<(), DeviceError> {
         self.sets.iter().take(sets).try_for_each(|surfaces| device.copy_surfaces(surfaces, SurfaceCopy::Fill))
     }
 
@@ -28,7 +28,7 @@ impl Surfaces {
     ///
     /// # Errors
     /// The driver refuses a copy.
-    pub fn write_back(&self, device: &Device, sets: usize) -> Result<(), DeviceError> {
+    pub fn write_back(&self, device: &CudaDevice, sets: usize) -> Result<(), DeviceError> {
         let mut all = self.sets.iter().take(sets).chain([&self.lead_in]);
         all.try_for_each(|surfaces| device.copy_surfaces(surfaces, SurfaceCopy::WriteBack))
     }

@@ -5,7 +5,7 @@ mod verification;
 
 use super::settings::TimingSettings;
 use crate::gpu::{
-    ArenaLayout, BlockedDevice, BlockingKernel, BufferSet, BufferSpec, CacheWarmer, Copier, Device, DeviceError,
+    ArenaLayout, BlockedDevice, BlockingKernel, BufferSet, BufferSpec, CacheWarmer, Copier, CudaDevice, DeviceError,
     DeviceMemory, Digester, ExecutableGraph, MemoryDigest, MemoryRow, PendingDigests, PinnedMemory, VariantExtents,
 };
 use crate::prove::{CaseDraw, ShapeSpec};
@@ -100,7 +100,7 @@ impl TimedBuffers {
     /// # Errors
     /// There is not enough memory, or the digests of device and host are not the same function.
     pub fn new(
-        device: &Device,
+        device: &CudaDevice,
         shape: &ShapeSpec,
         tolerance: &Tolerance,
         settings: &TimingSettings,
@@ -149,7 +149,7 @@ impl TimedBuffers {
     ///
     /// # Errors
     /// As [`Self::new`].
-    pub fn add(&mut self, device: &Device, case: HiddenCase) -> Result<(), DeviceError> {
+    pub fn add(&mut self, device: &CudaDevice, case: HiddenCase) -> Result<(), DeviceError> {
         let layout = self.lead_in.layout();
         let contents = case.draw.poisoned(&self.shape);
         let staging = BufferSet::through(device, &self.shape.buffers, &contents, &mut self.image)?;
@@ -178,7 +178,7 @@ impl TimedBuffers {
     ///
     /// # Errors
     /// The driver refuses.
-    pub fn renew(&self, device: &Device) -> Result<(), DeviceError> {
+    pub fn renew(&self, device: &CudaDevice) -> Result<(), DeviceError> {
         let whole = 0..self.lead_in.layout().bytes();
         let mut all = self.sets.iter().chain([&self.lead_in]).chain(&self.lead_in_state);
         all.try_for_each(|set| self.copier.copy(device, set.memory(), 0, self.pilot.memory(), &whole))
@@ -210,7 +210,7 @@ impl TimedBuffers {
     }
 
     /// Bytes of the buffers of so many sets, as a share of the L2 cache.
-    pub fn l2_share(&self, device: &Device, sets: u32) -> Option<f64> {
+    pub fn l2_share(&self, device: &CudaDevice, sets: u32) -> Option<f64> {
         let bytes: usize = self.shape.buffers.iter().map(|buffer| buffer.bytes()).sum();
         let cache = device.attributes().l2_bytes;
         (cache > 0).then(|| bytes as f64 * f64::from(sets) / cache as f64)
@@ -220,7 +220,7 @@ impl TimedBuffers {
     ///
     /// # Errors
     /// The driver refuses.
-    pub fn refresh(&mut self, device: &Device, assignment: &[usize]) -> Result<(), DeviceError> {
+    pub fn refresh(&mut self, device: &CudaDevice, assignment: &[usize]) -> Result<(), DeviceError> {
         for (set, &content) in assignment.iter().enumerate().take(self.sets.len()) {
             self.held[set] = Some(content);
             self.refill(device, &self.sets[set], content)?;
@@ -242,7 +242,7 @@ impl TimedBuffers {
     ///
     /// # Errors
     /// The driver refuses.
-    pub fn refresh_outputs(&self, device: &Device, held: &[usize]) -> Result<(), DeviceError> {
+    pub fn refresh_outputs(&self, device: &CudaDevice, held: &[usize]) -> Result<(), DeviceError> {
         held.iter().enumerate().try_for_each(|(set, &content)| {
             self.poison(device, set, content)?;
             let staging = &self.contents[content].staging;
@@ -259,7 +259,7 @@ impl TimedBuffers {
     ///
     /// # Errors
     /// The driver refuses.
-    pub fn refresh_lead_in_outputs(&self, device: &Device, content: usize) -> Result<(), DeviceError> {
+    pub fn refresh_lead_in_outputs(&self, device: &CudaDevice, content: usize) -> Result<(), DeviceError> {
         self.copy_regions(device, &self.lead_in, &self.contents[content].staging, |b| b.role != Role::Input)
     }
 
@@ -267,13 +267,13 @@ impl TimedBuffers {
     ///
     /// # Errors
     /// The driver refuses.
-    pub fn refresh_lead_in(&mut self, device: &Device, content: usize) -> Result<(), DeviceError> {
+    pub fn refresh_lead_in(&mut self, device: &CudaDevice, content: usize) -> Result<(), DeviceError> {
         self.refill_lead_in(device, content)?;
         self.lead_in_held = self.lead_in_state.is_none().then_some(content);
         Ok(())
     }
 
-    fn refill_lead_in(&self, device: &Device, content: usize) -> Result<(), DeviceError> {
+    fn refill_lead_in(&self, device: &CudaDevice, content: usize) -> Result<(), DeviceError> {
         self.refill(device, &self.lead_in, content)?;
         self.lead_in_state.as_ref().map_or(Ok(()), |state| self.refill(device, state, content))
     }
@@ -283,13 +283,13 @@ impl TimedBuffers {
     ///
     /// # Errors
     /// The driver refuses.
-    pub fn restore_lead_in(&self, device: &Device) -> Result<RestoredState, DeviceError> {
+    pub fn restore_lead_in(&self, device: &CudaDevice) -> Result<RestoredState, DeviceError> {
         let Some(state) = &self.lead_in_state else { return Ok(RestoredState::Nothing) };
         self.copy_regions(device, &self.lead_in, state, BufferSpec::is_state)?;
         Ok(RestoredState::State)
     }
 
-    fn refill(&self, device: &Device, set: &BufferSet, content: usize) -> Result<(), DeviceError> {
+    fn refill(&self, device: &CudaDevice, set: &BufferSet, content: usize) -> Result<(), DeviceError> {
         let whole = 0..self.lead_in.layout().bytes();
         self.copier.copy(device, set.memory(), 0, self.contents[content].staging.memory(), &whole)
     }
@@ -300,7 +300,7 @@ impl TimedBuffers {
     ///
     /// # Errors
     /// The driver refuses.
-    pub fn warm(&self, device: &Device, sets: usize) -> Result<(), DeviceError> {
+    pub fn warm(&self, device: &CudaDevice, sets: usize) -> Result<(), DeviceError> {
         let bytes = (sets * self.lead_in.layout().bytes()) as u64;
         let read = if bytes <= WARMED * device.attributes().l2_bytes { sets } else { 0 };
         self.sets.iter().take(read).try_for_each(|set| self.warmer.warm(device, set.memory()))
@@ -310,17 +310,17 @@ impl TimedBuffers {
     ///
     /// # Errors
     /// The driver refuses.
-    pub fn block(&self, device: &Device) -> Result<BlockedDevice, DeviceError> {
+    pub fn block(&self, device: &CudaDevice) -> Result<BlockedDevice, DeviceError> {
         self.blocking.block(device)
     }
 
-    /// A graph of kernels that do nothing, uploaded: it is launched after [`Device::reset_persisting_l2`]. Without it launches in the graphs
+    /// A graph of kernels that do nothing, uploaded: it is launched after [`CudaDevice::reset_persisting_l2`]. Without it launches in the graphs
     /// that are captured afterwards take longer in a worker, some 0.2 us each on an H200 with driver 580; the reset alone does not do that
     /// (`tests/gpu/launch_overhead.sh`). A graph of one launch does not help.
     ///
     /// # Errors
     /// The driver refuses.
-    pub fn graph_after_reset(&self, device: &Device) -> Result<ExecutableGraph, DeviceError> {
+    pub fn graph_after_reset(&self, device: &CudaDevice) -> Result<ExecutableGraph, DeviceError> {
         let graph = device.capture(|| (0..AFTER_RESET).try_for_each(|_| self.blocking.pass(device)))?;
         device.upload_graph(&graph)?;
         Ok(graph)
@@ -330,7 +330,7 @@ impl TimedBuffers {
     ///
     /// # Errors
     /// The driver refuses.
-    pub fn flush(&self, device: &Device) -> Result<(), DeviceError> {
+    pub fn flush(&self, device: &CudaDevice) -> Result<(), DeviceError> {
         self.flush.as_ref().map_or(Ok(()), |memory| device.fill(memory, 0))
     }
 
@@ -338,7 +338,7 @@ impl TimedBuffers {
     ///
     /// # Errors
     /// The driver refuses.
-    pub fn give_inputs(&self, device: &Device, set: usize, content: usize) -> Result<(), DeviceError> {
+    pub fn give_inputs(&self, device: &CudaDevice, set: usize, content: usize) -> Result<(), DeviceError> {
         let staging = &self.contents[content].staging;
         self.copy_regions(device, &self.sets[set], staging, |b| b.role == Role::Input || b.is_state())
     }
@@ -347,7 +347,7 @@ impl TimedBuffers {
     ///
     /// # Errors
     /// The driver refuses.
-    pub fn poison(&self, device: &Device, set: usize, content: usize) -> Result<(), DeviceError> {
+    pub fn poison(&self, device: &CudaDevice, set: usize, content: usize) -> Result<(), DeviceError> {
         let staging = &self.contents[content].staging;
         self.copy_regions(device, &self.sets[set], staging, |b| b.role == Role::Output || b.is_state())
     }
@@ -356,13 +356,13 @@ impl TimedBuffers {
     ///
     /// # Errors
     /// The driver refuses.
-    pub fn restore_state(&self, device: &Device, set: usize, content: usize) -> Result<(), DeviceError> {
+    pub fn restore_state(&self, device: &CudaDevice, set: usize, content: usize) -> Result<(), DeviceError> {
         self.copy_regions(device, &self.sets[set], &self.contents[content].staging, BufferSpec::is_state)
     }
 
     fn copy_regions(
         &self,
-        device: &Device,
+        device: &CudaDevice,
         to: &BufferSet,
         from: &BufferSet,
         wanted: impl Fn(&BufferSpec) -> bool,
@@ -377,7 +377,7 @@ impl TimedBuffers {
     /// The driver refuses.
     pub fn restore(
         &self,
-        device: &Device,
+        device: &CudaDevice,
         set: usize,
         content: usize,
         range: &Range<usize>,
@@ -406,7 +406,7 @@ impl TimedBuffers {
     ///
     /// # Errors
     /// The driver refuses.
-    pub fn wipe_snapshots(&self, device: &Device, count: usize) -> Result<(), DeviceError> {
+    pub fn wipe_snapshots(&self, device: &CudaDevice, count: usize) -> Result<(), DeviceError> {
         device.fill_start(&self.snapshots, self.snapshot_bytes() * count, 0)
     }
 
@@ -414,7 +414,7 @@ impl TimedBuffers {
     ///
     /// # Errors
     /// The driver refuses.
-    pub fn snapshot(&self, device: &Device, set: usize, index: usize) -> Result<(), DeviceError> {
+    pub fn snapshot(&self, device: &CudaDevice, set: usize, index: usize) -> Result<(), DeviceError> {
         let mut at = self.snapshot_bytes() * index;
         for region in self.outputs() {
             self.copier.copy(device, &self.snapshots, at, self.sets[set].memory(), &region)?;
@@ -432,7 +432,7 @@ impl TimedBuffers {
     ///
     /// # Errors
     /// The driver refuses.
-    pub fn ask_outputs(&mut self, device: &Device, set: Option<usize>) -> Result<Vec<PendingDigests>, DeviceError> {
+    pub fn ask_outputs(&mut self, device: &CudaDevice, set: Option<usize>) -> Result<Vec<PendingDigests>, DeviceError> {
         let address = set.map_or(&self.lead_in, |set| &self.sets[set]).memory().address();
         let rows = self.outputs().into_iter().map(|region| MemoryRow {
             address: address + region.start as u64,
@@ -447,7 +447,7 @@ impl TimedBuffers {
     ///
     /// # Errors
     /// The driver refuses.
-    pub fn ask_snapshots(&mut self, device: &Device, count: usize) -> Result<Vec<PendingDigests>, DeviceError> {
+    pub fn ask_snapshots(&mut self, device: &CudaDevice, count: usize) -> Result<Vec<PendingDigests>, DeviceError> {
         let stride = self.snapshot_bytes();
         let mut address = self.snapshots.address();
         let mut pending = Vec::new();

@@ -8,7 +8,7 @@ use super::settings::{AuditEffort, TimingSettings};
 use super::surfaces::Surfaces;
 use super::timed_buffers::{RestoredState, TimedBuffers};
 use super::unrepeated::{UnrepeatedGraph, UnrepeatedOutputs};
-use crate::gpu::{BoundProgram, Device, DeviceError, ExecutableGraph, PendingDigests, SurfaceCopy, VariantExtents};
+use crate::gpu::{BoundProgram, CudaDevice, DeviceError, ExecutableGraph, PendingDigests, SurfaceCopy, VariantExtents};
 use ncugate_model::{Audit, LatencyOutcome, VariantId};
 
 /// Launches whose mean is the first guess of how long one takes.
@@ -90,7 +90,7 @@ impl TimedKernel {
     /// A launch fails; the device may not work any more.
     pub fn prepare(
         variant: VariantId,
-        device: &Device,
+        device: &CudaDevice,
         timed: &TimedProgram<'_>,
         buffers: &TimedBuffers,
         settings: &TimingSettings,
@@ -188,7 +188,7 @@ impl TimedKernel {
     /// A launch fails; the device may not work any more.
     pub fn sample(
         &mut self,
-        device: &Device,
+        device: &CudaDevice,
         buffers: &mut TimedBuffers,
         round: u32,
     ) -> Result<Option<WrongSample>, DeviceError> {
@@ -234,7 +234,7 @@ impl TimedKernel {
     /// Takes a sample, on inputs that are written anew or, where they are known, on those that the sets hold.
     fn take(
         &mut self,
-        device: &Device,
+        device: &CudaDevice,
         buffers: &mut TimedBuffers,
         refilled: bool,
     ) -> Result<TimedSample, DeviceError> {
@@ -287,7 +287,7 @@ impl TimedKernel {
     /// Takes a sample without repeats; gives what is wrong with an output, and of which launch.
     fn take_unrepeated(
         &mut self,
-        device: &Device,
+        device: &CudaDevice,
         buffers: &mut TimedBuffers,
     ) -> Result<Option<(WrongLaunch, &'static str)>, DeviceError> {
         let Some(graph) = &mut self.unrepeated else { return Ok(None) };
@@ -312,7 +312,7 @@ impl TimedKernel {
     /// What is wrong with the outputs after a sample, and of which launch: those of each set, then those of the lead-in.
     fn compare(
         &mut self,
-        device: &Device,
+        device: &CudaDevice,
         buffers: &mut TimedBuffers,
         (contents, lead_in): (&[usize], usize),
         pending: &[Vec<PendingDigests>],
@@ -334,7 +334,7 @@ impl TimedKernel {
 
     fn audit_launches(
         &mut self,
-        device: &Device,
+        device: &CudaDevice,
         buffers: &mut TimedBuffers,
     ) -> Result<Option<WrongLaunch>, DeviceError> {
         let Some(graph) = &self.audit_graph else { return Ok(None) };
@@ -357,7 +357,7 @@ impl TimedKernel {
 
     fn out_of_bounds(
         &self,
-        device: &Device,
+        device: &CudaDevice,
         buffers: &mut TimedBuffers,
         contents: &[usize],
         round: u32,
@@ -391,13 +391,13 @@ fn said(wrong: &WrongLaunch, round: u32, launch: &str) -> WrongSample {
 }
 
 /// A graph of that many launches, over the sets in turn.
-fn graph(device: &Device, sets: &[BoundProgram<'_>], launches: u32) -> Result<ExecutableGraph, DeviceError> {
+fn graph(device: &CudaDevice, sets: &[BoundProgram<'_>], launches: u32) -> Result<ExecutableGraph, DeviceError> {
     device.capture_timed(|| sets.iter().cycle().take(launches as usize).try_for_each(|program| device.run(program)))
 }
 
 /// So many launches on the buffers of the lead-in, which find the state of its start each time.
 fn lead_in_graph(
-    device: &Device,
+    device: &CudaDevice,
     program: &BoundProgram<'_>,
     buffers: &TimedBuffers,
     launches: u32,

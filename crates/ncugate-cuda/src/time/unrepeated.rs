@@ -10,7 +10,7 @@
 use super::schedule::{AuditSchedule, GraphExtent};
 use super::surfaces::Surfaces;
 use super::timed_buffers::{LEAD_IN_CONTENT, TimedBuffers};
-use crate::gpu::{BoundProgram, Device, DeviceError, ExecutableGraph, PendingDigests};
+use crate::gpu::{BoundProgram, CudaDevice, DeviceError, ExecutableGraph, PendingDigests};
 use ncugate_model::UnrepeatedSamples;
 
 /// Samples without repeats of a variant at a shape in one process; [`ncugate_judge`] wants as many of a latency.
@@ -48,7 +48,7 @@ impl UnrepeatedGraph {
     /// # Errors
     /// The driver refuses.
     pub fn new(
-        device: &Device,
+        device: &CudaDevice,
         buffers: &TimedBuffers,
         sets: &[BoundProgram<'_>],
         extent: &GraphExtent,
@@ -94,7 +94,7 @@ impl UnrepeatedGraph {
     /// A launch fails; the device may not work any more.
     pub fn take(
         &mut self,
-        device: &Device,
+        device: &CudaDevice,
         (buffers, surfaces): (&mut TimedBuffers, &Surfaces),
         schedule: &mut AuditSchedule,
         (lead_in_graph, timed): (&ExecutableGraph, &GraphExtent),

@@ -1,6 +1,6 @@
 //! Why a phase cannot be submitted or followed.
 
-use super::stage::Stage;
+use super::stage::SubmissionStage;
 use std::io;
 use std::path::PathBuf;
 
@@ -31,7 +31,7 @@ pub enum SubmitError {
     Held { folder: PathBuf, owner: String },
     /// A stage has failed too often, or for a reason that stays.
     #[error("{stage} failed: {reason}; its output is in {}", logs.display())]
-    Failed { stage: Stage, reason: String, logs: PathBuf },
+    Failed { stage: SubmissionStage, reason: String, logs: PathBuf },
     /// The user asked to stop.
     #[error("interrupted: {cancelled} were cancelled; what was measured is kept, and the same command goes on")]
     Interrupted {

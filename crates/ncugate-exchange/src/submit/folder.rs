@@ -3,7 +3,7 @@
 use super::engine::Engine;
 use super::error::SubmitError;
 use super::script::Script;
-use super::stage::{ClusterJob, Stage, Work};
+use super::stage::{ClusterJob, SubmissionStage, Work};
 use super::text::text;
 use ncugate_model::disk::{self, Durability, FileLock, LockAttempt, open};
 use serde::{Deserialize, Serialize};
@@ -24,9 +24,9 @@ const TAIL: u64 = 2000;
 pub struct Submission {
     pub engine: String,
     /// The last job of each stage.
-    pub jobs: BTreeMap<Stage, ClusterJob>,
+    pub jobs: BTreeMap<SubmissionStage, ClusterJob>,
     /// How often a stage was submitted again.
-    pub again: BTreeMap<Stage, u32>,
+    pub again: BTreeMap<SubmissionStage, u32>,
 }
 
 /// The folder of a submission.
@@ -114,7 +114,7 @@ impl SubmitFolder {
     }
 
     /// The status that the job of a stage ended with, once it has.
-    pub fn status(&self, stage: Stage, job: ClusterJob) -> Option<u8> {
+    pub fn status(&self, stage: SubmissionStage, job: ClusterJob) -> Option<u8> {
         let path = self.path.join("status").join(format!("{stage}.{job}"));
         let bytes = open::bytes(&path, SMALL).ok()?;
         std::str::from_utf8(&bytes).ok()?.trim().parse().ok()
@@ -133,7 +133,7 @@ impl SubmitFolder {
     }
 
     /// The end of the output of a stage, or of a shard of it.
-    pub fn tail(&self, stage: Stage, job: ClusterJob, shard: Option<u32>) -> Option<String> {
+    pub fn tail(&self, stage: SubmissionStage, job: ClusterJob, shard: Option<u32>) -> Option<String> {
         let name = match shard {
             Some(shard) => format!("{stage}-{job}-{shard}.txt"),
             None => format!("{stage}-{job}.txt"),

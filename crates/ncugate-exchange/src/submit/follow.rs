@@ -4,7 +4,7 @@ use super::engine::{Engine, LiveJobs};
 use super::error::SubmitError;
 use super::folder::{Submission, SubmitFolder};
 use super::script::Script;
-use super::stage::{ClusterJob, Stage, Work};
+use super::stage::{ClusterJob, SubmissionStage, Work};
 use ncugate_campaign::Progress;
 use ncugate_model::number::counted;
 use ncugate_model::process;
@@ -43,11 +43,11 @@ pub struct Follower<'a> {
 
 enum Step {
     /// The stage has to be submitted.
-    Submit(Stage),
+    Submit(SubmissionStage),
     /// A job goes on.
     Wait,
     /// A job of this stage has ended, and what it should leave is not there.
-    Gone(Stage, ClusterJob),
+    Gone(SubmissionStage, ClusterJob),
     /// The phase is judged.
     Judged(ClusterJob, u8),
 }
@@ -125,30 +125,30 @@ impl Follower<'_> {
         for stage in self.work.stages() {
             let job = submission.jobs.get(&stage).copied();
             match (self.done(stage, job), job) {
-                (Some(status), Some(job)) if stage == Stage::Judge => judged = Some((job, status)),
+                (Some(status), Some(job)) if stage == SubmissionStage::Judge => judged = Some((job, status)),
                 (Some(_), _) => {}
                 (None, Some(job)) if alive.contains_key(&job) => return Step::Wait,
                 (None, Some(job)) => return Step::Gone(stage, job),
                 (None, None) => return Step::Submit(stage),
             }
         }
-        judged.map_or(Step::Submit(Stage::Judge), |(job, status)| Step::Judged(job, status))
+        judged.map_or(Step::Submit(SubmissionStage::Judge), |(job, status)| Step::Judged(job, status))
     }
 
     /// The status of a stage that has done what the next needs.
-    fn done(&self, stage: Stage, job: Option<ClusterJob>) -> Option<u8> {
+    fn done(&self, stage: SubmissionStage, job: Option<ClusterJob>) -> Option<u8> {
         let status = || self.folder.status(stage, job?);
         match stage {
             // A variant that does not build, or that static gates refuse, is a result.
-            Stage::Build | Stage::Judge => status().filter(|status| [0, 1, 4].contains(status)),
-            Stage::Measure => self.folder.missing(self.work).is_empty().then_some(0),
-            Stage::Merge => status().filter(|status| *status == 0),
+            SubmissionStage::Build | SubmissionStage::Judge => status().filter(|status| [0, 1, 4].contains(status)),
+            SubmissionStage::Measure => self.folder.missing(self.work).is_empty().then_some(0),
+            SubmissionStage::Merge => status().filter(|status| *status == 0),
         }
     }
 
     /// Submits a stage, and those after it where they can wait for it.
-    fn submit(&self, submission: &mut Submission, from: Stage, alive: &LiveJobs) -> Result<(), SubmitError> {
-        let later: Vec<Stage> = self.work.stages().filter(|stage| *stage >= from).collect();
+    fn submit(&self, submission: &mut Submission, from: SubmissionStage, alive: &LiveJobs) -> Result<(), SubmitError> {
+        let later: Vec<SubmissionStage> = self.work.stages().filter(|stage| *stage >= from).collect();
         let old: Vec<ClusterJob> = later.iter().filter_map(|stage| submission.jobs.remove(stage)).collect();
         let left: Vec<ClusterJob> = old.into_iter().filter(|job| alive.contains_key(job)).collect();
         if !left.is_empty() {
@@ -156,7 +156,7 @@ impl Follower<'_> {
         }
         let mut after = None;
         for stage in later {
-            let shards = if stage == Stage::Measure { self.folder.missing(self.work) } else { Vec::new() };
+            let shards = if stage == SubmissionStage::Measure { self.folder.missing(self.work) } else { Vec::new() };
             let script = Script { stage, work: self.work, folder: self.folder.path(), shards };
             self.folder.write_script(&script, self.engine)?;
             let job = self.engine.submit(&script, after)?;
@@ -175,17 +175,19 @@ impl Follower<'_> {
     fn again(
         &self,
         submission: &mut Submission,
-        stage: Stage,
+        stage: SubmissionStage,
         job: ClusterJob,
         alive: &LiveJobs,
     ) -> Result<(), SubmitError> {
         let missing = self.folder.missing(self.work);
-        let shard = missing.first().copied().filter(|_| stage == Stage::Measure);
+        let shard = missing.first().copied().filter(|_| stage == SubmissionStage::Measure);
         let tried = submission.again.entry(stage).or_default();
         // A merge that refuses would refuse again.
-        if *tried >= self.retries.0 || (stage == Stage::Merge && self.folder.status(stage, job).is_some()) {
+        if *tried >= self.retries.0 || (stage == SubmissionStage::Merge && self.folder.status(stage, job).is_some()) {
             let of = match stage {
-                Stage::Measure => format!("{} not measured: {}", counted(missing.len(), "shard"), named(&missing)),
+                SubmissionStage::Measure => {
+                    format!("{} not measured: {}", counted(missing.len(), "shard"), named(&missing))
+                }
                 _ => format!("job {job} has ended"),
             };
             let said = self.folder.tail(stage, job, shard).map(|said| format!(" ({said})")).unwrap_or_default();
@@ -193,7 +195,7 @@ impl Follower<'_> {
         }
         *tried += 1;
         let what = match stage {
-            Stage::Measure => format!("shards {}", named(&missing)),
+            SubmissionStage::Measure => format!("shards {}", named(&missing)),
             _ => stage.to_string(),
         };
         self.progress.say(&format!("job {job} has ended without {what}; submitting again"));

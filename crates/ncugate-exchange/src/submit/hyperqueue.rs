@@ -4,7 +4,7 @@
 use super::engine::{Engine, LiveJobs, ask, ranges};
 use super::error::SubmitError;
 use super::script::Script;
-use super::stage::{ClusterJob, Stage};
+use super::stage::{ClusterJob, SubmissionStage};
 use serde::Deserialize;
 use std::process::Command;
 
@@ -51,7 +51,7 @@ impl Engine for HyperQueue {
     }
 
     fn submit(&self, script: &Script<'_>, _: Option<ClusterJob>) -> Result<ClusterJob, SubmitError> {
-        let output = if script.stage == Stage::Measure { "%{JOB_ID}-%{TASK_ID}" } else { "%{JOB_ID}" };
+        let output = if script.stage == SubmissionStage::Measure { "%{JOB_ID}-%{TASK_ID}" } else { "%{JOB_ID}" };
         let output = script.logs().join(format!("{}-{output}.txt", script.stage));
         let mut command = Command::new("hq");
         command.args(["--output-mode=quiet", "submit"]);
@@ -61,7 +61,7 @@ impl Engine for HyperQueue {
         if script.stage.on_gpu() {
             command.arg(format!("--resource={}=1", self.resource));
         }
-        if script.stage == Stage::Measure {
+        if script.stage == SubmissionStage::Measure {
             command.arg(format!("--array={}", ranges(&script.shards)));
         }
         command.args(&self.options).arg("--").arg("/bin/sh").arg(script.path());

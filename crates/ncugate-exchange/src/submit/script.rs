@@ -1,12 +1,12 @@
 //! A script about to be submitted.
 
-use super::stage::{Stage, Work};
+use super::stage::{SubmissionStage, Work};
 use std::path::{Path, PathBuf};
 
 /// A script about to be submitted.
 #[derive(Debug)]
 pub struct Script<'a> {
-    pub stage: Stage,
+    pub stage: SubmissionStage,
     pub work: &'a Work,
     pub folder: &'a Path,
     /// The shards of an array; none of other stages.

@@ -3,7 +3,7 @@
 use super::engine::{Engine, LiveJobs, ask, ranges};
 use super::error::SubmitError;
 use super::script::Script;
-use super::stage::{ClusterJob, Stage};
+use super::stage::{ClusterJob, SubmissionStage};
 use std::process::Command;
 use std::str::FromStr;
 
@@ -78,7 +78,7 @@ impl Engine for Slurm {
     }
 
     fn directives(&self, script: &Script<'_>) -> Vec<String> {
-        let output = if script.stage == Stage::Measure { "%A-%a" } else { "%j" };
+        let output = if script.stage == SubmissionStage::Measure { "%A-%a" } else { "%j" };
         let output = script.logs().join(format!("{}-{output}.txt", script.stage));
         let mut options = vec![
             format!("--job-name=ncugate-{}-{}", script.work.phase, script.stage),
@@ -107,7 +107,7 @@ impl Engine for Slurm {
         if let Some(after) = after {
             command.arg(format!("--dependency=afterok:{after}"));
         }
-        if script.stage == Stage::Measure {
+        if script.stage == SubmissionStage::Measure {
             command.arg(format!("--array={}%{}", ranges(&script.shards), self.at_once()));
         }
         let said = ask(command.arg(script.path()))?;

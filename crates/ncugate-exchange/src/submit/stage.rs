@@ -7,7 +7,7 @@ use std::path::PathBuf;
 /// A step of a submission; each needs the one before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Stage {
+pub enum SubmissionStage {
     /// Variants are compiled into the shared cache, on a node without a GPU.
     Build,
     /// Shards are measured, each by a task of an array.
@@ -18,7 +18,7 @@ pub enum Stage {
     Judge,
 }
 
-impl Stage {
+impl SubmissionStage {
     pub const ALL: [Self; 4] = [Self::Build, Self::Measure, Self::Merge, Self::Judge];
 
     /// Its name, of scripts and outputs too.
@@ -40,7 +40,7 @@ impl Stage {
     }
 }
 
-impl fmt::Display for Stage {
+impl fmt::Display for SubmissionStage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
@@ -65,8 +65,8 @@ pub struct Work {
 }
 
 impl Work {
-    pub fn stages(&self) -> impl Iterator<Item = Stage> + '_ {
-        Stage::ALL.into_iter().filter(|stage| *stage != Stage::Build || self.arch.is_some())
+    pub fn stages(&self) -> impl Iterator<Item = SubmissionStage> + '_ {
+        SubmissionStage::ALL.into_iter().filter(|stage| *stage != SubmissionStage::Build || self.arch.is_some())
     }
 }
 

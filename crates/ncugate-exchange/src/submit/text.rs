@@ -3,7 +3,7 @@
 use super::engine::Engine;
 use super::error::SubmitError;
 use super::script::Script;
-use super::stage::{Stage, Work};
+use super::stage::{SubmissionStage, Work};
 use std::path::Path;
 
 /// The text of a script.
@@ -26,12 +26,12 @@ pub fn text(script: &Script<'_>, engine: &dyn Engine) -> Result<String, SubmitEr
     text.push_str(WAITING);
     // A stage ends well for the engine where the next can begin.
     text.push_str(&match script.stage {
-        Stage::Build => format!(
+        SubmissionStage::Build => format!(
             "waited {program} check {config} --arch {}\n{}case \"$status\" in 0|1|4) exit 0;; *) exit \"$status\";; esac\n",
             quoted(arch.as_deref().unwrap_or_default()),
             keep(&ended, job),
         ),
-        Stage::Measure => format!(
+        SubmissionStage::Measure => format!(
             "shard=${{{task}}}\ndone={done}\"$shard\"\n[ -s \"$done\" ] && exit 0\n\
              waited {program} run {config} --source gpu --shard \"$shard/{shards}\" --profiles {runs}/\"$shard\" --reports {reports}\n\
              # 4: measured, and nothing judged.\n\
@@ -40,12 +40,12 @@ pub fn text(script: &Script<'_>, engine: &dyn Engine) -> Result<String, SubmitEr
             task = engine.task_variable(),
             done = path(&folder.join("done").join("shard-"))?,
         ),
-        Stage::Merge => format!(
+        SubmissionStage::Merge => format!(
             "waited {program} merge --newest --profiles {profiles} {runs}/*/{}/*-s*of{shards}\n{}exit \"$status\"\n",
             quoted(phase),
             keep(&ended, job),
         ),
-        Stage::Judge => format!(
+        SubmissionStage::Judge => format!(
             "waited {program} run {config} --source gpu --profiles {profiles} --reports {reports} > {said}\"${{{job}}}\"\n{}exit \"$status\"\n",
             keep(&ended, job),
             said = path(&folder.join("said."))?,

@@ -1,7 +1,7 @@
 //! Everything measured, joined into one table: builds, launches, occupancy, checks, latencies, counters.
 
 use super::counted::ProfileCounters;
-use super::launch_facts::{Fact, FactGpu, built, together};
+use super::launch_facts::{FactGpu, StaticFact, built, together};
 use super::quantities::{CellDetails, FreshSamples, MetricCells, Program, Quantities, Sampling};
 use super::steps::Misfit;
 use super::transfers::Transfers;
@@ -21,7 +21,7 @@ use ncugate_model::{BuildOutcome, BuildRecord, Resources};
 use ncugate_model::{CheckOutcome, CheckRecord, ConfirmationRecord, LatencyOutcome, LatencyRecord};
 use ncugate_model::{ProfileOutcome, ProfileRecord};
 use ncugate_phase::config::{Phase, Shape};
-use ncugate_phase::plan::{Launch, Method, Plan, ShapeProgram, StepTraffic, Variant, VariantRole};
+use ncugate_phase::plan::{KernelLaunch, Method, Plan, ShapeProgram, StepTraffic, Variant, VariantRole};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ pub struct TableInputs<'a> {
 
 /// The table over every variant and shape, with a column for each of `metrics`.
 pub fn quantities(measured: &TableInputs<'_>, metrics: &[String]) -> Quantities {
-    let source = MetricSource::of(measured);
+    let source = ColumnSource::of(measured);
     let cases = source.rows.iter().map(|row| (row.variant.id.clone(), row.shape.name.clone()));
     let mut table = Quantities::new(cases);
     for metric in metrics {
@@ -61,7 +61,7 @@ pub fn quantities(measured: &TableInputs<'_>, metrics: &[String]) -> Quantities 
 }
 
 /// How a case was timed.
-fn sampling(index: &Index<'_>, variant: &Variant, shape: &Shape) -> Sampling {
+fn sampling(index: &RecordIndex<'_>, variant: &Variant, shape: &Shape) -> Sampling {
     let launches = match index.latency(&variant.id, &shape.name) {
         Some(LatencyOutcome::Timed { launches, .. }) => *launches,
         Some(LatencyOutcome::Cheats { .. } | LatencyOutcome::Wrong { .. } | LatencyOutcome::Failed { .. }) | None => 1,
@@ -85,7 +85,7 @@ fn fresh(record: &ConfirmationRecord) -> FreshSamples {
 }
 
 /// SHA-256 of the machine code of a variant and of what it runs at a shape.
-fn code(index: &Index<'_>, variant: &Variant, shape: &Shape) -> Option<Arc<str>> {
+fn code(index: &RecordIndex<'_>, variant: &Variant, shape: &Shape) -> Option<Arc<str>> {
     let Method::Kernel(kernel) = &variant.method else { return None };
     let program = kernel.program(&shape.name)?;
     let outcome = &index.builds.get(&variant.id)?.outcome;
@@ -99,7 +99,7 @@ fn code(index: &Index<'_>, variant: &Variant, shape: &Shape) -> Option<Arc<str>>
 }
 
 /// Records by what they are about.
-struct Index<'a> {
+struct RecordIndex<'a> {
     builds: HashMap<&'a VariantId, &'a BuildRecord>,
     checks: HashMap<(&'a VariantId, &'a ShapeName), Vec<&'a CheckRecord>>,
     latencies: HashMap<(&'a VariantId, &'a ShapeName), &'a LatencyRecord>,
@@ -107,7 +107,7 @@ struct Index<'a> {
     profiles: HashMap<(&'a VariantId, &'a ShapeName), Vec<&'a ProfileRecord>>,
 }
 
-impl<'a> Index<'a> {
+impl<'a> RecordIndex<'a> {
     fn of(run: &'a Run) -> Self {
         let mut checks: HashMap<_, Vec<_>> = HashMap::new();
         for record in &run.checks {
@@ -137,7 +137,7 @@ impl<'a> Index<'a> {
 }
 
 /// What a variant runs at a shape.
-fn program(index: &Index<'_>, variant: &Variant, shape: &Shape) -> Result<ShapeProgram, Cell> {
+fn program(index: &RecordIndex<'_>, variant: &Variant, shape: &Shape) -> Result<ShapeProgram, Cell> {
     let compiled = match index.builds.get(&variant.id).map(|build| &build.outcome) {
         Some(BuildOutcome::Built { launch, .. }) => launch.as_ref(),
         _ => None,
@@ -164,15 +164,15 @@ struct Row<'a> {
 }
 
 /// Where the columns of metrics come from.
-struct MetricSource<'a> {
+struct ColumnSource<'a> {
     measured: &'a TableInputs<'a>,
-    index: Index<'a>,
+    index: RecordIndex<'a>,
     rows: Vec<Row<'a>>,
 }
 
-impl<'a> MetricSource<'a> {
+impl<'a> ColumnSource<'a> {
     fn of(measured: &'a TableInputs<'a>) -> Self {
-        let mut source = Self { measured, index: Index::of(measured.run), rows: Vec::new() };
+        let mut source = Self { measured, index: RecordIndex::of(measured.run), rows: Vec::new() };
         let workload = &measured.phase.workload;
         let cases = measured.plan.variants.iter().flat_map(|v| workload.shapes.iter().map(move |s| (v, s)));
         let row = |(variant, shape): (&'a Variant, &'a Shape)| {
@@ -194,9 +194,9 @@ impl<'a> MetricSource<'a> {
         match Catalogue::embedded().derivation(metric) {
             Some(Derivation::Latency(latency)) => self.by_row(|variant, shape| self.timed(latency, variant, shape)),
             Some(Derivation::Check(fact)) => self.by_row(|variant, shape| self.checked(fact, variant, shape)),
-            Some(Derivation::Build(fact)) => self.launchable(metric, Fact::Build(fact)),
-            Some(Derivation::Launch(fact)) => self.launchable(metric, Fact::Launch(fact)),
-            Some(Derivation::Occupancy(fact)) => self.launchable(metric, Fact::Occupancy(fact)),
+            Some(Derivation::Build(fact)) => self.launchable(metric, StaticFact::Build(fact)),
+            Some(Derivation::Launch(fact)) => self.launchable(metric, StaticFact::Launch(fact)),
+            Some(Derivation::Occupancy(fact)) => self.launchable(metric, StaticFact::Occupancy(fact)),
             Some(Derivation::Counters) | None => self.counted(metric),
         }
     }
@@ -206,7 +206,7 @@ impl<'a> MetricSource<'a> {
     }
 
     /// What is known of launches that are planned here; what a command launches is known from its reports alone.
-    fn launchable(&self, metric: &str, fact: Fact) -> MetricCells {
+    fn launchable(&self, metric: &str, fact: StaticFact) -> MetricCells {
         let is_command = |variant: &Variant| {
             matches!(variant.method, Method::Function(_) | Method::Command(_) | Method::Captured(_))
         };
@@ -220,12 +220,12 @@ impl<'a> MetricSource<'a> {
                 (Some(counted), _) => (counted.clone(), Vec::new()),
                 (None, Err(missing)) => (missing, Vec::new()),
                 (None, Ok(program)) => {
-                    let at = |launch: &Launch| fact.at(launch, self.resources_of(variant, &launch.entry), gpu);
+                    let at = |launch: &KernelLaunch| fact.at(launch, self.resources_of(variant, &launch.entry), gpu);
                     let each: Vec<Cell> = program.launches().map(at).collect();
                     let cell = match (fact, self.resources(variant)) {
-                        (Fact::Build(fact), Ok(resources)) => Cell::finite(built(fact, &resources)),
-                        (Fact::Build(_), Err(missing)) => missing,
-                        (Fact::Launch(_) | Fact::Occupancy(_), _) => together(how, &each),
+                        (StaticFact::Build(fact), Ok(resources)) => Cell::finite(built(fact, &resources)),
+                        (StaticFact::Build(_), Err(missing)) => missing,
+                        (StaticFact::Launch(_) | StaticFact::Occupancy(_), _) => together(how, &each),
                     };
                     (cell, if each.len() > 1 { each } else { Vec::new() })
                 }

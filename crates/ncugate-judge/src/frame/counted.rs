@@ -14,7 +14,7 @@
 //! where it is absent for one repeat it is absent for the case.
 
 use super::captured::{CapturedLaunch, CapturedVariants};
-use super::case::{Case, CaseKey};
+use super::case::{CaseId, CaseKey};
 use super::evaluations::{Combiner, Counters, Evaluation, length};
 use super::launches::{Capture, FrameError, LaunchFrames, Origin};
 use super::nvtx::case_of;
@@ -43,12 +43,12 @@ pub enum Ownership<'a> {
 
 /// Which report each case was profiled into, by the records of a run: what else a report holds is not a measurement of it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ProfiledCases(HashMap<String, HashSet<Case>>);
+pub struct ProfiledCases(HashMap<String, HashSet<CaseId>>);
 
 impl ProfiledCases {
     /// Of records of profiles; those that failed have no report, and what CUPTI traced has one of its own.
     pub fn of<'a>(records: impl Iterator<Item = (&'a VariantId, &'a ShapeName, &'a ProfileOutcome)>) -> Self {
-        let mut cases: HashMap<String, HashSet<Case>> = HashMap::new();
+        let mut cases: HashMap<String, HashSet<CaseId>> = HashMap::new();
         for (variant, shape, outcome) in records {
             let report = match outcome {
                 ProfileOutcome::Profiled { report } => report,
@@ -60,7 +60,7 @@ impl ProfiledCases {
         Self(cases)
     }
 
-    fn has(&self, report: &str, case: &Case) -> bool {
+    fn has(&self, report: &str, case: &CaseId) -> bool {
         self.0.get(report).is_some_and(|cases| cases.contains(case))
     }
 }
@@ -70,7 +70,7 @@ impl ProfiledCases {
 pub struct ProfileCounters {
     /// ncu's names of the counters.
     names: IndexSet<String>,
-    cases: IndexMap<Case, CaseCounters>,
+    cases: IndexMap<CaseId, CaseCounters>,
     /// Launches in the range of a case that are not those of its program.
     misfits: Vec<Misfit>,
 }
@@ -118,7 +118,7 @@ impl ProfileCounters {
     pub fn of_frames(frames: &LaunchFrames, plan: &Plan, ownership: Ownership<'_>) -> Result<Self, PolarsError> {
         let (names, launches) = by_launch(frames)?;
         let (owned, misfits) = owned(&frames.launches, plan, ownership)?;
-        let mut ranges: IndexMap<(&Case, &str), Vec<usize>> = IndexMap::new();
+        let mut ranges: IndexMap<(&CaseId, &str), Vec<usize>> = IndexMap::new();
         for (row, (launch, report)) in owned.iter().zip(frames.launches.column(REPORT)?.str()?.iter()).enumerate() {
             if let Some(OwnedLaunch { case, .. }) = launch {
                 ranges.entry((case, report.unwrap_or_default())).or_default().push(row);
@@ -127,7 +127,7 @@ impl ProfileCounters {
         let mut evaluations = evaluations(&ranges, plan, ownership);
         let combiner = Combiner::new(&names, &launches, &evaluations);
         evaluations.sort_by_key(|evaluation| (evaluation.case, evaluation.report));
-        let mut cases: IndexMap<Case, CaseCounters> = IndexMap::new();
+        let mut cases: IndexMap<CaseId, CaseCounters> = IndexMap::new();
         for of_report in evaluations.chunk_by(|a, b| (a.case, a.report) == (b.case, b.report)) {
             let Some(Evaluation { case, .. }) = of_report.first() else { continue };
             let case = cases.entry((*case).clone()).or_default();
@@ -189,7 +189,7 @@ impl CaseCounters {
 
 /// The evaluations of each case in each report, by the rows of their launches.
 fn evaluations<'l>(
-    ranges: &'l IndexMap<(&'l Case, &'l str), Vec<usize>>,
+    ranges: &'l IndexMap<(&'l CaseId, &'l str), Vec<usize>>,
     plan: &Plan,
     ownership: Ownership<'_>,
 ) -> Vec<Evaluation<'l>> {
@@ -197,7 +197,7 @@ fn evaluations<'l>(
         Ownership::Recorded(_) => plan.variants.iter().map(|variant| (&variant.id, length(variant))).collect(),
         Ownership::Captured(_) => HashMap::new(),
     };
-    let of_range = |((case, report), rows): (&(&'l Case, &'l str), &'l Vec<usize>)| {
+    let of_range = |((case, report), rows): (&(&'l CaseId, &'l str), &'l Vec<usize>)| {
         let (case, report) = (*case, *report);
         let rows = rows.chunks(lengths.get(&case.0).copied().unwrap_or(1));
         rows.map(move |rows| Evaluation { case, report, rows })
@@ -262,7 +262,7 @@ fn owned(
     let kernels = launches.column(KERNEL)?.str()?;
     let demangled = launches.column(DEMANGLED)?.str()?;
     let reports = launches.column(REPORT)?.str()?;
-    let cases: Vec<Option<Case>> = match ownership {
+    let cases: Vec<Option<CaseId>> = match ownership {
         Ownership::Recorded(profiled) => {
             let ranges = launches.column(NVTX)?.str()?;
             let case = |(report, ranges): (Option<&str>, Option<&str>)| {
@@ -287,7 +287,7 @@ fn owned(
 }
 
 /// The case of each launch by the patterns of the plan; none where no pattern or more than one fits.
-fn captured(launches: &DataFrame, plan: &Plan, shape: &ShapeName) -> Result<Vec<Option<Case>>, PolarsError> {
+fn captured(launches: &DataFrame, plan: &Plan, shape: &ShapeName) -> Result<Vec<Option<CaseId>>, PolarsError> {
     let variants = CapturedVariants::of(plan);
     let texts = [launches.column(KERNEL)?.str()?, launches.column(DEMANGLED)?.str()?, launches.column(NVTX)?.str()?];
     let case = |(row, id): (usize, Option<(&str, u32)>)| {

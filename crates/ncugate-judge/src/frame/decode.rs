@@ -31,14 +31,14 @@ const NONE: u32 = u32::MAX;
 
 /// An attribute of a launch, if the launch has it.
 #[derive(Debug, Clone, Default)]
-pub(super) enum Attribute<'r> {
+pub(super) enum LaunchAttribute<'r> {
     #[default]
     Missing,
     Number(u64),
     Text(Cow<'r, str>),
 }
 
-impl Attribute<'_> {
+impl LaunchAttribute<'_> {
     pub fn number(&self) -> Option<u32> {
         match self {
             Self::Number(number) => u32::try_from(*number).ok(),
@@ -54,7 +54,7 @@ impl Attribute<'_> {
     }
 }
 
-impl<'r> From<MetricValue<'r>> for Attribute<'r> {
+impl<'r> From<MetricValue<'r>> for LaunchAttribute<'r> {
     fn from(value: MetricValue<'r>) -> Self {
         match value {
             MetricValue::String(text) => Self::Text(text),
@@ -64,7 +64,7 @@ impl<'r> From<MetricValue<'r>> for Attribute<'r> {
 }
 
 /// The attributes of a launch in the order of [`ATTRIBUTES`].
-pub(super) type Attributes<'r> = [Attribute<'r>; ATTRIBUTES.len()];
+pub(super) type Attributes<'r> = [LaunchAttribute<'r>; ATTRIBUTES.len()];
 
 /// The metrics of a report, launch after launch.
 #[derive(Debug, Default)]

@@ -5,7 +5,7 @@
 //! launches, weighted by the time each took; `metric/catalogue.toml` has the rule for each counter. Of a command one range is
 //! one evaluation, of a program that is planned here as many launches as it has.
 
-use super::case::Case;
+use super::case::CaseId;
 use indexmap::IndexSet;
 use ncugate_model::metric::{Catalogue, Combination};
 use ncugate_phase::plan::{Method, Variant};
@@ -20,7 +20,7 @@ pub(super) type Counters = Vec<Option<f64>>;
 /// One execution of a case, in one report.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Evaluation<'l> {
-    pub case: &'l Case,
+    pub case: &'l CaseId,
     pub report: &'l str,
     /// Rows of its launches, in the order they ran.
     pub rows: &'l [usize],
@@ -34,7 +34,7 @@ pub(super) struct Combiner<'l> {
     /// Place of [`DURATION`].
     duration: Option<usize>,
     /// How long each launch took, by case and number of launches: reports without durations take those of another report.
-    times: HashMap<(&'l Case, usize), Vec<f64>>,
+    times: HashMap<(&'l CaseId, usize), Vec<f64>>,
 }
 
 impl<'l> Combiner<'l> {

@@ -38,7 +38,7 @@ pub enum Format {
 
 /// How metrics are laid out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Layout {
+pub enum ExportLayout {
     /// A row a launch and metric.
     Long,
     /// A row a launch, a column a metric.
@@ -67,7 +67,7 @@ pub struct Export<'a> {
     pub captures: &'a [Capture<'a>],
     pub filter: &'a LaunchFilter,
     pub selection: MetricSelection<'a>,
-    pub layout: Layout,
+    pub layout: ExportLayout,
 }
 
 impl Export<'_> {
@@ -77,14 +77,14 @@ impl Export<'_> {
     /// A damaged report, or the output cannot be written.
     pub fn write(&self, format: Format, out: &mut dyn Write) -> Result<(), ExportError> {
         match (format, self.layout) {
-            (Format::Csv, Layout::Long) => self.long_csv(out),
-            (Format::Json, Layout::Long) => self.long_json(out),
-            (Format::Parquet, Layout::Long) => parquet(&mut self.long_frame()?, out),
-            (Format::Arrow, Layout::Long) => arrow(&mut self.long_frame()?, out),
-            (Format::Csv, Layout::Wide) => self.wide()?.csv(out),
-            (Format::Json, Layout::Wide) => self.wide()?.json(out),
-            (Format::Parquet, Layout::Wide) => parquet(&mut self.wide()?.frame()?, out),
-            (Format::Arrow, Layout::Wide) => arrow(&mut self.wide()?.frame()?, out),
+            (Format::Csv, ExportLayout::Long) => self.long_csv(out),
+            (Format::Json, ExportLayout::Long) => self.long_json(out),
+            (Format::Parquet, ExportLayout::Long) => parquet(&mut self.long_frame()?, out),
+            (Format::Arrow, ExportLayout::Long) => arrow(&mut self.long_frame()?, out),
+            (Format::Csv, ExportLayout::Wide) => self.wide()?.csv(out),
+            (Format::Json, ExportLayout::Wide) => self.wide()?.json(out),
+            (Format::Parquet, ExportLayout::Wide) => parquet(&mut self.wide()?.frame()?, out),
+            (Format::Arrow, ExportLayout::Wide) => arrow(&mut self.wide()?.frame()?, out),
         }
     }
 
@@ -321,7 +321,8 @@ mod tests {
     #[test]
     fn an_export_of_nothing_is_valid() {
         let filter = LaunchFilter::default();
-        let export = Export { captures: &[], filter: &filter, selection: MetricSelection::All, layout: Layout::Long };
+        let export =
+            Export { captures: &[], filter: &filter, selection: MetricSelection::All, layout: ExportLayout::Long };
         let mut json = Vec::new();
         export.write(Format::Json, &mut json).unwrap();
         assert_eq!(json, b"[]\n");

@@ -4,10 +4,10 @@ use ncugate_model::metric::{BuildFact, Combination, LaunchFact, OccupancyFact};
 use ncugate_model::number;
 use ncugate_model::occupancy::{self, Chip, Demand};
 use ncugate_model::{Cell, ComputeCapability, Resources};
-use ncugate_phase::plan::Launch;
+use ncugate_phase::plan::KernelLaunch;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fact {
+pub(super) enum StaticFact {
     Build(BuildFact),
     Launch(LaunchFact),
     Occupancy(OccupancyFact),
@@ -20,9 +20,9 @@ pub(super) struct FactGpu {
     pub sms: Option<u32>,
 }
 
-impl Fact {
+impl StaticFact {
     /// The fact at a launch of a kernel that uses `resources`, or why there is none.
-    pub fn at(self, launch: &Launch, resources: Result<Resources, Cell>, gpu: FactGpu) -> Cell {
+    pub fn at(self, launch: &KernelLaunch, resources: Result<Resources, Cell>, gpu: FactGpu) -> Cell {
         let value = match self {
             Self::Build(fact) => resources.map(|resources| built(fact, &resources)),
             Self::Launch(LaunchFact::BlockThreads) => Ok(f64::from(launch.threads())),
@@ -63,7 +63,7 @@ pub(super) fn together(how: Combination, cells: &[Cell]) -> Cell {
     }
 }
 
-fn occupied(fact: OccupancyFact, launch: &Launch, resources: &Resources, gpu: FactGpu) -> Result<f64, Cell> {
+fn occupied(fact: OccupancyFact, launch: &KernelLaunch, resources: &Resources, gpu: FactGpu) -> Result<f64, Cell> {
     let missing = |reason: String| Cell::Missing(reason.into());
     let capability = gpu.capability.ok_or_else(|| missing("the GPU that measured is not known".to_owned()))?;
     let chip = Chip::of(capability)

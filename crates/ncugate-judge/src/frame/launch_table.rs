@@ -4,10 +4,10 @@ use polars::prelude::{
     BooleanChunked, DataFrame, IntoColumn, NewChunkedArray, PolarsError, UInt32Chunked, UInt64Chunked,
 };
 
-use super::decode::{self, Attribute, Attributes};
+use super::decode::{self, Attributes, LaunchAttribute};
 use super::nvtx::nvtx_text;
 use super::schema::launches as l;
-use super::texts::Texts;
+use super::texts::TextColumn;
 use ncu_rep::csv::CsvReport;
 use ncu_rep::{Launch, Report, ReportError, ResultKind};
 use ncugate_model::{KernelName, ShapeName, TracedLaunch, VariantId, demangled};
@@ -15,23 +15,23 @@ use ncugate_model::{KernelName, ShapeName, TracedLaunch, VariantId, demangled};
 /// The launches frame while it is filled.
 #[derive(Default)]
 pub(super) struct LaunchTable {
-    report: Texts,
+    report: TextColumn,
     launch: Vec<u32>,
-    kind: Texts,
-    kernel: Texts,
-    demangled: Texts,
+    kind: TextColumn,
+    kernel: TextColumn,
+    demangled: TextColumn,
     pid: Vec<Option<u32>>,
-    process: Texts,
+    process: TextColumn,
     context: Vec<Option<u32>>,
     stream: Vec<Option<u32>>,
     device: Vec<Option<u32>>,
-    device_name: Texts,
-    capability: Texts,
+    device_name: TextColumn,
+    capability: TextColumn,
     sm_count: Vec<Option<u32>>,
     grid: Vec<Option<[u32; 3]>>,
     block: Vec<Option<[u32; 3]>>,
     cluster: Vec<Option<[u32; 3]>>,
-    nvtx: Texts,
+    nvtx: TextColumn,
     clock_requested: Vec<Option<bool>>,
     clock_locked: Vec<Option<bool>>,
     created: Vec<Option<u64>>,
@@ -74,7 +74,7 @@ impl LaunchTable {
     }
 
     fn push(&mut self, report: &str, launch: &Launch<'_>, attributes: &Attributes<'_>) -> Result<(), ReportError> {
-        let number = |index: usize| attributes.get(index).and_then(Attribute::number);
+        let number = |index: usize| attributes.get(index).and_then(LaunchAttribute::number);
         let process = launch.process();
         let capability = number(decode::CC_MAJOR).zip(number(decode::CC_MINOR));
         let cluster = decode::CLUSTER.map(|index| number(index).unwrap_or(0));
@@ -88,7 +88,7 @@ impl LaunchTable {
         self.context.push(launch.context());
         self.stream.push(launch.stream());
         self.device.push(number(decode::DEVICE));
-        self.device_name.push(attributes.get(decode::DEVICE_NAME).and_then(Attribute::text));
+        self.device_name.push(attributes.get(decode::DEVICE_NAME).and_then(LaunchAttribute::text));
         self.capability.push(capability.map(|(major, minor)| format!("{major}.{minor}")).as_deref());
         self.sm_count.push(number(decode::SM_COUNT));
         self.grid.push(launch.grid());
@@ -152,7 +152,7 @@ impl LaunchTable {
     }
 
     /// The kernel of each launch, with nothing else kept.
-    pub fn into_kernels(self) -> Texts {
+    pub fn into_kernels(self) -> TextColumn {
         self.kernel
     }
 

@@ -11,7 +11,7 @@ use rayon::prelude::*;
 
 use super::decode::{Piece, ReportMetrics};
 use super::schema::metrics as m;
-use super::texts::{Texts, constant};
+use super::texts::{TextColumn, constant};
 use ncu_rep::csv::CsvReport;
 use ncu_rep::{MetricSelection, MetricValue, Report, unit_of};
 
@@ -26,7 +26,7 @@ struct MetricTable<'a> {
     /// Id of each launch.
     ids: Vec<u32>,
     /// Kernel of each launch.
-    kernels: &'a Texts,
+    kernels: &'a TextColumn,
     /// Name and unit of each slot.
     metrics: Vec<(&'a str, &'a str)>,
     /// Slot of each row: which metric it is.
@@ -39,7 +39,7 @@ struct MetricTable<'a> {
 /// # Errors
 /// polars refuses a column.
 pub(super) fn empty() -> Result<DataFrame, PolarsError> {
-    MetricTable::new("", Vec::new(), &Texts::default(), Vec::new(), &[]).frame()
+    MetricTable::new("", Vec::new(), &TextColumn::default(), Vec::new(), &[]).frame()
 }
 
 /// The metrics frame of a report whose launches have these kernels.
@@ -50,7 +50,7 @@ pub(super) fn of_report(
     name: &str,
     report: &Report,
     decoded: &ReportMetrics<'_>,
-    kernels: &Texts,
+    kernels: &TextColumn,
 ) -> Result<DataFrame, PolarsError> {
     let bulk = report.bulk();
     let metrics = decoded.names.iter().map(|&place| (bulk.name(place), unit_of(bulk.name(place)))).collect();
@@ -66,7 +66,7 @@ pub(super) fn of_csv(
     name: &str,
     csv: &CsvReport,
     selection: MetricSelection<'_>,
-    kernels: &Texts,
+    kernels: &TextColumn,
 ) -> Result<DataFrame, PolarsError> {
     let mut metrics: IndexSet<(&str, &str)> = IndexSet::new();
     let mut piece = Piece::default();
@@ -92,7 +92,7 @@ pub(super) fn of_csv(
 pub(super) fn of_values(
     name: &str,
     launches: &[Vec<(&str, &str, f64)>],
-    kernels: &Texts,
+    kernels: &TextColumn,
 ) -> Result<DataFrame, PolarsError> {
     let mut metrics: IndexSet<(&str, &str)> = IndexSet::new();
     let mut piece = Piece::default();
@@ -111,7 +111,7 @@ impl<'a> MetricTable<'a> {
     fn new(
         report: &'a str,
         ids: Vec<u32>,
-        kernels: &'a Texts,
+        kernels: &'a TextColumn,
         metrics: Vec<(&'a str, &'a str)>,
         pieces: &'a [Piece<'a>],
     ) -> Self {

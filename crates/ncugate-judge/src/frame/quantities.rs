@@ -1,6 +1,6 @@
 //! One row a variant and shape, one column a metric: what gates, findings and reports read.
 
-use super::case::{Case, CaseKey};
+use super::case::{CaseId, CaseKey};
 use super::schema::wide;
 use indexmap::IndexMap;
 use ncugate_model::{Cell, ShapeName, VariantId};
@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// Everything measured: a row a variant and shape, a column a metric.
 #[derive(Debug, Clone, Default)]
 pub struct Quantities {
-    rows: IndexMap<Case, RowFacts>,
+    rows: IndexMap<CaseId, RowFacts>,
     columns: IndexMap<String, MetricCells>,
 }
 
@@ -175,7 +175,7 @@ impl Quantities {
         let mut table = self.clone();
         for metric in other.metrics() {
             let is_own = self.columns.contains_key(metric);
-            let cell = |(variant, shape): &Case| match self.read(variant, shape, metric) {
+            let cell = |(variant, shape): &CaseId| match self.read(variant, shape, metric) {
                 Cell::Missing(reason) => match other.read(variant, shape, metric) {
                     found @ Cell::Value(_) => found,
                     Cell::Missing(_) if is_own => Cell::Missing(reason),

@@ -1,6 +1,6 @@
 //! Which launch of a variant's program each profiled launch is: by the NVTX range, and in it by order and name.
 
-use super::case::Case;
+use super::case::CaseId;
 use ncugate_model::{KernelName, ShapeName, VariantId, demangled};
 use ncugate_phase::plan::{Method, Plan};
 use std::collections::HashMap;
@@ -13,7 +13,7 @@ const NAMED: usize = 6;
 pub(super) struct SeenLaunch<'a> {
     pub report: &'a str,
     /// The case whose range it is in, where that is one.
-    pub case: Option<Case>,
+    pub case: Option<CaseId>,
     /// Function name of the kernel.
     pub kernel: &'a str,
     /// Demangled name of the kernel.
@@ -23,7 +23,7 @@ pub(super) struct SeenLaunch<'a> {
 /// The launch of a program that a launch is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct OwnedLaunch {
-    pub case: Case,
+    pub case: CaseId,
     /// Which of the program's launches it is, from 0; 0 for those of a command.
     pub step: u32,
 }
@@ -84,7 +84,7 @@ impl ExpectedLaunches {
 pub(super) fn owned(plan: &Plan, launches: &[SeenLaunch<'_>]) -> (Vec<Option<OwnedLaunch>>, Vec<Misfit>) {
     let expected: HashMap<&VariantId, ExpectedLaunches> =
         plan.variants.iter().map(|variant| (&variant.id, ExpectedLaunches::of(&variant.method))).collect();
-    let mut ranges: indexmap::IndexMap<(&str, &Case), Vec<usize>> = indexmap::IndexMap::new();
+    let mut ranges: indexmap::IndexMap<(&str, &CaseId), Vec<usize>> = indexmap::IndexMap::new();
     for (row, launch) in launches.iter().enumerate() {
         if let Some(case) = &launch.case {
             ranges.entry((launch.report, case)).or_default().push(row);
@@ -129,7 +129,7 @@ fn of_program(names: &[KernelName], launches: &[SeenLaunch<'_>], rows: &[usize])
     own.into_iter().enumerate().map(|(at, row)| (row, (at % names.len()) as u32)).collect()
 }
 
-fn misfit(plan: &Plan, case: &Case, launches: &[SeenLaunch<'_>], rows: &[usize]) -> Misfit {
+fn misfit(plan: &Plan, case: &CaseId, launches: &[SeenLaunch<'_>], rows: &[usize]) -> Misfit {
     let planned = plan.variant(&case.0).map(|variant| match &variant.method {
         Method::Kernel(kernel) => kernel.launched_entries().into_iter().map(demangled).collect(),
         Method::Function(_) | Method::Command(_) | Method::Captured(_) => Vec::new(),
@@ -156,7 +156,7 @@ mod tests {
             for program in &mut kernel.programs {
                 let only = program.single().unwrap().clone();
                 let launch = |entry: &&str| {
-                    Step::Launch(ncugate_phase::plan::Launch { entry: (*entry).to_owned(), ..only.clone() })
+                    Step::Launch(ncugate_phase::plan::KernelLaunch { entry: (*entry).to_owned(), ..only.clone() })
                 };
                 program.steps = entries.iter().map(launch).collect();
             }

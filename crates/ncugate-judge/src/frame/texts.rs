@@ -5,12 +5,12 @@ use polars::prelude::{Column, IntoColumn, NewChunkedArray, PlSmallStr, Scalar, S
 
 /// A column of texts while it is filled.
 #[derive(Default)]
-pub(super) struct Texts {
+pub(super) struct TextColumn {
     pool: IndexSet<String>,
     rows: Vec<Option<u32>>,
 }
 
-impl Texts {
+impl TextColumn {
     pub fn push(&mut self, text: Option<&str>) {
         let row = text.map(|text| self.index(text));
         self.rows.push(row);

@@ -1,7 +1,7 @@
 //! Launches that CUPTI traced where ncu could not count, as rows of the frames of launches and their metrics: from here on they are read,
 //! put together and named as those of a report.
 
-use super::case::Case;
+use super::case::CaseId;
 use super::launch_table::LaunchTable;
 use super::launches::LaunchFrames;
 use super::metric_table;
@@ -24,7 +24,7 @@ pub struct TracedCase<'a> {
 
 /// The cases of a run that were traced, the last trace of each, without those of which a report of ncu has the same.
 pub fn traced_cases(profiles: &[ProfileRecord]) -> Vec<TracedCase<'_>> {
-    let mut places: HashMap<Case, usize> = HashMap::new();
+    let mut places: HashMap<CaseId, usize> = HashMap::new();
     let mut cases: Vec<Option<TracedCase<'_>>> = Vec::new();
     for record in profiles {
         if let ProfileOutcome::Traced { trace } = &record.outcome {

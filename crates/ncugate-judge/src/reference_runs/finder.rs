@@ -1,6 +1,6 @@
 //! Stored runs by name, by leaderboard and by date, each reduced to an entry.
 
-use super::{BEST, Conditions, EntrySource, Leaderboard, LeaderboardEntry, Lookup, Mismatch};
+use super::{BEST, Conditions, EntrySource, Leaderboard, LeaderboardEntry, Lookup, MismatchPolicy};
 use crate::frame::wanted;
 use crate::measurements::Measurements;
 use crate::store::{MANIFEST, Manifest, Run, RunState, RunVerdict};
@@ -113,12 +113,12 @@ impl Finder<'_> {
     }
 
     /// The leaderboard's best, or why there is none to compare with.
-    pub fn best(&self, mismatch: Mismatch) -> Result<Result<LeaderboardEntry, String>, JudgeError> {
+    pub fn best(&self, mismatch: MismatchPolicy) -> Result<Result<LeaderboardEntry, String>, JudgeError> {
         let board = self.board()?;
         let path = board.path().display();
         Ok(match (board.standing(BEST, &self.conditions), mismatch) {
-            (Lookup::Alike(entry), _) | (Lookup::Unlike(entry, _), Mismatch::Allow) => Ok(entry.clone()),
-            (Lookup::Unlike(_, differences), Mismatch::Refuse) => Err(format!(
+            (Lookup::Alike(entry), _) | (Lookup::Unlike(entry, _), MismatchPolicy::Allow) => Ok(entry.clone()),
+            (Lookup::Unlike(_, differences), MismatchPolicy::Refuse) => Err(format!(
                 "{path} has no entry that was measured under the same conditions ({})",
                 differences.join("; ")
             )),

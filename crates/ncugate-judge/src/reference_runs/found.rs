@@ -1,7 +1,7 @@
 //! What `baseline.`, `best.` and `previous.` stand for in a judgement, found among stored runs and leaderboards.
 
 use super::finder::{Finder, conditions_of};
-use super::{BEST, Calibration, Conditions, LeaderboardEntry, Mismatch, NoiseBook, ReferenceRequest};
+use super::{BEST, Calibration, Conditions, LeaderboardEntry, MismatchPolicy, NoiseBook, ReferenceRequest};
 use crate::frame::{Quantities, wanted};
 use crate::store::{Fingerprint, Run};
 use crate::{Context, Evidence, JudgeError, PhaseRun, StoredRun};
@@ -89,7 +89,7 @@ impl ReferenceRuns {
         let Some(folder) = finder.folder(name) else { return finder.on_board(name).map(|_| ()) };
         let then = conditions_of(&Run::load(&folder)?)?;
         let differences = finder.conditions.differences_of_phase(&then);
-        if differences.is_empty() || request.mismatch == Mismatch::Allow {
+        if differences.is_empty() || request.mismatch == MismatchPolicy::Allow {
             return Ok(());
         }
         Err(JudgeError::Unlike { label: folder.display().to_string(), differences })
@@ -154,10 +154,10 @@ impl ReferenceRuns {
         name: &str,
         entry: LeaderboardEntry,
         now: &Conditions,
-        mismatch: Mismatch,
+        mismatch: MismatchPolicy,
     ) -> Result<(), JudgeError> {
         let differences = now.differences(&entry.conditions);
-        if mismatch == Mismatch::Allow && !now.is_same_gpu(&entry.conditions) {
+        if mismatch == MismatchPolicy::Allow && !now.is_same_gpu(&entry.conditions) {
             let reason = format!("{} was measured on another GPU, or it is not known on which", entry.label());
             self.warnings.push(format!("'{name}' is not compared with: {reason}"));
             self.absent.insert(name.to_owned(), reason);
@@ -166,8 +166,8 @@ impl ReferenceRuns {
         if !differences.is_empty() {
             let label = entry.label();
             match mismatch {
-                Mismatch::Refuse => return Err(JudgeError::Unlike { label, differences }),
-                Mismatch::Allow => self
+                MismatchPolicy::Refuse => return Err(JudgeError::Unlike { label, differences }),
+                MismatchPolicy::Allow => self
                     .warnings
                     .push(format!("'{name}' is {label}, measured under other conditions: {}", differences.join("; "))),
             }
@@ -217,7 +217,7 @@ mod tests {
         let then = Run::load(&recording).unwrap().manifest.fingerprint;
         let validated = |now: &Fingerprint, allow_mismatch: bool| {
             let name = Some(recording.display().to_string());
-            let mismatch = if allow_mismatch { Mismatch::Allow } else { Mismatch::Refuse };
+            let mismatch = if allow_mismatch { MismatchPolicy::Allow } else { MismatchPolicy::Refuse };
             ReferenceRuns::validate(&phase, Some(now), &ReferenceRequest { name, mismatch }, Path::new("profiles"))
         };
         assert!(validated(&then, false).is_ok(), "the recording is like itself");

@@ -22,4 +22,4 @@ pub use found::{ComparisonRun, ReferenceRuns};
 pub use leaderboard::{BEST, Leaderboard, Lookup, MEDIAN_OF, phases_with_entries};
 pub use noise::{Calibration, NoiseBook, RunSpread, ShapeNoise};
 pub use promotion::{Change, Promotion, Refusal, RegressionPolicy, unfit};
-pub use request::{Mismatch, ReferenceRequest};
+pub use request::{MismatchPolicy, ReferenceRequest};

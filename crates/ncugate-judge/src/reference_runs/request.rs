@@ -2,7 +2,7 @@
 
 /// Whether a stored run that was measured under other conditions is compared with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Mismatch {
+pub enum MismatchPolicy {
     #[default]
     Refuse,
     Allow,
@@ -14,5 +14,5 @@ pub struct ReferenceRequest {
     /// What answers for `baseline.`: a run's folder, its id, or the name of an entry of the leaderboard.
     pub name: Option<String>,
     /// What to do where conditions differ.
-    pub mismatch: Mismatch,
+    pub mismatch: MismatchPolicy,
 }

@@ -1,15 +1,15 @@
 //! The least time that the declared work takes on a chip.
 
-use super::{CLEAR, CaseCounters, Mismatch};
+use super::{CLEAR, CaseCounters, WitnessMismatch};
 use ncugate_model::number::short;
 
 impl CaseCounters<'_> {
     /// Floors that the median lies below.
-    pub(super) fn floors(&self) -> Vec<Mismatch> {
+    pub(super) fn floors(&self) -> Vec<WitnessMismatch> {
         let floors = [("DRAM", self.dram_floor()), ("L2", self.l2_floor()), ("arithmetic", self.arithmetic_floor())];
         let under = |(what, seconds): (&str, Option<f64>)| {
             let floor = seconds.filter(|s| s.is_finite())? * 1e6;
-            (self.latency < floor).then(|| Mismatch {
+            (self.latency < floor).then(|| WitnessMismatch {
                 factor: floor / self.latency,
                 clear: CLEAR,
                 reason: format!(

@@ -24,7 +24,7 @@ use ncugate_model::{
     Audit, BuildRecord, Cell, LatencyOutcome, LatencyRecord, MetricId, ShapeName, UnrepeatedSamples, VariantId,
 };
 use ncugate_phase::config::{Phase, Shape};
-use ncugate_phase::plan::{Arg, Launch, Method, Plan, ShapeProgram, Variant, VariantRole};
+use ncugate_phase::plan::{Arg, KernelLaunch, Method, Plan, ShapeProgram, Variant, VariantRole};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
@@ -49,7 +49,7 @@ pub enum Agreement {
 
 /// One comparison that does not fit.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Mismatch {
+pub struct WitnessMismatch {
     /// By which factor it is off, above 1.
     pub factor: f64,
     /// A factor of it that no honest measurement is off by.
@@ -306,7 +306,8 @@ impl CaseCounters<'_> {
     }
 
     fn agreement_of(&self, durations: &Durations) -> Agreement {
-        let mut mismatches: Vec<Mismatch> = durations.disagreement().into_iter().map(Mismatch::from).collect();
+        let mut mismatches: Vec<WitnessMismatch> =
+            durations.disagreement().into_iter().map(WitnessMismatch::from).collect();
         mismatches.extend(self.bytes());
         mismatches.extend(self.operations());
         mismatches.extend(self.floors());
@@ -381,7 +382,7 @@ impl CaseCounters<'_> {
     /// The part of the counted duration that an evaluation takes at least: all of it, unless launches may overlap. Where it is not known how
     /// long each of those took, half of it.
     fn least_duration_ns(&self, duration_ns: f64) -> f64 {
-        let overlaps = |launch: &Launch| launch.mode == LaunchMode::Programmatic;
+        let overlaps = |launch: &KernelLaunch| launch.mode == LaunchMode::Programmatic;
         let modes: Vec<bool> = self.program.iter().flat_map(|program| program.launches()).map(overlaps).collect();
         if modes.len() < 2 || !modes.contains(&true) {
             return duration_ns;
@@ -409,14 +410,14 @@ impl CaseCounters<'_> {
     }
 }
 
-impl From<Disagreement> for Mismatch {
+impl From<Disagreement> for WitnessMismatch {
     fn from(found: Disagreement) -> Self {
         let reason = format!("two durations disagree: {}", found.numbers);
         Self { factor: found.factor, clear: CLEAR, reason }
     }
 }
 
-impl Mismatch {
+impl WitnessMismatch {
     /// The factor over one that no honest measurement is off by.
     fn gravity(&self) -> f64 {
         self.factor / self.clear
@@ -424,7 +425,7 @@ impl Mismatch {
 }
 
 /// What a list of mismatches comes to: the gravest leads.
-fn verdict(mismatches: &[Mismatch]) -> Agreement {
+fn verdict(mismatches: &[WitnessMismatch]) -> Agreement {
     let Some(gravest) = mismatches.iter().max_by(|a, b| a.gravity().total_cmp(&b.gravity())) else {
         return Agreement::Agrees;
     };

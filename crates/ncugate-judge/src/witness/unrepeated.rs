@@ -5,7 +5,7 @@
 //! that is no launch's, measured with empty kernels, and a microsecond, once a sample; and [`LONGER`] for what the sets that come again
 //! leave in L2. Noise and clocks only make such a sample longer and no kernel can make it shorter, so the shortest counts.
 
-use super::{CaseCounters, Mismatch};
+use super::{CaseCounters, WitnessMismatch};
 use ncugate_model::UnrepeatedSamples;
 use ncugate_model::number::short;
 
@@ -32,7 +32,7 @@ pub(super) enum Repeats {
     /// There are not enough of them.
     TooFew(String),
     Agree,
-    Differ(Mismatch),
+    Differ(WitnessMismatch),
 }
 
 /// The shortest samples without repeats, in microseconds of a launch and less what is granted once a sample.
@@ -72,8 +72,8 @@ fn each(process: &UnrepeatedSamples) -> impl Iterator<Item = f64> + '_ {
 
 impl ShortestSamples {
     /// A sample that some of its repeats made shorter leaves the median as it is.
-    fn mismatch_of_shortest(&self, sample_us: f64) -> Option<Mismatch> {
-        (self.any > LONGER_THAN_SHORTEST * sample_us).then(|| Mismatch {
+    fn mismatch_of_shortest(&self, sample_us: f64) -> Option<WitnessMismatch> {
+        (self.any > LONGER_THAN_SHORTEST * sample_us).then(|| WitnessMismatch {
             factor: self.any / sample_us,
             clear: CLEAR,
             reason: format!(
@@ -85,10 +85,10 @@ impl ShortestSamples {
         })
     }
 
-    fn mismatch(&self, latency_us: f64) -> Option<Mismatch> {
+    fn mismatch(&self, latency_us: f64) -> Option<WitnessMismatch> {
         let longer = if self.unseen_count > 1 { LONGER_UNSEEN } else { LONGER_ALONE };
         let of = |us: f64, longer: f64, what: &str| {
-            (us > longer * latency_us).then(|| Mismatch {
+            (us > longer * latency_us).then(|| WitnessMismatch {
                 factor: us / latency_us,
                 clear: CLEAR,
                 reason: format!(

@@ -1,6 +1,6 @@
 //! What ncu counted against the useful work that the workload declares, or that its outputs show.
 
-use super::{CLEAR, CaseCounters, Mismatch};
+use super::{CLEAR, CaseCounters, WitnessMismatch};
 use crate::frame::wanted;
 use ncugate_model::Role;
 use ncugate_model::metric::id;
@@ -23,7 +23,7 @@ impl CaseCounters<'_> {
 
     /// DRAM bytes below what the launch has to read and write there. ncu flushes the caches before a launch, so that
     /// everything read comes from DRAM; what was written may still be in L2 at the end.
-    pub(super) fn bytes(&self) -> Option<Mismatch> {
+    pub(super) fn bytes(&self) -> Option<WitnessMismatch> {
         let (least, whose) = self.least_bytes()?;
         let outputs = self.phase.workload.buffer_bytes(self.shape, Role::is_compared)?;
         let kept = self.chip.l2_bytes.map_or(outputs, |l2| outputs.min(l2));
@@ -31,7 +31,7 @@ impl CaseCounters<'_> {
     }
 
     /// Operations below the declared ones. Looked at where every kind of arithmetic was counted.
-    pub(super) fn operations(&self) -> Option<Mismatch> {
+    pub(super) fn operations(&self) -> Option<WitnessMismatch> {
         let declared = self.phase.workload.flops_at(self.shape).ok().flatten()?;
         below(self.operations_counted()?, declared, "operations", (declared, "that the workload declares"))
     }
@@ -51,8 +51,8 @@ impl CaseCounters<'_> {
     }
 }
 
-fn below(counted: f64, needed: f64, what: &str, (least, whose): (f64, &str)) -> Option<Mismatch> {
-    (needed > 0.0 && counted < LEAST_SHARE * needed).then(|| Mismatch {
+fn below(counted: f64, needed: f64, what: &str, (least, whose): (f64, &str)) -> Option<WitnessMismatch> {
+    (needed > 0.0 && counted < LEAST_SHARE * needed).then(|| WitnessMismatch {
         factor: needed / counted.max(f64::MIN_POSITIVE),
         clear: CLEAR,
         reason: format!(

@@ -3,7 +3,7 @@
 use super::combination::Combination;
 use super::definition::{Definition, Formula, ZeroShare};
 use super::derivation::{Derivation, EntryFacts, LatencyForm, LatencyMetric, MetricSource};
-use super::family::Family;
+use super::family::ChipFamily;
 use super::order::Order;
 use super::transfer::{TransferCost, TransferEffect};
 use crate::{Better, ComputeCapability, glob, is_ncu_metric};
@@ -40,7 +40,7 @@ pub enum ShownIn {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Metric {
+pub struct LogicalMetric {
     /// The name a gate uses.
     pub name: String,
     pub title: String,
@@ -60,11 +60,11 @@ pub struct Metric {
     pub spread: Option<f64>,
     /// What it says, and how it misleads.
     pub description: String,
-    formulas: BTreeMap<Family, Formula>,
+    formulas: BTreeMap<ChipFamily, Formula>,
     absent_on: Vec<String>,
 }
 
-impl Metric {
+impl LogicalMetric {
     /// Whether it is known without a GPU: from the cubin, the launch and the chip's limits.
     pub fn is_static(&self) -> bool {
         matches!(self.source, MetricSource::Build | MetricSource::Launch | MetricSource::Occupancy)
@@ -102,7 +102,7 @@ pub enum MetricError {
 /// Every logical metric, in the order of the file.
 #[derive(Debug, Clone)]
 pub struct Catalogue {
-    metrics: Vec<Metric>,
+    metrics: Vec<LogicalMetric>,
     index: HashMap<String, usize>,
     /// How launches make one value of a counter, by ncu's name: the first that fits.
     combinations: Vec<(GlobMatcher, Combination)>,
@@ -132,12 +132,12 @@ impl Catalogue {
     }
 
     /// A logical metric by name.
-    pub fn get(&self, name: &str) -> Option<&Metric> {
+    pub fn get(&self, name: &str) -> Option<&LogicalMetric> {
         self.index.get(name).map(|&at| &self.metrics[at])
     }
 
     /// Every metric, in the order of the file.
-    pub fn metrics(&self) -> &[Metric] {
+    pub fn metrics(&self) -> &[LogicalMetric] {
         &self.metrics
     }
 
@@ -200,7 +200,7 @@ impl Catalogue {
             return Err(MetricError::NotCounted { name: name.to_owned() });
         }
         let cc = cc.ok_or_else(|| MetricError::NoChip { name: name.to_owned() })?;
-        let family = Family::of(cc).ok_or(MetricError::Chip { cc })?;
+        let family = ChipFamily::of(cc).ok_or(MetricError::Chip { cc })?;
         let formula = metric
             .formulas
             .get(&family)
@@ -211,7 +211,8 @@ impl Catalogue {
 
     fn parse(text: &str) -> Result<Self, String> {
         let file: RawCatalogue = toml::from_str(text).map_err(|e| e.to_string())?;
-        let metrics: Vec<Metric> = file.metric.into_iter().map(RawMetric::understood).collect::<Result<_, _>>()?;
+        let metrics: Vec<LogicalMetric> =
+            file.metric.into_iter().map(RawMetric::understood).collect::<Result<_, _>>()?;
         let index: HashMap<String, usize> = metrics.iter().enumerate().map(|(at, m)| (m.name.clone(), at)).collect();
         if index.len() != metrics.len() {
             return Err("a name is defined twice".into());
@@ -298,14 +299,14 @@ struct RawMetric {
 }
 
 impl RawMetric {
-    fn understood(self) -> Result<Metric, String> {
+    fn understood(self) -> Result<LogicalMetric, String> {
         let formulas = self.formulas()?;
         if self.source == MetricSource::Ncu && formulas.is_empty() {
             return Err(format!("'{}' comes from ncu and has no formula", self.name));
         }
         let says = EntryFacts { fact: self.fact.as_deref(), statistic: self.statistic.as_deref(), form: self.form };
         let derivation = Derivation::of(self.source, &says).map_err(|e| format!("'{}': {e}", self.name))?;
-        Ok(Metric {
+        Ok(LogicalMetric {
             name: self.name,
             title: self.title,
             unit: self.unit,
@@ -322,7 +323,7 @@ impl RawMetric {
         })
     }
 
-    fn formulas(&self) -> Result<BTreeMap<Family, Formula>, String> {
+    fn formulas(&self) -> Result<BTreeMap<ChipFamily, Formula>, String> {
         if let Some(table) = &self.ncu_by_chip {
             let of_chip =
                 |(chip, names): (&String, &Vec<String>)| Ok((self.family(chip)?, Formula::Sum(names.clone())));
@@ -330,7 +331,7 @@ impl RawMetric {
         }
         let Some(formula) = self.formula()? else { return Ok(BTreeMap::new()) };
         let families = match self.only_on.as_slice() {
-            [] => Family::ALL.to_vec(),
+            [] => ChipFamily::ALL.to_vec(),
             chips => chips.iter().map(|chip| self.family(chip)).collect::<Result<_, _>>()?,
         };
         Ok(families.into_iter().map(|family| (family, formula.clone())).collect())
@@ -363,8 +364,8 @@ impl RawMetric {
         }
     }
 
-    fn family(&self, chip: &str) -> Result<Family, String> {
-        let found = Family::ALL.into_iter().find(|family| family.name() == chip);
+    fn family(&self, chip: &str) -> Result<ChipFamily, String> {
+        let found = ChipFamily::ALL.into_iter().find(|family| family.name() == chip);
         found.ok_or_else(|| format!("'{}' names family '{chip}', which does not exist", self.name))
     }
 }

@@ -5,7 +5,7 @@ use std::fmt;
 
 /// A family of chips, named for the compute capability whose metric names it uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Family {
+pub enum ChipFamily {
     /// 7.5
     Turing,
     /// 8.0
@@ -24,7 +24,7 @@ pub enum Family {
     BlackwellConsumer,
 }
 
-impl Family {
+impl ChipFamily {
     /// Every family, oldest first.
     pub const ALL: [Self; 8] = [
         Self::Turing,
@@ -67,7 +67,7 @@ impl Family {
     }
 }
 
-impl fmt::Display for Family {
+impl fmt::Display for ChipFamily {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.name().fmt(f)
     }

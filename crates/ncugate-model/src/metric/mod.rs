@@ -15,13 +15,13 @@ mod settle;
 mod signal;
 mod transfer;
 
-pub use catalogue::{Catalogue, Metric, MetricError, MetricKind, ShownIn};
+pub use catalogue::{Catalogue, LogicalMetric, MetricError, MetricKind, ShownIn};
 pub use combination::Combination;
 pub use definition::{Definition, Formula, ZeroShare};
 pub use derivation::{
     BuildFact, CheckFact, Derivation, LatencyForm, LatencyMetric, LaunchFact, MetricSource, OccupancyFact,
 };
-pub use family::Family;
+pub use family::ChipFamily;
 pub use listed::{is_listed, nearest_listed};
 pub use peak::most_operations;
 pub use signal::{SIGNALS, asked_signals, outside_full_set, signal_counters};

@@ -9,4 +9,4 @@ mod theoretical;
 
 pub use chip::{Chip, REGISTERS_PER_SM, WARP};
 pub use step::{CurveStep, NextStep, curve, next_steps};
-pub use theoretical::{Demand, Limiter, Limits, Occupancy, tail_fraction, theoretical, waves};
+pub use theoretical::{BlockLimits, Demand, Limiter, Occupancy, tail_fraction, theoretical, waves};

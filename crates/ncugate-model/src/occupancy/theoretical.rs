@@ -25,7 +25,7 @@ pub struct Demand {
 
 /// Most blocks a multiprocessor as each resource alone would allow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct BlockLimits {
     pub registers: u32,
     /// By shared memory.
     pub shared: u32,
@@ -68,7 +68,7 @@ pub struct Occupancy {
     /// Resident warps over the most the chip can hold, 0 to 100.
     pub percent: f64,
     /// What each resource alone would allow.
-    pub limits: Limits,
+    pub limits: BlockLimits,
     /// The resources that bind, in the order registers, shared memory, warps, blocks, barriers.
     pub limiters: Vec<Limiter>,
 }
@@ -81,7 +81,7 @@ pub struct Occupancy {
 /// where that does not bind. Cluster launches can hold fewer blocks than this says.
 pub fn theoretical(chip: &Chip, demand: &Demand, carveout: Option<u32>) -> Occupancy {
     let warps = demand.threads.div_ceil(WARP);
-    let limits = Limits {
+    let limits = BlockLimits {
         registers: by_registers(chip, demand.registers, warps),
         shared: by_shared(chip, demand, carveout),
         warps: if warps == 0 || demand.threads > MAX_BLOCK_THREADS { 0 } else { chip.warps / warps },
@@ -282,7 +282,7 @@ mod tests {
         for reported in all {
             assert_eq!(chip.reserved, reported.reserved);
             let occupancy = theoretical(&chip, &reported.demand(), Some(reported.carveout));
-            let expected = Limits {
+            let expected = BlockLimits {
                 registers: reported.limits.registers,
                 shared: reported.limits.shared_mem,
                 warps: reported.limits.warps,

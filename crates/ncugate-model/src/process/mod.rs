@@ -279,7 +279,7 @@ impl Drop for SupervisedChild {
 
 /// What a child that was run to its end printed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Output {
+pub struct ProcessOutput {
     pub ending: ProcessExit,
     /// Standard output, lossily decoded; of one that is too long the beginning and the end.
     pub stdout: String,
@@ -332,7 +332,7 @@ impl PipedChild {
     }
 
     /// As [`Self::finish`]; once `stop` is true it is ended, and gives nothing.
-    pub fn finish_unless(mut self, stop: &AtomicBool) -> io::Result<Option<Output>> {
+    pub fn finish_unless(mut self, stop: &AtomicBool) -> io::Result<Option<ProcessOutput>> {
         while self.poll()?.is_none() {
             if stop.load(Ordering::Relaxed) {
                 return Ok(None);
@@ -343,10 +343,10 @@ impl PipedChild {
     }
 
     /// Waits until it ends. A descendant that left its group and holds a pipe is not waited for.
-    pub fn finish(mut self) -> io::Result<Output> {
+    pub fn finish(mut self) -> io::Result<ProcessOutput> {
         let ending = self.child.wait()?;
         let until = Instant::now() + DRAIN;
-        Ok(Output { ending, stdout: self.stdout.take(until)?, stderr: self.stderr.take(until)? })
+        Ok(ProcessOutput { ending, stdout: self.stdout.take(until)?, stderr: self.stderr.take(until)? })
     }
 }
 
@@ -358,7 +358,7 @@ pub fn git() -> Command {
 }
 
 /// Runs `command` to its end; of what it prints the first and the last 64 KiB are kept.
-pub fn run(command: &mut Command, limit: Duration) -> io::Result<Output> {
+pub fn run(command: &mut Command, limit: Duration) -> io::Result<ProcessOutput> {
     PipedChild::spawn(command, Some(limit))?.finish()
 }
 
@@ -366,7 +366,7 @@ pub fn run(command: &mut Command, limit: Duration) -> io::Result<Output> {
 ///
 /// # Errors
 /// It cannot be started, or prints more than 64 MiB.
-pub fn run_whole(command: &mut Command, limit: Duration) -> io::Result<Output> {
+pub fn run_whole(command: &mut Command, limit: Duration) -> io::Result<ProcessOutput> {
     PipedChild::keeping(command, Some(limit), (KeptOutput::Whole, KeptOutput::Whole))?.finish()
 }
 
@@ -374,7 +374,7 @@ pub fn run_whole(command: &mut Command, limit: Duration) -> io::Result<Output> {
 ///
 /// # Errors
 /// It cannot be started, or prints more than 64 MiB.
-pub fn run_apart(command: &mut Command, limit: Duration) -> io::Result<Output> {
+pub fn run_apart(command: &mut Command, limit: Duration) -> io::Result<ProcessOutput> {
     let mut child = PipedChild::keeping(command, Some(limit), (KeptOutput::Whole, KeptOutput::Whole))?;
     child.child.heeds = StopConditions::Deadline;
     child.finish()
@@ -384,7 +384,7 @@ pub fn run_apart(command: &mut Command, limit: Duration) -> io::Result<Output> {
 mod tests {
     use super::*;
 
-    fn shell(script: &str, limit: Duration) -> Output {
+    fn shell(script: &str, limit: Duration) -> ProcessOutput {
         run(Command::new("sh").args(["-c", script]), limit).unwrap()
     }
 

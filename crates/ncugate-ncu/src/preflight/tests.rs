@@ -1,14 +1,14 @@
 use super::fixtures::{bare, healthy};
 use super::*;
 
-fn status(facts: &Facts, name: &str) -> Status {
+fn status(facts: &Facts, name: &str) -> CheckStatus {
     doctor(facts).iter().find(|check| check.name == name).unwrap().status
 }
 
 #[test]
 fn a_healthy_machine_has_nothing_to_do() {
     let checks = doctor(&healthy());
-    assert!(checks.iter().all(|check| check.status == Status::Ok && check.advice.is_empty()), "{checks:?}");
+    assert!(checks.iter().all(|check| check.status == CheckStatus::Ok && check.advice.is_empty()), "{checks:?}");
     assert_eq!(checks.len(), 10);
 }
 
@@ -18,62 +18,62 @@ fn a_compute_mode_that_keeps_processes_out_is_told() {
         device: healthy().device.map(|device| VisibleGpu { compute_mode, ..device }),
         ..healthy()
     };
-    assert_eq!(status(&in_mode(ComputeMode::ExclusiveProcess), "compute mode"), Status::Warning);
-    assert_eq!(status(&in_mode(ComputeMode::Prohibited), "compute mode"), Status::Problem);
+    assert_eq!(status(&in_mode(ComputeMode::ExclusiveProcess), "compute mode"), CheckStatus::Warning);
+    assert_eq!(status(&in_mode(ComputeMode::Prohibited), "compute mode"), CheckStatus::Problem);
 }
 
 #[test]
 fn without_cuda_it_says_what_is_missing_and_what_still_works() {
     let checks = doctor(&bare());
-    let stopping: Vec<_> = checks.iter().filter(|c| c.status == Status::Problem).map(|c| c.name).collect();
+    let stopping: Vec<_> = checks.iter().filter(|c| c.status == CheckStatus::Problem).map(|c| c.name).collect();
     assert_eq!(stopping, ["GPU", "driver", "nvcc", "ncu"]);
-    assert!(checks.iter().all(|check| check.status == Status::Ok || !check.advice.is_empty()));
+    assert!(checks.iter().all(|check| check.status == CheckStatus::Ok || !check.advice.is_empty()));
     assert!(checks[0].advice.contains("--source recorded"));
 }
 
 #[test]
 fn versions_that_do_not_fit_are_problems() {
     let old = Facts { driver: Some("570.172.08".into()), ..healthy() };
-    assert_eq!(status(&old, "ncu and driver"), Status::Problem);
+    assert_eq!(status(&old, "ncu and driver"), CheckStatus::Problem);
     let older_ncu = Ncu { path: "ncu".into(), version: NcuVersion([2025, 2, 1, 0]) };
-    assert_eq!(status(&Facts { ncu: Ok(older_ncu), ..old }, "ncu and driver"), Status::Ok);
+    assert_eq!(status(&Facts { ncu: Ok(older_ncu), ..old }, "ncu and driver"), CheckStatus::Ok);
     let with =
         |version: &str| Facts { nvcc: Ok(CompilerFacts { path: "nvcc".into(), version: version.into() }), ..healthy() };
-    assert_eq!(status(&with("13.1.20"), "nvcc and driver"), Status::Warning);
-    assert_eq!(status(&with("14.0.1"), "nvcc and driver"), Status::Problem);
-    assert_eq!(status(&with("12.8.93"), "nvcc and driver"), Status::Ok);
+    assert_eq!(status(&with("13.1.20"), "nvcc and driver"), CheckStatus::Warning);
+    assert_eq!(status(&with("14.0.1"), "nvcc and driver"), CheckStatus::Problem);
+    assert_eq!(status(&with("12.8.93"), "nvcc and driver"), CheckStatus::Ok);
 }
 
 #[test]
 fn counters_need_a_permission_that_root_without_the_capability_lacks() {
     let with =
         |admin_only, user, sys_admin| Facts { admin_only, privileges: Privileges { user, sys_admin }, ..healthy() };
-    assert_eq!(status(&with(Some(true), 0, false), "counter permission"), Status::Problem);
-    assert_eq!(status(&with(Some(true), 1000, false), "counter permission"), Status::Problem);
-    assert_eq!(status(&with(Some(true), 1000, true), "counter permission"), Status::Ok);
-    assert_eq!(status(&with(Some(false), 1000, false), "counter permission"), Status::Ok);
-    assert_eq!(status(&with(None, 1000, false), "counter permission"), Status::Warning);
+    assert_eq!(status(&with(Some(true), 0, false), "counter permission"), CheckStatus::Problem);
+    assert_eq!(status(&with(Some(true), 1000, false), "counter permission"), CheckStatus::Problem);
+    assert_eq!(status(&with(Some(true), 1000, true), "counter permission"), CheckStatus::Ok);
+    assert_eq!(status(&with(Some(false), 1000, false), "counter permission"), CheckStatus::Ok);
+    assert_eq!(status(&with(None, 1000, false), "counter permission"), CheckStatus::Warning);
 }
 
 #[test]
 fn cupti_is_asked_for_where_ncu_may_not_count() {
     let gone = || Some(Err("libcupti was not found".to_owned()));
-    assert_eq!(status(&Facts { cupti: gone(), ..healthy() }, "CUPTI"), Status::Ok);
+    assert_eq!(status(&Facts { cupti: gone(), ..healthy() }, "CUPTI"), CheckStatus::Ok);
     let denied = Privileges { user: 1000, sys_admin: false };
-    assert_eq!(status(&Facts { cupti: gone(), privileges: denied, ..healthy() }, "CUPTI"), Status::Warning);
+    assert_eq!(status(&Facts { cupti: gone(), privileges: denied, ..healthy() }, "CUPTI"), CheckStatus::Warning);
     let absent = || Err(ToolError::NotFound { searched: "PATH".into() });
-    assert_eq!(status(&Facts { cupti: gone(), ncu: absent(), ..healthy() }, "CUPTI"), Status::Warning);
-    assert_eq!(status(&Facts { ncu: absent(), ..healthy() }, "CUPTI"), Status::Ok);
+    assert_eq!(status(&Facts { cupti: gone(), ncu: absent(), ..healthy() }, "CUPTI"), CheckStatus::Warning);
+    assert_eq!(status(&Facts { ncu: absent(), ..healthy() }, "CUPTI"), CheckStatus::Ok);
 }
 
 #[test]
 fn strangers_locks_mps_and_mig_are_warned_of() {
     let lock = LockFile { path: "/tmp/nsight-compute-lock".into(), owner: 1001 };
-    assert_eq!(status(&Facts { locks: vec![lock], ..healthy() }, "ncu's locks"), Status::Warning);
+    assert_eq!(status(&Facts { locks: vec![lock], ..healthy() }, "ncu's locks"), CheckStatus::Warning);
     let set = |name: &str, value: &str| Facts { environment: vec![(name.into(), value.into())], ..healthy() };
-    assert_eq!(status(&set("CUDA_MPS_PIPE_DIRECTORY", "/tmp/mps"), "environment"), Status::Warning);
-    assert_eq!(status(&set("CUDA_VISIBLE_DEVICES", "MIG-4711"), "environment"), Status::Warning);
-    assert_eq!(status(&set("CUDA_VISIBLE_DEVICES", "1"), "environment"), Status::Ok);
+    assert_eq!(status(&set("CUDA_MPS_PIPE_DIRECTORY", "/tmp/mps"), "environment"), CheckStatus::Warning);
+    assert_eq!(status(&set("CUDA_VISIBLE_DEVICES", "MIG-4711"), "environment"), CheckStatus::Warning);
+    assert_eq!(status(&set("CUDA_VISIBLE_DEVICES", "1"), "environment"), CheckStatus::Ok);
 }
 
 #[test]

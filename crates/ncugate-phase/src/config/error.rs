@@ -16,7 +16,7 @@ pub struct Place {
 
 /// One thing that is wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
+pub struct ConfigError {
     /// Where, when it is at a place in the file.
     pub place: Option<Place>,
     /// What is wrong, naming key and value.
@@ -30,7 +30,7 @@ pub struct Problem {
 pub struct ConfigErrors {
     file: PathBuf,
     text: String,
-    problems: Vec<Problem>,
+    problems: Vec<ConfigError>,
 }
 
 /// Problems of a file that are listed.
@@ -38,8 +38,8 @@ const MOST: usize = 100;
 
 impl ConfigErrors {
     /// Problems of `file`, whose content is `text`; repeated ones are kept once.
-    pub fn new(file: &Path, text: &str, problems: Vec<Problem>) -> Self {
-        let mut kept: Vec<Problem> = Vec::new();
+    pub fn new(file: &Path, text: &str, problems: Vec<ConfigError>) -> Self {
+        let mut kept: Vec<ConfigError> = Vec::new();
         let mut more = 0;
         for problem in problems {
             if kept.len() == MOST {
@@ -50,7 +50,7 @@ impl ConfigErrors {
         }
         kept.sort_by_key(|p| p.place.as_ref().map_or(0, |place| place.span.start));
         if more > 0 {
-            kept.push(Problem { place: None, message: format!("{more} more problems are not listed"), help: None });
+            kept.push(ConfigError { place: None, message: format!("{more} more problems are not listed"), help: None });
         }
         Self { file: file.to_owned(), text: text.to_owned(), problems: kept }
     }
@@ -60,12 +60,12 @@ impl ConfigErrors {
     }
 
     /// The problems, in the order of the file.
-    pub fn problems(&self) -> &[Problem] {
+    pub fn problems(&self) -> &[ConfigError] {
         &self.problems
     }
 
     /// Line of a problem in the file, from 1; 0 for one without a place.
-    pub fn line(&self, problem: &Problem) -> usize {
+    pub fn line(&self, problem: &ConfigError) -> usize {
         problem.place.as_ref().map_or(0, |place| line_of(&self.text, place.span.start))
     }
 

@@ -27,7 +27,7 @@ mod untested;
 pub mod workload;
 
 pub use argument::{ArgTemplate, SurfaceTemplate, TextureTemplate};
-pub use error::{ConfigErrors, Place, Problem};
+pub use error::{ConfigError, ConfigErrors, Place};
 pub use gate::{Fallback, Gate, GatePlan, OnStageFailure, Precondition, Stage, Tier, Waiver};
 pub use imported::{ImportFormat, ProblemOrigin, Ranking};
 pub use init::{Amount, Init};

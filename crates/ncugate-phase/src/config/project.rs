@@ -1,6 +1,6 @@
 //! The folder that paths of a phase are relative to, and what it says for all phases below it.
 
-use super::error::{ConfigErrors, Problem};
+use super::error::{ConfigError, ConfigErrors};
 use ncugate_model::disk::open;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -36,7 +36,7 @@ impl Project {
                 Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {}
                 Err(e) => {
                     let message = format!("cannot read the defaults of the project: {e}");
-                    return Err(ConfigErrors::new(&path, "", vec![Problem { place: None, message, help: None }]));
+                    return Err(ConfigErrors::new(&path, "", vec![ConfigError { place: None, message, help: None }]));
                 }
             }
         }

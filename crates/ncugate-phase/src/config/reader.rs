@@ -3,7 +3,7 @@
 //! A [`Table`] refuses keys that its [`Spec`] does not declare; an [`Item`] gives its value as a type, or records what
 //! was expected at its place and gives nothing.
 
-use super::error::{Place, Problem};
+use super::error::{ConfigError, Place};
 use super::keys::Spec;
 use super::locate::within;
 use ncugate_model::expr::{Expr, ExprError, Span, Template, Value};
@@ -18,7 +18,7 @@ pub struct TomlText<'s> {
     text: &'s str,
     /// Byte offsets at which lines begin, but for the first: a phase asks for the line of each of its gates.
     line_starts: Vec<usize>,
-    problems: RefCell<Vec<Problem>>,
+    problems: RefCell<Vec<ConfigError>>,
 }
 
 impl<'s> TomlText<'s> {
@@ -29,7 +29,7 @@ impl<'s> TomlText<'s> {
 
     /// Records a problem at a place.
     pub fn report(&self, place: &Place, message: impl Into<String>, help: Option<String>) {
-        self.problems.borrow_mut().push(Problem { place: Some(place.clone()), message: message.into(), help });
+        self.problems.borrow_mut().push(ConfigError { place: Some(place.clone()), message: message.into(), help });
     }
 
     /// Line of a place, from 1.
@@ -38,7 +38,7 @@ impl<'s> TomlText<'s> {
     }
 
     /// What was found wrong.
-    pub fn into_problems(self) -> Vec<Problem> {
+    pub fn into_problems(self) -> Vec<ConfigError> {
         self.problems.into_inner()
     }
 

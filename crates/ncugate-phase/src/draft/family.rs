@@ -2,7 +2,7 @@
 
 /// A family of kernels, with what its reference is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Family {
+pub enum KernelFamily {
     /// `c = alpha * a b + beta * c`
     Gemm,
     /// Softmax over the last axis.
@@ -31,7 +31,7 @@ pub enum Family {
 }
 
 /// The one family that a name speaks of; a name that speaks of several, such as `add_relu`, is of none.
-pub fn by_name(name: &str) -> Family {
+pub fn by_name(name: &str) -> KernelFamily {
     let words = words(name);
     let flat = words.concat();
     let has = |word: &str| words.iter().any(|own| own == word);
@@ -48,27 +48,30 @@ pub fn by_name(name: &str) -> Family {
     let normal = part("layernorm") || has("ln") || part("rmsnorm");
     let reduces = part("reduce") || part("reduction") || has("sum") || has("rowsum") || part("rowmax");
     let told = [
-        (part("gemm") || part("matmul") || part("matrixmul") || part("matmult") || has("mm"), Family::Gemm),
-        (part("softmax"), Family::Softmax),
-        (reduces && !part("softmax") && !normal, Family::Reduce(if part("rowmax") { "max" } else { operation() })),
-        (has("copy") || part("memcpy"), Family::Copy),
-        (part("layernorm") || has("ln"), Family::LayerNorm),
-        (part("rmsnorm"), Family::RmsNorm),
-        (part("transpose"), Family::Transpose),
-        (part("hist"), Family::Histogram),
-        (part("gemv") || part("matvec") || has("mv"), Family::Gemv),
-        (part("axpy"), Family::Axpy),
-        (has("dot") || part("dotproduct"), Family::Dot),
-        (part("relu") && !part("prelu") && !part("leaky"), Family::Elementwise("np.maximum({0}, 0)")),
-        (part("silu") || part("swish"), Family::Elementwise("{0} / (1 + np.exp(-{0}))")),
-        (part("sigmoid"), Family::Elementwise("1 / (1 + np.exp(-{0}))")),
-        (has("add") || part("vecadd") || part("vectoradd"), Family::Elementwise("{0} + {1}")),
+        (part("gemm") || part("matmul") || part("matrixmul") || part("matmult") || has("mm"), KernelFamily::Gemm),
+        (part("softmax"), KernelFamily::Softmax),
+        (
+            reduces && !part("softmax") && !normal,
+            KernelFamily::Reduce(if part("rowmax") { "max" } else { operation() }),
+        ),
+        (has("copy") || part("memcpy"), KernelFamily::Copy),
+        (part("layernorm") || has("ln"), KernelFamily::LayerNorm),
+        (part("rmsnorm"), KernelFamily::RmsNorm),
+        (part("transpose"), KernelFamily::Transpose),
+        (part("hist"), KernelFamily::Histogram),
+        (part("gemv") || part("matvec") || has("mv"), KernelFamily::Gemv),
+        (part("axpy"), KernelFamily::Axpy),
+        (has("dot") || part("dotproduct"), KernelFamily::Dot),
+        (part("relu") && !part("prelu") && !part("leaky"), KernelFamily::Elementwise("np.maximum({0}, 0)")),
+        (part("silu") || part("swish"), KernelFamily::Elementwise("{0} / (1 + np.exp(-{0}))")),
+        (part("sigmoid"), KernelFamily::Elementwise("1 / (1 + np.exp(-{0}))")),
+        (has("add") || part("vecadd") || part("vectoradd"), KernelFamily::Elementwise("{0} + {1}")),
     ];
     let backward = has("backward") || has("bwd") || has("grad");
     let mut found = told.into_iter().filter(|(holds, _)| *holds && !backward).map(|(_, family)| family);
     match (found.next(), found.next()) {
         (Some(family), None) => family,
-        _ => Family::Unknown,
+        _ => KernelFamily::Unknown,
     }
 }
 
@@ -97,20 +100,20 @@ mod tests {
     #[test]
     fn a_name_speaks_of_one_family_or_of_none() {
         for (name, family) in [
-            ("sgemm_naive", Family::Gemm),
-            ("MatrixMulCUDA", Family::Gemm),
-            ("online_softmax", Family::Softmax),
-            ("reduce3", Family::Reduce("sum")),
-            ("rowMax_reduce", Family::Reduce("max")),
-            ("blockReduceMean", Family::Reduce("mean")),
-            ("layernorm_forward_kernel3", Family::LayerNorm),
-            ("transposeCoalesced", Family::Transpose),
-            ("histogram256Kernel", Family::Histogram),
-            ("vectorAdd", Family::Elementwise("{0} + {1}")),
-            ("saxpy", Family::Axpy),
-            ("add_relu", Family::Unknown),
-            ("softmax_backward", Family::Unknown),
-            ("my_kernel", Family::Unknown),
+            ("sgemm_naive", KernelFamily::Gemm),
+            ("MatrixMulCUDA", KernelFamily::Gemm),
+            ("online_softmax", KernelFamily::Softmax),
+            ("reduce3", KernelFamily::Reduce("sum")),
+            ("rowMax_reduce", KernelFamily::Reduce("max")),
+            ("blockReduceMean", KernelFamily::Reduce("mean")),
+            ("layernorm_forward_kernel3", KernelFamily::LayerNorm),
+            ("transposeCoalesced", KernelFamily::Transpose),
+            ("histogram256Kernel", KernelFamily::Histogram),
+            ("vectorAdd", KernelFamily::Elementwise("{0} + {1}")),
+            ("saxpy", KernelFamily::Axpy),
+            ("add_relu", KernelFamily::Unknown),
+            ("softmax_backward", KernelFamily::Unknown),
+            ("my_kernel", KernelFamily::Unknown),
         ] {
             assert_eq!(by_name(name), family, "{name}");
         }

@@ -1,6 +1,6 @@
 //! Grid and block of a kernel, as its indices and its constants suggest them.
 
-use super::family::Family;
+use super::family::KernelFamily;
 use super::source::{KernelSource, SweptParameter};
 use super::usage::Division;
 
@@ -89,7 +89,7 @@ fn unbounded(kernel: &KernelSource<'_>, axis: usize, rows: &str, columns: &str, 
     let speaks_of_columns =
         |axis| kernel.usage.indices.iter().any(|index| index.axis == axis && index.name.to_lowercase().contains("col"));
     let two = kernel.usage.block_axes > 1;
-    if axis > 0 && rows == columns && !matches!(kernel.family, Family::Gemm | Family::Transpose) {
+    if axis > 0 && rows == columns && !matches!(kernel.family, KernelFamily::Gemm | KernelFamily::Transpose) {
         return "1".to_owned();
     }
     let extent = match (axis, two, division) {
@@ -104,7 +104,7 @@ fn unbounded(kernel: &KernelSource<'_>, axis: usize, rows: &str, columns: &str, 
     let tile = tile(kernel).filter(|_| two && kernel.usage.thread_axes == 1);
     let threads = tile.unwrap_or_else(|| threads.to_owned());
     match division {
-        Division::Blocks if two && kernel.family == Family::Gemm => over(&extent, &threads),
+        Division::Blocks if two && kernel.family == KernelFamily::Gemm => over(&extent, &threads),
         Division::Blocks | Division::Warps => extent,
         Division::Threads => over(&extent, &threads),
     }
@@ -156,7 +156,7 @@ fn block(kernel: &KernelSource<'_>) -> (Vec<String>, Option<SweptParameter>) {
     };
     let named = names.iter().find(of_threads);
     if let Some(name) = named {
-        let square = kernel.usage.block_axes > 1 && kernel.family == Family::Gemm;
+        let square = kernel.usage.block_axes > 1 && kernel.family == KernelFamily::Gemm;
         let number = kernel.number(name).unwrap_or_default();
         return (vec![if square { format!("{number} * {number}") } else { number }], None);
     }

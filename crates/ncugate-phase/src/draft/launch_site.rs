@@ -1,7 +1,7 @@
 //! Where the source's own host code launches a kernel: `reduce<float, 256><<<grid, 256>>>(...)`.
 
 use super::signature::{KernelSignature, joined, parts};
-use super::token::{Token, Tokens, whole};
+use super::token::{CudaToken, Tokens, whole};
 use super::types::element;
 
 /// What host code says of a launch.
@@ -43,22 +43,22 @@ impl LaunchSite {
     }
 }
 
-fn is_launch(list: &[Token<'_>], at: usize) -> bool {
+fn is_launch(list: &[CudaToken<'_>], at: usize) -> bool {
     list.get(at..at + 3).is_some_and(|marks| marks.iter().all(|mark| mark.text == "<"))
 }
 
-fn is_end(list: &[Token<'_>], at: usize) -> bool {
+fn is_end(list: &[CudaToken<'_>], at: usize) -> bool {
     list.get(at..at + 3).is_some_and(|marks| marks.iter().all(|mark| mark.text == ">"))
 }
 
 /// The `>` that ends template arguments without expressions in them.
-fn angle_end(list: &[Token<'_>], open: usize) -> Option<usize> {
+fn angle_end(list: &[CudaToken<'_>], open: usize) -> Option<usize> {
     let end = (open + 1..list.len().min(open + 40)).find(|at| matches!(list[*at].text, ">" | ";" | "{"))?;
     (list[end].text == ">").then_some(end)
 }
 
 /// A template argument that means the same elsewhere: a number, a constant of the file, a type.
-fn argument(tokens: &Tokens<'_>, part: &[Token<'_>]) -> Option<String> {
+fn argument(tokens: &Tokens<'_>, part: &[CudaToken<'_>]) -> Option<String> {
     let text = joined(part);
     match whole(&text).or_else(|| tokens.constant(&text)) {
         Some(number) => Some(number.to_string()),
@@ -68,8 +68,8 @@ fn argument(tokens: &Tokens<'_>, part: &[Token<'_>]) -> Option<String> {
 }
 
 /// `256`, a constant, `dim3(16, 16)`, or a variable `dim3 block(16, 16)`.
-fn extents(tokens: &Tokens<'_>, part: &[Token<'_>]) -> Option<Vec<i64>> {
-    let number = |part: &[Token<'_>]| -> Option<i64> {
+fn extents(tokens: &Tokens<'_>, part: &[CudaToken<'_>]) -> Option<Vec<i64>> {
+    let number = |part: &[CudaToken<'_>]| -> Option<i64> {
         let text = joined(part);
         whole(&text).or_else(|| tokens.constant(&text)).or_else(|| product(tokens, part))
     };
@@ -86,7 +86,7 @@ fn extents(tokens: &Tokens<'_>, part: &[Token<'_>]) -> Option<Vec<i64>> {
 }
 
 /// `32 * 8` of constants.
-fn product(tokens: &Tokens<'_>, part: &[Token<'_>]) -> Option<i64> {
+fn product(tokens: &Tokens<'_>, part: &[CudaToken<'_>]) -> Option<i64> {
     let mut factors = part.split(|token| token.text == "*").map(|factor| match factor {
         [one] => whole(one.text).or_else(|| tokens.constant(one.text)),
         _ => None,
@@ -95,7 +95,7 @@ fn product(tokens: &Tokens<'_>, part: &[Token<'_>]) -> Option<i64> {
 }
 
 /// What stands in `dim3 name(...)`, `dim3 name = dim3(...)` or `int name = ...;`.
-fn declared<'s>(tokens: &Tokens<'s>, name: &str) -> Option<Vec<Token<'s>>> {
+fn declared<'s>(tokens: &Tokens<'s>, name: &str) -> Option<Vec<CudaToken<'s>>> {
     let list = &tokens.list;
     let at = (1..list.len()).find(|at| {
         list[*at].text == name

@@ -20,7 +20,7 @@ pub use kernel_file::KernelFile;
 pub use phase_text::DraftNames;
 pub use traffic::{MovedBuffer, moved_bytes};
 
-use family::Family;
+use family::KernelFamily;
 use geometry::Geometry;
 use ncugate_model::nearest;
 use signature::{KernelSignature, kernels};
@@ -115,7 +115,7 @@ fn gather(kernel: &KernelSource<'_>, work: &mut DraftWorkload, geometry: &mut Ge
     let Some(buffer) = work.buffers.iter_mut().find(|buffer| buffer.reduce.is_some()) else { return };
     let swept = kernel.swept.iter().chain(&geometry.swept);
     let follows = geometry.grid.iter().any(|grid| swept.clone().any(|parameter| grid.contains(&parameter.name)));
-    if let (false, Family::Reduce(_), [threads]) = (follows, kernel.family, geometry.block.as_slice()) {
+    if let (false, KernelFamily::Reduce(_), [threads]) = (follows, kernel.family, geometry.block.as_slice()) {
         let values = vec![threads.parse().unwrap_or(256)];
         geometry.swept = Some(SweptParameter { name: "THREADS".to_owned(), values, is_define: false, is_guess: false });
         geometry.block = vec!["THREADS".to_owned()];

@@ -1,6 +1,6 @@
 //! A drafted phase as TOML, with a comment at every guess.
 
-use super::family::Family;
+use super::family::KernelFamily;
 use super::geometry::Geometry;
 use super::source::{ArgumentKind, KernelArgument, KernelSource};
 use super::traffic::{MovedBuffer, moved_bytes};
@@ -133,7 +133,7 @@ fn scalars(kernel: &KernelSource<'_>, buffers: &[DraftBuffer]) -> String {
         };
     }
     let adds = buffers.iter().any(|buffer| buffer.role == Some("inout"));
-    if kernel.family == Family::Gemm && adds && !kernel.arguments.iter().any(|argument| argument.name == "beta") {
+    if kernel.family == KernelFamily::Gemm && adds && !kernel.arguments.iter().any(|argument| argument.name == "beta") {
         lines.push_str("# The kernel adds to what C holds.\nbeta = 1\n");
     }
     if lines.is_empty() {

@@ -1,6 +1,6 @@
 //! The `__global__` functions of a source: name, template parameters, parameters, body.
 
-use super::token::{Token, Tokens, closing};
+use super::token::{CudaToken, Tokens, closing};
 use std::ops::Range;
 
 /// A kernel as it is declared.
@@ -61,7 +61,7 @@ pub fn kernels(tokens: &Tokens<'_>) -> Vec<KernelSignature> {
 }
 
 /// The kernel whose `__global__` stands at `at`.
-fn kernel(list: &[Token<'_>], at: usize) -> Option<KernelSignature> {
+fn kernel(list: &[CudaToken<'_>], at: usize) -> Option<KernelSignature> {
     let template = template_before(list, at)?;
     let (mut place, mut launch_bound) = (at + 1, bound_before(list, at));
     loop {
@@ -105,13 +105,13 @@ fn is_attribute(word: &str) -> bool {
     )
 }
 
-fn first_argument(inside: &[Token<'_>]) -> String {
+fn first_argument(inside: &[CudaToken<'_>]) -> String {
     let end = inside.iter().position(|token| token.text == ",").unwrap_or(inside.len());
     joined(&inside[..end])
 }
 
 /// The place behind which nothing belongs to the function any more, going back from its `__global__`.
-fn start_of_declaration(list: &[Token<'_>], at: usize) -> usize {
+fn start_of_declaration(list: &[CudaToken<'_>], at: usize) -> usize {
     let mut start = at;
     while let Some(before) = start.checked_sub(1) {
         match list[before].text {
@@ -126,7 +126,7 @@ fn start_of_declaration(list: &[Token<'_>], at: usize) -> usize {
     start
 }
 
-fn bound_before(list: &[Token<'_>], at: usize) -> Option<String> {
+fn bound_before(list: &[CudaToken<'_>], at: usize) -> Option<String> {
     let start = start_of_declaration(list, at);
     let bounds = (start..at).find(|place| list[*place].text == "__launch_bounds__")?;
     let end = closing(list, bounds + 1, "(", ")")?;
@@ -134,7 +134,7 @@ fn bound_before(list: &[Token<'_>], at: usize) -> Option<String> {
 }
 
 /// The template parameters that stand before a kernel; none where it is an instance or a specialisation, not a definition of its own.
-fn template_before(list: &[Token<'_>], at: usize) -> Option<Vec<TemplateParameter>> {
+fn template_before(list: &[CudaToken<'_>], at: usize) -> Option<Vec<TemplateParameter>> {
     let start = start_of_declaration(list, at);
     let Some(before) = start.checked_sub(1) else { return Some(Vec::new()) };
     match list[before].text {
@@ -163,7 +163,7 @@ fn template_before(list: &[Token<'_>], at: usize) -> Option<Vec<TemplateParamete
     }
 }
 
-fn template_parameter(part: &[Token<'_>]) -> Option<TemplateParameter> {
+fn template_parameter(part: &[CudaToken<'_>]) -> Option<TemplateParameter> {
     let equals = part.iter().position(|token| token.text == "=");
     let (declared, default) = match equals {
         Some(at) => (&part[..at], Some(joined(&part[at + 1..]))),
@@ -199,14 +199,14 @@ fn is_integer_word(word: &str) -> bool {
     )
 }
 
-fn parameters(inside: &[Token<'_>]) -> Option<Vec<Parameter>> {
+fn parameters(inside: &[CudaToken<'_>]) -> Option<Vec<Parameter>> {
     if inside.is_empty() || inside.len() == 1 && inside[0].text == "void" {
         return Some(Vec::new());
     }
     parts(inside).into_iter().map(parameter).collect()
 }
 
-fn parameter(part: &[Token<'_>]) -> Option<Parameter> {
+fn parameter(part: &[CudaToken<'_>]) -> Option<Parameter> {
     const QUALIFIERS: [&str; 9] = [
         "const",
         "volatile",
@@ -221,7 +221,7 @@ fn parameter(part: &[Token<'_>]) -> Option<Parameter> {
     let end = part.iter().position(|token| matches!(token.text, "=" | "[")).unwrap_or(part.len());
     let is_array = part.iter().any(|token| token.text == "[");
     let declared = &part[..end];
-    let at = declared.iter().rposition(Token::is_word)?;
+    let at = declared.iter().rposition(CudaToken::is_word)?;
     let stars: Vec<usize> = (0..at).filter(|place| declared[*place].text == "*").collect();
     let before = stars.last().copied().unwrap_or(if is_array { at } else { 0 });
     let of: Vec<&str> = declared[..at].iter().map(|token| token.text).collect();
@@ -236,7 +236,7 @@ fn parameter(part: &[Token<'_>]) -> Option<Parameter> {
 }
 
 /// The parts of a list between its commas.
-pub fn parts<'t, 's>(list: &'t [Token<'s>]) -> Vec<&'t [Token<'s>]> {
+pub fn parts<'t, 's>(list: &'t [CudaToken<'s>]) -> Vec<&'t [CudaToken<'s>]> {
     let (mut found, mut start, mut depth) = (Vec::new(), 0, 0_i32);
     for (at, token) in list.iter().enumerate() {
         match token.text {
@@ -253,7 +253,7 @@ pub fn parts<'t, 's>(list: &'t [Token<'s>]) -> Vec<&'t [Token<'s>]> {
     found
 }
 
-pub fn joined(tokens: &[Token<'_>]) -> String {
+pub fn joined(tokens: &[CudaToken<'_>]) -> String {
     let mut text = String::new();
     for token in tokens {
         let is_wordy = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');

@@ -1,6 +1,6 @@
 //! A kernel with everything that its source says of it.
 
-use super::family::{Family, by_name};
+use super::family::{KernelFamily, by_name};
 use super::launch_site::LaunchSite;
 use super::signature::{KernelSignature, Parameter, TemplateKind, TemplateParameter};
 use super::token::{Tokens, whole};
@@ -49,7 +49,7 @@ pub struct KernelSource<'s> {
     pub usage: Usage,
     /// Where host code launches it.
     pub site: LaunchSite,
-    pub family: Family,
+    pub family: KernelFamily,
     /// Its arguments, in order.
     pub arguments: Vec<KernelArgument>,
     /// Parameters that it is compiled with.

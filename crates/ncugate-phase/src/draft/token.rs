@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 /// A word, a number, a text or a mark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Token<'s> {
+pub struct CudaToken<'s> {
     /// As it is written.
     pub text: &'s str,
     /// Line of the file, from 1.
     pub line: usize,
 }
 
-impl Token<'_> {
+impl CudaToken<'_> {
     /// Whether it is an identifier or a keyword.
     pub fn is_word(&self) -> bool {
         self.text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
@@ -31,7 +31,7 @@ pub struct NumberMacro {
 #[derive(Debug, Default)]
 pub struct Tokens<'s> {
     /// Everything but comments and preprocessor lines.
-    pub list: Vec<Token<'s>>,
+    pub list: Vec<CudaToken<'s>>,
     /// Macros that are whole numbers, in the order of the file.
     pub macros: Vec<NumberMacro>,
     /// Other names of types: of `typedef`, `using` and macros.
@@ -39,7 +39,7 @@ pub struct Tokens<'s> {
     /// Files that it includes in quotation marks.
     pub includes: Vec<&'s str>,
     /// Code of included files, which is looked into for constants alone.
-    included: Vec<Token<'s>>,
+    included: Vec<CudaToken<'s>>,
 }
 
 /// Marks of several characters. `<<` and `>>` are two marks each, since templates end in them.
@@ -66,7 +66,7 @@ impl<'s> Tokens<'s> {
                     Some(length) => length,
                     None => {
                         let length = token_length(rest, first);
-                        tokens.list.push(Token { text: &rest[..length], line });
+                        tokens.list.push(CudaToken { text: &rest[..length], line });
                         length
                     }
                 }
@@ -214,7 +214,7 @@ fn quoted_length(text: &str, quote: char) -> usize {
 }
 
 /// The place of the mark that closes the one at `at`; none where nothing does.
-pub fn closing(tokens: &[Token<'_>], at: usize, open: &str, close: &str) -> Option<usize> {
+pub fn closing(tokens: &[CudaToken<'_>], at: usize, open: &str, close: &str) -> Option<usize> {
     let mut depth = 0_usize;
     for (place, token) in tokens.iter().enumerate().skip(at) {
         if token.text == open {

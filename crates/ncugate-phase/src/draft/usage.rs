@@ -1,7 +1,7 @@
 //! What a kernel's body does with its parameters, as far as its text shows: what it writes, which sizes bound which axes.
 
 use super::signature::{KernelSignature, joined, parts};
-use super::token::{Token, Tokens, closing};
+use super::token::{CudaToken, Tokens, closing};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How a pointer is used.
@@ -30,7 +30,7 @@ pub enum Division {
 
 /// An extent that bounds the index of an axis of the grid.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Bound {
+pub struct IndexBound {
     pub extent: String,
     /// Axis of the grid: 0 is `x`.
     pub axis: usize,
@@ -57,7 +57,7 @@ pub struct BlockIndex {
 pub struct Usage {
     pub pointers: BTreeMap<String, PointerUse>,
     /// Extents and the axes that they bound, in the order in which they are met.
-    pub bounds: Vec<Bound>,
+    pub bounds: Vec<IndexBound>,
     /// Indices that blocks make, by name, with the axis of the grid.
     pub indices: Vec<BlockIndex>,
     pub thread_axes: usize,
@@ -100,7 +100,7 @@ impl Usage {
     }
 
     /// The extent that bounds an axis of the grid.
-    pub fn bound(&self, axis: usize) -> Option<&Bound> {
+    pub fn bound(&self, axis: usize) -> Option<&IndexBound> {
         self.bounds.iter().find(|bound| bound.axis == axis)
     }
 }
@@ -108,7 +108,7 @@ impl Usage {
 const ASSIGNING: [&str; 9] = ["=", "+=", "-=", "*=", "/=", "|=", "&=", "^=", "%="];
 
 /// Statements: what stands between semicolons and braces, without the heads of control statements.
-fn statements<'t, 's>(body: &'t [Token<'s>]) -> Vec<&'t [Token<'s>]> {
+fn statements<'t, 's>(body: &'t [CudaToken<'s>]) -> Vec<&'t [CudaToken<'s>]> {
     let (mut found, mut start, mut depth) = (Vec::new(), 0, 0_i32);
     for (at, token) in body.iter().enumerate() {
         match token.text {
@@ -125,7 +125,7 @@ fn statements<'t, 's>(body: &'t [Token<'s>]) -> Vec<&'t [Token<'s>]> {
     found
 }
 
-fn without_heads<'t, 's>(mut statement: &'t [Token<'s>]) -> &'t [Token<'s>] {
+fn without_heads<'t, 's>(mut statement: &'t [CudaToken<'s>]) -> &'t [CudaToken<'s>] {
     loop {
         let after = match statement.first().map(|token| token.text) {
             Some("else" | "do") => Some(1),
@@ -143,7 +143,7 @@ fn without_heads<'t, 's>(mut statement: &'t [Token<'s>]) -> &'t [Token<'s>] {
 }
 
 /// Names that stand for a pointer parameter: `float4* x4 = reinterpret_cast<float4*>(x);`
-fn aliases<'s>(body: &[Token<'s>], pointers: &[&str]) -> BTreeMap<&'s str, String> {
+fn aliases<'s>(body: &[CudaToken<'s>], pointers: &[&str]) -> BTreeMap<&'s str, String> {
     let mut found: BTreeMap<&str, String> = BTreeMap::new();
     for statement in statements(body) {
         let Some(at) = statement.iter().position(|token| token.text == "=").filter(|at| *at > 1) else { continue };
@@ -166,8 +166,8 @@ fn aliases<'s>(body: &[Token<'s>], pointers: &[&str]) -> BTreeMap<&'s str, Strin
 }
 
 /// Whether a statement declares a pointer, whose `=` stands at `equals`.
-fn makes_alias(statement: &[Token<'_>], equals: usize) -> bool {
-    let declares = |before: &[Token<'_>]| before.iter().any(|token| matches!(token.text, "*" | "auto"));
+fn makes_alias(statement: &[CudaToken<'_>], equals: usize) -> bool {
+    let declares = |before: &[CudaToken<'_>]| before.iter().any(|token| matches!(token.text, "*" | "auto"));
     equals > 1 && statement[equals - 1].is_word() && statement[0].text != "*" && declares(&statement[..equals - 1])
 }
 
@@ -179,7 +179,7 @@ enum Access {
     Add,
 }
 
-fn pointer_uses(body: &[Token<'_>], kernel: &KernelSignature, pointers: &[&str]) -> BTreeMap<String, PointerUse> {
+fn pointer_uses(body: &[CudaToken<'_>], kernel: &KernelSignature, pointers: &[&str]) -> BTreeMap<String, PointerUse> {
     let aliases = aliases(body, pointers);
     let mut met: BTreeMap<&str, Vec<Access>> = BTreeMap::new();
     for statement in statements(body) {
@@ -209,7 +209,7 @@ fn pointer_uses(body: &[Token<'_>], kernel: &KernelSignature, pointers: &[&str])
 }
 
 /// What a statement does with pointers, in the order of its text.
-fn accesses<'p>(statement: &[Token<'_>], pointer: impl Fn(&str) -> Option<&'p str>) -> Vec<(&'p str, Access)> {
+fn accesses<'p>(statement: &[CudaToken<'_>], pointer: impl Fn(&str) -> Option<&'p str>) -> Vec<(&'p str, Access)> {
     let mut depth = 0_i32;
     let top: Vec<i32> = statement
         .iter()
@@ -255,7 +255,7 @@ fn accesses<'p>(statement: &[Token<'_>], pointer: impl Fn(&str) -> Option<&'p st
 }
 
 /// Whether a pointer is in the first argument of the call around it that `is` names.
-fn is_first_of(statement: &[Token<'_>], at: usize, is: impl Fn(&str) -> bool) -> bool {
+fn is_first_of(statement: &[CudaToken<'_>], at: usize, is: impl Fn(&str) -> bool) -> bool {
     (1..at).rev().any(|open| {
         statement[open].text == "("
             && statement[open - 1].is_word()
@@ -266,21 +266,21 @@ fn is_first_of(statement: &[Token<'_>], at: usize, is: impl Fn(&str) -> bool) ->
     })
 }
 
-fn added_to(statement: &[Token<'_>], at: usize) -> bool {
+fn added_to(statement: &[CudaToken<'_>], at: usize) -> bool {
     is_first_of(statement, at, |word| word.starts_with("atomic"))
 }
 
-fn stored_to(statement: &[Token<'_>], at: usize) -> bool {
+fn stored_to(statement: &[CudaToken<'_>], at: usize) -> bool {
     is_first_of(statement, at, |word| {
         word.starts_with("__st") || word.to_lowercase().starts_with("store") || word.starts_with("st_")
     })
 }
 
-fn shared_extents(body: &[Token<'_>], tokens: &Tokens<'_>) -> Vec<i64> {
+fn shared_extents(body: &[CudaToken<'_>], tokens: &Tokens<'_>) -> Vec<i64> {
     let declarations = statements(body).into_iter().filter(|statement| {
         statement.iter().any(|token| token.text == "__shared__") && statement.iter().all(|token| token.text != "extern")
     });
-    let extent = |window: &[Token<'_>]| match (window[0].text, window[2].text) {
+    let extent = |window: &[CudaToken<'_>]| match (window[0].text, window[2].text) {
         ("[", "]") => super::token::whole(window[1].text).or_else(|| tokens.constant(window[1].text)),
         _ => None,
     };
@@ -288,7 +288,7 @@ fn shared_extents(body: &[Token<'_>], tokens: &Tokens<'_>) -> Vec<i64> {
 }
 
 /// Indices that blocks make, by name: the axis of the grid, and what an element takes.
-fn indices(body: &[Token<'_>]) -> Vec<BlockIndex> {
+fn indices(body: &[CudaToken<'_>]) -> Vec<BlockIndex> {
     let mut found: Vec<BlockIndex> = Vec::new();
     for at in 1..body.len() {
         let is_pointer = at > 1 && matches!(body[at - 2].text, "*" | "&");
@@ -314,7 +314,7 @@ fn indices(body: &[Token<'_>]) -> Vec<BlockIndex> {
     found
 }
 
-fn index(right: &[Token<'_>], known: &[BlockIndex]) -> Option<(usize, Division, Option<String>)> {
+fn index(right: &[CudaToken<'_>], known: &[BlockIndex]) -> Option<(usize, Division, Option<String>)> {
     let has = |word: &str| right.iter().any(|token| token.text == word);
     let threads = ["threadIdx", "thread_rank", "tid", "tidx", "tx", "ty", "t"].into_iter().any(has);
     let warps = right.iter().any(|token| token.text.to_lowercase().contains("warp"))
@@ -343,7 +343,7 @@ fn index(right: &[Token<'_>], known: &[BlockIndex]) -> Option<(usize, Division, 
 }
 
 /// What stands beside `right[from..to]` as a factor: `TILE`, or the inside of a parenthesis.
-fn factor(right: &[Token<'_>], from: usize, to: usize) -> Option<String> {
+fn factor(right: &[CudaToken<'_>], from: usize, to: usize) -> Option<String> {
     let is_times = |at: usize| right.get(at).is_some_and(|token| token.text == "*");
     if is_times(to) {
         let next = right.get(to + 1)?;
@@ -357,10 +357,10 @@ fn factor(right: &[Token<'_>], from: usize, to: usize) -> Option<String> {
 }
 
 /// Comparisons of such an index with an extent: `row < M`, `n > i`, `i + 3 < n`.
-fn bounds(body: &[Token<'_>], extents: &[&str]) -> Vec<Bound> {
+fn bounds(body: &[CudaToken<'_>], extents: &[&str]) -> Vec<IndexBound> {
     let indices = indices(body);
-    let of = |token: &Token<'_>| indices.iter().find(|index| index.name == token.text);
-    let mut found: Vec<Bound> = Vec::new();
+    let of = |token: &CudaToken<'_>| indices.iter().find(|index| index.name == token.text);
+    let mut found: Vec<IndexBound> = Vec::new();
     for (at, token) in body.iter().enumerate().filter(|(_, token)| extents.contains(&token.text)) {
         let before = at > 0 && matches!(body[at - 1].text, "<" | ">=" | "<=");
         let after = body.get(at + 1).is_some_and(|next| matches!(next.text, ">" | "<="));
@@ -375,7 +375,7 @@ fn bounds(body: &[Token<'_>], extents: &[&str]) -> Vec<Bound> {
         let window = &window[cut.map_or(0, |cut| cut + 1)..];
         if let Some(index) = window.iter().find_map(of) {
             let BlockIndex { axis, division, stride, .. } = index.clone();
-            let bound = Bound { extent: token.text.to_owned(), axis, division, stride };
+            let bound = IndexBound { extent: token.text.to_owned(), axis, division, stride };
             if !found.iter().any(|known| known.axis == bound.axis) {
                 found.push(bound);
             }
@@ -425,7 +425,7 @@ mod tests {
 
     #[test]
     fn extents_are_tied_to_axes_of_the_grid() {
-        let of_stride = |extent: &str, axis, division, stride: Option<&str>| Bound {
+        let of_stride = |extent: &str, axis, division, stride: Option<&str>| IndexBound {
             extent: extent.to_owned(),
             axis,
             division,

@@ -1,6 +1,6 @@
 //! The workload of a kernel: extents of its buffers, sizes to try, what is right.
 
-use super::family::Family;
+use super::family::KernelFamily;
 use super::source::{ArgumentKind, KernelArgument, KernelSource};
 use super::types::{ElementType, is_whole};
 use super::usage::{Division, PointerUse};
@@ -74,26 +74,26 @@ pub fn workload(kernel: &KernelSource<'_>) -> DraftWorkload {
     let dimensions = names.iter().map(|name| dimension(kernel, family, name, &axes, names.len())).collect();
     let mut buffers: Vec<DraftBuffer> =
         kernel.buffers().map(|(name, of, used)| buffer(kernel, family, &axes, (name, of, used), &names)).collect();
-    if let Family::Reduce(operation) = family {
+    if let KernelFamily::Reduce(operation) = family {
         buffers.iter_mut().filter(|b| b.role == Some("output") && b.init.is_none() && b.shape == ["1"]).for_each(|b| {
             b.reduce = Some(operation);
         });
     }
     let is_real = kernel.buffers().all(|(_, of, _)| !is_whole(of.dtype));
     let flops = match family {
-        Family::Gemm => {
+        KernelFamily::Gemm => {
             let inner = gemm_extents(&extents).map_or("K", |[_, _, k]| k);
             Some(format!("2 * {} * {} * {inner}", axes.rows, axes.columns))
         }
-        Family::Gemv if is_real => Some(format!("2 * {} * {}", axes.rows, axes.columns)),
-        Family::Dot | Family::Axpy if is_real => Some(format!("2 * {}", axes.rows)),
+        KernelFamily::Gemv if is_real => Some(format!("2 * {} * {}", axes.rows, axes.columns)),
+        KernelFamily::Dot | KernelFamily::Axpy if is_real => Some(format!("2 * {}", axes.rows)),
         _ => None,
     };
     DraftWorkload { dimensions, buffers, reference, flops, rows: axes.rows, columns: axes.columns }
 }
 
 /// The family of the name, where the parameters are those of it.
-fn known(kernel: &KernelSource<'_>) -> Family {
+fn known(kernel: &KernelSource<'_>) -> KernelFamily {
     let read = kernel.used(|used| used == PointerUse::Read);
     let written = kernel.used(|used| used != PointerUse::Read);
     let extents = kernel.extents();
@@ -104,23 +104,27 @@ fn known(kernel: &KernelSource<'_>) -> Family {
     let strange = kernel.arguments.iter().any(|argument| argument.kind == ArgumentKind::Unknown);
     let fits = !strange
         && match kernel.family {
-            Family::Gemm => one(2) && gemm_extents(&extents).is_some(),
-            Family::Softmax => (one(1) || in_place) && !extents.is_empty(),
-            Family::Reduce(_) => one(1) && (1..=2).contains(&extents.len()),
-            Family::Copy => one(1) && !extents.is_empty(),
-            Family::LayerNorm | Family::RmsNorm => !read.is_empty() && !written.is_empty() && extents.len() >= 2,
-            Family::Transpose => one(1) && (1..=2).contains(&extents.len()),
-            Family::Histogram => one(1) && whole(read[0]) && !extents.is_empty(),
-            Family::Gemv => one(2) && (1..=2).contains(&extents.len()),
-            Family::Axpy => one(1) && extents.len() == 1 && changes.len() == 1,
-            Family::Dot => one(2) && extents.len() == 1 && kernel.used(|used| used == PointerUse::Added).len() == 1,
-            Family::Elementwise(text) => {
+            KernelFamily::Gemm => one(2) && gemm_extents(&extents).is_some(),
+            KernelFamily::Softmax => (one(1) || in_place) && !extents.is_empty(),
+            KernelFamily::Reduce(_) => one(1) && (1..=2).contains(&extents.len()),
+            KernelFamily::Copy => one(1) && !extents.is_empty(),
+            KernelFamily::LayerNorm | KernelFamily::RmsNorm => {
+                !read.is_empty() && !written.is_empty() && extents.len() >= 2
+            }
+            KernelFamily::Transpose => one(1) && (1..=2).contains(&extents.len()),
+            KernelFamily::Histogram => one(1) && whole(read[0]) && !extents.is_empty(),
+            KernelFamily::Gemv => one(2) && (1..=2).contains(&extents.len()),
+            KernelFamily::Axpy => one(1) && extents.len() == 1 && changes.len() == 1,
+            KernelFamily::Dot => {
+                one(2) && extents.len() == 1 && kernel.used(|used| used == PointerUse::Added).len() == 1
+            }
+            KernelFamily::Elementwise(text) => {
                 let inputs = 1 + usize::from(text.contains("{1}"));
                 (one(inputs) || in_place && inputs == 1 && changes.len() == 1) && !extents.is_empty()
             }
-            Family::Unknown => false,
+            KernelFamily::Unknown => false,
         };
-    if fits { kernel.family } else { Family::Unknown }
+    if fits { kernel.family } else { KernelFamily::Unknown }
 }
 
 /// M, N and K of a matrix product, by their names, else by their order; one extent is all of them.
@@ -139,19 +143,23 @@ fn gemm_extents<'e>(extents: &[&'e str]) -> Option<[&'e str; 3]> {
     }
 }
 
-fn axes(kernel: &KernelSource<'_>, family: Family) -> Axes {
+fn axes(kernel: &KernelSource<'_>, family: KernelFamily) -> Axes {
     let extents = kernel.extents();
     let plain =
         |rows: &str, columns: &str| Axes { rows: rows.to_owned(), columns: columns.to_owned(), added: Vec::new() };
-    if let (Family::Gemm, Some([m, n, _])) = (family, gemm_extents(&extents)) {
+    if let (KernelFamily::Gemm, Some([m, n, _])) = (family, gemm_extents(&extents)) {
         return plain(m, n);
     }
     let by_row = kernel.usage.bounds.iter().find(|b| b.division != Division::Threads).map(|b| b.extent.as_str());
     let block_a_row = kernel.usage.indices.iter().any(|index| index.axis == 0 && index.division == Division::Blocks);
     match extents.as_slice() {
         [] => Axes { rows: "N".to_owned(), columns: "N".to_owned(), added: vec!["N"] },
-        [one] if family == Family::Transpose => plain(one, one),
-        [one] if by_row.is_none() && block_a_row && !matches!(family, Family::Unknown | Family::Reduce(_)) => {
+        [one] if family == KernelFamily::Transpose => plain(one, one),
+        [one]
+            if by_row.is_none()
+                && block_a_row
+                && !matches!(family, KernelFamily::Unknown | KernelFamily::Reduce(_)) =>
+        {
             Axes { rows: "ROWS".to_owned(), columns: (*one).to_owned(), added: vec!["ROWS"] }
         }
         [one] => plain(one, one),
@@ -168,10 +176,10 @@ fn axes(kernel: &KernelSource<'_>, family: Family) -> Axes {
     }
 }
 
-fn dimension(kernel: &KernelSource<'_>, family: Family, name: &str, axes: &Axes, count: usize) -> DraftDimension {
+fn dimension(kernel: &KernelSource<'_>, family: KernelFamily, name: &str, axes: &Axes, count: usize) -> DraftDimension {
     let extents = kernel.extents();
     let (large, ragged) = match (family, gemm_extents(&extents)) {
-        (Family::Gemm, Some([m, n, _])) => (
+        (KernelFamily::Gemm, Some([m, n, _])) => (
             1024,
             if extents.len() == 1 || name == m {
                 70
@@ -181,10 +189,10 @@ fn dimension(kernel: &KernelSource<'_>, family: Family, name: &str, axes: &Axes,
                 65
             },
         ),
-        (Family::Histogram, _) if name.to_lowercase().contains("bin") => (256, 256),
-        (Family::Histogram, _) => (1 << 22, 100_004),
-        (Family::Unknown, _) if count > 2 => (16, 5),
-        (_, _) if count == 1 && axes.rows == axes.columns && family == Family::Transpose => (2048, 1021),
+        (KernelFamily::Histogram, _) if name.to_lowercase().contains("bin") => (256, 256),
+        (KernelFamily::Histogram, _) => (1 << 22, 100_004),
+        (KernelFamily::Unknown, _) if count > 2 => (16, 5),
+        (_, _) if count == 1 && axes.rows == axes.columns && family == KernelFamily::Transpose => (2048, 1021),
         (_, _) if count == 1 => (1 << 22, 100_004),
         (_, _) if count == 2 && name == axes.columns => (1024, 260),
         (_, _) if count == 2 => (4096, 1021),
@@ -200,7 +208,7 @@ fn dimension(kernel: &KernelSource<'_>, family: Family, name: &str, axes: &Axes,
 
 fn buffer(
     kernel: &KernelSource<'_>,
-    family: Family,
+    family: KernelFamily,
     axes: &Axes,
     (name, of, used): (&str, ElementType, PointerUse),
     names: &[&str],
@@ -209,29 +217,32 @@ fn buffer(
     let inputs = kernel.used(|used| used == PointerUse::Read);
     let place = inputs.iter().position(|input| *input == name);
     let (rows, columns) = (axes.rows.clone(), axes.columns.clone());
-    let is_vector = rows == columns && family != Family::Transpose && family != Family::Gemm && family != Family::Gemv;
+    let is_vector = rows == columns
+        && family != KernelFamily::Transpose
+        && family != KernelFamily::Gemm
+        && family != KernelFamily::Gemv;
     let matrix = || if is_vector { vec![rows.clone()] } else { vec![rows.clone(), columns.clone()] };
     let bins = || extents.iter().find(|name| name.to_lowercase().contains("bin")).map_or("256", |name| name).to_owned();
     let lower = name.to_lowercase();
     let is_row_statistic = ["mean", "rstd", "inv", "var"].iter().any(|part| lower.contains(part));
     let mut shape = match (family, place) {
-        (Family::Gemm, Some(at)) => {
+        (KernelFamily::Gemm, Some(at)) => {
             let k = gemm_extents(&extents).map_or("K", |[_, _, k]| k).to_owned();
             if at == 0 { vec![rows.clone(), k] } else { vec![k, columns.clone()] }
         }
-        (Family::Transpose, None) => vec![columns.clone(), rows.clone()],
-        (Family::Reduce(_), None) if is_vector => vec!["1".to_owned()],
-        (Family::Reduce(_), None) => vec![rows.clone()],
-        (Family::LayerNorm | Family::RmsNorm, Some(at)) if at > 0 => vec![columns.clone()],
-        (Family::LayerNorm | Family::RmsNorm, None) if is_row_statistic => vec![rows.clone()],
-        (Family::Histogram, None) => vec![bins()],
-        (Family::Histogram, Some(_)) => {
+        (KernelFamily::Transpose, None) => vec![columns.clone(), rows.clone()],
+        (KernelFamily::Reduce(_), None) if is_vector => vec!["1".to_owned()],
+        (KernelFamily::Reduce(_), None) => vec![rows.clone()],
+        (KernelFamily::LayerNorm | KernelFamily::RmsNorm, Some(at)) if at > 0 => vec![columns.clone()],
+        (KernelFamily::LayerNorm | KernelFamily::RmsNorm, None) if is_row_statistic => vec![rows.clone()],
+        (KernelFamily::Histogram, None) => vec![bins()],
+        (KernelFamily::Histogram, Some(_)) => {
             vec![extents.iter().copied().find(|name| *name != bins()).unwrap_or("N").to_owned()]
         }
-        (Family::Gemv, Some(1)) => vec![columns.clone()],
-        (Family::Gemv, None) => vec![rows.clone()],
-        (Family::Dot, None) => vec!["1".to_owned()],
-        (Family::Unknown, _) => names.iter().map(|name| (*name).to_owned()).collect(),
+        (KernelFamily::Gemv, Some(1)) => vec![columns.clone()],
+        (KernelFamily::Gemv, None) => vec![rows.clone()],
+        (KernelFamily::Dot, None) => vec!["1".to_owned()],
+        (KernelFamily::Unknown, _) => names.iter().map(|name| (*name).to_owned()).collect(),
         _ => matrix(),
     };
     if let (true, Some(last)) = (of.lanes > 1, shape.last_mut()) {
@@ -240,13 +251,15 @@ fn buffer(
     let (role, init) = match used {
         PointerUse::Read => (None, None),
         PointerUse::Written => (Some("output"), None),
-        PointerUse::Added if family == Family::Reduce("max") => (Some("output"), Some("\"-inf\"".to_owned())),
+        PointerUse::Added if family == KernelFamily::Reduce("max") => (Some("output"), Some("\"-inf\"".to_owned())),
         PointerUse::Added => (Some("output"), Some("{ constant = 0 }".to_owned())),
-        PointerUse::Changed if family == Family::Histogram => (Some("output"), Some("{ constant = 0 }".to_owned())),
+        PointerUse::Changed if family == KernelFamily::Histogram => {
+            (Some("output"), Some("{ constant = 0 }".to_owned()))
+        }
         PointerUse::Changed => (Some("inout"), None),
     };
     let init = match (family, used) {
-        (Family::Histogram, PointerUse::Read) => {
+        (KernelFamily::Histogram, PointerUse::Read) => {
             let bins = bins();
             Some(if bins.parse::<i64>().is_ok() {
                 format!("{{ indices = {bins} }}")
@@ -260,7 +273,7 @@ fn buffer(
     DraftBuffer { name: name.to_owned(), dtype: of.dtype, shape, role, init, reduce: None }
 }
 
-fn reference(kernel: &KernelSource<'_>, family: Family, axes: &Axes) -> DraftReference {
+fn reference(kernel: &KernelSource<'_>, family: KernelFamily, axes: &Axes) -> DraftReference {
     let inputs = kernel.used(|used| used == PointerUse::Read);
     let outputs = kernel.used(|used| used != PointerUse::Read);
     let input = |at: usize| inputs.get(at).or(outputs.first()).copied().unwrap_or("x");
@@ -272,35 +285,35 @@ fn reference(kernel: &KernelSource<'_>, family: Family, axes: &Axes) -> DraftRef
         kernel.arguments.iter().find(named).map(|argument| argument.name.as_str())
     };
     match family {
-        Family::Gemm => DraftReference::Builtin("\"gemm\"".to_owned()),
-        Family::Softmax => DraftReference::Builtin("\"softmax\"".to_owned()),
-        Family::Copy => DraftReference::Builtin("\"copy\"".to_owned()),
-        Family::Reduce("sum") => DraftReference::Builtin("\"reduce\"".to_owned()),
-        Family::Reduce(operation) => {
+        KernelFamily::Gemm => DraftReference::Builtin("\"gemm\"".to_owned()),
+        KernelFamily::Softmax => DraftReference::Builtin("\"softmax\"".to_owned()),
+        KernelFamily::Copy => DraftReference::Builtin("\"copy\"".to_owned()),
+        KernelFamily::Reduce("sum") => DraftReference::Builtin("\"reduce\"".to_owned()),
+        KernelFamily::Reduce(operation) => {
             DraftReference::Builtin(format!("{{ builtin = \"reduce\", op = \"{operation}\" }}"))
         }
-        Family::Transpose => returns(format!("{}.T", input(0))),
-        Family::Histogram => {
+        KernelFamily::Transpose => returns(format!("{}.T", input(0))),
+        KernelFamily::Histogram => {
             let bins = kernel.extents().into_iter().find(|name| name.to_lowercase().contains("bin")).unwrap_or("256");
             returns(format!("np.bincount({}.astype(int), minlength={bins})", input(0)))
         }
-        Family::Gemv => returns(format!("{} @ {}", input(0), input(1))),
-        Family::Dot => returns(format!("np.array([({} * {}).sum()])", input(0), input(1))),
-        Family::Axpy => {
+        KernelFamily::Gemv => returns(format!("{} @ {}", input(0), input(1))),
+        KernelFamily::Dot => returns(format!("np.array([({} * {}).sum()])", input(0), input(1))),
+        KernelFamily::Axpy => {
             let factor = kernel.arguments.iter().find(|a| matches!(a.kind, ArgumentKind::Real(_)));
             match factor {
                 Some(factor) => returns(format!("{} * {} + {}", factor.name, input(0), outputs[0])),
                 None => DraftReference::Unwritten,
             }
         }
-        Family::Elementwise(text) => returns(text.replace("{0}", input(0)).replace("{1}", input(1))),
-        Family::LayerNorm | Family::RmsNorm => normal(kernel, family, axes, real("eps")),
-        Family::Unknown => DraftReference::Unwritten,
+        KernelFamily::Elementwise(text) => returns(text.replace("{0}", input(0)).replace("{1}", input(1))),
+        KernelFamily::LayerNorm | KernelFamily::RmsNorm => normal(kernel, family, axes, real("eps")),
+        KernelFamily::Unknown => DraftReference::Unwritten,
     }
 }
 
 /// Rows over their deviation, scaled and shifted by what else is read; means and deviations where they are written too.
-fn normal(kernel: &KernelSource<'_>, family: Family, axes: &Axes, eps: Option<&str>) -> DraftReference {
+fn normal(kernel: &KernelSource<'_>, family: KernelFamily, axes: &Axes, eps: Option<&str>) -> DraftReference {
     let inputs = kernel.used(|used| used == PointerUse::Read);
     let outputs = kernel.used(|used| used != PointerUse::Read);
     let [x, weights @ ..] = inputs.as_slice() else { return DraftReference::Unwritten };
@@ -308,7 +321,7 @@ fn normal(kernel: &KernelSource<'_>, family: Family, axes: &Axes, eps: Option<&s
         return DraftReference::Unwritten;
     }
     let eps = eps.unwrap_or("1e-5");
-    let is_layer = family == Family::LayerNorm;
+    let is_layer = family == KernelFamily::LayerNorm;
     let mean = if is_layer { format!("{x}.mean(-1, keepdims=True)") } else { "0".to_owned() };
     let mut lines = vec![
         format!("mean = {mean}"),

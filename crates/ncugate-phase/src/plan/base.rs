@@ -3,7 +3,7 @@
 use super::fault::PlanErrors;
 use super::unroll::unroll_own;
 use super::variants::{Method, Plan, Variant, VariantRole};
-use crate::config::{BASE, Base, BaseKernels, ConfigErrors, GatePlan, KeyPlaces, Phase, Problem};
+use crate::config::{BASE, Base, BaseKernels, ConfigError, ConfigErrors, GatePlan, KeyPlaces, Phase};
 use ncugate_model::VariantId;
 use std::path::{Path, PathBuf};
 
@@ -35,7 +35,7 @@ pub fn unroll(phase: &Phase) -> Result<Plan, PlanErrors> {
 
 fn misfit(phase: &Phase, reason: String) -> PlanErrors {
     let place = KeyPlaces::of(&phase.text).locate("base.phase");
-    let problem = Problem { place, message: format!("`base.phase`: {reason}"), help: None };
+    let problem = ConfigError { place, message: format!("`base.phase`: {reason}"), help: None };
     PlanErrors(ConfigErrors::new(&phase.file, &phase.text, vec![problem]))
 }
 

@@ -1,6 +1,6 @@
 //! What is wrong with variants and launches: grouped, so that one wrong expression is one error and not ninety.
 
-use crate::config::{ConfigErrors, KeyPlaces, Phase, Place, Problem, within};
+use crate::config::{ConfigError, ConfigErrors, KeyPlaces, Phase, Place, within};
 use ncugate_model::expr::{ExprError, Span};
 
 /// Everything that keeps a phase from being unrolled, shown as errors of its file are.
@@ -84,7 +84,7 @@ impl Faults {
                 (false, 0) => format!(", for {}", fault.first),
                 (false, more) => format!(", for {} and {more} more", fault.first),
             };
-            Problem {
+            ConfigError {
                 place: place(&places, &fault.key).map(|place| fault.place(&phase.text, place)),
                 message: format!("`{}` {}{subject}", fault.key, fault.message),
                 help: (!fault.help.is_empty()).then_some(fault.help),

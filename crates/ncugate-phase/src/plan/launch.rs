@@ -2,7 +2,7 @@
 
 use super::arg::{Arg, ScalarValue};
 use super::fault::Faults;
-use super::program::{BufferCopy, BufferFill, Launch, Step};
+use super::program::{BufferCopy, BufferFill, KernelLaunch, Step};
 use super::python;
 use crate::config::{LaunchTemplate, Scalar, ScalarType, Shape, StepAction, TensorMapTemplate, Workload};
 use ncugate_model::expr::{Expr, Names, Value};
@@ -61,7 +61,7 @@ impl StepContext<'_> {
     }
 
     /// Evaluates a launch of `entry`.
-    fn launch(&self, template: &LaunchTemplate, entry: &str, faults: &mut Faults) -> Option<Launch> {
+    fn launch(&self, template: &LaunchTemplate, entry: &str, faults: &mut Faults) -> Option<KernelLaunch> {
         let grid = self.axes("grid", &template.grid, MAX_GRID, faults);
         let block = match template.block.is_empty() {
             true => Some([python::threads(self.warps()), 1, 1]),
@@ -74,7 +74,7 @@ impl StepContext<'_> {
         let args = self.arguments(&template.args, faults);
         let workspace = self.workspace(&template.workspace, faults);
         let (dynamic_shared, dynamic_arrays) = dynamic_shared?;
-        let launch = Launch {
+        let launch = KernelLaunch {
             entry: entry.to_owned(),
             grid: grid?,
             block: block?,
@@ -219,7 +219,7 @@ impl StepContext<'_> {
     }
 
     /// Limits over all axes.
-    fn check_products(&self, launch: &Launch, faults: &mut Faults) -> bool {
+    fn check_products(&self, launch: &KernelLaunch, faults: &mut Faults) -> bool {
         let product = |axes: [u32; 3]| axes.iter().map(|&n| u64::from(n)).product::<u64>();
         let before = faults.count();
         if product(launch.block) > u64::from(MAX_BLOCK_THREADS) {

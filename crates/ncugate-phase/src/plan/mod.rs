@@ -34,7 +34,8 @@ pub use flag_files::flag_files;
 pub use named_files::{NamedFile, named_files};
 pub use narrow::{PhaseSubset, SubsetError};
 pub use program::{
-    BufferCopy, BufferFill, KernelCode, KernelPlan, Launch, LaunchKey, PythonKernel, ShapeProgram, Step, SymbolFill,
+    BufferCopy, BufferFill, KernelCode, KernelLaunch, KernelPlan, LaunchKey, PythonKernel, ShapeProgram, Step,
+    SymbolFill,
 };
 pub use python::extents;
 pub use reference::{reference_args, reference_entry_plan, reference_id, reference_launch, reference_plan};

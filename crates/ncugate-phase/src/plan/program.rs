@@ -101,7 +101,7 @@ impl KernelPlan {
     }
 
     /// Every launch at every shape.
-    pub fn launches(&self) -> impl Iterator<Item = &Launch> {
+    pub fn launches(&self) -> impl Iterator<Item = &KernelLaunch> {
         self.programs.iter().flat_map(ShapeProgram::launches)
     }
 }
@@ -137,7 +137,7 @@ impl ShapeProgram {
     }
 
     /// Its launches, in order.
-    pub fn launches(&self) -> impl Iterator<Item = &Launch> {
+    pub fn launches(&self) -> impl Iterator<Item = &KernelLaunch> {
         self.steps.iter().filter_map(|step| match step {
             Step::Launch(launch) => Some(launch),
             Step::Memset(_) | Step::Memcpy(_) => None,
@@ -151,7 +151,7 @@ impl ShapeProgram {
     }
 
     /// Its only step, where that is a launch and nothing is written before it.
-    pub fn single(&self) -> Option<&Launch> {
+    pub fn single(&self) -> Option<&KernelLaunch> {
         match self.steps.as_slice() {
             [Step::Launch(launch)] if self.symbols.is_empty() => Some(launch),
             _ => None,
@@ -173,7 +173,7 @@ pub struct SymbolFill {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Step {
-    Launch(Launch),
+    Launch(KernelLaunch),
     /// A fill of a whole buffer.
     Memset(BufferFill),
     /// A copy of a whole buffer.
@@ -202,7 +202,7 @@ pub struct BufferCopy {
 
 /// A kernel that is launched.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Launch {
+pub struct KernelLaunch {
     pub entry: String,
     /// Blocks a grid.
     pub grid: [u32; 3],
@@ -225,7 +225,7 @@ pub struct Launch {
     pub args: Vec<Arg>,
 }
 
-impl Launch {
+impl KernelLaunch {
     /// Threads a block.
     pub fn threads(&self) -> u32 {
         self.block.iter().product()

@@ -3,7 +3,7 @@
 use super::arg::Arg;
 use super::fault::{Faults, PlanErrors};
 use super::launch::StepContext;
-use super::program::{KernelCode, KernelPlan, Launch, ShapeProgram, Step};
+use super::program::{KernelCode, KernelLaunch, KernelPlan, ShapeProgram, Step};
 use super::variants::{Method, Plan, Variant, VariantRole};
 use crate::config::{Phase, Shape, WorkloadReference};
 use ncugate_model::LaunchMode;
@@ -48,8 +48,8 @@ pub fn reference_entry_plan(phase: &Phase, plan: &Plan) -> Option<Plan> {
 }
 
 /// An ordinary launch of a reference entry.
-pub fn reference_launch(entry: &str, (grid, block): ([u32; 3], [u32; 3]), args: Vec<Arg>) -> Launch {
-    Launch {
+pub fn reference_launch(entry: &str, (grid, block): ([u32; 3], [u32; 3]), args: Vec<Arg>) -> KernelLaunch {
+    KernelLaunch {
         entry: entry.to_owned(),
         grid,
         block,

@@ -3,7 +3,7 @@
 //! Reports that hold gate metrics alone have neither.
 
 use super::timeline::Timeline;
-use crate::explain::listing::{Code, ListingError, Texts, UserSources, listing};
+use crate::explain::listing::{Code, ListingError, SourceTexts, UserSources, listing};
 use indexmap::IndexMap;
 use ncu_rep::{Launch, MetricValue, Report, ReportError, SourceModule, SpeedupScope};
 use ncugate_judge::frame::case_of;
@@ -217,8 +217,8 @@ pub fn source_of<'r>(report: &'r Report, launch: &Launch<'_>) -> Result<Option<S
 }
 
 /// The source files that a report holds.
-pub fn texts(source: &SourceModule<'_>) -> Texts {
-    let mut texts = Texts::default();
+pub fn texts(source: &SourceModule<'_>) -> SourceTexts {
+    let mut texts = SourceTexts::default();
     source.files.iter().for_each(|file| texts.add(&file.path, file.content));
     texts
 }

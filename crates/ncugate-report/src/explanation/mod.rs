@@ -16,7 +16,7 @@ use super::signatures::KnownSignatures;
 use super::{number, text as words};
 use crate::explain::{DeepProfiles, DiagnosedLaunch, Finding, Inversion, RuleAnswers};
 use ncugate_judge::frame::Quantities;
-use ncugate_judge::{Correctness, JudgeError, Session};
+use ncugate_judge::{Correctness, JudgeError, JudgedRun};
 use ncugate_model::{Level, ShapeName, VariantId, Verdict};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -91,7 +91,7 @@ const BESTS: usize = 3;
 
 /// What is known of a run, read once for any number of explanations.
 pub struct Explainer<'s, 'a> {
-    session: &'s Session<'a>,
+    session: &'s JudgedRun<'a>,
     seen: Quantities,
     observations: Vec<crate::explain::NcuObservations>,
     known: KnownSignatures,
@@ -102,7 +102,7 @@ impl<'s, 'a> Explainer<'s, 'a> {
     ///
     /// # Errors
     /// A report of ncu is damaged.
-    pub fn new(session: &'s Session<'a>) -> Result<Self, JudgeError> {
+    pub fn new(session: &'s JudgedRun<'a>) -> Result<Self, JudgeError> {
         let measured = session.measurements();
         let deep = DeepProfiles::read(measured.run(), measured.plan(), measured.capability());
         let observations = observations(session, &deep)?;

@@ -2,7 +2,7 @@
 //!
 //! The script shows the texts and rounds changes alone; the numbers are never shown, and so have six digits, not seventeen.
 
-use super::pool::Pool;
+use super::pool::ValuePool;
 use crate::model::Measure;
 use ncugate_model::number::Number;
 use serde_json::{Map, Value, json};
@@ -14,7 +14,7 @@ const SEPARATOR: &str = "|";
 /// equal: a number, its text and the place of the reason why there is none.
 ///
 /// The text of a whole number below a thousand is left out: it is the number.
-pub fn column(cells: &[Option<&Measure>], pool: &mut Pool) -> Value {
+pub fn column(cells: &[Option<&Measure>], pool: &mut ValuePool) -> Value {
     if let Some((first, rest)) = cells.split_first()
         && !rest.is_empty()
         && rest.iter().all(|cell| cell == first)
@@ -49,7 +49,7 @@ fn text(cell: Option<&Measure>) -> &str {
     number(cell).filter(is_its_text).map_or("", |n| n.text.as_str())
 }
 
-fn reason(cell: Option<&Measure>, pool: &mut Pool) -> Option<usize> {
+fn reason(cell: Option<&Measure>, pool: &mut ValuePool) -> Option<usize> {
     match cell {
         Some(Measure::Missing(reason)) => Some(pool.place(json!(reason))),
         Some(Measure::Number(_)) | None => None,
@@ -64,7 +64,7 @@ mod tests {
     fn texts_are_written_here_and_whole_numbers_are_their_own() {
         let cells = [28.125, 64.0, 49_152.0, 1.5e-5].map(|value| Measure::Number(Number::new(value)));
         let cells: Vec<Option<&Measure>> = cells.iter().map(Some).collect();
-        let column = column(&cells, &mut Pool::default());
+        let column = column(&cells, &mut ValuePool::default());
         assert_eq!(column["texts"], "28.12||49,152|1.500e-5");
         assert_eq!(column["values"], json!([28.125, 64, 49_152, 1.5e-5]));
         assert_eq!(column.get("why"), None);
@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn a_cell_without_a_number_names_its_reason() {
-        let mut pool = Pool::default();
+        let mut pool = ValuePool::default();
         let (number, missing) = (Measure::Number(Number::new(1.0)), Measure::Missing("not timed".to_owned()));
         let column = column(&[Some(&number), Some(&missing)], &mut pool);
         assert_eq!(column["values"], json!([1, null]));
@@ -82,7 +82,7 @@ mod tests {
     #[test]
     fn a_column_of_one_value_holds_it_once() {
         let number = Measure::Number(Number::new(0.5));
-        let column = column(&[Some(&number), Some(&number)], &mut Pool::default());
+        let column = column(&[Some(&number), Some(&number)], &mut ValuePool::default());
         assert_eq!(column, json!({ "same": [0.5, "0.5000", null] }));
     }
 }

@@ -1,7 +1,7 @@
 //! What the script draws.
 
 use super::columns::column;
-use super::pool::Pool;
+use super::pool::ValuePool;
 use crate::change::explained;
 use crate::number;
 use crate::report::Report;
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 /// What the script draws: the variants, without what is as usual; texts and tables that several share are in the pool,
 /// values in columns by shape and metric.
 pub fn data(report: &Report) -> Value {
-    let mut pool = Pool::default();
+    let mut pool = ValuePool::default();
     let variants: Vec<Value> = report.variants.iter().map(|row| variant(row, &mut pool)).collect();
     let values: Vec<_> = (0..report.shapes.len()).map(|shape| columns(report, shape, &mut pool)).collect();
     json!({
@@ -34,7 +34,7 @@ pub fn data(report: &Report) -> Value {
 }
 
 /// A column a metric, at a shape.
-fn columns(report: &Report, shape: usize, pool: &mut Pool) -> Vec<Value> {
+fn columns(report: &Report, shape: usize, pool: &mut ValuePool) -> Vec<Value> {
     let of = |metric: usize| {
         let cells = report.variants.iter().map(|row| row.shapes.get(shape).and_then(|s| s.values.get(metric)));
         column(&cells.collect::<Vec<_>>(), pool)
@@ -42,7 +42,7 @@ fn columns(report: &Report, shape: usize, pool: &mut Pool) -> Vec<Value> {
     (0..report.metrics.len()).map(of).collect()
 }
 
-fn variant(row: &VariantRow, pool: &mut Pool) -> Value {
+fn variant(row: &VariantRow, pool: &mut ValuePool) -> Value {
     let checks = row.correctness.cases.iter().map(|c| {
         json!([
             c.shape,

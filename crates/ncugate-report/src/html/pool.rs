@@ -5,12 +5,12 @@ use std::collections::HashMap;
 
 /// Values written once and named by their place.
 #[derive(Debug, Default)]
-pub struct Pool {
+pub struct ValuePool {
     places: HashMap<String, usize>,
     values: Vec<Value>,
 }
 
-impl Pool {
+impl ValuePool {
     /// The place of a value, its first or a new one.
     pub fn place(&mut self, value: Value) -> usize {
         let next = self.values.len();
@@ -34,7 +34,7 @@ mod tests {
 
     #[test]
     fn equal_values_have_one_place() {
-        let mut pool = Pool::default();
+        let mut pool = ValuePool::default();
         let places = [json!(["a", 1]), json!(null), json!(["a", 1])].map(|value| pool.place(value));
         assert_eq!((places, pool.into_values().len()), ([0, 1, 0], 2));
     }

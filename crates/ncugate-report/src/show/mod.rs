@@ -18,7 +18,7 @@ use crate::kernels::{KernelFilter, KernelsError, KernelsPage, ProfiledReport};
 use input::{Content, Input};
 use ncu_rep::csv::CsvError;
 use ncu_rep::{MetricSelection, ReportError, SourceFile};
-use ncugate_judge::frame::export::{Export, ExportError, Format, Layout};
+use ncugate_judge::frame::export::{Export, ExportError, ExportLayout, Format};
 use ncugate_judge::frame::launches::{Capture, FrameError, Origin};
 use ncugate_judge::frame::rows::{self, AnyLaunch, LaunchFilter};
 use ncugate_model::disk::{self, Durability};
@@ -39,7 +39,7 @@ pub enum ShowContent {
     Export {
         format: Format,
         /// A row a launch and metric, or a row a launch.
-        layout: Layout,
+        layout: ExportLayout,
         /// Where it goes; `-` is the output.
         output: PathBuf,
     },

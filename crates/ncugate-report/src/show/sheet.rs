@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use serde_json::{Map, Value, json};
 
-use super::table::{Table, clean, line, number};
+use super::table::{TextTable, clean, line, number};
 use ncu_rep::MetricValue;
 use ncugate_model::number::text::{cell as csv_cell, escaped_json};
 
@@ -73,7 +73,7 @@ impl Sheet {
             Some((id, kernel)) => line(out, &format!("{}  launch {id}  {kernel}", self.report)),
             None => line(out, &self.report),
         }
-        let mut table = Table::default();
+        let mut table = TextTable::default();
         if !self.rows.is_empty() {
             table.push(self.columns.clone());
         }

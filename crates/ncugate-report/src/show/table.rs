@@ -33,7 +33,7 @@ impl View<'_> {
         let duration = [DURATION.to_owned()];
         let metrics = if self.metrics.is_empty() { &duration[..] } else { self.metrics };
         let several = self.has_several_reports();
-        let mut table = Table::default();
+        let mut table = TextTable::default();
         let mut header: Vec<String> = Vec::new();
         header.extend(several.then(|| "report".to_owned()));
         header.extend(["launch", "kernel", "grid", "block", "stream"].map(str::to_owned));
@@ -72,13 +72,13 @@ impl View<'_> {
             if index > 0 {
                 out.push('\n');
             }
-            let mut head = Table::default();
+            let mut head = TextTable::default();
             for (name, value) in facts(capture.name, launch)? {
                 head.push(vec![name.to_owned(), clean(&value)]);
             }
             head.write(out);
             out.push('\n');
-            let mut table = Table::default();
+            let mut table = TextTable::default();
             table.push(["metric", "value", "unit"].map(str::to_owned).to_vec());
             rows::metrics::<FrameError>(capture, launch, MetricSelection::All, |row| {
                 if !is_by_product(row.metric) {
@@ -132,7 +132,7 @@ pub(super) fn session(inputs: &[Input], out: &mut String) -> Result<(), FrameErr
         if index > 0 {
             out.push('\n');
         }
-        let mut table = Table::default();
+        let mut table = TextTable::default();
         let mut fact = |name: &str, value: String| {
             if !value.is_empty() {
                 table.push(vec![name.to_owned(), clean(&value)]);
@@ -310,11 +310,11 @@ fn cut(cell: String) -> String {
 
 /// Rows of cells, written in columns that are as wide as their widest cell.
 #[derive(Default)]
-pub(super) struct Table {
+pub(super) struct TextTable {
     rows: Vec<Vec<String>>,
 }
 
-impl Table {
+impl TextTable {
     pub fn push(&mut self, row: Vec<String>) {
         self.rows.push(row.into_iter().map(cut).collect());
     }
@@ -351,7 +351,7 @@ mod tests {
 
     #[test]
     fn a_cell_of_any_length_is_shown_cut() {
-        let mut table = Table::default();
+        let mut table = TextTable::default();
         table.push(vec!["x".repeat(70_000), "é".repeat(1_000)]);
         let mut text = String::new();
         table.write(&mut text);

@@ -226,7 +226,7 @@ fn two_shapes(kernel: &str, sweep: &str, dtype: &str) -> (Phase, Plan) {
 }
 
 /// What a variant launches at a shape.
-fn launch((_, plan): &(Phase, Plan), record: &BuildRecord, shape: &str) -> Launch {
+fn launch((_, plan): &(Phase, Plan), record: &BuildRecord, shape: &str) -> KernelLaunch {
     let ncugate_phase::plan::Method::Kernel(kernel) = &plan.variant(&record.variant).unwrap().method else {
         panic!("no kernel")
     };

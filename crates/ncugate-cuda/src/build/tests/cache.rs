@@ -44,7 +44,7 @@ fn equal_code_with_equal_launches_is_shared() {
     at_root();
     let Some(nvcc) = for_test() else { return };
     let folder = tempfile::tempdir().unwrap();
-    let with = |define: &str, change: &dyn Fn(&mut Launch)| {
+    let with = |define: &str, change: &dyn Fn(&mut KernelLaunch)| {
         let mut kernel = kernel(data("shared_arrays.cu"), "second", "p");
         kernel.defines = vec![(define.to_owned(), "1".to_owned())];
         change(launch(&mut kernel));

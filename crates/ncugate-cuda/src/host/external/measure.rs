@@ -10,7 +10,7 @@ use crate::host::supervisor::SinkError;
 use crate::host::tail::tail;
 use ncugate_model::VariantId;
 use ncugate_model::disk::open;
-use ncugate_model::process::{self, Output, ProcessExit};
+use ncugate_model::process::{self, ProcessExit, ProcessOutput};
 use ncugate_phase::config::Phase;
 use ncugate_phase::plan::CommandPlan;
 use std::io;
@@ -63,7 +63,7 @@ fn start(
     request: &Request,
     path: &Path,
     limit: Duration,
-) -> Result<Option<io::Result<Output>>, ExternalError> {
+) -> Result<Option<io::Result<ProcessOutput>>, ExternalError> {
     request.write(path)?;
     Ok(command(plan, path).map(|mut command| process::run(&mut command, limit)))
 }
@@ -72,7 +72,7 @@ fn start(
 fn result_text(
     plan: &CommandPlan,
     request: &Request,
-    ended: Option<io::Result<Output>>,
+    ended: Option<io::Result<ProcessOutput>>,
 ) -> Result<Result<String, String>, ExternalError> {
     let output = match ended {
         None => return Ok(Err("the command is empty".to_owned())),

@@ -7,7 +7,7 @@
 use super::error::ExternalError;
 use super::request::{Request, command, request_path};
 use ncugate_model::VariantId;
-use ncugate_model::process::{self, Output, PipedChild, RequestPipe};
+use ncugate_model::process::{self, PipedChild, ProcessOutput, RequestPipe};
 use ncugate_phase::plan::CommandPlan;
 use std::io;
 use std::path::Path;
@@ -98,7 +98,11 @@ impl PrestartedCommand {
     }
 
     /// Lets it have `request`, and waits until it ends.
-    pub(super) fn release(self, request: &Request, limit: Duration) -> Result<io::Result<Output>, ExternalError> {
+    pub(super) fn release(
+        self,
+        request: &Request,
+        limit: Duration,
+    ) -> Result<io::Result<ProcessOutput>, ExternalError> {
         let Self { mut child, pipe, .. } = self;
         let text = request.write(pipe.path())?;
         child.extend(limit);

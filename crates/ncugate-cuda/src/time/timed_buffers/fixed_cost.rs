@@ -1,6 +1,6 @@
 //! How long a graph takes beside its launches.
 
-use crate::gpu::{BlockingKernel, Device, DeviceError};
+use crate::gpu::{BlockingKernel, CudaDevice, DeviceError};
 
 /// Launches of the longer graph.
 const LAUNCHES: u32 = 33;
@@ -11,7 +11,7 @@ const MOST_US: f64 = 5.0;
 
 /// Microseconds between two events around a graph that do not grow with its launches: those of one empty kernel, less what each further one
 /// adds in a longer graph. Measured as samples are, with everything queued before the device begins.
-pub(super) fn fixed_us(device: &Device, blocking: &BlockingKernel) -> Result<f64, DeviceError> {
+pub(super) fn fixed_us(device: &CudaDevice, blocking: &BlockingKernel) -> Result<f64, DeviceError> {
     let shortest = |launches: u32| {
         let graph = device.capture(|| (0..launches).try_for_each(|_| blocking.pass(device)))?;
         let mut shortest = f64::INFINITY;

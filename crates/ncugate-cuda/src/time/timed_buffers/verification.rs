@@ -2,7 +2,7 @@
 
 use super::super::compared::{OutputComparison, OutputPlace};
 use super::{TimedBuffers, is_compared};
-use crate::gpu::{Device, DeviceError, MemoryDigest, MemoryRow, PendingDigests, VariantExtents};
+use crate::gpu::{CudaDevice, DeviceError, MemoryDigest, MemoryRow, PendingDigests, VariantExtents};
 use crate::prove::{PlacedOutput, compare_outputs};
 use ncugate_model::CheckOutcome;
 
@@ -20,7 +20,7 @@ impl TimedBuffers {
     /// The copy fails.
     pub fn compare(
         &mut self,
-        device: &Device,
+        device: &CudaDevice,
         place: OutputPlace,
         (content, extents): (usize, &VariantExtents),
         digests: Vec<MemoryDigest>,
@@ -42,7 +42,7 @@ impl TimedBuffers {
 
     fn in_full(
         &mut self,
-        device: &Device,
+        device: &CudaDevice,
         place: OutputPlace,
         (content, extents): (usize, &VariantExtents),
     ) -> Result<CheckOutcome, DeviceError> {
@@ -74,7 +74,7 @@ impl TimedBuffers {
     /// The driver refuses.
     pub fn written_out_of_bounds(
         &mut self,
-        device: &Device,
+        device: &CudaDevice,
         set: usize,
         content: usize,
     ) -> Result<Option<String>, DeviceError> {
@@ -95,7 +95,7 @@ impl TimedBuffers {
     ///
     /// # Errors
     /// The driver refuses.
-    pub fn is_damaged(&mut self, device: &Device, contents: &[usize]) -> Result<bool, DeviceError> {
+    pub fn is_damaged(&mut self, device: &CudaDevice, contents: &[usize]) -> Result<bool, DeviceError> {
         let sets = contents.iter().enumerate().map(|(set, &content)| (self.sets[set].memory().address(), content));
         let lead_in = self.lead_in_held.map(|content| (self.lead_in.memory().address(), content));
         for (address, content) in sets.chain(lead_in).collect::<Vec<_>>() {
@@ -106,7 +106,11 @@ impl TimedBuffers {
         Ok(false)
     }
 
-    pub(super) fn digests_of_kept(&mut self, device: &Device, address: u64) -> Result<Vec<MemoryDigest>, DeviceError> {
+    pub(super) fn digests_of_kept(
+        &mut self,
+        device: &CudaDevice,
+        address: u64,
+    ) -> Result<Vec<MemoryDigest>, DeviceError> {
         self.digester.clear();
         let mut pending = Vec::new();
         for range in self.lead_in.layout().kept(&self.shape.buffers) {

@@ -31,12 +31,12 @@ pub struct KernelParts {
     has_source: bool,
     /// Keys the file has, whether or not their values are right.
     present: Vec<&'static str>,
-    pub runs: KernelUse,
+    pub runs: KernelCompleteness,
 }
 
 /// What is run of a `[kernel]`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum KernelUse {
+pub enum KernelCompleteness {
     /// Itself, so that it has to be whole.
     #[default]
     Whole,
@@ -73,7 +73,7 @@ pub fn parts(table: &Table<'_>) -> KernelParts {
         condition: table.get("where").and_then(|item| item.expr()),
         shared: LaunchParts::read(table),
         steps: table.get("launch").map(|item| launch::steps(&item)),
-        runs: KernelUse::Whole,
+        runs: KernelCompleteness::Whole,
     };
     if let Some(steps) = &parts.steps {
         launch::check_taken(table, &parts.shared, steps);
@@ -110,7 +110,7 @@ impl KernelParts {
             shared: self.shared.over(&base.shared),
             steps: self.steps.or_else(|| base.steps.clone()),
             has_source: self.has_source || base.has_source,
-            runs: KernelUse::Whole,
+            runs: KernelCompleteness::Whole,
         }
     }
 
@@ -432,7 +432,7 @@ fn kernel_of(
                     }
                     let another = own.code.is_some_and(|code| code != base.form());
                     let merged = own.over(base);
-                    if base.runs == KernelUse::Common || another {
+                    if base.runs == KernelCompleteness::Common || another {
                         merged.complete(&kernel);
                     }
                     merged

@@ -21,7 +21,7 @@ mod tensor_map;
 mod tolerance;
 mod workload;
 
-use super::error::{ConfigErrors, Place, Problem};
+use super::error::{ConfigError, ConfigErrors, Place};
 use super::keys::{PROJECT, ROOT, RULES, Spec};
 use super::phase::Phase;
 use super::project::{PROJECT_FILE, Project, text_of};
@@ -33,7 +33,7 @@ use toml::de::DeTable;
 /// Reads and understands the phase in a file.
 pub fn load(path: &Path) -> Result<Phase, ConfigErrors> {
     let text = text_of(path).map_err(|e| {
-        let problem = Problem {
+        let problem = ConfigError {
             place: None,
             message: format!("cannot read the config: {e}"),
             help: Some("give the path of a phase, a TOML file such as configs/phase_d.toml".to_owned()),
@@ -77,7 +77,7 @@ fn parse_with(path: &Path, text: &str, project: Option<(PathBuf, &str)>) -> Resu
 fn document<'t>(path: &Path, text: &'t str) -> Result<toml::Spanned<DeTable<'t>>, ConfigErrors> {
     let (document, errors) = DeTable::parse_recoverable(text);
     if !errors.is_empty() {
-        let problems = errors.iter().map(|e| Problem {
+        let problems = errors.iter().map(|e| ConfigError {
             place: e.span().map(|span| Place { key: String::new(), span }),
             message: format!("not TOML: {}", e.message()),
             help: None,

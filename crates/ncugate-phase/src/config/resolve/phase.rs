@@ -1,7 +1,7 @@
 //! The file as a whole: order of reading, settings, objective, and names that must not collide.
 
 use super::gates::Vocabulary;
-use super::kernel::{self, KernelParts, KernelUse};
+use super::kernel::{self, KernelCompleteness, KernelParts};
 use super::layers::Layers;
 use super::names::KernelNames;
 use super::workload::{self, dims_of};
@@ -124,7 +124,7 @@ fn ways(root: &Table<'_>, sweep: &Sweep, workload: &Workload, params: &[String])
     let parts = root.get("kernel").and_then(|item| item.table(&keys::KERNEL)).map(|table| {
         let mut parts = kernel::parts(&table);
         if all_own && !root.has("sweep") {
-            parts.runs = KernelUse::Common;
+            parts.runs = KernelCompleteness::Common;
         }
         (table, parts)
     });
@@ -222,7 +222,7 @@ fn swept(
         }
         return None;
     };
-    if parts.runs == KernelUse::Whole {
+    if parts.runs == KernelCompleteness::Whole {
         parts.complete(table);
     }
     parts.check_maps(table, names);

@@ -2,7 +2,7 @@
 //! runs of earlier versions are read, and hashes of plans stay what they were.
 
 use super::super::arg::Arg;
-use super::{KernelCode, KernelPlan, Launch, ShapeProgram, Step};
+use super::{KernelCode, KernelLaunch, KernelPlan, ShapeProgram, Step};
 use ncugate_model::LaunchMode;
 use ncugate_model::ShapeName;
 use serde::{Deserialize, Serialize};
@@ -77,15 +77,16 @@ impl TryFrom<StoredKernelPlan> for KernelPlan {
 }
 
 impl StoredLaunch {
-    pub fn new(shape: ShapeName, launch: Launch) -> Self {
-        let Launch { entry: _, grid, block, cluster, dynamic_shared, dynamic_arrays, mode, carveout, args } = launch;
+    pub fn new(shape: ShapeName, launch: KernelLaunch) -> Self {
+        let KernelLaunch { entry: _, grid, block, cluster, dynamic_shared, dynamic_arrays, mode, carveout, args } =
+            launch;
         Self { shape, grid, block, cluster, dynamic_shared, dynamic_arrays, mode, carveout, args }
     }
 
     fn program(self, entry: &str) -> ShapeProgram {
         let Self { shape, grid, block, cluster, dynamic_shared, dynamic_arrays, mode, carveout, args } = self;
         let entry = entry.to_owned();
-        let launch = Launch { entry, grid, block, cluster, dynamic_shared, dynamic_arrays, mode, carveout, args };
+        let launch = KernelLaunch { entry, grid, block, cluster, dynamic_shared, dynamic_arrays, mode, carveout, args };
         ShapeProgram::new(shape, vec![Step::Launch(launch)])
     }
 }

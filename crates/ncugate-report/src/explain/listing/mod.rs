@@ -10,7 +10,7 @@ mod source;
 
 pub use disassembly::Disassembler;
 pub use record::{Code, listing};
-pub use source::{Texts, UserSources};
+pub use source::{SourceTexts, UserSources};
 
 use ncugate_model::cubin::CubinError;
 

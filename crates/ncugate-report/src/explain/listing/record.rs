@@ -1,6 +1,6 @@
 //! The listing of a kernel's sampled instructions, as a run keeps it.
 
-use super::{ListingError, Texts, UserSources};
+use super::{ListingError, SourceTexts, UserSources};
 use ncugate_model::Instruction;
 use ncugate_model::Line;
 use ncugate_model::Listing;
@@ -51,7 +51,7 @@ const PADDING: u64 = 4096;
 pub fn listing(
     code: Code<'_>,
     offsets: impl Iterator<Item = u64>,
-    texts: &Texts,
+    texts: &SourceTexts,
     own: &UserSources,
     disassembly: Result<BTreeMap<u64, String>, ListingError>,
 ) -> Listing {
@@ -99,7 +99,7 @@ pub fn listing(
 struct Lines<'a> {
     known: BTreeMap<CodePlace, usize>,
     kept: Vec<Line>,
-    texts: &'a Texts,
+    texts: &'a SourceTexts,
     own: &'a UserSources,
 }
 
@@ -130,7 +130,7 @@ mod tests {
         let cubin = cubin();
         let code = Code { cubin: &cubin, entry: "sdpa_scalar", functions };
         let none = Err(ListingError::NotAsked);
-        listing(code, offsets.iter().copied(), &Texts::default(), &UserSources::default(), none)
+        listing(code, offsets.iter().copied(), &SourceTexts::default(), &UserSources::default(), none)
     }
 
     fn line(listing: &Listing, offset: u64) -> Option<u32> {
@@ -153,7 +153,8 @@ mod tests {
     #[test]
     fn a_damaged_cubin_is_recorded_as_the_reason() {
         let code = Code { cubin: b"no ELF", entry: "k", functions: &[] };
-        let listing = listing(code, [0].into_iter(), &Texts::default(), &UserSources::default(), Ok(BTreeMap::new()));
+        let listing =
+            listing(code, [0].into_iter(), &SourceTexts::default(), &UserSources::default(), Ok(BTreeMap::new()));
         assert!(listing.lacks[0].starts_with("the cubin cannot be read"), "{:?}", listing.lacks);
         assert_eq!(listing.instructions.len(), 1);
     }

@@ -52,11 +52,11 @@ fn plain(path: &str) -> String {
 
 /// Texts of source files, by the path that the compiler wrote.
 #[derive(Debug, Clone, Default)]
-pub struct Texts {
+pub struct SourceTexts {
     files: HashMap<String, Vec<String>>,
 }
 
-impl Texts {
+impl SourceTexts {
     /// Adds a file; the first of a path counts.
     pub fn add(&mut self, path: &str, content: &[u8]) {
         let lines = || String::from_utf8_lossy(content).lines().map(clipped).collect();
@@ -109,7 +109,7 @@ mod tests {
     #[test]
     fn a_line_comes_from_the_report_or_from_the_runs_own_file_and_from_nowhere_else() {
         let own = UserSources::new(["a.cu".to_owned()], None);
-        let mut texts = Texts::default();
+        let mut texts = SourceTexts::default();
         texts.add("/tmp/inc/h.cuh", b"one\n  two();\n");
         texts.add("a.cu", b"kernel\n");
         assert_eq!(texts.line(&place("/tmp/inc/h.cuh", 2), &own).unwrap(), "two();");
