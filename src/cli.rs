@@ -1,32 +1,32 @@
 //! The command line as typed. What it means is the commands' business.
 
+mod demo_init;
 mod exchange;
 mod explain;
-mod first;
-mod inside;
-mod manner;
-mod part;
+mod maintenance;
 mod search;
 mod show;
+mod show_detail;
 mod submit;
-mod upkeep;
+mod subset;
+mod verbosity;
 
+pub use demo_init::{DemoArgs, InitArgs};
 pub use exchange::{
     ExportCommand, ExportFastPArgs, ExportFlashInferArgs, ExportKernelBenchArgs, GivenTensors, ImportCommand,
     ImportFlashInferArgs, ImportGpuModeArgs, ImportKernelBenchArgs, ImportPrecision,
 };
 pub use explain::{ExplainArgs, OccupancyArgs, Reader};
-pub use first::{DemoArgs, InitArgs};
-pub use inside::{DetailArgs, RowFormat};
-pub use manner::{ColorChoice, VerbosityArgs};
-pub use part::SubsetArgs;
-pub use search::{NextArgs, SearchArgs, SearchLearning, StrategyChoice, TryArgs};
-pub use show::ShowArgs;
-pub use submit::{HyperQueueArgs, MergeArgs, SlurmArgs, SubmitArgs, SubmitCommand};
-pub use upkeep::{
+pub use maintenance::{
     BaselineCommand, CalibrateArgs, CompletionsArgs, ListArgs, ManArgs, PromoteArgs, SchemaArgs, ShowBaselineArgs,
     WorkerArgs,
 };
+pub use search::{NextArgs, SearchArgs, SearchLearning, StrategyChoice, TryArgs};
+pub use show::ShowArgs;
+pub use show_detail::{DetailArgs, RowFormat};
+pub use submit::{HyperQueueArgs, MergeArgs, SlurmArgs, SubmitArgs, SubmitCommand};
+pub use subset::SubsetArgs;
+pub use verbosity::{ColorChoice, VerbosityArgs};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use ncugate_campaign::{DeepChoice, GpuChoice, GpuWait};

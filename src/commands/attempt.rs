@@ -1,6 +1,6 @@
 //! `ncugate try`: one candidate against the best so far.
 
-use super::live::no_go;
+use super::measure::no_go;
 use super::{CommandError, print, signal};
 use crate::cli::TryArgs;
 use crate::console::Output;

@@ -1,7 +1,7 @@
 //! `ncugate calibrate`: the A/A test, how small a difference this machine can resolve.
 
 use super::project::open_phase;
-use super::{CommandError, manner, print, signal};
+use super::{CommandError, print, signal, verbosity};
 use crate::cli::{CalibrateArgs, OutputFormat};
 use crate::console::Output;
 use crate::exit::Outcome;
@@ -20,7 +20,7 @@ pub fn calibrate(args: &CalibrateArgs, out: &mut Output) -> Result<Outcome, Comm
     }
     signal::watch();
     let tools = Tools::find(&phase)?;
-    let progress = manner::progress();
+    let progress = verbosity::progress();
     let turn = GpuTurn::new(&tools.device, args.waiting.into(), &progress);
     turn.take()?;
     let (found, book) = campaign::calibrate(&phase, &plan, args.variant.as_deref(), args.runs, &tools, &args.profiles)?;

@@ -2,7 +2,7 @@
 
 use super::progress::Verbosity;
 use super::project::open_phase;
-use super::{CommandError, confined, library, manner, print, signal};
+use super::{CommandError, confinement, library, print, signal, verbosity};
 use crate::cli::{CheckArgs, OutputFormat};
 use crate::console::Output;
 use crate::exit::Outcome;
@@ -74,7 +74,7 @@ fn prove_tolerance(
             None => writeln!(out, "  no mutants: only built-in references can be computed without a GPU")?,
         }
     }
-    let progress = manner::progress();
+    let progress = verbosity::progress();
     progress.stage("try the tolerance on wrong answers", 1);
     let answered = check_reference(phase);
     let tried = null_test(phase, &phase.bench.shapes);
@@ -92,7 +92,7 @@ fn one(config: &Path, args: &CheckArgs, found: &mut PhaseCheck, out: &mut Output
     let phase = open_phase(config)?;
     let plan = unroll(&phase)?;
     if args.confined {
-        confined::prove(&phase, &plan)?;
+        confinement::prove(&phase, &plan)?;
     }
     // From here on there may be children; what was done before ends with the first signal.
     signal::watch();
@@ -139,7 +139,7 @@ fn one(config: &Path, args: &CheckArgs, found: &mut PhaseCheck, out: &mut Output
         writeln!(out, "  nothing is built: a precondition does not hold")?;
         return Ok(outcome);
     }
-    let progress = manner::progress();
+    let progress = verbosity::progress();
     let builds = build_for(&plan, &phase, &arch, &progress);
     progress.clear();
     let builds = builds?;
@@ -157,7 +157,7 @@ fn one(config: &Path, args: &CheckArgs, found: &mut PhaseCheck, out: &mut Output
     }
     let gates = static_gates(&phase, &plan, builds, target);
     found.take_gates(&gates);
-    if manner::volume() == Verbosity::Verbose {
+    if verbosity::volume() == Verbosity::Verbose {
         write!(out, "{}", static_check::facts(&plan, &gates, &phase.objective.shape))?;
     }
     write!(out, "{}", static_check::gates(&gates))?;

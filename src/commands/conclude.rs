@@ -1,6 +1,6 @@
 //! How every command ends that gives a verdict: the run judged, its report written and printed, the status.
 
-use super::{CommandError, open, print};
+use super::{CommandError, browser, print};
 use crate::cli::{FolderArgs, OutputArgs, StoredBaselineArgs};
 use crate::console::Output;
 use crate::exit::Outcome;
@@ -54,7 +54,7 @@ pub fn conclude_in(
     }
     print::report(&report, &written.page, saying.format, out)?;
     if saying.open {
-        open::open(&written.page);
+        browser::open(&written.page);
     }
     Ok(session.judgement().verdict.into())
 }

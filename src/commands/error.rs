@@ -1,6 +1,6 @@
 //! Why a command could not do what it was asked, how that is printed, and the exit status it means.
 
-use super::manner;
+use super::verbosity;
 use crate::console::warn;
 use crate::exit::Outcome;
 use ncugate_campaign::search::{AttemptError, ChosenError, RecordedError, SearchError};
@@ -28,10 +28,10 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum CommandError {
     /// The phase's file is wrong.
-    #[error("{}", .0.render(manner::colours_errors()))]
+    #[error("{}", .0.render(verbosity::colours_errors()))]
     Config(#[from] ConfigErrors),
     /// The phase cannot be unrolled.
-    #[error("{}", .0.0.render(manner::colours_errors()))]
+    #[error("{}", .0.0.render(verbosity::colours_errors()))]
     Plan(#[from] PlanErrors),
     #[error(transparent)]
     Campaign(#[from] CampaignError),
@@ -258,7 +258,7 @@ pub fn report_usage(error: &clap::Error) -> Outcome {
         return Outcome::Passed;
     }
     let text = error.render();
-    manner::settle();
-    warn(if manner::colours_errors() { text.ansi().to_string() } else { text.to_string() }.trim_end());
+    verbosity::settle();
+    warn(if verbosity::colours_errors() { text.ansi().to_string() } else { text.to_string() }.trim_end());
     Outcome::Usage
 }

@@ -2,7 +2,7 @@
 //! (JSON-RPC 2.0, a message a line; specification 2025-06-18). Each call is a process of this program, so that one that ends badly
 //! ends alone. Calls wait for each other; every other message is answered meanwhile.
 
-use super::{CommandError, confined, print, signal};
+use super::{CommandError, confinement, print, signal};
 use crate::console::Output;
 use crate::exit::Outcome;
 use ncugate_model::process::{self, PipedChild, ProcessExit};
@@ -331,7 +331,7 @@ fn argv(tool: &str, arguments: &Value) -> Result<Vec<String>, String> {
     };
     let path = |key: &str| {
         let path = text(key)?.ok_or_else(|| format!("`{key}` is missing"))?;
-        confined::inside(Path::new(&path)).map_err(|why| format!("`{key}`: {why}"))?;
+        confinement::inside(Path::new(&path)).map_err(|why| format!("`{key}`: {why}"))?;
         Ok::<_, String>(path)
     };
     match tool {

@@ -2,11 +2,12 @@
 
 mod attempt;
 mod baseline;
+mod browser;
 mod calibrate;
 mod check;
 mod compare;
 mod conclude;
-mod confined;
+mod confinement;
 mod demo;
 mod doctor;
 mod embedded;
@@ -21,13 +22,11 @@ mod inputs;
 mod install;
 mod library;
 mod list;
-mod live;
-mod manner;
 mod mcp;
+mod measure;
 mod merge;
 mod next;
 mod occupancy;
-mod open;
 mod print;
 mod progress;
 mod project;
@@ -43,6 +42,7 @@ mod signal;
 mod submit;
 mod table;
 mod threads;
+mod verbosity;
 mod worker;
 
 pub use error::{CommandError, report_error, report_usage};
@@ -58,7 +58,7 @@ use std::io;
 /// # Errors
 /// Those of the command; [`report_error`] prints them.
 pub fn dispatch(mut cli: Cli) -> Result<Outcome, CommandError> {
-    manner::ask(cli.manner);
+    verbosity::ask(cli.manner);
     project::settle(&mut cli.command)?;
     threads::prove_bounded()?;
     signal::refuse_large_files();

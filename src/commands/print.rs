@@ -1,7 +1,7 @@
 //! A report on standard output, and where a CI system takes it from.
 
 use super::progress::Verbosity;
-use super::{CommandError, manner};
+use super::{CommandError, verbosity};
 use crate::cli::OutputFormat;
 use crate::console::Output;
 use ncugate_model::number::text::escaped_json;
@@ -16,7 +16,9 @@ use std::path::Path;
 pub fn report(report: &Report, page: &Path, format: OutputFormat, out: &mut Output) -> Result<(), CommandError> {
     match format {
         OutputFormat::Json => write!(out.machine(), "{}", json::json(report)?)?,
-        OutputFormat::Text if manner::volume() == Verbosity::Quiet => write!(out, "{}", conclusion(report, screen()))?,
+        OutputFormat::Text if verbosity::volume() == Verbosity::Quiet => {
+            write!(out, "{}", conclusion(report, screen()))?
+        }
         OutputFormat::Text => {
             if let Some(unasked) = &report.source.unasked {
                 writeln!(out, "not measured: {unasked}\n")?;
@@ -60,5 +62,5 @@ pub fn columns() -> usize {
 }
 
 fn screen() -> Screen {
-    Screen { columns: columns(), colours: manner::output() }
+    Screen { columns: columns(), colours: verbosity::output() }
 }

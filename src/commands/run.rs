@@ -2,16 +2,16 @@
 
 use super::conclude::conclude;
 use super::list::list;
-use super::live::{MeasurementTarget, live, no_go};
+use super::measure::{MeasurementTarget, live, no_go};
 use super::progress::Verbosity;
 use super::project::{open_phase, settle_run};
-use super::{CommandError, manner, report_error, signal};
+use super::{CommandError, report_error, signal, verbosity};
 use crate::cli::{MeasurementSource, OutputFormat, RunArgs};
 use crate::console::{Output, warn};
 use crate::exit::Outcome;
 use ncugate_campaign::{self as campaign, BaseCheckout, CampaignError, Tools, with_base};
 use ncugate_judge::PhaseRun;
-use ncugate_judge::frame::wanted;
+use ncugate_judge::frame::required_metrics;
 use ncugate_judge::reference_runs::ReferenceRuns;
 use ncugate_judge::store::Run;
 use ncugate_model::process;
@@ -133,7 +133,7 @@ fn one(config: &Path, args: &RunArgs, out: &mut Output) -> Result<Outcome, Comma
         ),
         Err(why) if args.source == MeasurementSource::Auto && phase.recording.is_some() => {
             // The whole reason; the report says it in short.
-            if manner::volume() != Verbosity::Quiet {
+            if verbosity::volume() != Verbosity::Quiet {
                 warn(&format!("not measuring: {why}"));
             }
             recorded(args, phase, plan, Some(&why), out)
@@ -232,9 +232,9 @@ fn recorded(
         let name = phase.file.display();
         return Err(CommandError::Usage(format!("{name} names no recording; add `recording` under [phase]")));
     };
-    let metrics = wanted::metrics(&phase);
+    let metrics = required_metrics::metrics(&phase);
     let capability = |run: &Run| run.manifest.fingerprint.gpu.as_ref().map(|gpu| gpu.compute_capability);
-    let run = PhaseRun::of_phase(phase, plan, &folder, |run| wanted::counters(&metrics, capability(run)))?;
+    let run = PhaseRun::of_phase(phase, plan, &folder, |run| required_metrics::counters(&metrics, capability(run)))?;
     let folder = folder.display().to_string();
     let source = match why {
         None => RunSource::Recorded { folder },

@@ -2,7 +2,7 @@
 
 use super::project::open_phase;
 use super::run::refuse_reports;
-use super::{CommandError, manner, print, signal};
+use super::{CommandError, print, signal, verbosity};
 use crate::cli::{OutputFormat, SubmitArgs, SubmitCommand};
 use crate::console::Output;
 use crate::exit::Outcome;
@@ -38,7 +38,7 @@ pub fn submit(command: &SubmitCommand, out: &mut Output) -> Result<Outcome, Comm
     }
     signal::watch();
     let folder = SubmitFolder::open(&jobs, &phase.name, &key, args.fresh)?;
-    let progress = manner::progress();
+    let progress = verbosity::progress();
     let follower = Follower {
         engine: &*engine,
         work: &work,

@@ -14,7 +14,7 @@ use super::tools::Tools;
 use ncu_rep::{Launch, Report, ReportError};
 use ncugate_cuda::host::{JobPurpose, WorkerJob};
 use ncugate_judge::frame::launches::nvtx_text;
-use ncugate_judge::frame::{case_of, wanted};
+use ncugate_judge::frame::{case_of, required_metrics};
 use ncugate_judge::store::{Run, RunWriter, StoreError};
 use ncugate_model::digest::sha256;
 use ncugate_model::disk::scratch_folder;
@@ -109,7 +109,7 @@ impl DeepProfiler<'_> {
     }
 
     fn metrics(&self) -> Vec<String> {
-        wanted::close_counters(Some(self.tools.device.compute_capability))
+        required_metrics::close_counters(Some(self.tools.device.compute_capability))
     }
 
     /// How the life of the launches of some cases is sampled.

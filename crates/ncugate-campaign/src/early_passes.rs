@@ -1,7 +1,7 @@
 //! How many replay passes counters need, found out while variants are built: over this program's own copy kernel, since what
 //! fits into a pass is a matter of the chip and not of the kernel.
 
-use super::collecting::book;
+use super::counter_collection::book;
 use super::targets::replay_passes;
 use super::tools::RunGpu;
 use ncu_rep::Report;

@@ -1,7 +1,7 @@
 //! What is started before its turn, to wait for its job: workers, and ncu over them. It loads while variants are built, and is idle
 //! before anything is timed.
 
-use super::collecting::book;
+use super::counter_collection::book;
 use super::early_passes;
 use super::gpu_turn::GpuTurn;
 use super::profile::{cases, counters};
@@ -9,7 +9,7 @@ use super::targets::{self, ProfilingFolders, launches_of_kernels};
 use super::tools::{RunGpu, Tools};
 use ncugate_cuda::host::external;
 use ncugate_cuda::host::{HiddenJob, Preload, range_name};
-use ncugate_judge::frame::wanted;
+use ncugate_judge::frame::required_metrics;
 use ncugate_model::ComputeMode;
 use ncugate_model::ShapeName;
 use ncugate_model::disk::scratch_folder;
@@ -139,13 +139,15 @@ impl Prestart<'_> {
     /// Starts ncu over the external commands of which one launch is looked at, since latencies are compared with theirs. The right to measure is
     /// there already.
     pub fn baselines(self) {
-        let (Ok(ncu), Some(shape)) = (&self.tools.ncu, wanted::timed_shapes(self.phase).into_iter().next()) else {
+        let (Ok(ncu), Some(shape)) = (&self.tools.ncu, required_metrics::timed_shapes(self.phase).into_iter().next())
+        else {
             return;
         };
-        if !wanted::sees_baselines(self.phase) {
+        if !required_metrics::sees_baselines(self.phase) {
             return;
         }
-        let metrics = wanted::counters(&[id::DURATION.to_string()], Some(self.tools.device.compute_capability));
+        let metrics =
+            required_metrics::counters(&[id::DURATION.to_string()], Some(self.tools.device.compute_capability));
         let gpus: Vec<RunGpu<'_>> = self.tools.gpus().collect();
         let baselines = self.plan.variants.iter().filter(|variant| variant.standing == VariantRole::Baseline);
         let commands = baselines.filter_map(|variant| match &variant.method {
@@ -201,7 +203,7 @@ impl Prestart<'_> {
         let (counted, witness) = counters(self.metrics, &self.tools.device);
         let shapes = &self.phase.profile.shapes;
         let unseen: Vec<ShapeName> =
-            wanted::timed_shapes(self.phase).into_iter().filter(|shape| !shapes.contains(shape)).collect();
+            required_metrics::timed_shapes(self.phase).into_iter().filter(|shape| !shapes.contains(shape)).collect();
         let all = [(counted, shapes.clone()), (witness, unseen)];
         all.into_iter().filter(|(_, shapes)| !shapes.is_empty()).collect()
     }

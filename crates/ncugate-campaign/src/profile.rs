@@ -1,14 +1,14 @@
 //! Profiling as a stage of a campaign.
 
 use super::activity::Tracing;
-use super::collecting::{CounterCollection, ProfiledRun};
+use super::counter_collection::{CounterCollection, ProfiledRun};
 use super::error::CampaignError;
 use super::progress::Progress;
 use super::targets::{CommandTarget, WorkerTarget, launches_of_kernels};
 use super::tools::{RunGpu, Tools};
 use ncugate_cuda::gpu::DeviceAttributes;
 use ncugate_cuda::host::{JobPurpose, WorkerJob, range_name};
-use ncugate_judge::frame::wanted;
+use ncugate_judge::frame::required_metrics;
 use ncugate_judge::store::RunWriter;
 use ncugate_model::metric::id;
 use ncugate_model::{BuiltKernel, ProfileRecord, ShapeName, VariantId};
@@ -95,7 +95,7 @@ impl Profiling<'_> {
         }
         collecting.collect(&subjects, &counters)?;
         let unseen: Vec<ShapeName> =
-            wanted::timed_shapes(phase).into_iter().filter(|shape| !shapes.contains(shape)).collect();
+            required_metrics::timed_shapes(phase).into_iter().filter(|shape| !shapes.contains(shape)).collect();
         let unseen_cases = cases(kernels.iter().copied(), &unseen).into_iter().filter(is_launched).collect();
         let launched = self.launched(&worker, unseen_cases);
         let called = called(&worker, cases(functions.iter().copied(), &unseen));
@@ -111,16 +111,16 @@ impl Profiling<'_> {
         verified: &BTreeSet<VariantId>,
     ) -> Result<(), CampaignError> {
         let ProfiledRun { phase, tools, .. } = self.run;
-        if !wanted::sees_baselines(phase) {
+        if !required_metrics::sees_baselines(phase) {
             return Ok(());
         }
         let standing = |variant: &&Variant| variant.standing == VariantRole::Baseline && verified.contains(&variant.id);
         let commands = self.commands(standing);
-        let shape = wanted::timed_shapes(phase).into_iter().next();
+        let shape = required_metrics::timed_shapes(phase).into_iter().next();
         let case = |target: &CommandTarget| Some((target.variant.clone(), shape.clone()?));
         let subjects: Vec<Subject<'_>> =
             commands.iter().filter_map(|target| Some(target.subject(case(target)?))).collect();
-        let duration = wanted::counters(&[id::DURATION.to_string()], Some(tools.device.compute_capability));
+        let duration = required_metrics::counters(&[id::DURATION.to_string()], Some(tools.device.compute_capability));
         match collecting.collect(&subjects, &duration) {
             // the gates that compare with them say so; everything else of the run stands
             Err(CampaignError::Profile(ProfileError::Unprofilable(why))) => {
@@ -143,7 +143,7 @@ impl Profiling<'_> {
 
     /// External commands that can be profiled; baselines only where a requirement reads their counters.
     fn command_targets(self, verified: &BTreeSet<VariantId>) -> Vec<CommandTarget> {
-        let baselines = wanted::profiles_baselines(self.run.phase);
+        let baselines = required_metrics::profiles_baselines(self.run.phase);
         let wanted = |variant: &&Variant| {
             verified.contains(&variant.id) && (baselines || variant.standing == VariantRole::Candidate)
         };
@@ -185,8 +185,8 @@ pub(super) fn cases<'b>(variants: impl Iterator<Item = &'b VariantId>, shapes: &
 /// What is counted of every variant, and the part of it that every latency is held against.
 pub(super) fn counters(metrics: &[String], device: &DeviceAttributes) -> (Vec<String>, Vec<String>) {
     let capability = Some(device.compute_capability);
-    let witness = wanted::counters(&wanted::witness_counters(), capability);
-    let mut counters = wanted::counters(metrics, capability);
+    let witness = required_metrics::counters(&required_metrics::witness_counters(), capability);
+    let mut counters = required_metrics::counters(metrics, capability);
     counters.extend(witness.iter().filter(|name| !counters.contains(name)).cloned().collect::<Vec<_>>());
     (counters, witness)
 }

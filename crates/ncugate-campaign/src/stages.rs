@@ -7,7 +7,7 @@ use super::prestart::Prestart;
 use super::progress::Progress;
 use super::reference_cubin::reference_cubin;
 use super::tools::Tools;
-use super::{profile, prove_apart, targets};
+use super::{parallel_checks, profile, targets};
 use ncugate_cuda::build::{Builder, Cache, Deduplication};
 use ncugate_cuda::host::external::{self, PrestartedCommands};
 use ncugate_cuda::host::{JobOutcome, JobPurpose, SinkError, WorkerEvent, WorkerJob, measure};
@@ -188,7 +188,7 @@ impl Campaign<'_> {
                 self.tools.others.len() + 1,
                 self.tools.device.name
             ))?;
-            prove_apart::prove(&mut job, self.tools, timeout, &logs, &mut |event| self.keep(event, totals))?;
+            parallel_checks::prove(&mut job, self.tools, timeout, &logs, &mut |event| self.keep(event, totals))?;
         }
         let finish = measure(job, &self.tools.worker, timeout, &logs, &mut |event| {
             if event == WorkerEvent::Proven {

@@ -1,7 +1,7 @@
 //! gpu-mode: `task.yml` with shapes, tests and ranking; `reference.py` beside it with `generate_input` and `ref_kernel`.
 
 use super::adapter::{Argument, literal, literals, names, types, without_axes};
-use super::described::{DeclaredBounds, Description, Parser, of_command_line};
+use super::description::{DeclaredBounds, Description, Parser, of_command_line};
 use super::error::ImportError;
 use super::problem::{
     Call, Candidate, Direction, ForeignProblem, ImportTarget, NewPhase, OutputTolerance, Size, Tensor, distinct,

@@ -1,7 +1,7 @@
 //! Results in the form of KernelBench's `eval_results.json`, and its score `fast_p`.
 
-use super::evaluated::{CaseEvaluation, EvaluationStatus, mean_ms};
-use super::exported::ExportedRun;
+use super::evaluation::{CaseEvaluation, EvaluationStatus, mean_ms};
+use super::exported_run::ExportedRun;
 use ncugate_judge::Correctness;
 use ncugate_phase::config::ImportFormat;
 use ncugate_phase::plan::Variant;

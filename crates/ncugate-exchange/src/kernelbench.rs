@@ -1,7 +1,7 @@
 //! KernelBench: `Model`, `get_inputs` and `get_init_inputs` in one file, `ModelNew` in another.
 
 use super::adapter::{Argument, literal, literals, names, types, without_axes};
-use super::described::{Parser, of_command_line};
+use super::description::{Parser, of_command_line};
 use super::error::ImportError;
 use super::problem::{
     Call, Candidate, Direction, ForeignProblem, ImportTarget, NewPhase, OutputTolerance, Size, Tensor, distinct,

@@ -9,10 +9,10 @@
 pub mod submit;
 
 mod adapter;
-mod described;
+mod description;
 mod error;
-mod evaluated;
-mod exported;
+mod evaluation;
+mod exported_run;
 mod flashinfer;
 mod gpumode;
 mod kernel_results;
@@ -25,9 +25,9 @@ mod tensor;
 mod trace_set;
 mod traces;
 
-pub use described::Parser;
+pub use description::Parser;
 pub use error::{ExportRefusal, ImportError};
-pub use exported::ExportedRun;
+pub use exported_run::ExportedRun;
 pub use flashinfer::{FlashInferChoice, import_flashinfer};
 pub use gpumode::{GpuModeProblem, import_gpumode};
 pub use kernel_results::{ProblemScore, THRESHOLDS, kernel_results, problem_number, score, scored};

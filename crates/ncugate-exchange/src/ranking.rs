@@ -1,7 +1,7 @@
 //! gpu-mode's ranking: one score a submission over all benchmarks of a task.
 
-use super::evaluated::mean_ms;
-use super::exported::ExportedRun;
+use super::evaluation::mean_ms;
+use super::exported_run::ExportedRun;
 use super::kernel_results::is_correct;
 use ncugate_model::ShapeName;
 use ncugate_phase::config::{ImportFormat, ProblemOrigin, Ranking};

@@ -1,7 +1,7 @@
 //! Traces of FlashInfer-Trace: one a solution and workload.
 
-use super::evaluated::{CaseEvaluation, EvaluationStatus, mean_ms};
-use super::exported::ExportedRun;
+use super::evaluation::{CaseEvaluation, EvaluationStatus, mean_ms};
+use super::exported_run::ExportedRun;
 use ncugate_model::digest::sha256;
 use ncugate_phase::config::{ProblemOrigin, Shape};
 use ncugate_phase::plan::Variant;

@@ -2,7 +2,7 @@
 
 use super::bind::{bind, compared, scalar_value};
 use super::case_outcome::{CaseOutcome, holds, margin};
-use super::compiled::{CompiledForm, CompiledRequirement, CompiledSide};
+use super::compiled_requirement::{CompiledForm, CompiledRequirement, CompiledSide};
 use super::context::{EvalContext, ProofPolicy, finite};
 use super::launches::Launches;
 use super::operand::{Absence, CaseSamples, Operand, SPEED};

@@ -1,10 +1,10 @@
 //! What a verdict has to be read with: gates that say nothing of the selected variant, what loosens gates, a fallback.
 
-use super::grounds::SelectionBasis;
-use super::limits::unlikely_limits;
 use super::results::FallbackResult;
-use super::unlisted::unlisted_metrics;
-use crate::frame::wanted::timed_shapes;
+use super::selection_basis::SelectionBasis;
+use super::unlikely_limits::unlikely_limits;
+use super::unlisted_metrics::unlisted_metrics;
+use crate::frame::required_metrics::timed_shapes;
 use crate::store::own_tools;
 use jiff::civil::Date;
 use ncugate_model::number::{counted, short};

@@ -3,8 +3,8 @@
 use super::context::EvalContext;
 use super::evaluator::{Candidates, GateEvaluator};
 use super::gate_verdict::GateVerdict;
-use super::grounds::{Choice, SelectionBasis};
 use super::results::FallbackResult;
+use super::selection_basis::{Choice, SelectionBasis};
 use ncugate_model::Verdict;
 use ncugate_model::metric::Catalogue;
 use ncugate_model::number::{self, counted};

@@ -1,7 +1,7 @@
 //! Counters of several launches of one variant: a requirement holds or fails when it does for every launch.
 
 use super::case_outcome::{CaseOutcome, holds};
-use super::compiled::CompiledForm;
+use super::compiled_requirement::CompiledForm;
 use super::operand::Operand;
 use super::results::InconclusiveKind;
 use ncugate_model::Verdict;

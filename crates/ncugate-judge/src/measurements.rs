@@ -5,7 +5,7 @@ use super::witness::{ChipFacts, Witness, WitnessInput};
 use super::{Correctness, Evidence, JudgeError, correctness, name_cheats, name_profiled_cheats};
 use crate::frame::launches::{Capture, FrameError, LaunchFrames, Origin};
 use crate::frame::{
-    Ownership, ProfileCounters, ProfiledCases, Quantities, TableInputs, quantities, traced_cases, wanted,
+    Ownership, ProfileCounters, ProfiledCases, Quantities, TableInputs, quantities, required_metrics, traced_cases,
 };
 use crate::store::{Run, open_reports};
 use ncu_rep::{MetricSelection, Report};
@@ -53,7 +53,7 @@ impl<'a> Measurements<'a> {
         evidence: Evidence,
         more: &[String],
     ) -> Result<Self, JudgeError> {
-        let mut metrics = wanted::metrics(phase);
+        let mut metrics = required_metrics::metrics(phase);
         let unread: Vec<String> = more.iter().filter(|metric| !metrics.contains(metric)).cloned().collect();
         metrics.extend(unread);
         let mut all = Self {
@@ -151,8 +151,8 @@ impl<'a> Measurements<'a> {
         let captures: Vec<Capture<'_>> =
             reports.iter().map(|(name, report)| Capture { name, origin: Origin::Report(report) }).collect();
         let mut named = self.metrics.clone();
-        named.extend(wanted::witness_metrics(self.phase));
-        let names = wanted::read(&named, self.capability());
+        named.extend(required_metrics::witness_metrics(self.phase));
+        let names = required_metrics::read(&named, self.capability());
         let frames = LaunchFrames::read(&captures, MetricSelection::Named(&names))?;
         match &mut self.frames {
             Some(known) => known.append(&frames)?,
@@ -225,7 +225,7 @@ impl Measurements<'_> {
             Some(case) => ChipFacts::of_traced(&case.trace.chip, measured.capability),
             None => ChipFacts::read(&self.reports, measured.capability)?,
         };
-        let counters = quantities(measured, &wanted::witness_metrics(self.phase));
+        let counters = quantities(measured, &required_metrics::witness_metrics(self.phase));
         Ok(Witness::compare(&WitnessInput {
             phase: self.phase,
             plan: self.plan,
@@ -245,7 +245,7 @@ fn counted(
     plan: &Plan,
     ownership: Ownership<'_>,
 ) -> Result<ProfileCounters, FrameError> {
-    if !super::traced::is_traced(run) {
+    if !super::traced_values::is_traced(run) {
         return Ok(ProfileCounters::of_frames(frames, plan, ownership)?);
     }
     let mut all = frames.clone();

@@ -3,9 +3,9 @@
 use super::context::{Context, EvalContext, ProofPolicy, finite};
 use super::evaluator::{Candidates, GateEvaluator};
 use super::gate_verdict::GateVerdict;
-use super::grounds::{Choice, SelectionBasis};
 use super::precondition::preconditions;
 use super::results::{Correctness, Judgement, SelectedVariant, Shortfall, VariantResult};
+use super::selection_basis::{Choice, SelectionBasis};
 use super::shortfall::Shortfalls;
 use super::tally::VerdictTally;
 use super::{cautions, fallback, stages, tiers};

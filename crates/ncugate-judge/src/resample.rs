@@ -7,7 +7,7 @@
 use super::bound_gate::{BoundGate, Sides};
 use super::case_outcome::{CaseOutcome, certain, of_difference};
 use super::case_samples::Parts;
-use super::compiled::CompiledSide;
+use super::compiled_requirement::CompiledSide;
 use super::operand::{CaseSamples, FEWEST_PROCESSES, Operand, Rounds, SampleSeries, Timing};
 use super::results::InconclusiveKind;
 use crate::frame::Program;

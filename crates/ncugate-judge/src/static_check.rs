@@ -3,12 +3,12 @@
 use super::bound_gate::BoundGate;
 use super::context::{Context, EvalContext, ProofPolicy};
 use super::evaluator::{Candidates, GateEvaluator};
+use super::joint_feasibility::JointFeasibility;
+use super::pending_gate::{PendingGate, unknown};
 use super::results::GateResult;
 use super::scope::ScopeRule;
 use super::static_facts::VariantFacts;
 use super::static_groups::{GroupKind, Groups, StaticGroup};
-use super::together::JointFeasibility;
-use super::unknown::{PendingGate, unknown};
 use crate::frame::Quantities;
 use ncugate_model::{Level, VariantId, Verdict};
 use ncugate_phase::config::Phase;

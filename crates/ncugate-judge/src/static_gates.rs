@@ -2,7 +2,7 @@
 
 use super::static_facts::{FACTS, facts};
 use super::{Context, PreconditionResult, StaticCheck, preconditions, static_check};
-use crate::frame::{ProfileCounters, Quantities, TableInputs, quantities, wanted};
+use crate::frame::{ProfileCounters, Quantities, TableInputs, quantities, required_metrics};
 use crate::store::manifest;
 use crate::store::{Fingerprint, Run};
 use ncugate_model::{BuildOutcome, BuildRecord, ComputeCapability, Verdict};
@@ -38,7 +38,7 @@ pub fn static_gates(phase: &Phase, plan: &Plan, builds: Vec<BuildRecord>, target
         |build: &&BuildRecord| matches!(build.outcome, BuildOutcome::Failed { .. } | BuildOutcome::Refused { .. });
     let refused = builds.iter().filter(refused).map(|build| build.variant.clone()).collect();
     let TargetGpu { capability, sms } = target;
-    let mut metrics = wanted::metrics(phase);
+    let mut metrics = required_metrics::metrics(phase);
     let more: Vec<String> =
         FACTS.iter().map(|name| (*name).to_owned()).filter(|name| !metrics.contains(name)).collect();
     metrics.extend(more);

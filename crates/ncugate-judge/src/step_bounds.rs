@@ -1,7 +1,7 @@
 //! Fills and copies of a program, which ncu does not count: a requirement holds or fails if it does wherever the true values are.
 
 use super::case_outcome::CaseOutcome;
-use super::compiled::CompiledForm;
+use super::compiled_requirement::CompiledForm;
 use super::launches::truth;
 use super::operand::Operand;
 use super::results::InconclusiveKind;

@@ -1,8 +1,8 @@
 //! A report out of a judged run: what ncu, its rules and its sampler say is read here, beside the verdicts.
 
-use super::diagnosed::{diagnosis_row, with_diagnosis};
 use super::diagnosis_row::DiagnosisRow;
 use super::in_use::subjects;
+use super::rule_answers::{diagnosis_row, with_diagnosis};
 use super::signatures::KnownSignatures;
 use super::{DeepProfileInputs, Report, ReportInputs, RunSource};
 use crate::explain::{self, Clocks, DeepProfiles, Listings, NcuObservations, UnaskedRules};

@@ -6,7 +6,7 @@ use super::deltas::{CodeChange, ShapeDelta};
 use super::finding_row::FindingRow;
 use super::markdown::{Charts, MarkdownTable, escape, sections};
 use super::model::Conclusion;
-use super::report::Report;
+use super::run_report::Report;
 use super::{number, text};
 use ncugate_model::Verdict;
 use std::fmt::Write as _;

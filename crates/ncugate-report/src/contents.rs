@@ -3,9 +3,9 @@
 use super::finding_row::FindingRow;
 use super::inputs::ReportInputs;
 use super::model::MetricColumn;
-use super::report::Report;
+use super::run_report::Report;
 use super::{
-    charted, deep_profile, deltas, gates, headline, in_use, matrix, provenance, search, speed_of_light, steps, text,
+    deep_profile, deltas, gates, headline, in_use, matrix, provenance, run_charts, search, speed_of_light, steps, text,
     trust, variants,
 };
 use crate::chart;
@@ -79,7 +79,7 @@ impl Report {
             reproduce: provenance::reproduce(inputs),
         };
         report.matrix = matrix::matrix(&report);
-        report.charts = chart::charts(&charted::run(&report, inputs));
+        report.charts = chart::charts(&run_charts::run(&report, inputs));
         report
     }
 }

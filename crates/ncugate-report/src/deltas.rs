@@ -1,12 +1,12 @@
 //! The selected variant beside others: baselines of the phase, and stored runs.
 
-use super::change::{ChangeNoise, LatencyChange, MetricChange, ranges};
 use super::in_use::{self, InUse, ShapeUse};
 use super::inputs::ReportInputs;
+use super::metric_change::{ChangeNoise, LatencyChange, MetricChange, ranges};
 use super::model::MetricColumn;
 use super::trust::is_graded_by_itself;
 use super::variant_row::GRADED;
-use super::{number, text, timed_anew};
+use super::{number, selected_times, text};
 use ncugate_judge::frame::Quantities;
 use ncugate_judge::{GateResult, base_of};
 use ncugate_model::metric::{Catalogue, LatencyForm};
@@ -120,10 +120,10 @@ fn row(
     reference: &Reference<'_>,
 ) -> Option<MetricChange> {
     let (ours, theirs) = match reference.pairing {
-        Pairing::Rounds => timed_anew::pair(inputs.quantities, (variant, reference.variant), shape, &metric.name)?,
+        Pairing::Rounds => selected_times::pair(inputs.quantities, (variant, reference.variant), shape, &metric.name)?,
         // Stored runs keep the samples of their confirmation.
         Pairing::Independent => (
-            timed_anew::value(inputs.quantities, variant, shape, &metric.name)?,
+            selected_times::value(inputs.quantities, variant, shape, &metric.name)?,
             reference.quantities.read(reference.variant, shape, &metric.name).value()?,
         ),
     };
@@ -179,7 +179,7 @@ pub fn by_shape(inputs: &ReportInputs<'_>, metrics: &[MetricColumn], used: &InUs
         let variant = used.or(in_use::shown(inputs.judgement))?;
         let name =
             inputs.phase.workload.shapes.iter().map(|s| &s.name).find(|name| text::line(&name.0) == shape.shape)?;
-        let value = timed_anew::value(inputs.quantities, variant, name, &metric.name)?;
+        let value = selected_times::value(inputs.quantities, variant, name, &metric.name)?;
         let change = reference.as_ref().and_then(|(_, reference)| row(inputs, metric, (variant, name), reference));
         let code = |id: &VariantId, of: &Quantities| of.sampling_at(of.row(id, name)?)?.code.clone();
         let same_code = base.as_ref().zip(code(variant, inputs.quantities));
@@ -210,10 +210,10 @@ fn gates_at(inputs: &ReportInputs<'_>, variant: &VariantId, shape: &ShapeName) -
 /// What is known of the noise of the ratio of median latencies.
 fn noise(inputs: &ReportInputs<'_>, selected: &VariantId, shape: &ShapeName, reference: &Reference<'_>) -> ChangeNoise {
     let samples = match reference.pairing {
-        Pairing::Rounds => timed_anew::samples(inputs.quantities, (selected, reference.variant), shape),
+        Pairing::Rounds => selected_times::samples(inputs.quantities, (selected, reference.variant), shape),
         Pairing::Independent => {
             let swept = || inputs.quantities.samples(selected, shape);
-            let ours = timed_anew::fresh(inputs.quantities, selected, shape).or_else(swept);
+            let ours = selected_times::fresh(inputs.quantities, selected, shape).or_else(swept);
             ours.zip(reference.quantities.samples(reference.variant, shape))
                 .map(|(ours, theirs)| (&ours[..], &theirs[..]))
         }

@@ -2,7 +2,7 @@
 
 use super::error::RenderError;
 use super::in_use::{InUse, ShapeUse};
-use super::report::Report;
+use super::run_report::Report;
 use ncugate_model::Verdict;
 use ncugate_model::number::finite;
 use ncugate_model::number::text::escaped_json;

@@ -3,10 +3,10 @@
 mod records;
 mod values;
 
-use super::diagnosed::shape_facts;
 use super::diagnosis_row::{Collection, DiagnosisRow};
 use super::inputs::{DeepProfileInputs, ReportInputs, RunSource};
-use super::report::Report;
+use super::rule_answers::shape_facts;
+use super::run_report::Report;
 use crate::explain::{
     ChipKnowledge, Clocks, Compilation, Diagnosis, Finding, HotLine, HotSpot, NcuObservations, NcuRuleMessage,
     RuleBook, SignatureBook, Utilisation,

@@ -3,7 +3,7 @@
 use super::error::RenderError;
 use super::gate_row::GateRow;
 use super::markdown::{Charts, sections};
-use super::report::Report;
+use super::run_report::Report;
 use super::text;
 use super::trust::CheatRow;
 use ncugate_model::{Level, Verdict};

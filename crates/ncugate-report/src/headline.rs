@@ -3,7 +3,7 @@
 use super::inputs::{ReportInputs, RunSource};
 use super::model::{Conclusion, Fact, Headline, MetricColumn, ObjectiveRow};
 use super::number::Number;
-use super::{in_use, number, text, timed_anew};
+use super::{in_use, number, selected_times, text};
 use ncugate_judge::{Correctness, GateResult, Judgement, StageResult, VariantResult};
 use ncugate_model::expr::{Comparison, Reference};
 use ncugate_model::metric::{Catalogue, ShownIn};
@@ -207,7 +207,7 @@ pub fn objective(inputs: &ReportInputs<'_>, metrics: &[MetricColumn]) -> Option<
     let objective = &inputs.phase.objective;
     let metric = metrics.iter().find(|m| m.name == objective.metric)?;
     let selected = in_use::shown(inputs.judgement);
-    let value = selected.and_then(|id| timed_anew::value(inputs.quantities, id, &objective.shape, &metric.name));
+    let value = selected.and_then(|id| selected_times::value(inputs.quantities, id, &objective.shape, &metric.name));
     Some(ObjectiveRow {
         metric: metric.name.clone(),
         title: metric.title.clone(),
@@ -226,7 +226,7 @@ fn facts(inputs: &ReportInputs<'_>, metrics: &[MetricColumn]) -> Vec<Fact> {
     names
         .filter_map(|name| {
             let metric = metrics.iter().find(|m| m.name == name)?;
-            let value = timed_anew::value(inputs.quantities, selected, &inputs.phase.objective.shape, name)?;
+            let value = selected_times::value(inputs.quantities, selected, &inputs.phase.objective.shape, name)?;
             Some(Fact {
                 label: metric.title.clone(),
                 text: number::with_unit(value, &metric.unit),

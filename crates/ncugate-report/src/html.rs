@@ -8,7 +8,7 @@ mod pool;
 use super::deep_profile::{DeepMetric, DeepProfileRow};
 use super::error::RenderError;
 use super::page;
-use super::report::Report;
+use super::run_report::Report;
 use crate::chart::ChartTable;
 use crate::chart::svg::{self, Setting};
 use ncugate_model::Verdict;

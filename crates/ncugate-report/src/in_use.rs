@@ -3,7 +3,7 @@
 use super::inputs::ReportInputs;
 use super::model::MetricColumn;
 use super::number::{self, Number};
-use super::{text, timed_anew};
+use super::{selected_times, text};
 use ncugate_judge::frame::Quantities;
 use ncugate_judge::{Correctness, GateResult, Judgement};
 use ncugate_model::expr::Owner;
@@ -170,7 +170,7 @@ impl<'a> Chooser<'a> {
     }
 
     fn anew(&self, id: &VariantId, shape: &ShapeName) -> Option<f64> {
-        timed_anew::value(self.quantities, id, shape, self.metric).filter(|value| value.is_finite())
+        selected_times::value(self.quantities, id, shape, self.metric).filter(|value| value.is_finite())
     }
 
     fn is_proven(&self, id: &VariantId) -> bool {
@@ -319,7 +319,7 @@ fn worst(inputs: &ReportInputs<'_>, metrics: &[MetricColumn], found: &InUse) -> 
     let title = metric.map_or(found.metric.as_str(), |metric| metric.title.as_str());
     let selected = shown(inputs.judgement).zip(metric).and_then(|(id, metric)| {
         let shape = &inputs.phase.objective.shape;
-        let value = timed_anew::value(inputs.quantities, id, shape, &metric.name)?;
+        let value = selected_times::value(inputs.quantities, id, shape, &metric.name)?;
         let against = beside_baseline(inputs, metric, id).map_or_else(String::new, |note| format!("; it {note}"));
         let (id, shape) = (text::clip_middle(&id.0, text::LABEL), text::line(&shape.0));
         Some(format!(" That is {id}: {} at {shape}{against}.", number::with_unit(value, &metric.unit)))
@@ -335,7 +335,7 @@ fn slower(inputs: &ReportInputs<'_>, metrics: &[MetricColumn], found: &InUse) ->
     let id = shown(inputs.judgement)?;
     let baseline = &inputs.plan.baselines().next()?.id;
     let shape = &inputs.phase.objective.shape;
-    let (value, theirs) = timed_anew::pair(inputs.quantities, (id, baseline), shape, &metric.name)?;
+    let (value, theirs) = selected_times::pair(inputs.quantities, (id, baseline), shape, &metric.name)?;
     let loses = match metric.better {
         Better::Lower => value > theirs,
         Better::Higher => value < theirs,
@@ -374,7 +374,7 @@ fn joined<T: AsRef<str>>(parts: &[T]) -> String {
 pub fn beside_baseline(inputs: &ReportInputs<'_>, metric: &MetricColumn, id: &VariantId) -> Option<String> {
     let baseline = &inputs.plan.baselines().next()?.id;
     let shape = &inputs.phase.objective.shape;
-    let (value, theirs) = timed_anew::pair(inputs.quantities, (id, baseline), shape, &metric.name)?;
+    let (value, theirs) = selected_times::pair(inputs.quantities, (id, baseline), shape, &metric.name)?;
     Some(against_baseline(metric, value, theirs, &text::clip(&baseline.0, 24)))
 }
 

@@ -12,7 +12,7 @@
 use super::error::RenderError;
 use super::gate_row::GateRow;
 use super::number;
-use super::report::Report;
+use super::run_report::Report;
 use ncugate_model::{Level, Verdict};
 use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
 

@@ -1,7 +1,7 @@
 //! Variants by shapes: which candidate is the best at each shape, beside the baselines.
 
 use super::in_use::InUse;
-use super::report::Report;
+use super::run_report::Report;
 use super::shape_matrix::{MatrixCell, MatrixRow, ShapeMatrix};
 use super::variant_row::VariantRow;
 use super::{number, text};

@@ -1,6 +1,6 @@
 //! The parts of a report that are read first, and what a value is.
 
-use super::change::MetricFacts;
+use super::metric_change::MetricFacts;
 use super::number::Number;
 use ncugate_model::{Better, Verdict};
 use schemars::JsonSchema;

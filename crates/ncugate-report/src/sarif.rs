@@ -4,7 +4,7 @@
 use super::error::RenderError;
 use super::finding_row::{FindingLineRow, FindingRow};
 use super::gate_row::GateRow;
-use super::report::Report;
+use super::run_report::Report;
 use ncugate_model::number::text::escaped_json;
 use ncugate_model::{Level, Verdict};
 use serde_json::{Value, json};

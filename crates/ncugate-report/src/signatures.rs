@@ -2,7 +2,7 @@
 //!
 //! [`SignatureBook`]: crate::explain::SignatureBook
 
-use super::diagnosed::with_diagnosis;
+use super::rule_answers::with_diagnosis;
 use crate::explain::{
     DeepProfiles, DefectSignature, Diagnosis, Finding, Inversion, MeasuredChip, MeasuredCost, RuleBook, SignatureBook,
     SignatureCounter,

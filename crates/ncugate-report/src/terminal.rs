@@ -1,10 +1,10 @@
 //! The end of a run in the terminal: the best variants, the gates, the verdict last.
 
-use super::change::MetricChange;
 use super::deltas::Delta;
 use super::error::RenderError;
 use super::gate_row::GateRow;
-use super::report::Report;
+use super::metric_change::MetricChange;
+use super::run_report::Report;
 use super::variant_row::{GRADED, VariantRow};
 use super::{number, text};
 use ncugate_model::{Level, Verdict};

@@ -1,7 +1,7 @@
 //! Writes a report's files: each whole or not at all. The only part of the room that touches the disk.
 
 use super::error::WriteError;
-use super::report::Report;
+use super::run_report::Report;
 use super::{html, json, junit, markdown, sarif};
 use crate::chart;
 use crate::chart::svg::{self, Setting};

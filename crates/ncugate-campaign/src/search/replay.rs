@@ -2,7 +2,7 @@
 
 use super::candidates::PointList;
 use super::proposer::Proposer;
-use super::recorded::RecordedSpace;
+use super::recorded_space::RecordedSpace;
 use super::trial::SearchTrial;
 use ncugate_phase::config::SearchStrategy;
 use rayon::prelude::*;

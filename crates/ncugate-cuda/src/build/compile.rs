@@ -2,13 +2,13 @@
 
 use super::arch::Arch;
 use super::budget::{SharedArray, shared_arrays};
+use super::build_work::{BuildWork, sorted};
 use super::cache::{Artifact, Cache, CacheError, CompilerOutput, MAX_CODE, prerequisites};
 use super::error::BuildError;
+use super::launch_check::Launchable;
 use super::message::{budget_line, message, relative, too_much_shared, unreadable};
 use super::nvcc::{CompileUnit, Nvcc};
-use super::refuse::Launchable;
-use super::sorted::{BuildWork, sorted};
-use super::{ptxas, refuse, share};
+use super::{duplicates, launch_check, ptxas};
 use ncugate_model::cubin::variables;
 use ncugate_model::cubin::{self, CubinError, Entry, symbol};
 use ncugate_model::digest::Digest;
@@ -316,7 +316,7 @@ impl<'a> Builder<'a> {
             Ok(variables) => variables,
             Err(e) => return Ok(BuildOutcome::Failed { message: format!("{}: {e}", kernel.source.display()) }),
         };
-        let left_out = match refuse::launchable(chip.as_ref(), &entries, &programs, &variables, &arrays) {
+        let left_out = match launch_check::launchable(chip.as_ref(), &entries, &programs, &variables, &arrays) {
             Launchable::Nowhere(reasons) => {
                 return Ok(BuildOutcome::Refused { reasons, resources: Some(resources) });
             }
@@ -397,7 +397,7 @@ impl OutcomeQueue<'_> {
             let variant = self.plan.variants[self.out.len()].id.clone();
             let mut record = BuildRecord { variant, shares: None, outcome };
             if self.sharing == Deduplication::Share {
-                record.shares = share::twin(&self.out, &record, self.plan);
+                record.shares = duplicates::twin(&self.out, &record, self.plan);
             }
             (self.sink)(&record).map_err(BuildError::Store)?;
             self.out.push(record);

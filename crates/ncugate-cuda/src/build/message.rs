@@ -1,7 +1,7 @@
 //! What compilers say, as it is kept and explained.
 
 use super::budget::SharedArray;
-use super::{ptxas, refuse};
+use super::{launch_check, ptxas};
 use ncugate_model::process::ProcessExit;
 use std::path::Path;
 
@@ -60,7 +60,7 @@ pub(super) fn budget_line(total: u64, limit: u64, mut arrays: Vec<SharedArray>) 
     if named < total {
         arrays.push(SharedArray { name: "(alignment and what the driver reserves)".to_owned(), bytes: total - named });
     }
-    refuse::budget(total, limit, &arrays)
+    launch_check::budget(total, limit, &arrays)
 }
 
 #[cfg(test)]

@@ -5,16 +5,16 @@
 
 mod arch;
 mod budget;
+mod build_work;
 mod cache;
 mod compile;
+mod duplicates;
 mod error;
+mod launch_check;
 mod message;
 mod nvcc;
 mod ptxas;
 mod python;
-mod refuse;
-mod share;
-mod sorted;
 #[cfg(test)]
 mod tests;
 
@@ -22,7 +22,7 @@ pub use arch::Arch;
 pub use budget::{SharedArray, shared_arrays};
 pub use cache::Cache;
 pub use compile::{BuildProgress, Builder, Deduplication};
+pub use duplicates::code_hash;
 pub use error::BuildError;
 pub use nvcc::{CompileUnit, Nvcc};
 pub use ptxas::FunctionReport;
-pub use share::code_hash;

@@ -1,12 +1,12 @@
 //! Kernels in Python, compiled by Triton, Numba or CuTe DSL: one process of the user's Python compiles all that the cache does not
 //! have. It needs no GPU. Which compiler takes a function, the program finds out (`python/ncugate_compile.py`).
 
+use super::build_work::PlannedKernel;
 use super::cache::{Artifact, Cache, CacheError, CacheInputs, CompilerOutput, MAX_SOURCE};
 use super::compile::{Builder, CompileResult};
 use super::error::BuildError;
 use super::message::unreadable;
 use super::nvcc::CompileUnit;
-use super::sorted::PlannedKernel;
 use ncugate_model::CompiledLaunch;
 use ncugate_model::digest::{Digest, sha256};
 use ncugate_model::disk::open;

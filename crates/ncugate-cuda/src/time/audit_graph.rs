@@ -5,7 +5,7 @@
 //! poisoned, spoiled in one place, or right for inputs that are not there any more. State is what it was before the first launch
 //! each time.
 
-use super::compared::{OutputComparison, OutputPlace};
+use super::output_comparison::{OutputComparison, OutputPlace};
 use super::schedule::{AuditSchedule, Disturbance, GraphExtent, audited_launches};
 use super::timed_buffers::TimedBuffers;
 use crate::gpu::{CudaDevice, DeviceError, ExecutableGraph, PendingDigests, VariantExtents};

@@ -2,14 +2,14 @@
 //! gave.
 
 mod audit_graph;
-mod compared;
+mod output_comparison;
 mod round;
 mod schedule;
 mod settings;
 mod surfaces;
 mod timed_buffers;
 mod timed_kernel;
-mod unrepeated;
+mod unrepeated_samples;
 
 pub use round::order;
 pub use schedule::{AuditSchedule, VERIFIED_LAUNCHES};

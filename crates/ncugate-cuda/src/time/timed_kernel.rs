@@ -2,12 +2,12 @@
 //! what those launches gave.
 
 use super::audit_graph::{AuditGraph, WrongLaunch};
-use super::compared::{OutputComparison, OutputPlace};
+use super::output_comparison::{OutputComparison, OutputPlace};
 use super::schedule::{AuditSchedule, GraphExtent, audits, missing_launches};
 use super::settings::{AuditEffort, TimingSettings};
 use super::surfaces::Surfaces;
 use super::timed_buffers::{RestoredState, TimedBuffers};
-use super::unrepeated::{UnrepeatedGraph, UnrepeatedOutputs};
+use super::unrepeated_samples::{UnrepeatedGraph, UnrepeatedOutputs};
 use crate::gpu::{BoundProgram, CudaDevice, DeviceError, ExecutableGraph, PendingDigests, SurfaceCopy, VariantExtents};
 use ncugate_model::{Audit, LatencyOutcome, VariantId};
 

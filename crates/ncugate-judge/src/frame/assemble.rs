@@ -1,11 +1,11 @@
 //! Everything measured, joined into one table: builds, launches, occupancy, checks, latencies, counters.
 
-use super::counted::ProfileCounters;
 use super::launch_facts::{FactGpu, StaticFact, built, together};
+use super::profile_counters::ProfileCounters;
 use super::quantities::{CellDetails, FreshSamples, MetricCells, Program, Quantities, Sampling};
+use super::required_metrics;
 use super::steps::Misfit;
 use super::transfers::Transfers;
-use super::wanted;
 use crate::store::Run;
 use ncugate_model::Cell;
 use ncugate_model::ComputeCapability;
@@ -288,7 +288,7 @@ impl<'a> ColumnSource<'a> {
         // Facts of launches are in every report, unasked.
         let asked = |name: &&str| !name.starts_with("launch__") && !name.starts_with("device__");
         let unasked: Vec<&str> = lacks.into_iter().filter(asked).collect();
-        let not_collected = || wanted::not_collected(self.measured.phase, variant, &shape.name, &unasked);
+        let not_collected = || required_metrics::not_collected(self.measured.phase, variant, &shape.name, &unasked);
         failure.or_else(|| (is_counted && !unasked.is_empty()).then(not_collected)).map(Into::into)
     }
 
@@ -415,8 +415,8 @@ impl<'a> ColumnSource<'a> {
         let misfit =
             || self.measured.counted.misfit(self.index.measured_as(&variant.id), &shape.name).map(Misfit::words);
         let is_looked_at = variant.standing == VariantRole::Baseline && matches!(variant.method, Method::Command(_));
-        let unasked = || match is_looked_at && !wanted::profiles_baselines(self.measured.phase) {
-            true => wanted::not_collected(self.measured.phase, variant, &shape.name, &[]),
+        let unasked = || match is_looked_at && !required_metrics::profiles_baselines(self.measured.phase) {
+            true => required_metrics::not_collected(self.measured.phase, variant, &shape.name, &[]),
             false => format!("was not profiled at shape '{}'", shape.name),
         };
         failure.or_else(misfit).unwrap_or_else(unasked)

@@ -1,6 +1,6 @@
 //! What deep profiles counted: a table of its own, so that nothing in it can stand for a counter that a gate judged.
 
-use super::counted::ProfileCounters;
+use super::profile_counters::ProfileCounters;
 use super::quantities::Quantities;
 use ncugate_model::metric::Catalogue;
 use ncugate_model::{Cell, ComputeCapability, ShapeName, VariantId};

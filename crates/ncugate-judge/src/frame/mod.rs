@@ -2,10 +2,9 @@
 //! the reason why there is none. Column names and types of frames are in [`schema`].
 
 mod assemble;
-mod captured;
+mod captured_launches;
 mod case;
 mod close;
-mod counted;
 mod decode;
 mod evaluations;
 pub mod export;
@@ -14,21 +13,22 @@ mod launch_table;
 pub mod launches;
 mod metric_table;
 mod nvtx;
+mod profile_counters;
 mod quantities;
+pub mod required_metrics;
 pub mod rows;
 mod run_table;
 pub mod schema;
 mod steps;
 mod texts;
-mod traced;
+mod traced_launches;
 mod transfers;
-pub mod wanted;
 
 pub use assemble::{TableInputs, quantities};
-pub use captured::{CapturedLaunch, CapturedVariants};
+pub use captured_launches::{CapturedLaunch, CapturedVariants};
 pub use close::{CloseRow, close_quantities};
-pub use counted::{Ownership, ProfileCounters, ProfiledCases};
 pub use nvtx::{case_of, nvtx_text};
+pub use profile_counters::{Ownership, ProfileCounters, ProfiledCases};
 pub use quantities::{Bounds, FreshSamples, MetricCells, Program, Quantities, Sampling};
 pub use run_table::{TableFormat, run_table, write_table};
-pub use traced::{TracedCase, traced_cases};
+pub use traced_launches::{TracedCase, traced_cases};

@@ -1,10 +1,10 @@
 //! Stored runs by name, by leaderboard and by date, each reduced to an entry.
 
 use super::{BEST, Conditions, EntrySource, Leaderboard, LeaderboardEntry, Lookup, MismatchPolicy};
-use crate::frame::wanted;
+use crate::frame::required_metrics;
 use crate::measurements::Measurements;
 use crate::store::{MANIFEST, Manifest, Run, RunState, RunVerdict};
-use crate::traced::{is_traced, without_durations};
+use crate::traced_values::{is_traced, without_durations};
 use crate::{Context, JudgeError, Judgement, PhaseRun, judge};
 use ncugate_model::disk;
 use ncugate_phase::config::{self, Phase, Waiver};
@@ -109,7 +109,7 @@ impl Finder<'_> {
 
     fn of_run(&self, folder: &Path) -> Result<LeaderboardEntry, JudgeError> {
         let name = folder.file_name().unwrap_or_default().to_string_lossy();
-        Ok(entry_of_run(&name, folder, &wanted::metrics(self.phase))?.0)
+        Ok(entry_of_run(&name, folder, &required_metrics::metrics(self.phase))?.0)
     }
 
     /// The leaderboard's best, or why there is none to compare with.

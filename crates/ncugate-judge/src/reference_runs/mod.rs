@@ -7,10 +7,10 @@
 mod conditions;
 mod entry;
 mod finder;
-mod found;
 mod leaderboard;
 mod noise;
 mod promotion;
+mod reference_set;
 mod request;
 #[cfg(test)]
 mod tests;
@@ -18,8 +18,8 @@ mod tests;
 pub use conditions::Conditions;
 pub use entry::{EntrySource, LatencySamples, LeaderboardEntry, ObjectiveValue, StoredValue, confirmed};
 pub use finder::entry_of_run;
-pub use found::{ComparisonRun, ReferenceRuns};
 pub use leaderboard::{BEST, Leaderboard, Lookup, MEDIAN_OF, phases_with_entries};
 pub use noise::{Calibration, NoiseBook, RunSpread, ShapeNoise};
 pub use promotion::{Change, Promotion, Refusal, RegressionPolicy, unfit};
+pub use reference_set::{ComparisonRun, ReferenceRuns};
 pub use request::{MismatchPolicy, ReferenceRequest};

@@ -73,7 +73,7 @@ pub struct WitnessInput<'a> {
     /// The run: how many launches a sample had, and which kernels were profiled.
     pub run: &'a Run,
     pub latencies: &'a Quantities,
-    /// Counters: the columns of [`witness_metrics`](crate::frame::wanted::witness_metrics).
+    /// Counters: the columns of [`witness_metrics`](crate::frame::required_metrics::witness_metrics).
     pub counters: &'a Quantities,
     /// What the chip can do at best.
     pub chip: &'a ChipFacts,

@@ -220,7 +220,7 @@ fn bytes_and_operations_below_the_declared_are_work_that_was_not_done() {
 
     let operations = |single: f64, tensor: f64, busy: f64| {
         let mut counted = vec![timed, ("fp32_flop", single), ("tensor_ops_fp16", tensor), ("tensor_pct", busy)];
-        counted.extend(crate::frame::wanted::OTHER_ARITHMETIC.iter().map(|(name, _)| (*name, 0.0)));
+        counted.extend(crate::frame::required_metrics::OTHER_ARITHMETIC.iter().map(|(name, _)| (*name, 0.0)));
         agreement(10.0, &counted)
     };
     assert_eq!(operations(1e8, 0.0, 0.0), Agreement::Agrees);

@@ -1,7 +1,7 @@
 //! What ncu counted against the useful work that the workload declares, or that its outputs show.
 
 use super::{CLEAR, CaseCounters, WitnessMismatch};
-use crate::frame::wanted;
+use crate::frame::required_metrics;
 use ncugate_model::Role;
 use ncugate_model::metric::id;
 use ncugate_model::number::short;
@@ -38,7 +38,7 @@ impl CaseCounters<'_> {
 
     fn operations_counted(&self) -> Option<f64> {
         let single = self.counted(id::FP32_FLOP)?;
-        let others = wanted::OTHER_ARITHMETIC.iter().map(|(name, each)| Some(self.named(name)? * each));
+        let others = required_metrics::OTHER_ARITHMETIC.iter().map(|(name, each)| Some(self.named(name)? * each));
         Some(single + others.sum::<Option<f64>>()? + self.tensor_operations()?)
     }
 

@@ -8,7 +8,7 @@ mod definition;
 mod derivation;
 mod family;
 pub mod id;
-mod listed;
+mod known_metrics;
 mod order;
 mod peak;
 mod settle;
@@ -22,7 +22,7 @@ pub use derivation::{
     BuildFact, CheckFact, Derivation, LatencyForm, LatencyMetric, LaunchFact, MetricSource, OccupancyFact,
 };
 pub use family::ChipFamily;
-pub use listed::{is_listed, nearest_listed};
+pub use known_metrics::{is_listed, nearest_listed};
 pub use peak::most_operations;
 pub use signal::{SIGNALS, asked_signals, outside_full_set, signal_counters};
 pub use transfer::{TransferCost, TransferEffect};

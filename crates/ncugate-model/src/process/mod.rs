@@ -2,12 +2,12 @@
 //! for success. Whatever a child leaves behind in its group is ended with it, and what holds its pipes is not waited for.
 //! A guard ends the groups when this process is killed.
 
+mod drain;
 mod guard;
-mod kept;
 mod request_pipe;
 
+pub use drain::{Drain, KeptOutput};
 pub use guard::{guard, start_guard};
-pub use kept::{Drain, KeptOutput};
 pub use request_pipe::RequestPipe;
 
 use guard::{GroupChange, tell};

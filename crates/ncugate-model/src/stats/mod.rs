@@ -2,18 +2,18 @@
 //!
 //! What an interval means for a requirement is `ncugate_judge`'s.
 
-mod alike;
 mod bootstrap;
 mod compare;
-mod looks;
 mod quantile;
+mod sequential_test;
+mod stationarity;
 mod student;
 mod tick;
 
-pub use alike::{FALSE_ALARM, Stationarity};
 pub use bootstrap::{Interval, NEARBY, Resampler, Resampling, Stream};
 pub use compare::{Estimate, Pairing, SampleComparison, compare};
-pub use looks::{level_of_a_look, looks};
 pub use quantile::{Statistic, StatsError, five_number_summary, median, quantile};
+pub use sequential_test::{level_of_a_look, looks};
+pub use stationarity::{FALSE_ALARM, Stationarity};
 pub use student::{Variance, half_width, normal_quantile, t_quantile};
 pub use tick::{EVENT_TICK_US, half_step};

@@ -5,15 +5,16 @@
 //! out at once. Nothing here touches a GPU, a compiler or a kernel source.
 
 mod argument;
+mod coverage_gaps;
 mod error;
 mod gate;
-mod imported;
 mod init;
 pub mod kernel;
 pub mod keys;
 mod locate;
 mod own_bound;
 pub mod phase;
+mod problem_origin;
 mod project;
 mod reader;
 mod reference;
@@ -23,13 +24,11 @@ mod schema;
 pub mod search;
 #[cfg(test)]
 mod tests;
-mod untested;
 pub mod workload;
 
 pub use argument::{ArgTemplate, SurfaceTemplate, TextureTemplate};
 pub use error::{ConfigError, ConfigErrors, Place};
 pub use gate::{Fallback, Gate, GatePlan, OnStageFailure, Precondition, Stage, Tier, Waiver};
-pub use imported::{ImportFormat, ProblemOrigin, Ranking};
 pub use init::{Amount, Init};
 pub use kernel::{
     CodeForm, CommandTemplate, DynamicArray, FunctionTemplate, KernelTemplate, LaunchPattern, LaunchTemplate,
@@ -41,6 +40,7 @@ pub use phase::{
     BASE, Base, BaseKernels, BenchSettings, BuildSettings, CloseLookAt, CounterPolicy, L2State, Objective, Phase,
     ProfileSettings, Selection, Verification,
 };
+pub use problem_origin::{ImportFormat, ProblemOrigin, Ranking};
 pub use project::{MAX_BYTES, PROJECT_FILE, Project};
 pub use reader::is_name;
 pub use reference::{metric_table, reference};

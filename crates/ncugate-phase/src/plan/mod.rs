@@ -10,13 +10,13 @@ mod fault;
 mod flag_files;
 mod launch;
 mod named_files;
-mod narrow;
 mod program;
 mod python;
 mod reference;
 mod shard;
 mod space;
 mod step_traffic;
+mod subset;
 mod surface;
 mod symbol;
 mod tensor_map;
@@ -32,7 +32,6 @@ pub use base::{is_of_base, unroll};
 pub use fault::{Faults, PlanErrors};
 pub use flag_files::flag_files;
 pub use named_files::{NamedFile, named_files};
-pub use narrow::{PhaseSubset, SubsetError};
 pub use program::{
     BufferCopy, BufferFill, KernelCode, KernelLaunch, KernelPlan, LaunchKey, PythonKernel, ShapeProgram, Step,
     SymbolFill,
@@ -42,5 +41,6 @@ pub use reference::{reference_args, reference_entry_plan, reference_id, referenc
 pub use shard::Shard;
 pub use space::{ConditionError, Point, Space, Walk};
 pub use step_traffic::StepTraffic;
+pub use subset::{PhaseSubset, SubsetError};
 pub use unroll::sweep_id;
 pub use variants::{CommandPlan, FunctionPlan, Method, Plan, Variant, VariantRole};

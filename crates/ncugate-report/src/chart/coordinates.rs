@@ -1,6 +1,6 @@
 //! Parallel coordinates of a sweep: each variant is a line through its parameters and the objective.
 
-use super::charted::{Better, ChartedRun, ChartedVariant};
+use super::charted_run::{Better, ChartedRun, ChartedVariant};
 use super::front::{axes, row_of};
 use super::spec::{Chart, ChartAxis, ChartPoint, ChartTable, Glyph, Marks, Scale, Series, Stroke, Tone};
 use ncugate_model::number;

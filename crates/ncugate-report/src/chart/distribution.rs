@@ -1,7 +1,7 @@
 //! All latency samples of the leading variants and the baselines, not a bar of means.
 
-use super::charted::{ChartedRun, ChartedVariant, VariantRole};
-use super::far::{FAR, off_the_scale};
+use super::charted_run::{ChartedRun, ChartedVariant, VariantRole};
+use super::outliers::{FAR, off_the_scale};
 use super::spec::{Chart, ChartAxis, ChartPoint, ChartTable, Glyph, Marks, Scale, Series, Spread, Tone, five_numbers};
 use ncugate_model::number;
 

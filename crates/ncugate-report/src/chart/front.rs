@@ -1,6 +1,6 @@
 //! The front over several objectives: each variant is a line through its values, those that no other beats stand out.
 
-use super::charted::{Better, ChartedRun, ChartedVariant};
+use super::charted_run::{Better, ChartedRun, ChartedVariant};
 use super::spec::{Chart, ChartAxis, ChartPoint, ChartTable, Glyph, Marks, Scale, Series, Stroke, Tone};
 use ncugate_model::number;
 

@@ -1,6 +1,6 @@
 //! Each gated metric with its limit, over the variants from best to last.
 
-use super::charted::{ChartedGate, ChartedRun, ChartedVariant};
+use super::charted_run::{ChartedGate, ChartedRun, ChartedVariant};
 use super::spec::{
     Chart, ChartAxis, ChartPoint, ChartTable, Glyph, LimitLine, LineAxis, Marks, Scale, Series, Stroke, Tone,
     five_numbers,

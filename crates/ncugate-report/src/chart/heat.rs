@@ -1,6 +1,6 @@
 //! Variants against gates: what stops whom.
 
-use super::charted::{ChartedRun, ChartedVariant, VariantRole};
+use super::charted_run::{ChartedRun, ChartedVariant, VariantRole};
 use super::spec::{Chart, ChartAxis, ChartTable, Marks, Scale, Series, ShareColumn, Tone};
 use ncugate_model::Verdict;
 use ncugate_model::number;

@@ -1,6 +1,6 @@
 //! Two parameters that depend on one another: the objective for each pair of their values.
 
-use super::charted::{ChartedRun, Interaction, Separation};
+use super::charted_run::{ChartedRun, Interaction, Separation};
 use super::spec::{Chart, ChartAxis, ChartTable, Marks, Scale, Series, ShareColumn, Tone};
 use ncugate_model::number;
 

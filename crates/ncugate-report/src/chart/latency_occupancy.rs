@@ -1,7 +1,7 @@
 //! The objective against occupancy, with the variants that nothing beats on both.
 
-use super::charted::{ChartedGate, ChartedRun, ChartedVariant, VariantMark, VariantRole};
-use super::far::{FAR, off_the_scale};
+use super::charted_run::{ChartedGate, ChartedRun, ChartedVariant, VariantMark, VariantRole};
+use super::outliers::{FAR, off_the_scale};
 use super::spec::{
     Chart, ChartAxis, ChartPoint, ChartTable, Glyph, LimitLine, LineAxis, Marks, Scale, Series, Stroke, Tone,
 };

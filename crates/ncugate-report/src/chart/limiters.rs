@@ -1,6 +1,6 @@
 //! What holds the blocks of a multiprocessor down: registers, shared memory, warps, or the block limit.
 
-use super::charted::ChartedRun;
+use super::charted_run::ChartedRun;
 use super::spec::{Bar, Chart, ChartAxis, ChartTable, Marks, Scale, Series, Tone};
 use ncugate_model::number;
 

@@ -2,10 +2,9 @@
 //!
 //! Decides no verdict, and knows nothing of reports: they build the [`ChartedRun`] and place the drawings.
 
-mod charted;
+mod charted_run;
 mod coordinates;
 mod distribution;
-mod far;
 pub mod front;
 mod gate_metric;
 mod heat;
@@ -14,6 +13,7 @@ mod kernel_roofline;
 mod latency_occupancy;
 mod limiters;
 mod log_scale;
+mod outliers;
 pub mod palette;
 mod parameters;
 mod roofline;
@@ -27,7 +27,7 @@ mod stalls;
 pub mod svg;
 mod timeline;
 
-pub use charted::{
+pub use charted_run::{
     ChartedGate, ChartedMetric, ChartedRun, ChartedSearch, ChartedShape, ChartedStage, ChartedTimeline, ChartedValues,
     ChartedVariant, ChartedVerdict, WarpState, WarpStates,
 };

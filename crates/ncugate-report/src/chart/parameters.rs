@@ -1,6 +1,6 @@
 //! Which knob matters: the objective over all correct variants, by value of each parameter.
 
-use super::charted::ChartedRun;
+use super::charted_run::ChartedRun;
 use super::spec::{Chart, ChartAxis, ChartTable, Marks, Scale, Series, Spread, Tone, five_numbers};
 use ncugate_model::number;
 

@@ -1,6 +1,6 @@
 //! Work a second against work a byte, under the ceilings of the chip.
 
-use super::charted::{ChartedRun, ChartedVariant, VariantMark};
+use super::charted_run::{ChartedRun, ChartedVariant, VariantMark};
 use super::spec::{Chart, ChartAxis, ChartPoint, ChartTable, Glyph, Marks, Scale, Series, Stroke, Tone};
 use crate::explain::{Ceiling, Roofline};
 use ncugate_model::number;

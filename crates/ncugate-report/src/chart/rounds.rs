@@ -1,6 +1,6 @@
 //! Samples in the order they were taken: drift, modes and single slow rounds, which a distribution hides.
 
-use super::charted::{ChartedRun, ChartedVariant, VariantRole};
+use super::charted_run::{ChartedRun, ChartedVariant, VariantRole};
 use super::spec::{Chart, ChartAxis, ChartPoint, ChartTable, Glyph, LimitLine, LineAxis, Marks, Scale, Series, Tone};
 use ncugate_model::number;
 use ncugate_model::stats;

@@ -1,6 +1,6 @@
 //! The objective over one dimension of the workload, the others held.
 
-use super::charted::ChartedRun;
+use super::charted_run::ChartedRun;
 use super::spec::{Chart, ChartAxis, ChartPoint, ChartTable, Glyph, Marks, Scale, Series, Stroke, Tone};
 use ncugate_model::number;
 

@@ -1,6 +1,6 @@
 //! What a search found, trial by trial, and the best so far.
 
-use super::charted::ChartedRun;
+use super::charted_run::ChartedRun;
 use super::spec::{Chart, ChartAxis, ChartPoint, ChartTable, Glyph, Marks, Scale, Series, Tone};
 use ncugate_model::number;
 

@@ -1,6 +1,6 @@
 //! What each change of a good variant costs or gains: variants that the phase names, beside the baseline they change.
 
-use super::charted::{ChartedRun, ChartedVariant, VariantRole};
+use super::charted_run::{ChartedRun, ChartedVariant, VariantRole};
 use super::spec::{Bar, Chart, ChartAxis, ChartTable, LimitLine, LineAxis, Marks, Scale, Series, Tone};
 use ncugate_model::Better;
 use ncugate_model::number;

@@ -1,6 +1,6 @@
 //! What each stage of a staged plan added, beside what was expected of it.
 
-use super::charted::{ChartedRun, ChartedStage};
+use super::charted_run::{ChartedRun, ChartedStage};
 use super::spec::{Bar, Chart, ChartAxis, ChartTable, Marks, Scale, Series, Spread, Tone};
 use ncugate_model::number;
 

@@ -1,6 +1,6 @@
 //! Where warps wait: of the selected variant by its deep profile; else of the leading variants, where a phase collects it.
 
-use super::charted::{ChartedRun, WarpState, WarpStates};
+use super::charted_run::{ChartedRun, WarpState, WarpStates};
 use super::spec::{Bar, Chart, ChartAxis, ChartPoint, ChartTable, Glyph, Marks, Scale, Series, Tone};
 use ncugate_model::number;
 

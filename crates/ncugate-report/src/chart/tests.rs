@@ -1,6 +1,6 @@
 //! The charts of a made-up run.
 
-use super::charted::{
+use super::charted_run::{
     Better, ChartedTimeline, Interaction, Separation, SweepAnalysis, Timeline, TimelineSeries, VariantRole, Verdict,
 };
 use super::svg::{Setting, draw};

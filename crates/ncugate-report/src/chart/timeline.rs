@@ -1,6 +1,6 @@
 //! Throughput over the life of the profiled launch: its phases, and its tail.
 
-use super::charted::{ChartedRun, ChartedTimeline, TimelineSeries};
+use super::charted_run::{ChartedRun, ChartedTimeline, TimelineSeries};
 use super::spec::{Chart, ChartAxis, ChartTable, LimitLine, LineAxis, Marks, Scale, Series, Stroke, Tone};
 use ncugate_model::number;
 

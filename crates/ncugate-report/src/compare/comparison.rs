@@ -2,8 +2,8 @@
 
 use super::side::{ComparedSide, ComparedSubject, MeasurementSetup};
 use super::totals::totals;
-use crate::change::{ChangeNoise, LatencyChange, MetricChange, MetricFacts, ranges};
 use crate::gate_row::GateRow;
+use crate::metric_change::{ChangeNoise, LatencyChange, MetricChange, MetricFacts, ranges};
 use crate::model::Conclusion;
 use crate::provenance::conditions;
 use crate::{number, text};

@@ -1,8 +1,8 @@
 //! A comparison as Markdown.
 
 use super::comparison::{ComparedPair, GateChange, RunComparison};
-use crate::change::MetricChange;
 use crate::markdown::{MarkdownTable, escape};
+use crate::metric_change::MetricChange;
 use crate::number;
 use std::fmt::Write as _;
 

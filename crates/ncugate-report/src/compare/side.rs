@@ -4,7 +4,7 @@ use crate::gate_row::GateRow;
 use crate::launch_shape::LaunchShape;
 use crate::model::{Conclusion, Measure};
 use crate::provenance::{NO_REPOSITORY, commit};
-use crate::report::Report;
+use crate::run_report::Report;
 use crate::variant_row::VariantRow;
 use crate::{number, text};
 use indexmap::IndexMap;

@@ -1,7 +1,7 @@
 //! A comparison in the terminal.
 
 use super::comparison::{ComparedPair, GateChange, RunComparison};
-use crate::change::{LatencyChange, MetricChange};
+use crate::metric_change::{LatencyChange, MetricChange};
 use crate::{number, text};
 use std::fmt::Write as _;
 

@@ -1,8 +1,8 @@
 //! Made-up sides compared.
 
 use super::*;
-use crate::change::{ChangeDirection, MetricChange};
 use crate::fixture::Fixture;
+use crate::metric_change::{ChangeDirection, MetricChange};
 use crate::model::Conclusion;
 use indexmap::IndexMap;
 use ncugate_model::Verdict;

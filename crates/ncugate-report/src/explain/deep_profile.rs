@@ -1,7 +1,9 @@
 //! The deep profiles of a run, read back. One that cannot be read is said in the report; it changes no verdict.
 
 use super::{Clocks, Listings, NcuObservations, observations};
-use ncugate_judge::frame::{CloseRow, Ownership, ProfileCounters, ProfiledCases, Quantities, close_quantities, wanted};
+use ncugate_judge::frame::{
+    CloseRow, Ownership, ProfileCounters, ProfiledCases, Quantities, close_quantities, required_metrics,
+};
 use ncugate_judge::store::{Run, open_reports};
 use ncugate_model::metric::signal_counters;
 use ncugate_model::{ComputeCapability, DeepProfile};
@@ -32,12 +34,12 @@ impl DeepProfiles {
 
     fn readable(run: &Run, plan: &Plan, capability: Option<ComputeCapability>) -> Result<Self, Box<dyn Error>> {
         let reports = open_reports(&run.close_reports())?;
-        let mut metrics = wanted::close_metrics();
+        let mut metrics = required_metrics::close_metrics();
         metrics.extend(signal_counters().map(str::to_owned));
         let looks = run.close_looks.iter();
         let profiled = ProfiledCases::of(looks.map(|look| (&look.variant, &look.shape, &look.outcome)));
         let ownership = Ownership::Recorded(&profiled);
-        let counted = ProfileCounters::read(&reports, plan, ownership, &wanted::read(&metrics, capability))?;
+        let counted = ProfileCounters::read(&reports, plan, ownership, &required_metrics::read(&metrics, capability))?;
         let rows: Vec<CloseRow> = run.close_looks.iter().flat_map(|deep| rows(run, plan, deep)).collect();
         let listings: Listings<'_> =
             run.close_looks.iter().map(|l| ((l.variant.clone(), l.shape.clone()), &l.listing)).collect();

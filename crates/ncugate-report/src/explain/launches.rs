@@ -7,7 +7,7 @@ use super::growth::{DeclaredWork, ShapeFacts};
 use super::profiler::{NcuObservations, observe, source_of};
 use super::rule_book::RuleBook;
 use super::signature::SignatureBook;
-use super::unasked::UnaskedRules;
+use super::unasked_rules::UnaskedRules;
 use ncu_rep::{Launch, Report, ReportError};
 use ncugate_judge::frame::Quantities;
 use ncugate_judge::witness::ChipFacts;

@@ -23,7 +23,7 @@ mod sensitivity;
 mod signature;
 mod sweep;
 mod timeline;
-mod unasked;
+mod unasked_rules;
 
 pub use clocks::Clocks;
 pub use deep_profile::DeepProfiles;
@@ -51,4 +51,4 @@ pub use signature::{
 };
 pub use sweep::{Interaction, MainEffect, MatchedChange, RangeEdge, Separation, SweepAnalysis, sweep};
 pub use timeline::{Timeline, TimelineSeries};
-pub use unasked::UnaskedRules;
+pub use unasked_rules::UnaskedRules;

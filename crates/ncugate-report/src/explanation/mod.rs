@@ -7,11 +7,11 @@ pub use agent::brief;
 pub use terminal::{table, text};
 
 use super::assemble::observations;
-use super::diagnosed::{answers, diagnose, diagnosis_row, unasked};
 use super::diagnosis_row::{DiagnosisOutcome, DiagnosisRow, RuleCoverage};
 use super::finding_row::FindingRow;
 use super::in_use::subjects;
 use super::line_pairs::{PairedLines, SampledVariant, pair};
+use super::rule_answers::{answers, diagnose, diagnosis_row, unasked};
 use super::signatures::KnownSignatures;
 use super::{number, text as words};
 use crate::explain::{DeepProfiles, DiagnosedLaunch, Finding, Inversion, RuleAnswers};

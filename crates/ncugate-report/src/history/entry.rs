@@ -1,12 +1,12 @@
 //! Judged runs by phase, oldest first.
 
-use super::beside::{ShapeComparison, beside};
+use super::shape_comparison::{ShapeComparison, beside};
 use crate::code_diff::CodeDiff;
 use crate::finding_row::FindingRow;
 use crate::gate_row::GateRow;
 use crate::in_use::{InUse, ShapeUse};
 use crate::model::{Conclusion, Fact, ObjectiveRow};
-use crate::report::Report;
+use crate::run_report::Report;
 use crate::text;
 use jiff::Timestamp;
 use ncugate_judge::store::{Manifest, RunState};

@@ -3,15 +3,15 @@
 //! A [`HistoryEntry`] is one judged run; a [`History`] orders them by phase and date. Pure: finding, judging and writing runs
 //! are the command's.
 
-mod beside;
 mod charts;
 mod entry;
 mod html;
+mod shape_comparison;
 mod summary;
 
-pub use beside::{ShapeComparison, TimedVariant};
 pub use entry::{History, HistoryEntry, PhaseHistory};
 pub use html::html;
+pub use shape_comparison::{ShapeComparison, TimedVariant};
 pub use summary::summary;
 
 #[cfg(test)]

@@ -2,9 +2,9 @@
 
 use super::columns::column;
 use super::pool::ValuePool;
-use crate::change::explained;
+use crate::metric_change::explained;
 use crate::number;
-use crate::report::Report;
+use crate::run_report::Report;
 use crate::trust::AuditRow;
 use crate::variant_row::{VariantRow, state};
 use ncugate_judge::witness::durations::WitnessBand;

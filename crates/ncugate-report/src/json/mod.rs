@@ -13,7 +13,7 @@ use super::finding_row::FindingRow;
 use super::gate_row::{FallbackRow, GateRow, PreconditionRow, StageRow, TierRow, WaiverRow};
 use super::in_use::InUse;
 use super::model::MetricColumn;
-use super::report::Report;
+use super::run_report::Report;
 use super::trust::CheatRow;
 use indexmap::IndexMap;
 use ncugate_model::Verdict;

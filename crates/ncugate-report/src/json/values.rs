@@ -1,11 +1,11 @@
 //! Columns of the report as maps by name: variants at shapes, deep profiles, deltas.
 
-use crate::change::MetricChange;
 use crate::deep_profile::{DeepProfileRow, ProfiledVariant};
 use crate::deltas::Delta;
+use crate::metric_change::MetricChange;
 use crate::model::Measure;
 use crate::ncu_advice::{HotRow, NcuAdvice, RuleRow};
-use crate::report::Report;
+use crate::run_report::Report;
 use crate::trust::AuditRow;
 use crate::variant_row::{ShapeValues, StepRow, VariantRow};
 use indexmap::IndexMap;

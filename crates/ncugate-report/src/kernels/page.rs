@@ -3,11 +3,11 @@
 use super::group::{LaunchGroup, ProfiledReport};
 use super::pair::{GroupPair, both_sides, paired};
 use super::source::{self, SourceView};
-use crate::change::{MetricChange, MetricFacts, ranges};
 use crate::chart::{Chart, kernel_roofline};
 use crate::diagnosis_row::DiagnosisRow;
 use crate::explain::{self, Finding, HotLine};
 use crate::launch_shape::extent;
+use crate::metric_change::{MetricChange, MetricFacts, ranges};
 use crate::ncu_advice::{NcuAdvice, advice};
 use crate::{number, text};
 use indexmap::IndexSet;

@@ -2,9 +2,9 @@
 
 use super::escape::escape;
 use super::table::MarkdownTable;
-use crate::change::MetricChange;
 use crate::deltas::Delta;
-use crate::report::Report;
+use crate::metric_change::MetricChange;
+use crate::run_report::Report;
 use crate::text;
 use std::fmt::Write as _;
 

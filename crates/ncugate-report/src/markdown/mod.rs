@@ -14,7 +14,7 @@ use super::error::RenderError;
 use super::finding_row::FindingRow;
 use super::gate_row::{GateRow, StageRow};
 use super::number::{self, Number};
-use super::report::Report;
+use super::run_report::Report;
 use super::shape_matrix::ShapeMatrix;
 use super::steps::StepTable;
 use super::text;

@@ -1,11 +1,11 @@
 //! What is in Nsight Compute reports, as a table or an export. Needs no ncu and no GPU.
 
 mod input;
-mod inside;
+mod launch_detail;
 mod sheet;
 mod table;
 
-pub use inside::LaunchDetail;
+pub use launch_detail::LaunchDetail;
 pub use sheet::SheetFormat;
 
 use std::io::{self, Write};
@@ -198,10 +198,11 @@ fn show_all(request: &ShowRequest, out: &mut Pipe<'_>) -> Result<(), ShowError> 
     match &request.shown {
         ShowContent::Session => Ok(()),
         ShowContent::Inside { inside, format } => {
-            let extent = if *format == SheetFormat::Text { inside::Extent::Main } else { inside::Extent::Whole };
+            let extent =
+                if *format == SheetFormat::Text { launch_detail::Extent::Main } else { launch_detail::Extent::Whole };
             let sheets = match inside {
-                LaunchDetail::Sources => inside::sources(&inputs)?,
-                other => inside::of_launches(&matching, &inputs, *other, &metrics, extent)?,
+                LaunchDetail::Sources => launch_detail::sources(&inputs)?,
+                other => launch_detail::of_launches(&matching, &inputs, *other, &metrics, extent)?,
             };
             sheet::write(&sheets, *format, out).map_err(|source| ShowError::Write { path: PathBuf::from("-"), source })
         }

@@ -1,6 +1,6 @@
 //! Whether what launches left in timed buffers is right, and whether they wrote nothing else.
 
-use super::super::compared::{OutputComparison, OutputPlace};
+use super::super::output_comparison::{OutputComparison, OutputPlace};
 use super::{TimedBuffers, is_compared};
 use crate::gpu::{CudaDevice, DeviceError, MemoryDigest, MemoryRow, PendingDigests, VariantExtents};
 use crate::prove::{PlacedOutput, compare_outputs};

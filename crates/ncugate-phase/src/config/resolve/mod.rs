@@ -2,7 +2,6 @@
 
 mod argument;
 mod base;
-mod captured;
 mod gates;
 mod imported;
 mod init;
@@ -13,6 +12,7 @@ mod layers;
 mod names;
 mod phase;
 mod reference;
+mod report_phase;
 mod rule;
 mod scope;
 mod search;

@@ -5,7 +5,7 @@ use super::kernel::{self, KernelCompleteness, KernelParts};
 use super::layers::Layers;
 use super::names::KernelNames;
 use super::workload::{self, dims_of};
-use super::{captured, rule};
+use super::{report_phase, rule};
 use crate::config::reader::{Item, Table};
 use crate::config::{
     BASE, BenchSettings, BuildSettings, CloseLookAt, CounterPolicy, Gate, KernelTemplate, L2State, Objective, Phase,
@@ -22,8 +22,8 @@ pub fn phase<'a>(root: &Table<'a>, project: Option<&Table<'a>>, path: &Path, tex
     let sweep = root.get("sweep").map(|item| kernel::sweep(&item)).unwrap_or_default();
     let search = root.get("search").and_then(|item| super::search::search(&item, &sweep));
     let params = all_params(&sweep, &[list(root, "variant"), list(root, "baseline")].concat());
-    let workload = match captured::is_of_reports(root) {
-        true => captured::workload(root),
+    let workload = match report_phase::is_of_reports(root) {
+        true => report_phase::workload(root),
         false => {
             let Some(table) = root.need("workload").and_then(|item| item.table(&keys::WORKLOAD)) else {
                 return without_workload(root);

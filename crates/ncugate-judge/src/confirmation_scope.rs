@@ -2,10 +2,10 @@
 //! the shapes that latency gates read.
 
 use super::base_choice::base_of;
+use super::open_cases::variant;
 use super::operand::Timing;
 use super::results::{GateResult, Judgement};
 use super::scope::{Picks, ScopeRule};
-use super::unresolved::variant;
 use ncugate_model::expr::Reads;
 use ncugate_model::{Better, ShapeName, VariantId, Verdict, glob};
 use ncugate_phase::config::{Gate, Phase};

@@ -2,7 +2,7 @@
 
 use super::deep_profile::DeepProfileRow;
 use super::inputs::ReportInputs;
-use super::report::Report;
+use super::run_report::Report;
 use super::text;
 use super::variant_row::VariantRow;
 use crate::chart::{

@@ -84,7 +84,7 @@ impl LaunchFrames {
 
 #[cfg(test)]
 mod tests {
-    use super::super::counted::{Ownership, ProfileCounters, ProfiledCases};
+    use super::super::profile_counters::{Ownership, ProfileCounters, ProfiledCases};
     use super::*;
     use ncugate_model::metric::Definition;
     use ncugate_model::{Cell, TracedChip};

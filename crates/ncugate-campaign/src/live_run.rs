@@ -5,7 +5,7 @@ use super::reference_cubin::reference_cubin;
 use super::{Campaign, CampaignError, DeepChoice, DeepProfiler, GpuTurn, GpuWait, Progress, RunGpu, Tools};
 use crate::{Confirmation, ConfirmationPass};
 use ncugate_cuda::build::Deduplication;
-use ncugate_judge::frame::wanted;
+use ncugate_judge::frame::required_metrics;
 use ncugate_judge::reference_runs::{ReferenceRequest, ReferenceRuns};
 use ncugate_judge::store::manifest;
 use ncugate_judge::store::shard_manifest;
@@ -172,7 +172,7 @@ impl<'a> LiveRun<'a> {
         turn: &GpuTurn<'_>,
     ) -> (RunWriter, Result<(), CampaignError>) {
         let Self { phase, plan, tools, sharing, progress, .. } = *self;
-        let metrics = wanted::metrics(phase);
+        let metrics = required_metrics::metrics(phase);
         let whole = writer.manifest().shard.is_none();
         let target = TargetGpu { capability: tools.device.compute_capability, sms: Some(tools.device.sms) };
         let built = |builds: &[BuildRecord]| {

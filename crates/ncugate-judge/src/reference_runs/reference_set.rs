@@ -2,7 +2,7 @@
 
 use super::finder::{Finder, conditions_of};
 use super::{BEST, Calibration, Conditions, LeaderboardEntry, MismatchPolicy, NoiseBook, ReferenceRequest};
-use crate::frame::{Quantities, wanted};
+use crate::frame::{Quantities, required_metrics};
 use crate::store::{Fingerprint, Run};
 use crate::{Context, Evidence, JudgeError, PhaseRun, StoredRun};
 use ncugate_model::VariantId;
@@ -47,7 +47,7 @@ impl ReferenceRuns {
         if let Some(name) = &request.name {
             found.insert("baseline", finder.named(name)?, &finder.conditions, request.mismatch)?;
         }
-        if wanted::reads(phase, &Owner::Best) {
+        if required_metrics::reads(phase, &Owner::Best) {
             match finder.best(request.mismatch)? {
                 Ok(entry) => found.insert(BEST, entry, &finder.conditions, request.mismatch)?,
                 Err(reason) => {
@@ -55,7 +55,7 @@ impl ReferenceRuns {
                 }
             }
         }
-        if wanted::reads(phase, &Owner::Previous) {
+        if required_metrics::reads(phase, &Owner::Previous) {
             match finder.previous(&run.manifest)? {
                 Some(entry) => found.insert("previous", entry, &finder.conditions, request.mismatch)?,
                 None => {

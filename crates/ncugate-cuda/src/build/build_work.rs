@@ -1,8 +1,8 @@
 //! The variants of a plan by what is to be done for them.
 
 use super::arch::Arch;
+use super::launch_check;
 use super::nvcc::CompileUnit;
-use super::refuse;
 use indexmap::IndexMap;
 use ncugate_model::{BuildOutcome, KernelName};
 use ncugate_phase::config::CodeForm;
@@ -33,7 +33,7 @@ pub(super) fn sorted<'p>(plan: &'p Plan, arch: &Arch) -> BuildWork<'p> {
                 sorted.known.push((index, BuildOutcome::NotNeeded))
             }
             Method::Kernel(kernel) => {
-                if let Some(reason) = refuse::unsupported(arch.capability(), &kernel.programs) {
+                if let Some(reason) = launch_check::unsupported(arch.capability(), &kernel.programs) {
                     sorted.known.push((index, BuildOutcome::Refused { reasons: vec![reason], resources: None }));
                     continue;
                 }

@@ -2,7 +2,7 @@
 
 use super::measurements::Measurements;
 use super::results::Correctness;
-use crate::frame::wanted;
+use crate::frame::required_metrics;
 use indexmap::IndexMap;
 use ncugate_model::metric::{Catalogue, Definition, Formula, MetricSource};
 use ncugate_model::number::counted;
@@ -30,14 +30,14 @@ pub fn cautions(measurements: &Measurements<'_>) -> Vec<String> {
         let is_measured = matches!(variant.method, Method::Kernel(_) | Method::Function(_))
             || variant.standing == VariantRole::Candidate;
         let proven = matches!(measurements.correctness().get(&variant.id), Some(Correctness::Proven { .. }));
-        proven && (is_measured || wanted::profiles_baselines(phase))
+        proven && (is_measured || required_metrics::profiles_baselines(phase))
     };
     for variant in measurements.plan().variants.iter().filter(profiled) {
         let build = measurements.run().builds.iter().find(|build| build.variant == variant.id);
         let is_launched = |shape: &&ShapeName| build.is_none_or(|build| build.outcome.left_out_at(shape).is_none());
         for shape in phase.profile.shapes.iter().filter(is_launched) {
             let read = |metric: &String| measurements.quantities().read(&variant.id, shape, metric);
-            let all = countable(measurements, wanted::metrics(phase));
+            let all = countable(measurements, required_metrics::metrics(phase));
             let nothing = all.iter().all(|(metric, _)| read(metric).value().is_none());
             let wanted = if nothing && matches!(variant.method, Method::Kernel(_)) { &all } else { &named };
             for (metric, definition) in wanted {
@@ -56,9 +56,11 @@ pub fn cautions(measurements: &Measurements<'_>) -> Vec<String> {
 /// Metrics that a person asked for.
 fn asked(measurements: &Measurements<'_>) -> Vec<(String, Definition)> {
     let phase = measurements.phase();
-    let metrics = wanted::metrics(phase);
+    let metrics = required_metrics::metrics(phase);
     let by_name = |metric: &String| {
-        phase.objective.metric == *metric || phase.profile.metrics.contains(metric) || wanted::names(phase, metric)
+        phase.objective.metric == *metric
+            || phase.profile.metrics.contains(metric)
+            || required_metrics::names(phase, metric)
     };
     countable(measurements, metrics.into_iter().filter(by_name).collect())
 }

@@ -1,6 +1,6 @@
 //! Baselines so far from every candidate that they would flatten a picture.
 
-use super::charted::ChartedVariant;
+use super::charted_run::ChartedVariant;
 use ncugate_model::number;
 
 /// Baselines this many times slower than the slowest variant shown are named beside a chart, not drawn in it.

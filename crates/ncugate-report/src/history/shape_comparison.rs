@@ -1,7 +1,7 @@
 //! What a run has for each shape: the fastest baseline, the candidate, and how much faster it is.
 
 use crate::number;
-use crate::report::Report;
+use crate::run_report::Report;
 use crate::variant_row::VariantRow;
 use ncugate_phase::plan::VariantRole;
 

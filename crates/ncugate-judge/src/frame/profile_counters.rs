@@ -13,7 +13,7 @@
 //! same counter that of the first by name counts. A metric is computed for each repeat and its median stands for the case;
 //! where it is absent for one repeat it is absent for the case.
 
-use super::captured::{CapturedLaunch, CapturedVariants};
+use super::captured_launches::{CapturedLaunch, CapturedVariants};
 use super::case::{CaseId, CaseKey};
 use super::evaluations::{Combiner, Counters, Evaluation, length};
 use super::launches::{Capture, FrameError, LaunchFrames, Origin};
@@ -21,7 +21,7 @@ use super::nvtx::case_of;
 use super::schema::launches::{DEMANGLED, KERNEL, LAUNCH, NVTX, REPORT};
 use super::schema::metrics::{METRIC, VALUE};
 use super::steps::{Misfit, OwnedLaunch, SeenLaunch, owned as owned_launches};
-use super::traced;
+use super::traced_launches;
 use indexmap::{IndexMap, IndexSet};
 use ncu_rep::{MetricSelection, Report};
 use ncugate_model::metric::Definition;
@@ -52,7 +52,7 @@ impl ProfiledCases {
         for (variant, shape, outcome) in records {
             let report = match outcome {
                 ProfileOutcome::Profiled { report } => report,
-                ProfileOutcome::Traced { .. } => traced::REPORT,
+                ProfileOutcome::Traced { .. } => traced_launches::REPORT,
                 ProfileOutcome::Failed { .. } => continue,
             };
             cases.entry(report.to_owned()).or_default().insert((variant.clone(), shape.clone()));

@@ -3,8 +3,8 @@
 use super::measurements::{Growth, Measurements};
 use super::reference_runs::ReferenceRuns;
 use super::{
-    Clock, Context, Evidence, JudgeError, Judgement, PhaseRun, judge, to_confirm, traced, uncounted, unresolved,
-    untried,
+    Clock, Context, Evidence, JudgeError, Judgement, PhaseRun, judge, missing_counters, to_confirm, traced_values,
+    unresolved, untested_tolerance,
 };
 use crate::store::{Run, RunState, RunVerdict};
 use ncugate_model::expr::Owner;
@@ -121,10 +121,10 @@ fn judgement(measurements: &Measurements<'_>, references: &ReferenceRuns) -> Jud
     let mut context = Context::new(measurements.capability(), Waiver::today());
     context.witness = Some(measurements.witness());
     references.add_to(&mut context);
-    let traced = traced::is_traced(measurements.run());
+    let traced = traced_values::is_traced(measurements.run());
     let mut others = Vec::new();
     for stored in context.stored.values().filter(|_| traced) {
-        others.push(traced::without_durations(stored.quantities));
+        others.push(traced_values::without_durations(stored.quantities));
     }
     for (stored, own) in context.stored.values_mut().zip(&others) {
         stored.quantities = own;
@@ -146,15 +146,15 @@ fn judgement(measurements: &Measurements<'_>, references: &ReferenceRuns) -> Jud
         judgement.withhold_pass(&part);
     }
     if measurements.evidence() == Evidence::Measured {
-        judgement.cautions.extend(traced::caution(measurements.run()));
-        judgement.cautions.extend(uncounted::cautions(measurements));
-        if let Some(untried) = untried::tolerance(phase, measurements.run()) {
+        judgement.cautions.extend(traced_values::caution(measurements.run()));
+        judgement.cautions.extend(missing_counters::cautions(measurements));
+        if let Some(untried) = untested_tolerance::tolerance(phase, measurements.run()) {
             judgement.cautions.insert(0, untried.caution());
             if phase.workload.untested_tolerance == UntestedTolerance::Refused {
                 judgement.withhold_pass(&untried.to_string());
             }
         } else if phase.workload.untested_tolerance == UntestedTolerance::Accepted {
-            judgement.cautions.push(untried::ACCEPTED.to_owned());
+            judgement.cautions.push(untested_tolerance::ACCEPTED.to_owned());
         }
     }
     match measurements.run().manifest.state {

@@ -1,7 +1,7 @@
 //! A judged run whose results are handed to another project.
 
 use super::error::ExportRefusal;
-use super::evaluated::{CaseEvaluation, evaluated, mean_ms};
+use super::evaluation::{CaseEvaluation, evaluated, mean_ms};
 use ncugate_judge::store::RunState;
 use ncugate_judge::{Evidence, JudgedRun, PhaseRun};
 use ncugate_model::{ShapeName, VariantId};

@@ -2,7 +2,7 @@
 
 use super::conclude::conclude_in;
 use super::progress::Terminal;
-use super::{CommandError, manner, report_error};
+use super::{CommandError, report_error, verbosity};
 use crate::cli::RunArgs;
 use crate::console::Output;
 use crate::exit::Outcome;
@@ -43,7 +43,7 @@ pub fn live(
         return Ok(outcome);
     }
     let tried = null_test(phase, &[])?;
-    let progress = manner::progress();
+    let progress = verbosity::progress();
     let (profiles, request) = (args.folders.profiles.as_path(), &request);
     let start = if args.fresh { ResumePolicy::Fresh } else { ResumePolicy::Continue };
     let patience: GpuWait = args.waiting.into();
