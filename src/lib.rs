@@ -110,7 +110,7 @@ pub fn load_run(folder: &Path) -> Result<PhaseRun, Error> {
 /// # Errors
 /// A report of the run cannot be read or is damaged.
 pub fn judge(run: &PhaseRun) -> Result<JudgedRun<'_>, Error> {
-    Ok(JudgedRun::of(run, ReferenceRuns::around(run))?)
+    Ok(JudgedRun::of(run, ReferenceRuns::of_stored_run(run))?)
 }
 
 /// The report of a judged run. The same run renders to the same bytes on any day.

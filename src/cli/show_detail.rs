@@ -41,7 +41,7 @@ pub enum RowFormat {
 
 impl DetailArgs {
     /// What is asked for, if anything is.
-    pub fn asked(&self) -> Option<LaunchDetail> {
+    pub fn detail(&self) -> Option<LaunchDetail> {
         let flags = [
             (self.sources, LaunchDetail::Sources),
             (self.source_metrics, LaunchDetail::SourceMetrics),

@@ -71,7 +71,7 @@ pub fn attempt(args: &TryArgs, out: &mut Output) -> Result<Outcome, CommandError
 fn measured(
     args: &TryArgs,
     made: &AttemptPhase,
-) -> Result<(ncugate_report::Report, String, Option<String>), CommandError> {
+) -> Result<(ncugate_report::RunReport, String, Option<String>), CommandError> {
     let phase: &Phase = &made.phase;
     let plan = unroll(phase)?;
     let tools = Tools::find(phase)?;

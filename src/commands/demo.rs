@@ -2,7 +2,7 @@
 
 use super::CommandError;
 use super::conclude::{conclude_in, session};
-use super::embedded::write_embedded;
+use super::embedded_recording::write_embedded;
 use crate::cli::{DemoArgs, FolderArgs, OutputFormat, StoredBaselineArgs};
 use crate::console::Output;
 use crate::exit::Outcome;

@@ -51,7 +51,7 @@ pub fn explain(args: &ExplainArgs, out: &mut Output) -> Result<Outcome, CommandE
         return signatures(path, out);
     }
     if let Some(other) = &args.beside {
-        return beside(path, other, args, out);
+        return compare_variants(path, other, args, out);
     }
     let explanations = if path.is_dir() { of_run(path, args)? } else { of_report(path, args)? };
     show(&explanations, args, out)?;
@@ -75,7 +75,7 @@ fn metric(entry: &MetricEntry, args: &ExplainArgs, out: &mut Output) -> Result<O
 
 fn of_run(path: &Path, args: &ExplainArgs) -> Result<Vec<Explanation>, CommandError> {
     let run = PhaseRun::load(path)?;
-    let session = JudgedRun::of(&run, ReferenceRuns::around(&run))?;
+    let session = JudgedRun::of(&run, ReferenceRuns::of_stored_run(&run))?;
     let explainer = Explainer::new(&session)?.with(like(args)?);
     for problem in explainer.problems() {
         warn(&format!("note: {problem}"));
@@ -182,7 +182,7 @@ fn sweep(path: &Path, args: &ExplainArgs, out: &mut Output) -> Result<Outcome, C
         return Err(CommandError::Usage("--sweep is for the folder of a run: a report has no parameters".to_owned()));
     }
     let run = PhaseRun::load(path)?;
-    let session = JudgedRun::of(&run, ReferenceRuns::around(&run))?;
+    let session = JudgedRun::of(&run, ReferenceRuns::of_stored_run(&run))?;
     let shape = shape(&run, args)?;
     let report = analyse(&session, &shape, &args.objectives, &Resampler::default());
     let report = report.map_err(|unknown| CommandError::Usage(unknown.to_string()))?;
@@ -202,12 +202,12 @@ fn sweep(path: &Path, args: &ExplainArgs, out: &mut Output) -> Result<Outcome, C
 }
 
 /// Two variants of a run, line by line.
-fn beside(path: &Path, other: &str, args: &ExplainArgs, out: &mut Output) -> Result<Outcome, CommandError> {
+fn compare_variants(path: &Path, other: &str, args: &ExplainArgs, out: &mut Output) -> Result<Outcome, CommandError> {
     if !path.is_dir() {
         return Err(CommandError::Usage("--beside is for the folder of a run, which has variants".to_owned()));
     }
     let run = PhaseRun::load(path)?;
-    let session = JudgedRun::of(&run, ReferenceRuns::around(&run))?;
+    let session = JudgedRun::of(&run, ReferenceRuns::of_stored_run(&run))?;
     let (shape, other) = (shape(&run, args)?, variant(&run, other)?);
     let Some(own) = variants(&run, &session, args)?.into_iter().next() else { return Ok(Outcome::Inconclusive) };
     let Some(pair) = Explainer::new(&session)?.beside(&own, &other, &shape) else {
@@ -227,7 +227,7 @@ fn beside(path: &Path, other: &str, args: &ExplainArgs, out: &mut Output) -> Res
 /// What each defect of an inversion did.
 fn signatures(path: &Path, out: &mut Output) -> Result<Outcome, CommandError> {
     let run = PhaseRun::load(path)?;
-    let session = JudgedRun::of(&run, ReferenceRuns::around(&run))?;
+    let session = JudgedRun::of(&run, ReferenceRuns::of_stored_run(&run))?;
     let found = inversion(&session).map_err(|error| match error {
         SignatureError::Judge(error) => error.into(),
         SignatureError::None(_) => CommandError::Usage(error.to_string()),
@@ -240,7 +240,7 @@ fn signatures(path: &Path, out: &mut Output) -> Result<Outcome, CommandError> {
 fn answers(path: &Path, format: OutputFormat, out: &mut Output) -> Result<Outcome, CommandError> {
     let answers = if path.is_dir() {
         let run = PhaseRun::load(path)?;
-        let session = JudgedRun::of(&run, ReferenceRuns::around(&run))?;
+        let session = JudgedRun::of(&run, ReferenceRuns::of_stored_run(&run))?;
         Explainer::new(&session)?.answers()?
     } else {
         let damaged = |source| CommandError::Show(ShowError::Report { path: path.to_owned(), source });

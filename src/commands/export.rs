@@ -50,7 +50,7 @@ pub fn export(command: &ExportCommand, out: &mut Output) -> Result<Outcome, Comm
 /// Judges a run and hands it on.
 fn of_run<T>(folder: &Path, make: impl FnOnce(&ExportedRun<'_>) -> Result<T, CommandError>) -> Result<T, CommandError> {
     let run = PhaseRun::load(folder)?;
-    let session = JudgedRun::of(&run, ReferenceRuns::around(&run))?;
+    let session = JudgedRun::of(&run, ReferenceRuns::of_stored_run(&run))?;
     make(&ExportedRun::new(&run, &session)?)
 }
 

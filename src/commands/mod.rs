@@ -10,7 +10,7 @@ mod conclude;
 mod confinement;
 mod demo;
 mod doctor;
-mod embedded;
+mod embedded_recording;
 mod error;
 mod explain;
 mod export;
@@ -58,7 +58,7 @@ use std::io;
 /// # Errors
 /// Those of the command; [`report_error`] prints them.
 pub fn dispatch(mut cli: Cli) -> Result<Outcome, CommandError> {
-    verbosity::ask(cli.manner);
+    verbosity::set(cli.manner);
     project::settle(&mut cli.command)?;
     threads::prove_bounded()?;
     signal::refuse_large_files();

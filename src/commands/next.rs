@@ -13,7 +13,7 @@ use std::io;
 /// Prints one line of JSON.
 pub fn next_steps(args: &NextArgs, out: &mut Output) -> Result<Outcome, CommandError> {
     let run = PhaseRun::load(&args.run)?;
-    let session = JudgedRun::of(&run, ReferenceRuns::around(&run))?;
+    let session = JudgedRun::of(&run, ReferenceRuns::of_stored_run(&run))?;
     let mut answer = next(&run, &session, &stored(&run)?);
     let text = line(&mut answer, |answer| answer.proposals.pop().is_some() || answer.findings.pop().is_some());
     print::json_text(&text.map_err(io::Error::other)?, out)?;

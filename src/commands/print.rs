@@ -6,14 +6,14 @@ use crate::cli::OutputFormat;
 use crate::console::Output;
 use ncugate_model::number::text::escaped_json;
 use ncugate_report::terminal::{Screen, conclusion, terminal};
-use ncugate_report::{Report, github, json};
+use ncugate_report::{RunReport, github, json};
 use serde::Serialize;
 use std::fs::OpenOptions;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
 /// Prints a report; on GitHub also its annotations and summary.
-pub fn report(report: &Report, page: &Path, format: OutputFormat, out: &mut Output) -> Result<(), CommandError> {
+pub fn report(report: &RunReport, page: &Path, format: OutputFormat, out: &mut Output) -> Result<(), CommandError> {
     match format {
         OutputFormat::Json => write!(out.machine(), "{}", json::json(report)?)?,
         OutputFormat::Text if verbosity::volume() == Verbosity::Quiet => {

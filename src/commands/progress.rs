@@ -29,7 +29,7 @@ const LONG: Duration = Duration::from_secs(1);
 
 /// A stage under way.
 #[derive(Debug)]
-struct Stage {
+struct StageProgress {
     name: String,
     steps: usize,
     done: usize,
@@ -37,7 +37,7 @@ struct Stage {
     said: Instant,
 }
 
-impl Stage {
+impl StageProgress {
     /// `build: 34 of 90 after 20 s`.
     fn line(&self, how: &str) -> String {
         let Self { name, steps, done, began, .. } = self;
@@ -50,7 +50,7 @@ impl Stage {
 #[derive(Debug)]
 pub struct Terminal {
     bar: Mutex<ProgressBar>,
-    stage: Mutex<Option<Stage>>,
+    stage: Mutex<Option<StageProgress>>,
     volume: Verbosity,
     has_bar: bool,
 }
@@ -74,10 +74,10 @@ impl Terminal {
     }
 
     /// Ends the stage under way, and begins the next.
-    fn turn(&self, next: Option<Stage>) {
+    fn turn(&self, next: Option<StageProgress>) {
         let ended = std::mem::replace(&mut *self.stage.lock().unwrap_or_else(PoisonError::into_inner), next);
         // One thing that is done at once is not worth a line.
-        let is_said = |stage: &Stage| !self.has_bar && (stage.steps > 1 || stage.began.elapsed() >= LONG);
+        let is_said = |stage: &StageProgress| !self.has_bar && (stage.steps > 1 || stage.began.elapsed() >= LONG);
         if let Some(ended) = ended.filter(is_said) {
             self.say(&ended.line("in"));
         }
@@ -105,7 +105,7 @@ impl Terminal {
 impl Progress for Terminal {
     fn stage(&self, name: &str, steps: usize) {
         let now = Instant::now();
-        self.turn(Some(Stage { name: name.to_owned(), steps, done: 0, began: now, said: now }));
+        self.turn(Some(StageProgress { name: name.to_owned(), steps, done: 0, began: now, said: now }));
         self.detail(&format!("{name}: {steps}"));
         if self.volume == Verbosity::Quiet {
             return;

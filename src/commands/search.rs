@@ -59,7 +59,7 @@ fn space(path: &Path) -> Result<RecordedSpace, CommandError> {
         return Ok(RecordedSpace::of_cache(path)?);
     }
     let run = PhaseRun::load(path)?;
-    let session = JudgedRun::of(&run, ReferenceRuns::around(&run))?;
+    let session = JudgedRun::of(&run, ReferenceRuns::of_stored_run(&run))?;
     let name = run.phase.name.clone();
     RecordedSpace::of_run(name, &run.phase.objective, &run.plan, session.measurements().quantities())
         .map_err(|reason| CommandError::Usage(format!("{} cannot be replayed: {reason}", path.display())))

@@ -19,14 +19,14 @@ pub fn show(args: &ShowArgs, out: &mut Output) -> Result<Outcome, CommandError> 
     if args.export.is_none() && args.output != Path::new("-") {
         return Err(CommandError::Usage("--output is for --export and --html".to_owned()));
     }
-    let inside = args.inside.asked().map(|inside| ShowContent::Inside { inside, format: args.inside.format.into() });
+    let inside = args.inside.detail().map(|inside| ShowContent::Inside { inside, format: args.inside.format.into() });
     let shown = match args.export {
         Some(format) => ShowContent::Export {
             format: format.into(),
             layout: if args.wide { ExportLayout::Wide } else { ExportLayout::Long },
             output: args.output.clone(),
         },
-        None if args.inside.asked().is_none() && args.inside.format != RowFormat::Text => {
+        None if args.inside.detail().is_none() && args.inside.format != RowFormat::Text => {
             let needs =
                 "--format is for --sources, --source-metrics, --warp-stalls and --disasm; metrics have --export";
             return Err(CommandError::Usage(needs.to_owned()));

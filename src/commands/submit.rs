@@ -34,7 +34,7 @@ pub fn submit(command: &SubmitCommand, out: &mut Output) -> Result<Outcome, Comm
     let jobs = absolute(&args.jobs)?;
     let key = key(&phase, &plan, shards);
     if args.dry_run {
-        return dry_run(&*engine, &work, &SubmitFolder::shown(&jobs, &phase.name, &key), args.format, out);
+        return dry_run(&*engine, &work, &SubmitFolder::preview(&jobs, &phase.name, &key), args.format, out);
     }
     signal::watch();
     let folder = SubmitFolder::open(&jobs, &phase.name, &key, args.fresh)?;

@@ -30,7 +30,7 @@ pub fn table(args: &TableArgs, out: &mut Output) -> Result<Outcome, CommandError
         return Err(CommandError::Usage("this format is not for a terminal; name a file with --output".to_owned()));
     }
     let run = PhaseRun::load(&args.run)?;
-    let session = JudgedRun::of(&run, ReferenceRuns::around(&run))?;
+    let session = JudgedRun::of(&run, ReferenceRuns::of_stored_run(&run))?;
     let table = run_table(&run.plan, session.measurements().quantities()).map_err(ExportError::from)?;
     match &args.output {
         Some(path) => replace_with(
@@ -56,7 +56,7 @@ fn dispatch_table(args: &TableArgs, to: DispatchTo, out: &mut Output) -> Result<
         DispatchTo::Json => DispatchFormat::Json,
     };
     let run = PhaseRun::load(&args.run)?;
-    let session = JudgedRun::of(&run, ReferenceRuns::around(&run))?;
+    let session = JudgedRun::of(&run, ReferenceRuns::of_stored_run(&run))?;
     let source = RunSource::Recorded { folder: args.run.display().to_string() };
     let report = assemble(&session, source, Age::Unsaid)?;
     match (dispatch(&report, format)?, &args.output) {

@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 static ASKED: OnceLock<VerbosityArgs> = OnceLock::new();
 
 /// Keeps what the command line asks for.
-pub fn ask(manner: VerbosityArgs) {
+pub fn set(manner: VerbosityArgs) {
     // A second command line in one process would have the manner of the first; there is none.
     let _ = ASKED.set(manner);
     settle();
@@ -21,13 +21,13 @@ pub fn settle() {
     allow_colours(output() == Colours::Ansi, colours_errors());
 }
 
-fn asked() -> VerbosityArgs {
+fn current() -> VerbosityArgs {
     ASKED.get().copied().unwrap_or_default()
 }
 
 /// How much is said.
 pub fn volume() -> Verbosity {
-    match asked() {
+    match current() {
         VerbosityArgs { quiet: true, .. } => Verbosity::Quiet,
         VerbosityArgs { verbose: true, .. } => Verbosity::Verbose,
         _ => Verbosity::Usual,
@@ -50,7 +50,7 @@ pub fn colours_errors() -> bool {
 
 fn colours(is_terminal: bool) -> Colours {
     let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    match asked().color {
+    match current().color {
         ColorChoice::Always => Colours::Ansi,
         ColorChoice::Auto if is_terminal && !refused => Colours::Ansi,
         ColorChoice::Auto | ColorChoice::Never => Colours::Plain,

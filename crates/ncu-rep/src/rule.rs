@@ -159,7 +159,7 @@ fn item(message: Message<'_>) -> Result<RuleItem<'_>, ReportError> {
     for field in message.fields() {
         let field = field?;
         match field.number {
-            rule_item::MESSAGE => item.message = Some(said(&field)?),
+            rule_item::MESSAGE => item.message = Some(rule_message(&field)?),
             rule_item::FOCUS_METRIC => item.focus.push(focus(&field)?),
             rule_item::SPEEDUP => item.speedup = Some(estimate(&field)?),
             rule_item::TABLE => item.tables.push(table(&field)?),
@@ -169,7 +169,7 @@ fn item(message: Message<'_>) -> Result<RuleItem<'_>, ReportError> {
     Ok(item)
 }
 
-fn said<'a>(field: &Field<'a>) -> Result<RuleMessage<'a>, ReportError> {
+fn rule_message<'a>(field: &Field<'a>) -> Result<RuleMessage<'a>, ReportError> {
     let mut message = RuleMessage::default();
     for part in field.message("RuleResultMessage")?.fields() {
         let part = part?;

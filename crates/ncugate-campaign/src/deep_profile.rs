@@ -63,7 +63,7 @@ impl DeepProfiler<'_> {
     /// # Errors
     /// The run cannot be written. Anything else is a warning of the run.
     pub fn run(&mut self, selected: Option<&VariantId>, asked: &[VariantId]) -> Result<(), StoreError> {
-        let wanted = self.wanted(selected, asked);
+        let wanted = self.profiled_variants(selected, asked);
         let Some(first) = wanted.first() else { return Ok(()) };
         let started = Instant::now();
         self.progress.stage("deep profile", 1);
@@ -80,7 +80,7 @@ impl DeepProfiler<'_> {
     /// before anything is timed.
     pub fn prestart(&mut self, selected: Option<&VariantId>, asked: &[VariantId]) {
         let Self { phase, plan, tools, .. } = *self;
-        let (folder, wanted) = (self.writer.folder(), self.wanted(selected, asked));
+        let (folder, wanted) = (self.writer.folder(), self.profiled_variants(selected, asked));
         let (Ok(run), Ok(ncu), false) = (Run::load(folder), &tools.ncu, wanted.is_empty()) else { return };
         let cases = self.cases(&run, &wanted);
         let (_, kernels) = self.kernels(&run, &cases);
@@ -94,7 +94,7 @@ impl DeepProfiler<'_> {
         }
     }
 
-    fn wanted(&self, selected: Option<&VariantId>, asked: &[VariantId]) -> Vec<VariantId> {
+    fn profiled_variants(&self, selected: Option<&VariantId>, asked: &[VariantId]) -> Vec<VariantId> {
         let selected = match self.phase.profile.close_look {
             CloseLookAt::None => None,
             CloseLookAt::Selected => selected,

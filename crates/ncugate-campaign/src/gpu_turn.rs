@@ -83,7 +83,7 @@ impl<'a> GpuTurn<'a> {
 
     /// Whether no run measures on a GPU now.
     pub fn is_free(device: &DeviceAttributes) -> bool {
-        matches!(Turn::ask(&LockedGpu::new(device).path), Ok(TurnOutcome::Mine(_)))
+        matches!(Turn::try_acquire(&LockedGpu::new(device).path), Ok(TurnOutcome::Mine(_)))
     }
 
     /// Waits until no other run measures on the GPUs.
@@ -102,7 +102,7 @@ impl<'a> GpuTurn<'a> {
     pub fn hold(&self) -> Option<EarlyHold> {
         let mut held = Vec::new();
         for (number, gpu) in self.gpus.iter().enumerate().filter(|(_, gpu)| gpu.turn.get().is_none()) {
-            match Turn::ask(&gpu.path) {
+            match Turn::try_acquire(&gpu.path) {
                 Ok(TurnOutcome::Mine(turn)) => held.push((number, turn)),
                 // What speaks against it is said when the turn is needed.
                 Ok(TurnOutcome::Taken(_)) | Err(_) => return None,
@@ -115,8 +115,8 @@ impl<'a> GpuTurn<'a> {
     fn take_one(&self, gpu: &LockedGpu, started: Instant) -> Result<(), CampaignError> {
         let mut said = false;
         while gpu.turn.get().is_none() {
-            let asked =
-                Turn::ask(&gpu.path).map_err(|source| CampaignError::GpuLock { path: gpu.path.clone(), source })?;
+            let asked = Turn::try_acquire(&gpu.path)
+                .map_err(|source| CampaignError::GpuLock { path: gpu.path.clone(), source })?;
             let holder = match asked {
                 TurnOutcome::Mine(turn) => {
                     let _ = gpu.turn.set(turn);

@@ -124,7 +124,7 @@ impl Description {
             // all is said by the command line, or nothing is known
             let all = |names: &[String]| names.iter().map(|name| given_as(name)).collect::<Option<Vec<Tensor>>>();
             let why = self.problem.as_deref().unwrap_or("it is not there").to_owned();
-            let unknown = || ask(problem, function, vec![(why, "NAME".to_owned())]);
+            let unknown = || unknown_inputs(problem, function, vec![(why, "NAME".to_owned())]);
             let all = match names {
                 Some(names) => all(names),
                 None => Some(given.iter().map(of_command_line).collect()),
@@ -162,7 +162,7 @@ impl Description {
             }
         }
         if !unknown.is_empty() {
-            return Err(ask(problem, function, unknown));
+            return Err(unknown_inputs(problem, function, unknown));
         }
         let is_there =
             |given: &GivenTensor| self.set.contains(&given.name) || tensors.iter().any(|t| t.name == given.name);
@@ -194,7 +194,7 @@ impl Part {
 }
 
 /// The error that asks for all that is not known, each with its name.
-fn ask(problem: &str, function: &str, unknown: Vec<(String, String)>) -> ImportError {
+fn unknown_inputs(problem: &str, function: &str, unknown: Vec<(String, String)>) -> ImportError {
     let (why, asked): (IndexSet<String>, IndexSet<String>) =
         unknown.into_iter().map(|(why, name)| (why, format!("--input \"{name}=f32[EXTENT, ...]\""))).unzip();
     let joined = |texts: IndexSet<String>, by: &str| texts.into_iter().collect::<Vec<_>>().join(by);

@@ -84,7 +84,7 @@ pub(super) fn evaluated(session: &JudgedRun<'_>, variant: &VariantId, shape: &Sh
         }
         let mut all_right = !outcomes.is_empty();
         for outcome in outcomes {
-            let (found, ending) = told(outcome);
+            let (found, ending) = check_status(outcome);
             all_right &= ending.is_none();
             differences = worse(differences, found);
             if worst.is_none() {
@@ -127,7 +127,7 @@ const fn without(ending: EvaluationStatus) -> CaseEvaluation {
 }
 
 /// How far a checked case was off, and its ending where it is not right.
-fn told(outcome: CheckOutcome) -> (Option<Differences>, Option<EvaluationStatus>) {
+fn check_status(outcome: CheckOutcome) -> (Option<Differences>, Option<EvaluationStatus>) {
     match outcome {
         CheckOutcome::Correct { differences } => (Some(differences), None),
         CheckOutcome::Wrong { differences, reason, .. } => (Some(differences), Some(EvaluationStatus::Wrong(reason))),

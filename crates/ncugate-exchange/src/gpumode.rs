@@ -110,7 +110,7 @@ fn ranking(task: &Yaml, problem: &str) -> Result<Option<Ranking>, ImportError> {
     }
     let found = Ranking::ALL.into_iter().find(|ranking| given.as_str() == Some(ranking.word()));
     let unknown =
-        || ImportError::unmapped(problem, format!("its `ranking_by` is {}, not last, mean or geom", shown(given)));
+        || ImportError::unmapped(problem, format!("its `ranking_by` is {}, not last, mean or geom", yaml_text(given)));
     found.map(Some).ok_or_else(unknown)
 }
 
@@ -222,7 +222,9 @@ fn dims(case: &Yaml, description: &Description) -> Result<Vec<(String, i64)>, St
                 dims.extend(description.defaults[name].filter(|extent| *extent >= 1).map(|e| (name.clone(), e)));
             }
             Yaml::BadValue => return Err(format!("it does not give `{name}`, which generate_input takes")),
-            other => return Err(format!("its {name} is {}, and a dimension is a whole number above 0", shown(other))),
+            other => {
+                return Err(format!("its {name} is {}, and a dimension is a whole number above 0", yaml_text(other)));
+            }
         }
     }
     let unknown = table
@@ -236,7 +238,7 @@ fn dims(case: &Yaml, description: &Description) -> Result<Vec<(String, i64)>, St
     }
 }
 
-fn shown(value: &Yaml) -> String {
+fn yaml_text(value: &Yaml) -> String {
     match value {
         Yaml::String(text) => format!("`{text}`"),
         Yaml::Integer(number) => number.to_string(),

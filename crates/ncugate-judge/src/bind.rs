@@ -49,7 +49,7 @@ enum Target<'a> {
 impl<'a> Binder<'_, 'a> {
     fn operand(&self, reference: &Reference) -> Operand<'a> {
         match reference {
-            Reference::Quantity(Quantity { owner: Owner::Case, name }) => self.own(name),
+            Reference::Quantity(Quantity { owner: Owner::Case, name }) => self.own_operand(name),
             Reference::Quantity(Quantity { owner, name }) => Operand::Fixed(self.of(owner, name)),
             Reference::Speedup { over } => {
                 Operand::Speedup { over: self.of(over, SPEED), cells: self.context.quantities.column(SPEED) }
@@ -57,7 +57,7 @@ impl<'a> Binder<'_, 'a> {
         }
     }
 
-    fn own(&self, name: &str) -> Operand<'a> {
+    fn own_operand(&self, name: &str) -> Operand<'a> {
         let cells = self.context.quantities.column(name);
         if name == "correct" {
             return Operand::Correct;

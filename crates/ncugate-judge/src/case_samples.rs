@@ -35,7 +35,7 @@ impl BoundGate<'_> {
         let rounds = rounds.unwrap_or(usize::MAX);
         let mut anew = Vec::with_capacity(swept.len());
         for (at, swept) in swept.into_iter().enumerate() {
-            anew.push(self.anew(at, swept, (row, shape, rounds), &mut values[at])?);
+            anew.push(self.of_confirmation(at, swept, (row, shape, rounds), &mut values[at])?);
         }
         Ok(CaseSamples { timed: anew, origin: Some(SampleOrigin::Confirmation) })
     }
@@ -87,7 +87,7 @@ impl BoundGate<'_> {
     }
 
     /// An operand by the first rounds of the confirmation.
-    fn anew(
+    fn of_confirmation(
         &self,
         at: usize,
         swept: TimedOperand,

@@ -16,13 +16,13 @@ const FEW_SEEDS: usize = 2;
 
 /// The cautions of a judged phase, the gravest first.
 pub fn of(phase: &Phase, today: Date, grounds: &SelectionBasis<'_>, fallback: Option<&FallbackResult>) -> Vec<String> {
-    let taken = fallback.filter(|fallback| fallback.verdict == Verdict::Pass).map(taken);
+    let taken = fallback.filter(|fallback| fallback.verdict == Verdict::Pass).map(fallback_caution);
     let cautions =
         (taken.into_iter()).chain(grounds.caution()).chain(unlikely_limits(phase)).chain(unlisted_metrics(phase));
     cautions.chain(loosened(phase, today)).chain(weakened(phase)).chain(by_duration_alone(phase)).collect()
 }
 
-fn taken(fallback: &FallbackResult) -> String {
+fn fallback_caution(fallback: &FallbackResult) -> String {
     let variant = fallback.variant.as_ref().map_or("none", |id| id.0.as_str());
     let cost = fallback.cost.as_deref().map_or_else(String::new, |cost| format!(": {cost}"));
     format!("the fallback {variant} is taken{cost}")

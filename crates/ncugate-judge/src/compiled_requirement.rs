@@ -96,7 +96,7 @@ impl CompiledSide {
         };
         match value {
             Some(Value::Bool(value)) => Ok(value),
-            other => Err(format!("it gives {}, not true or false", shown(other.as_ref()))),
+            other => Err(format!("it gives {}, not true or false", value_text(other.as_ref()))),
         }
     }
 
@@ -132,10 +132,10 @@ fn evaluated(node: &Node<usize>, operands: &[Value]) -> Result<Value, String> {
 }
 
 fn as_number(value: Option<&Value>) -> Result<f64, String> {
-    value.and_then(Value::number).ok_or_else(|| format!("it gives {}, not a number", shown(value)))
+    value.and_then(Value::number).ok_or_else(|| format!("it gives {}, not a number", value_text(value)))
 }
 
-fn shown(value: Option<&Value>) -> String {
+fn value_text(value: Option<&Value>) -> String {
     value.map_or_else(|| "nothing".to_owned(), |v| format!("'{v}'"))
 }
 

@@ -69,7 +69,7 @@ pub fn foreign_run(
         })
     });
     let mut manifest = manifest(&phase, &plan, fingerprint(&reports)?);
-    let made = made(&reports);
+    let made = profiling_period(&reports);
     if let Some((first, last)) = made {
         (manifest.started, manifest.finished) = (first, Some(last));
     }
@@ -250,7 +250,7 @@ impl OpenedReport {
 }
 
 /// When the launches were profiled, the first and the last; none where one does not say.
-fn made(reports: &[OpenedReport]) -> Option<(Timestamp, Timestamp)> {
+fn profiling_period(reports: &[OpenedReport]) -> Option<(Timestamp, Timestamp)> {
     let launches = reports.iter().flat_map(|report| report.report.launches());
     let seconds: Vec<i64> = launches.map(|launch| i64::try_from(launch.created()?).ok()).collect::<Option<_>>()?;
     let at = |seconds: Option<&i64>| Timestamp::from_second(*seconds?).ok();

@@ -31,7 +31,7 @@ impl<'c, 'a> JointFeasibility<'c, 'a> {
     }
 
     /// Asks a gate of every candidate that would have to hold it if it were selected.
-    pub fn ask(&mut self, bound: &BoundGate<'_>) {
+    pub fn add_gate(&mut self, bound: &BoundGate<'_>) {
         let gate = bound.gate;
         let today = self.context.given.today;
         let is_waived = self.context.phase.gate_plan.waivers.iter().any(|w| w.gate == gate.name && today <= w.expires);

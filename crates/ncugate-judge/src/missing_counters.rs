@@ -24,7 +24,7 @@ struct MissingCounters {
 /// and of every metric that a gate, the objective or `[profile] metrics` names.
 pub fn cautions(measurements: &Measurements<'_>) -> Vec<String> {
     let phase = measurements.phase();
-    let named = asked(measurements);
+    let named = requested_metrics(measurements);
     let mut found: IndexMap<String, MissingCounters> = IndexMap::new();
     let profiled = |variant: &&Variant| {
         let is_measured = matches!(variant.method, Method::Kernel(_) | Method::Function(_))
@@ -54,7 +54,7 @@ pub fn cautions(measurements: &Measurements<'_>) -> Vec<String> {
 }
 
 /// Metrics that a person asked for.
-fn asked(measurements: &Measurements<'_>) -> Vec<(String, Definition)> {
+fn requested_metrics(measurements: &Measurements<'_>) -> Vec<(String, Definition)> {
     let phase = measurements.phase();
     let metrics = required_metrics::metrics(phase);
     let by_name = |metric: &String| {

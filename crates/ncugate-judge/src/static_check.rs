@@ -105,7 +105,7 @@ pub fn static_check(
         match unknown(&bound, &context) {
             Some(reason) => found.unjudged.push(PendingGate { name: gate.name.clone(), reason }),
             None => {
-                together.ask(&bound);
+                together.add_gate(&bound);
                 let rule = ScopeRule::of(&gate.on).before_measuring();
                 found.judged.push(evaluator.bound(&bound, rule, &candidates, None).result);
             }
@@ -116,7 +116,7 @@ pub fn static_check(
     for gate in tiers.iter().take(required).flat_map(|tier| &tier.gates) {
         let bound = BoundGate::new(gate, &context, None);
         if unknown(&bound, &context).is_none() {
-            together.ask(&bound);
+            together.add_gate(&bound);
         }
     }
     found.impossible = together.impossible("no variant can meet all required gates");

@@ -120,7 +120,7 @@ impl Groups<'_, '_> {
                 group.unjudged.push(PendingGate { name: gate.name.clone(), reason });
                 continue;
             }
-            together.ask(&bound);
+            together.add_gate(&bound);
             let rule = ScopeRule::of(&gate.on).before_measuring();
             let verdict: GateVerdict = self.evaluator.bound(&bound, rule, &candidates, None);
             let is_needed = needs == RequiredGates::All || verdict.is_required();

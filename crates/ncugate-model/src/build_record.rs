@@ -31,7 +31,7 @@ impl Resources {
     /// What a program of several kernels uses: of registers, memory and barriers the most that one of them takes, and all
     /// spill instructions.
     #[must_use]
-    pub fn together(self, other: Self) -> Self {
+    pub fn combine(self, other: Self) -> Self {
         Self {
             registers: self.registers.max(other.registers),
             static_shared: self.static_shared.max(other.static_shared),

@@ -33,12 +33,12 @@ impl KernelName {
     /// Whether `self`, as it was asked for, means the kernel of the name `full`: scopes and template arguments that are not
     /// written may be any.
     #[must_use]
-    pub fn means(&self, full: &Self) -> bool {
+    pub fn matches(&self, full: &Self) -> bool {
         self.is_function(full)
             && self.arguments.as_ref().is_none_or(|arguments| full.arguments.as_ref() == Some(arguments))
     }
 
-    /// Whether `self` may mean the kernel of the name `full`, as [`Self::means`], where a compiler writes an enumerator as a
+    /// Whether `self` may mean the kernel of the name `full`, as [`Self::matches`], where a compiler writes an enumerator as a
     /// number of its type (`(Algorithm)2`), which does not say its name.
     #[must_use]
     pub fn may_mean(&self, full: &Self) -> bool {
@@ -244,7 +244,7 @@ mod tests {
     use super::*;
 
     fn means(asked: &str, full: &str) -> bool {
-        KernelName::parse(asked).means(&KernelName::parse(full))
+        KernelName::parse(asked).matches(&KernelName::parse(full))
     }
 
     const REDUCE: &str = "_ZN2ns7reduce6IfLj512ELb1EEEvPT_S2_j";

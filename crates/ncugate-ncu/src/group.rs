@@ -167,7 +167,7 @@ impl<E> Planner<'_, E> {
         let mut failed = 0;
         for (one, other) in pairs_by_size(bundles) {
             let union = [bundles[one].metrics.as_slice(), &bundles[other].metrics].concat();
-            if matches!(self.book.known(&union), PassCount::AtLeast(_)) {
+            if matches!(self.book.passes(&union), PassCount::AtLeast(_)) {
                 continue;
             }
             match self.passes(&union)? {
@@ -188,7 +188,7 @@ impl<E> Planner<'_, E> {
     }
 
     fn remembered(&self, metrics: &[NcuMetric]) -> Option<u32> {
-        match self.book.known(metrics) {
+        match self.book.passes(metrics) {
             PassCount::Measured(passes) | PassCount::AtLeast(passes) => Some(passes),
             PassCount::FitsOne => Some(1),
             PassCount::Unknown => None,

@@ -103,7 +103,7 @@ impl PassBook {
     }
 
     /// What is known of a set. Adding a metric never saves a pass, so parts of what fits one pass fit one pass.
-    pub fn known(&self, metrics: &[String]) -> PassCount {
+    pub fn passes(&self, metrics: &[String]) -> PassCount {
         let asked: BTreeSet<String> = metrics.iter().cloned().collect();
         if let Some(entry) = self.entries.iter().find(|entry| entry.metrics == asked) {
             return PassCount::Measured(entry.passes);
@@ -149,15 +149,15 @@ pub(super) mod tests {
     #[test]
     fn parts_of_one_pass_fit_and_wholes_of_several_do_not() {
         let mut book = PassBook::unkept(h200());
-        assert_eq!(book.known(&set(&["a"])), PassCount::Unknown);
+        assert_eq!(book.passes(&set(&["a"])), PassCount::Unknown);
         book.note(&set(&["a", "b"]), 1);
         book.note(&set(&["a", "c"]), 3);
-        assert_eq!(book.known(&set(&["b", "a"])), PassCount::Measured(1));
-        assert_eq!(book.known(&set(&["a"])), PassCount::FitsOne);
-        assert_eq!(book.known(&set(&["a", "b", "c"])), PassCount::AtLeast(3));
-        assert_eq!(book.known(&set(&["c"])), PassCount::Unknown);
+        assert_eq!(book.passes(&set(&["b", "a"])), PassCount::Measured(1));
+        assert_eq!(book.passes(&set(&["a"])), PassCount::FitsOne);
+        assert_eq!(book.passes(&set(&["a", "b", "c"])), PassCount::AtLeast(3));
+        assert_eq!(book.passes(&set(&["c"])), PassCount::Unknown);
         book.note(&set(&["a", "c"]), 1);
-        assert_eq!(book.known(&set(&["c"])), PassCount::FitsOne);
+        assert_eq!(book.passes(&set(&["c"])), PassCount::FitsOne);
     }
 
     #[test]

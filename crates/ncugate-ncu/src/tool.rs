@@ -70,10 +70,10 @@ pub enum ToolError {
 impl Ncu {
     /// The ncu at `explicit`, else the first on `PATH`, else the newest of the usual places.
     pub fn find(explicit: Option<&Path>) -> Result<Self, ToolError> {
-        Self::ask(locate(explicit)?)
+        Self::query(locate(explicit)?)
     }
 
-    fn ask(path: PathBuf) -> Result<Self, ToolError> {
+    fn query(path: PathBuf) -> Result<Self, ToolError> {
         let unusable = |reason: String| ToolError::Unusable { path: path.clone(), reason };
         let output = process::run(Command::new(&path).arg("--version"), VERSION_LIMIT)
             .map_err(|error| unusable(error.to_string()))?;

@@ -4,7 +4,7 @@ use super::diagnosis_row::DiagnosisRow;
 use super::in_use::subjects;
 use super::rule_answers::{diagnosis_row, with_diagnosis};
 use super::signatures::KnownSignatures;
-use super::{DeepProfileInputs, Report, ReportInputs, RunSource};
+use super::{DeepProfileInputs, ReportInputs, RunReport, RunSource};
 use crate::explain::{self, Clocks, DeepProfiles, Listings, NcuObservations, UnaskedRules};
 use indexmap::IndexSet;
 use ncugate_judge::reference_runs::ReferenceRuns;
@@ -28,13 +28,13 @@ pub enum Age {
 ///
 /// # Errors
 /// A report of ncu is damaged.
-pub fn assemble(session: &JudgedRun<'_>, source: RunSource, age: Age) -> Result<Report, JudgeError> {
+pub fn assemble(session: &JudgedRun<'_>, source: RunSource, age: Age) -> Result<RunReport, JudgeError> {
     let measured = session.measurements();
     let (phase, plan, run) = (measured.phase(), measured.plan(), measured.run());
     let deep = DeepProfiles::read(run, plan, measured.capability());
     let observations = observations(session, &deep)?;
     let clocks = Clocks::read(measured.reports()).map_err(|e| run.damaged(&e))?.and(&deep.clocks);
-    let seen = measured.quantities().beside(&deep.quantities);
+    let seen = measured.quantities().filled_from(&deep.quantities);
     let subjects = subjects(phase, plan, session.judgement(), measured.quantities());
     let variants = explained(plan, &subjects);
     let (selected, shape) = (session.judgement().selected.as_ref(), &phase.objective.shape);
@@ -53,7 +53,7 @@ pub fn assemble(session: &JudgedRun<'_>, source: RunSource, age: Age) -> Result<
         .zip(&unasked)
         .map(|(place, unasked)| diagnosis_row(session, &seen, (&place.0, &place.1), has_cause(place), unasked))
         .collect();
-    Ok(Report::new(&ReportInputs {
+    Ok(RunReport::new(&ReportInputs {
         phase,
         plan,
         manifest: &run.manifest,
@@ -87,8 +87,8 @@ pub fn assemble(session: &JudgedRun<'_>, source: RunSource, age: Age) -> Result<
 ///
 /// # Errors
 /// The run cannot be judged.
-pub fn stored(run: &PhaseRun) -> Result<Report, JudgeError> {
-    let session = JudgedRun::of(run, ReferenceRuns::around(run))?;
+pub fn stored(run: &PhaseRun) -> Result<RunReport, JudgeError> {
+    let session = JudgedRun::of(run, ReferenceRuns::of_stored_run(run))?;
     let source = RunSource::Recorded { folder: run.run.folder.display().to_string() };
     assemble(&session, source, Age::Unsaid)
 }

@@ -6,7 +6,7 @@ use super::deltas::{CodeChange, ShapeDelta};
 use super::finding_row::FindingRow;
 use super::markdown::{Charts, MarkdownTable, escape, sections};
 use super::model::Conclusion;
-use super::run_report::Report;
+use super::run_report::RunReport;
 use super::{number, text};
 use ncugate_model::Verdict;
 use std::fmt::Write as _;
@@ -19,7 +19,7 @@ const SHAPES: usize = 6;
 const FINDING: usize = 300;
 
 /// The comment; `job` is the address of the job that wrote it.
-pub fn comment(report: &Report, job: Option<&str>) -> String {
+pub fn comment(report: &RunReport, job: Option<&str>) -> String {
     let mut out = format!("{}\n{}\n\n", marker(&report.phase), title(report));
     let mut paragraph = |text: String| {
         if !text.is_empty() {
@@ -45,7 +45,7 @@ pub fn marker(phase: &str) -> String {
     format!("<!-- ncugate:{} -->", name.replace("--", "-_"))
 }
 
-fn title(report: &Report) -> String {
+fn title(report: &RunReport) -> String {
     let headline = &report.headline;
     let mark = match headline.conclusion {
         Conclusion::Pass => "✅",
@@ -109,14 +109,14 @@ const fn sign(verdict: Verdict) -> &'static str {
 }
 
 /// `Registers 96, spills 0 ...`: the numbers of the banner in a line.
-fn facts(report: &Report) -> String {
+fn facts(report: &RunReport) -> String {
     let facts = report.headline.facts.iter().map(|fact| format!("{} {}", escape(&fact.label), escape(&fact.text)));
     let facts: Vec<String> = facts.collect();
     if facts.is_empty() { String::new() } else { format!("{}.", facts.join(" · ")) }
 }
 
 /// The gravest finding and what to try, where the phase does not simply pass.
-fn next_step(report: &Report) -> String {
+fn next_step(report: &RunReport) -> String {
     let said = |finding: &&FindingRow| finding.leading || finding.rule == "ncu";
     let leading = report.findings.iter().find(said);
     let Some(finding) = leading.filter(|_| report.headline.conclusion != Conclusion::Pass) else {
@@ -130,7 +130,7 @@ fn next_step(report: &Report) -> String {
     format!("**Likely cause:** {}: {cause}{advice}", escape(&finding.title))
 }
 
-fn links(report: &Report, job: Option<&str>) -> String {
+fn links(report: &RunReport, job: Option<&str>) -> String {
     let job = job.filter(|job| is_address(job)).map(|job| format!("[job and report]({job})"));
     let reproduce = report.reproduce.last().map(|command| format!("reproduce: `{}`", command.replace('`', "'")));
     job.into_iter().chain(reproduce).collect::<Vec<_>>().join(" · ")

@@ -3,7 +3,7 @@
 use super::finding_row::FindingRow;
 use super::inputs::ReportInputs;
 use super::model::MetricColumn;
-use super::run_report::Report;
+use super::run_report::RunReport;
 use super::{
     deep_profile, deltas, gates, headline, in_use, matrix, provenance, run_charts, search, speed_of_light, steps, text,
     trust, variants,
@@ -20,7 +20,7 @@ use std::collections::HashSet;
 /// Findings shown at first sight.
 const LEADING: usize = 3;
 
-impl Report {
+impl RunReport {
     /// Builds the report. Pure: the same inputs give the same report.
     pub fn new(inputs: &ReportInputs<'_>) -> Self {
         let metrics = metric_columns(inputs);

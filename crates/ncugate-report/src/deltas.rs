@@ -176,7 +176,7 @@ pub fn by_shape(inputs: &ReportInputs<'_>, metrics: &[MetricColumn], used: &InUs
     let of = |shape: &ShapeUse| {
         let named = |id: &VariantId| shape.variant.as_deref() == Some(text::line(&id.0).as_str());
         let used = inputs.plan.variants.iter().map(|variant| &variant.id).find(|id| named(id));
-        let variant = used.or(in_use::shown(inputs.judgement))?;
+        let variant = used.or(in_use::banner_variant(inputs.judgement))?;
         let name =
             inputs.phase.workload.shapes.iter().map(|s| &s.name).find(|name| text::line(&name.0) == shape.shape)?;
         let value = selected_times::value(inputs.quantities, variant, name, &metric.name)?;

@@ -2,7 +2,7 @@
 
 use super::error::RenderError;
 use super::in_use::{InUse, ShapeUse};
-use super::run_report::Report;
+use super::run_report::RunReport;
 use ncugate_model::Verdict;
 use ncugate_model::number::finite;
 use ncugate_model::number::text::escaped_json;
@@ -34,7 +34,7 @@ struct DispatchTable<'a> {
 ///
 /// # Errors
 /// Values that JSON cannot hold.
-pub fn dispatch(report: &Report, format: DispatchFormat) -> Result<Option<String>, RenderError> {
+pub fn dispatch(report: &RunReport, format: DispatchFormat) -> Result<Option<String>, RenderError> {
     if report.headline.verdict != Verdict::Pass || report.in_use.by_variant().is_empty() {
         return Ok(None);
     }
@@ -44,7 +44,7 @@ pub fn dispatch(report: &Report, format: DispatchFormat) -> Result<Option<String
     }))
 }
 
-fn json(report: &Report) -> Result<String, RenderError> {
+fn json(report: &RunReport) -> Result<String, RenderError> {
     let variants = report.in_use.by_variant().into_iter().map(|(id, _)| (id, parameters(report, id))).collect();
     let table = DispatchTable {
         phase: &report.phase,
@@ -57,7 +57,7 @@ fn json(report: &Report) -> Result<String, RenderError> {
     Ok(escaped_json(&serde_json::to_string_pretty(&table)?) + "\n")
 }
 
-fn parameters<'a>(report: &'a Report, id: &str) -> BTreeMap<&'a str, &'a str> {
+fn parameters<'a>(report: &'a RunReport, id: &str) -> BTreeMap<&'a str, &'a str> {
     let row = report.variants.iter().find(|row| row.id == id);
     let values = row.into_iter().flat_map(|row| report.params.iter().zip(&row.params));
     values.filter_map(|(name, value)| Some((name.as_str(), value.as_deref()?))).collect()
@@ -70,7 +70,7 @@ struct CNames<'a> {
 }
 
 impl<'a> CNames<'a> {
-    fn new(report: &'a Report) -> Self {
+    fn new(report: &'a RunReport) -> Self {
         let phase = identifier(&report.phase).to_lowercase();
         let mut variants: Vec<(&str, String)> = Vec::new();
         for (id, _) in report.in_use.by_variant() {
@@ -88,7 +88,7 @@ impl<'a> CNames<'a> {
     }
 }
 
-fn header(report: &Report) -> String {
+fn header(report: &RunReport) -> String {
     let names = CNames::new(report);
     let (phase, guard) = (&names.phase, format!("NCUGATE_{}_H", names.phase.to_uppercase()));
     let rows: Vec<(&ShapeUse, &str)> =

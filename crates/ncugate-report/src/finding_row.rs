@@ -215,7 +215,7 @@ fn evidence(evidence: &EvidenceValue) -> EvidenceRow {
     EvidenceRow {
         name: text::line(&evidence.name),
         value: evidence.value,
-        text: text::line(&number::said(evidence.value, &evidence.unit)),
+        text: text::line(&number::in_sentence(evidence.value, &evidence.unit)),
     }
 }
 

@@ -6,7 +6,7 @@ mod values;
 use super::diagnosis_row::{Collection, DiagnosisRow};
 use super::inputs::{DeepProfileInputs, ReportInputs, RunSource};
 use super::rule_answers::shape_facts;
-use super::run_report::Report;
+use super::run_report::RunReport;
 use crate::explain::{
     ChipKnowledge, Clocks, Compilation, Diagnosis, Finding, HotLine, HotSpot, NcuObservations, NcuRuleMessage,
     RuleBook, SignatureBook, Utilisation,
@@ -141,8 +141,8 @@ impl Fixture {
         }
     }
 
-    pub fn report(&self) -> Report {
-        Report::new(&ReportInputs {
+    pub fn report(&self) -> RunReport {
+        RunReport::new(&ReportInputs {
             phase: &self.phase,
             plan: &self.plan,
             manifest: &self.manifest,

@@ -3,7 +3,7 @@
 use super::error::RenderError;
 use super::gate_row::GateRow;
 use super::markdown::{Charts, sections};
-use super::run_report::Report;
+use super::run_report::RunReport;
 use super::text;
 use super::trust::CheatRow;
 use ncugate_model::{Level, Verdict};
@@ -13,7 +13,7 @@ use std::fmt::Write as _;
 pub const SUMMARY: usize = 1_000_000;
 
 /// A workflow command a line for every variant that cheats and every gate that does not pass.
-pub fn annotations(report: &Report) -> Result<String, RenderError> {
+pub fn annotations(report: &RunReport) -> Result<String, RenderError> {
     let nested = report
         .tiers
         .iter()
@@ -26,12 +26,12 @@ pub fn annotations(report: &Report) -> Result<String, RenderError> {
     Ok(cheats.chain(gates.map(|gate| annotation(report, gate))).collect())
 }
 
-fn accusation(report: &Report, cheat: &CheatRow) -> String {
+fn accusation(report: &RunReport, cheat: &CheatRow) -> String {
     let title = property(&format!("{}: {} cheats", report.phase, cheat.variant));
     format!("::error file={},title={title}::{}\n", property(&report.file), data(&cheat.reason))
 }
 
-fn annotation(report: &Report, gate: &GateRow) -> String {
+fn annotation(report: &RunReport, gate: &GateRow) -> String {
     let level = match (gate.verdict, gate.level, &gate.waived) {
         (_, _, Some(_)) => "notice",
         (_, Level::Advisory, None) => "warning",
@@ -45,7 +45,7 @@ fn annotation(report: &Report, gate: &GateRow) -> String {
 }
 
 fn data(text: &str) -> String {
-    text::whole(text).replace("##[", "## [").replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+    text::clean_file(text).replace("##[", "## [").replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 
 fn property(text: &str) -> String {
@@ -53,7 +53,7 @@ fn property(text: &str) -> String {
 }
 
 /// The job's summary.
-pub fn summary(report: &Report) -> Result<String, RenderError> {
+pub fn summary(report: &RunReport) -> Result<String, RenderError> {
     Ok(fitting(&sections(report, Charts::Absent), SUMMARY))
 }
 

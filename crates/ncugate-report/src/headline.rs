@@ -81,12 +81,13 @@ fn stages(judgement: &Judgement) -> Option<String> {
     let first = judgement.stages.first()?;
     let gain = judgement.stages.iter().filter(|stage| stage.accepted).filter_map(|stage| stage.cumulative).next_back();
     let gain = gain.filter(|gain| *gain != 1.0);
-    let gain = gain.map_or_else(String::new, |gain| format!(", {} over '{}'", number::said(gain, "x"), first.name));
+    let gain =
+        gain.map_or_else(String::new, |gain| format!(", {} over '{}'", number::in_sentence(gain, "x"), first.name));
     let lost = judgement.stages.iter().find(|stage| !stage.accepted).map_or_else(String::new, |stage| {
-        let measured = stage.measured.map(|gain| format!("{} measured", number::said(gain, "x")));
-        let expected = stage
-            .expected
-            .map(|(low, high)| format!("{} to {} expected", number::said(low, "x"), number::said(high, "x")));
+        let measured = stage.measured.map(|gain| format!("{} measured", number::in_sentence(gain, "x")));
+        let expected = stage.expected.map(|(low, high)| {
+            format!("{} to {} expected", number::in_sentence(low, "x"), number::in_sentence(high, "x"))
+        });
         let numbers: Vec<String> = measured.into_iter().chain(expected).collect();
         let numbers = if numbers.is_empty() { String::new() } else { format!(" ({})", numbers.join(", ")) };
         format!("; '{}' is the first that was not{numbers}", stage.name)
@@ -100,11 +101,12 @@ fn stages(judgement: &Judgement) -> Option<String> {
 /// beside what was expected.
 fn gains(judgement: &Judgement) -> Option<String> {
     let of = |stage: &StageResult| {
-        let range =
-            stage.expected.map(|(low, high)| format!("{} to {}", number::said(low, "x"), number::said(high, "x")));
+        let range = stage
+            .expected
+            .map(|(low, high)| format!("{} to {}", number::in_sentence(low, "x"), number::in_sentence(high, "x")));
         let notes: Vec<String> = range.into_iter().chain((!stage.accepted).then(|| "not kept".to_owned())).collect();
         let notes = if notes.is_empty() { String::new() } else { format!(" ({})", notes.join(", ")) };
-        Some(format!("'{}' {}{notes}", stage.name, number::said(stage.measured?, "x")))
+        Some(format!("'{}' {}{notes}", stage.name, number::in_sentence(stage.measured?, "x")))
     };
     let gains: Vec<String> = judgement.stages.iter().filter_map(of).collect();
     (gains.len() > 1).then(|| gains.join(", "))
@@ -206,7 +208,7 @@ fn tier(inputs: &ReportInputs<'_>) -> Option<String> {
 pub fn objective(inputs: &ReportInputs<'_>, metrics: &[MetricColumn]) -> Option<ObjectiveRow> {
     let objective = &inputs.phase.objective;
     let metric = metrics.iter().find(|m| m.name == objective.metric)?;
-    let selected = in_use::shown(inputs.judgement);
+    let selected = in_use::banner_variant(inputs.judgement);
     let value = selected.and_then(|id| selected_times::value(inputs.quantities, id, &objective.shape, &metric.name));
     Some(ObjectiveRow {
         metric: metric.name.clone(),
@@ -219,7 +221,7 @@ pub fn objective(inputs: &ReportInputs<'_>, metrics: &[MetricColumn]) -> Option<
 
 /// Numbers of the variant in the banner that a reader looks for first.
 fn facts(inputs: &ReportInputs<'_>, metrics: &[MetricColumn]) -> Vec<Fact> {
-    let Some(selected) = in_use::shown(inputs.judgement) else { return Vec::new() };
+    let Some(selected) = in_use::banner_variant(inputs.judgement) else { return Vec::new() };
     let objective = inputs.phase.objective.metric.as_str();
     let facts = Catalogue::embedded().shown(ShownIn::Headline);
     let names = std::iter::once(objective).chain(facts.filter(|name| *name != objective));
@@ -266,7 +268,7 @@ fn demand(gate: &GateResult, limit: Option<f64>, metric: &MetricColumn) -> Strin
         Comparison::NotEqual => None,
     });
     match (way, limit) {
-        (Some(way), Some(limit)) => format!("needs {way} {}", number::said(limit, &metric.unit)),
+        (Some(way), Some(limit)) => format!("needs {way} {}", number::in_sentence(limit, &metric.unit)),
         _ => text::line(gate.require.text()),
     }
 }

@@ -8,7 +8,7 @@ mod pool;
 use super::deep_profile::{DeepMetric, DeepProfileRow};
 use super::error::RenderError;
 use super::page;
-use super::run_report::Report;
+use super::run_report::RunReport;
 use crate::chart::ChartTable;
 use crate::chart::svg::{self, Setting};
 use ncugate_model::Verdict;
@@ -36,7 +36,7 @@ pub(super) const SCRIPT: &str = concat!(
 ///
 /// # Errors
 /// A template or a chart that fails.
-pub fn html(report: &Report) -> Result<String, RenderError> {
+pub fn html(report: &RunReport) -> Result<String, RenderError> {
     let context = Context {
         tone: report.headline.conclusion.tone(),
         report,
@@ -53,7 +53,7 @@ pub fn html(report: &Report) -> Result<String, RenderError> {
 #[derive(Serialize)]
 struct Context<'a> {
     tone: Verdict,
-    report: &'a Report,
+    report: &'a RunReport,
     unsaid: Vec<String>,
     /// The objective's shape.
     shape: &'a str,
@@ -72,7 +72,7 @@ struct Drawing<'a> {
     table: &'a ChartTable,
 }
 
-fn drawings(report: &Report) -> Result<Vec<Drawing<'_>>, RenderError> {
+fn drawings(report: &RunReport) -> Result<Vec<Drawing<'_>>, RenderError> {
     report
         .charts
         .iter()

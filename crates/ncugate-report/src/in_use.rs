@@ -81,7 +81,7 @@ impl InUse {
 }
 
 /// The variant that stands in the banner: the fallback where it is taken, else the selected one, whether it passes or not.
-pub fn shown(judgement: &Judgement) -> Option<&VariantId> {
+pub fn banner_variant(judgement: &Judgement) -> Option<&VariantId> {
     let fallback = judgement.fallback.as_ref().filter(|fallback| fallback.verdict == Verdict::Pass);
     let taken = fallback.and_then(|fallback| fallback.variant.as_ref());
     taken.or(judgement.selected.as_ref().map(|selected| &selected.variant))
@@ -153,7 +153,7 @@ impl<'a> Chooser<'a> {
             (Verdict::Pass, false) => UseBasis::Selected,
             (Verdict::Fail | Verdict::Inconclusive, _) => UseBasis::Nothing,
         };
-        (basis, shown(self.judgement).filter(|_| basis != UseBasis::Nothing))
+        (basis, banner_variant(self.judgement).filter(|_| basis != UseBasis::Nothing))
     }
 
     /// Shapes at which a candidate has a value.
@@ -286,8 +286,9 @@ fn sentence(inputs: &ReportInputs<'_>, metrics: &[MetricColumn], found: &InUse) 
         false => format!("Use {fallback}{}.", said.join("; ")),
     };
     let objective = metrics.iter().find(|metric| metric.name == inputs.phase.objective.metric);
-    let note =
-        shown(judgement).zip(objective).and_then(|(id, metric)| Some((id, beside_baseline(inputs, metric, id)?)));
+    let note = banner_variant(judgement)
+        .zip(objective)
+        .and_then(|(id, metric)| Some((id, beside_baseline(inputs, metric, id)?)));
     if let Some((id, note)) = note {
         let note = format!("{note} at {}", text::line(&inputs.phase.objective.shape.0));
         let of = match groups.iter().position(|(variant, _)| *variant == text::line(&id.0)) {
@@ -317,7 +318,7 @@ fn seeks_the_worst(phase: &Phase) -> bool {
 fn worst(inputs: &ReportInputs<'_>, metrics: &[MetricColumn], found: &InUse) -> String {
     let metric = metrics.iter().find(|metric| metric.name == found.metric);
     let title = metric.map_or(found.metric.as_str(), |metric| metric.title.as_str());
-    let selected = shown(inputs.judgement).zip(metric).and_then(|(id, metric)| {
+    let selected = banner_variant(inputs.judgement).zip(metric).and_then(|(id, metric)| {
         let shape = &inputs.phase.objective.shape;
         let value = selected_times::value(inputs.quantities, id, shape, &metric.name)?;
         let against = beside_baseline(inputs, metric, id).map_or_else(String::new, |note| format!("; it {note}"));
@@ -332,7 +333,7 @@ fn worst(inputs: &ReportInputs<'_>, metrics: &[MetricColumn], found: &InUse) -> 
 /// selected variant where no required gate compares its time with that of another.
 fn slower(inputs: &ReportInputs<'_>, metrics: &[MetricColumn], found: &InUse) -> Option<String> {
     let metric = metrics.iter().find(|metric| metric.name == found.metric)?;
-    let id = shown(inputs.judgement)?;
+    let id = banner_variant(inputs.judgement)?;
     let baseline = &inputs.plan.baselines().next()?.id;
     let shape = &inputs.phase.objective.shape;
     let (value, theirs) = selected_times::pair(inputs.quantities, (id, baseline), shape, &metric.name)?;

@@ -12,12 +12,12 @@
 use super::error::RenderError;
 use super::gate_row::GateRow;
 use super::number;
-use super::run_report::Report;
+use super::run_report::RunReport;
 use ncugate_model::{Level, Verdict};
 use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
 
 /// The JUnit file.
-pub fn junit(report: &Report) -> Result<String, RenderError> {
+pub fn junit(report: &RunReport) -> Result<String, RenderError> {
     let mut junit = quick_junit::Report::new(report.phase.as_str());
     junit.add_test_suite(suite(report, "gates", &report.gates));
     for tier in &report.tiers {
@@ -35,7 +35,7 @@ pub fn junit(report: &Report) -> Result<String, RenderError> {
 }
 
 /// A failure for every variant that cheats, whatever the verdict of the phase is.
-fn cheats(report: &Report) -> Option<TestSuite> {
+fn cheats(report: &RunReport) -> Option<TestSuite> {
     let mut suite = TestSuite::new(format!("{}: cheats", report.phase));
     for cheat in &report.trust.cheats {
         let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
@@ -49,7 +49,7 @@ fn cheats(report: &Report) -> Option<TestSuite> {
 }
 
 /// The verdict of a phase that does not pass, or passes by its fallback.
-fn phase(report: &Report) -> Option<TestSuite> {
+fn phase(report: &RunReport) -> Option<TestSuite> {
     let (kind, what) = match report.headline.verdict {
         Verdict::Pass if report.falls_back() => (NonSuccessKind::Failure, "fallback"),
         Verdict::Pass => return None,
@@ -67,13 +67,13 @@ fn phase(report: &Report) -> Option<TestSuite> {
     Some(suite)
 }
 
-fn suite(report: &Report, name: &str, gates: &[GateRow]) -> TestSuite {
+fn suite(report: &RunReport, name: &str, gates: &[GateRow]) -> TestSuite {
     let mut suite = TestSuite::new(format!("{}: {name}", report.phase));
     suite.add_test_cases(gates.iter().map(|gate| case(report, gate)));
     suite
 }
 
-fn case(report: &Report, gate: &GateRow) -> TestCase {
+fn case(report: &RunReport, gate: &GateRow) -> TestCase {
     let mut case = TestCase::new(gate.name.as_str(), status(report, gate));
     case.set_classname(format!("{}.{}", report.phase, gate.on));
     case.extra.insert("file".into(), report.file.as_str().into());
@@ -82,7 +82,7 @@ fn case(report: &Report, gate: &GateRow) -> TestCase {
     case
 }
 
-fn status(report: &Report, gate: &GateRow) -> TestCaseStatus {
+fn status(report: &RunReport, gate: &GateRow) -> TestCaseStatus {
     let own = report.fallback.as_ref().is_some_and(|f| f.gates.contains(gate));
     if report.falls_back() && gate.verdict != Verdict::Pass && !own {
         let mut status = TestCaseStatus::skipped();
@@ -110,7 +110,7 @@ fn status(report: &Report, gate: &GateRow) -> TestCaseStatus {
     status
 }
 
-fn details(report: &Report, gate: &GateRow) -> String {
+fn details(report: &RunReport, gate: &GateRow) -> String {
     let value = |n: &Option<number::Number>| {
         n.as_ref().map_or_else(|| "n/a".to_owned(), |n| number::with_unit(n.value, &gate.unit))
     };

@@ -39,7 +39,7 @@ impl LaunchShape {
     }
 
     /// What it has that at least one of its siblings has not: `grid 64, 96 registers`. Empty where all are alike.
-    pub fn apart<'s>(&self, siblings: impl Iterator<Item = &'s Self> + Clone) -> String {
+    pub fn distinction<'s>(&self, siblings: impl Iterator<Item = &'s Self> + Clone) -> String {
         let own = self.parts();
         let differs = |at: usize| siblings.clone().any(|other| other.parts().get(at) != own.get(at));
         let parts: Vec<&str> =
@@ -100,9 +100,9 @@ mod tests {
             ..LaunchShape::default()
         };
         let all = [shape(64, 32), shape(128, 32), shape(128, 64)];
-        assert_eq!(all[0].apart(all[..2].iter()), "grid 64");
-        assert_eq!(all[2].apart(all.iter()), "grid 128, 64 registers");
-        assert_eq!(all[0].apart(all[..1].iter()), "");
+        assert_eq!(all[0].distinction(all[..2].iter()), "grid 64");
+        assert_eq!(all[2].distinction(all.iter()), "grid 128, 64 registers");
+        assert_eq!(all[0].distinction(all[..1].iter()), "");
         assert_eq!(all[0].change(&all[2]), "grid 64, then grid 128; 32 registers, then 64 registers");
         assert_eq!(extent([16, 8, 1]), "16×8");
     }

@@ -7,7 +7,7 @@ use ncugate_model::number;
 /// A metric of the entry that is replaced beside the new one.
 pub fn change(change: &Change) -> String {
     let unit = unit(&change.metric);
-    let said = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |v| number::said(v, &unit));
+    let said = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |v| number::in_sentence(v, &unit));
     let place = format!("{} at {}", change.metric, change.shape);
     match (change.before, change.after) {
         (Some(before), Some(after)) if before == after => format!("{place}: {}", said(Some(after))),
@@ -32,7 +32,7 @@ pub fn summary(entry: &LeaderboardEntry) -> String {
 
 /// A value of an entry with its unit.
 pub fn value(stored: &StoredValue) -> String {
-    format!("{} at {}: {}", stored.metric, stored.shape, number::said(stored.value, &unit(&stored.metric)))
+    format!("{} at {}: {}", stored.metric, stored.shape, number::in_sentence(stored.value, &unit(&stored.metric)))
 }
 
 fn unit(metric: &str) -> String {

@@ -1,7 +1,7 @@
 //! Reports of judged runs: findings, charts, and one report model with many renderers (HTML, Markdown, JSON, JUnit,
 //! SARIF, the terminal).
 //!
-//! [`Report::new`] decides nothing that a gate decides; it orders, words and rounds.
+//! [`RunReport::new`] decides nothing that a gate decides; it orders, words and rounds.
 //!
 //! Deliberately absent: measuring, judging; a clock, the disk or the environment before [`mod@write`].
 
@@ -81,7 +81,7 @@ pub use ncu_advice::{HotLineRow, HotRow, NcuAdvice, RuleRow};
 pub use ncugate_model::number::{self, text};
 pub use provenance::{Provenance, RunOrigin};
 pub use rule_answers::{diagnose, shape_facts};
-pub use run_report::Report;
+pub use run_report::RunReport;
 pub use search::{FinalistRow, SearchRow};
 pub use shape_matrix::{MatrixCell, MatrixRow, ShapeMatrix};
 pub use variant_row::{BuildRow, CheckRow, CorrectnessRow, GateCell, ShapeValues, VariantRow};

@@ -1,7 +1,7 @@
 //! Variants by shapes: which candidate is the best at each shape, beside the baselines.
 
 use super::in_use::InUse;
-use super::run_report::Report;
+use super::run_report::RunReport;
 use super::shape_matrix::{MatrixCell, MatrixRow, ShapeMatrix};
 use super::variant_row::VariantRow;
 use super::{number, text};
@@ -14,7 +14,7 @@ const CANDIDATES: usize = 8;
 const BASELINES: usize = 6;
 
 /// The table of a report.
-pub fn matrix(report: &Report) -> Option<ShapeMatrix> {
+pub fn matrix(report: &RunReport) -> Option<ShapeMatrix> {
     let used = &report.in_use;
     let (_, column) = report.metric(&used.metric)?;
     let shapes: Vec<usize> =

@@ -58,7 +58,7 @@ pub fn render(template: &str, context: impl Serialize, script: Option<&str>) -> 
 
 /// A value with its unit, in the digits in which it differs from another.
 fn beside(value: f64, other: Option<f64>, unit: &str) -> String {
-    other.map_or_else(|| number::with_unit(value, unit), |other| number::beside(value, other, unit).0)
+    other.map_or_else(|| number::with_unit(value, unit), |other| number::measured_and_limit(value, other, unit).0)
 }
 
 /// The templates with filters that write numbers as everywhere else.

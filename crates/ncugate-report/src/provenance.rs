@@ -142,7 +142,7 @@ pub fn provenance(inputs: &ReportInputs<'_>) -> Provenance {
         stages: manifest.stage_seconds.iter().map(|(name, s)| (text::line(name), Number::new(*s))).collect(),
         hashes: manifest.sources.iter().map(|(path, hash)| (text::line(path), text::line(hash))).collect(),
         argv: text::line(&manifest.argv.iter().map(|a| quoted(a)).collect::<Vec<_>>().join(" ")),
-        config: text::whole(&inputs.phase.text),
+        config: text::clean_file(&inputs.phase.text),
     }
 }
 

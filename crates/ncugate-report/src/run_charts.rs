@@ -2,7 +2,7 @@
 
 use super::deep_profile::DeepProfileRow;
 use super::inputs::ReportInputs;
-use super::run_report::Report;
+use super::run_report::RunReport;
 use super::text;
 use super::variant_row::VariantRow;
 use crate::chart::{
@@ -18,7 +18,7 @@ use ncugate_phase::plan::Variant;
 use std::collections::HashSet;
 
 /// What the charts of a report are drawn from.
-pub fn run<'a>(report: &'a Report, inputs: &'a ReportInputs<'_>) -> ChartedRun<'a> {
+pub fn run<'a>(report: &'a RunReport, inputs: &'a ReportInputs<'_>) -> ChartedRun<'a> {
     let occupancy = occupancy(inputs);
     let dims = inputs.phase.workload.shapes.iter().map(|shape| shape.dims.as_slice());
     ChartedRun {
@@ -44,12 +44,12 @@ pub fn run<'a>(report: &'a Report, inputs: &'a ReportInputs<'_>) -> ChartedRun<'
     }
 }
 
-fn metrics(report: &Report) -> Vec<ChartedMetric<'_>> {
+fn metrics(report: &RunReport) -> Vec<ChartedMetric<'_>> {
     let metrics = report.metrics.iter();
     metrics.map(|m| ChartedMetric { name: &m.name, title: &m.title, unit: &m.unit, better: m.better }).collect()
 }
 
-fn gates(report: &Report) -> Vec<ChartedGate<'_>> {
+fn gates(report: &RunReport) -> Vec<ChartedGate<'_>> {
     let gates = report.gates.iter();
     gates
         .map(|gate| ChartedGate {
@@ -62,7 +62,7 @@ fn gates(report: &Report) -> Vec<ChartedGate<'_>> {
         .collect()
 }
 
-fn stages(report: &Report) -> Vec<ChartedStage<'_>> {
+fn stages(report: &RunReport) -> Vec<ChartedStage<'_>> {
     let stages = report.stages.iter();
     stages
         .map(|stage| ChartedStage {
@@ -113,7 +113,7 @@ fn warp_states(look: &DeepProfileRow) -> WarpStates<'_> {
 }
 
 /// The life of a launch of the first variant of the deep profile.
-fn timeline<'a>(report: &'a Report, inputs: &'a ReportInputs<'_>) -> Option<ChartedTimeline<'a>> {
+fn timeline<'a>(report: &'a RunReport, inputs: &'a ReportInputs<'_>) -> Option<ChartedTimeline<'a>> {
     let first = report.deep_profile.as_ref()?.variants.first()?;
     let measured_as = |id: &VariantId| {
         let shared = inputs.builds.iter().find(|build| &build.variant == id).and_then(|build| build.shares.clone());
@@ -135,7 +135,7 @@ fn roofline(inputs: &ReportInputs<'_>) -> Option<Roofline> {
         let scope: Names = shape.dims.iter().map(|(name, extent)| (name.clone(), Value::Int(*extent))).collect();
         workload.flops.as_ref()?.eval_number(&scope).ok().filter(|f| *f > 0.0)
     });
-    explain::roofline(&inputs.quantities.beside(inputs.deep.quantities), objective, &all, operations)
+    explain::roofline(&inputs.quantities.filled_from(inputs.deep.quantities), objective, &all, operations)
 }
 
 fn ranked(inputs: &ReportInputs<'_>) -> Vec<VariantId> {

@@ -23,7 +23,7 @@ use serde::Serialize;
 /// A judged run, ready to be shown. The template of the page is given all of it but variants and charts, which have their own
 /// ways into the page.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Report {
+pub struct RunReport {
     pub title: String,
     /// Short name of the phase.
     pub phase: String,
@@ -94,7 +94,7 @@ pub struct Report {
     pub reproduce: Vec<String>,
 }
 
-impl Report {
+impl RunReport {
     /// What the rules could not say: of the objective's shape in full, of all others in a sentence.
     pub fn unsaid(&self) -> Vec<String> {
         let (first, others) = match self.diagnosis.split_first() {

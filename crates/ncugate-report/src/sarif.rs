@@ -4,7 +4,7 @@
 use super::error::RenderError;
 use super::finding_row::{FindingLineRow, FindingRow};
 use super::gate_row::GateRow;
-use super::run_report::Report;
+use super::run_report::RunReport;
 use ncugate_model::number::text::escaped_json;
 use ncugate_model::{Level, Verdict};
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ const LINES: usize = 3;
 ///
 /// # Errors
 /// It cannot be written as JSON.
-pub fn sarif(report: &Report) -> Result<String, RenderError> {
+pub fn sarif(report: &RunReport) -> Result<String, RenderError> {
     let tiers = report.tiers.iter().filter(|tier| tier.required).flat_map(|tier| &tier.gates);
     let stages = report.stages.iter().flat_map(|stage| &stage.gates);
     let fallback = report.fallback.iter().flat_map(|fallback| &fallback.gates);
@@ -56,7 +56,7 @@ pub fn sarif(report: &Report) -> Result<String, RenderError> {
 
 /// The verdict of a phase that does not pass: what keeps it from passing need not be a gate, and a file without a result would be read
 /// as a pass.
-fn phase(report: &Report) -> Option<Value> {
+fn phase(report: &RunReport) -> Option<Value> {
     let passes = report.headline.verdict == Verdict::Pass;
     let text = format!("{}: {}: {}", report.phase, report.headline.conclusion, report.headline.reason);
     (!passes || report.falls_back()).then(|| {
@@ -65,7 +65,7 @@ fn phase(report: &Report) -> Option<Value> {
     })
 }
 
-fn of_gate(report: &Report, gate: &GateRow) -> Value {
+fn of_gate(report: &RunReport, gate: &GateRow) -> Value {
     let level = match (gate.level, &gate.waived) {
         (_, Some(_)) => "note",
         (Level::Advisory, None) => "warning",

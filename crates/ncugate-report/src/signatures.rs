@@ -65,7 +65,7 @@ impl KnownSignatures {
 pub fn own_inversion(path: &Path) -> Result<Inversion, String> {
     if path.is_dir() {
         let run = PhaseRun::load(path).map_err(|error| error.to_string())?;
-        let session = JudgedRun::of(&run, ReferenceRuns::around(&run)).map_err(|error| error.to_string())?;
+        let session = JudgedRun::of(&run, ReferenceRuns::of_stored_run(&run)).map_err(|error| error.to_string())?;
         return inversion(&session).map_err(|error| error.to_string());
     }
     let bytes = open::named(path, MAX_BYTES).map_err(|error| error.to_string())?;
@@ -91,7 +91,7 @@ pub fn inversion(session: &JudgedRun<'_>) -> Result<Inversion, SignatureError> {
         }
     };
     let deep = DeepProfiles::read(run, plan, measured.capability());
-    let seen = measured.quantities().beside(&deep.quantities);
+    let seen = measured.quantities().filled_from(&deep.quantities);
     let mut defects = with_diagnosis(session, &seen, &[], SignatureBook::shipped(), |diagnosis| {
         let candidates = plan.variants.iter().filter(|variant| variant.standing == VariantRole::Candidate);
         candidates.filter_map(|variant| defect(session, diagnosis, variant, good)).collect::<Vec<DefectSignature>>()

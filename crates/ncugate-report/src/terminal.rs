@@ -4,7 +4,7 @@ use super::deltas::Delta;
 use super::error::RenderError;
 use super::gate_row::GateRow;
 use super::metric_change::MetricChange;
-use super::run_report::Report;
+use super::run_report::RunReport;
 use super::variant_row::{GRADED, VariantRow};
 use super::{number, text};
 use ncugate_model::{Level, Verdict};
@@ -30,7 +30,7 @@ const TOP: usize = 5;
 const STATE: usize = 6;
 
 /// What a run prints last.
-pub fn terminal(report: &Report, screen: Screen) -> Result<String, RenderError> {
+pub fn terminal(report: &RunReport, screen: Screen) -> Result<String, RenderError> {
     let columns = screen.columns.max(60);
     let mut out = format!("{}\n", text::clip(&report.title, columns));
     paragraph(&mut out, &format!("{}: {}", report.source.word(), report.source.words()), columns);
@@ -69,7 +69,7 @@ pub fn terminal(report: &Report, screen: Screen) -> Result<String, RenderError> 
 }
 
 /// The verdict and its reason alone.
-pub fn conclusion(report: &Report, screen: Screen) -> String {
+pub fn conclusion(report: &RunReport, screen: Screen) -> String {
     let (headline, columns) = (&report.headline, screen.columns.max(60));
     let label = headline.conclusion.label();
     let reason = format!("{} {}", "#".repeat(label.len()), headline.reason);
@@ -92,7 +92,7 @@ fn paragraph(out: &mut String, text: &str, columns: usize) {
 
 /// Wall time by stage of the program: `build 4.13 s, bench 3.99 s (kernels 2.60 s, external commands 1.39 s)`. Parts of a
 /// stage, `bench: kernels`, stand behind it where they count.
-fn stages(report: &Report) -> String {
+fn stages(report: &RunReport) -> String {
     let took = |name: &str, seconds: f64| format!("{name} {}", number::seconds(seconds));
     let stages = &report.provenance.stages;
     let whole = stages.iter().filter(|(name, _)| !name.contains(": ")).map(|(name, seconds)| {
@@ -108,7 +108,7 @@ fn stages(report: &Report) -> String {
 }
 
 /// The steps of the selected variant, a line each: number and kernel, the duration under ncu and its share.
-fn steps(report: &Report) -> Vec<String> {
+fn steps(report: &RunReport) -> Vec<String> {
     let Some(steps) = &report.steps else { return Vec::new() };
     let what = steps.columns.first().map_or_else(String::new, |column| format!(" ({})", column.to_lowercase()));
     let line = |(name, _, cells): &(String, String, Vec<String>)| match cells.first().filter(|cell| !cell.is_empty()) {
@@ -119,7 +119,7 @@ fn steps(report: &Report) -> Vec<String> {
 }
 
 /// A line a baseline or stored run: the objective beside theirs.
-fn beside(report: &Report, columns: usize) -> Vec<String> {
+fn beside(report: &RunReport, columns: usize) -> Vec<String> {
     let line = |delta: &Delta| {
         let is_objective = |row: &&MetricChange| report.objective.as_ref().is_some_and(|o| o.metric == row.metric);
         let row = delta.rows.iter().find(is_objective).or(delta.rows.first())?;
@@ -132,7 +132,7 @@ fn beside(report: &Report, columns: usize) -> Vec<String> {
 }
 
 /// Rank, variant and as many leading metrics as fit.
-fn variants(report: &Report, columns: usize) -> String {
+fn variants(report: &RunReport, columns: usize) -> String {
     let ranked: Vec<&VariantRow> = report.variants.iter().filter(|v| v.rank.is_some()).take(TOP).collect();
     let baselines = report.variants.iter().filter(|v| v.standing == ncugate_phase::plan::VariantRole::Baseline).take(2);
     // A variant that is selected among those that pass may rank lower.
@@ -217,7 +217,7 @@ fn state(gate: &GateRow) -> &'static str {
 }
 
 /// A line a gate: its verdict, its name, measured against limit.
-fn gates(report: &Report, columns: usize, colours: Colours) -> String {
+fn gates(report: &RunReport, columns: usize, colours: Colours) -> String {
     let lead = report.gates.iter().map(|g| state(g).len()).max().unwrap_or(STATE).max(STATE);
     let numbers = report.gates.iter().filter(|gate| gate.measured.is_some());
     let numbers = numbers.map(|gate| against(gate).chars().count()).max().unwrap_or(0);

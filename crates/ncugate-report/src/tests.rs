@@ -9,7 +9,7 @@ use ncugate_model::Verdict;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-fn small() -> super::Report {
+fn small() -> super::RunReport {
     Fixture::new(6).report()
 }
 
@@ -415,7 +415,7 @@ fn changes() -> serde_json::Value {
 }
 
 /// Every number of the table of variants as the report writes it, by variant and title of the metric.
-fn texts(report: &super::Report) -> serde_json::Value {
+fn texts(report: &super::RunReport) -> serde_json::Value {
     let of = |variant: &super::VariantRow| {
         let values = report.metrics.iter().zip(&variant.shapes[report.objective_shape].values);
         let text = |(metric, value): (&super::MetricColumn, &super::Measure)| {

@@ -33,7 +33,7 @@ pub struct VariantRow {
     pub verdict: Verdict,
     /// Whether it is inconclusive only because it was not selected and so not re-timed alongside what it is compared with.
     pub uncompared: bool,
-    /// Parameter values, aligned with [`Report::params`](super::Report::params).
+    /// Parameter values, aligned with [`RunReport::params`](super::RunReport::params).
     pub params: Vec<Option<String>>,
     /// Whether it computes the right thing.
     pub correctness: CorrectnessRow,
@@ -44,11 +44,11 @@ pub struct VariantRow {
     pub build: BuildRow,
     /// The launches of ncu reports that it is, with their kernels.
     pub captured: Option<String>,
-    /// Values by shape, aligned with [`Report::shapes`](super::Report::shapes).
+    /// Values by shape, aligned with [`RunReport::shapes`](super::RunReport::shapes).
     pub shapes: Vec<ShapeValues>,
     /// What ncu's own rules and sampler say, a shape each; empty where the report holds gate metrics alone.
     pub advice: Vec<NcuAdvice>,
-    /// Verdict by gate, aligned with [`Report::gates`](super::Report::gates); none where the gate was not judged for it.
+    /// Verdict by gate, aligned with [`RunReport::gates`](super::RunReport::gates); none where the gate was not judged for it.
     pub gates: Vec<Option<GateCell>>,
 }
 
@@ -122,7 +122,7 @@ pub struct ShapeValues {
     pub launch: String,
     /// Its steps, where it is several.
     pub steps: Vec<StepRow>,
-    /// Values, aligned with [`Report::metrics`](super::Report::metrics).
+    /// Values, aligned with [`RunReport::metrics`](super::RunReport::metrics).
     pub values: Vec<Measure>,
     /// Latency samples in microseconds, in the order they were taken.
     pub samples: Vec<f64>,
@@ -139,6 +139,6 @@ pub struct StepRow {
     pub name: String,
     /// How it is launched, or what is filled or copied.
     pub about: String,
-    /// Values, aligned with [`Report::metrics`](super::Report::metrics); none for what is not known of single launches.
+    /// Values, aligned with [`RunReport::metrics`](super::RunReport::metrics); none for what is not known of single launches.
     pub values: Vec<Option<Measure>>,
 }

@@ -1,7 +1,7 @@
 //! Writes a report's files: each whole or not at all. The only part of the room that touches the disk.
 
 use super::error::WriteError;
-use super::run_report::Report;
+use super::run_report::RunReport;
 use super::{html, json, junit, markdown, sarif};
 use crate::chart;
 use crate::chart::svg::{self, Setting};
@@ -26,7 +26,7 @@ pub fn prove_writable(folder: &Path) -> Result<(), WriteError> {
 }
 
 /// Renders everything, then writes `report.html`, `report.md`, `results.json`, `junit.xml`, `results.sarif` and `charts/*.svg`.
-pub fn write(report: &Report, folder: &Path) -> Result<ReportFiles, WriteError> {
+pub fn write(report: &RunReport, folder: &Path) -> Result<ReportFiles, WriteError> {
     let files = [
         ("results.json", json::json(report)?),
         ("junit.xml", junit::junit(report)?),

@@ -1,7 +1,7 @@
 //! What an agent is told, in less than two kilobytes.
 
 use ncugate_model::{ShapeName, Verdict};
-use ncugate_report::{ChangeDirection, DiagnosisOutcome, FindingRow, Report, text};
+use ncugate_report::{ChangeDirection, DiagnosisOutcome, FindingRow, RunReport, text};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -67,7 +67,7 @@ pub struct AgentDiagnosis {
 
 impl AgentDiagnosis {
     /// What a report says of the objective's shape.
-    pub fn of(report: &Report) -> Option<Self> {
+    pub fn of(report: &RunReport) -> Option<Self> {
         let row = report.diagnosis.first()?;
         let lacks = row.not_asked.as_ref();
         Some(Self {
@@ -83,7 +83,7 @@ impl AttemptAnswer {
     /// The answer that a report of an attempt gives.
     pub fn new(
         attempt: usize,
-        report: &Report,
+        report: &RunReport,
         faster: &[(ShapeName, String)],
         left_out: &[String],
         run: String,
@@ -111,7 +111,7 @@ impl AttemptAnswer {
 }
 
 /// What changed against the best, the greatest ratio first.
-fn changes(report: &Report) -> Vec<[String; 4]> {
+fn changes(report: &RunReport) -> Vec<[String; 4]> {
     let rows = report.deltas.first().map_or(&[][..], |delta| &delta.rows[..]);
     let mut changed: Vec<(f64, [String; 4])> = rows
         .iter()

@@ -272,7 +272,7 @@ impl ActiveSearch<'_> {
             .map(|limit| format!("{limit} variants were built"))
             .or_else(|| reached(budget.measured, timed).map(|limit| format!("{limit} variants were timed")))
             .or_else(|| time.map(|time| format!("{} s were spent", time.as_secs())))
-            .or_else(|| alike(tried.values().copied(), 2 * self.of.settings.batch as usize))
+            .or_else(|| common_failure(tried.values().copied(), 2 * self.of.settings.batch as usize))
     }
 
     fn proposer(&self) -> Proposer<'_> {
@@ -477,7 +477,7 @@ fn outcome(phase: &Phase, latency: &LatencyOutcome) -> TriedOutcome {
 }
 
 /// Why a search is of no use: at least so many variants were tried, and none can be built for one and the same reason, which is not theirs.
-fn alike<'a>(tried: impl Iterator<Item = &'a TriedPoint>, least: usize) -> Option<String> {
+fn common_failure<'a>(tried: impl Iterator<Item = &'a TriedPoint>, least: usize) -> Option<String> {
     let reason = |tried: &'a TriedPoint| match &tried.outcome {
         // What was built has registers; whether it is refused then is its own affair.
         TriedOutcome::Failed { reason } if !tried.facts.contains_key("registers") => Some(reason),

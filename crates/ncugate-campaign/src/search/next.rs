@@ -9,7 +9,7 @@ use ncugate_judge::{JudgedRun, PhaseRun};
 use ncugate_model::{Better, Cell, SearchRecord, TriedOutcome, Verdict};
 use ncugate_phase::config::SearchStrategy;
 use ncugate_phase::plan::{Point, Space, VariantRole};
-use ncugate_report::{Report, text};
+use ncugate_report::{RunReport, text};
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
 
@@ -45,7 +45,7 @@ pub struct NextPoint {
 }
 
 /// What a run says about the next step.
-pub fn next(run: &PhaseRun, session: &JudgedRun<'_>, report: &Report) -> NextAnswer {
+pub fn next(run: &PhaseRun, session: &JudgedRun<'_>, report: &RunReport) -> NextAnswer {
     let phase = &run.phase;
     let conditional = phase.search.as_ref().map_or(&[][..], |search| &search.conditional[..]);
     let space = Space::new(&phase.sweep, conditional);

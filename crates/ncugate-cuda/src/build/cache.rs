@@ -189,7 +189,7 @@ impl Cache {
         let stored: CacheEntry = serde_json::from_slice(&fs::read(self.result(&contents)).ok()?).ok()?;
         let cubin = self.cubin(&stored.cubin_sha256);
         let bytes = fs::read(&cubin).ok().filter(|bytes| sha256(bytes) == stored.cubin_sha256)?;
-        let includes = self.known(&includes);
+        let includes = self.include_hashes(&includes);
         let CacheEntry { cubin_sha256: sha256, log, launch } = stored;
         Some(Artifact { cubin, sha256, bytes, log, launch, cached: true, includes })
     }
@@ -221,7 +221,7 @@ impl Cache {
         self.write(&self.result(&contents), &text)?;
         let list: Vec<String> = includes.iter().map(|path| path.display().to_string()).collect();
         self.write(&self.root.join("includes").join(&inputs.0), list.join("\n").as_bytes())?;
-        let includes = self.known(&includes);
+        let includes = self.include_hashes(&includes);
         let CacheEntry { log, launch, .. } = stored;
         Ok(Artifact { cubin, sha256: hash, bytes, log, launch, cached: false, includes })
     }
@@ -267,7 +267,7 @@ impl Cache {
     }
 
     /// The files with their hashes; they were read when the key was made.
-    fn known(&self, includes: &[PathBuf]) -> BTreeMap<PathBuf, String> {
+    fn include_hashes(&self, includes: &[PathBuf]) -> BTreeMap<PathBuf, String> {
         includes.iter().filter_map(|path| Some((path.clone(), self.file_hash(path)?))).collect()
     }
 

@@ -303,7 +303,7 @@ impl<'a> Builder<'a> {
             Err(e) => return Ok(BuildOutcome::Failed { message: format!("{}: {e}", kernel.source.display()) }),
         };
         let each = || entries.iter().map(|(_, entry)| entry.resources);
-        let Some(resources) = each().reduce(Resources::together) else {
+        let Some(resources) = each().reduce(Resources::combine) else {
             return Ok(BuildOutcome::Failed { message: format!("{}: nothing is launched", kernel.source.display()) });
         };
         let chip = Chip::of(self.arch.capability());

@@ -12,7 +12,7 @@ pub fn twin(earlier: &[BuildRecord], record: &BuildRecord, plan: &Plan) -> Optio
     earlier
         .iter()
         .filter(|other| other.shares.is_none() && self::code(other) == Some(code))
-        .find(|other| self::programs(plan, &other.variant).is_some_and(|theirs| alike(theirs, programs)))
+        .find(|other| self::programs(plan, &other.variant).is_some_and(|theirs| have_equal_programs(theirs, programs)))
         .map(|other| other.variant.clone())
 }
 
@@ -43,7 +43,7 @@ fn programs<'a>(plan: &'a Plan, id: &VariantId) -> Option<&'a [ShapeProgram]> {
     }
 }
 
-fn alike(a: &[ShapeProgram], b: &[ShapeProgram]) -> bool {
+fn have_equal_programs(a: &[ShapeProgram], b: &[ShapeProgram]) -> bool {
     let program = |(a, b): (&ShapeProgram, &ShapeProgram)| {
         a.shape == b.shape
             && a.symbols == b.symbols

@@ -220,7 +220,7 @@ impl Builder<'_> {
         for missing in batch {
             let (index, kernel) = missing.placed;
             match answers.remove(&index) {
-                Some(answer) => done(index, kernel, &self.taken(&missing, answer, started)?)?,
+                Some(answer) => done(index, kernel, &self.cache_answer(&missing, answer, started)?)?,
                 None => unanswered.push(missing),
             }
         }
@@ -228,7 +228,7 @@ impl Builder<'_> {
     }
 
     /// An answer's code in the cache.
-    fn taken(
+    fn cache_answer(
         &self,
         missing: &UncachedKernel<'_>,
         answer: Answer,

@@ -346,7 +346,7 @@ fn a_program_of_two_kernels_is_built_whole_and_refused_by_launch() {
     };
     let [a, b] = entries.as_slice() else { panic!("{entries:?}") };
     assert_eq!((a.entry.as_str(), b.entry.as_str()), ("shared_arrays", "second"));
-    assert_eq!(resources, a.resources.together(b.resources));
+    assert_eq!(resources, a.resources.combine(b.resources));
     assert_eq!(resources.static_shared, a.resources.static_shared.max(b.resources.static_shared));
     let BuildOutcome::Built { code_sha256: alone, entries, .. } = one(&nvcc, folder.path(), "sm_90", first()) else {
         panic!("it builds")

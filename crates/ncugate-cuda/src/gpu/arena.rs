@@ -61,7 +61,7 @@ impl ArenaLayout {
 
     /// What a launch may not write: inputs and guard bands, as ranges without a hole. A range of 16 bytes and more starts
     /// at a multiple of 16.
-    pub fn kept(&self, buffers: &[BufferSpec]) -> Vec<Range<usize>> {
+    pub fn protected_ranges(&self, buffers: &[BufferSpec]) -> Vec<Range<usize>> {
         let mut ranges = Vec::new();
         let mut start = 0_usize;
         let written = buffers.iter().zip(&self.regions).filter(|(b, _)| b.role != Role::Input).map(|(_, r)| r.clone());
@@ -197,7 +197,7 @@ mod tests {
     #[test]
     fn what_is_kept_is_everything_that_is_not_written() {
         let (buffers, layout, _) = example();
-        let kept = layout.kept(&buffers);
+        let kept = layout.protected_ranges(&buffers);
         let writable: usize = [1, 2, 3].map(|index| layout.region(index).len()).iter().sum();
         assert_eq!(kept.iter().map(Range::len).sum::<usize>(), layout.bytes() - writable);
         assert!(kept.iter().all(|range| range.len() < DIGEST_ALIGNMENT || range.start % DIGEST_ALIGNMENT == 0));

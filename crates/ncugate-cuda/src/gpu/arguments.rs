@@ -108,25 +108,25 @@ where
         }
     }
 
-    fn found(&self, name: &str) -> Result<(u64, &'b BufferSpec), DeviceError> {
+    fn buffer_of(&self, name: &str) -> Result<(u64, &'b BufferSpec), DeviceError> {
         (self.buffer)(name).ok_or_else(|| DeviceError::Launch(format!("there is no buffer '{name}'")))
     }
 
     fn tensor_map(&self, map: &TensorMap) -> Result<CUtensorMap, DeviceError> {
-        let (address, buffer) = self.found(&map.buffer)?;
+        let (address, buffer) = self.buffer_of(&map.buffer)?;
         (self.encode)(&Tiling::new(map, address, buffer)?)
     }
 
     fn object(&self, name: &str, view: ImageView<'_>) -> Result<u64, DeviceError> {
-        let (address, buffer) = self.found(name)?;
+        let (address, buffer) = self.buffer_of(name)?;
         (self.image)(view, address, buffer)
     }
 
     fn pointer(&self, arg: &Arg) -> Result<u64, DeviceError> {
         match arg {
-            Arg::Buffer(name) => self.found(name).map(|(address, _)| address),
+            Arg::Buffer(name) => self.buffer_of(name).map(|(address, _)| address),
             Arg::Element(element) => {
-                let (address, buffer) = self.found(&element.buffer)?;
+                let (address, buffer) = self.buffer_of(&element.buffer)?;
                 match element.bytes <= buffer.bytes() as u64 {
                     true => Ok(address + element.bytes),
                     false => Err(DeviceError::Launch(format!("{} is outside of it", arg.described()))),

@@ -123,7 +123,7 @@ impl Digester {
     ///
     /// # Errors
     /// The launch fails, or there is no page-locked memory.
-    pub fn ask(&mut self, device: &CudaDevice, row: &MemoryRow) -> Result<PendingDigests, DeviceError> {
+    pub fn request(&mut self, device: &CudaDevice, row: &MemoryRow) -> Result<PendingDigests, DeviceError> {
         let blocks = row.bytes.div_ceil(THREADS * BYTES_A_THREAD).clamp(1, MAX_BLOCKS);
         let pending = self.reserve(device, blocks, row.count)?;
         let mut base = row.address;

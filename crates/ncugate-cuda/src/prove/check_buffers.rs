@@ -149,7 +149,7 @@ impl CheckBuffers {
             return Err(ExpectedOutputError::Unwritten { entry: entry.to_owned(), elements });
         }
         let answer = answers.pop().unwrap_or_default();
-        match answers.iter().all(|other| alike(other, &answer)) {
+        match answers.iter().all(|other| have_equal_values(other, &answer)) {
             true => Ok(answer),
             false => Err(failed("it gives another answer when it is launched again".to_owned())),
         }
@@ -196,7 +196,7 @@ impl CheckBuffers {
 }
 
 /// Whether two answers have the same values, where NaN is like NaN.
-fn alike(a: &[ExpectedOutput], b: &[ExpectedOutput]) -> bool {
+fn have_equal_values(a: &[ExpectedOutput], b: &[ExpectedOutput]) -> bool {
     let same = |(a, b): (&f64, &f64)| a == b || a.is_nan() && b.is_nan();
     a.iter().zip(b).all(|(a, b)| a.values.iter().zip(&b.values).all(same))
 }

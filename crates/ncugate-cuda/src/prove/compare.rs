@@ -53,10 +53,10 @@ impl DifferenceTally {
     fn of_chunk(dtype: Dtype, expected: &[f64], before: &[u8], after: &[u8], yardstick: ErrorScale) -> Self {
         let mut tally = Self::of_decoded(dtype, expected, after, yardstick);
         tally.untouched = match dtype.size() {
-            1 => alike::<1>(before, after),
-            2 => alike::<2>(before, after),
-            4 => alike::<4>(before, after),
-            _ => alike::<8>(before, after),
+            1 => equal_elements::<1>(before, after),
+            2 => equal_elements::<2>(before, after),
+            4 => equal_elements::<4>(before, after),
+            _ => equal_elements::<8>(before, after),
         };
         tally
     }
@@ -288,7 +288,7 @@ impl Lanes {
 }
 
 /// Places of the elements of so many bytes that both have alike.
-fn alike<const BYTES: usize>(before: &[u8], after: &[u8]) -> Vec<u64> {
+fn equal_elements<const BYTES: usize>(before: &[u8], after: &[u8]) -> Vec<u64> {
     let elements = before.as_chunks::<BYTES>().0.iter().zip(after.as_chunks::<BYTES>().0).enumerate();
     elements.filter(|(_, (before, after))| before == after).map(|(index, _)| index as u64).collect()
 }

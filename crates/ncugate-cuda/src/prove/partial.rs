@@ -17,7 +17,7 @@ pub fn compared(buffer: &BufferSpec, index: usize, extents: &VariantExtents, byt
     values.resize(count, f64::NAN);
     match (&buffer.partial, extents.0.get(&index)) {
         (Some(partial), Some(own)) => match partial.reduce {
-            Some(reduce) => together(&values, own, &partial.axes, reduce),
+            Some(reduce) => reduce_axes(&values, own, &partial.axes, reduce),
             None => values,
         },
         _ => values,
@@ -25,7 +25,7 @@ pub fn compared(buffer: &BufferSpec, index: usize, extents: &VariantExtents, byt
 }
 
 /// Puts together the values along `axes` of an array, whose last axis is the innermost.
-fn together(values: &[f64], extents: &[usize], axes: &[bool], reduce: Reduction) -> Vec<f64> {
+fn reduce_axes(values: &[f64], extents: &[usize], axes: &[bool], reduce: Reduction) -> Vec<f64> {
     let kept: usize = extents.iter().zip(axes).filter(|(_, varies)| !**varies).map(|(extent, _)| extent).product();
     let start = match reduce {
         Reduction::Sum => 0.0,

@@ -158,8 +158,11 @@ impl TimedBuffers {
             .regions_of(&self.shape.buffers, is_compared)
             .map(|region| self.digester.of_host(&image[region]))
             .collect();
-        let kept: Vec<MemoryDigest> =
-            layout.kept(&self.shape.buffers).into_iter().map(|range| self.digester.of_host(&image[range])).collect();
+        let kept: Vec<MemoryDigest> = layout
+            .protected_ranges(&self.shape.buffers)
+            .into_iter()
+            .map(|range| self.digester.of_host(&image[range]))
+            .collect();
         let HiddenCase { seed, draw } = case;
         let content = TimedContent { seed, staging, draw, kept, poison, right: HashSet::new() };
         if self.digests_of_kept(device, content.staging.memory().address())? != content.kept {
@@ -440,7 +443,7 @@ impl TimedBuffers {
             stride: 0,
             count: 1,
         });
-        rows.map(|row| self.digester.ask(device, &row)).collect()
+        rows.map(|row| self.digester.request(device, &row)).collect()
     }
 
     /// Queues the digests of so many snapshots, an answer for each output.
@@ -452,7 +455,7 @@ impl TimedBuffers {
         let mut address = self.snapshots.address();
         let mut pending = Vec::new();
         for region in self.outputs() {
-            pending.push(self.digester.ask(device, &MemoryRow { address, bytes: region.len(), stride, count })?);
+            pending.push(self.digester.request(device, &MemoryRow { address, bytes: region.len(), stride, count })?);
             address += region.len().next_multiple_of(16) as u64;
         }
         Ok(pending)

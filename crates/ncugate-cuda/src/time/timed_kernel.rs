@@ -206,12 +206,12 @@ impl TimedKernel {
         }
         for _ in 0..self.unrepeated.as_ref().map_or(0, |graph| graph.due(round)) {
             if let Some((wrong, launch)) = self.take_unrepeated(device, buffers)? {
-                return Ok(Some(said(&wrong, round, launch)));
+                return Ok(Some(wrong_sample(&wrong, round, launch)));
             }
         }
         for _ in 0..self.audits.get(round as usize).copied().unwrap_or(0) {
             if let Some(wrong) = self.audit_launches(device, buffers)? {
-                return Ok(Some(said(&wrong, round, "an audited launch")));
+                return Ok(Some(wrong_sample(&wrong, round, "an audited launch")));
             }
         }
         // Before the last sample everything is written anew, so that what is out of bounds after it was written by it.
@@ -225,7 +225,7 @@ impl TimedKernel {
         }
         let TimedSample { sample, contents, wrong, .. } = taken;
         if let Some((wrong, launch)) = wrong {
-            return Ok(Some(said(&wrong, round, launch)));
+            return Ok(Some(wrong_sample(&wrong, round, launch)));
         }
         self.samples.push(sample);
         if last { self.out_of_bounds(device, buffers, &contents, round) } else { Ok(None) }
@@ -364,7 +364,7 @@ impl TimedKernel {
     ) -> Result<Option<WrongSample>, DeviceError> {
         for (set, &content) in contents.iter().enumerate() {
             if let Some(reason) = buffers.written_out_of_bounds(device, set, content)? {
-                return Ok(Some(said(&WrongLaunch { reason, set, content }, round, "a timed launch")));
+                return Ok(Some(wrong_sample(&WrongLaunch { reason, set, content }, round, "a timed launch")));
             }
         }
         Ok(None)
@@ -380,12 +380,12 @@ impl TimedKernel {
 
     /// What was verified so far.
     pub fn verified(&self) -> Audit {
-        let unrepeated = self.unrepeated.as_ref().map(|graph| vec![graph.taken().clone()]);
+        let unrepeated = self.unrepeated.as_ref().map(|graph| vec![graph.samples().clone()]);
         Audit { chance: Audit::chance_after(self.audit.launches), unrepeated, ..self.audit.clone() }
     }
 }
 
-fn said(wrong: &WrongLaunch, round: u32, launch: &str) -> WrongSample {
+fn wrong_sample(wrong: &WrongLaunch, round: u32, launch: &str) -> WrongSample {
     let reason = format!("output of {launch} differs: {}, round {round}, set {}", wrong.reason, wrong.set);
     WrongSample { reason, content: wrong.content }
 }

@@ -84,7 +84,7 @@ impl UnrepeatedGraph {
         self.due.get(round as usize).copied().unwrap_or(0)
     }
 
-    pub const fn taken(&self) -> &UnrepeatedSamples {
+    pub const fn samples(&self) -> &UnrepeatedSamples {
         &self.taken
     }
 

@@ -51,7 +51,7 @@ pub trait Engine {
 }
 
 /// Asks a command of an engine; gives what it printed.
-pub(super) fn ask(command: &mut Command) -> Result<String, SubmitError> {
+pub(super) fn query(command: &mut Command) -> Result<String, SubmitError> {
     let name = command.get_program().to_string_lossy().into_owned();
     let failed = |said: String| SubmitError::Engine { command: name.clone(), said };
     let output = process::run_apart(command, LIMIT).map_err(|error| failed(error.to_string()))?;

@@ -39,7 +39,7 @@ pub struct SubmitFolder {
 
 impl SubmitFolder {
     /// The folder as it would be named, for scripts that are only shown.
-    pub fn shown(jobs: &Path, phase: &str, key: &str) -> Self {
+    pub fn preview(jobs: &Path, phase: &str, key: &str) -> Self {
         Self { path: jobs.join(phase).join(new_name(key)), _lock: None }
     }
 
@@ -127,7 +127,7 @@ impl SubmitFolder {
     }
 
     /// What judging said on standard output.
-    pub fn said(&self, job: ClusterJob) -> String {
+    pub fn judge_output(&self, job: ClusterJob) -> String {
         let bytes = open::bytes(&self.path.join(format!("said.{job}")), SAID).unwrap_or_default();
         String::from_utf8_lossy(&bytes).into_owned()
     }

@@ -103,7 +103,7 @@ impl Follower<'_> {
             match self.step(&submission, &alive) {
                 Step::Judged(job, status) => {
                     self.folder.close()?;
-                    return Ok(SubmissionOutcome { status, said: self.folder.said(job) });
+                    return Ok(SubmissionOutcome { status, said: self.folder.judge_output(job) });
                 }
                 Step::Submit(stage) => self.submit(&mut submission, stage, &alive)?,
                 Step::Gone(stage, job) => {

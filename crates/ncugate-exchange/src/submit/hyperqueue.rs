@@ -1,7 +1,7 @@
 //! HyperQueue: `hq submit`, `hq job list`, `hq job cancel`. Its jobs do not wait for one another, so that each stage is submitted
 //! when the one before has ended. It starts tasks of a lost worker again by itself.
 
-use super::engine::{Engine, LiveJobs, ask, ranges};
+use super::engine::{Engine, LiveJobs, query, ranges};
 use super::error::SubmitError;
 use super::script::Script;
 use super::stage::{ClusterJob, SubmissionStage};
@@ -65,7 +65,7 @@ impl Engine for HyperQueue {
             command.arg(format!("--array={}", ranges(&script.shards)));
         }
         command.args(&self.options).arg("--").arg("/bin/sh").arg(script.path());
-        let said = ask(&mut command)?;
+        let said = query(&mut command)?;
         said.trim().parse().map(ClusterJob).map_err(|_| SubmitError::Engine {
             command: "hq submit".to_owned(),
             said: format!("it gave no number of a job: {}", said.trim()),
@@ -73,7 +73,7 @@ impl Engine for HyperQueue {
     }
 
     fn alive(&self) -> Result<LiveJobs, SubmitError> {
-        let said = ask(Command::new("hq").args(["--output-mode=json", "job", "list", "--filter=running,waiting"]))?;
+        let said = query(Command::new("hq").args(["--output-mode=json", "job", "list", "--filter=running,waiting"]))?;
         let listed: Vec<JobListing> = serde_json::from_str(&said)
             .map_err(|error| SubmitError::Engine { command: "hq job list".to_owned(), said: error.to_string() })?;
         let state = |stats: &TaskStats| format!("{} running, {} waiting", stats.running, stats.waiting);
@@ -82,6 +82,6 @@ impl Engine for HyperQueue {
 
     fn cancel(&self, jobs: &[ClusterJob]) -> Result<(), SubmitError> {
         let list = jobs.iter().map(ClusterJob::to_string).collect::<Vec<_>>().join(",");
-        ask(Command::new("hq").args(["job", "cancel", &list])).map(drop)
+        query(Command::new("hq").args(["job", "cancel", &list])).map(drop)
     }
 }

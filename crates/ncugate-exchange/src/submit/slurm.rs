@@ -1,6 +1,6 @@
 //! Slurm: `sbatch`, `squeue`, `scancel`. The accounting database is not asked; many clusters have none.
 
-use super::engine::{Engine, LiveJobs, ask, ranges};
+use super::engine::{Engine, LiveJobs, query, ranges};
 use super::error::SubmitError;
 use super::script::Script;
 use super::stage::{ClusterJob, SubmissionStage};
@@ -110,7 +110,7 @@ impl Engine for Slurm {
         if script.stage == SubmissionStage::Measure {
             command.arg(format!("--array={}%{}", ranges(&script.shards), self.at_once()));
         }
-        let said = ask(command.arg(script.path()))?;
+        let said = query(command.arg(script.path()))?;
         // `id`, or `id;cluster`.
         let id = said.trim().split(';').next().and_then(|id| id.parse().ok());
         id.map(ClusterJob).ok_or_else(|| SubmitError::Engine {
@@ -120,7 +120,7 @@ impl Engine for Slurm {
     }
 
     fn alive(&self) -> Result<LiveJobs, SubmitError> {
-        let said = ask(Command::new("squeue").args(["--me", "--noheader", "--format=%F|%T|%r"]))?;
+        let said = query(Command::new("squeue").args(["--me", "--noheader", "--format=%F|%T|%r"]))?;
         let mut states: LiveJobs = LiveJobs::new();
         for line in said.lines() {
             let mut parts = line.trim().split('|');
@@ -140,7 +140,7 @@ impl Engine for Slurm {
     }
 
     fn cancel(&self, jobs: &[ClusterJob]) -> Result<(), SubmitError> {
-        ask(Command::new("scancel").args(jobs.iter().map(ClusterJob::to_string))).map(drop)
+        query(Command::new("scancel").args(jobs.iter().map(ClusterJob::to_string))).map(drop)
     }
 }
 

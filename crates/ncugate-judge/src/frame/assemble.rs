@@ -1,6 +1,6 @@
 //! Everything measured, joined into one table: builds, launches, occupancy, checks, latencies, counters.
 
-use super::launch_facts::{FactGpu, StaticFact, built, together};
+use super::launch_facts::{FactGpu, StaticFact, built, combine};
 use super::profile_counters::ProfileCounters;
 use super::quantities::{CellDetails, FreshSamples, MetricCells, Program, Quantities, Sampling};
 use super::required_metrics;
@@ -225,7 +225,7 @@ impl<'a> ColumnSource<'a> {
                     let cell = match (fact, self.resources(variant)) {
                         (StaticFact::Build(fact), Ok(resources)) => Cell::finite(built(fact, &resources)),
                         (StaticFact::Build(_), Err(missing)) => missing,
-                        (StaticFact::Launch(_) | StaticFact::Occupancy(_), _) => together(how, &each),
+                        (StaticFact::Launch(_) | StaticFact::Occupancy(_), _) => combine(how, &each),
                     };
                     (cell, if each.len() > 1 { each } else { Vec::new() })
                 }

@@ -48,7 +48,7 @@ pub(super) fn built(fact: BuildFact, resources: &Resources) -> f64 {
 }
 
 /// Facts of the launches of one evaluation as one; the first that is absent makes it absent.
-pub(super) fn together(how: Combination, cells: &[Cell]) -> Cell {
+pub(super) fn combine(how: Combination, cells: &[Cell]) -> Cell {
     if let [only] = cells {
         return only.clone();
     }

@@ -171,7 +171,7 @@ impl Quantities {
 
     /// This table with the values of `other` where it has none itself: for advice and charts. Verdicts read a table of
     /// what was measured for them alone.
-    pub fn beside(&self, other: &Self) -> Self {
+    pub fn filled_from(&self, other: &Self) -> Self {
         let mut table = self.clone();
         for metric in other.metrics() {
             let is_own = self.columns.contains_key(metric);
@@ -298,7 +298,7 @@ mod tests {
         let mut close = Quantities::new(rows.clone());
         close.set_column("dram_bytes", vec![Cell::Value(7.0), Cell::Value(8.0)]);
         close.set_column("sm_pct", vec![Cell::Value(9.0)]);
-        let both = judged.beside(&close);
+        let both = judged.filled_from(&close);
         let read =
             |table: &Quantities, row: usize, metric: &str| table.read(&rows[row].0, &rows[row].1, metric).value();
         assert_eq!((read(&both, 0, "dram_bytes"), read(&both, 1, "dram_bytes")), (Some(1.0), Some(8.0)));

@@ -97,7 +97,7 @@ impl ReferenceRuns {
 
     /// What the requirements of a stored run ask for, in the folder of runs that it lies in. What cannot be compared is a
     /// warning: then the requirement that asks for it is inconclusive.
-    pub fn around(run: &PhaseRun) -> Self {
+    pub fn of_stored_run(run: &PhaseRun) -> Self {
         let folder = std::path::absolute(&run.run.folder).unwrap_or_default();
         let Some(profiles) = folder.parent().and_then(Path::parent) else { return Self::default() };
         Self::find(&run.phase, &run.run, &ReferenceRequest::default(), profiles)

@@ -53,20 +53,20 @@ pub fn unfinished(profiles: &Path, manifest: &Manifest, phase: &Phase, plan: &Pl
 
 /// The run, owned and read again: whoever wrote it may have finished it meanwhile, which gives none.
 fn owned(folder: &Path) -> Result<Option<ResumedRun>, String> {
-    let lock = folder::own(folder).map_err(|error| error.to_string())?;
+    let lock = folder::claim(folder).map_err(|error| error.to_string())?;
     if Run::load(folder).map_err(|error| error.to_string())?.manifest.state == RunState::Complete {
         return Ok(None);
     }
     let (ledger, written) = Ledger::resume(folder)?;
     let mut run = Run::load(folder).map_err(|error| error.to_string())?;
     ledger.prove_reports(&[run.reports(), run.close_reports()].concat())?;
-    let records = kept(&run) as u64;
+    let records = record_count(&run) as u64;
     run.manifest.continued.push(Resumption { at: jiff::Timestamp::now(), written, records });
     Ok(Some(ResumedRun { run, owned: (lock, ledger) }))
 }
 
 /// Records of measurements that are not made again.
-fn kept(run: &Run) -> usize {
+fn record_count(run: &Run) -> usize {
     let failed = |outcome: &ProfileOutcome| matches!(outcome, ProfileOutcome::Failed { .. });
     let profiles = run.profiles.iter().filter(|record| !failed(&record.outcome)).count();
     run.checks.len() + run.latencies.len() + profiles

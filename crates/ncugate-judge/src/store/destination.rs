@@ -64,7 +64,7 @@ impl Destination {
             move |source| StoreError::Write { path, source }
         };
         fs::create_dir_all(&self.parent).map_err(failed(&self.parent))?;
-        for draft in self.beside("draft") {
+        for draft in self.siblings("draft") {
             match fs::create_dir(&draft) {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 made => return made.map(|()| draft.clone()).map_err(failed(&draft)),
@@ -79,7 +79,7 @@ impl Destination {
         if !self.folder.exists() {
             return fs::rename(draft, &self.folder).map_err(failed);
         }
-        let old = self.beside("old").find(|path| fs::symlink_metadata(path).is_err());
+        let old = self.siblings("old").find(|path| fs::symlink_metadata(path).is_err());
         let old = old.ok_or_else(|| failed(io::Error::other("no name for the older recording is free")))?;
         fs::rename(&self.folder, &old).map_err(failed)?;
         if let Err(error) = fs::rename(draft, &self.folder) {
@@ -91,7 +91,7 @@ impl Destination {
     }
 
     /// Hidden names beside it.
-    fn beside(&self, what: &str) -> impl Iterator<Item = PathBuf> {
+    fn siblings(&self, what: &str) -> impl Iterator<Item = PathBuf> {
         let stem = format!(".{}.{}", self.name.to_string_lossy(), std::process::id());
         (0..100).map(move |n| self.parent.join(format!("{stem}-{n}.{what}")))
     }

@@ -40,7 +40,7 @@ pub fn new_folder(profiles: &Path, manifest: &mut Manifest) -> Result<PathBuf, S
 ///
 /// # Errors
 /// [`StoreError::HeldBy`] where another process writes it; or the folder cannot be written.
-pub(super) fn own(folder: &Path) -> Result<FileLock, StoreError> {
+pub(super) fn claim(folder: &Path) -> Result<FileLock, StoreError> {
     let path = folder.join(LOCK);
     match FileLock::take(&path) {
         Ok(LockAttempt::Acquired(lock)) => Ok(lock),

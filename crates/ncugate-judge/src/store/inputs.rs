@@ -36,7 +36,7 @@ pub fn sources(plan: &Plan) -> BTreeSet<PathBuf> {
     for variant in &plan.variants {
         if let Method::Kernel(kernel) = &variant.method {
             paths.insert(kernel.source.clone());
-            paths.extend(beside(&kernel.source, &HEADERS));
+            paths.extend(sibling_files(&kernel.source, &HEADERS));
         }
     }
     paths
@@ -50,7 +50,7 @@ pub fn named(phase: &Phase, plan: &Plan) -> BTreeSet<PathBuf> {
             Method::Kernel(kernel) => paths.extend(flag_files(&kernel.flags).iter().map(|file| inside(file))),
             Method::Function(function) => {
                 paths.insert(inside(&function.file));
-                paths.extend(beside(&inside(&function.file), &CODE));
+                paths.extend(sibling_files(&inside(&function.file), &CODE));
             }
             Method::Captured(_) => {}
             Method::Command(command) => paths.extend(scripts(&command.argv)),
@@ -177,7 +177,7 @@ fn scripts(argv: &[String]) -> BTreeSet<PathBuf> {
     for path in files.filter(|path| path.is_file()).chain(program) {
         let is_code = path.extension().is_some_and(|extension| CODE.iter().any(|code| extension == *code));
         if is_code {
-            paths.extend(beside(&path, &CODE));
+            paths.extend(sibling_files(&path, &CODE));
         }
         paths.insert(path);
     }
@@ -190,7 +190,7 @@ fn program_files(program: &ProgramKind) -> BTreeSet<PathBuf> {
         ProgramKind::Command { argv } => scripts(argv),
         ProgramKind::Python { file, .. } => {
             let file = inside(file);
-            beside(&file, &CODE).into_iter().chain([file]).collect()
+            sibling_files(&file, &CODE).into_iter().chain([file]).collect()
         }
     }
 }
@@ -228,7 +228,7 @@ fn arrays(phase: &Phase) -> BTreeSet<PathBuf> {
 }
 
 /// Files in the folder of `path` with one of these extensions.
-fn beside(path: &Path, extensions: &[&str]) -> Vec<PathBuf> {
+fn sibling_files(path: &Path, extensions: &[&str]) -> Vec<PathBuf> {
     let folder = path.parent().unwrap_or(Path::new(""));
     let listed = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let wanted = |path: &PathBuf| path.extension().is_some_and(|e| extensions.iter().any(|known| e == *known));

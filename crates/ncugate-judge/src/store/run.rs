@@ -156,7 +156,7 @@ impl RunWriter {
         workload: &impl Serialize,
     ) -> Result<Self, StoreError> {
         std::fs::create_dir_all(folder).map_err(|source| StoreError::Write { path: folder.to_owned(), source })?;
-        let owned = (folder::own(folder)?, Ledger::begin(folder));
+        let owned = (folder::claim(folder)?, Ledger::begin(folder));
         Self::continuing(owned, folder, manifest, phase, plan, workload)
     }
 

@@ -1,7 +1,7 @@
 //! The journal of a search that goes on: `profiles/<phase>/search/<key>/search.jsonl`, until the run of what it chose takes it.
 
 use super::StoreError;
-use super::folder::own;
+use super::folder::claim;
 use super::journal::{self, Journal};
 use super::ledger::Ledger;
 use ncugate_model::SearchRecord;
@@ -33,7 +33,7 @@ impl SearchJournal {
         let folder = profiles.join(phase).join("search").join(key.chars().take(16).collect::<String>());
         let failed = |source| StoreError::Write { path: folder.clone(), source };
         std::fs::create_dir_all(&folder).map_err(failed)?;
-        let lock = own(&folder)?;
+        let lock = claim(&folder)?;
         let is_begun = std::fs::symlink_metadata(folder.join(NAME)).is_ok_and(|found| found.len() > 0);
         let (resumed, refused) = match is_begun.then(|| Ledger::resume_search(&folder)) {
             None => (None, None),

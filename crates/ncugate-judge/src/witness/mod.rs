@@ -216,7 +216,7 @@ impl WitnessInput<'_> {
         match (&variant.method, variant.standing) {
             (Method::Captured(_), _) => doubtful("a launch of another program"),
             (Method::Command(_), VariantRole::Candidate) => doubtful(GRADED_BY_ITSELF),
-            (Method::Command(_), VariantRole::Baseline) => (self.seen(variant), None),
+            (Method::Command(_), VariantRole::Baseline) => (self.command_agreement(variant), None),
             (Method::Function(_), _) if self.is_traced(&variant.id, &shape.name) => {
                 doubtful("its own code ran in the process that traced it")
             }
@@ -268,7 +268,7 @@ impl WitnessInput<'_> {
     }
 
     /// A program that is compared with grades itself; ncu has to have seen a kernel of it, at any shape.
-    fn seen(&self, variant: &Variant) -> Agreement {
+    fn command_agreement(&self, variant: &Variant) -> Agreement {
         let duration = |shape: &Shape| self.counters.read(&variant.id, &shape.name, &id::DURATION);
         let cells: Vec<Cell> = self.phase.workload.shapes.iter().map(duration).collect();
         if cells.iter().any(|cell| cell.value().is_some_and(|ns| ns > 0.0)) {

@@ -290,8 +290,8 @@ fn named(elf: &Elf<'_>, entry: &str) -> Result<String, CubinError> {
     }
     let asked = KernelName::parse(entry);
     let is = |fits: fn(&KernelName, &KernelName) -> bool, name: &String| fits(&asked, &KernelName::parse(name));
-    match present.iter().any(|name| is(KernelName::means, name)) {
-        true => present.retain(|name| is(KernelName::means, name)),
+    match present.iter().any(|name| is(KernelName::matches, name)) {
+        true => present.retain(|name| is(KernelName::matches, name)),
         false => present.retain(|name| is(KernelName::may_mean, name)),
     }
     match present.as_slice() {
@@ -312,7 +312,7 @@ fn named(elf: &Elf<'_>, entry: &str) -> Result<String, CubinError> {
 pub fn is_certain(cubin: &[u8], entry: &str) -> Result<bool, CubinError> {
     let asked = KernelName::parse(entry);
     let present = entries(&Elf::parse(cubin).map_err(damaged)?);
-    Ok(present.iter().any(|name| name == entry || asked.means(&KernelName::parse(name))))
+    Ok(present.iter().any(|name| name == entry || asked.matches(&KernelName::parse(name))))
 }
 
 /// The error that no kernel of the cubin has that name.

@@ -122,7 +122,7 @@ impl FileLock {
             if created(path, &owner)? {
                 return Ok(LockAttempt::Acquired(Self::beating(path, owner)));
             }
-            let Some((holder, touched)) = found(path)? else { continue };
+            let Some((holder, touched)) = read_owner(path)? else { continue };
             match take_over(path, &owner, &holder, touched)? {
                 Some(true) => return Ok(LockAttempt::Acquired(Self::beating(path, owner))),
                 Some(false) => return Ok(LockAttempt::HeldBy(holder)),
@@ -166,7 +166,7 @@ impl Drop for FileLock {
 
 /// Makes the file, whole, if there is none: written beside it, then linked.
 fn created(path: &Path, owner: &LockOwner) -> io::Result<bool> {
-    let draft = beside(path, &owner.nonce);
+    let draft = sibling(path, &owner.nonce);
     write_new(&draft, owner)?;
     let linked = fs::hard_link(&draft, path);
     let removed = fs::remove_file(&draft);
@@ -191,7 +191,7 @@ fn write_new(path: &Path, owner: &LockOwner) -> io::Result<()> {
 }
 
 /// Who holds the lock, and when it was last touched; none where it has just been given back.
-fn found(path: &Path) -> io::Result<Option<(LockOwner, i64)>> {
+fn read_owner(path: &Path) -> io::Result<Option<(LockOwner, i64)>> {
     let read = || -> io::Result<(Vec<u8>, i64)> {
         let file = super::open::regular(path, SIZE)?;
         let touched = file.metadata()?.mtime();
@@ -212,11 +212,11 @@ fn found(path: &Path) -> io::Result<Option<(LockOwner, i64)>> {
 /// Whoever makes the file that is named after the stale owner is alone in taking over from that owner.
 fn take_over(path: &Path, owner: &LockOwner, holder: &LockOwner, touched: i64) -> io::Result<Option<bool>> {
     let marker =
-        beside(path, &format!("{}.over", holder.nonce.chars().filter(char::is_ascii_hexdigit).collect::<String>()));
+        sibling(path, &format!("{}.over", holder.nonce.chars().filter(char::is_ascii_hexdigit).collect::<String>()));
     match write_new(&marker, owner) {
         Ok(()) => {}
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-            if found(&marker).ok().flatten().is_some_and(|(other, _)| other.has_ended()) {
+            if read_owner(&marker).ok().flatten().is_some_and(|(other, _)| other.has_ended()) {
                 // Its maker was ended between two steps.
                 let _ = fs::remove_file(&marker);
             }
@@ -234,7 +234,7 @@ fn take_over(path: &Path, owner: &LockOwner, holder: &LockOwner, touched: i64) -
         if !is_of(path, holder) {
             return Ok(None);
         }
-        let draft = beside(path, &owner.nonce);
+        let draft = sibling(path, &owner.nonce);
         write_new(&draft, owner)?;
         fs::rename(&draft, path)?;
         Ok(Some(true))
@@ -245,7 +245,7 @@ fn take_over(path: &Path, owner: &LockOwner, holder: &LockOwner, touched: i64) -
 }
 
 fn is_of(path: &Path, owner: &LockOwner) -> bool {
-    found(path).ok().flatten().is_some_and(|(holder, _)| holder.nonce == owner.nonce)
+    read_owner(path).ok().flatten().is_some_and(|(holder, _)| holder.nonce == owner.nonce)
 }
 
 /// Sets the time of a file to that of its file system.
@@ -255,7 +255,7 @@ fn touch(path: &Path) -> io::Result<()> {
     Ok(futimens(file, &now, &now)?)
 }
 
-fn beside(path: &Path, suffix: &str) -> PathBuf {
+fn sibling(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{suffix}"));
     path.with_file_name(name)

@@ -32,7 +32,7 @@ impl Turn {
     ///
     /// # Errors
     /// The file is not a plain file, or the system refuses it.
-    pub fn ask(path: &Path) -> io::Result<TurnOutcome> {
+    pub fn try_acquire(path: &Path) -> io::Result<TurnOutcome> {
         match Flock::lock(shared(path)?, FlockArg::LockExclusiveNonblock) {
             Ok(mut file) => {
                 // Another user's file may be read-only here; then nobody reads who has the turn.
@@ -53,7 +53,7 @@ impl Turn {
     /// Waits for the turn that the file `path` stands for: for what takes no time.
     ///
     /// # Errors
-    /// As for [`Self::ask`].
+    /// As for [`Self::try_acquire`].
     pub fn wait(path: &Path) -> io::Result<Self> {
         Ok(Self { _file: Flock::lock(shared(path)?, FlockArg::LockExclusive).map_err(|(_, error)| error)? })
     }
@@ -99,13 +99,13 @@ mod tests {
     fn one_has_the_turn_and_the_others_hear_who() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("gpu.lock");
-        let TurnOutcome::Mine(turn) = Turn::ask(&path).unwrap() else { panic!("nobody has it") };
-        let TurnOutcome::Taken(Some(owner)) = Turn::ask(&path).unwrap() else { panic!("it is taken") };
+        let TurnOutcome::Mine(turn) = Turn::try_acquire(&path).unwrap() else { panic!("nobody has it") };
+        let TurnOutcome::Taken(Some(owner)) = Turn::try_acquire(&path).unwrap() else { panic!("it is taken") };
         assert_eq!(owner.pid, std::process::id());
         assert_eq!(std::fs::metadata(&path).unwrap().mode() & 0o777, 0o666, "for every user");
         drop(turn);
         std::fs::set_permissions(&path, Permissions::from_mode(0o444)).unwrap();
-        assert!(matches!(Turn::ask(&path).unwrap(), TurnOutcome::Mine(_)));
+        assert!(matches!(Turn::try_acquire(&path).unwrap(), TurnOutcome::Mine(_)));
     }
 
     #[test]
@@ -114,10 +114,10 @@ mod tests {
         let (victim, path) = (folder.path().join("victim"), folder.path().join("gpu.lock"));
         std::fs::write(&victim, "precious").unwrap();
         std::os::unix::fs::symlink(&victim, &path).unwrap();
-        assert!(Turn::ask(&path).is_err());
+        assert!(Turn::try_acquire(&path).is_err());
         std::fs::remove_file(&path).unwrap();
         std::fs::hard_link(&victim, &path).unwrap();
-        assert!(Turn::ask(&path).is_err());
+        assert!(Turn::try_acquire(&path).is_err());
         assert_eq!(std::fs::read_to_string(&victim).unwrap(), "precious");
     }
 }

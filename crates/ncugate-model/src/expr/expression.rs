@@ -176,7 +176,7 @@ impl Expr {
     /// Those of [`Expr::eval`], and a value of another kind.
     pub fn eval_int(&self, names: &Names) -> Result<i64, ExprError> {
         let value = self.eval(names)?;
-        value.whole().ok_or_else(|| self.kind(&value, "a whole number"))
+        value.as_integer().ok_or_else(|| self.kind(&value, "a whole number"))
     }
 
     /// Evaluates to a finite number.

@@ -93,7 +93,7 @@ impl Template {
                 Piece::Text(text) => rendered.push_str(text),
                 Piece::Expr(expr, start) => {
                     let value = expr.eval(names).map_err(|e| e.within(&self.text, *start))?;
-                    rendered.push_str(&shown(&value));
+                    rendered.push_str(&value_text(&value));
                 }
             }
         }
@@ -143,7 +143,7 @@ fn closing(rest: &str) -> Option<usize> {
 }
 
 /// A real number keeps its point, a truth value its word.
-fn shown(value: &Value) -> String {
+fn value_text(value: &Value) -> String {
     match value {
         Value::Bool(v) => v.to_string(),
         Value::Float(v) => {

@@ -157,7 +157,7 @@ impl<'s> Probe<'s> {
     fn holds(&self, node: &Node<Reference>, draw: usize) -> Option<bool> {
         let mut draws = self.draws.borrow_mut();
         while draws.len() <= draw {
-            let next = self.drawn(draws.len() as u64);
+            let next = self.values_of_draw(draws.len() as u64);
             draws.push(next);
         }
         let values = draws.get(draw)?;
@@ -169,7 +169,7 @@ impl<'s> Probe<'s> {
     }
 
     /// What each reference is in a draw.
-    fn drawn(&self, draw: u64) -> Vec<f64> {
+    fn values_of_draw(&self, draw: u64) -> Vec<f64> {
         let alone = |(at, source): (usize, &Source)| value(at, *source, &self.constants, draw);
         let mut values: Vec<f64> = self.sources.iter().enumerate().map(alone).collect();
         // A name of the variant itself is a reference at most once.

@@ -48,7 +48,7 @@ impl Value {
     }
 
     /// The whole number it is: an integer, or a real number without a fraction below 9e15.
-    pub fn whole(&self) -> Option<i64> {
+    pub fn as_integer(&self) -> Option<i64> {
         match self {
             Self::Int(v) => Some(*v),
             Self::Float(v) if v.fract() == 0.0 && v.abs() < 9e15 => Some(*v as i64),

@@ -84,7 +84,7 @@ fn rounded(value: f64, digits: i32) -> String {
 }
 
 /// A measured value and its limit with their units, in the digits in which they differ: `29.651 µs` and `29.65 µs`.
-pub fn beside(measured: f64, limit: f64, unit: &str) -> (String, String) {
+pub fn measured_and_limit(measured: f64, limit: f64, unit: &str) -> (String, String) {
     beside_as(measured, limit, unit, |number| number)
 }
 
@@ -138,7 +138,7 @@ pub fn related(measured: f64, relation: &str, limit: f64, unit: &str) -> String 
         return format!("{measured}{relation}{} {counted}", trimmed(limit));
     }
     let (ours, theirs) = (scaled(measured, unit), scaled(limit, unit));
-    let (measured, limit) = beside(measured, limit, unit);
+    let (measured, limit) = measured_and_limit(measured, limit, unit);
     match ours.1 == theirs.1 && !matches!(ours.1, "×" | "") {
         true => format!("{}{relation}{limit}", apart(ours.0, theirs.0).0),
         false => format!("{measured}{relation}{limit}"),
@@ -150,7 +150,7 @@ pub fn distance(value: f64, unit: &str) -> String {
     match self::unit(unit) {
         "%" if value.abs() >= 0.01 => format!("{} pp", trimmed(format!("{value:.2}"))),
         "%" => format!("{} pp", short(value)),
-        _ => said(value, unit),
+        _ => in_sentence(value, unit),
     }
 }
 
@@ -166,7 +166,7 @@ pub fn short(value: f64) -> String {
 }
 
 /// A value with its unit as a person would write it in a sentence: `1.05×`, not `1.050×`.
-pub fn said(value: f64, unit: &str) -> String {
+pub fn in_sentence(value: f64, unit: &str) -> String {
     let (value, unit) = scaled(value, unit);
     let number = trimmed(plain(value));
     match unit {
@@ -362,7 +362,7 @@ mod tests {
         assert_eq!(distance(-7.532, "%"), "-7.53 pp");
         assert_eq!(distance(0.000_4, "%"), "0.0004 pp");
         assert_eq!(distance(19.448, "us"), "19.45 µs");
-        assert_eq!(said(0.27, "warp"), "0.27");
+        assert_eq!(in_sentence(0.27, "warp"), "0.27");
         assert_eq!(unit("register/thread"), "");
         assert_eq!(unit("byte/block"), "B");
     }
@@ -385,8 +385,8 @@ mod tests {
         assert_eq!(against(29.65, 29.65, "us"), "29.65 against 29.65 µs");
         assert_eq!(against(12_345.4, 12_345.2, "inst"), "12,345.4 against 12,345.2 instructions");
         assert_eq!(against(1.000_04, 1.0, "x"), "1.00004× against 1×");
-        assert_eq!(beside(29.6512, 29.65, "us"), ("29.651 µs".to_owned(), "29.65 µs".to_owned()));
-        assert_eq!(beside(70.0, 64.0, "register/thread"), ("70".to_owned(), "64".to_owned()));
+        assert_eq!(measured_and_limit(29.6512, 29.65, "us"), ("29.651 µs".to_owned(), "29.65 µs".to_owned()));
+        assert_eq!(measured_and_limit(70.0, 64.0, "register/thread"), ("70".to_owned(), "64".to_owned()));
     }
 
     #[test]

@@ -5,6 +5,6 @@ mod format;
 pub mod text;
 
 pub use format::{
-    Number, against, age, beside, change, changed, counted, distance, multiple, plain, related, said, said_beside,
-    seconds, share, short, signed, unit, with_unit,
+    Number, against, age, change, changed, counted, distance, in_sentence, measured_and_limit, multiple, plain,
+    related, said_beside, seconds, share, short, signed, unit, with_unit,
 };

@@ -24,7 +24,7 @@ pub fn clean(text: &str) -> String {
 }
 
 /// A whole file, cleaned and never cut.
-pub fn whole(text: &str) -> String {
+pub fn clean_file(text: &str) -> String {
     visible(text, usize::MAX)
 }
 
@@ -38,7 +38,7 @@ pub fn logged(text: &str) -> String {
             |c: char| c.is_whitespace() || matches!(c, '\u{200b}'..='\u{200d}' | '\u{2060}' | '\u{180e}' | '\u{ad}');
         if line.trim_start_matches(is_blank).starts_with("::") { format!("'{line}") } else { line }
     };
-    whole(text).split('\n').map(line).collect::<Vec<_>>().join("\n")
+    clean_file(text).split('\n').map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// A cell of a file that programs read as text (CSV): [`logged`], on one line.

@@ -144,7 +144,7 @@ impl<'a> Item<'a> {
     }
 
     /// A whole number in a range.
-    pub fn whole(&self, range: RangeInclusive<i64>) -> Option<i64> {
+    pub fn integer(&self, range: RangeInclusive<i64>) -> Option<i64> {
         if let DeValue::Integer(v) = self.value
             && let Ok(v) = i64::from_str_radix(v.as_str(), v.radix())
             && range.contains(&v)
@@ -163,7 +163,7 @@ impl<'a> Item<'a> {
 
     /// A whole number that fits `u32`, at least `low`.
     pub fn count(&self, low: u32) -> Option<u32> {
-        self.whole(i64::from(low)..=i64::from(u32::MAX)).and_then(|v| u32::try_from(v).ok())
+        self.integer(i64::from(low)..=i64::from(u32::MAX)).and_then(|v| u32::try_from(v).ok())
     }
 
     /// Infinity, as a number of TOML or as a text; none of anything else.

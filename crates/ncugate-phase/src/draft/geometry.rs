@@ -62,7 +62,7 @@ fn resolved(kernel: &KernelSource<'_>, factor: &str) -> Option<String> {
         rest = left;
         match part {
             "*" | "+" | "-" => text.push_str(&format!(" {part} ")),
-            _ if first.is_ascii_digit() => text.push_str(&super::token::whole(part)?.to_string()),
+            _ if first.is_ascii_digit() => text.push_str(&super::token::integer(part)?.to_string()),
             _ if is_wordy(first) => text.push_str(&kernel.number(part)?),
             _ => return None,
         }

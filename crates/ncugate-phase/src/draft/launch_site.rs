@@ -1,7 +1,7 @@
 //! Where the source's own host code launches a kernel: `reduce<float, 256><<<grid, 256>>>(...)`.
 
 use super::signature::{KernelSignature, joined, parts};
-use super::token::{CudaToken, Tokens, whole};
+use super::token::{CudaToken, Tokens, integer};
 use super::types::element;
 
 /// What host code says of a launch.
@@ -60,7 +60,7 @@ fn angle_end(list: &[CudaToken<'_>], open: usize) -> Option<usize> {
 /// A template argument that means the same elsewhere: a number, a constant of the file, a type.
 fn argument(tokens: &Tokens<'_>, part: &[CudaToken<'_>]) -> Option<String> {
     let text = joined(part);
-    match whole(&text).or_else(|| tokens.constant(&text)) {
+    match integer(&text).or_else(|| tokens.constant(&text)) {
         Some(number) => Some(number.to_string()),
         None if matches!(text.as_str(), "true" | "false") => Some(text),
         None => element(tokens, &text).map(|_| text),
@@ -71,7 +71,7 @@ fn argument(tokens: &Tokens<'_>, part: &[CudaToken<'_>]) -> Option<String> {
 fn extents(tokens: &Tokens<'_>, part: &[CudaToken<'_>]) -> Option<Vec<i64>> {
     let number = |part: &[CudaToken<'_>]| -> Option<i64> {
         let text = joined(part);
-        whole(&text).or_else(|| tokens.constant(&text)).or_else(|| product(tokens, part))
+        integer(&text).or_else(|| tokens.constant(&text)).or_else(|| product(tokens, part))
     };
     if let Some(value) = number(part) {
         return Some(vec![value]);
@@ -88,7 +88,7 @@ fn extents(tokens: &Tokens<'_>, part: &[CudaToken<'_>]) -> Option<Vec<i64>> {
 /// `32 * 8` of constants.
 fn product(tokens: &Tokens<'_>, part: &[CudaToken<'_>]) -> Option<i64> {
     let mut factors = part.split(|token| token.text == "*").map(|factor| match factor {
-        [one] => whole(one.text).or_else(|| tokens.constant(one.text)),
+        [one] => integer(one.text).or_else(|| tokens.constant(one.text)),
         _ => None,
     });
     factors.try_fold(1_i64, |all, factor| all.checked_mul(factor?))

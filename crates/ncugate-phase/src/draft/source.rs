@@ -3,7 +3,7 @@
 use super::family::{KernelFamily, by_name};
 use super::launch_site::LaunchSite;
 use super::signature::{KernelSignature, Parameter, TemplateKind, TemplateParameter};
-use super::token::{Tokens, whole};
+use super::token::{Tokens, integer};
 use super::types::{ElementType, element, is_whole};
 use super::usage::{PointerUse, Usage};
 use ncugate_model::Dtype;
@@ -146,7 +146,7 @@ fn template_argument(
         TemplateKind::Type => told.filter(|text| element(tokens, text).is_some()).unwrap_or_else(|| "float".to_owned()),
         TemplateKind::Bool => told.filter(|text| text == "true").unwrap_or_else(|| "false".to_owned()),
         TemplateKind::Number => {
-            let number = told.and_then(|text| whole(&text).or_else(|| tokens.constant(&text)));
+            let number = told.and_then(|text| integer(&text).or_else(|| tokens.constant(&text)));
             let values = vec![number.unwrap_or_else(|| usual(&parameter.name, usage))];
             swept.push(SweptParameter {
                 name: parameter.name.clone(),

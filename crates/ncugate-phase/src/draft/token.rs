@@ -111,7 +111,7 @@ impl<'s> Tokens<'s> {
             (Some("define"), Some(name)) => {
                 let value = words.collect::<Vec<_>>().join(" ");
                 let is_guarded = guards.iter().any(|guard| guard == name);
-                match whole(value.trim_start_matches('(').trim_end_matches(')')) {
+                match integer(value.trim_start_matches('(').trim_end_matches(')')) {
                     Some(value) => self.macros.push(NumberMacro { name: name.to_owned(), value, is_guarded }),
                     None if !value.is_empty() && !name.contains('(') => {
                         self.aliases.insert(name.to_owned(), value);
@@ -150,7 +150,7 @@ impl<'s> Tokens<'s> {
                 let words: Vec<&str> = window.iter().map(|token| token.text).collect();
                 is_constant && words[2] == name && words[3] == "=" && words[5] == ";"
             });
-            whole(declared?[4].text)
+            integer(declared?[4].text)
         })
     }
 }
@@ -162,7 +162,7 @@ fn not_defined(text: &str) -> Option<&str> {
 }
 
 /// A whole number of C, without suffix.
-pub fn whole(text: &str) -> Option<i64> {
+pub fn integer(text: &str) -> Option<i64> {
     let digits = text.trim_end_matches(['u', 'U', 'l', 'L']);
     match digits.strip_prefix("0x").or(digits.strip_prefix("0X")) {
         Some(hex) => i64::from_str_radix(hex, 16).ok(),

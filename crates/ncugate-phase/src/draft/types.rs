@@ -18,7 +18,7 @@ pub fn element(tokens: &Tokens<'_>, text: &str) -> Option<ElementType> {
     let mut text = text.trim();
     for _ in 0..8 {
         let plain = text.trim_start_matches("std::").trim_start_matches("cuda::");
-        if let Some(found) = known(plain).or_else(|| vector(plain)) {
+        if let Some(found) = element_type(plain).or_else(|| vector(plain)) {
             return Some(found);
         }
         text = tokens.aliases.get(plain)?;
@@ -26,7 +26,7 @@ pub fn element(tokens: &Tokens<'_>, text: &str) -> Option<ElementType> {
     None
 }
 
-fn known(text: &str) -> Option<ElementType> {
+fn element_type(text: &str) -> Option<ElementType> {
     let dtype = match text {
         "float" => Dtype::F32,
         "double" => Dtype::F64,

@@ -281,7 +281,7 @@ fn shared_extents(body: &[CudaToken<'_>], tokens: &Tokens<'_>) -> Vec<i64> {
         statement.iter().any(|token| token.text == "__shared__") && statement.iter().all(|token| token.text != "extern")
     });
     let extent = |window: &[CudaToken<'_>]| match (window[0].text, window[2].text) {
-        ("[", "]") => super::token::whole(window[1].text).or_else(|| tokens.constant(window[1].text)),
+        ("[", "]") => super::token::integer(window[1].text).or_else(|| tokens.constant(window[1].text)),
         _ => None,
     };
     declarations.flat_map(|statement| statement.windows(3).filter_map(extent).collect::<Vec<_>>()).collect()

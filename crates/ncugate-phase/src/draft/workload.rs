@@ -66,7 +66,7 @@ struct Axes {
 /// Drafts the workload. An output that each block writes one element of has the extent 1 here, and says how its elements are put
 /// together.
 pub fn workload(kernel: &KernelSource<'_>) -> DraftWorkload {
-    let family = known(kernel);
+    let family = family(kernel);
     let axes = axes(kernel, family);
     let reference = reference(kernel, family, &axes);
     let extents = kernel.extents();
@@ -93,7 +93,7 @@ pub fn workload(kernel: &KernelSource<'_>) -> DraftWorkload {
 }
 
 /// The family of the name, where the parameters are those of it.
-fn known(kernel: &KernelSource<'_>) -> KernelFamily {
+fn family(kernel: &KernelSource<'_>) -> KernelFamily {
     let read = kernel.used(|used| used == PointerUse::Read);
     let written = kernel.used(|used| used != PointerUse::Read);
     let extents = kernel.extents();

@@ -135,7 +135,7 @@ impl StepContext<'_> {
                 return None;
             }
         };
-        let whole = value.whole().filter(|v| range.contains(v)).and_then(|v| u32::try_from(v).ok());
+        let whole = value.as_integer().filter(|v| range.contains(v)).and_then(|v| u32::try_from(v).ok());
         if whole.is_none() {
             let shown = match &value {
                 Value::Text(text) => format!("the text '{text}'"),
@@ -150,7 +150,7 @@ impl StepContext<'_> {
     /// Warps of a block that Triton is asked for; how many threads a block has is known when the kernel is compiled. What is not a
     /// number of warps, Triton refuses; elsewhere the parameter means something else.
     fn warps(&self) -> u32 {
-        let asked = self.scope.get("num_warps").and_then(Value::whole).and_then(|warps| u32::try_from(warps).ok());
+        let asked = self.scope.get("num_warps").and_then(Value::as_integer).and_then(|warps| u32::try_from(warps).ok());
         asked.filter(|warps| python::WARPS_OF_A_BLOCK.contains(warps)).unwrap_or(python::WARPS)
     }
 
@@ -245,7 +245,7 @@ pub(super) fn typed(dtype: ScalarType, value: &Value) -> Option<ScalarValue> {
         Value::Float(v) => Some(*v),
         Value::Bool(_) | Value::Text(_) => None,
     };
-    let whole = value.whole();
+    let whole = value.as_integer();
     let small = |round: fn(f32) -> f32| real.map(|v| v as f32).filter(|v| round(*v).is_finite());
     match dtype {
         ScalarType::F32 => real.map(|v| v as f32).filter(|v| v.is_finite()).map(ScalarValue::F32),
@@ -260,7 +260,7 @@ pub(super) fn typed(dtype: ScalarType, value: &Value) -> Option<ScalarValue> {
         ScalarType::U8 => whole.and_then(|v| u8::try_from(v).ok()).map(ScalarValue::U8),
         ScalarType::Bool => match value {
             Value::Bool(v) => Some(ScalarValue::Bool(*v)),
-            other => other.whole().filter(|v| (0..=1).contains(v)).map(|v| ScalarValue::Bool(v == 1)),
+            other => other.as_integer().filter(|v| (0..=1).contains(v)).map(|v| ScalarValue::Bool(v == 1)),
         },
         ScalarType::F16 => small(|v| half::f16::from_f32(v).to_f32()).map(ScalarValue::F16),
         ScalarType::Bf16 => small(|v| half::bf16::from_f32(v).to_f32()).map(ScalarValue::Bf16),

@@ -75,7 +75,7 @@ impl StepContext<'_> {
             let of = format!("is `{}`, whose axis {at}", buffer.name);
             let is_outer = at + 1 < buffer.shape.len();
             let extent = match expr.eval(self.scope) {
-                Ok(value) => value.whole().and_then(|v| u64::try_from(v).ok()).unwrap_or(0),
+                Ok(value) => value.as_integer().and_then(|v| u64::try_from(v).ok()).unwrap_or(0),
                 Err(e) => {
                     return self.fault(faults, key, format!("{of} cannot be evaluated: {}", e.reason()), "");
                 }

@@ -46,8 +46,10 @@ pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
     let (title, unit) = run.described(run.objective);
     let (first, last) = (lines.first()?, lines.last()?);
     let axis = |parameter: &Parameter<'_>| (parameter.name.to_owned(), ends(&parameter.values));
-    let objective =
-        (title.to_owned(), format!("{} to {}", number::said(first.value, unit), number::said(last.value, unit)));
+    let objective = (
+        title.to_owned(),
+        format!("{} to {}", number::in_sentence(first.value, unit), number::in_sentence(last.value, unit)),
+    );
     let rows = parameters.iter().map(axis).chain([objective]);
     let shared: Vec<String> = parameters.iter().filter_map(|parameter| shared(parameter, &lines[..best])).collect();
     let said = match shared.as_slice() {
@@ -60,7 +62,7 @@ pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
         note: format!("Each line is a variant; {said}. Lines of one value are spread a little."),
         x: ChartAxis::new("place in the order of the sweep, and from best to worst", "", Scale::Zero),
         y: ChartAxis::new("parameter", "", axes(rows)),
-        series: drawn(&lines, best, unit, title),
+        series: line_series(&lines, best, unit, title),
         limits: Vec::new(),
         alt: format!(
             "{} variants as lines through {} parameters and {}. {said}.",
@@ -131,7 +133,7 @@ fn lines<'v, 'a>(
     ranked.into_iter().enumerate().filter_map(of).collect()
 }
 
-fn drawn(lines: &[Line<'_, '_>], best: usize, unit: &str, title: &str) -> Vec<Series> {
+fn line_series(lines: &[Line<'_, '_>], best: usize, unit: &str, title: &str) -> Vec<Series> {
     let (leading, rest) = lines.split_at(best.min(lines.len()));
     let step = rest.len().div_ceil(MOST.saturating_sub(leading.len()).max(1)).max(1);
     let line = |tone: Tone, stroke: Stroke| {

@@ -139,7 +139,7 @@ pub fn draw(objectives: &[FrontObjective], lines: &[FrontLine]) -> Option<Chart>
     let marks = |line: &FrontLine| -> Vec<ChartPoint> {
         let label = |at: usize| {
             let value = line.values.get(at).copied().unwrap_or(f64::NAN);
-            format!("{}: {} {}", line.label, objectives[at].title, number::said(value, &objectives[at].unit))
+            format!("{}: {} {}", line.label, objectives[at].title, number::in_sentence(value, &objectives[at].unit))
         };
         points(line).into_iter().enumerate().map(|(at, (x, y))| ChartPoint { x, y, label: label(at) }).collect()
     };
@@ -150,7 +150,7 @@ pub fn draw(objectives: &[FrontObjective], lines: &[FrontLine]) -> Option<Chart>
         marks: Marks::Points(Glyph::Disc, glyphs),
     });
     let row = |(objective, (best, worst)): (&FrontObjective, &(f64, f64))| {
-        let said = |value: f64| number::said(value, &objective.unit);
+        let said = |value: f64| number::in_sentence(value, &objective.unit);
         (objective.title.clone(), format!("{} to {}", said(*best), said(*worst)))
     };
     let titles: Vec<&str> = objectives.iter().map(|objective| objective.title.as_str()).collect();

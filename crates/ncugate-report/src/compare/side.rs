@@ -4,7 +4,7 @@ use crate::gate_row::GateRow;
 use crate::launch_shape::LaunchShape;
 use crate::model::{Conclusion, Measure};
 use crate::provenance::{NO_REPOSITORY, commit};
-use crate::run_report::Report;
+use crate::run_report::RunReport;
 use crate::variant_row::VariantRow;
 use crate::{number, text};
 use indexmap::IndexMap;
@@ -87,7 +87,7 @@ pub enum SideError {
 }
 
 impl ComparedSide {
-    pub fn of_run(name: &str, report: &Report) -> Self {
+    pub fn of_run(name: &str, report: &RunReport) -> Self {
         let git = report.provenance.git.as_ref();
         let commit = git.map_or_else(|| NO_REPOSITORY.to_owned(), |git| format!("commit {}", commit(git)));
         Self {
@@ -164,7 +164,7 @@ fn set_apart(subjects: &mut IndexMap<String, ComparedSubject>) {
     for subject in subjects.values_mut() {
         let Some(launched) = &subject.launched else { continue };
         let siblings = shapes.iter().filter(|(name, _)| *name == launched.name).map(|(_, shape)| shape);
-        let apart = launched.shape.apart(siblings);
+        let apart = launched.shape.distinction(siblings);
         if !apart.is_empty() {
             subject.label = format!("{}, {apart}", subject.label);
         }
@@ -172,7 +172,10 @@ fn set_apart(subjects: &mut IndexMap<String, ComparedSubject>) {
 }
 
 /// A variant at every shape where something was measured.
-fn at_shapes<'r>(report: &'r Report, variant: &'r VariantRow) -> impl Iterator<Item = (String, ComparedSubject)> + 'r {
+fn at_shapes<'r>(
+    report: &'r RunReport,
+    variant: &'r VariantRow,
+) -> impl Iterator<Item = (String, ComparedSubject)> + 'r {
     let candidate = variant.standing == VariantRole::Candidate;
     report.shapes.iter().zip(&variant.shapes).filter_map(move |(shape, measured)| {
         let number = |value: &Measure| value.number().map(|n| vec![n.value]);

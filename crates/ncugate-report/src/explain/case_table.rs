@@ -55,7 +55,7 @@ impl<'a> CaseTable<'a> {
     }
 
     /// What was worked out for a row before.
-    pub fn known(&self, row: usize) -> Option<&KnownNumbers> {
+    pub fn cached(&self, row: usize) -> Option<&KnownNumbers> {
         let places = self.columns.named.len();
         let fresh = || KnownNumbers { by_place: vec![Cell::default(); places], ..KnownNumbers::default() };
         self.known.get(row).map(|known| known.get_or_init(fresh))

@@ -93,8 +93,11 @@ impl Clocks {
             (0, _) => "locked by ncu".to_owned(),
             (free, locked) => format!("free in {free} launches, locked by ncu in {locked}"),
         };
-        let highest: Vec<String> =
-            self.highest.iter().map(|(part, hz)| format!("{part} at most {}", number::said(*hz, "hz"))).collect();
+        let highest: Vec<String> = self
+            .highest
+            .iter()
+            .map(|(part, hz)| format!("{part} at most {}", number::in_sentence(*hz, "hz")))
+            .collect();
         let ran: Vec<String> = self.ran.iter().map(|(part, low, high)| range(part, *low, *high)).collect();
         let ran = match ran.as_slice() {
             [] => "what they ran at was not collected".to_owned(),
@@ -105,7 +108,7 @@ impl Clocks {
 }
 
 fn range(part: &str, low: f64, high: f64) -> String {
-    let (low, high) = (number::said(low, "hz"), number::said(high, "hz"));
+    let (low, high) = (number::in_sentence(low, "hz"), number::in_sentence(high, "hz"));
     if low == high { format!("{part} at {low}") } else { format!("{part} at {low} to {high}") }
 }
 

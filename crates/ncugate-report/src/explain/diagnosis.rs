@@ -210,7 +210,7 @@ impl Diagnosis<'_> {
             compilation: asked.common.compiled.get(variant).copied().unwrap_or(self.compilation),
             work: shape.work,
             growth,
-            known: table.known(row),
+            known: table.cached(row),
             names: self.rules.names(),
         })
     }

@@ -54,7 +54,7 @@ pub fn answers_of_report(report: &Report, rules: &RuleBook) -> Result<Vec<RuleAn
     for launch in report.launches() {
         let variant = VariantId(launch.kernel_name().into_owned());
         let read = |diagnosis: &Diagnosis<'_>| diagnosis.answers(std::slice::from_ref(&variant));
-        let answers = asked("", report, &launch, books, &variant, read)?;
+        let answers = with_diagnosis("", report, &launch, books, &variant, read)?;
         if sums.is_empty() {
             sums = answers;
         } else {
@@ -81,7 +81,7 @@ pub fn diagnose_launch(
     let demangled = launch.demangled_name();
     let kernel = if demangled.is_empty() { launch.kernel_name() } else { demangled }.into_owned();
     let variant = VariantId(kernel.clone());
-    asked(name, report, launch, books, &variant, |diagnosis| DiagnosedLaunch {
+    with_diagnosis(name, report, launch, books, &variant, |diagnosis| DiagnosedLaunch {
         findings: diagnosis.findings(std::slice::from_ref(&variant)),
         unasked: diagnosis.shapes.first().map(|shape| diagnosis.unasked(&variant, &shape.name)).unwrap_or_default(),
         duration: diagnosis
@@ -95,7 +95,7 @@ pub fn diagnose_launch(
 }
 
 /// What `ask` makes of the diagnosis of a launch, which is a variant of its own.
-fn asked<T>(
+fn with_diagnosis<T>(
     name: &str,
     report: &Report,
     launch: &Launch<'_>,

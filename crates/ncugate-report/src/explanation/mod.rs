@@ -107,7 +107,7 @@ impl<'s, 'a> Explainer<'s, 'a> {
         let deep = DeepProfiles::read(measured.run(), measured.plan(), measured.capability());
         let observations = observations(session, &deep)?;
         let known = KnownSignatures::of(session);
-        Ok(Self { session, seen: measured.quantities().beside(&deep.quantities), observations, known })
+        Ok(Self { session, seen: measured.quantities().filled_from(&deep.quantities), observations, known })
     }
 
     /// Compares with these defects too.
@@ -288,5 +288,5 @@ fn explanation(row: DiagnosisRow, microseconds: Option<f64>, mut rows: Vec<Findi
 
 /// `612.2 µs`, or that it is not known.
 fn time(microseconds: Option<f64>) -> String {
-    microseconds.map_or_else(|| "time not known".to_owned(), |us| number::said(us, "us"))
+    microseconds.map_or_else(|| "time not known".to_owned(), |us| number::in_sentence(us, "us"))
 }

@@ -6,7 +6,7 @@ use crate::finding_row::FindingRow;
 use crate::gate_row::GateRow;
 use crate::in_use::{InUse, ShapeUse};
 use crate::model::{Conclusion, Fact, ObjectiveRow};
-use crate::run_report::Report;
+use crate::run_report::RunReport;
 use crate::text;
 use jiff::Timestamp;
 use ncugate_judge::store::{Manifest, RunState};
@@ -123,7 +123,7 @@ impl RunCode {
 
 impl HistoryEntry {
     /// A run from its report and manifest.
-    pub fn of(report: &Report, manifest: &Manifest, plan: &Plan, folder: &str, page: Option<String>) -> Self {
+    pub fn of(report: &RunReport, manifest: &Manifest, plan: &Plan, folder: &str, page: Option<String>) -> Self {
         Self {
             phase: report.phase.clone(),
             title: report.title.clone(),

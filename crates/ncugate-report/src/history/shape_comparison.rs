@@ -1,7 +1,7 @@
 //! What a run has for each shape: the fastest baseline, the candidate, and how much faster it is.
 
 use crate::number;
-use crate::run_report::Report;
+use crate::run_report::RunReport;
 use crate::variant_row::VariantRow;
 use ncugate_phase::plan::VariantRole;
 
@@ -26,7 +26,7 @@ pub struct TimedVariant {
 }
 
 /// The shapes at which what is used, or selected, was timed.
-pub fn beside(report: &Report) -> Vec<ShapeComparison> {
+pub fn beside(report: &RunReport) -> Vec<ShapeComparison> {
     let row = |(at, shape): (usize, &String)| {
         let used = report.in_use.shapes.iter().find(|used| &used.shape == shape).and_then(|used| used.variant.as_ref());
         let ours = report.variants.iter().find(|variant| match used.or(report.in_use.variant.as_ref()) {
@@ -42,14 +42,14 @@ pub fn beside(report: &Report) -> Vec<ShapeComparison> {
             shape: shape.clone(),
             baseline: fastest.and_then(|(variant, _)| times(report, variant, at)),
             ours: times(report, ours, at)?,
-            speedup: fastest.map(|(_, theirs)| number::said(theirs / own, "x")),
+            speedup: fastest.map(|(_, theirs)| number::in_sentence(theirs / own, "x")),
         })
     };
     report.shapes.iter().enumerate().filter_map(row).collect()
 }
 
-fn times(report: &Report, variant: &VariantRow, shape: usize) -> Option<TimedVariant> {
-    let written = |metric: &str| report.value(variant, shape, metric).map(|us| number::said(us, "us"));
+fn times(report: &RunReport, variant: &VariantRow, shape: usize) -> Option<TimedVariant> {
+    let written = |metric: &str| report.value(variant, shape, metric).map(|us| number::in_sentence(us, "us"));
     let median = written("latency_p50")?;
     let times = written("latency_p90").map_or_else(|| median.clone(), |p90| format!("{median} / {p90}"));
     Some(TimedVariant { name: variant.label.clone(), times })

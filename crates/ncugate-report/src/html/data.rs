@@ -4,7 +4,7 @@ use super::columns::column;
 use super::pool::ValuePool;
 use crate::metric_change::explained;
 use crate::number;
-use crate::run_report::Report;
+use crate::run_report::RunReport;
 use crate::trust::AuditRow;
 use crate::variant_row::{VariantRow, state};
 use ncugate_judge::witness::durations::WitnessBand;
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 /// What the script draws: the variants, without what is as usual; texts and tables that several share are in the pool,
 /// values in columns by shape and metric.
-pub fn data(report: &Report) -> Value {
+pub fn data(report: &RunReport) -> Value {
     let mut pool = ValuePool::default();
     let variants: Vec<Value> = report.variants.iter().map(|row| variant(row, &mut pool)).collect();
     let values: Vec<_> = (0..report.shapes.len()).map(|shape| columns(report, shape, &mut pool)).collect();
@@ -34,7 +34,7 @@ pub fn data(report: &Report) -> Value {
 }
 
 /// A column a metric, at a shape.
-fn columns(report: &Report, shape: usize, pool: &mut ValuePool) -> Vec<Value> {
+fn columns(report: &RunReport, shape: usize, pool: &mut ValuePool) -> Vec<Value> {
     let of = |metric: usize| {
         let cells = report.variants.iter().map(|row| row.shapes.get(shape).and_then(|s| s.values.get(metric)));
         column(&cells.collect::<Vec<_>>(), pool)

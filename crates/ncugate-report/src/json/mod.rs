@@ -13,7 +13,7 @@ use super::finding_row::FindingRow;
 use super::gate_row::{FallbackRow, GateRow, PreconditionRow, StageRow, TierRow, WaiverRow};
 use super::in_use::InUse;
 use super::model::MetricColumn;
-use super::run_report::Report;
+use super::run_report::RunReport;
 use super::trust::CheatRow;
 use indexmap::IndexMap;
 use ncugate_model::Verdict;
@@ -26,7 +26,7 @@ use serde::Serialize;
 pub const SCHEMA: u32 = 1;
 
 /// The JSON file, on one line.
-pub fn json(report: &Report) -> Result<String, RenderError> {
+pub fn json(report: &RunReport) -> Result<String, RenderError> {
     let results = Results::new(report);
     finite::check(&results)?;
     Ok(escaped_json(&serde_json::to_string(&results)?) + "\n")
@@ -132,7 +132,7 @@ pub struct FallbackKeys<'a> {
 
 impl<'a> Results<'a> {
     /// The contract's view of a report.
-    pub fn new(report: &'a Report) -> Self {
+    pub fn new(report: &'a RunReport) -> Self {
         let text = |(key, value): &'a (String, String)| (key.as_str(), value.as_str());
         Self {
             schema: SCHEMA,

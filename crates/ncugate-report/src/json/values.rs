@@ -5,7 +5,7 @@ use crate::deltas::Delta;
 use crate::metric_change::MetricChange;
 use crate::model::Measure;
 use crate::ncu_advice::{HotRow, NcuAdvice, RuleRow};
-use crate::run_report::Report;
+use crate::run_report::RunReport;
 use crate::trust::AuditRow;
 use crate::variant_row::{ShapeValues, StepRow, VariantRow};
 use indexmap::IndexMap;
@@ -153,7 +153,7 @@ impl<'a> MetricValues<'a> {
     }
 }
 
-pub(super) fn variant<'a>(report: &'a Report, row: &'a VariantRow) -> VariantValues<'a> {
+pub(super) fn variant<'a>(report: &'a RunReport, row: &'a VariantRow) -> VariantValues<'a> {
     let params = report.params.iter().zip(&row.params).filter_map(|(name, v)| Some((name.as_str(), v.as_deref()?)));
     let shapes = report.shapes.iter().zip(&row.shapes).map(|(shape, measured)| {
         let advice = row.advice.iter().find(|advice| &advice.shape == shape);
@@ -178,13 +178,13 @@ pub(super) fn variant<'a>(report: &'a Report, row: &'a VariantRow) -> VariantVal
     }
 }
 
-fn step<'a>(report: &'a Report, row: &'a StepRow) -> StepValues<'a> {
+fn step<'a>(report: &'a RunReport, row: &'a StepRow) -> StepValues<'a> {
     let known = report.metrics.iter().zip(&row.values).filter(|(_, value)| value.is_some());
     let measures = known.map(|(metric, value)| (metric.name.as_str(), value.as_ref()));
     StepValues { name: &row.name, about: &row.about, metrics: MetricValues::new(measures) }
 }
 
-fn at_shape<'a>(report: &'a Report, shape: &'a ShapeValues, advice: Option<&'a NcuAdvice>) -> MeasuredValues<'a> {
+fn at_shape<'a>(report: &'a RunReport, shape: &'a ShapeValues, advice: Option<&'a NcuAdvice>) -> MeasuredValues<'a> {
     let measures = report.metrics.iter().zip(&shape.values).map(|(m, value)| (m.name.as_str(), Some(value)));
     MeasuredValues {
         metrics: MetricValues::new(measures),

@@ -174,9 +174,9 @@ impl ProfiledReport {
     }
 
     /// What sets a group apart from others of the same kernel: `grid 64`. Empty where there are none.
-    pub fn apart(&self, key: &KernelKey) -> String {
+    pub fn distinction(&self, key: &KernelKey) -> String {
         let siblings = self.groups.iter().map(|group| &group.key).filter(|other| other.is_sibling(key));
-        key.shape.apart(siblings.map(|other| &other.shape))
+        key.shape.distinction(siblings.map(|other| &other.shape))
     }
 
     /// Medians of all groups as one table, with the ids of its rows.

@@ -243,7 +243,7 @@ impl Sides<'_> {
     /// A group's name, short enough for a table, with what sets it apart from others of its kernel.
     fn label(&self, side: usize, group: &LaunchGroup) -> String {
         let name = text::clip_middle(&group.key.kernel, text::LABEL);
-        match self.reports[side].apart(&group.key).as_str() {
+        match self.reports[side].distinction(&group.key).as_str() {
             "" => name,
             apart => format!("{name}, {apart}"),
         }
@@ -442,7 +442,7 @@ fn roofline(report: &ProfiledReport) -> Option<Chart> {
         let group = place.parse::<usize>().ok().and_then(|at| report.groups.get(at.checked_sub(1)?));
         group.map_or_else(String::new, |group| {
             let name = text::clip_middle(&group.key.kernel, SHORT);
-            let apart = Some(report.apart(&group.key)).filter(|apart| !apart.is_empty());
+            let apart = Some(report.distinction(&group.key)).filter(|apart| !apart.is_empty());
             let nvtx = Some(text::clip_middle(&group.key.nvtx, SHORT)).filter(|nvtx| !nvtx.is_empty());
             let apart = apart.map_or_else(String::new, |apart| format!(", {apart}"));
             format!("{name}{apart}{}", nvtx.map_or_else(String::new, |nvtx| format!(" in {nvtx}")))

@@ -4,7 +4,7 @@ use super::escape::escape;
 use super::table::MarkdownTable;
 use crate::deltas::Delta;
 use crate::metric_change::MetricChange;
-use crate::run_report::Report;
+use crate::run_report::RunReport;
 use crate::text;
 use std::fmt::Write as _;
 
@@ -14,7 +14,7 @@ const COMPARED: usize = 14;
 const BESIDE: usize = 3;
 
 /// The selected variant beside what it is compared with: a column a reference, with the change from it.
-pub fn deltas(report: &Report) -> Option<String> {
+pub fn deltas(report: &RunReport) -> Option<String> {
     // Stored runs come last and are never left out.
     let stored = report.deltas.iter().filter(|d| d.about.is_some());
     let baselines = report.deltas.iter().filter(|d| d.about.is_none());

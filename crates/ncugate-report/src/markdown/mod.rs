@@ -14,7 +14,7 @@ use super::error::RenderError;
 use super::finding_row::FindingRow;
 use super::gate_row::{GateRow, StageRow};
 use super::number::{self, Number};
-use super::run_report::Report;
+use super::run_report::RunReport;
 use super::shape_matrix::ShapeMatrix;
 use super::steps::StepTable;
 use super::text;
@@ -39,12 +39,12 @@ pub enum Charts {
 }
 
 /// The whole of `report.md`.
-pub fn markdown(report: &Report) -> Result<String, RenderError> {
+pub fn markdown(report: &RunReport) -> Result<String, RenderError> {
     Ok(sections(report, Charts::Beside).join("\n"))
 }
 
 /// The sections, the most important first; each ends with a line break.
-pub fn sections(report: &Report, charts: Charts) -> Vec<String> {
+pub fn sections(report: &RunReport, charts: Charts) -> Vec<String> {
     let mut sections = vec![verdict(report)];
     sections.push(table_of_gates("Gates", &report.gates));
     sections.extend(
@@ -68,7 +68,7 @@ pub fn sections(report: &Report, charts: Charts) -> Vec<String> {
     sections
 }
 
-fn verdict(report: &Report) -> String {
+fn verdict(report: &RunReport) -> String {
     let headline = &report.headline;
     let mut out = format!("# {}: {}\n\n", escape(&report.title), headline.conclusion);
     let _ = writeln!(out, "**{}** {}\n", headline.verdict.mark(), escape(&headline.reason));
@@ -178,13 +178,13 @@ fn difference(gate: &GateRow) -> Option<String> {
 /// A value in the digits in which it differs from the one beside it.
 fn beside(value: Option<&Number>, other: Option<&Number>, unit: &str) -> String {
     let text = |n: &Number| match other {
-        Some(other) => number::beside(n.value, other.value, unit).0,
+        Some(other) => number::measured_and_limit(n.value, other.value, unit).0,
         None => number::with_unit(n.value, unit),
     };
     value.map_or_else(String::new, |n| escape(&text(n)))
 }
 
-fn stages(report: &Report) -> Option<String> {
+fn stages(report: &RunReport) -> Option<String> {
     if report.stages.is_empty() {
         return None;
     }
@@ -209,7 +209,7 @@ fn stages(report: &Report) -> Option<String> {
     Some(format!("## Stages\n\n{table}"))
 }
 
-fn waivers(report: &Report) -> Option<String> {
+fn waivers(report: &RunReport) -> Option<String> {
     if report.waivers.is_empty() {
         return None;
     }
@@ -244,7 +244,7 @@ fn by_shape(matrix: &ShapeMatrix) -> String {
     format!("## By shape: {}\n\n{table}\n{key}\n", escape(&matrix.title))
 }
 
-fn variants(report: &Report) -> String {
+fn variants(report: &RunReport) -> String {
     let metrics: Vec<usize> = (0..report.metrics.len()).take(COLUMNS).collect();
     let heads = metrics.iter().map(|at| {
         let metric = &report.metrics[*at];
@@ -282,7 +282,7 @@ fn variants(report: &Report) -> String {
     out
 }
 
-fn search(report: &Report) -> Option<String> {
+fn search(report: &RunReport) -> Option<String> {
     let search = report.search.as_ref()?;
     let decides = search.importance.iter().map(|(axis, share)| format!("{axis} {} %", share.text));
     let decides: Vec<String> = decides.collect();
@@ -292,7 +292,7 @@ fn search(report: &Report) -> Option<String> {
     list("Search", &lines)
 }
 
-fn findings(report: &Report) -> Option<String> {
+fn findings(report: &RunReport) -> Option<String> {
     let unsaid = report.unsaid();
     if report.findings.is_empty() && unsaid.is_empty() {
         return None;
@@ -337,7 +337,7 @@ fn list(title: &str, lines: &[String]) -> Option<String> {
     Some(format!("## {title}\n\n{lines}"))
 }
 
-fn links(report: &Report) -> Option<String> {
+fn links(report: &RunReport) -> Option<String> {
     if report.charts.is_empty() {
         return None;
     }
@@ -357,7 +357,7 @@ fn data(chart: &Chart) -> MarkdownTable {
     table
 }
 
-fn provenance(report: &Report) -> String {
+fn provenance(report: &RunReport) -> String {
     let provenance = &report.provenance;
     let mut table = MarkdownTable::new(&["what", "value"]);
     for (label, value) in &provenance.facts {

@@ -113,9 +113,9 @@ impl TimedBuffers {
     ) -> Result<Vec<MemoryDigest>, DeviceError> {
         self.digester.clear();
         let mut pending = Vec::new();
-        for range in self.lead_in.layout().kept(&self.shape.buffers) {
+        for range in self.lead_in.layout().protected_ranges(&self.shape.buffers) {
             let row = MemoryRow { address: address + range.start as u64, bytes: range.len(), stride: 0, count: 1 };
-            pending.push(self.digester.ask(device, &row)?);
+            pending.push(self.digester.request(device, &row)?);
         }
         device.synchronize()?;
         Ok(pending.iter().flat_map(|pending| self.digester.read(pending)).collect())

@@ -82,7 +82,7 @@ fn element(table: &Table<'_>) -> Option<ArgTemplate> {
 
 /// Bytes that a struct is aligned to.
 fn alignment(item: &Item<'_>) -> Option<u32> {
-    let bytes = u32::try_from(item.whole(1..=128)?).ok()?;
+    let bytes = u32::try_from(item.integer(1..=128)?).ok()?;
     if !bytes.is_power_of_two() {
         item.expected("a power of two up to 128", None);
         return None;
@@ -93,7 +93,7 @@ fn alignment(item: &Item<'_>) -> Option<u32> {
 /// Elements of a texel.
 fn channels(table: &Table<'_>) -> Option<u32> {
     let Some(item) = table.get("channels") else { return Some(1) };
-    match item.whole(1..=4)? {
+    match item.integer(1..=4)? {
         3 => {
             item.expected("1, 2 or 4", None);
             None
@@ -127,7 +127,7 @@ fn fields(item: &Item<'_>, depth: usize) -> Option<Vec<ArgTemplate>> {
     for item in item.some_list() {
         let field = argument(&item, depth + 1)?;
         let count = match item.peek("repeat") {
-            Some(count) if matches!(field, ArgTemplate::Value { .. }) => count.whole(1..=1 << 16)?,
+            Some(count) if matches!(field, ArgTemplate::Value { .. }) => count.integer(1..=1 << 16)?,
             Some(_) | None => 1,
         };
         fields.extend((0..count).map(|_| field.clone()));

@@ -231,7 +231,7 @@ fn step(place: usize, item: &Item<'_>) -> Option<StepParts> {
             return None;
         }
         (Some(memset), None) => {
-            let value = byte.map_or(Some(0), |byte| byte.whole(0..=255)).and_then(|byte| u8::try_from(byte).ok());
+            let value = byte.map_or(Some(0), |byte| byte.integer(0..=255)).and_then(|byte| u8::try_from(byte).ok());
             ActionParts::Memset { buffer: named(memset), byte: value }
         }
         (None, Some(memcpy)) => {

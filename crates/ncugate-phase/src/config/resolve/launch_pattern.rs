@@ -14,7 +14,7 @@ pub fn launch_pattern(item: &Item<'_>) -> Option<LaunchPattern> {
         return None;
     }
     let glob = |key| table.get(key).map_or(Some(None), |item: Item<'_>| launch_glob(&item).map(Some));
-    let number = |item: &Item<'_>| u32::try_from(item.whole(0..=i64::from(u32::MAX))?).ok();
+    let number = |item: &Item<'_>| u32::try_from(item.integer(0..=i64::from(u32::MAX))?).ok();
     let launches = table.get("launch").map_or(Some(Vec::new()), |item| match item.is_list() {
         true => item.some_list().iter().map(number).collect(),
         false => number(&item).map(|launch| vec![launch]),

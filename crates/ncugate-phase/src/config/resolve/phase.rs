@@ -60,7 +60,7 @@ pub fn phase<'a>(root: &Table<'a>, project: Option<&Table<'a>>, path: &Path, tex
             .and_then(|layers| profile(&layers, &vocabulary, &judged(MetricSource::Ncu))),
     );
     if bench.as_ref().is_some_and(|bench| bench.l2 == L2State::Warm) && workload.has_state() {
-        refuse_warm(root);
+        check_warm_cache(root);
     }
     let head = head?;
     Some(Phase {
@@ -333,7 +333,7 @@ fn bench(layers: &Layers<'_>, vocabulary: &Vocabulary<'_>, judged: &[ShapeName])
     let count = |key, low, default| settled(layers, key, default, |item| item.count(low));
     let samples = |key, default| {
         let most = i64::try_from(MOST_SAMPLES).unwrap_or(i64::MAX);
-        settled(layers, key, default, |item| item.whole(1..=most).and_then(|count| u32::try_from(count).ok()))
+        settled(layers, key, default, |item| item.integer(1..=most).and_then(|count| u32::try_from(count).ok()))
     };
     let (warmup, rounds) = (count("warmup", 0, 5), samples("rounds", 60));
     let (max_rounds, min_sample) = (samples("max_rounds", 240), count("min_sample_us", 1, 200));
@@ -360,7 +360,7 @@ fn bench(layers: &Layers<'_>, vocabulary: &Vocabulary<'_>, judged: &[ShapeName])
 }
 
 /// Reports a warm cache where launches change what they read: each finds its state in another place.
-fn refuse_warm(root: &Table<'_>) {
+fn check_warm_cache(root: &Table<'_>) {
     let message =
         "`bench.l2` is \"warm\", but the workload has buffers that a launch changes and the next one needs anew";
     let help =

@@ -25,7 +25,7 @@ pub fn search(item: &Item<'_>, sweep: &Sweep) -> Option<SearchSettings> {
         ("exhaustive", SearchStrategy::Exhaustive),
     ];
     let whole = |key: &'static str, low: i64, high: i64, default: i64| {
-        table.get(key).map_or(Some(default), |item| item.whole(low..=high))
+        table.get(key).map_or(Some(default), |item| item.integer(low..=high))
     };
     let count = |key, default| whole(key, 1, MOST, default).and_then(|n| u32::try_from(n).ok());
     let require = table.get("require").map(|item| item.list()).unwrap_or_default();

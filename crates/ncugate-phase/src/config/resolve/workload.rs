@@ -92,7 +92,7 @@ fn seeds(item: &Item<'_>) -> Vec<u64> {
     let seeds: Vec<u64> = item
         .some_list()
         .iter()
-        .filter_map(|seed| seed.whole(0..=i64::MAX))
+        .filter_map(|seed| seed.integer(0..=i64::MAX))
         .filter_map(|v| u64::try_from(v).ok())
         .collect();
     let mut seen = HashSet::new();
@@ -113,7 +113,7 @@ fn shapes(item: &Item<'_>) -> Vec<Shape> {
         let dims: Vec<(String, i64)> = entries
             .free()
             .into_iter()
-            .filter_map(|(dim, extent)| Some((identifier(&dim, &extent)?, extent.whole(1..=i64::MAX).unwrap_or(1))))
+            .filter_map(|(dim, extent)| Some((identifier(&dim, &extent)?, extent.integer(1..=i64::MAX).unwrap_or(1))))
             .collect();
         if entries.free().is_empty() {
             entries.report(format!("shape `{name}` has no dimensions"), None);

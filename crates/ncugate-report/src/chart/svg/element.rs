@@ -34,7 +34,7 @@ impl<C: Clone> Mark<C> {
     }
 
     /// The mark, drawn in another manner.
-    pub fn drawn(self, manner: MarkStyle) -> Self {
+    pub fn styled(self, manner: MarkStyle) -> Self {
         Self { manner, ..self }
     }
 

@@ -59,7 +59,7 @@ fn key(series: &Series, (x, y): (i32, i32)) -> Mark<(i32, i32)> {
     match &series.marks {
         Marks::Points(kind, _) => Mark::new("", vec![glyph(*kind, (x, y), rgb(colour))]),
         Marks::Line(stroke, _) => {
-            Mark::new("", vec![line(vec![(x - 6, y), (x + 6, y)], colour, 2)]).drawn(manner(*stroke))
+            Mark::new("", vec![line(vec![(x - 6, y), (x + 6, y)], colour, 2)]).styled(manner(*stroke))
         }
         Marks::Bars(_) | Marks::Boxes(_) | Marks::Columns(_) => {
             Mark::new("", vec![filled([(x - 5, y - 5), (x + 5, y + 5)], colour)])

@@ -32,7 +32,7 @@ pub fn draw(plot: &mut Plot<'_>, series: &Series) -> PlotResult {
                 Stroke::Solid | Stroke::Dashed => style(colour).stroke_width(2),
             };
             let parts = LineSeries::<Canvas, _>::new(shown, drawn).collect();
-            draw_all(plot, [Mark::new(&series.name, parts).drawn(manner(*stroke))])
+            draw_all(plot, [Mark::new(&series.name, parts).styled(manner(*stroke))])
         }
         Marks::Bars(bars) => {
             let shown = bars.iter().filter(|b| b.from.is_finite() && b.to.is_finite());
