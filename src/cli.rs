@@ -223,7 +223,7 @@ pub struct RunArgs {
     #[arg(long)]
     pub fresh: bool,
     /// Measure one of N equal parts of the candidates, with every baseline, and judge nothing; `merge` puts parts together
-    #[arg(long, value_name = "I/N", conflicts_with_all = ["against", "allow_mismatch", "comment", "open", "PartArgs"])]
+    #[arg(long, value_name = "I/N", conflicts_with_all = ["against", "allow_mismatch", "comment", "open", "SubsetArgs"])]
     pub shard: Option<Shard>,
     /// The part that is measured
     #[command(flatten)]
@@ -469,4 +469,15 @@ pub struct RedactArgs {
     /// What standard output carries
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     pub format: OutputFormat,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Cli;
+    use clap::CommandFactory;
+
+    #[test]
+    fn every_argument_that_another_names_is_there() {
+        Cli::command().debug_assert();
+    }
 }
