@@ -1,4 +1,4 @@
-// ---- changes, written as crates/ncugate-model/src/number/written.rs writes them; tests/browser/check.mjs holds the two against each other
+// ---- changes, written as crates/ncugate-model/src/number/format.rs writes them; tests/browser/check.mjs holds the two against each other
 
 /** A decimal as Rust rounds it: of two that are equally near, the even one, where `toFixed` takes the larger. */
 function fixed(value, decimals) {
