@@ -1,4 +1,4 @@
-//! The workflow of docs/ci.md as GitHub runs it: whatever becomes of measuring, what may a merge depend on?
+//! The workflow of docs/how-to/gate-a-pull-request.md as GitHub runs it: whatever becomes of measuring, what may a merge depend on?
 
 use crate::command::{Place, root};
 use std::process::Command;
@@ -33,7 +33,7 @@ impl Conclusion {
 
 /// The first fenced YAML of a document that is a GitHub workflow.
 fn workflow() -> String {
-    let text = std::fs::read_to_string(root().join("docs/ci.md")).unwrap();
+    let text = std::fs::read_to_string(root().join("docs/how-to/gate-a-pull-request.md")).unwrap();
     let mut blocks = text.split("```yaml\n").skip(1).map(|rest| rest.split("```").next().unwrap());
     blocks.find(|block| block.contains(".github/workflows/")).unwrap().to_owned()
 }
@@ -120,7 +120,7 @@ fn the_workflow_cancels_no_measurement_and_pins_what_it_runs() {
 
 #[test]
 fn every_yaml_of_the_documents_and_of_the_project_is_yaml() {
-    let text = std::fs::read_to_string(root().join("docs/ci.md")).unwrap();
+    let text = std::fs::read_to_string(root().join("docs/how-to/gate-a-pull-request.md")).unwrap();
     let blocks: Vec<&str> = text.split("```yaml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
     assert!(blocks.len() >= 3, "GitHub, GitLab, Buildkite");
     for block in blocks {
