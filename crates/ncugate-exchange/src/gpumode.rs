@@ -108,7 +108,7 @@ fn ranking(task: &Yaml, problem: &str) -> Result<Option<Ranking>, ImportError> {
     if given.is_badvalue() {
         return Ok(None);
     }
-    let found = Ranking::ALL.into_iter().find(|ranking| given.as_str() == Some(ranking.word()));
+    let found = Ranking::WORDS.into_iter().find(|(word, _)| given.as_str() == Some(word)).map(|(_, ranking)| ranking);
     let unknown =
         || ImportError::unmapped(problem, format!("its `ranking_by` is {}, not last, mean or geom", yaml_text(given)));
     found.map(Some).ok_or_else(unknown)

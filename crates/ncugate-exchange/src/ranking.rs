@@ -30,7 +30,7 @@ struct Submission<'r> {
 pub fn ranking(run: &ExportedRun<'_>) -> (String, Vec<String>) {
     let phase = &run.run.phase;
     let imported = phase.imported.as_ref().filter(|imported| imported.format == ImportFormat::GpuMode);
-    let by = imported.and_then(|imported| imported.ranking).unwrap_or_default();
+    let by = imported.map_or(Ranking::Last, |imported| imported.ranking);
     let (candidates, graded) = run.candidates();
     let left_out = graded.iter().map(|id| format!("{id} grades itself, and is left out")).collect();
     let benchmarks = &phase.bench.shapes;

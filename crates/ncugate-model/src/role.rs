@@ -17,6 +17,10 @@ pub enum Role {
 }
 
 impl Role {
+    /// All of them by the word that a phase uses.
+    pub const WORDS: [(&'static str, Self); 4] =
+        [("input", Self::Input), ("output", Self::Output), ("inout", Self::Inout), ("scratch", Self::Scratch)];
+
     /// Whether the kernel and the reference read what the buffer holds before a launch.
     pub const fn is_read(self) -> bool {
         matches!(self, Self::Input | Self::Inout)

@@ -108,17 +108,27 @@ pub enum Level {
     Advisory,
 }
 
+impl Level {
+    /// All of them by the word that a phase uses.
+    pub const WORDS: [(&'static str, Self); 2] = [("required", Self::Required), ("advisory", Self::Advisory)];
+}
+
 /// What an inconclusive verdict of a required gate counts as.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OnInconclusive {
     /// Inconclusive (status 4).
-    #[default]
     Inconclusive,
     /// A failure (status 1).
     Fail,
     /// A warning; only where noise is the reason, never where something is missing.
     Warn,
+}
+
+impl OnInconclusive {
+    /// All of them by the word that a phase uses.
+    pub const WORDS: [(&'static str, Self); 3] =
+        [("inconclusive", Self::Inconclusive), ("fail", Self::Fail), ("warn", Self::Warn)];
 }
 
 #[cfg(test)]

@@ -53,18 +53,18 @@ pub enum TextureRead {
 }
 
 impl TextureAddress {
-    /// All of them by the name that a phase uses.
-    pub const ALL: [(&'static str, Self); 4] =
+    /// All of them by the word that a phase uses.
+    pub const WORDS: [(&'static str, Self); 4] =
         [("clamp", Self::Clamp), ("border", Self::Border), ("wrap", Self::Wrap), ("mirror", Self::Mirror)];
 }
 
 impl TextureFilter {
-    /// All of them by the name that a phase uses.
-    pub const ALL: [(&'static str, Self); 2] = [("point", Self::Point), ("linear", Self::Linear)];
+    /// All of them by the word that a phase uses.
+    pub const WORDS: [(&'static str, Self); 2] = [("point", Self::Point), ("linear", Self::Linear)];
 }
 
 impl TextureRead {
-    /// All of them by the name that a phase uses.
-    pub const ALL: [(&'static str, Self); 2] =
+    /// All of them by the word that a phase uses.
+    pub const WORDS: [(&'static str, Self); 2] =
         [("element", Self::Element), ("normalized_float", Self::NormalizedFloat)];
 }

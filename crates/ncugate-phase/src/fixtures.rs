@@ -59,9 +59,9 @@ pub fn phase() -> Phase {
             metrics: Vec::new(),
             timeout: Duration::from_secs(60),
             repeat: 1,
-            close_look: CloseLookAt::default(),
+            close_look: CloseLookAt::Selected,
         },
-        counting: CounterPolicy::default(),
+        counting: CounterPolicy::IfPossible,
         groups: Vec::new(),
         workload: Workload {
             seeds: vec![0, 1],

@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 /// Where a value is: its key path (`kernel.grid[0]`) and its bytes in the file.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Place {
     /// Key path from the root; empty for the file itself.
     pub key: String,

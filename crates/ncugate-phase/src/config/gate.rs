@@ -44,6 +44,11 @@ pub enum OnStageFailure {
     Skip,
 }
 
+impl OnStageFailure {
+    /// All of them by the word that a phase uses.
+    pub const WORDS: [(&'static str, Self); 2] = [("revert", Self::Revert), ("skip", Self::Skip)];
+}
+
 /// A step of a staged plan.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Stage {
@@ -120,4 +125,13 @@ pub struct GatePlan {
     /// Go/no-go conditions.
     pub preconditions: Vec<Precondition>,
     pub waivers: Vec<Waiver>,
+}
+
+impl GatePlan {
+    /// The gates of tiers, stages and the fallback.
+    pub fn gates(&self) -> impl Iterator<Item = &Gate> {
+        let tiers = self.tiers.iter().flat_map(|tier| &tier.gates);
+        let stages = self.stages.iter().flat_map(|stage| &stage.gates);
+        tiers.chain(stages).chain(self.fallback.iter().flat_map(|fallback| &fallback.gates))
+    }
 }

@@ -1,6 +1,7 @@
 //! Ways to compute a workload: a kernel template, the sweep over its defines, and named variants.
 
 use super::argument::ArgTemplate;
+use super::keys::{KERNEL, Key};
 use ncugate_model::LaunchMode;
 use ncugate_model::expr::{Expr, Template, Value};
 use serde::{Deserialize, Serialize};
@@ -106,33 +107,33 @@ impl CodeForm {
     pub const ALL: [Self; 4] = [Self::Cuda, Self::Ptx, Self::Cubin, Self::Python];
 
     /// The key that names the file.
-    pub const fn key(self) -> &'static str {
+    pub fn key(self) -> &'static Key {
         match self {
-            Self::Cuda => "source",
-            Self::Ptx => "ptx",
-            Self::Cubin => "cubin",
-            Self::Python => "python",
+            Self::Cuda => &KERNEL.source,
+            Self::Ptx => &KERNEL.ptx,
+            Self::Cubin => &KERNEL.cubin,
+            Self::Python => &KERNEL.python,
         }
     }
 
     /// Keys of `[kernel]` that have no meaning for it, and why.
-    pub const fn foreign(self) -> (&'static [&'static str], &'static str) {
+    pub fn foreign(self) -> (Vec<&'static Key>, &'static str) {
         match self {
-            Self::Cuda => (&[], ""),
-            Self::Ptx => (&["defines"], "nothing is preprocessed"),
-            Self::Cubin => (&["defines", "flags"], "nothing is compiled"),
+            Self::Cuda => (vec![], ""),
+            Self::Ptx => (vec![&KERNEL.defines], "nothing is preprocessed"),
+            Self::Cubin => (vec![&KERNEL.defines, &KERNEL.flags], "nothing is compiled"),
             Self::Python => (
-                &[
-                    "entry",
-                    "cluster",
-                    "cooperative",
-                    "carveout",
-                    "workspace",
-                    "tensor_maps",
-                    "symbols",
-                    "flags",
-                    "defines",
-                    "launch",
+                vec![
+                    &KERNEL.entry,
+                    &KERNEL.cluster,
+                    &KERNEL.cooperative,
+                    &KERNEL.carveout,
+                    &KERNEL.workspace,
+                    &KERNEL.tensor_maps,
+                    &KERNEL.symbols,
+                    &KERNEL.flags,
+                    &KERNEL.defines,
+                    &KERNEL.launch,
                 ],
                 "the function's compiler decides that",
             ),

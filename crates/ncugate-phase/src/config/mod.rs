@@ -5,19 +5,19 @@
 //! out at once. Nothing here touches a GPU, a compiler or a kernel source.
 
 mod argument;
+mod builtin;
 mod coverage_gaps;
 mod error;
 mod gate;
 mod init;
 pub mod kernel;
-pub mod keys;
+pub(crate) mod keys;
 mod locate;
 mod own_bound;
 pub mod phase;
 mod problem_origin;
 mod project;
 mod reader;
-mod reference;
 mod resolve;
 pub mod rule;
 mod schema;
@@ -43,7 +43,6 @@ pub use phase::{
 pub use problem_origin::{ImportFormat, ProblemOrigin, Ranking};
 pub use project::{MAX_BYTES, PROJECT_FILE, Project};
 pub use reader::is_name;
-pub use reference::{metric_table, reference};
 pub use resolve::{load, parse, parse_in, rules};
 pub use rule::{Confidence, Rule, RuleCase, RuleKind};
 pub use schema::schema;

@@ -19,13 +19,17 @@ pub struct Objective {
 }
 
 /// Which correct candidate is selected.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Selection {
     /// The best by the objective.
-    #[default]
     Best,
     /// The best by the objective of those that hold every required gate; the best where none does.
     BestThatPasses,
+}
+
+impl Selection {
+    /// All of them by the word that a phase uses.
+    pub const WORDS: [(&'static str, Self); 2] = [("best", Self::Best), ("best that passes", Self::BestThatPasses)];
 }
 
 /// How variants are compiled.
@@ -71,16 +75,18 @@ pub struct BenchSettings {
 }
 
 /// Whether outputs of timed launches are verified.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verification {
-    #[default]
     Audited,
     /// They are not, and no latency counts.
     None,
 }
 
 impl Verification {
+    /// All of them by the word that a phase uses.
+    pub const WORDS: [(&'static str, Self); 2] = [("audited", Self::Audited), ("none", Self::None)];
+
     /// Whether it is what every phase asks for that says nothing else.
     pub const fn is_audited(&self) -> bool {
         matches!(self, Self::Audited)
@@ -88,16 +94,20 @@ impl Verification {
 }
 
 /// What the L2 cache holds when a timed launch starts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum L2State {
     /// Nothing of the launch: it was written over, and every launch is a sample of its own.
     Cold,
     /// What launches on the other sets of buffers have left of it.
-    #[default]
     Rotate,
     /// What the launch before it has left on the same buffers.
     Warm,
+}
+
+impl L2State {
+    /// All of them by the word that a phase uses.
+    pub const WORDS: [(&'static str, Self); 3] = [("cold", Self::Cold), ("rotate", Self::Rotate), ("warm", Self::Warm)];
 }
 
 /// How counters are collected.
@@ -117,22 +127,25 @@ pub struct ProfileSettings {
 }
 
 /// What happens where no counters can be collected: no ncu, no permission, a driver that does not fit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CounterPolicy {
     /// Everything else is measured; gates on counters, and on latencies that no counter saw, are inconclusive.
-    #[default]
     IfPossible,
     /// The run ends there.
     Required,
 }
 
 /// What a deep profile is taken of, after everything that gates judge has been measured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum CloseLookAt {
     /// The selected variant, and the first baseline that is a kernel of this program.
-    #[default]
     Selected,
     None,
+}
+
+impl CloseLookAt {
+    /// All of them by the word that a phase uses.
+    pub const WORDS: [(&'static str, Self); 2] = [("selected", Self::Selected), ("none", Self::None)];
 }
 
 impl Phase {
@@ -197,10 +210,7 @@ pub struct Phase {
 impl Phase {
     /// Its own gates, and those of tiers, stages and the fallback.
     pub fn every_gate(&self) -> impl Iterator<Item = &Gate> {
-        let plan = &self.gate_plan;
-        let tiers = plan.tiers.iter().flat_map(|tier| &tier.gates);
-        let stages = plan.stages.iter().flat_map(|stage| &stage.gates);
-        self.gates.iter().chain(tiers).chain(stages).chain(plan.fallback.iter().flat_map(|fallback| &fallback.gates))
+        self.gates.iter().chain(self.gate_plan.gates())
     }
 
     /// The phase with these combinations of its sweep as candidates, whatever else the sweep has.

@@ -12,6 +12,10 @@ pub enum ImportFormat {
 }
 
 impl ImportFormat {
+    /// All of them by the word that a phase uses.
+    pub const WORDS: [(&'static str, Self); 3] =
+        [Self::FlashInfer.entry(), Self::KernelBench.entry(), Self::GpuMode.entry()];
+
     /// As a phase writes it.
     pub const fn word(self) -> &'static str {
         match self {
@@ -20,19 +24,23 @@ impl ImportFormat {
             Self::GpuMode => "gpumode",
         }
     }
+
+    const fn entry(self) -> (&'static str, Self) {
+        (self.word(), self)
+    }
 }
 
 /// By what gpu-mode ranks the submissions of a task: means of its benchmarks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ranking {
-    #[default]
     Last,
     Mean,
     Geom,
 }
 
 impl Ranking {
-    pub const ALL: [Self; 3] = [Self::Last, Self::Mean, Self::Geom];
+    /// All of them by the word that a task and a phase use.
+    pub const WORDS: [(&'static str, Self); 3] = [Self::Last.entry(), Self::Mean.entry(), Self::Geom.entry()];
 
     /// As a task and a phase write it.
     pub const fn word(self) -> &'static str {
@@ -41,6 +49,10 @@ impl Ranking {
             Self::Mean => "mean",
             Self::Geom => "geom",
         }
+    }
+
+    const fn entry(self) -> (&'static str, Self) {
+        (self.word(), self)
     }
 }
 
@@ -55,7 +67,7 @@ pub struct ProblemOrigin {
     /// The name of the solution behind each variant, by the id of the variant.
     pub solutions: Vec<(String, String)>,
     /// gpu-mode: by what submissions are ranked.
-    pub ranking: Option<Ranking>,
+    pub ranking: Ranking,
 }
 
 impl ProblemOrigin {

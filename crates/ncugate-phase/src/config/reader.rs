@@ -1,17 +1,27 @@
 //! Typed reading of TOML values that goes on after an error, so that all of a file's errors come out at once.
 //!
-//! A [`Table`] refuses keys that its [`Spec`] does not declare; an [`Item`] gives its value as a type, or records what
-//! was expected at its place and gives nothing.
+//! A [`Table`] refuses keys that its [`Spec`] does not declare, and gives the default of a key that the file does not have; an
+//! [`Item`] gives its value as a type, or records what was expected at its place and gives nothing.
 
 use super::error::{ConfigError, Place};
-use super::keys::Spec;
+use super::keys::{Key, KeyDefault, KeyKind, Spec, tables};
 use super::locate::within;
 use ncugate_model::expr::{Expr, ExprError, Span, Template, Value};
-use ncugate_model::nearest;
+use ncugate_model::{glob, nearest};
 use std::cell::RefCell;
-use std::ops::RangeInclusive;
+use std::collections::HashMap;
+use std::sync::LazyLock;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
+
+/// The values of all declared defaults, by their text.
+static DEFAULTS: LazyLock<HashMap<&'static str, Spanned<DeValue<'static>>>> = LazyLock::new(|| {
+    let values = tables().into_iter().flat_map(|spec| spec.keys).filter_map(|key| match key.default? {
+        KeyDefault::Value(text) => Some((text, DeValue::parse(text).ok()?)),
+        KeyDefault::Words(_) => None,
+    });
+    values.collect()
+});
 
 /// The text being read and what was found wrong with it so far.
 pub struct TomlText<'s> {
@@ -30,6 +40,12 @@ impl<'s> TomlText<'s> {
     /// Records a problem at a place.
     pub fn report(&self, place: &Place, message: impl Into<String>, help: Option<String>) {
         self.problems.borrow_mut().push(ConfigError { place: Some(place.clone()), message: message.into(), help });
+    }
+
+    /// Records that something else was expected at a place.
+    fn expected(&self, place: &Place, what: &str, help: Option<String>) {
+        let found = self.excerpt(place);
+        self.report(place, format!("`{}` is `{found}`, expected {what}", place.key), help);
     }
 
     /// Line of a place, from 1.
@@ -60,23 +76,23 @@ pub struct PlacedValue<T> {
     pub place: Place,
 }
 
-/// One TOML value under its key path.
+/// One TOML value under its key path, with what it may be.
 #[derive(Clone)]
 pub struct Item<'a> {
     value: &'a DeValue<'a>,
+    kind: &'static KeyKind,
     pub place: Place,
     source: &'a TomlText<'a>,
 }
 
 impl<'a> Item<'a> {
-    fn new(source: &'a TomlText<'a>, key: String, value: &'a Spanned<DeValue<'a>>) -> Self {
-        Self { value: value.get_ref(), place: Place { key, span: value.span() }, source }
+    fn new(source: &'a TomlText<'a>, kind: &'static KeyKind, key: String, value: &'a Spanned<DeValue<'a>>) -> Self {
+        Self { value: value.get_ref(), kind, place: Place { key, span: value.span() }, source }
     }
 
     /// Records that something else was expected here.
     pub fn expected(&self, what: &str, help: Option<String>) {
-        let found = self.source.excerpt(&self.place);
-        self.source.report(&self.place, format!("`{}` is `{found}`, expected {what}", self.place.key), help);
+        self.source.expected(&self.place, what, help);
     }
 
     /// Records a problem here.
@@ -117,6 +133,13 @@ impl<'a> Item<'a> {
         }
     }
 
+    /// A glob; `what` says which.
+    pub fn glob(&self, what: &str) -> Option<String> {
+        let text = self.text()?;
+        glob(&text).map_err(|e| self.expected(what, Some(e.reason))).ok()?;
+        Some(text)
+    }
+
     /// A name: letters, digits and `_ . - + =`, so that folders, ids and NVTX ranges can carry it.
     pub fn name(&self) -> Option<String> {
         let text = self.text()?;
@@ -127,31 +150,49 @@ impl<'a> Item<'a> {
         None
     }
 
-    /// One of some words.
-    pub fn one_of<T: Copy>(&self, words: &[(&'static str, T)]) -> Option<T> {
-        let allowed = || words.iter().map(|(word, _)| *word);
+    /// One of the words of its kind.
+    pub fn word(&self) -> Option<&'static str> {
+        let words = self.kind.words();
         let text = match self.value {
             DeValue::String(text) => text.as_ref(),
             _ => "",
         };
-        let found = words.iter().find(|(word, _)| *word == text).map(|(_, value)| *value);
+        let found = words.iter().find(|word| **word == text).copied();
         if found.is_none() {
-            let hint = nearest(text, allowed()).map(|n| format!("did you mean \"{n}\"?"));
-            let list: Vec<String> = allowed().map(|word| format!("\"{word}\"")).collect();
+            let hint = nearest(text, words.iter().copied()).map(|n| format!("did you mean \"{n}\"?"));
+            let list: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
             self.expected(&format!("one of {}", list.join(", ")), hint);
         }
         found
     }
 
-    /// A whole number in a range.
-    pub fn integer(&self, range: RangeInclusive<i64>) -> Option<i64> {
+    /// The value of its word; `values` are those that its kind is declared with.
+    pub fn one_of<T: Copy>(&self, values: &[(&'static str, T)]) -> Option<T> {
+        debug_assert!(self.kind.words().iter().eq(values.iter().map(|(word, _)| word)), "{:?}", self.kind);
+        let word = self.word()?;
+        values.iter().find(|(known, _)| *known == word).map(|(_, value)| *value)
+    }
+
+    /// A whole number of its kind.
+    pub fn integer(&self) -> Option<i64> {
+        self.whole(i64::MAX)
+    }
+
+    /// A whole number of its kind that fits `u32`.
+    pub fn count(&self) -> Option<u32> {
+        self.whole(i64::from(u32::MAX)).and_then(|v| u32::try_from(v).ok())
+    }
+
+    fn whole(&self, most: i64) -> Option<i64> {
+        let range = self.kind.range();
+        debug_assert!(range.is_some(), "{:?}", self.kind);
+        let (low, high) = range.map_or((0, most), |range| (*range.start(), most.min(*range.end())));
         if let DeValue::Integer(v) = self.value
             && let Ok(v) = i64::from_str_radix(v.as_str(), v.radix())
-            && range.contains(&v)
+            && (low..=high).contains(&v)
         {
             return Some(v);
         }
-        let (low, high) = (*range.start(), *range.end());
         let what = if high >= i64::from(u32::MAX) {
             format!("a whole number of at least {low}")
         } else {
@@ -159,11 +200,6 @@ impl<'a> Item<'a> {
         };
         self.expected(&what, None);
         None
-    }
-
-    /// A whole number that fits `u32`, at least `low`.
-    pub fn count(&self, low: u32) -> Option<u32> {
-        self.integer(i64::from(low)..=i64::from(u32::MAX)).and_then(|v| u32::try_from(v).ok())
     }
 
     /// Infinity, as a number of TOML or as a text; none of anything else.
@@ -265,11 +301,11 @@ impl<'a> Item<'a> {
     /// The items of an array; a value that is not an array is an error and gives none.
     pub fn list(&self) -> Vec<Item<'a>> {
         match self.value {
-            DeValue::Array(items) => items
-                .iter()
-                .enumerate()
-                .map(|(at, item)| Item::new(self.source, format!("{}[{at}]", self.place.key), item))
-                .collect(),
+            DeValue::Array(items) => {
+                let kind = self.kind.element().unwrap_or(self.kind);
+                let item = |(at, item)| Item::new(self.source, kind, format!("{}[{at}]", self.place.key), item);
+                items.iter().enumerate().map(item).collect()
+            }
             _ => {
                 self.expected("an array", None);
                 Vec::new()
@@ -295,9 +331,10 @@ impl<'a> Item<'a> {
     }
 
     /// The value of a key, where this is a table that has it; records nothing.
-    pub fn peek(&self, key: &str) -> Option<Item<'a>> {
+    pub fn peek(&self, key: &'static Key) -> Option<Item<'a>> {
         let DeValue::Table(entries) = self.value else { return None };
-        entries.get(key).map(|value| Item::new(self.source, format!("{}.{key}", self.place.key), value))
+        let path = format!("{}.{}", self.place.key, key.name);
+        entries.get(key.name).map(|value| Item::new(self.source, &key.kind, path, value))
     }
 
     /// Line of the value, from 1.
@@ -305,14 +342,40 @@ impl<'a> Item<'a> {
         self.source.line(&self.place)
     }
 
-    /// A table that may have the keys that `spec` declares.
-    pub fn table(&self, spec: &'static Spec) -> Option<Table<'a>> {
-        match self.value {
-            DeValue::Table(entries) => Some(Table::new(self.source, spec, self.place.clone(), entries)),
+    /// A table of its kind.
+    pub fn table(&self) -> Option<Table<'a>> {
+        let spec = self.kind.spec();
+        debug_assert!(spec.is_some(), "{:?}", self.kind);
+        match (self.value, spec) {
+            (DeValue::Table(entries), Some(spec)) => Some(Table::new(self.source, spec, self.place.clone(), entries)),
             _ => {
                 self.expected("a table", None);
                 None
             }
+        }
+    }
+
+    /// A table of its kind; any other value is a table that has only `key`.
+    pub fn table_or(&self, key: &'static Key) -> Option<Table<'a>> {
+        if self.is_table() {
+            return self.table();
+        }
+        let item = Self { kind: &key.kind, ..self.clone() };
+        Some(Table { alone: Some((key, item)), ..Table::empty(self.source, self.kind.spec()?, self.place.clone()) })
+    }
+
+    /// An empty table, as `key` has it.
+    pub fn empty_table(&self, key: &'static Key) -> Option<Table<'a>> {
+        Some(Table::empty(self.source, key.kind.spec()?, self.place.clone()))
+    }
+
+    /// Reports unknown keys of the tables that it is or has as items.
+    fn check_tables(&self) {
+        match self.kind {
+            KeyKind::List(element) if element.spec().is_some() => self.list().iter().for_each(Self::check_tables),
+            KeyKind::Either(_) if !self.is_table() => {}
+            kind if kind.spec().is_some() => drop(self.table()),
+            _ => {}
         }
     }
 }
@@ -321,14 +384,18 @@ impl<'a> Item<'a> {
 pub struct Table<'a> {
     spec: &'static Spec,
     pub place: Place,
-    entries: &'a DeTable<'a>,
+    entries: Option<&'a DeTable<'a>>,
+    /// The only key of a table that is written as the value of that key.
+    alone: Option<(&'static Key, Item<'a>)>,
+    /// The table of the project, whose keys hold where this one has none.
+    project: Option<Box<Table<'a>>>,
     source: &'a TomlText<'a>,
 }
 
 impl<'a> Table<'a> {
     /// Reads `entries`; keys that are not declared are errors at once.
     pub fn new(source: &'a TomlText<'a>, spec: &'static Spec, place: Place, entries: &'a DeTable<'a>) -> Self {
-        let table = Self { spec, place, entries, source };
+        let table = Self { entries: Some(entries), ..Self::empty(source, spec, place) };
         if spec.free.is_none() {
             for (key, _) in entries.iter().filter(|(key, _)| spec.key(key.get_ref()).is_none()) {
                 table.refuse(key);
@@ -337,12 +404,36 @@ impl<'a> Table<'a> {
         table
     }
 
+    /// A table without keys: each key has its default.
+    pub fn empty(source: &'a TomlText<'a>, spec: &'static Spec, place: Place) -> Self {
+        Self { spec, place, entries: None, alone: None, project: None, source }
+    }
+
+    /// The table of a key, an empty one where the file has none, over that of the project; none where one of the two is not a
+    /// table, which is an error.
+    pub fn section(&self, key: &'static Key, project: Option<&Self>) -> Option<Self> {
+        let table = match self.given(key) {
+            Some(item) => item.table()?,
+            None => Self::empty(self.source, key.kind.spec()?, self.place.clone()),
+        };
+        let project = match project {
+            Some(project) => Some(Box::new(project.section(key, None)?)),
+            None => None,
+        };
+        Some(Self { project, ..table })
+    }
+
+    /// Reports unknown keys of the tables in it.
+    pub fn check_tables(&self) {
+        self.spec.keys.iter().filter_map(|key| self.given(key)).for_each(|item| item.check_tables());
+    }
+
     fn refuse(&self, key: &Spanned<std::borrow::Cow<'_, str>>) {
         let place = Place { key: self.path(key.get_ref()), span: key.span() };
-        let names = || self.spec.keys.iter().map(|k| k.name);
-        let hint = nearest(key.get_ref(), names()).map_or_else(String::new, |n| format!("did you mean `{n}`? "));
+        let hint =
+            nearest(key.get_ref(), self.spec.names()).map_or_else(String::new, |n| format!("did you mean `{n}`? "));
         let within = if self.place.key.is_empty() { "here".to_owned() } else { format!("in `{}`", self.place.key) };
-        let allowed: Vec<&str> = names().collect();
+        let allowed: Vec<&str> = self.spec.names().collect();
         let help = format!("{hint}allowed {within}: {}", allowed.join(", "));
         self.source.report(&place, format!("unknown key `{}`", place.key), Some(help));
     }
@@ -351,40 +442,105 @@ impl<'a> Table<'a> {
         if self.place.key.is_empty() { key.to_owned() } else { format!("{}.{key}", self.place.key) }
     }
 
-    /// The value of a declared key, if the file has it.
-    pub fn get(&self, key: &'static str) -> Option<Item<'a>> {
-        debug_assert!(self.spec.key(key).is_some(), "`{key}` is not declared for `{}`", self.spec.title);
-        #[cfg(test)]
-        asked::record(self.spec, key);
-        self.entries.get(key).map(|value| Item::new(self.source, self.path(key), value))
+    /// The value of a key that the file has.
+    pub fn given(&self, key: &'static Key) -> Option<Item<'a>> {
+        debug_assert!(self.spec.key(key.name).is_some(), "`{}` is not of `{}`", key.name, self.spec.title);
+        let written = self.entries.and_then(|entries| entries.get(key.name));
+        let written = written.map(|value| Item::new(self.source, &key.kind, self.path(key.name), value));
+        let alone = || self.alone.as_ref().filter(|(alone, _)| alone.name == key.name).map(|(_, item)| item.clone());
+        written.or_else(alone).or_else(|| self.project.as_ref()?.given(key))
     }
 
-    /// The value of a key the file has to have; its absence is an error at the table.
-    pub fn need(&self, key: &'static str) -> Option<Item<'a>> {
-        let found = self.get(key);
+    /// The value of a key that the file has, else its default. The absence of a key that the file has to have is an error at the table.
+    pub fn get(&self, key: &'static Key) -> Option<Item<'a>> {
+        if key.required {
+            return self.need(key);
+        }
+        let default = || match key.default? {
+            KeyDefault::Value(text) => DEFAULTS.get(text),
+            KeyDefault::Words(_) => None,
+        };
+        self.given(key).or_else(|| {
+            let place = Place { key: self.path(key.name), ..self.place.clone() };
+            Some(Item { value: default()?.get_ref(), kind: &key.kind, place, source: self.source })
+        })
+    }
+
+    /// The value of a key that another key makes necessary; its absence is an error at the table.
+    pub fn need(&self, key: &'static Key) -> Option<Item<'a>> {
+        let found = self.given(key);
         if found.is_none() {
-            let doc = self.spec.key(key).map(|k| k.doc.to_owned());
-            self.source.report(&self.place, format!("`{}` is missing", self.path(key)), doc);
+            self.report_missing(key);
         }
         found
     }
 
+    /// Reports that the file lacks a key.
+    pub fn report_missing(&self, key: &Key) {
+        self.report(format!("`{}` is missing", self.path(key.name)), Some(key.doc.to_owned()));
+    }
+
+    /// Reads the value of a key, or its default.
+    pub fn read<T>(&self, key: &'static Key, read: impl FnOnce(&Item<'a>) -> Option<T>) -> Option<T> {
+        self.get(key).and_then(|item| read(&item))
+    }
+
+    /// Reads the value of a key, else `default`, else the default of the key.
+    pub fn read_or<T>(
+        &self,
+        key: &'static Key,
+        default: Option<T>,
+        read: impl FnOnce(&Item<'a>) -> Option<T>,
+    ) -> Option<T> {
+        if self.has(key) { self.read(key, read) } else { default.or_else(|| self.read(key, read)) }
+    }
+
+    /// The items of an array, or of its default; none where neither is an array.
+    pub fn list(&self, key: &'static Key) -> Vec<Item<'a>> {
+        self.get(key).map(|item| item.list()).unwrap_or_default()
+    }
+
     /// Whether the file has the key.
-    pub fn has(&self, key: &str) -> bool {
-        self.entries.contains_key(key)
+    pub fn has(&self, key: &Key) -> bool {
+        self.entries.is_some_and(|entries| entries.contains_key(key.name))
+            || self.alone.as_ref().is_some_and(|(alone, _)| alone.name == key.name)
+    }
+
+    /// The one of `keys` that the file has; an error where it has none of them or several.
+    pub fn exactly_one(&self, keys: impl IntoIterator<Item = &'static Key>) -> Option<(&'static Key, Item<'a>)> {
+        let keys: Vec<&'static Key> = keys.into_iter().collect();
+        let mut given = keys.iter().filter_map(|key| Some((*key, self.given(key)?)));
+        if let (Some(found), None) = (given.next(), given.next()) {
+            return Some(found);
+        }
+        self.source.expected(&self.place, &format!("exactly one of {}", listed(&keys)), None);
+        None
+    }
+
+    /// Whether the file has some of `keys`; an error with an example where it has none.
+    pub fn at_least_one(&self, what: &str, keys: impl IntoIterator<Item = &'static Key>, example: &str) -> bool {
+        let keys: Vec<&'static Key> = keys.into_iter().collect();
+        let found = keys.iter().any(|key| self.has(key));
+        if !found {
+            self.source.expected(
+                &self.place,
+                &format!("at least one {what}{}", listed(&keys)),
+                Some(example.to_owned()),
+            );
+        }
+        found
     }
 
     /// Every entry, for tables whose keys are names the file chooses; declared keys are left out.
     pub fn free(&self) -> Vec<(PlacedValue<String>, Item<'a>)> {
-        self.entries
-            .iter()
-            .filter(|(key, _)| self.spec.key(key.get_ref()).is_none())
-            .map(|(key, value)| {
-                let path = self.path(key.get_ref());
-                let place = Place { key: path.clone(), span: key.span() };
-                (PlacedValue { value: key.get_ref().to_string(), place }, Item::new(self.source, path, value))
-            })
-            .collect()
+        let (Some(entries), Some(kind)) = (self.entries, &self.spec.free) else { return Vec::new() };
+        let entries = entries.iter().filter(|(key, _)| self.spec.key(key.get_ref()).is_none());
+        let entry = |(key, value): (&'a Spanned<std::borrow::Cow<'a, str>>, &'a Spanned<DeValue<'a>>)| {
+            let path = self.path(key.get_ref());
+            let place = Place { key: path.clone(), span: key.span() };
+            (PlacedValue { value: key.get_ref().to_string(), place }, Item::new(self.source, kind, path, value))
+        };
+        entries.map(entry).collect()
     }
 
     /// Records a problem at the table.
@@ -413,6 +569,10 @@ impl<'a> Table<'a> {
     }
 }
 
+fn listed(keys: &[&Key]) -> String {
+    keys.iter().map(|key| key.name).collect::<Vec<_>>().join(", ")
+}
+
 fn is_word(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| !c.is_whitespace() && !c.is_control() && !"@,=".contains(c))
 }
@@ -421,26 +581,4 @@ fn is_word(text: &str) -> bool {
 pub fn is_name(text: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_.-+=".contains(c);
     !text.is_empty() && text.chars().all(plain) && !text.starts_with(['.', '-'])
-}
-
-/// The keys that tables were asked for, so that a test can check that each declared key is read.
-#[cfg(test)]
-pub mod asked {
-    use super::Spec;
-    use std::cell::RefCell;
-    use std::collections::BTreeSet;
-
-    thread_local! {
-        static KEYS: RefCell<BTreeSet<(&'static str, &'static str)>> = RefCell::default();
-    }
-
-    /// Remembers that a table's key was asked for.
-    pub fn record(spec: &'static Spec, key: &'static str) {
-        KEYS.with_borrow_mut(|keys| keys.insert((spec.title, key)));
-    }
-
-    /// Everything asked for on this thread: title of the table, key.
-    pub fn all() -> BTreeSet<(&'static str, &'static str)> {
-        KEYS.with_borrow(Clone::clone)
-    }
 }

@@ -38,6 +38,12 @@ pub enum RuleKind {
     Remark,
 }
 
+impl RuleKind {
+    /// All of them by the word that a rule uses.
+    pub const WORDS: [(&'static str, Self); 4] =
+        [("defect", Self::Defect), ("redesign", Self::Redesign), ("doubt", Self::Doubt), ("remark", Self::Remark)];
+}
+
 /// One way to see a trouble.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RuleCase {
@@ -60,6 +66,11 @@ pub enum Confidence {
     Medium,
     /// The counters count it.
     High,
+}
+
+impl Confidence {
+    /// All of them by the word that a rule uses.
+    pub const WORDS: [(&'static str, Self); 3] = [("high", Self::High), ("medium", Self::Medium), ("low", Self::Low)];
 }
 
 /// A number that rules may read beside metrics.

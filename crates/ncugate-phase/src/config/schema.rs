@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 /// The schema of the file, from the same declarations that the reader refuses unknown keys by.
 pub fn schema() -> Value {
-    let mut schema = table(&ROOT);
+    let mut schema = table(&ROOT.spec);
     if let Value::Object(entries) = &mut schema {
         entries.insert("$schema".to_owned(), json!("https://json-schema.org/draft/2020-12/schema"));
         entries.insert("title".to_owned(), json!("ncugate phase"));
@@ -13,14 +13,14 @@ pub fn schema() -> Value {
     schema
 }
 
-fn table(spec: &'static Spec) -> Value {
+pub(super) fn table(spec: &'static Spec) -> Value {
     let properties: Map<String, Value> = spec
         .keys
         .iter()
         .map(|key| {
             let mut property = kind(&key.kind);
             if let Value::Object(entries) = &mut property {
-                let default = key.default.map_or_else(String::new, |text| format!(" Default: {text}."));
+                let default = key.default.map_or_else(String::new, |default| format!(" Default: {}.", default.text()));
                 entries.insert("description".to_owned(), json!(format!("{}{default}", key.doc)));
             }
             (key.name.to_owned(), property)

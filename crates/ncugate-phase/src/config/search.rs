@@ -5,16 +5,21 @@ use serde::Serialize;
 use std::time::Duration;
 
 /// How variants are proposed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SearchStrategy {
     /// A forest over parameters and what builds told, asked for the next batch.
-    #[default]
     Model,
     /// At random, none twice.
     Random,
     /// All, in the order of the sweep, until the budget ends.
     Exhaustive,
+}
+
+impl SearchStrategy {
+    /// All of them by the word that a phase uses.
+    pub const WORDS: [(&'static str, Self); 3] =
+        [("model", Self::Model), ("random", Self::Random), ("exhaustive", Self::Exhaustive)];
 }
 
 /// When a search stops; at least one of the three is given.

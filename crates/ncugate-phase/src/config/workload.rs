@@ -50,6 +50,11 @@ pub enum Reduction {
     Min,
 }
 
+impl Reduction {
+    /// All of them by the word that a phase uses.
+    pub const WORDS: [(&'static str, Self); 3] = [("sum", Self::Sum), ("max", Self::Max), ("min", Self::Min)];
+}
+
 /// The C type of a scalar argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -82,8 +87,8 @@ pub enum ScalarType {
 }
 
 impl ScalarType {
-    /// Every type by the name that a phase uses.
-    pub const ALL: [(&'static str, Self); 13] = [
+    /// All of them by the word that a phase uses.
+    pub const WORDS: [(&'static str, Self); 13] = [
         ("f32", Self::F32),
         ("f64", Self::F64),
         ("f16", Self::F16),
@@ -193,6 +198,11 @@ pub enum UntestedTolerance {
     Refused,
     /// The phase may pass.
     Accepted,
+}
+
+impl UntestedTolerance {
+    /// Those that a phase says, by their word.
+    pub const WORDS: [(&'static str, Self); 1] = [("accept", Self::Accepted)];
 }
 
 /// What a kernel computes.

@@ -6,6 +6,7 @@ use super::source::{ArgumentKind, KernelArgument, KernelSource};
 use super::traffic::{MovedBuffer, moved_bytes};
 use super::types::scalar;
 use super::workload::{DraftBuffer, DraftReference, DraftWorkload};
+use crate::config::keys::{KERNEL, KeyDefault};
 use ncugate_model::Dtype;
 use std::fmt::Write as _;
 
@@ -199,8 +200,10 @@ fn extent_text(extent: &str) -> String {
 fn launch(kernel: &KernelSource<'_>, work: &DraftWorkload, geometry: &Geometry, names: DraftNames<'_>) -> String {
     let list = |extents: &[String]| extents.iter().map(|extent| extent_text(extent)).collect::<Vec<_>>().join(", ");
     let mut text = format!(
-        "\n[kernel]\nsource = \"{}\"\nentry = \"{}\"\nflags = [\"-O3\", \"-lineinfo\"]\n",
-        names.source, kernel.entry
+        "\n[kernel]\nsource = \"{}\"\nentry = \"{}\"\nflags = {}\n",
+        names.source,
+        kernel.entry,
+        KERNEL.flags.default.map_or("", KeyDefault::text),
     );
     let defines: Vec<String> =
         kernel.swept.iter().filter(|parameter| parameter.is_define).map(|p| format!("\"{}\"", p.name)).collect();

@@ -80,5 +80,5 @@ pub const fn is_whole(dtype: Dtype) -> bool {
 
 /// The scalar of the same type; none of FP8, which is not passed by value.
 pub fn scalar(dtype: Dtype) -> Option<&'static str> {
-    ScalarType::ALL.iter().map(|(name, _)| *name).find(|name| *name == dtype.name())
+    ScalarType::WORDS.iter().map(|(name, _)| *name).find(|name| *name == dtype.name())
 }

@@ -56,7 +56,7 @@ pub fn named_files(phase: &Phase, plan: &Plan) -> Vec<NamedFile> {
         && let Ok(source) = kernel.source.render(&Names::new())
         && !seen.contains(&PathBuf::from(&source))
     {
-        files.push(NamedFile::new(format!("kernel.{}", kernel.code.key()), source));
+        files.push(NamedFile::new(format!("kernel.{}", kernel.code.key().name), source));
     }
     of_reference(phase, &mut files);
     of_inputs(phase, &mut files);
@@ -70,7 +70,7 @@ fn kernel_key(code: &KernelCode) -> String {
         KernelCode::Cubin => CodeForm::Cubin,
         KernelCode::Python(_) => CodeForm::Python,
     };
-    format!("kernel.{}", form.key())
+    format!("kernel.{}", form.key().name)
 }
 
 fn of_named(variant: &Variant, table: &str, files: &mut Vec<NamedFile>) {

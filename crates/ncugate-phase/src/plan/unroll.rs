@@ -191,7 +191,7 @@ impl Unroller<'_> {
     ) -> Option<Variant> {
         let mut scope: Names = params.iter().cloned().collect();
         let flags = self.rendered(&kernel.flags, &key("flags"), &scope, &id);
-        let source = self.text(&kernel.source, &key(kernel.code.key()), &scope, &id);
+        let source = self.text(&kernel.source, &key(kernel.code.key().name), &scope, &id);
         let defines = self.defines(kernel, key, &scope, &id);
         let keys: Vec<StepKeys<'_>> = kernel
             .steps

@@ -1,27 +1,23 @@
 //! Keys of a phase that was made of another project's problem.
 
-use super::{KeyKind, Spec, key, spec};
+use super::{KeyKind, Spec, key, words};
+use crate::config::{ImportFormat, Ranking};
 
-pub static IMPORTED: Spec = spec(
-    "[imported]",
-    "What another project calls the problem and its parts: `ncugate export` writes results under these names. Nothing that is \
-     measured or judged depends on it.",
-    &[
-        key("format", KeyKind::OneOf(&["flashinfer", "kernelbench", "gpumode"]), "The format it was read from.")
-            .required(),
-        key("problem", KeyKind::Text, "The name of the problem (FlashInfer-Trace: of the definition).").required(),
-        key("workloads", KeyKind::Table(&IMPORTED_WORKLOADS), "FlashInfer-Trace: the workload behind each shape.")
-            .default("{}"),
-        key("solutions", KeyKind::Table(&IMPORTED_SOLUTIONS), "The name of the solution behind each variant.")
-            .default("{}"),
-        key(
-            "ranking",
-            KeyKind::OneOf(&["last", "mean", "geom"]),
-            "gpu-mode: what `ncugate export gpumode` ranks by: the mean at the last timed shape, or the arithmetic or geometric mean over all.",
-        )
-        .default("\"last\""),
-    ],
-);
+keys! {
+    IMPORTED: ImportedKeys = "[imported]", "What another project calls the problem and its parts: `ncugate export` writes results under these names. Nothing that is \
+     measured or judged depends on it.";
+    format = key(KeyKind::OneOf(&words(&ImportFormat::WORDS)), "The format it was read from.").required();
+    problem = key(KeyKind::Text, "The name of the problem (FlashInfer-Trace: of the definition).").required();
+    workloads = key(
+        KeyKind::Table(&IMPORTED_WORKLOADS),
+        "FlashInfer-Trace: the workload behind each shape.",
+    ).default("{}");
+    solutions = key(KeyKind::Table(&IMPORTED_SOLUTIONS), "The name of the solution behind each variant.").default("{}");
+    ranking = key(
+        KeyKind::OneOf(&words(&Ranking::WORDS)),
+        "gpu-mode: what `ncugate export gpumode` ranks by: the mean at the last timed shape, or the arithmetic or geometric mean over all.",
+    ).default("\"last\"");
+}
 
 pub static IMPORTED_WORKLOADS: Spec = Spec {
     title: "[imported.workloads]",

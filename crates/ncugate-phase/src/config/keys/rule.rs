@@ -1,67 +1,53 @@
 //! Keys of the rules of a diagnosis.
 
-use super::{EXPRS, KeyKind, NAMES, Spec, TEMPLATES, TEXTS, key, spec};
+use super::{EXPRS, KeyKind, NAMES, TEMPLATES, TEXTS, key, words};
+use crate::config::{Confidence, RuleKind};
 
-/// A file of rules.
-pub static RULES: Spec = spec(
-    "a file of rules",
-    "Rules of a diagnosis.",
-    &[key("rule", KeyKind::List(&KeyKind::Table(&RULE)), "A rule.").required()],
-);
+keys! {
+    RULES: RulesKeys = "a file of rules", "Rules of a diagnosis.";
+    rule = key(KeyKind::List(&KeyKind::Table(&RULE.spec)), "A rule.").required();
+}
 
-pub static RULE: Spec = spec(
-    "[[rule]]",
-    "A rule of the diagnosis: what says that a kernel has a certain trouble, what it costs, what to try. It joins the rules that the \
-     program has (`ncugate explain --rules` lists them), or takes the place of the one with the same id. No verdict depends on a rule.",
-    &[
-        key("id", KeyKind::Name, "Short name; findings are cited by it.").required(),
-        key("cause", KeyKind::Text, "What is wrong, in a few words.").required(),
-        key(
-            "kind",
-            KeyKind::OneOf(&["defect", "redesign", "doubt", "remark"]),
-            "`defect` costs time and can be mended; `redesign` asks for another algorithm, and stands behind defects; `doubt`: numbers do \
+keys! {
+    RULE: RuleKeys = "[[rule]]", "A rule of the diagnosis: what says that a kernel has a certain trouble, what it costs, what to try. It joins the rules that the \
+     program has (`ncugate explain --rules` lists them), or takes the place of the one with the same id. No verdict depends on a rule.";
+    id = key(KeyKind::Name, "Short name; findings are cited by it.").required();
+    cause = key(KeyKind::Text, "What is wrong, in a few words.").required();
+    kind = key(
+        KeyKind::OneOf(&words(&RuleKind::WORDS)),
+        "`defect` costs time and can be mended; `redesign` asks for another algorithm, and stands behind defects; `doubt`: numbers do \
              not fit each other; `remark`: worth knowing.",
-        )
-        .default("\"defect\""),
-        key(
-            "case",
-            KeyKind::List(&KeyKind::Table(&RULE_CASE)),
-            "When it holds. The first case of which everything is known decides: the most exact one comes first.",
-        )
-        .required(),
-        key("evidence", TEXTS, "Metrics and facts to show with it.").default("[]"),
-        key("stalls", NAMES, "Warp states (`long_scoreboard`) whose source lines are shown with it.").default("[]"),
-        key("explains", NAMES, "Ids of rules whose findings are symptoms of this one, and are folded below it.")
-            .default("[]"),
-        key("try", TEMPLATES, "What to try, the first thing first; `{{ NAME }}` is a metric or a fact.").required(),
-    ],
-);
+    ).default("\"defect\"");
+    case = key(
+        KeyKind::List(&KeyKind::Table(&RULE_CASE.spec)),
+        "When it holds. The first case of which everything is known decides: the most exact one comes first.",
+    ).required();
+    evidence = key(TEXTS, "Metrics and facts to show with it.").default("[]");
+    stalls = key(NAMES, "Warp states (`long_scoreboard`) whose source lines are shown with it.").default("[]");
+    explains = key(
+        NAMES,
+        "Ids of rules whose findings are symptoms of this one, and are folded below it.",
+    ).default("[]");
+    r#try = key(TEMPLATES, "What to try, the first thing first; `{{ NAME }}` is a metric or a fact.").required();
+}
 
-pub static EXPLAIN: Spec = spec(
-    "[explain]",
-    "What the diagnosis compares with. No verdict depends on it.",
-    &[key(
-        "signatures",
+keys! {
+    EXPLAIN: ExplainKeys = "[explain]", "What the diagnosis compares with. No verdict depends on it.";
+    signatures = key(
         KeyKind::Either(&[KeyKind::Text, TEXTS]),
         "Inversions of your own, whose defects findings are compared with, beside those that the program has: each the folder of a run, or a file \
          that `ncugate explain RUN --signatures` wrote.",
-    )
-    .default("those of the program")],
-);
+    ).otherwise("those of the program");
+}
 
-pub static RULE_CASE: Spec = spec(
-    "[[rule.case]]",
-    "One way to see the trouble. Names are metrics, ncu's own metrics, and facts of the diagnosis.",
-    &[
-        key("when", KeyKind::Expr, "The condition.").required(),
-        key(
-            "saves",
-            EXPRS,
-            "Upper bounds of what mending it saves, in percent of the time: the least of those that are known counts. The first has to \
+keys! {
+    RULE_CASE: RuleCaseKeys = "[[rule.case]]", "One way to see the trouble. Names are metrics, ncu's own metrics, and facts of the diagnosis.";
+    when = key(KeyKind::Expr, "The condition.").required();
+    saves = key(
+        EXPRS,
+        "Upper bounds of what mending it saves, in percent of the time: the least of those that are known counts. The first has to \
              be known.",
-        )
-        .default("nothing is said"),
-        key("confidence", KeyKind::OneOf(&["high", "medium", "low"]), "How sure it is.").default("\"medium\""),
-        key("says", KeyKind::Template, "One sentence; `{{ NAME }}` is a metric or a fact.").required(),
-    ],
-);
+    ).otherwise("nothing is said");
+    confidence = key(KeyKind::OneOf(&words(&Confidence::WORDS)), "How sure it is.").default("\"medium\"");
+    says = key(KeyKind::Template, "One sentence; `{{ NAME }}` is a metric or a fact.").required();
+}

@@ -1,47 +1,44 @@
 //! Keys of `[search]`.
 
-use super::{EXPRS, KeyKind, NAMES, Spec, key, spec};
+use super::{EXPRS, KeyKind, NAMES, Spec, key, words};
+use crate::config::SearchStrategy;
 
-pub static SEARCH: Spec = spec(
-    "[search]",
-    "Not every combination of `[sweep]` is built: batches are proposed, built, proven and timed with few samples until \
-     the budget ends. The best of them are then measured and judged as the candidates of a sweep are.",
-    &[
-        key("budget", KeyKind::Table(&SEARCH_BUDGET), "When it stops.").required(),
-        key(
-            "strategy",
-            KeyKind::OneOf(&["model", "random", "exhaustive"]),
-            "How variants are proposed. `model`: by a forest that learns from what was built and timed.",
-        )
-        .default("\"model\""),
-        key("seed", KeyKind::Whole(0), "Decides what is drawn at random: equal seeds and times give equal proposals.")
-            .default("0"),
-        key("batch", KeyKind::Whole(1), "Variants that are proposed, built and timed together.")
-            .default("an eighth of `builds` or `measured`, from 1 to 8"),
-        key("rounds", KeyKind::Whole(1), "Samples of a variant while it is searched, at the objective's shape.")
-            .default("8"),
-        key("finalists", KeyKind::Whole(1), "How many of the best are measured in full and judged.").default("8"),
-        key(
-            "require",
-            EXPRS,
-            "Conditions that are asked after the build and before a launch, over the parameters and the metrics that follow \
+/// A number of variants or samples: all of them are in memory and in one plan.
+const COUNT: KeyKind = KeyKind::Between(1, 4096);
+
+keys! {
+    SEARCH: SearchKeys = "[search]", "Not every combination of `[sweep]` is built: batches are proposed, built, proven and timed with few samples until \
+     the budget ends. The best of them are then measured and judged as the candidates of a sweep are.";
+    budget = key(KeyKind::Table(&SEARCH_BUDGET.spec), "When it stops.").required();
+    strategy = key(
+        KeyKind::OneOf(&words(&SearchStrategy::WORDS)),
+        "How variants are proposed. `model`: by a forest that learns from what was built and timed.",
+    ).default("\"model\"");
+    seed = key(
+        KeyKind::Whole(0),
+        "Decides what is drawn at random: equal seeds and times give equal proposals.",
+    ).default("0");
+    batch = key(
+        COUNT,
+        "Variants that are proposed, built and timed together.",
+    ).otherwise("an eighth of `builds` or `measured`, from 1 to 8");
+    rounds = key(COUNT, "Samples of a variant while it is searched, at the objective's shape.").default("8");
+    finalists = key(COUNT, "How many of the best are measured in full and judged.").default("8");
+    require = key(
+        EXPRS,
+        "Conditions that are asked after the build and before a launch, over the parameters and the metrics that follow \
              from build and launch (`registers`, `spills`, `shared_memory`, `theoretical_occupancy`).",
-        )
-        .default("[]"),
-        key("categorical", NAMES, "Axes of numbers whose order says nothing; texts never have one.").default("[]"),
-        key("when", KeyKind::Table(&SEARCH_WHEN), "Axes that count only under a condition.").default("{}"),
-    ],
-);
+    ).default("[]");
+    categorical = key(NAMES, "Axes of numbers whose order says nothing; texts never have one.").default("[]");
+    when = key(KeyKind::Table(&SEARCH_WHEN), "Axes that count only under a condition.").default("{}");
+}
 
-pub static SEARCH_BUDGET: Spec = spec(
-    "[search] budget = { ... }",
-    "At least one of them; the first that is spent ends the search.",
-    &[
-        key("builds", KeyKind::Whole(1), "Variants that nvcc is asked to build."),
-        key("measured", KeyKind::Whole(1), "Variants that are timed."),
-        key("seconds", KeyKind::Whole(1), "Wall time of the search; the batch that runs then is finished."),
-    ],
-);
+keys! {
+    SEARCH_BUDGET: SearchBudgetKeys = "[search] budget = { ... }", "At least one of them; the first that is spent ends the search.";
+    builds = key(KeyKind::Whole(1), "Variants that nvcc is asked to build.");
+    measured = key(KeyKind::Whole(1), "Variants that are timed.");
+    seconds = key(KeyKind::Whole(1), "Wall time of the search; the batch that runs then is finished.");
+}
 
 pub static SEARCH_WHEN: Spec = Spec {
     title: "[search] when = { ... }",

@@ -2,13 +2,10 @@
 
 use super::names::{KernelNames, suggest};
 use super::scope::NameScope;
+use crate::config::keys::ARGUMENT;
 use crate::config::reader::{Item, PlacedValue, Table};
-use crate::config::{ArgTemplate, ScalarType, SurfaceTemplate, TextureTemplate, keys};
-use ncugate_model::TextureAddress;
-use ncugate_model::TextureFilter;
-use ncugate_model::TextureRead;
-use ncugate_model::TextureSampling;
-use ncugate_model::expr::Expr;
+use crate::config::{ArgTemplate, ScalarType, SurfaceTemplate, TextureTemplate};
+use ncugate_model::{TextureAddress, TextureFilter, TextureRead, TextureSampling};
 
 /// What `nullptr` is written as.
 const NULL: &str = "nullptr";
@@ -34,55 +31,60 @@ fn argument(item: &Item<'_>, depth: usize) -> Option<ArgTemplate> {
         item.report(format!("`{}` is deeper than {DEPTH} structs", item.place.key), None);
         return None;
     }
-    let table = item.table(&keys::ARGUMENT)?;
-    let given: Vec<&str> = ["buffer", "value", "struct", "pointers", "texture", "surface"]
-        .into_iter()
-        .filter(|key| table.has(key))
-        .collect();
-    let [kind] = given.as_slice() else {
-        item.expected("exactly one of buffer, value, struct, pointers, texture, surface", None);
-        return None;
-    };
-    let of_texture = ["address", "filter", "normalized", "read"].map(|key| (key, "texture"));
-    let of_texels = Some(("channels", "texture")).filter(|_| *kind != "surface");
-    let strays = [("offset", "buffer"), ("type", "value"), ("repeat", "value"), ("align", "struct")];
-    let strays = strays.into_iter().chain(of_texture).chain(of_texels);
-    for (key, of) in strays.filter(|(_, of)| of != kind) {
-        if let Some(stray) = table.get(key) {
-            stray.report(format!("`{}` is for `{of}`", stray.place.key), None);
+    let table = item.table()?;
+    let (kind, inner) = table.exactly_one([
+        &ARGUMENT.buffer,
+        &ARGUMENT.value,
+        &ARGUMENT.r#struct,
+        &ARGUMENT.pointers,
+        &ARGUMENT.texture,
+        &ARGUMENT.surface,
+    ])?;
+    let strays = [
+        (&ARGUMENT.offset, &ARGUMENT.buffer),
+        (&ARGUMENT.r#type, &ARGUMENT.value),
+        (&ARGUMENT.repeat, &ARGUMENT.value),
+        (&ARGUMENT.align, &ARGUMENT.r#struct),
+        (&ARGUMENT.address, &ARGUMENT.texture),
+        (&ARGUMENT.filter, &ARGUMENT.texture),
+        (&ARGUMENT.normalized, &ARGUMENT.texture),
+        (&ARGUMENT.read, &ARGUMENT.texture),
+    ];
+    let of_texels = Some((&ARGUMENT.channels, &ARGUMENT.texture)).filter(|_| *kind != ARGUMENT.surface);
+    for (key, of) in strays.into_iter().chain(of_texels).filter(|(_, of)| *of != kind) {
+        if let Some(stray) = table.given(key) {
+            stray.report(format!("`{}` is for `{}`", stray.place.key, of.name), None);
         }
     }
-    match *kind {
-        "buffer" => element(&table),
-        "value" => value(&table),
-        "texture" => texture(&table),
-        "surface" => Some(ArgTemplate::Surface(SurfaceTemplate {
-            buffer: table.get("surface")?.text()?,
-            channels: channels(&table)?,
-        })),
-        "struct" => {
-            let mut parts = fields(&table.get("struct")?, depth)?;
-            if let Some(item) = table.get("align") {
-                parts.insert(0, ArgTemplate::Alignment(alignment(&item)?));
-            }
-            Some(ArgTemplate::Struct(parts))
-        }
-        _ => Some(ArgTemplate::Pointers(pointers(&table.get("pointers")?, depth)?)),
+    if *kind == ARGUMENT.buffer {
+        let offset = table.read(&ARGUMENT.offset, Item::expr);
+        return Some(ArgTemplate::Element { buffer: inner.text()?, offset: offset?.value });
     }
-}
-
-fn element(table: &Table<'_>) -> Option<ArgTemplate> {
-    let buffer = table.get("buffer")?.text()?;
-    let offset = match table.get("offset") {
-        Some(item) => item.expr()?.value,
-        None => Expr::parse("0").ok()?,
-    };
-    Some(ArgTemplate::Element { buffer, offset })
+    if *kind == ARGUMENT.value {
+        let dtype = table.need(&ARGUMENT.r#type).and_then(|item| item.one_of(&ScalarType::WORDS));
+        let value = inner.expr();
+        return Some(ArgTemplate::Value { dtype: dtype?, value: value?.value });
+    }
+    if *kind == ARGUMENT.texture {
+        return texture(&table, inner.text());
+    }
+    if *kind == ARGUMENT.surface {
+        let (buffer, channels) = (inner.text(), channels(&table));
+        return Some(ArgTemplate::Surface(SurfaceTemplate { buffer: buffer?, channels: channels? }));
+    }
+    if *kind == ARGUMENT.pointers {
+        return Some(ArgTemplate::Pointers(pointers(&inner, depth)?));
+    }
+    let mut parts = fields(&inner, depth)?;
+    if let Some(item) = table.get(&ARGUMENT.align) {
+        parts.insert(0, ArgTemplate::Alignment(alignment(&item)?));
+    }
+    Some(ArgTemplate::Struct(parts))
 }
 
 /// Bytes that a struct is aligned to.
 fn alignment(item: &Item<'_>) -> Option<u32> {
-    let bytes = u32::try_from(item.integer(1..=128)?).ok()?;
+    let bytes = item.count()?;
     if !bytes.is_power_of_two() {
         item.expected("a power of two up to 128", None);
         return None;
@@ -92,33 +94,24 @@ fn alignment(item: &Item<'_>) -> Option<u32> {
 
 /// Elements of a texel.
 fn channels(table: &Table<'_>) -> Option<u32> {
-    let Some(item) = table.get("channels") else { return Some(1) };
-    match item.integer(1..=4)? {
+    let item = table.get(&ARGUMENT.channels)?;
+    match item.count()? {
         3 => {
             item.expected("1, 2 or 4", None);
             None
         }
-        channels => u32::try_from(channels).ok(),
+        channels => Some(channels),
     }
 }
 
-fn texture(table: &Table<'_>) -> Option<ArgTemplate> {
-    let channels = channels(table)?;
-    let sampling = TextureSampling {
-        address: table
-            .get("address")
-            .map_or(Some(TextureAddress::default()), |item| item.one_of(&TextureAddress::ALL))?,
-        filter: table.get("filter").map_or(Some(TextureFilter::default()), |item| item.one_of(&TextureFilter::ALL))?,
-        normalized: table.get("normalized").map_or(Some(false), |item| item.boolean())?,
-        read: table.get("read").map_or(Some(TextureRead::default()), |item| item.one_of(&TextureRead::ALL))?,
-    };
-    Some(ArgTemplate::Texture(TextureTemplate { buffer: table.get("texture")?.text()?, channels, sampling }))
-}
-
-fn value(table: &Table<'_>) -> Option<ArgTemplate> {
-    let dtype = table.need("type").and_then(|item| item.one_of(&ScalarType::ALL));
-    let value = table.get("value").and_then(|item| item.expr());
-    Some(ArgTemplate::Value { dtype: dtype?, value: value?.value })
+fn texture(table: &Table<'_>, buffer: Option<String>) -> Option<ArgTemplate> {
+    let channels = channels(table);
+    let address = table.read(&ARGUMENT.address, |item| item.one_of(&TextureAddress::WORDS));
+    let filter = table.read(&ARGUMENT.filter, |item| item.one_of(&TextureFilter::WORDS));
+    let normalized = table.read(&ARGUMENT.normalized, Item::boolean);
+    let read = table.read(&ARGUMENT.read, |item| item.one_of(&TextureRead::WORDS));
+    let sampling = TextureSampling { address: address?, filter: filter?, normalized: normalized?, read: read? };
+    Some(ArgTemplate::Texture(TextureTemplate { buffer: buffer?, channels: channels?, sampling }))
 }
 
 /// The fields of a struct; one that is repeated is an array of C.
@@ -126,9 +119,9 @@ fn fields(item: &Item<'_>, depth: usize) -> Option<Vec<ArgTemplate>> {
     let mut fields = Vec::new();
     for item in item.some_list() {
         let field = argument(&item, depth + 1)?;
-        let count = match item.peek("repeat") {
-            Some(count) if matches!(field, ArgTemplate::Value { .. }) => count.integer(1..=1 << 16)?,
-            Some(_) | None => 1,
+        let count = match field {
+            ArgTemplate::Value { .. } => item.table()?.read(&ARGUMENT.repeat, Item::count)?,
+            _ => 1,
         };
         fields.extend((0..count).map(|_| field.clone()));
     }

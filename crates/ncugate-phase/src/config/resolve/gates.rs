@@ -2,12 +2,12 @@
 
 use super::names::{no_duplicates, suggest};
 use super::scope::NameScope;
-use crate::config::keys::{self, Spec};
+use crate::config::keys::{FALLBACK, GATE, Key, PRECONDITION, ROOT, STAGE, TIER, WAIVER};
 use crate::config::reader::{Item, Table};
 use crate::config::{Fallback, Gate, GatePlan, OnStageFailure, Precondition, Shape, Stage, Tier, Waiver};
 use ncugate_model::expr::{Owner, Quantity, Reference, Requirement, Source, Span};
 use ncugate_model::metric::{Catalogue, MetricSource};
-use ncugate_model::{self as model, GlobError, Level, OnInconclusive, Scope, ShapeName};
+use ncugate_model::{GlobError, Level, OnInconclusive, Scope, ShapeName};
 use std::collections::BTreeMap;
 
 /// What requirements may name beside metrics.
@@ -24,11 +24,11 @@ pub struct Vocabulary<'n> {
     pub of_reports: bool,
 }
 
-/// Defaults of a group of gates.
-#[derive(Clone)]
-struct Defaults {
-    on: Scope,
-    level: Level,
+/// Defaults of the gates of a group, if they differ from those of the keys.
+#[derive(Clone, Default)]
+struct GroupDefaults {
+    on: Option<Scope>,
+    level: Option<Level>,
 }
 
 impl Vocabulary<'_> {
@@ -195,9 +195,9 @@ impl Vocabulary<'_> {
         }
     }
 
-    /// Whom a gate judges that does not say.
-    fn default_scope(&self) -> Scope {
-        if self.of_reports { Scope::Each } else { Scope::Selected }
+    /// The default of `on`, if it is not that of the key: nothing is selected among launches of reports.
+    fn default_scope(&self) -> Option<Scope> {
+        self.of_reports.then_some(Scope::Each)
     }
 
     fn scope(&self, item: &Item<'_>) -> Option<Scope> {
@@ -211,41 +211,23 @@ impl Vocabulary<'_> {
     }
 
     /// Reads a gate written as a table, or as the text of its requirement.
-    fn gate(&self, item: &Item<'_>, defaults: &Defaults) -> Option<Gate> {
-        if item.is_text() {
-            let require = self.requirement(item)?;
-            return Some(Gate {
-                name: require.text().to_owned(),
-                require,
-                on: defaults.on.clone(),
-                level: defaults.level,
-                shapes: vec![self.default_shape.clone()?],
-                at_least: None,
-                inconclusive: OnInconclusive::default(),
-                line: item.line(),
-            });
-        }
-        let table = item.table(&keys::GATE)?;
-        let name = table.get("name").map(|item| item.text());
-        let require = table.need("require").and_then(|item| self.requirement(&item));
-        let on = table.get("on").map_or_else(|| Some(defaults.on.clone()), |item| self.scope(&item));
-        let levels = [("required", Level::Required), ("advisory", Level::Advisory)];
-        let level = table.get("level").map_or(Some(defaults.level), |item| item.one_of(&levels));
-        let given = table.get("shapes").map(|item| self.shape_list(&item));
-        let shapes = given.clone().unwrap_or_else(|| self.default_shape.iter().cloned().collect());
-        let at_least = table.get("at_least").and_then(|item| item.count(1).map(|count| (item, count)));
+    fn gate(&self, item: &Item<'_>, defaults: &GroupDefaults) -> Option<Gate> {
+        let table = item.table_or(&GATE.require)?;
+        let name = table.get(&GATE.name).map(|item| item.text());
+        let require = table.read(&GATE.require, |item| self.requirement(item));
+        let on = table.read_or(&GATE.on, defaults.on.clone(), |item| self.scope(item));
+        let level = table.read_or(&GATE.level, defaults.level, |item| item.one_of(&Level::WORDS));
+        let shapes = match table.get(&GATE.shapes) {
+            Some(item) => self.shape_list(&item),
+            None => self.default_shape.iter().cloned().collect(),
+        };
+        let at_least = table.get(&GATE.at_least).and_then(|item| item.count().map(|count| (item, count)));
         if let (Some((item, count)), false) = (&at_least, shapes.is_empty())
             && usize::try_from(*count).is_ok_and(|count| count > shapes.len())
         {
             item.expected(&format!("at most {}, the number of the gate's shapes", shapes.len()), None);
         }
-        let words = [
-            ("inconclusive", OnInconclusive::Inconclusive),
-            ("fail", OnInconclusive::Fail),
-            ("warn", OnInconclusive::Warn),
-        ];
-        let inconclusive =
-            table.get("inconclusive").map_or(Some(OnInconclusive::default()), |item| item.one_of(&words));
+        let inconclusive = table.read(&GATE.inconclusive, |item| item.one_of(&OnInconclusive::WORDS));
         let require = require?;
         Some(Gate {
             name: name.unwrap_or_else(|| Some(require.text().to_owned()))?,
@@ -260,7 +242,7 @@ impl Vocabulary<'_> {
     }
 
     /// Reads the gates of a list, whose names differ.
-    fn gates(&self, items: &[Item<'_>], defaults: &Defaults) -> Vec<Gate> {
+    fn gates(&self, items: &[Item<'_>], defaults: &GroupDefaults) -> Vec<Gate> {
         let gates: Vec<(Gate, Item<'_>)> =
             items.iter().filter_map(|item| Some((self.gate(item, defaults)?, item.clone()))).collect();
         no_duplicates("gate", gates.iter().map(|(gate, item)| (gate.name.as_str(), item.clone())));
@@ -269,72 +251,60 @@ impl Vocabulary<'_> {
 
     /// Reads `[[gate]]`.
     pub fn flat(&self, items: &[Item<'_>]) -> Vec<Gate> {
-        self.gates(items, &Defaults { on: self.default_scope(), level: Level::Required })
+        self.gates(items, &GroupDefaults { on: self.default_scope(), level: None })
     }
 
     /// Reads everything about gates beyond `[[gate]]`, whose gates are `flat`.
     pub fn plan(&self, root: &Table<'_>, flat: &[Gate]) -> GatePlan {
-        let list = |key| root.get(key).map(|item: Item<'_>| item.list()).unwrap_or_default();
-        let tiers = self.named(&list("tier"), "tier", &keys::TIER, |table, name| self.tier(table, name));
-        let stages = self.named(&list("stage"), "stage", &keys::STAGE, |table, name| self.stage(table, name));
-        let fallback = root.get("fallback").and_then(|item| self.fallback(&item.table(&keys::FALLBACK)?));
-        let preconditions = list("precondition")
-            .iter()
-            .filter_map(|item| self.precondition(&item.table(&keys::PRECONDITION)?))
-            .collect();
-        let grouped = tiers.iter().map(|tier| &tier.gates).chain(stages.iter().map(|stage| &stage.gates));
-        let all = flat.iter().chain(grouped.chain(fallback.as_ref().map(|f| &f.gates)).flatten());
-        let mut names: Vec<&str> = all.map(|gate| gate.name.as_str()).collect();
+        let tiers = self.named(root, &ROOT.tier, &TIER.name, |table, name| self.tier(table, name));
+        let stages = self.named(root, &ROOT.stage, &STAGE.name, |table, name| self.stage(table, name));
+        let fallback = root.read(&ROOT.fallback, |item| self.fallback(&item.table()?));
+        let preconditions = root.list(&ROOT.precondition);
+        let preconditions = preconditions.iter().filter_map(|item| self.precondition(&item.table()?)).collect();
+        let plan = GatePlan { tiers, stages, fallback, preconditions, waivers: Vec::new() };
+        let mut names: Vec<&str> = flat.iter().chain(plan.gates()).map(|gate| gate.name.as_str()).collect();
         names.sort_unstable();
         names.dedup();
-        let waivers = list("waiver").iter().filter_map(|item| waiver(&item.table(&keys::WAIVER)?, &names)).collect();
-        GatePlan { tiers, stages, fallback, preconditions, waivers }
+        let waivers = root.list(&ROOT.waiver).iter().filter_map(|item| waiver(&item.table()?, &names)).collect();
+        GatePlan { waivers, ..plan }
     }
 
-    /// Reads tables whose `name` has to differ.
+    /// Reads the tables of a key, whose `name` has to differ.
     fn named<T>(
         &self,
-        items: &[Item<'_>],
-        what: &str,
-        spec: &'static Spec,
+        root: &Table<'_>,
+        key: &'static Key,
+        name: &'static Key,
         read: impl Fn(&Table<'_>, String) -> Option<T>,
     ) -> Vec<T> {
         let tables: Vec<(Table<'_>, Item<'_>)> =
-            items.iter().filter_map(|item| Some((item.table(spec)?, item.clone()))).collect();
-        let names: Vec<String> = tables
-            .iter()
-            .map(|(table, _)| table.need("name").and_then(|item| item.name()).unwrap_or_default())
-            .collect();
+            root.list(key).into_iter().filter_map(|item| Some((item.table()?, item))).collect();
+        let names: Vec<String> =
+            tables.iter().map(|(table, _)| table.read(name, Item::name).unwrap_or_default()).collect();
         let given = names.iter().zip(&tables).filter(|(name, _)| !name.is_empty());
-        no_duplicates(what, given.map(|(name, (_, item))| (name.as_str(), item.clone())));
+        no_duplicates(key.name, given.map(|(name, (_, item))| (name.as_str(), item.clone())));
         tables.iter().zip(&names).filter_map(|((table, _), name)| read(table, name.clone())).collect()
     }
 
     fn tier(&self, table: &Table<'_>, name: String) -> Option<Tier> {
-        let required = table.get("required").map_or(Some(false), |item| item.boolean());
-        let on = table.get("on").map_or(Some(self.default_scope()), |item| self.scope(&item));
+        let required = table.read(&TIER.required, Item::boolean);
+        let on = table.read_or(&TIER.on, self.default_scope(), |item| self.scope(item));
         let level = if required == Some(true) { Level::Required } else { Level::Advisory };
-        let defaults = Defaults { on: on.clone().unwrap_or(self.default_scope()), level };
-        let gates = self.gates(&table.need("require")?.some_list(), &defaults);
-        on?;
+        let gates = self.gates(&table.get(&TIER.require)?.some_list(), &GroupDefaults { on, level: Some(level) });
         Some(Tier { name, gates, required: required?, line: table.line() })
     }
 
     fn stage(&self, table: &Table<'_>, name: String) -> Option<Stage> {
-        let variant = table.need("variant").and_then(|item| glob(&item));
-        let expect = table.get("expect").map(|item| range(&item));
-        let defaults = Defaults { on: Scope::Selected, level: Level::Required };
-        let gates = table.get("require").map(|item| self.gates(&item.list(), &defaults)).unwrap_or_default();
-        let words = [("revert", OnStageFailure::Revert), ("skip", OnStageFailure::Skip)];
-        let on_failure = table.get("on_failure").map_or(Some(OnStageFailure::Revert), |item| item.one_of(&words));
-        let expect = expect.map_or(Some(None), |range| range.map(Some));
-        Some(Stage { name, variant: variant?, expect: expect?, gates, on_failure: on_failure?, line: table.line() })
+        let variant = table.read(&STAGE.variant, variants);
+        let expect = table.read(&STAGE.expect, range);
+        let gates = self.gates(&table.list(&STAGE.require), &GroupDefaults::default());
+        let on_failure = table.read(&STAGE.on_failure, |item| item.one_of(&OnStageFailure::WORDS));
+        Some(Stage { name, variant: variant?, expect, gates, on_failure: on_failure?, line: table.line() })
     }
 
     fn fallback(&self, table: &Table<'_>) -> Option<Fallback> {
-        let variant = table.need("variant").and_then(|item| glob(&item));
-        let defaults = Defaults { on: Scope::Selected, level: Level::Required };
-        let gates = self.gates(&table.need("require")?.some_list(), &defaults);
+        let variant = table.read(&FALLBACK.variant, variants);
+        let gates = self.gates(&table.get(&FALLBACK.require)?.some_list(), &GroupDefaults::default());
         Some(Fallback { variant: variant?, gates, line: table.line() })
     }
 
@@ -342,17 +312,15 @@ impl Vocabulary<'_> {
         let dims = super::workload::dims_of(self.shapes);
         let words = ["cc".to_owned(), "dtype".to_owned()];
         let scope = NameScope::new("the dimensions, `cc` and `dtype`", dims.into_iter().chain(words));
-        let condition = table.need("require").and_then(|item| scope.expr(&item))?.value;
-        let name = table.get("name").map_or_else(|| Some(condition.text().to_owned()), |item| item.text());
+        let condition = table.read(&PRECONDITION.require, |item| scope.expr(item))?.value;
+        let name = table.get(&PRECONDITION.name).map_or_else(|| Some(condition.text().to_owned()), |item| item.text());
         Some(Precondition { name: name?, condition, line: table.line() })
     }
 }
 
-fn glob(item: &Item<'_>) -> Option<String> {
-    let text = item.text()?;
-    let checked = model::glob(&text);
-    checked.map_err(|e| item.expected("a glob of variant ids", Some(e.reason))).ok()?;
-    Some(text)
+/// A glob of variant ids.
+fn variants(item: &Item<'_>) -> Option<String> {
+    item.glob("a glob of variant ids")
 }
 
 fn range(item: &Item<'_>) -> Option<(f64, f64)> {
@@ -368,7 +336,7 @@ fn range(item: &Item<'_>) -> Option<(f64, f64)> {
 
 /// `gates` are the names of all gates, sorted.
 fn waiver(table: &Table<'_>, gates: &[&str]) -> Option<Waiver> {
-    let gate = table.need("gate").and_then(|item| {
+    let gate = table.read(&WAIVER.gate, |item| {
         let text = item.text()?;
         if gates.binary_search(&text.as_str()).is_err() {
             let message = format!("`{}` names the gate `{text}`, which is not declared", item.place.key);
@@ -376,10 +344,9 @@ fn waiver(table: &Table<'_>, gates: &[&str]) -> Option<Waiver> {
         }
         Some(text)
     });
-    let variant = table.get("variant").map_or_else(|| Some("*".to_owned()), |item| glob(&item));
-    let text = |key| table.need(key).and_then(|item: Item<'_>| item.text());
-    let owner = text("owner");
-    let reason = table.need("reason").and_then(|item| {
+    let variant = table.read(&WAIVER.variant, variants);
+    let owner = table.read(&WAIVER.owner, Item::text);
+    let reason = table.read(&WAIVER.reason, |item| {
         let reason = item.text()?;
         let words = reason.split_whitespace().filter(|word| word.chars().any(char::is_alphanumeric)).count();
         if words < Waiver::FEWEST_WORDS {
@@ -387,7 +354,7 @@ fn waiver(table: &Table<'_>, gates: &[&str]) -> Option<Waiver> {
         }
         Some(reason)
     });
-    let expires = table.need("expires").and_then(|item| {
+    let expires = table.read(&WAIVER.expires, |item| {
         let expires = item.date()?;
         let last = Waiver::today().saturating_add(jiff::Span::new().days(Waiver::LONGEST));
         if expires > last {

@@ -6,10 +6,11 @@ use super::scope::NameScope;
 use super::symbol::{self, SymbolParts};
 use super::tensor_map::{self, MapParts};
 use super::{argument, launch_pattern};
-use crate::config::keys::Spec;
-use crate::config::reader::{Item, PlacedValue, Table};
+use crate::config::error::Place;
+use crate::config::keys::{KERNEL, Key, SWEEP, VARIANT};
+use crate::config::reader::{Item, PlacedValue, Table, TomlText};
 use crate::config::{
-    ArgTemplate, CodeForm, CommandTemplate, FunctionTemplate, KernelTemplate, Sweep, VariantSpec, VariantSpecKind, keys,
+    ArgTemplate, CodeForm, CommandTemplate, FunctionTemplate, KernelTemplate, Sweep, VariantSpec, VariantSpecKind,
 };
 use ncugate_model::expr::{Expr, Template, Value};
 
@@ -27,10 +28,8 @@ pub struct KernelParts {
     shared: LaunchParts,
     /// The list of steps.
     steps: Option<Vec<StepParts>>,
-    /// Whether the file has a source, right or wrong.
-    has_source: bool,
     /// Keys the file has, whether or not their values are right.
-    present: Vec<&'static str>,
+    present: Vec<&'static Key>,
     pub runs: KernelCompleteness,
 }
 
@@ -46,10 +45,10 @@ pub enum KernelCompleteness {
 
 /// The one key of a table that names a file, and what that makes of it.
 fn code<'a>(table: &Table<'a>) -> Option<(CodeForm, Item<'a>)> {
-    let mut given = CodeForm::ALL.into_iter().filter_map(|code| Some((code, table.get(code.key())?)));
+    let mut given = CodeForm::ALL.into_iter().filter_map(|code| Some((code, table.given(code.key())?)));
     let first = given.next()?;
     for (code, item) in given {
-        let message = format!("`{}` has both `{}` and `{}`", table.place.key, first.0.key(), code.key());
+        let message = format!("`{}` has both `{}` and `{}`", table.place.key, first.0.key().name, code.key().name);
         item.report(message, Some("a kernel is in one file: keep one".to_owned()));
     }
     Some(first)
@@ -62,17 +61,16 @@ pub fn parts(table: &Table<'_>) -> KernelParts {
         item.list().iter().filter_map(|item| Some(item.with(item.text()?))).collect()
     };
     let parts = KernelParts {
-        has_source: code.is_some(),
         source: code.as_ref().and_then(|(_, item)| item.template()),
         code: code.map(|(code, _)| code),
-        present: keys::KERNEL.keys.iter().map(|key| key.name).filter(|key| table.has(key)).collect(),
-        flags: table.get("flags").map(|item| item.list().iter().filter_map(Item::template).collect()),
-        defines: table.get("defines").map(placed_texts),
-        tensor_maps: table.get("tensor_maps").map(|item| tensor_map::maps(&item)),
-        symbols: table.get("symbols").map(|item| symbol::symbols(&item)),
-        condition: table.get("where").and_then(|item| item.expr()),
+        present: KERNEL.spec.keys.iter().filter(|key| table.has(key)).collect(),
+        flags: table.given(&KERNEL.flags).map(|item| item.list().iter().filter_map(Item::template).collect()),
+        defines: table.given(&KERNEL.defines).map(placed_texts),
+        tensor_maps: table.given(&KERNEL.tensor_maps).map(|item| tensor_map::maps(&item)),
+        symbols: table.given(&KERNEL.symbols).map(|item| symbol::symbols(&item)),
+        condition: table.given(&KERNEL.r#where).and_then(|item| item.expr()),
         shared: LaunchParts::read(table),
-        steps: table.get("launch").map(|item| launch::steps(&item)),
+        steps: table.given(&KERNEL.launch).map(|item| launch::steps(&item)),
         runs: KernelCompleteness::Whole,
     };
     if let Some(steps) = &parts.steps {
@@ -89,7 +87,7 @@ impl KernelParts {
 
     /// Those of a kernel that a variant overrides with one of another kind: grid and arguments alone.
     fn of_another_kind(&self, code: CodeForm) -> Self {
-        let present = self.present.iter().copied().filter(|key| ["grid", "args"].contains(key)).collect();
+        let present = launch::of_another_kind(&self.present);
         Self { code: Some(code), shared: self.shared.of_another_kind(), present, runs: self.runs, ..Self::default() }
     }
 
@@ -109,7 +107,6 @@ impl KernelParts {
             condition: self.condition.or_else(|| base.condition.clone()),
             shared: self.shared.over(&base.shared),
             steps: self.steps.or_else(|| base.steps.clone()),
-            has_source: self.has_source || base.has_source,
             runs: KernelCompleteness::Whole,
         }
     }
@@ -140,10 +137,8 @@ impl KernelParts {
 
     /// Reports what a kernel has to have and these parts lack; `at` is where it would have been.
     pub fn complete(&self, at: &Table<'_>) {
-        if !self.has_source {
-            let key = self.form().key();
-            let doc = keys::KERNEL.key(key).map(|key| key.doc.to_owned());
-            at.report(format!("`{}.{key}` is missing", at.place.key), doc);
+        if self.code.is_none() {
+            at.report_missing(self.form().key());
         }
         let steps = match &self.steps {
             Some(_) => self.steps(),
@@ -187,8 +182,12 @@ impl KernelParts {
     fn check_form(&self, at: &Table<'_>) {
         let (foreign, why) = self.form().foreign();
         for key in foreign.iter().filter(|key| self.present.contains(*key)) {
-            let message =
-                format!("`{}.{key}` has no meaning for a kernel with `{}`: {why}", at.place.key, self.form().key());
+            let message = format!(
+                "`{}.{}` has no meaning for a kernel with `{}`: {why}",
+                at.place.key,
+                key.name,
+                self.form().key().name
+            );
             at.report(message, Some("leave it out".to_owned()));
         }
         if let (CodeForm::Python, Some(source)) = (self.form(), &self.source)
@@ -262,7 +261,7 @@ impl KernelParts {
             source: self.file()?,
             flags: match &self.flags {
                 Some(flags) => flags.iter().map(|flag| flag.value.clone()).collect(),
-                None => default_flags(self.form()).iter().filter_map(|flag| Template::parse(flag).ok()).collect(),
+                None => default_flags(self.form()),
             },
             defines: self.defines.as_ref().map(texts).unwrap_or_default(),
             tensor_maps: self.tensor_maps.iter().flatten().map(MapParts::template).collect::<Option<_>>()?,
@@ -274,12 +273,15 @@ impl KernelParts {
 }
 
 /// nvcc's flags where the file gives none.
-const fn default_flags(code: CodeForm) -> &'static [&'static str] {
-    match code {
-        CodeForm::Cuda => &["-O3", "-lineinfo"],
-        CodeForm::Ptx => &["-O3"],
-        CodeForm::Cubin | CodeForm::Python => &[],
-    }
+fn default_flags(code: CodeForm) -> Vec<Template> {
+    let source = TomlText::new("");
+    let flags = Table::empty(&source, &KERNEL.spec, Place::default()).list(&KERNEL.flags);
+    let of_form = |flag: &Template| match code {
+        CodeForm::Cuda => true,
+        CodeForm::Ptx => flag.text() != "-lineinfo",
+        CodeForm::Cubin | CodeForm::Python => false,
+    };
+    flags.iter().filter_map(|flag| Some(flag.template()?.value)).filter(of_form).collect()
 }
 
 /// The arguments of all launches.
@@ -289,7 +291,7 @@ fn args(steps: &[StepParts]) -> impl Iterator<Item = &PlacedValue<ArgTemplate>> 
 
 /// Reads `[sweep]`.
 pub fn sweep(item: &Item<'_>) -> Sweep {
-    let Some(table) = item.table(&keys::SWEEP) else { return Sweep::default() };
+    let Some(table) = item.table() else { return Sweep::default() };
     let mut axes = Vec::new();
     for (name, values) in table.free() {
         let Some(name) = identifier(&name, &values) else { continue };
@@ -308,14 +310,14 @@ pub fn sweep(item: &Item<'_>) -> Sweep {
         table.report("`sweep` declares no axis", Some("THREADS = [128, 256]".to_owned()));
     }
     let scope = NameScope::new("the sweep's parameters", axes.iter().map(|(name, _)| name.clone()));
-    let condition = table.get("where").and_then(|item| scope.expr(&item)).map(|expr| expr.value);
-    let points = table.get("points").map(|item| item.some_list().iter().map(params).collect());
+    let condition = table.read(&SWEEP.r#where, |item| scope.expr(item)).map(|expr| expr.value);
+    let points = table.get(&SWEEP.points).map(|item| item.some_list().iter().map(params).collect());
     Sweep { axes, condition, points }
 }
 
 /// Reads `[[variant]]` or `[[baseline]]`; `base` is `[kernel]`.
 pub fn variants(items: &[Item<'_>], base: Option<&KernelParts>, names: &KernelNames<'_>) -> Vec<VariantSpec> {
-    items.iter().filter_map(|item| variant(&item.table(&keys::VARIANT)?, base, names)).collect()
+    items.iter().filter_map(|item| variant(&item.table()?, base, names)).collect()
 }
 
 /// Reports names that variants and baselines share.
@@ -323,7 +325,7 @@ pub fn no_shared_names(items: &[Item<'_>]) {
     let names: Vec<(String, Item<'_>)> = items
         .iter()
         .filter_map(|item| {
-            let name = item.peek("name")?;
+            let name = item.peek(&VARIANT.name)?;
             Some((name.text()?, name))
         })
         .collect();
@@ -331,13 +333,13 @@ pub fn no_shared_names(items: &[Item<'_>]) {
 }
 
 /// Names of parameters with their places.
-pub fn placed_names(item: &Item<'_>, spec: &'static Spec) -> Vec<PlacedValue<String>> {
-    item.table(spec).map(|table| table.free().into_iter().map(|(name, _)| name).collect()).unwrap_or_default()
+pub fn placed_names(item: &Item<'_>) -> Vec<PlacedValue<String>> {
+    item.table().map(|table| table.free().into_iter().map(|(name, _)| name).collect()).unwrap_or_default()
 }
 
 /// Parameter names and values of a variant.
 pub fn params(item: &Item<'_>) -> Vec<(String, Value)> {
-    let Some(table) = item.table(&keys::PARAMS) else { return Vec::new() };
+    let Some(table) = item.table() else { return Vec::new() };
     let entries = table.free().into_iter();
     entries
         .filter_map(|(name, item)| Some((identifier(&name, &item)?, item.param().unwrap_or(Value::Int(0)))))
@@ -345,25 +347,26 @@ pub fn params(item: &Item<'_>) -> Vec<(String, Value)> {
 }
 
 fn variant(table: &Table<'_>, base: Option<&KernelParts>, names: &KernelNames<'_>) -> Option<VariantSpec> {
-    let name = table.need("name").and_then(|item| item.name());
-    let params = table.get("params").map(|item| params(&item)).unwrap_or_default();
+    let name = table.read(&VARIANT.name, Item::name);
+    let params = table.get(&VARIANT.params).map(|item| params(&item)).unwrap_or_default();
     let own: Vec<String> = params.iter().map(|(name, _)| name.clone()).collect();
-    let placed = table.get("params").map(|item| placed_names(&item, &keys::PARAMS)).unwrap_or_default();
+    let placed = table.get(&VARIANT.params).map(|item| placed_names(&item)).unwrap_or_default();
     let shown = name.as_deref().unwrap_or("?").to_owned();
     let whose = format!("the parameters of variant `{shown}`");
-    let command = table.get("command");
-    if let Some(pattern) = table.get("match") {
-        let refused =
-            ["params", "kernel", "python", "command", "kernel_filter"].into_iter().filter_map(|key| table.get(key));
-        refused.for_each(|item| item.report(format!("`{}` means nothing beside `match`", item.place.key), None));
+    let command = table.get(&VARIANT.command);
+    if let Some(pattern) = table.get(&VARIANT.r#match) {
+        let beside = VARIANT.spec.keys.iter().filter(|key| ![&VARIANT.name, &VARIANT.r#match].contains(key));
+        for item in beside.filter_map(|key| table.given(key)) {
+            item.report(format!("`{}` means nothing beside `match`", item.place.key), None);
+        }
         let kind = VariantSpecKind::Captured(launch_pattern::launch_pattern(&pattern)?);
         return Some(VariantSpec { name: name?, params: Vec::new(), kind, line: table.line() });
     }
-    let function = table.get("python");
+    let function = table.get(&VARIANT.python);
     if let (Some(command), Some(_)) = (&command, &function) {
         command.report(format!("variant `{shown}` has both `python` and `command`"), Some("keep one".to_owned()));
     }
-    let kind = match (&command, table.get("kernel")) {
+    let kind = match (&command, table.get(&VARIANT.kernel)) {
         (_, kernel) if function.is_some() => {
             if let Some(kernel) = kernel {
                 let help =
@@ -371,7 +374,7 @@ fn variant(table: &Table<'_>, base: Option<&KernelParts>, names: &KernelNames<'_
                 kernel.report(format!("variant `{shown}` has both `kernel` and `python`"), Some(help.to_owned()));
             }
             let scope = NameScope::new(whose, own);
-            let filter = table.get("kernel_filter").and_then(|item| filter(&item));
+            let filter = table.read(&VARIANT.kernel_filter, filter);
             let call = function.and_then(|item| Some((scope.template(&item)?, item)));
             call.filter(|(call, item)| names_function(call, item))
                 .map(|(call, _)| VariantSpecKind::Function(FunctionTemplate { call, kernel_filter: filter }))
@@ -383,12 +386,12 @@ fn variant(table: &Table<'_>, base: Option<&KernelParts>, names: &KernelNames<'_
         (Some(item), None) => {
             let argv = item.some_list();
             let scope = NameScope::new(whose, own);
-            let filter = table.get("kernel_filter").and_then(|item| filter(&item));
+            let filter = table.read(&VARIANT.kernel_filter, filter);
             let argv = argv.iter().filter_map(|argument| scope.template(argument)).collect();
             Some(VariantSpecKind::Command(CommandTemplate { argv, kernel_filter: filter }))
         }
         (None, kernel) => {
-            if let Some(filter) = table.get("kernel_filter") {
+            if let Some(filter) = table.get(&VARIANT.kernel_filter) {
                 filter
                     .report("`kernel_filter` is for functions and external commands", Some("leave it out".to_owned()));
             }
@@ -418,7 +421,7 @@ fn kernel_of(
     names: &KernelNames<'_>,
     shown: &str,
 ) -> Option<KernelParts> {
-    match (own.and_then(|item| item.table(&keys::KERNEL)), base) {
+    match (own.and_then(|item| item.table()), base) {
         (Some(kernel), base) => {
             let own = parts(&kernel);
             own.check_maps(&kernel, names);

@@ -3,8 +3,9 @@
 use super::argument;
 use super::names::{KernelNames, identifier, suggest};
 use super::scope::NameScope;
+use crate::config::keys::{BYTE, COPY, KERNEL, Key, LAUNCH, MEMCPY, MEMSET, PDL};
 use crate::config::reader::{Item, PlacedValue, Table};
-use crate::config::{ArgTemplate, DynamicArray, LaunchTemplate, StepAction, StepTemplate, keys};
+use crate::config::{ArgTemplate, DynamicArray, LaunchTemplate, StepAction, StepTemplate};
 use ncugate_model::LaunchMode;
 use ncugate_model::expr::{Expr, Template};
 
@@ -22,14 +23,13 @@ pub struct LaunchParts {
     pub args: Option<Vec<PlacedValue<ArgTemplate>>>,
     workspace: Option<Vec<PlacedValue<Expr>>>,
     /// Keys the table has, whether or not their values are right.
-    pub present: Vec<&'static str>,
+    pub present: Vec<&'static Key>,
 }
 
-/// Keys that a launch has to have.
-const NEEDED: [&str; 4] = ["entry", "grid", "block", "args"];
-/// Keys of `[kernel]` that are those of launches.
-const SHARED: [&str; 9] =
-    ["entry", "grid", "block", "cluster", "dynamic_shared", "cooperative", "carveout", "args", "workspace"];
+/// Those of `present` that a kernel of another kind takes over.
+pub fn of_another_kind(present: &[&'static Key]) -> Vec<&'static Key> {
+    present.iter().copied().filter(|key| [&KERNEL.grid, &KERNEL.args].contains(key)).collect()
+}
 
 impl LaunchParts {
     /// Reads the keys of a launch in `[kernel]` or `[[kernel.launch]]`.
@@ -37,17 +37,17 @@ impl LaunchParts {
         let exprs = |item: Item<'_>| item.axes().iter().filter_map(Item::expr).collect::<Vec<_>>();
         let flag = |item: Item<'_>| Some(item.with(item.boolean()?));
         Self {
-            entry: table.get("entry").and_then(|item| item.template()),
-            grid: table.get("grid").map(exprs),
-            block: table.get("block").map(exprs),
-            cluster: table.get("cluster").map(exprs),
-            dynamic_shared: table.get("dynamic_shared").map(|item| dynamic_shared(&item)),
-            cooperative: table.get("cooperative").and_then(flag),
+            entry: table.given(&KERNEL.entry).and_then(|item| item.template()),
+            grid: table.given(&KERNEL.grid).map(exprs),
+            block: table.given(&KERNEL.block).map(exprs),
+            cluster: table.given(&KERNEL.cluster).map(exprs),
+            dynamic_shared: table.given(&KERNEL.dynamic_shared).map(|item| dynamic_shared(&item)),
+            cooperative: table.given(&KERNEL.cooperative).and_then(flag),
             pdl: None,
-            carveout: table.get("carveout").and_then(|item| item.expr()),
-            args: table.get("args").map(|item| argument::args(&item)),
-            workspace: table.get("workspace").map(exprs),
-            present: SHARED.into_iter().filter(|key| table.has(key)).collect(),
+            carveout: table.given(&KERNEL.carveout).and_then(|item| item.expr()),
+            args: table.given(&KERNEL.args).map(|item| argument::args(&item)),
+            workspace: table.given(&KERNEL.workspace).map(exprs),
+            present: LAUNCH.keys.iter().filter(|key| KERNEL.spec.key(key.name).is_some() && table.has(key)).collect(),
         }
     }
 
@@ -71,13 +71,13 @@ impl LaunchParts {
 
     /// Those that a kernel of another kind takes over: grid and arguments alone.
     pub fn of_another_kind(&self) -> Self {
-        let present = self.present.iter().copied().filter(|key| ["grid", "args"].contains(key)).collect();
+        let present = of_another_kind(&self.present);
         Self { grid: self.grid.clone(), args: self.args.clone(), present, ..Self::default() }
     }
 
     /// Those of a Python function, whose entry is its name and whose compiler may say how large grid and block are.
     pub fn of_function(&self, name: Option<PlacedValue<Template>>) -> Self {
-        let present = self.present.iter().copied().chain(["entry", "grid", "block"]).collect();
+        let present = self.present.iter().copied().chain([&KERNEL.entry, &KERNEL.grid, &KERNEL.block]).collect();
         let own = |axes: &Option<Vec<PlacedValue<Expr>>>| Some(axes.clone().unwrap_or_default());
         Self { entry: name, grid: own(&self.grid), block: own(&self.block), present, ..self.clone() }
     }
@@ -90,9 +90,9 @@ impl LaunchParts {
 
     /// Reports what it needs and lacks, where `key` is its table.
     fn complete(&self, at: &Table<'_>, key: &str) {
-        for needed in NEEDED.into_iter().filter(|needed| !self.present.contains(needed)) {
-            let doc = keys::KERNEL.key(needed).map(|key| key.doc.to_owned());
-            at.report(format!("`{key}.{needed}` is missing"), doc);
+        let needed = [&KERNEL.entry, &KERNEL.grid, &KERNEL.block, &KERNEL.args];
+        for needed in needed.into_iter().filter(|needed| !self.present.contains(needed)) {
+            at.report(format!("`{key}.{}` is missing", needed.name), Some(needed.doc.to_owned()));
         }
     }
 
@@ -130,7 +130,7 @@ fn dynamic_shared(item: &Item<'_>) -> Vec<(Option<String>, PlacedValue<Expr>)> {
     if !item.is_table() {
         return item.expr().map(|bytes| (None, bytes)).into_iter().collect();
     }
-    let Some(table) = item.table(&keys::DYNAMIC_ARRAYS) else { return Vec::new() };
+    let Some(table) = item.table() else { return Vec::new() };
     let array = |(name, item): (PlacedValue<String>, Item<'_>)| Some((Some(identifier(&name, &item)?), item.expr()?));
     table.free().into_iter().filter_map(array).collect()
 }
@@ -207,22 +207,23 @@ pub fn steps(item: &Item<'_>) -> Vec<StepParts> {
 }
 
 fn step(place: usize, item: &Item<'_>) -> Option<StepParts> {
-    let table = item.table(&keys::LAUNCH)?;
-    let named = |item: Item<'_>| Some(item.with(item.name()?));
-    let (memset, memcpy) = (table.get("memset"), table.get("memcpy"));
-    let byte = table.get("byte");
-    let pdl = table.get("pdl");
+    let table = item.table()?;
+    let named = |item: &Item<'_>| Some(item.with(item.name()?));
+    let (memset, memcpy) = (table.get(&MEMSET), table.get(&MEMCPY));
     let mut launch = LaunchParts::read(&table);
-    launch.pdl = pdl.as_ref().and_then(|item| Some(item.with(item.boolean()?)));
+    launch.pdl = table.read(&PDL, |item| Some(item.with(item.boolean()?)));
     if memset.is_some() || memcpy.is_some() {
-        let own = launch.present.first().copied().or(pdl.is_some().then_some("pdl"));
+        let own = launch.present.first().copied().or(Some(&PDL).filter(|key| table.has(key)));
         if let Some(stray) = own {
-            let what = if memset.is_some() { "memset" } else { "memcpy" };
+            let what = if memset.is_some() { &MEMSET } else { &MEMCPY };
             let help = "a step is a launch, a `memset` or a `memcpy`; write each as a step of its own".to_owned();
-            table.report(format!("`{}.{stray}` means nothing beside `{what}`", item.place.key), Some(help));
+            table.report(
+                format!("`{}.{}` means nothing beside `{}`", item.place.key, stray.name, what.name),
+                Some(help),
+            );
         }
     }
-    if let Some(byte) = byte.as_ref().filter(|_| memset.is_none()) {
+    if let Some(byte) = table.given(&BYTE).filter(|_| memset.is_none()) {
         byte.report(format!("`{}` means nothing without `memset`", byte.place.key), None);
     }
     let action = match (memset, memcpy) {
@@ -231,12 +232,12 @@ fn step(place: usize, item: &Item<'_>) -> Option<StepParts> {
             return None;
         }
         (Some(memset), None) => {
-            let value = byte.map_or(Some(0), |byte| byte.integer(0..=255)).and_then(|byte| u8::try_from(byte).ok());
-            ActionParts::Memset { buffer: named(memset), byte: value }
+            let byte = table.read(&BYTE, Item::count).and_then(|byte| u8::try_from(byte).ok());
+            ActionParts::Memset { buffer: named(&memset), byte }
         }
         (None, Some(memcpy)) => {
-            let table = memcpy.table(&keys::MEMCPY)?;
-            ActionParts::Memcpy { from: table.need("from").and_then(named), to: table.need("to").and_then(named) }
+            let table = memcpy.table()?;
+            ActionParts::Memcpy { from: table.read(&COPY.from, named), to: table.read(&COPY.to, named) }
         }
         (None, None) => ActionParts::Launch(Box::new(launch)),
     };
@@ -294,7 +295,7 @@ pub fn check_taken(at: &Table<'_>, own: &LaunchParts, steps: &[StepParts]) {
         if steps.is_empty() || launches.any(|launch| !launch.present.contains(key)) {
             continue;
         }
-        let message = format!("`{}.{key}` is taken by no launch: each has its own", at.place.key);
-        at.report(message, Some("leave it out, or the `".to_owned() + key + "` of a launch"));
+        let message = format!("`{}.{}` is taken by no launch: each has its own", at.place.key, key.name);
+        at.report(message, Some(format!("leave it out, or the `{}` of a launch", key.name)));
     }
 }

@@ -8,7 +8,6 @@ mod init;
 mod kernel;
 mod launch;
 mod launch_pattern;
-mod layers;
 mod names;
 mod phase;
 mod reference;
@@ -51,7 +50,7 @@ pub fn parse(path: &Path, text: &str) -> Result<Phase, ConfigErrors> {
 
 /// Understands the text of a file of rules; `path` is only named in errors.
 pub fn rules(path: &Path, text: &str) -> Result<Vec<Rule>, ConfigErrors> {
-    read(path, text, &RULES, |root| Some(rule::rules(&root.need("rule")?.some_list(), &[])))
+    read(path, text, &RULES.spec, |root| Some(rule::rules(&root.get(&RULES.rule)?.some_list(), &[])))
 }
 
 /// Understands the text of a phase in a project whose `ncugate.toml` has this text; `path` is only named in errors.
@@ -63,9 +62,8 @@ fn parse_with(path: &Path, text: &str, project: Option<(PathBuf, &str)>) -> Resu
     let Some((file, defaults)) = project else { return read_phase(path, text, None) };
     let document = document(&file, defaults)?;
     let source = TomlText::new(defaults);
-    let place = Place { key: String::new(), span: 0..0 };
-    let table = Table::new(&source, &PROJECT, place, document.get_ref());
-    layers::project(&table);
+    let table = Table::new(&source, &PROJECT, Place::default(), document.get_ref());
+    table.check_tables();
     let phase = read_phase(path, text, Some(&table));
     let problems = source.into_problems();
     if !problems.is_empty() {
@@ -88,10 +86,10 @@ fn document<'t>(path: &Path, text: &'t str) -> Result<toml::Spanned<DeTable<'t>>
 }
 
 fn read_phase(path: &Path, text: &str, project: Option<&Table<'_>>) -> Result<Phase, ConfigErrors> {
-    read(path, text, &ROOT, |root| {
-        let base = root.get("base").map(|item| base::base(&item, &|text| parse(path, text)));
+    read(path, text, &ROOT.spec, |root| {
+        let base = root.read(&ROOT.base, |item| base::base(item, &|text| parse(path, text)));
         let phase = phase::phase(root, project, path, text)?;
-        Some(Phase { base: base.flatten(), ..phase })
+        Some(Phase { base, ..phase })
     })
 }
 
@@ -104,8 +102,7 @@ fn read<T>(
 ) -> Result<T, ConfigErrors> {
     let document = document(path, text)?;
     let source = TomlText::new(text);
-    let place = Place { key: String::new(), span: 0..0 };
-    let root = Table::new(&source, spec, place, document.get_ref());
+    let root = Table::new(&source, spec, Place::default(), document.get_ref());
     let understood = understand(&root);
     let problems = source.into_problems();
     match understood {

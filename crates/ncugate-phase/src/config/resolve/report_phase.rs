@@ -1,28 +1,29 @@
 //! A phase of ncu reports that another program made: every variant is launches of them, and nothing is built or run.
 
 use crate::config::Workload;
+use crate::config::keys::{ROOT, VARIANT};
 use crate::config::reader::{Item, Table};
 
 /// Whether a variant or a baseline is launches of reports.
 pub fn is_of_reports(root: &Table<'_>) -> bool {
-    named(root).any(|item| item.peek("match").is_some())
+    named(root).any(|item| item.peek(&VARIANT.r#match).is_some())
 }
 
 /// The workload of such a phase; reports what it cannot have.
 pub fn workload(root: &Table<'_>) -> Workload {
-    for key in ["workload", "kernel", "sweep", "build", "bench"] {
+    for key in [&ROOT.workload, &ROOT.kernel, &ROOT.sweep, &ROOT.build, &ROOT.bench] {
         if let Some(item) = root.get(key) {
-            let message = format!("`{key}` means nothing in a phase whose variants are launches of ncu reports");
+            let message = format!("`{}` means nothing in a phase whose variants are launches of ncu reports", key.name);
             item.report(message, Some("leave it out, or give every variant a kernel or a command".to_owned()));
         }
     }
-    for key in ["stage", "fallback"] {
+    for key in [&ROOT.stage, &ROOT.fallback] {
         if let Some(item) = root.get(key) {
             let help = "nothing is selected among launches of ncu reports: judge variants by [[gate]]".to_owned();
-            item.report(format!("`{key}` needs a variant that is selected"), Some(help));
+            item.report(format!("`{}` needs a variant that is selected", key.name), Some(help));
         }
     }
-    for item in named(root).filter(|item| item.peek("match").is_none()) {
+    for item in named(root).filter(|item| item.peek(&VARIANT.r#match).is_none()) {
         let help = "give it `match = { kernel = \"...\" }`, or no variant `match`".to_owned();
         item.report(format!("`{}` has no `match`, which others have", item.place.key), Some(help));
     }
@@ -30,9 +31,5 @@ pub fn workload(root: &Table<'_>) -> Workload {
 }
 
 fn named<'a>(root: &Table<'a>) -> impl Iterator<Item = Item<'a>> {
-    ["variant", "baseline"]
-        .into_iter()
-        .filter_map(|key| root.get(key))
-        .filter(Item::is_list)
-        .flat_map(|item| item.list())
+    [&ROOT.variant, &ROOT.baseline].into_iter().flat_map(|key| root.list(key))
 }

@@ -1,7 +1,7 @@
 //! Rules of a diagnosis, with every name checked.
 
-use crate::config::keys;
-use crate::config::reader::{Item, PlacedValue};
+use crate::config::keys::{RULE, RULE_CASE};
+use crate::config::reader::Item;
 use crate::config::rule::{Confidence, FACT_TEXTS, Rule, RuleCase, RuleKind, is_fact};
 use ncugate_model::expr::{Expr, Span, Template};
 use ncugate_model::metric::Catalogue;
@@ -22,23 +22,15 @@ pub fn rules(items: &[Item<'_>], values: &[String]) -> Vec<Rule> {
 }
 
 fn rule(item: &Item<'_>, values: &[String]) -> Option<Rule> {
-    let table = item.table(&keys::RULE)?;
-    let kinds = [
-        ("defect", RuleKind::Defect),
-        ("redesign", RuleKind::Redesign),
-        ("doubt", RuleKind::Doubt),
-        ("remark", RuleKind::Remark),
-    ];
-    let id = table.need("id").and_then(|item| item.name());
-    let cause = table.need("cause").and_then(|item| item.text());
-    let kind = table.get("kind").map_or(Some(RuleKind::Defect), |item| item.one_of(&kinds));
-    let cases: Vec<RuleCase> = table.need("case")?.some_list().iter().filter_map(|item| case(item, values)).collect();
-    let names = |key| -> Vec<PlacedValue<String>> {
-        let items = table.get(key).map(|item| item.list()).unwrap_or_default();
-        items.iter().filter_map(|item| Some(item.with(item.name()?))).collect()
-    };
-    let evidence = table.get("evidence").map(|item| item.list()).unwrap_or_default();
-    let evidence: Vec<String> = evidence
+    let table = item.table()?;
+    let id = table.read(&RULE.id, Item::name);
+    let cause = table.read(&RULE.cause, Item::text);
+    let kind = table.read(&RULE.kind, |item| item.one_of(&RuleKind::WORDS));
+    let cases: Vec<RuleCase> =
+        table.get(&RULE.case)?.some_list().iter().filter_map(|item| case(item, values)).collect();
+    let names = |key| table.list(key).iter().filter_map(Item::name).collect();
+    let evidence: Vec<String> = table
+        .list(&RULE.evidence)
         .iter()
         .filter_map(|item| {
             let name = item.text()?;
@@ -46,29 +38,27 @@ fn rule(item: &Item<'_>, values: &[String]) -> Option<Rule> {
             Some(name)
         })
         .collect();
-    let plain = |names: Vec<PlacedValue<String>>| names.into_iter().map(|name| name.value).collect();
     let advice: Vec<Template> =
-        table.need("try")?.some_list().iter().filter_map(|item| template(item, values)).collect();
+        table.get(&RULE.r#try)?.some_list().iter().filter_map(|item| template(item, values)).collect();
     Some(Rule {
         id: id?,
         cause: cause?,
         kind: kind?,
         cases,
         evidence,
-        stalls: plain(names("stalls")),
-        explains: plain(names("explains")),
+        stalls: names(&RULE.stalls),
+        explains: names(&RULE.explains),
         advice,
     })
 }
 
 fn case(item: &Item<'_>, values: &[String]) -> Option<RuleCase> {
-    let table = item.table(&keys::RULE_CASE)?;
-    let levels = [("high", Confidence::High), ("medium", Confidence::Medium), ("low", Confidence::Low)];
-    let when = table.need("when").and_then(|item| expr(&item, values));
-    let saves = table.get("saves").map(|item| item.some_list()).unwrap_or_default();
+    let table = item.table()?;
+    let when = table.read(&RULE_CASE.when, |item| expr(item, values));
+    let saves = table.get(&RULE_CASE.saves).map(|item| item.some_list()).unwrap_or_default();
     let saves: Vec<Expr> = saves.iter().filter_map(|item| expr(item, values)).collect();
-    let confidence = table.get("confidence").map_or(Some(Confidence::Medium), |item| item.one_of(&levels));
-    let says = table.need("says").and_then(|item| template(&item, values));
+    let confidence = table.read(&RULE_CASE.confidence, |item| item.one_of(&Confidence::WORDS));
+    let says = table.read(&RULE_CASE.says, |item| template(item, values));
     Some(RuleCase { when: when?, saves, confidence: confidence?, says: says? })
 }
 

@@ -18,6 +18,12 @@ impl NameScope {
         Self { who: who.into(), names: names.into_iter().collect() }
     }
 
+    /// The scope of the path of a NumPy file.
+    pub fn of_file(&self) -> Self {
+        let own = ["shape", "seed", "buffer"].map(str::to_owned);
+        Self::new("`shape`, `seed`, `buffer` and the dimensions", own.into_iter().chain(self.names.clone()))
+    }
+
     /// Reports names of an expression that are not in scope, each at its own place.
     pub fn check_expr(&self, at: &Table<'_>, expr: &PlacedValue<Expr>) {
         self.check(expr.value.text(), expr.value.names(), &expr.place.key, |span, message, help| {

@@ -4,7 +4,7 @@ use super::argument;
 use super::names::KernelNames;
 use super::scope::NameScope;
 use crate::config::reader::{Item, PlacedValue, Table};
-use crate::config::{ArgTemplate, SymbolTemplate, keys};
+use crate::config::{ArgTemplate, SymbolTemplate};
 use ncugate_model::Role;
 
 /// A variable as read, with places for checks.
@@ -16,7 +16,7 @@ pub struct SymbolParts {
 
 /// Reads `symbols`.
 pub fn symbols(item: &Item<'_>) -> Vec<SymbolParts> {
-    let Some(table) = item.table(&keys::SYMBOLS) else { return Vec::new() };
+    let Some(table) = item.table() else { return Vec::new() };
     let symbol = |(name, item): (PlacedValue<String>, Item<'_>)| {
         let value = argument::one(&item)?;
         Some(SymbolParts { name: name.value, value })

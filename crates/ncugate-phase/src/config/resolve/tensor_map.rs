@@ -2,8 +2,9 @@
 
 use super::names::{KernelNames, identifier, suggest};
 use super::scope::NameScope;
+use crate::config::TensorMapTemplate;
+use crate::config::keys::TENSOR_MAP;
 use crate::config::reader::{Item, PlacedValue, Table};
-use crate::config::{TensorMapTemplate, keys};
 use ncugate_model::expr::Expr;
 
 /// Most axes of a tensor map.
@@ -21,19 +22,17 @@ pub struct MapParts {
 
 /// Reads `tensor_maps`.
 pub fn maps(item: &Item<'_>) -> Vec<MapParts> {
-    let Some(table) = item.table(&keys::TENSOR_MAPS) else { return Vec::new() };
+    let Some(table) = item.table() else { return Vec::new() };
     let map = |(name, item): (PlacedValue<String>, Item<'_>)| {
         identifier(&name, &item)?;
-        let table = item.table(&keys::TENSOR_MAP)?;
-        let box_dims = table.need("box").map(|item| item.with(item.some_list().iter().map(Item::expr).collect()));
+        let table = item.table()?;
+        let box_dims =
+            table.get(&TENSOR_MAP.r#box).map(|item| item.with(item.some_list().iter().map(Item::expr).collect()));
         Some(MapParts {
             name,
-            buffer: table.need("buffer").and_then(|item| Some(item.with(item.name()?))),
+            buffer: table.read(&TENSOR_MAP.buffer, |item| Some(item.with(item.name()?))),
             box_dims,
-            swizzle: match table.get("swizzle") {
-                Some(item) => item.expr(),
-                None => Expr::parse("0").ok().map(|zero| item.with(zero)),
-            },
+            swizzle: table.read(&TENSOR_MAP.swizzle, Item::expr),
         })
     };
     table.free().into_iter().filter_map(map).collect()

@@ -1,8 +1,9 @@
 //! `tolerance`: how far outputs may be from the reference.
 
 use super::names::suggest;
+use crate::config::keys::{Key, OWN_TOLERANCE, TOLERANCE};
 use crate::config::reader::{Item, PlacedValue, Table};
-use crate::config::{BoundOf, Buffer, OwnBound, Shape, UntestedTolerance, keys};
+use crate::config::{BoundOf, Buffer, OwnBound, Shape, UntestedTolerance};
 use ncugate_model::{AllClose, NanRule, ShapeName, Tolerance};
 use sha2::{Digest, Sha256};
 
@@ -19,47 +20,45 @@ pub struct ReadTolerance {
 
 /// Reads `tolerance`.
 pub fn tolerance(item: &Item<'_>, buffers: &[Buffer], shapes: &[Shape]) -> Option<ReadTolerance> {
-    const BOUNDS: [&str; 5] = ["max_abs", "rel_l2", "atol", "rtol", "times_error"];
-    let table = item.table(&keys::TOLERANCE)?;
-    let bound = |key| table.get(key).and_then(|item| item.number("a number of at least 0", |v| v >= 0.0));
-    let (atol, rtol) = (bound("atol"), bound("rtol"));
+    let table = item.table()?;
+    let bound = |key| table.read(key, bound);
+    let (atol, rtol) = (bound(&TOLERANCE.atol), bound(&TOLERANCE.rtol));
     let either = atol.or(rtol).is_some();
-    let mismatches = table.get("mismatches").map(|item| {
-        if !either {
-            item.report(
-                "`mismatches` is of the elements that `atol` and `rtol` bound",
-                Some("give one of them".to_owned()),
-            );
-        }
-        item.number("a share from 0 to 0.05", |v| (0.0..=0.05).contains(&v)).unwrap_or(0.0)
-    });
+    if let Some(item) = table.given(&TOLERANCE.mismatches).filter(|_| !either) {
+        item.report(
+            "`mismatches` is of the elements that `atol` and `rtol` bound",
+            Some("give one of them".to_owned()),
+        );
+    }
+    let mismatches =
+        table.read(&TOLERANCE.mismatches, |item| item.number("a share from 0 to 0.05", |v| (0.0..=0.05).contains(&v)));
     let mut own = own_bounds(&table, buffers, shapes);
     if either {
         own.extend(exact_integers(&own, buffers));
     }
-    let allclose = either.then(|| AllClose {
+    let allclose = mismatches.filter(|_| either).map(|mismatches| AllClose {
         atol: atol.unwrap_or(0.0),
         rtol: rtol.unwrap_or(0.0),
-        mismatches: mismatches.unwrap_or(0.0),
+        mismatches,
         own: hash(&own),
     });
-    let allow_nan = table.get("allow_nan").and_then(|item| item.boolean()).unwrap_or(false);
-    let nan = if allow_nan { NanRule::Allowed } else { NanRule::Refused };
-    let (max_abs, rel_l2, times_error) = (bound("max_abs"), bound("rel_l2"), bound("times_error"));
-    if !BOUNDS.iter().any(|key| table.has(key)) {
-        let help = "tolerance = { max_abs = 2e-3 }".to_owned();
-        item.expected(&format!("at least one bound: {}", BOUNDS.join(", ")), Some(help));
+    let allow_nan = table.read(&TOLERANCE.allow_nan, Item::boolean);
+    let nan = if allow_nan == Some(true) { NanRule::Allowed } else { NanRule::Refused };
+    let (max_abs, rel_l2, times_error) =
+        (bound(&TOLERANCE.max_abs), bound(&TOLERANCE.rel_l2), bound(&TOLERANCE.times_error));
+    let bounds = [&TOLERANCE.max_abs, &TOLERANCE.rel_l2, &TOLERANCE.atol, &TOLERANCE.rtol, &TOLERANCE.times_error];
+    if !table.at_least_one("bound: ", bounds, "tolerance = { max_abs = 2e-3 }") {
         return None;
     }
-    if let Some(stray) = ["outputs", "shapes"].into_iter().find_map(|key| table.get(key)).filter(|_| !either) {
+    let of_elements = [&TOLERANCE.outputs, &TOLERANCE.shapes];
+    if let Some(stray) = of_elements.into_iter().find_map(|key| table.given(key)).filter(|_| !either) {
         let help = "give `atol` or `rtol` for the others, too".to_owned();
         stray.report(
             format!("`{}` bounds single elements, which nothing bounds for all outputs", stray.place.key),
             Some(help),
         );
     }
-    let untested =
-        table.get("untested_tolerance").and_then(|item| item.one_of(&[("accept", UntestedTolerance::Accepted)]));
+    let untested = table.read(&TOLERANCE.untested_tolerance, |item| item.one_of(&UntestedTolerance::WORDS));
     let tolerance = Tolerance { max_abs, rel_l2, allclose, times_error, nan };
     Some(ReadTolerance { tolerance, own_bounds: own, untested: untested.unwrap_or_default() })
 }
@@ -68,34 +67,38 @@ pub fn tolerance(item: &Item<'_>, buffers: &[Buffer], shapes: &[Shape]) -> Optio
 fn own_bounds(table: &Table<'_>, buffers: &[Buffer], shapes: &[Shape]) -> Vec<OwnBound> {
     let outputs: Vec<&str> = buffers.iter().filter(|b| b.role.is_compared()).map(|b| b.name.as_str()).collect();
     let names: Vec<&str> = shapes.iter().map(|shape| shape.name.0.as_str()).collect();
-    let of_outputs = bounds(table, "outputs", &outputs, "an output", &|name| BoundOf::Output(name.to_owned()));
-    let of_shapes = bounds(table, "shapes", &names, "a shape", &|name| BoundOf::Shape(ShapeName(name.to_owned())));
+    let of_outputs = bounds(table, &TOLERANCE.outputs, &outputs, "an output", &|name| BoundOf::Output(name.to_owned()));
+    let of_shapes =
+        bounds(table, &TOLERANCE.shapes, &names, "a shape", &|name| BoundOf::Shape(ShapeName(name.to_owned())));
     of_outputs.into_iter().chain(of_shapes).collect()
 }
 
 fn bounds(
     table: &Table<'_>,
-    key: &'static str,
+    key: &'static Key,
     known: &[&str],
     what: &str,
     of: &dyn Fn(&str) -> BoundOf,
 ) -> Vec<OwnBound> {
-    let Some(own) = table.get(key).and_then(|item| item.table(&keys::OWN_TOLERANCES)) else { return Vec::new() };
-    let bound = |(name, item): (PlacedValue<String>, Item<'_>)| {
+    let Some(own) = table.read(key, Item::table) else { return Vec::new() };
+    let own_bound = |(name, item): (PlacedValue<String>, Item<'_>)| {
         if !known.contains(&name.value.as_str()) {
             let help = suggest(&name.value, known.iter().copied());
             item.report(format!("`{}` is not {what}", name.place.key), Some(help));
             return None;
         }
-        let table = item.table(&keys::OWN_TOLERANCE)?;
-        let number = |key| table.get(key).and_then(|item| item.number("a number of at least 0", |v| v >= 0.0));
-        let (atol, rtol) = (number("atol"), number("rtol"));
-        if atol.or(rtol).is_none() {
+        let table = item.table()?;
+        if !OWN_TOLERANCE.spec.keys.iter().any(|key| table.has(key)) {
             item.expected("`atol`, `rtol` or both", Some("{ atol = 0 } is exact".to_owned()));
         }
-        Some(OwnBound { of: of(&name.value), atol: atol.unwrap_or(0.0), rtol: rtol.unwrap_or(0.0) })
+        let (atol, rtol) = (table.read(&OWN_TOLERANCE.atol, bound), table.read(&OWN_TOLERANCE.rtol, bound));
+        Some(OwnBound { of: of(&name.value), atol: atol?, rtol: rtol? })
     };
-    own.free().into_iter().filter_map(bound).collect()
+    own.free().into_iter().filter_map(own_bound).collect()
+}
+
+fn bound(item: &Item<'_>) -> Option<f64> {
+    item.number("a number of at least 0", |v| v >= 0.0)
 }
 
 /// Outputs of integers that are compared beside outputs of floats, where the phase does not say how near they have to be: they are

@@ -1,41 +1,13 @@
 //! What is declared, read, described in the schema and documented is the same.
 
 use super::read;
-use crate::config::reader::asked;
-use crate::config::reference::tables;
-use crate::config::{metric_table, reference, schema};
+use super::tables::{metric_table, reference};
+use crate::config::keys::{KeyDefault, tables};
+use crate::config::schema;
 use ncugate_model::fixtures::at_root;
 use serde_json::Value;
-use std::collections::BTreeSet;
 
 const EVERY_KEY: &str = include_str!("every_key.toml");
-
-/// A phase of launches of ncu reports: keys that none of the others can have.
-const CAPTURED: &str = "[phase]\nname = \"p\"\n[[variant]]\nname = \"v\"\n\
-    match = { kernel = \"k*\", nvtx = \"r\", launch = [1, 2], report = \"*.ncu-rep\" }\n[[gate]]\nrequire = \"registers <= 64\"\n";
-
-/// Reads phases that have every key, and gives what was asked for.
-fn read_keys() -> BTreeSet<(&'static str, &'static str)> {
-    let others = [
-        "{ builtin = \"copy\" }",
-        "{ npy = \"a.npy\" }",
-        "{ python = \"ref.py:f\", timeout_s = 3 }",
-        "{ command = [\"./ref\"] }",
-    ]
-    .map(|reference| {
-        EVERY_KEY.replace(
-            "{ entry = \"reference\", source = \"reference.cu\", grid = [\"N\"], block = [32], args = [\"a\", \"y\"] }",
-            reference,
-        )
-    });
-    let minimise = EVERY_KEY.replace("maximise = \"tflops\"", "minimise = \"latency_p50\"");
-    for text in [EVERY_KEY.to_owned(), minimise].iter().chain(&others) {
-        // The built-in takes fewer inputs than the file has, which is an error after everything was read.
-        let _phase_or_that_error = read(text);
-    }
-    let _launches = read(CAPTURED);
-    asked::all()
-}
 
 #[test]
 fn a_phase_with_every_key_is_right() {
@@ -45,33 +17,6 @@ fn a_phase_with_every_key_is_right() {
         plan.variants.iter().map(|v| v.id.0.as_str()).collect::<Vec<_>>(),
         ["THREADS=64", "own", "assembled", "machine_code", "triton", "library", "eager"]
     );
-}
-
-#[test]
-fn every_declared_key_is_read() {
-    let declared: BTreeSet<_> =
-        tables().iter().flat_map(|spec| spec.keys.iter().map(|key| (spec.title, key.name))).collect();
-    assert_eq!(read_keys(), declared);
-}
-
-#[test]
-fn the_schema_has_the_keys_that_are_read() {
-    fn collect(schema: &Value, keys: &mut BTreeSet<String>) {
-        match schema {
-            Value::Object(entries) => {
-                if let Some(Value::Object(properties)) = entries.get("properties") {
-                    keys.extend(properties.keys().cloned());
-                }
-                entries.values().for_each(|value| collect(value, keys));
-            }
-            Value::Array(items) => items.iter().for_each(|item| collect(item, keys)),
-            _ => {}
-        }
-    }
-    let mut in_schema = BTreeSet::new();
-    collect(&schema(), &mut in_schema);
-    let read: BTreeSet<String> = read_keys().into_iter().map(|(_, key)| key.to_owned()).collect();
-    assert_eq!(in_schema, read);
 }
 
 /// Checks a TOML value against the parts of JSON Schema that [`schema`] uses.
@@ -136,22 +81,13 @@ fn phases_conform_to_the_schema() {
 }
 
 #[test]
-fn documented_defaults_of_numbers_are_the_real_ones() {
-    let phase = read(super::SMALL).unwrap();
-    let default = |table: &str, key: &str| {
-        let spec = tables().into_iter().find(|spec| spec.title == table).unwrap();
-        spec.key(key).unwrap().default.unwrap().parse::<u128>().unwrap()
-    };
-    assert_eq!(default("[bench]", "warmup"), u128::from(phase.bench.warmup));
-    assert_eq!(default("[bench]", "rounds"), u128::from(phase.bench.rounds));
-    assert_eq!(default("[bench]", "max_rounds"), u128::from(phase.bench.max_rounds));
-    assert_eq!(default("[bench]", "processes"), u128::from(phase.bench.processes));
-    assert_eq!(default("[bench]", "min_sample_us"), phase.bench.min_sample.as_micros());
-    assert_eq!(default("[bench]", "max_launches"), u128::from(phase.bench.max_launches));
-    assert_eq!(default("[bench]", "buffer_sets"), u128::from(phase.bench.buffer_sets));
-    assert_eq!(default("[bench]", "timeout_s"), u128::from(phase.bench.timeout.as_secs()));
-    assert_eq!(default("[profile]", "timeout_s"), u128::from(phase.profile.timeout.as_secs()));
-    assert_eq!(default("[profile]", "repeat"), u128::from(phase.profile.repeat));
+fn a_default_is_a_value_that_its_key_may_have() {
+    for (spec, key) in tables().into_iter().flat_map(|spec| spec.keys.iter().map(move |key| (spec, key))) {
+        let Some(KeyDefault::Value(text)) = key.default else { continue };
+        let value: toml::Table = format!("value = {text}").parse().unwrap_or_else(|e| panic!("{}: {e}", key.name));
+        let of_key = &crate::config::schema::table(spec)["properties"][key.name];
+        assert_eq!(conforms(&value["value"], of_key), Ok(()), "{} of {}", key.name, spec.title);
+    }
 }
 
 /// Holds the part of `docs/config.md` between two marks to what is made from the code.

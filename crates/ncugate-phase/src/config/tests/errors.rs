@@ -247,3 +247,11 @@ fn text_outside_ascii_keeps_its_caret() {
        = help: unclosed character class; missing ']'
     "##);
 }
+
+#[test]
+fn a_phase_without_a_workload_has_the_errors_of_all_its_tables() {
+    let text = "gate = [\"spills == 0\"]\n[phase]\nname = \"p\"\n[fallback]\nvarant = \"x\"\n";
+    let errors = super::read(text).unwrap_err();
+    let messages: Vec<&str> = errors.problems().iter().map(|problem| problem.message.as_str()).collect();
+    assert_eq!(messages, ["`workload` is missing", "unknown key `fallback.varant`"]);
+}

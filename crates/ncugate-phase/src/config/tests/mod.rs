@@ -5,6 +5,7 @@ mod declared;
 mod errors;
 mod fuzz;
 mod shipped;
+mod tables;
 mod tensor_maps;
 
 use super::{ConfigErrors, Phase, parse};

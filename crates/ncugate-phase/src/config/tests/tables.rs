@@ -1,6 +1,6 @@
-//! The tables of `docs/config.md`, from the same declarations that the reader refuses unknown keys by.
+//! The tables of `docs/config.md`, from the declarations of keys.
 
-use super::keys::{KeyKind, ROOT, Spec};
+use crate::config::keys::{KeyKind, ROOT, Spec, tables};
 use ncugate_model::Better;
 use ncugate_model::metric::{Catalogue, MetricSource};
 use std::fmt::Write;
@@ -10,35 +10,8 @@ pub fn reference() -> String {
     tables().into_iter().map(section).collect::<Vec<_>>().join("\n")
 }
 
-/// Every table that a file may have, each once.
-pub(super) fn tables() -> Vec<&'static Spec> {
-    let mut met = Vec::new();
-    meet(&ROOT, &mut met);
-    met
-}
-
-/// Collects a table and those inside it, each once.
-fn meet(spec: &'static Spec, met: &mut Vec<&'static Spec>) {
-    if met.iter().any(|known| std::ptr::eq(*known, spec)) {
-        return;
-    }
-    met.push(spec);
-    for kind in spec.keys.iter().map(|key| &key.kind).chain(&spec.free) {
-        meet_kind(kind, met);
-    }
-}
-
-fn meet_kind(kind: &'static KeyKind, met: &mut Vec<&'static Spec>) {
-    match kind {
-        KeyKind::Table(spec) | KeyKind::Part(spec) => meet(spec, met),
-        KeyKind::List(inner) => meet_kind(inner, met),
-        KeyKind::Either(kinds) => kinds.iter().for_each(|kind| meet_kind(kind, met)),
-        _ => {}
-    }
-}
-
 fn section(spec: &'static Spec) -> String {
-    let title = if std::ptr::eq(spec, &ROOT) { "The file".to_owned() } else { format!("`{}`", spec.title) };
+    let title = if std::ptr::eq(spec, &ROOT.spec) { "The file".to_owned() } else { format!("`{}`", spec.title) };
     let mut text = format!("### {title}\n\n{}\n", spec.doc);
     if !spec.keys.is_empty() {
         text.push_str("\n| key | value | default | meaning |\n| --- | --- | --- | --- |\n");
@@ -46,7 +19,7 @@ fn section(spec: &'static Spec) -> String {
     for key in spec.keys {
         let default = match (key.required, key.default) {
             (true, _) => "required".to_owned(),
-            (false, Some(default)) => cell(default),
+            (false, Some(default)) => cell(default.text()),
             (false, None) => String::new(),
         };
         // Writing to a string does not fail.
