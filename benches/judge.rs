@@ -95,7 +95,7 @@ fn diagnosed() {
     plan.variants = (0..1_000i64)
         .map(|at| {
             let mut variant = one.clone();
-            variant.id = VariantId(format!("v{at}"));
+            variant.id = VariantId(format!("v{at}").into());
             variant.params = vec![("A".into(), Value::Int(at % 32)), ("B".into(), Value::Int(at / 32))];
             variant
         })
@@ -155,7 +155,7 @@ fn many(plan: &Plan) -> Plan {
     let mut variants: Vec<_> = (0..VARIANTS)
         .map(|at| {
             let mut variant = candidate.clone();
-            variant.id = VariantId(format!("REGCAP=64,THREADS=128,TILE_M=32,K={at}"));
+            variant.id = VariantId(format!("REGCAP=64,THREADS=128,TILE_M=32,K={at}").into());
             variant
         })
         .collect();

@@ -27,7 +27,7 @@ impl From<&SubsetArgs> for PhaseSubset {
         Self {
             filters: part.filters.clone(),
             fixed: part.fixed.clone(),
-            shapes: part.shapes.iter().cloned().map(ShapeName).collect(),
+            shapes: part.shapes.iter().map(|name| ShapeName(name.into())).collect(),
             rounds: part.rounds,
         }
     }

@@ -102,7 +102,7 @@ fn shape(run: &PhaseRun, args: &ExplainArgs) -> Result<ShapeName, CommandError> 
     let Some(asked) = &args.shape else { return Ok(run.phase.objective.shape.clone()) };
     let names: Vec<&str> = run.phase.workload.shapes.iter().map(|shape| shape.name.0.as_str()).collect();
     if names.contains(&asked.as_str()) {
-        return Ok(ShapeName(asked.clone()));
+        return Ok(ShapeName(asked.as_str().into()));
     }
     Err(CommandError::Usage(format!("the run has no shape '{asked}'; it has {}", names.join(", "))))
 }

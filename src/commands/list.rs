@@ -38,7 +38,7 @@ pub fn list(
     format: OutputFormat,
     out: &mut Output,
 ) -> Result<Outcome, CommandError> {
-    let names = |shapes: &'_ [ShapeName]| -> Vec<String> { shapes.iter().map(|shape| shape.0.clone()).collect() };
+    let names = |shapes: &'_ [ShapeName]| -> Vec<String> { shapes.iter().map(|shape| shape.0.to_string()).collect() };
     let timed = names(&phase.bench.shapes);
     let listed = PhaseListing {
         phase: &phase.name,

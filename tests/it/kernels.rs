@@ -67,7 +67,7 @@ impl Pinned {
     fn variant(&self) -> Variant {
         let usual = ["-O3", "-lineinfo"].map(str::to_owned);
         Variant {
-            id: VariantId(self.name()),
+            id: VariantId(self.name().into()),
             standing: VariantRole::Candidate,
             params: Vec::new(),
             method: Method::Kernel(KernelPlan {
@@ -76,7 +76,7 @@ impl Pinned {
                 flags: usual.into_iter().chain(self.flags.iter().cloned()).collect(),
                 defines: self.defines.iter().map(|(name, value)| (name.clone(), value.to_string())).collect(),
                 programs: vec![ShapeProgram::new(
-                    ShapeName("any".to_owned()),
+                    ShapeName("any".into()),
                     vec![Step::Launch(reference_launch(&self.entry, ([1; 3], [1; 3]), Vec::new()))],
                 )],
             }),

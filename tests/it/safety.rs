@@ -331,7 +331,7 @@ fn external(script: &str) -> (Vec<CheckOutcome>, Duration) {
     let result = place.path().join("result.json");
     let argv = ["sh", "-c", script, "sh"].map(str::to_owned).into_iter().chain([result.display().to_string()]);
     let plan = CommandPlan { argv: argv.collect(), kernel_filter: None };
-    let (started, variant) = (Instant::now(), VariantId("program".to_owned()));
+    let (started, variant) = (Instant::now(), VariantId("program".into()));
     let measured =
         measure(&phase, &variant, &plan, place.path(), &mut PrestartedCommands::default(), &mut |_| Ok(())).unwrap();
     (measured.checks.into_iter().map(|check| check.outcome).collect(), started.elapsed())

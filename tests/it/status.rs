@@ -186,7 +186,7 @@ fn status_4_when_the_software_of_a_baseline_is_absent() {
 
     let phase = parse(Path::new("phase.toml"), &text).unwrap();
     let plan = CommandPlan { argv, kernel_filter: None };
-    let asked = VariantId(name.to_owned());
+    let asked = VariantId(name.into());
     let measured =
         measure(&phase, &asked, &plan, place.path(), &mut PrestartedCommands::default(), &mut |_| Ok(())).unwrap();
     let absent =

@@ -399,7 +399,7 @@ pub fn calibrate(place: &Place, text: &str, percent: f64) {
     };
     let calibration = Calibration {
         conditions: Conditions::ahead(&phase, &h200()),
-        variant: VariantId("v".to_owned()),
+        variant: VariantId("v".into()),
         measured: Timestamp::UNIX_EPOCH,
         shapes: phase.bench.shapes.iter().map(noise).collect(),
     };

@@ -64,8 +64,8 @@ fn cheating(place: &Place, cheats: &[&str]) -> PathBuf {
     let mut lines = fs::read_to_string(&file).unwrap();
     for variant in cheats {
         let outcome = LatencyOutcome::Cheats { reason: "output of a timed launch differs".to_owned(), audit: None };
-        let shape = ShapeName("only".to_owned());
-        let record = LatencyRecord { variant: VariantId((*variant).to_owned()), shape, outcome };
+        let shape = ShapeName("only".into());
+        let record = LatencyRecord { variant: VariantId((*variant).into()), shape, outcome };
         lines += &(serde_json::to_string(&record).unwrap() + "\n");
     }
     fs::write(file, lines).unwrap();

@@ -101,7 +101,7 @@ fn aa_test(
     worker: &WorkerCommand,
     folder: &Path,
 ) -> Result<Result<AaSamples, String>, CampaignError> {
-    let names = ["A", "B"].map(|side| VariantId(format!("{} ({side})", variant.id)));
+    let names = ["A", "B"].map(|side| VariantId(format!("{} ({side})", variant.id).into()));
     let side = |id: &VariantId| Variant { id: id.clone(), ..variant.clone() };
     let plan = Plan { variants: names.iter().map(side).collect() };
     let cubins: BTreeMap<VariantId, BuiltKernel> = names.iter().map(|id| (id.clone(), built.clone())).collect();
@@ -150,8 +150,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let mut script = format!("cp $1 {}/job\n", folder.path().display());
         for (side, outcome) in ["A", "B"].into_iter().zip(outcomes) {
-            let variant = VariantId(format!("{} ({side})", plan.variants[0].id));
-            let record = LatencyRecord { variant, shape: ShapeName("only".to_owned()), outcome };
+            let variant = VariantId(format!("{} ({side})", plan.variants[0].id).into());
+            let record = LatencyRecord { variant, shape: ShapeName("only".into()), outcome };
             script.push_str(&format!("echo '{}'\n", serde_json::to_string(&WorkerEvent::Timed(record)).unwrap()));
         }
         script.push_str(&format!("echo '{}'\n", serde_json::to_string(&WorkerEvent::Done).unwrap()));
@@ -168,7 +168,7 @@ mod tests {
     fn a_variant_is_timed_against_itself_in_the_same_rounds() {
         let outcome = |us| LatencyOutcome::Timed { samples: vec![us; 60], launches: 3, audit: None };
         let (pairs, job) = timed([outcome(1.0), outcome(2.0)]);
-        assert_eq!(pairs.unwrap(), [(ShapeName("only".to_owned()), [vec![1.0; 60], vec![2.0; 60]])]);
+        assert_eq!(pairs.unwrap(), [(ShapeName("only".into()), [vec![1.0; 60], vec![2.0; 60]])]);
         assert_eq!(job.kernels.len(), 2);
         assert_eq!(job.kernels[0].cubin, job.kernels[1].cubin);
         assert!(job.kernels.iter().all(|kernel| kernel.cases.is_empty()));
@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn processes_that_differ_give_a_spread_and_fewer_than_three_do_not() {
-        let test = |us: f64| vec![(ShapeName("only".to_owned()), [vec![us; 60], vec![us; 60]])];
+        let test = |us: f64| vec![(ShapeName("only".into()), [vec![us; 60], vec![us; 60]])];
         let tests = [10.0, 10.1, 9.9, 10.2, 9.8].map(test);
         let noise = noise_by_shape(&tests).unwrap();
         let spread = noise[0].between.as_ref().unwrap();

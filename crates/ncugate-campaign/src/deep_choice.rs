@@ -31,7 +31,7 @@ impl FromStr for DeepChoice {
         Ok(match (text, top) {
             ("each", _) => Self::Each,
             (_, Some(n)) => Self::Top(n),
-            (id, None) => Self::Variant(VariantId(id.to_owned())),
+            (id, None) => Self::Variant(VariantId(id.into())),
         })
     }
 }
@@ -46,7 +46,7 @@ impl DeepChoice {
             Self::Variant(id) if plan.variant(id).is_none() => {
                 let near = nearest(&id.0, plan.variants.iter().map(|variant| variant.id.0.as_str()));
                 let hint = near.map_or_else(String::new, |near| format!(" (did you mean '{near}'?)"));
-                Err(UnknownChoice { variant: id.0.clone(), hint })
+                Err(UnknownChoice { variant: id.0.to_string(), hint })
             }
             Self::Variant(_) | Self::Top(_) | Self::Each => Ok(()),
         }
@@ -72,7 +72,7 @@ mod tests {
         assert_eq!(parsed("top:3"), Ok(DeepChoice::Top(3)));
         assert_eq!(parsed("each"), Ok(DeepChoice::Each));
         for id in ["A=1,B=2", "top:0", "top:x"] {
-            assert_eq!(parsed(id), Ok(DeepChoice::Variant(VariantId(id.to_owned()))));
+            assert_eq!(parsed(id), Ok(DeepChoice::Variant(VariantId(id.into()))));
         }
     }
 
@@ -81,7 +81,7 @@ mod tests {
         let none = Plan { variants: Vec::new() };
         let error = DeepChoice::Variant(VariantId("x".into())).validate(&none).map_err(|e| e.to_string());
         assert_eq!(error, Err("the phase has no variant 'x' to profile; write an id, `top:N` or `each`".to_owned()));
-        let ranked = ["a", "b", "c"].map(|id| VariantId(id.to_owned()));
+        let ranked = ["a", "b", "c"].map(|id| VariantId(id.into()));
         assert_eq!(DeepChoice::Top(2).variants(&none, &ranked), ranked[..2]);
     }
 }

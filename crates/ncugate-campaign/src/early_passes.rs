@@ -29,7 +29,7 @@ pub(super) fn are_unknown(ncu: &Ncu, gpu: RunGpu<'_>, counters: &[String], launc
 pub(super) fn find(runner: Runner<'_>, gpu: RunGpu<'_>, counters: &[String], launches: usize) {
     let target = CopyKernel(gpu.worker());
     let subject = Subject {
-        cases: vec![(VariantId("copy".to_owned()), ShapeName("one launch".to_owned()))],
+        cases: vec![(VariantId("copy".into()), ShapeName("one launch".into()))],
         target: &target,
         selection: LaunchSelection::Everything,
         processes: Processes::Application,

@@ -134,7 +134,7 @@ fn libraries(run: &ExportedRun<'_>, variant: &Variant) -> Map<String, Value> {
     ];
     let mut found: Map<String, Value> =
         tools.into_iter().filter_map(|(name, version)| Some((name.to_owned(), json!(version?)))).collect();
-    for (name, version) in manifest.software.get(&variant.id.0).into_iter().flatten() {
+    for (name, version) in manifest.software.get(variant.id.0.as_str()).into_iter().flatten() {
         found.insert(name.clone(), json!(version));
     }
     found

@@ -117,7 +117,7 @@ impl<'a> Binder<'_, 'a> {
     /// A variant of the plan, or the one that stands for a stage, where it is proven correct.
     fn planned(&self, name: &str) -> Result<Target<'a>, Absence> {
         let context = self.context;
-        let at = context.find(&VariantId(name.to_owned())).or_else(|| self.stage(name));
+        let at = context.find(&VariantId(name.into())).or_else(|| self.stage(name));
         let at =
             at.ok_or_else(|| format!("'{name}' is neither a variant that was measured, a stage, nor a stored run"))?;
         match (context.correctness(at), context.proof) {

@@ -90,12 +90,6 @@ impl<'a> BoundGate<'a> {
         self.gate.require.subject()?.own().and_then(|name| Catalogue::embedded().get(name))
     }
 
-    /// The left side, as a gate writes it.
-    pub fn subject(&self) -> String {
-        let require = &self.gate.require;
-        require.subject().map_or_else(|| require.left().to_owned(), Reference::to_string)
-    }
-
     /// Unit of what is measured.
     pub fn unit(&self) -> String {
         match self.gate.require.subject() {
@@ -254,7 +248,7 @@ impl<'a> BoundGate<'a> {
         let numbers = sides.left.number(sides.values).and_then(|l| Ok((l, sides.right.number(sides.values)?)));
         let (left, right) = match numbers {
             Ok(numbers) => numbers,
-            Err(reason) => return CaseOutcome::missing(format!("'{}': {reason}", self.gate.require.text())),
+            Err(reason) => return CaseOutcome::missing(format!("'{}': {reason}", self.gate.require)),
         };
         let verdict = if holds(sides.comparison, left, right) { Verdict::Pass } else { Verdict::Fail };
         let outcome = CaseOutcome {
@@ -281,11 +275,11 @@ impl<'a> BoundGate<'a> {
     fn condition(&self, side: &CompiledSide, values: &mut [Value], samples: &CaseSamples, shape: usize) -> CaseOutcome {
         let truth = match side.truth(values) {
             Ok(truth) => truth,
-            Err(reason) => return CaseOutcome::missing(format!("'{}': {reason}", self.gate.require.text())),
+            Err(reason) => return CaseOutcome::missing(format!("'{}': {reason}", self.gate.require)),
         };
         let verdict = if truth { Verdict::Pass } else { Verdict::Fail };
         let with = || self.with(values);
-        let note = (!truth).then(|| format!("'{}' does not hold{}", self.gate.require.text(), with()).into());
+        let note = (!truth).then(|| format!("'{}' does not hold{}", self.gate.require, with()).into());
         let outcome = CaseOutcome::bare(verdict, note);
         if !samples.varies() {
             return outcome;

@@ -117,12 +117,8 @@ impl CompiledSide {
 /// A number, or minus a number.
 fn constant(node: &Node<usize>) -> Option<f64> {
     match &node.kind {
-        NodeKind::Literal(value @ (Value::Int(_) | Value::Float(_))) => value.number(),
-        NodeKind::Negate(inner) => match &inner.kind {
-            NodeKind::Literal(value @ (Value::Int(_) | Value::Float(_))) => value.number().map(|value| -value),
-            _ => None,
-        },
-        _ => None,
+        NodeKind::Negate(inner) => inner.number().map(|value| -value),
+        _ => node.number(),
     }
 }
 

@@ -45,9 +45,9 @@ impl ConfirmationScope<'_> {
             return;
         }
         let best = ScopeRule::of(&gate.on).picks == Picks::Best;
-        for case in gate.cases.iter().filter(|case| best || case.verdict != Verdict::Fail) {
-            self.variants.insert((*case.variant).clone());
-            self.shapes.insert((*case.shape).clone());
+        for case in gate.cases.iter().filter(|case| best || case.outcome.verdict != Verdict::Fail) {
+            self.variants.insert(case.variant.clone());
+            self.shapes.insert(case.shape.clone());
         }
         self.owners(&reads, previous);
     }

@@ -116,7 +116,6 @@ pub struct EvalContext<'a> {
     pub proof: ProofPolicy,
     /// The resampler all gates share.
     pub resampler: Resampler,
-    names: Vec<Arc<VariantId>>,
     correctness: Vec<Correctness>,
     objectives: Vec<Option<f64>>,
     rows: Vec<Option<usize>>,
@@ -154,7 +153,6 @@ impl<'a> EvalContext<'a> {
             given,
             proof,
             resampler,
-            names: plan.variants.iter().map(|v| Arc::new(v.id.clone())).collect(),
             correctness,
             objectives: Vec::new(),
             rows,
@@ -168,11 +166,6 @@ impl<'a> EvalContext<'a> {
     /// The variant at an index of the plan.
     pub fn variant(&self, at: usize) -> &'a Variant {
         &self.plan.variants[at]
-    }
-
-    /// Id of the variant at an index of the plan, shared by all that name it.
-    pub fn name(&self, at: usize) -> Arc<VariantId> {
-        self.names[at].clone()
     }
 
     /// Index of a variant.

@@ -5,9 +5,9 @@ use super::evaluator::{Candidates, GateEvaluator};
 use super::gate_verdict::GateVerdict;
 use super::results::FallbackResult;
 use super::selection_basis::{Choice, SelectionBasis};
-use ncugate_model::Verdict;
 use ncugate_model::metric::Catalogue;
 use ncugate_model::number::{self, counted};
+use ncugate_model::{CleanText, Verdict};
 use ncugate_phase::plan::VariantRole;
 
 /// Judges the phase's fallback, if it has one; `rejected` is the variant that it would stand in for.
@@ -18,7 +18,13 @@ pub fn judge(
 ) -> Option<FallbackResult> {
     let context = evaluator.context;
     let fallback = context.phase.gate_plan.fallback.as_ref()?;
-    let none = |verdict, reason| FallbackResult { variant: None, verdict, reason, cost: None, gates: Vec::new() };
+    let none = |verdict, reason: String| FallbackResult {
+        variant: None,
+        verdict,
+        reason: reason.into(),
+        cost: None,
+        gates: Vec::new(),
+    };
     let variants = match context.matching(&fallback.variant) {
         Ok(variants) => variants,
         Err(error) => return Some(none(Verdict::Inconclusive, error.to_string())),
@@ -45,8 +51,8 @@ pub fn judge(
     Some(FallbackResult {
         variant: Some(id.clone()),
         verdict,
-        reason,
-        cost: cost(context, best, rejected),
+        reason: reason.into(),
+        cost: cost(context, best, rejected).map(CleanText::from),
         gates: gates.into_iter().map(|g| g.result).collect(),
     })
 }

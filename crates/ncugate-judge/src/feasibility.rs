@@ -90,12 +90,10 @@ fn unreachable<'a>(
 /// The metric and the least value that a gate asks for, where it asks for nothing else.
 fn least(gate: &Gate) -> Option<(&str, f64)> {
     let Form::Compare { left, comparison, right } = gate.require.form() else { return None };
-    let (NodeKind::Read(Reference::Quantity(quantity)), NodeKind::Literal(value)) = (&left.kind, &right.kind) else {
-        return None;
-    };
+    let NodeKind::Read(Reference::Quantity(quantity)) = &left.kind else { return None };
     let is_least = matches!(comparison, Comparison::Greater | Comparison::GreaterOrEqual);
     let own = Reference::Quantity(quantity.clone()).own().is_some();
-    (is_least && own).then_some((quantity.name.as_str(), value.number()?))
+    (is_least && own).then_some((quantity.name.as_str(), right.number()?))
 }
 
 /// Blocks at a time on the fullest multiprocessor, by the grid alone.

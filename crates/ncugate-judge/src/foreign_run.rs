@@ -128,7 +128,7 @@ fn by_launch(phase: &Phase, reports: &[OpenedReport]) -> Result<Plan, JudgeError
             }
             let name = KernelName::parse(&function);
             variants.push(Variant {
-                id: VariantId(format!("{}#{} {}", report.name, launch.id(), name.function())),
+                id: VariantId(format!("{}#{} {}", report.name, launch.id(), name.function()).into()),
                 standing: VariantRole::Candidate,
                 params: Vec::new(),
                 method: Method::Captured(LaunchPattern {

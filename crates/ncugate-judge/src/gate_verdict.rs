@@ -3,13 +3,13 @@
 use super::bound_gate::{BoundGate, VariantOutcome};
 use super::case_outcome::CaseOutcome;
 use super::context::EvalContext;
+use super::gate_summary::GateSummary;
 use super::messages::Messages;
 use super::results::{Case, Correctness, GateResult, InconclusiveKind};
 use super::scope::Combine;
 use super::waiver::Waivers;
 use ncugate_model::{Level, OnInconclusive, ShapeName, Verdict};
 use ncugate_phase::config::{Gate, Waiver};
-use rayon::prelude::*;
 use std::sync::Arc;
 
 /// A gate's result, and what it means for whatever asked.
@@ -60,6 +60,7 @@ pub fn gate_verdict(
             .push(format!("the waiver of gate '{}' by {} expired on {}", gate.name, waiver.owner, waiver.expires));
     }
     settle(gate, &mut judged, only_noise);
+    judged.result.summary = GateSummary::of(&judged.result);
     judged
 }
 
@@ -78,7 +79,7 @@ fn settle(gate: &Gate, judged: &mut GateVerdict, only_noise: bool) {
         OnInconclusive::Inconclusive => {}
         OnInconclusive::Fail => {
             judged.result.verdict = Verdict::Fail;
-            judged.result.reason.push_str("; this gate counts inconclusive as failed");
+            judged.result.reason = format!("{}; this gate counts inconclusive as failed", judged.result.reason).into();
             judged.effect = Verdict::Fail;
         }
         OnInconclusive::Warn => {
@@ -97,16 +98,17 @@ fn bare(bound: &BoundGate<'_>, verdict: Verdict, reason: String) -> GateVerdict 
         require: gate.require.clone(),
         on: gate.on.clone(),
         level: gate.level,
-        metric: bound.metric().map(|m| m.name.clone()),
-        unit: bound.unit(),
         line: gate.line,
+        metric: bound.metric().map(|m| (&m.name).into()),
+        unit: bound.unit().into(),
         verdict,
-        reason,
-        deciding: None,
-        cases: Vec::new(),
-        needed: gate.at_least.map_or(gate.shapes.len(), |needed| needed as usize),
+        reason: reason.into(),
+        summary: GateSummary::default(),
         waived: None,
         expired_waiver: None,
+        deciding: None,
+        cases: Arc::default(),
+        needed: gate.at_least.map_or(gate.shapes.len(), |needed| needed as usize),
     };
     GateVerdict { effect: verdict, result, warnings: Vec::new() }
 }
@@ -120,7 +122,8 @@ fn of_rows(
 ) -> GateVerdict {
     let gate = bound.gate;
     let verdict = combine.verdict(rows.iter().map(|r| r.verdict));
-    let mut judged = bare(bound, verdict, String::new());
+    let deciding = deciding(&rows, verdict, combine);
+    let mut judged = bare(bound, verdict, Messages::of(bound).reason(combine, &rows, verdict, deciding));
     let excused = |row: &VariantOutcome| match context.correctness(row.variant) {
         Correctness::Proven { .. } | Correctness::Unchecked { .. } => {
             waivers.excuse(row, &context.variant(row.variant).id)
@@ -136,42 +139,22 @@ fn of_rows(
             waiver.map(|w| format!("gate '{}' is waived until {} by {}: {}", gate.name, w.expires, w.owner, w.reason)),
         );
     }
-    let messages = Messages::of(bound);
-    let deciding = deciding(&rows, verdict, combine);
     judged.result.deciding = deciding.map(|(row, case)| row * gate.shapes.len() + case);
-    judged.result.reason = messages.reason(combine, &rows, verdict, deciding);
-    let shapes: Vec<Arc<ShapeName>> = gate.shapes.iter().cloned().map(Arc::new).collect();
-    let case = |variant: usize, shape: &Arc<ShapeName>, outcome: CaseOutcome| Case {
-        variant: context.name(variant),
-        shape: shape.clone(),
-        verdict: outcome.verdict,
-        inconclusive: outcome.inconclusive,
-        reason: (outcome.verdict != Verdict::Pass).then(|| {
-            let mut reason = messages.case(&outcome);
-            // there may be millions of cases
-            reason.shrink_to_fit();
-            reason
-        }),
-        measured: outcome.measured,
-        limit: outcome.limit,
-        margin: outcome.margin,
-        interval: outcome.interval,
-        samples: outcome.samples,
-        origin: outcome.origin,
-    };
     let at_shapes = |row: VariantOutcome| {
-        let case = &case;
-        shapes.iter().zip(row.cases).map(move |(shape, outcome)| case(row.variant, shape, outcome))
+        let variant = &context.variant(row.variant).id;
+        let case = move |(shape, outcome): (&ShapeName, CaseOutcome)| Case {
+            variant: variant.clone(),
+            shape: shape.clone(),
+            outcome,
+        };
+        gate.shapes.iter().zip(row.cases).map(case)
     };
-    judged.result.cases = rows.into_par_iter().with_min_len(TOGETHER).flat_map_iter(at_shapes).collect();
+    judged.result.cases = Arc::new(rows.into_iter().flat_map(at_shapes).collect());
     if let Some(undecided) = judged.result.undecided() {
-        judged.result.reason = format!("{}; {undecided}", judged.result.reason);
+        judged.result.reason = format!("{}; {undecided}", judged.result.reason).into();
     }
     judged
 }
-
-/// Rows that are put into words together; fewer are not worth a thread.
-pub const TOGETHER: usize = 256;
 
 /// The case that decides: the farthest out or the tightest inside; for `any`, the one that is nearest to holding.
 fn deciding(rows: &[VariantOutcome], verdict: Verdict, combine: Combine) -> Option<(usize, usize)> {

@@ -4,7 +4,7 @@ use super::bound_gate::{BoundGate, VariantOutcome};
 use super::case_outcome::CaseOutcome;
 use super::scope::Combine;
 use ncugate_model::Verdict;
-use ncugate_model::expr::Comparison;
+use ncugate_model::expr::{Comparison, Requirement};
 use ncugate_model::number::{self, counted, distance, said_beside};
 
 /// What is said of one gate's outcomes.
@@ -20,34 +20,13 @@ impl<'p, 'a> Messages<'p, 'a> {
         Self { bound, unit: bound.unit() }
     }
 
-    /// Why a case did not pass: "eligible_warps is 0.27, needs at least 2 (short by 1.73)".
-    pub fn case(&self, outcome: &CaseOutcome) -> String {
-        let note = outcome.note.as_deref();
-        let numbers = (outcome.measured, outcome.limit, outcome.margin, self.bound.gate.require.comparison());
-        let (Some(measured), Some(limit), Some(margin), Some(comparison)) = numbers else {
-            return note.unwrap_or("does not hold").to_owned();
-        };
-        let subject = self.bound.subject();
-        // the interval is of the difference, which noise common to both sides is not in; it lies around the limit
-        let around = outcome.interval.map_or_else(String::new, |(low, high)| {
-            format!(
-                " (difference {} to {})",
-                number::signed(low - limit, &self.unit),
-                number::signed(high - limit, &self.unit)
-            )
-        });
-        let (measured, limit) = said_beside(measured, limit, &self.unit);
-        let value = format!("{subject} is {measured}, needs {}{around}", demanded(comparison, &limit));
-        match (outcome.verdict, note) {
-            (Verdict::Fail, None) => format!("{value} ({})", shortfall(comparison, margin, &self.unit)),
-            (_, Some(note)) => format!("{value}: {note}"),
-            _ => value,
-        }
+    fn case(&self, outcome: &CaseOutcome) -> String {
+        case_reason(&self.bound.gate.require, &self.unit, outcome)
     }
 
     /// What a variant lacks, in short: "registers <= 64 by 6", "latency_p90 <= 20 by 0.2 µs at large".
     pub fn lack(&self, row: &VariantOutcome) -> Option<String> {
-        let require = self.bound.gate.require.text();
+        let require = &self.bound.gate.require;
         let worst = row.cases.iter().enumerate().filter(|(_, case)| case.verdict == row.verdict);
         let (at, worst) = worst.max_by(|a, b| a.1.severity().total_cmp(&b.1.severity()))?;
         let place = self.bound.elsewhere(at);
@@ -100,6 +79,27 @@ impl<'p, 'a> Messages<'p, 'a> {
                 format!("{open} of {} {are} inconclusive{shapes}; {who}: {}", rows.len(), self.case(outcome))
             }
         }
+    }
+}
+
+/// Why a case did not pass: "eligible_warps is 0.27, needs at least 2 (short by 1.73)".
+pub fn case_reason(require: &Requirement, unit: &str, outcome: &CaseOutcome) -> String {
+    let note = outcome.note.as_deref();
+    let numbers = (outcome.measured, outcome.limit, outcome.margin, require.comparison());
+    let (Some(measured), Some(limit), Some(margin), Some(comparison)) = numbers else {
+        return note.unwrap_or("does not hold").to_owned();
+    };
+    let subject = require.subject_text();
+    // the interval is of the difference, which noise common to both sides is not in; it lies around the limit
+    let around = outcome.interval.map_or_else(String::new, |(low, high)| {
+        format!(" (difference {} to {})", number::signed(low - limit, unit), number::signed(high - limit, unit))
+    });
+    let (measured, limit) = said_beside(measured, limit, unit);
+    let value = format!("{subject} is {measured}, needs {}{around}", demanded(comparison, &limit));
+    match (outcome.verdict, note) {
+        (Verdict::Fail, None) => format!("{value} ({})", shortfall(comparison, margin, unit)),
+        (_, Some(note)) => format!("{value}: {note}"),
+        _ => value,
     }
 }
 

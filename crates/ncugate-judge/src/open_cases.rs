@@ -39,7 +39,7 @@ fn note(
     stored: &[&str],
     cases: &mut BTreeSet<(VariantId, ShapeName)>,
 ) {
-    let failed = gate.cases.iter().any(|case| case.verdict == Verdict::Fail);
+    let failed = gate.summary.counts.fail > 0;
     if gate.level != Level::Required || gate.verdict == Verdict::Pass || gate.waived.is_some() || failed {
         return;
     }
@@ -47,10 +47,10 @@ fn note(
     if !is_timed(&reads) {
         return;
     }
-    let noisy = gate.cases.iter().filter(|case| case.inconclusive == Some(InconclusiveKind::Noise));
+    let noisy = gate.cases.iter().filter(|case| case.outcome.inconclusive == Some(InconclusiveKind::Noise));
     for case in noisy {
-        let shape = &*case.shape;
-        cases.insert(((*case.variant).clone(), shape.clone()));
+        let shape = &case.shape;
+        cases.insert((case.variant.clone(), shape.clone()));
         let others = reads.owners().filter_map(|owner| variant(phase, judgement, owner, previous, stored));
         cases.extend(others.map(|other| (other, shape.clone())));
     }

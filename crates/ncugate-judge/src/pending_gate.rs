@@ -4,8 +4,8 @@ use super::bound_gate::BoundGate;
 use super::context::EvalContext;
 use super::owner::{ResolvedOwner, resolve_owner};
 use ncugate_model::expr::{Owner, Quantity, Reference};
-use ncugate_model::is_ncu_metric;
 use ncugate_model::metric::{Catalogue, LogicalMetric};
+use ncugate_model::{CleanText, is_ncu_metric};
 use ncugate_phase::config::BASE;
 use ncugate_phase::plan::Method;
 
@@ -15,7 +15,7 @@ const OF_SMS: [&str; 2] = ["waves", "tail_fraction"];
 /// A gate that cannot be judged before anything runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PendingGate {
-    pub name: String,
+    pub name: CleanText,
     /// What it reads that is not known yet.
     pub reason: String,
 }

@@ -79,7 +79,7 @@ pub fn judge(
     if let Some(taken) = fallback.as_ref().filter(|f| f.verdict == Verdict::Pass) {
         warnings.push(format!("falling back: {reason}"));
         verdict = Verdict::Pass;
-        reason = taken.reason.clone();
+        reason = taken.reason.to_string();
     }
     Judgement {
         verdict,
@@ -158,7 +158,7 @@ fn variants(context: &EvalContext<'_>, ranked: &[usize], shortfalls: Shortfalls)
         let correctness = context.correctness(at).clone();
         let alone = verdict.unwrap_or(Verdict::Inconclusive);
         let alone_by = |verdict, reason: &str| {
-            (verdict, vec![Shortfall { line: None, verdict, text: reason.to_owned(), uncompared: false }])
+            (verdict, vec![Shortfall { line: None, verdict, text: reason.into(), uncompared: false }])
         };
         let (verdict, stopped_by) = match (&correctness, variant.standing) {
             (Correctness::Wrong { reason }, _) => alone_by(Verdict::Fail, reason),

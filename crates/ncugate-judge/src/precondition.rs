@@ -21,8 +21,8 @@ fn judged(precondition: &Precondition, phase: &Phase, cc: Option<ComputeCapabili
         (_, Some((_, reason))) => reason,
         (_, None) => "the phase has no shape".to_owned(),
     };
-    let condition = precondition.condition.text().to_owned();
-    PreconditionResult { name: precondition.name.clone(), condition, verdict, reason }
+    let condition = precondition.condition.text().into();
+    PreconditionResult { name: precondition.name.clone(), condition, verdict, reason: reason.into() }
 }
 
 fn at_shape(

@@ -1,10 +1,14 @@
 //! Verdicts: of a case, a gate, a variant, a tier, a stage, a phase.
 
+use super::case_outcome::CaseOutcome;
+use super::gate_summary::GateSummary;
+use super::messages;
 use super::witness::durations::WitnessBand;
 use ncugate_model::expr::{Owner, Requirement};
-use ncugate_model::{Level, Scope, ShapeName, VariantId, Verdict};
+use ncugate_model::{CleanText, Level, Scope, ShapeName, VariantId, Verdict};
 use ncugate_phase::config::Waiver;
-use serde::{Deserialize, Serialize};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -23,7 +27,7 @@ pub enum InconclusiveKind {
 }
 
 /// Which samples of the run judged a latency.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SampleOrigin {
     /// Those of the sweep, which variants are selected by.
@@ -35,68 +39,93 @@ pub enum SampleOrigin {
 /// A gate judged for one variant at one shape.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Case {
-    /// The variant; one name for all of its cases.
-    pub variant: Arc<VariantId>,
-    /// The shape; one name for all cases of a gate.
-    pub shape: Arc<ShapeName>,
-    pub verdict: Verdict,
-    /// What makes it inconclusive; none otherwise.
-    pub inconclusive: Option<InconclusiveKind>,
-    /// Why, where it did not pass.
-    pub reason: Option<String>,
-    /// Value of the left side.
-    pub measured: Option<f64>,
-    /// Value of the right side.
-    pub limit: Option<f64>,
-    /// Distance inside the limit, in the unit of the metric; negative outside.
-    pub margin: Option<f64>,
-    /// Interval of the difference of both sides added to the limit, where samples were judged (in the unit of `measured`).
-    pub interval: Option<(f64, f64)>,
-    /// Samples behind `measured`; 1 for a deterministic fact.
-    pub samples: usize,
-    /// Which samples of the run they are; none where nothing follows from samples of the run.
-    pub origin: Option<SampleOrigin>,
+    pub variant: VariantId,
+    pub shape: ShapeName,
+    pub outcome: CaseOutcome,
 }
 
 /// Inconclusive shapes of a gate whose reasons are listed.
 const UNDECIDED: usize = 4;
 
-/// A gate judged over all variants it applies to.
-#[derive(Debug, Clone, PartialEq)]
+/// A judged gate.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct GateResult {
-    pub name: String,
+    /// Its name.
+    pub name: CleanText,
+    /// The requirement as written.
+    #[schemars(with = "String")]
     pub require: Requirement,
-    /// Which variants it was judged on.
+    /// Which variants.
     pub on: Scope,
+    /// Required or advisory.
     pub level: Level,
-    /// The catalogue metric on the left side, when it is one.
-    pub metric: Option<String>,
-    /// Unit of the measured value and the limit.
-    pub unit: String,
     /// Line in the phase's file.
     pub line: usize,
+    /// The metric on its left side, when it is one.
+    pub metric: Option<CleanText>,
+    /// Unit of measured, limit, margin and interval.
+    pub unit: CleanText,
+    /// The verdict.
     pub verdict: Verdict,
-    /// Why, in a sentence; says how many cases were judged when it passes.
-    pub reason: String,
-    /// The case that decided: the worst failing, or the tightest passing.
-    pub deciding: Option<usize>,
-    pub cases: Vec<Case>,
-    /// Cases of a variant that have to hold: of all its shapes, or of as many as `at_least` says.
-    pub needed: usize,
-    /// The waiver in force, if any.
+    /// Why, as a sentence that stands alone.
+    pub reason: CleanText,
+    /// Parts that follow from its cases.
+    #[serde(flatten)]
+    pub summary: GateSummary,
+    /// The waiver in force; programs are given its reason, `waivers` has the rest.
+    #[serde(serialize_with = "waiver_reason")]
+    #[schemars(with = "Option<String>")]
     pub waived: Option<Waiver>,
+    #[serde(skip)]
     pub expired_waiver: Option<Waiver>,
+    /// The case that decided: the worst failing, or the tightest passing.
+    #[serde(skip)]
+    pub deciding: Option<usize>,
+    /// By variant, then by shape; there may be millions.
+    #[serde(skip)]
+    pub cases: Arc<Vec<Case>>,
+    /// Cases of a variant that have to hold: of all its shapes, or of as many as `at_least` says.
+    #[serde(skip)]
+    pub needed: usize,
+}
+
+fn waiver_reason<S: Serializer>(waiver: &Option<Waiver>, serializer: S) -> Result<S::Ok, S::Error> {
+    waiver.as_ref().map(|w| &w.reason).serialize(serializer)
 }
 
 impl GateResult {
+    pub fn deciding_case(&self) -> Option<&Case> {
+        self.cases.get(self.deciding?)
+    }
+
+    /// What the gate counts as: a waived failure passes.
+    pub fn effective(&self) -> Verdict {
+        if self.waived.is_some() { Verdict::Pass } else { self.verdict }
+    }
+
+    /// Its name, and whether it only advises.
+    pub fn title(&self) -> String {
+        match self.level {
+            Level::Required => self.name.to_string(),
+            Level::Advisory => format!("{} (advisory)", self.name),
+        }
+    }
+
+    /// Why a case of it did not pass; none if it did.
+    pub fn reason_of(&self, case: &Case) -> Option<String> {
+        (case.outcome.verdict != Verdict::Pass).then(|| messages::case_reason(&self.require, &self.unit, &case.outcome))
+    }
+
     /// The reasons of the inconclusive cases beside the one that decided: of the same variant by shape, and where the gate fails
     /// over several variants also the first of another. None where there is no such case.
     pub fn undecided(&self) -> Option<String> {
-        let decider = self.deciding?;
-        let deciding = self.cases.get(decider)?;
-        let said = |case: &Case| format!("{}: {}", case.shape, case.reason.as_deref().unwrap_or("no reason is known"));
-        let open =
-            self.cases.iter().enumerate().filter(|(at, case)| *at != decider && case.verdict == Verdict::Inconclusive);
+        let deciding = self.deciding_case()?;
+        let said = |case: &Case| format!("{}: {}", case.shape, self.reason_of(case).unwrap_or_default());
+        let open = self
+            .cases
+            .iter()
+            .enumerate()
+            .filter(|(at, case)| Some(*at) != self.deciding && case.outcome.verdict == Verdict::Inconclusive);
         let (own, others): (Vec<&Case>, Vec<&Case>) =
             open.map(|(_, case)| case).partition(|case| case.variant == deciding.variant);
         let mut parts: Vec<String> =
@@ -116,7 +145,8 @@ impl GateResult {
 
     /// What it found for one variant, over its shapes; none where it does not judge that variant.
     pub fn of(&self, id: &VariantId) -> Option<Verdict> {
-        let mut cases = self.cases.iter().filter(|case| *case.variant == *id).map(|case| case.verdict).peekable();
+        let mut cases =
+            self.cases.iter().filter(|case| case.variant == *id).map(|case| case.outcome.verdict).peekable();
         cases.peek()?;
         Some(Verdict::at_least(self.needed, cases))
     }
@@ -206,7 +236,7 @@ pub struct Shortfall {
     /// Fail or inconclusive.
     pub verdict: Verdict,
     /// With what it lacks (`registers <= 64 by 6`).
-    pub text: String,
+    pub text: CleanText,
     /// Whether it is open only because the variant was not re-timed alongside a command that it is compared with.
     pub uncompared: bool,
 }
@@ -233,54 +263,71 @@ pub struct SelectedVariant {
     pub among: usize,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+/// A judged tier.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct TierResult {
-    pub name: String,
+    /// Its name.
+    pub name: CleanText,
     /// Whether the phase must reach it.
     pub required: bool,
+    /// The verdict.
     pub verdict: Verdict,
+    /// Its gates.
     pub gates: Vec<GateResult>,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+/// A judged stage of a staged plan.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct StageResult {
-    pub name: String,
+    /// Its name.
+    pub name: CleanText,
     /// The variant that stands for it.
     pub variant: Option<VariantId>,
+    /// Whether it was kept.
     pub accepted: bool,
     /// The verdict of its exit gates.
     pub verdict: Verdict,
     /// Why it was kept or not.
-    pub reason: String,
-    /// The best three correct variants of the stage, best first.
-    pub elite: Vec<VariantId>,
-    /// Expected speedup over the last accepted stage.
+    pub reason: CleanText,
+    /// Expected speedup over the last accepted stage, from and to.
     pub expected: Option<(f64, f64)>,
     /// Measured speedup over the last accepted stage.
     pub measured: Option<f64>,
     /// Measured speedup of the accepted stages so far over the first.
     pub cumulative: Option<f64>,
+    /// The best three correct variants of the stage, best first.
+    pub elite: Vec<VariantId>,
+    /// Its gates.
     pub gates: Vec<GateResult>,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+/// The judged fallback.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct FallbackResult {
+    /// The variant taken.
     pub variant: Option<VariantId>,
     /// The verdict of its own gates.
     pub verdict: Verdict,
-    pub reason: String,
+    /// Why.
+    pub reason: CleanText,
     /// What it costs against what is not used instead: the rejected variant and the first baseline.
-    pub cost: Option<String>,
+    #[serde(skip)]
+    pub cost: Option<CleanText>,
+    /// Its gates.
     pub gates: Vec<GateResult>,
 }
 
-/// A go/no-go condition judged.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+/// A judged go/no-go condition.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct PreconditionResult {
-    pub name: String,
-    pub condition: String,
+    /// Its name.
+    pub name: CleanText,
+    /// As written.
+    pub condition: CleanText,
+    /// The verdict.
     pub verdict: Verdict,
-    pub reason: String,
+    /// Why.
+    pub reason: CleanText,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -296,7 +343,7 @@ pub struct Judgement {
     /// Tiers, easiest first.
     pub tiers: Vec<TierResult>,
     /// Highest tier whose gates and whose predecessors' all hold.
-    pub tier_reached: Option<String>,
+    pub tier_reached: Option<CleanText>,
     /// Stages, in order.
     pub stages: Vec<StageResult>,
     /// The fallback, when required gates failed and the phase has one.

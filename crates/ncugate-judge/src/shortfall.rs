@@ -1,11 +1,13 @@
 //! What each variant lacks by itself.
 
 use super::bound_gate::{BoundGate, VariantOutcome};
-use super::gate_verdict::TOGETHER;
 use super::messages::Messages;
 use super::results::Shortfall;
 use ncugate_model::{Level, Verdict};
 use rayon::prelude::*;
+
+/// Rows that are put into words together; fewer are not worth a thread.
+const TOGETHER: usize = 256;
 
 /// How far a variant is outside a gate, and that in words.
 type RankedShortfall = (f64, Shortfall);
@@ -30,7 +32,7 @@ impl Shortfalls {
         let messages = Messages::of(bound);
         let lack = |row: &VariantOutcome| {
             let severity = row.cases.iter().map(|c| c.severity()).fold(f64::NEG_INFINITY, f64::max);
-            let text = (row.verdict != Verdict::Pass).then(|| messages.lack(row))??;
+            let text = (row.verdict != Verdict::Pass).then(|| messages.lack(row))??.into();
             let uncompared = row.is_uncompared();
             Some((severity, Shortfall { line: Some(bound.gate.line), verdict: row.verdict, text, uncompared }))
         };

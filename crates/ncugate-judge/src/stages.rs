@@ -6,7 +6,7 @@ use super::results::{GateResult, StageResult};
 use super::tally::VerdictTally;
 use ncugate_model::expr::Requirement;
 use ncugate_model::number::{counted, short};
-use ncugate_model::{Better, Level, OnInconclusive, Scope, Verdict};
+use ncugate_model::{Better, CleanText, Level, OnInconclusive, Scope, Verdict};
 use ncugate_phase::config::{Gate, OnStageFailure, Stage};
 
 /// Variants of a stage that are kept.
@@ -18,7 +18,7 @@ pub struct Stages {
     /// The variant of the last accepted stage: what the plan selects.
     pub kept: Option<usize>,
     /// The stage that ended the plan before its end.
-    ended: Option<String>,
+    ended: Option<CleanText>,
     /// What the reader must be warned of.
     pub warnings: Vec<String>,
 }
@@ -65,7 +65,7 @@ struct Walk<'b, 'a> {
     evaluator: &'b GateEvaluator<'a>,
     first: Option<usize>,
     accepted: Option<usize>,
-    ended: Option<String>,
+    ended: Option<CleanText>,
     warnings: Vec<String>,
 }
 
@@ -81,7 +81,7 @@ impl Walk<'_, '_> {
             variant: best.map(|at| context.variant(at).id.clone()),
             accepted: false,
             verdict: Verdict::Inconclusive,
-            reason: String::new(),
+            reason: CleanText::default(),
             elite: ranked.iter().take(ELITE).map(|&at| context.variant(at).id.clone()).collect(),
             expected: stage.expect,
             measured: best.and_then(|at| self.speedup(self.accepted, at)),
@@ -90,17 +90,19 @@ impl Walk<'_, '_> {
         };
         if let Some(ended) = &self.ended {
             result.verdict = Verdict::Fail;
-            result.reason = format!("not judged: stage '{ended}' failed and the plan ends there");
+            result.reason = format!("not judged: stage '{ended}' failed and the plan ends there").into();
             return result;
         }
         match (best, &matching) {
             (Some(_), _) => self.gates(stage, variants, &mut result),
-            (None, Err(error)) => result.reason = error.to_string(),
-            (None, Ok(none)) if none.is_empty() => result.reason = format!("no variant matches '{}'", stage.variant),
+            (None, Err(error)) => result.reason = error.to_string().into(),
+            (None, Ok(none)) if none.is_empty() => {
+                result.reason = format!("no variant matches '{}'", stage.variant).into();
+            }
             (None, Ok(wrong)) => {
                 let all_wrong = wrong.iter().all(|&at| context.correctness(at).disqualified().is_some());
                 result.verdict = if all_wrong { Verdict::Fail } else { Verdict::Inconclusive };
-                result.reason = "no variant of it is both correct and measured".to_owned();
+                result.reason = "no variant of it is both correct and measured".into();
             }
         }
         self.settle(stage, best, &mut result);
@@ -122,10 +124,10 @@ impl Walk<'_, '_> {
         result.verdict = if no_gates && self.accepted.is_none() { Verdict::Pass } else { effect };
         let stops = gates.iter().find(|g| g.is_required() && g.effect == result.verdict);
         result.reason = match (result.verdict, stops) {
-            (Verdict::Pass, None) => "correct, and the first of the plan".to_owned(),
-            (Verdict::Pass, Some(_)) => format!("{} held", counted(gates.len(), "exit gate")),
-            (_, Some(gate)) => format!("gate '{}': {}", gate.result.name, gate.result.reason),
-            (_, None) => "it has no required exit gate".to_owned(),
+            (Verdict::Pass, None) => "correct, and the first of the plan".into(),
+            (Verdict::Pass, Some(_)) => format!("{} held", counted(gates.len(), "exit gate")).into(),
+            (_, Some(gate)) => format!("gate '{}': {}", gate.result.name, gate.result.reason).into(),
+            (_, None) => "it has no required exit gate".into(),
         };
         self.warnings.extend(gates.iter().flat_map(|g| g.warnings.clone()));
         result.gates = gates.into_iter().map(|g| g.result).collect();
@@ -147,7 +149,7 @@ impl Walk<'_, '_> {
                 "reverted"
             }
         };
-        result.reason = format!("{then}: {}", result.reason);
+        result.reason = format!("{then}: {}", result.reason).into();
         result.cumulative = self.accepted.and_then(|at| self.speedup(self.first, at));
     }
 
@@ -177,7 +179,7 @@ impl Walk<'_, '_> {
 
     fn no_slower(&self, stage: &Stage) -> Gate {
         Gate {
-            name: "no slower than the stage before".to_owned(),
+            name: "no slower than the stage before".into(),
             require: Requirement::no_slower_than_previous(),
             on: Scope::Selected,
             level: Level::Required,

@@ -5,13 +5,13 @@ use super::gate_verdict::GateVerdict;
 use super::results::{GateResult, TierResult};
 use super::shortfall::Shortfalls;
 use super::tally::VerdictTally;
-use ncugate_model::Verdict;
+use ncugate_model::{CleanText, Verdict};
 
 pub struct Tiers {
     /// In order.
     pub results: Vec<TierResult>,
     /// The highest whose gates and whose predecessors' all hold.
-    pub reached: Option<String>,
+    pub reached: Option<CleanText>,
     /// What the reader must be warned of.
     pub warnings: Vec<String>,
     effects: Vec<Verdict>,

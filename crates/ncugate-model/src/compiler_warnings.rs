@@ -36,7 +36,7 @@ mod tests {
     #[test]
     fn a_warning_of_several_variants_is_one_line() {
         let record = |variant: &str, log: &str| BuildRecord {
-            variant: VariantId(variant.to_owned()),
+            variant: VariantId(variant.into()),
             shares: None,
             outcome: BuildOutcome::Built {
                 cubin: "x".into(),

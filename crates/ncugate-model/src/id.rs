@@ -1,12 +1,15 @@
 //! Names that everything is keyed by.
 
+use crate::number::CleanText;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// A variant's stable identity: its name, or `REGCAP=64,THREADS=128,...` in the order of the sweep.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
-pub struct VariantId(pub String);
+#[schemars(inline)]
+pub struct VariantId(pub CleanText);
 
 impl fmt::Display for VariantId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -15,9 +18,10 @@ impl fmt::Display for VariantId {
 }
 
 /// The name of a problem size, as the phase declares it (`mission`).
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
-pub struct ShapeName(pub String);
+#[schemars(inline)]
+pub struct ShapeName(pub CleanText);
 
 impl fmt::Display for ShapeName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -75,6 +75,7 @@ pub use mutant::{MutantKind, MutantOutcome, MutantTable};
 pub use ncu_metric::is_ncu_metric;
 pub use nearest::nearest;
 pub use null_test::NullTest;
+pub use number::CleanText;
 pub use profile_record::{DeepProfile, MAX_REPORT, ProfileOutcome, ProfileRecord, ProfiledOutputs};
 pub use request::REQUEST_VARIABLE;
 pub use role::Role;

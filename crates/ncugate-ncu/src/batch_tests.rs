@@ -11,7 +11,7 @@ use std::process::Command;
 use std::time::Duration;
 
 fn case(name: &str) -> ProfiledCase {
-    (VariantId(name.to_owned()), ShapeName("mission".to_owned()))
+    (VariantId(name.into()), ShapeName("mission".into()))
 }
 
 fn cases(count: usize) -> Vec<ProfiledCase> {

@@ -19,7 +19,7 @@ use std::time::Duration;
 /// A phase that copies `x` of `[N]` to `y`, shapes `s` (N = 8, not timed) and `l` (N = 64), seeds 0 and 1.
 pub fn phase() -> Phase {
     let shapes = [("s", 8), ("l", 64)]
-        .map(|(name, n)| Shape { name: ShapeName(name.to_owned()), dims: vec![("N".to_owned(), n)] })
+        .map(|(name, n)| Shape { name: ShapeName(name.into()), dims: vec![("N".to_owned(), n)] })
         .to_vec();
     let buffer = |name: &str, dtype, role| Buffer {
         name: name.to_owned(),
@@ -29,7 +29,7 @@ pub fn phase() -> Phase {
         role,
         reduce: None,
     };
-    let large = ShapeName("l".to_owned());
+    let large = ShapeName("l".into());
     Phase {
         file: PathBuf::new(),
         text: String::new(),
@@ -95,10 +95,10 @@ pub fn plan(names: &[&str]) -> Plan {
     let program = |shape: &str| {
         let args = vec![Arg::Buffer("x".to_owned()), Arg::Buffer("y".to_owned())];
         let launch = reference_launch("copy", ([1, 1, 1], [32, 1, 1]), args);
-        ShapeProgram::new(ShapeName(shape.to_owned()), vec![Step::Launch(launch)])
+        ShapeProgram::new(ShapeName(shape.into()), vec![Step::Launch(launch)])
     };
     let variant = |name: &&str| Variant {
-        id: VariantId((*name).to_owned()),
+        id: VariantId((*name).into()),
         standing: VariantRole::Candidate,
         params: Vec::new(),
         method: Method::Kernel(KernelPlan {

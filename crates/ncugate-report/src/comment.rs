@@ -8,7 +8,7 @@ use super::markdown::{Charts, MarkdownTable, escape, sections};
 use super::model::Conclusion;
 use super::run_report::RunReport;
 use super::{number, text};
-use ncugate_model::Verdict;
+use ncugate_model::{CleanText, Verdict};
 use std::fmt::Write as _;
 
 /// Longest comment, in bytes and so in characters; GitHub takes fewer than 65,536 characters.
@@ -76,7 +76,7 @@ fn shapes(deltas: &[ShapeDelta]) -> String {
         table.row(vec![
             escape(&delta.shape),
             change.map_or_else(|| "n/a".to_owned(), |c| number::with_unit(c.before.value, &c.unit)),
-            delta.value.clone(),
+            delta.value.to_string(),
             difference,
             gates(&delta.gates),
         ]);
@@ -87,7 +87,7 @@ fn shapes(deltas: &[ShapeDelta]) -> String {
 }
 
 /// The gates of a shape: those that do not pass by name, else how many pass.
-fn gates(gates: &[(String, Verdict)]) -> String {
+fn gates(gates: &[(CleanText, Verdict)]) -> String {
     let open: Vec<String> = gates
         .iter()
         .filter(|(_, verdict)| *verdict != Verdict::Pass)

@@ -5,15 +5,15 @@ use super::inputs::ReportInputs;
 use super::model::MetricColumn;
 use super::run_report::RunReport;
 use super::{
-    deep_profile, deltas, gates, headline, in_use, matrix, provenance, run_charts, search, speed_of_light, steps, text,
-    trust, variants,
+    deep_profile, deltas, headline, in_use, matrix, provenance, run_charts, search, speed_of_light, steps, text, trust,
+    variants, waiver_row,
 };
 use crate::chart;
 use crate::explain::Finding;
 use ncugate_judge::frame::MetricCells;
 use ncugate_judge::{TargetGpu, out_of_reach};
-use ncugate_model::Better;
 use ncugate_model::metric::{Catalogue, ShownIn};
+use ncugate_model::{Better, CleanText};
 use ncugate_phase::plan::Plan;
 use std::collections::HashSet;
 
@@ -24,30 +24,29 @@ impl RunReport {
     /// Builds the report. Pure: the same inputs give the same report.
     pub fn new(inputs: &ReportInputs<'_>) -> Self {
         let metrics = metric_columns(inputs);
-        let gate_rows: Vec<_> = inputs.judgement.gates.iter().map(gates::row).collect();
         let params = parameters(inputs.plan);
         let rows = variants::rows(inputs, &metrics, &params);
-        let shapes: Vec<String> = inputs.phase.workload.shapes.iter().map(|s| text::line(&s.name.0)).collect();
+        let shapes: Vec<CleanText> = inputs.phase.workload.shapes.iter().map(|s| s.name.0.clone()).collect();
         let objective_shape =
             inputs.phase.workload.shapes.iter().position(|s| s.name == inputs.phase.objective.shape).unwrap_or(0);
         let out_of_reach = unreachable_gates(inputs);
         let used = in_use::in_use(inputs, &metrics);
         let mut report = Self {
-            title: text::line(&inputs.phase.title),
-            phase: text::line(&inputs.phase.name),
-            run: text::line(&inputs.manifest.run),
-            file: text::line(&inputs.phase.file.display().to_string()),
+            title: (&inputs.phase.title).into(),
+            phase: (&inputs.phase.name).into(),
+            run: (&inputs.manifest.run).into(),
+            file: inputs.phase.file.display().to_string().into(),
             headline: headline::headline(inputs, &metrics),
             matrix: None,
             trust: trust::trust(inputs),
             objective: headline::objective(inputs, &metrics),
             source: provenance::origin(inputs),
-            gates: gate_rows,
-            tiers: inputs.judgement.tiers.iter().map(gates::tier).collect(),
-            stages: inputs.judgement.stages.iter().map(gates::stage).collect(),
-            fallback: inputs.judgement.fallback.as_ref().map(gates::fallback),
-            preconditions: inputs.judgement.preconditions.iter().map(gates::precondition).collect(),
-            waivers: gates::waivers(inputs.judgement),
+            gates: inputs.judgement.gates.clone(),
+            tiers: inputs.judgement.tiers.clone(),
+            stages: inputs.judgement.stages.clone(),
+            fallback: inputs.judgement.fallback.clone(),
+            preconditions: inputs.judgement.preconditions.clone(),
+            waivers: waiver_row::waivers(inputs.judgement),
             steps: steps::table(&rows, &shapes, objective_shape, &metrics),
             deltas: deltas::deltas(inputs, &metrics),
             shape_deltas: deltas::by_shape(inputs, &metrics, &used),
@@ -64,7 +63,7 @@ impl RunReport {
             variants: rows,
             charts: Vec::new(),
             provenance: provenance::provenance(inputs),
-            missing: provenance::missing(inputs),
+            missing: provenance::missing(inputs).into_iter().map(CleanText::from).collect(),
             warnings: inputs
                 .phase
                 .workload
@@ -74,9 +73,9 @@ impl RunReport {
                 .chain(&inputs.manifest.warnings)
                 .chain(&out_of_reach)
                 .chain(inputs.unread)
-                .map(|w| text::line(w))
+                .map(CleanText::from)
                 .collect(),
-            reproduce: provenance::reproduce(inputs),
+            reproduce: provenance::reproduce(inputs).iter().map(|command| CleanText::whole(command)).collect(),
         };
         report.matrix = matrix::matrix(&report);
         report.charts = chart::charts(&run_charts::run(&report, inputs));
@@ -108,11 +107,11 @@ fn metric_columns(inputs: &ReportInputs<'_>) -> Vec<MetricColumn> {
         .collect()
 }
 
-fn parameters(plan: &Plan) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
+fn parameters(plan: &Plan) -> Vec<CleanText> {
+    let mut names: Vec<CleanText> = Vec::new();
     for (name, _) in plan.variants.iter().flat_map(|v| &v.params) {
-        if !names.contains(name) {
-            names.push(name.clone());
+        if !names.iter().any(|known| known == name) {
+            names.push(name.into());
         }
     }
     names

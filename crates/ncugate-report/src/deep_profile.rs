@@ -11,7 +11,7 @@ use super::variant_row::VariantRow;
 use crate::explain::{EstimateSource, NcuRuleMessage, Severity};
 use ncu_rep::SpeedupScope;
 use ncugate_model::metric::Catalogue;
-use ncugate_model::{Cell, DeepProfile, ProfileOutcome, VariantId};
+use ncugate_model::{Cell, CleanText, DeepProfile, ProfileOutcome, VariantId};
 use ncugate_phase::config::{CloseLookAt, Confidence, RuleKind};
 use serde::Serialize;
 
@@ -20,9 +20,9 @@ use serde::Serialize;
 pub struct DeepProfileRow {
     /// Who was profiled: the selected variant first.
     pub variants: Vec<ProfiledVariant>,
-    pub shape: String,
+    pub shape: CleanText,
     /// What it took, and what it is not.
-    pub note: String,
+    pub note: CleanText,
     /// Throughputs, caches, waste, and the states of warps.
     pub metrics: Vec<DeepMetric>,
     /// What ncu says about the first of them.
@@ -33,11 +33,11 @@ pub struct DeepProfileRow {
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ProfiledVariant {
-    pub id: String,
+    pub id: CleanText,
     /// Its id, short enough for a table.
-    pub label: String,
+    pub label: CleanText,
     /// Its parameter values alone, where it has them all.
-    pub short: String,
+    pub short: CleanText,
     pub passes: Option<u32>,
     /// Wall seconds of the ncu process.
     pub seconds: f64,
@@ -45,9 +45,9 @@ pub struct ProfiledVariant {
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct DeepMetric {
-    pub name: String,
-    pub title: String,
-    pub unit: String,
+    pub name: CleanText,
+    pub title: CleanText,
+    pub unit: CleanText,
     /// Values, aligned with [`DeepProfileRow::variants`].
     pub values: Vec<Measure>,
 }
@@ -103,24 +103,24 @@ fn profiles<'a>(inputs: &'a ReportInputs<'_>) -> Vec<(&'a VariantId, &'a DeepPro
 pub fn row(inputs: &ReportInputs<'_>, rows: &[VariantRow]) -> Option<DeepProfileRow> {
     let profiles = profiles(inputs);
     let (_, first) = profiles.first().filter(|_| inputs.deep.problem.is_none())?;
-    let of = |id: &VariantId| rows.iter().find(|row| row.id == text::line(&id.0));
+    let of = |id: &VariantId| rows.iter().find(|row| row.id == id.0);
     let profiled = |(id, profile): &(&VariantId, &DeepProfile)| ProfiledVariant {
-        id: text::line(&id.0),
-        label: of(id).map_or_else(|| text::clip(&id.0, text::LABEL), |row| row.label.clone()),
-        short: of(id).map_or_else(|| text::clip(&id.0, text::LABEL), |row| row.short.clone()),
+        id: id.0.clone(),
+        label: of(id).map_or_else(|| text::clip(&id.0, text::LABEL).into(), |row| row.label.clone()),
+        short: of(id).map_or_else(|| text::clip(&id.0, text::LABEL).into(), |row| row.short.clone()),
         passes: profile.passes,
         seconds: profile.seconds,
     };
     let measure = |id: &VariantId, metric: &str| match inputs.deep.quantities.read(id, &first.shape, metric) {
         Cell::Value(value) => Measure::Number(Number::new(value)),
-        Cell::Missing(reason) => Measure::Missing(text::line(&reason)),
+        Cell::Missing(reason) => Measure::Missing((&*reason).into()),
     };
     let metric = |name: &str| {
         let known = Catalogue::embedded().get(name);
         DeepMetric {
-            name: text::line(name),
-            title: known.map_or_else(|| text::line(name), |m| m.title.clone()),
-            unit: known.map_or_else(String::new, |m| m.unit.clone()),
+            name: name.into(),
+            title: known.map_or(name, |m| m.title.as_str()).into(),
+            unit: known.map_or("", |m| m.unit.as_str()).into(),
             values: profiles.iter().map(|(id, _)| measure(id, name)).collect(),
         }
     };
@@ -130,8 +130,8 @@ pub fn row(inputs: &ReportInputs<'_>, rows: &[VariantRow]) -> Option<DeepProfile
     let pairs = line_pairs(inputs, &profiles, &variants);
     Some(DeepProfileRow {
         variants,
-        shape: text::line(&first.shape.0),
-        note: note(first),
+        shape: first.shape.0.clone(),
+        note: note(first).into(),
         metrics: inputs.deep.quantities.metrics().map(metric).collect(),
         advice: said.map(advice),
         pairs,
@@ -211,26 +211,26 @@ pub fn findings(inputs: &ReportInputs<'_>) -> Vec<FindingRow> {
     let finding = |(rule, whole, percent): (&NcuRuleMessage, bool, f64)| {
         let of = if whole { "of the time" } else { "of what the unit could do" };
         FindingRow {
-            title: text::line(&format!("Nsight Compute: {}", rule.title)),
-            sentence: format!("{} It estimates at most {percent:.1} % {of}.", text::line(&beginning(&rule.text))),
+            title: format!("Nsight Compute: {}", rule.title).into(),
+            sentence: format!("{} It estimates at most {percent:.1} % {of}.", beginning(&rule.text)).into(),
             severity: Severity::Advice,
             kind: RuleKind::Defect,
             confidence: Confidence::Low,
-            advice: String::new(),
+            advice: CleanText::default(),
             further: Vec::new(),
-            variant: text::line(&id.0),
-            shape: text::line(&profile.shape.0),
-            id: text::line(&format!("ncu/{}:{id}@{}", rule.rule, profile.shape)),
-            rule: "ncu".to_owned(),
+            variant: id.0.clone(),
+            shape: profile.shape.0.clone(),
+            id: format!("ncu/{}:{id}@{}", rule.rule, profile.shape).into(),
+            rule: "ncu".into(),
             saving: Some(SavingRow {
                 percent,
                 expected: if whole { 0.4 * percent } else { 0.0 },
                 source: EstimateSource::NcuRule,
                 pair: None,
-                words: format!("at most {percent:.1} % {of}, by Nsight Compute's rule"),
+                words: format!("at most {percent:.1} % {of}, by Nsight Compute's rule").into(),
             }),
             evidence: Vec::new(),
-            launch: Some(text::line(&format!("deep profile, {id}@{}", profile.shape))),
+            launch: Some(format!("deep profile, {id}@{}", profile.shape).into()),
             lines: Vec::new(),
             symptom_of: None,
             signature: None,

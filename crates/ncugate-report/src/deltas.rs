@@ -6,12 +6,12 @@ use super::metric_change::{ChangeNoise, LatencyChange, MetricChange, ranges};
 use super::model::MetricColumn;
 use super::trust::is_graded_by_itself;
 use super::variant_row::GRADED;
-use super::{number, selected_times, text};
+use super::{number, selected_times};
 use ncugate_judge::frame::Quantities;
 use ncugate_judge::{GateResult, base_of};
 use ncugate_model::metric::{Catalogue, LatencyForm};
 use ncugate_model::stats::{Pairing, Resampler, Statistic};
-use ncugate_model::{Level, ShapeName, VariantId, Verdict};
+use ncugate_model::{CleanText, Level, ShapeName, VariantId, Verdict};
 use ncugate_phase::plan::{Variant, is_of_base};
 use serde::Serialize;
 
@@ -19,12 +19,12 @@ use serde::Serialize;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Delta {
     /// Id of a baseline, or what a stored run is to this one.
-    pub against: String,
+    pub against: CleanText,
     /// Whether that is a program that takes its own time and checks its own results.
     pub graded_by_itself: bool,
     /// Where a stored run comes from; none for a baseline of the phase.
-    pub about: Option<String>,
-    pub shape: String,
+    pub about: Option<CleanText>,
+    pub shape: CleanText,
     /// Metrics both have.
     pub rows: Vec<MetricChange>,
 }
@@ -32,19 +32,19 @@ pub struct Delta {
 /// The objective at a shape beside what it is compared with: the base, else the first stored run, else the first baseline.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ShapeDelta {
-    pub shape: String,
+    pub shape: CleanText,
     /// The variant in use here, else the selected one.
-    pub variant: String,
+    pub variant: CleanText,
     /// What it is compared with; none where there is nothing.
-    pub against: Option<String>,
+    pub against: Option<CleanText>,
     /// Its value with the unit.
-    pub value: String,
+    pub value: CleanText,
     /// The change; none where the other was not measured here.
     pub change: Option<MetricChange>,
     /// Whether its machine code and launch changed.
     pub code: CodeChange,
     /// Required gates that judge its time here.
-    pub gates: Vec<(String, Verdict)>,
+    pub gates: Vec<(CleanText, Verdict)>,
 }
 
 /// Whether machine code and launch are those of what a variant is compared with.
@@ -60,7 +60,7 @@ pub enum CodeChange {
 impl Delta {
     /// What it is set beside, with a mark where that measures itself.
     pub fn marked(&self) -> String {
-        if self.graded_by_itself { format!("{} ({GRADED})", self.against) } else { self.against.clone() }
+        if self.graded_by_itself { format!("{} ({GRADED})", self.against) } else { self.against.to_string() }
     }
 }
 
@@ -79,17 +79,12 @@ pub fn deltas(inputs: &ReportInputs<'_>, metrics: &[MetricColumn]) -> Vec<Delta>
     let baselines = inputs.plan.baselines().filter(shown).map(|baseline| {
         let reference = Reference { variant: &baseline.id, quantities: inputs.quantities, pairing: Pairing::Rounds };
         let about = inputs.phase.base.as_ref().filter(|_| is_of_base(inputs.phase, &baseline.id));
-        (
-            text::line(&baseline.id.0),
-            is_graded_by_itself(baseline),
-            about.map(|base| text::line(&base.label())),
-            reference,
-        )
+        (baseline.id.0.clone(), is_graded_by_itself(baseline), about.map(|base| base.label().into()), reference)
     });
     let stored = inputs.earlier.iter().map(|earlier| {
         let reference =
             Reference { variant: earlier.variant, quantities: earlier.quantities, pairing: Pairing::Independent };
-        (text::line(earlier.what), false, Some(text::line(&earlier.label)), reference)
+        (earlier.what.into(), false, Some((&earlier.label).into()), reference)
     });
     baselines
         .chain(stored)
@@ -97,7 +92,7 @@ pub fn deltas(inputs: &ReportInputs<'_>, metrics: &[MetricColumn]) -> Vec<Delta>
             against,
             graded_by_itself,
             about,
-            shape: text::line(&inputs.phase.objective.shape.0),
+            shape: inputs.phase.objective.shape.0.clone(),
             rows: rows(inputs, metrics, &reference),
         })
         .filter(|delta| !delta.rows.is_empty())
@@ -154,13 +149,13 @@ pub fn by_shape(inputs: &ReportInputs<'_>, metrics: &[MetricColumn], used: &InUs
     let base = base_of(inputs.phase, inputs.judgement);
     let of_base = base.as_ref().zip(inputs.phase.base.as_ref()).map(|(variant, base)| {
         let reference = Reference { variant, quantities: inputs.quantities, pairing: Pairing::Rounds };
-        (text::line(&base.label()), reference)
+        (CleanText::from(base.label()), reference)
     });
     let earlier = || {
         inputs.earlier.first().map(|earlier| {
             let reference =
                 Reference { variant: earlier.variant, quantities: earlier.quantities, pairing: Pairing::Independent };
-            (text::line(earlier.what), reference)
+            (earlier.what.into(), reference)
         })
     };
     // What was asked for and could not be measured has no stand-in.
@@ -171,14 +166,13 @@ pub fn by_shape(inputs: &ReportInputs<'_>, metrics: &[MetricColumn], used: &InUs
         }
         let baseline = inputs.plan.baselines().next()?;
         let reference = Reference { variant: &baseline.id, quantities: inputs.quantities, pairing: Pairing::Rounds };
-        Some((text::line(&baseline.id.0), reference))
+        Some((baseline.id.0.clone(), reference))
     });
     let of = |shape: &ShapeUse| {
-        let named = |id: &VariantId| shape.variant.as_deref() == Some(text::line(&id.0).as_str());
+        let named = |id: &VariantId| shape.variant.as_ref() == Some(&id.0);
         let used = inputs.plan.variants.iter().map(|variant| &variant.id).find(|id| named(id));
         let variant = used.or(in_use::banner_variant(inputs.judgement))?;
-        let name =
-            inputs.phase.workload.shapes.iter().map(|s| &s.name).find(|name| text::line(&name.0) == shape.shape)?;
+        let name = inputs.phase.workload.shapes.iter().map(|s| &s.name).find(|name| name.0 == shape.shape)?;
         let value = selected_times::value(inputs.quantities, variant, name, &metric.name)?;
         let change = reference.as_ref().and_then(|(_, reference)| row(inputs, metric, (variant, name), reference));
         let code = |id: &VariantId, of: &Quantities| of.sampling_at(of.row(id, name)?)?.code.clone();
@@ -186,9 +180,9 @@ pub fn by_shape(inputs: &ReportInputs<'_>, metrics: &[MetricColumn], used: &InUs
         let same_code = same_code.is_some_and(|(base, own)| code(base, inputs.quantities) == Some(own));
         Some(ShapeDelta {
             shape: shape.shape.clone(),
-            variant: text::line(&variant.0),
+            variant: variant.0.clone(),
             against: reference.as_ref().map(|(against, _)| against.clone()),
-            value: number::with_unit(value, &metric.unit),
+            value: number::with_unit(value, &metric.unit).into(),
             change,
             code: if same_code { CodeChange::None } else { CodeChange::Unknown },
             gates: gates_at(inputs, variant, name),
@@ -198,11 +192,11 @@ pub fn by_shape(inputs: &ReportInputs<'_>, metrics: &[MetricColumn], used: &InUs
 }
 
 /// Required gates that judge the time of a variant at a shape, with what they found there.
-fn gates_at(inputs: &ReportInputs<'_>, variant: &VariantId, shape: &ShapeName) -> Vec<(String, Verdict)> {
+fn gates_at(inputs: &ReportInputs<'_>, variant: &VariantId, shape: &ShapeName) -> Vec<(CleanText, Verdict)> {
     let required = inputs.judgement.gates.iter().filter(|gate| gate.level == Level::Required);
     let case = |gate: &GateResult| {
-        let case = gate.cases.iter().find(|case| *case.variant == *variant && *case.shape == *shape)?;
-        case.origin.is_some().then(|| (text::line(&gate.name), case.verdict))
+        let case = gate.cases.iter().find(|case| case.variant == *variant && case.shape == *shape)?;
+        case.outcome.origin.is_some().then(|| (gate.name.clone(), case.outcome.verdict))
     };
     required.filter_map(case).collect()
 }

@@ -1,7 +1,8 @@
 //! What the rules could say of a variant at a shape: a cause, nothing, or not enough to say either.
 
-use super::{number, text};
+use super::number;
 use crate::explain::{DiagnosedLaunch, Finding, UnaskedRules};
+use ncugate_model::CleanText;
 use ncugate_model::metric::outside_full_set;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -29,26 +30,26 @@ pub struct RuleCoverage {
     /// Of how many.
     pub of: usize,
     /// The metrics that they lack.
-    pub metrics: Vec<String>,
+    pub metrics: Vec<CleanText>,
     /// ncu's names of them.
-    pub counters: Vec<String>,
+    pub counters: Vec<CleanText>,
     /// The command that collects them; null where no command of this program can.
-    pub command: Option<String>,
+    pub command: Option<CleanText>,
     /// In words.
-    pub sentence: String,
+    pub sentence: CleanText,
 }
 
 /// What the rules could say of a variant at a shape.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct DiagnosisRow {
     /// The variant, or the kernel.
-    pub variant: String,
+    pub variant: CleanText,
     /// The shape, or the launch.
-    pub shape: String,
+    pub shape: CleanText,
     /// What came of it.
     pub outcome: DiagnosisOutcome,
     /// In words; empty where a cause was found and every rule was asked.
-    pub sentence: String,
+    pub sentence: CleanText,
     /// Rules that lack counters; null where none does.
     pub not_asked: Option<RuleCoverage>,
 }
@@ -71,13 +72,13 @@ impl DiagnosisRow {
     pub fn of_launch(launch: &DiagnosedLaunch) -> Self {
         let has_cause = launch.findings.iter().any(Finding::is_cause);
         let untimed = launch.duration.is_none().then_some("the report has no duration of this launch");
-        let place = (text::line(&launch.kernel), format!("launch {}", launch.id));
+        let place = ((&launch.kernel).into(), format!("launch {}", launch.id).into());
         Self::new(place, has_cause, &launch.unasked, untimed, &Collection::Report)
     }
 
     /// What is said of a variant at a shape. `untimed` is why neither a latency nor a duration is known.
     pub fn new(
-        (variant, shape): (String, String),
+        (variant, shape): (CleanText, CleanText),
         has_cause: bool,
         unasked: &UnaskedRules,
         untimed: Option<&str>,
@@ -89,8 +90,8 @@ impl DiagnosisRow {
             (false, true) => DiagnosisOutcome::NotJudged,
             (false, false) => DiagnosisOutcome::Clean,
         };
-        let untimed = untimed.map(|why| format!("The time is not known: {}.", text::line(why)));
-        let rest = not_asked.as_ref().map(|not_asked| not_asked.sentence.clone());
+        let untimed = untimed.map(|why| format!("The time is not known: {why}."));
+        let rest = not_asked.as_ref().map(|not_asked| not_asked.sentence.to_string());
         let first = match outcome {
             DiagnosisOutcome::Found => None,
             DiagnosisOutcome::NotJudged if untimed.is_none() && unasked.is_mostly_asked() => {
@@ -101,7 +102,7 @@ impl DiagnosisRow {
         };
         let untimed = untimed.filter(|_| outcome != DiagnosisOutcome::Found);
         let sentence = [first, untimed, rest].into_iter().flatten().collect::<Vec<_>>().join(" ");
-        Self { variant, shape, outcome, sentence, not_asked }
+        Self { variant, shape, outcome, sentence: CleanText::whole(&sentence), not_asked }
     }
 }
 
@@ -118,11 +119,11 @@ fn clean(unasked: &UnaskedRules) -> String {
 
 impl RuleCoverage {
     fn new(unasked: &UnaskedRules, collection: &Collection) -> Self {
-        let counters: Vec<String> = unasked.counters.iter().map(|name| text::line(name)).collect();
-        let metrics: Vec<String> = unasked.metrics.iter().map(|name| text::line(name)).collect();
-        let command = match collection {
-            Collection::Report => Some(full_set(&counters)),
-            Collection::Deep(command) => Some(command.clone()),
+        let counters: Vec<CleanText> = unasked.counters.iter().map(CleanText::from).collect();
+        let metrics: Vec<CleanText> = unasked.metrics.iter().map(CleanText::from).collect();
+        let command: Option<CleanText> = match collection {
+            Collection::Report => Some(CleanText::whole(&full_set(&counters))),
+            Collection::Deep(command) => Some(CleanText::whole(command)),
             Collection::Phase(..) | Collection::Unproven => None,
         };
         let how = match collection {
@@ -138,13 +139,13 @@ impl RuleCoverage {
         let (rules, of) = (unasked.lacking_counters.len(), unasked.of);
         let verb = if rules == 1 { "lacks" } else { "lack" };
         let sentence = format!("{rules} of {of} rules {verb} counters: {}.{how}", grouped(&metrics));
-        Self { rules, of, metrics, counters, command, sentence }
+        Self { rules, of, metrics, counters, command, sentence: CleanText::whole(&sentence) }
     }
 }
 
 /// ncu's full set, with the counters that it does not hold.
-fn full_set(counters: &[String]) -> String {
-    let more: Vec<&str> = counters.iter().map(String::as_str).filter(|name| outside_full_set(name)).collect();
+fn full_set(counters: &[CleanText]) -> String {
+    let more: Vec<&str> = counters.iter().map(CleanText::as_str).filter(|name| outside_full_set(name)).collect();
     match more.is_empty() {
         true => "ncu --set full".to_owned(),
         false => format!("ncu --set full --metrics {}", more.join(",")),
@@ -152,14 +153,15 @@ fn full_set(counters: &[String]) -> String {
 }
 
 /// `17 warp states, eligible_warps and 12 more`.
-fn grouped(metrics: &[String]) -> String {
-    let (states, others): (Vec<&String>, Vec<&String>) = metrics.iter().partition(|name| name.starts_with("stall_"));
+fn grouped(metrics: &[CleanText]) -> String {
+    let (states, others): (Vec<&CleanText>, Vec<&CleanText>) =
+        metrics.iter().partition(|name| name.starts_with("stall_"));
     let mut parts: Vec<String> = match states.as_slice() {
         [] => Vec::new(),
-        [one] => vec![(*one).clone()],
+        [one] => vec![one.to_string()],
         many => vec![format!("{} (`stall_*`)", number::counted(many.len(), "warp state"))],
     };
-    parts.extend(others.iter().take(NAMED).map(|name| (*name).clone()));
+    parts.extend(others.iter().take(NAMED).map(|name| name.to_string()));
     let listed = parts.join(", ");
     match others.len().saturating_sub(NAMED) {
         0 => listed,
@@ -183,7 +185,7 @@ mod tests {
     }
 
     fn row(has_cause: bool, lacking: usize, untimed: Option<&str>) -> DiagnosisRow {
-        let place = ("v".to_owned(), "s".to_owned());
+        let place = ("v".into(), "s".into());
         DiagnosisRow::new(place, has_cause, &unasked(lacking), untimed, &Collection::Report)
     }
 
@@ -200,7 +202,10 @@ mod tests {
         let untimed = row(false, 0, Some("it was not profiled"));
         assert_eq!(untimed.outcome, DiagnosisOutcome::NotJudged);
         assert_eq!(untimed.sentence, "Not judged. The time is not known: it was not profiled.");
-        assert_eq!((row(true, 0, None).sentence, row(true, 3, None).outcome), (String::new(), DiagnosisOutcome::Found));
+        assert_eq!(
+            (row(true, 0, None).sentence, row(true, 3, None).outcome),
+            (CleanText::default(), DiagnosisOutcome::Found)
+        );
     }
 
     #[test]

@@ -253,13 +253,13 @@ pub fn hostile() -> Fixture {
     let long = format!("kernel<{}>", "T,".repeat(10_000));
     let names = [NAME.to_owned(), "a\0b\u{202E}txt.exe\u{1b}[31m".to_owned(), "שלום|`x`<!--".to_owned(), long];
     for (variant, name) in plan.variants.iter_mut().zip(names) {
-        variant.id = VariantId(name);
+        variant.id = VariantId(name.into());
     }
     phase.title = format!("{NAME} ]]> \0");
     phase.file = "configs/<b>x</b>,line=1.toml".into();
     phase.text = format!("# {NAME}\n{{{{ 7 * 7 }}}}\n");
     for gate in &mut phase.gates {
-        gate.name = format!("{} {NAME} ]]>\n::error::smuggled\n@everyone", gate.name);
+        gate.name = format!("{} {NAME} ]]>\n::error::smuggled\n@everyone", gate.name).into();
     }
     let mut fixture = Fixture::judged(phase, plan);
     for finding in &mut fixture.findings {

@@ -1,11 +1,11 @@
 //! What GitHub shows: annotations at the gate's line, the job's summary, a comment that always fits.
 
 use super::error::RenderError;
-use super::gate_row::GateRow;
 use super::markdown::{Charts, sections};
 use super::run_report::RunReport;
 use super::text;
 use super::trust::CheatRow;
+use ncugate_judge::GateResult;
 use ncugate_model::{Level, Verdict};
 use std::fmt::Write as _;
 
@@ -31,7 +31,7 @@ fn accusation(report: &RunReport, cheat: &CheatRow) -> String {
     format!("::error file={},title={title}::{}\n", property(&report.file), data(&cheat.reason))
 }
 
-fn annotation(report: &RunReport, gate: &GateRow) -> String {
+fn annotation(report: &RunReport, gate: &GateResult) -> String {
     let level = match (gate.verdict, gate.level, &gate.waived) {
         (_, _, Some(_)) => "notice",
         (_, Level::Advisory, None) => "warning",

@@ -7,7 +7,7 @@ use super::{in_use, number, selected_times, text};
 use ncugate_judge::{Correctness, GateResult, Judgement, StageResult, VariantResult};
 use ncugate_model::expr::{Comparison, Reference};
 use ncugate_model::metric::{Catalogue, ShownIn};
-use ncugate_model::{Level, VariantId, Verdict};
+use ncugate_model::{CleanText, Level, VariantId, Verdict};
 use std::collections::HashSet;
 
 pub fn headline(inputs: &ReportInputs<'_>, metrics: &[MetricColumn]) -> Headline {
@@ -16,13 +16,13 @@ pub fn headline(inputs: &ReportInputs<'_>, metrics: &[MetricColumn]) -> Headline
     Headline {
         verdict: judgement.verdict,
         conclusion: Conclusion::new(judgement.verdict, fallback),
-        reason: text::sentence(&text::line(&reason(judgement))),
-        cautions: judgement.cautions.iter().map(|caution| text::sentence(&text::line(caution))).collect(),
-        stages: stages(judgement),
-        obstacle: obstacle(inputs),
-        scope: scope(inputs),
-        tier: tier(inputs),
-        selected: judgement.selected.as_ref().map(|s| text::line(&s.variant.0)),
+        reason: text::sentence(&reason(judgement)).into(),
+        cautions: judgement.cautions.iter().map(|caution| text::sentence(caution).into()).collect(),
+        stages: stages(judgement).map(CleanText::from),
+        obstacle: obstacle(inputs).map(CleanText::from),
+        scope: scope(inputs).into(),
+        tier: tier(inputs).map(CleanText::from),
+        selected: judgement.selected.as_ref().map(|s| s.variant.0.clone()),
         facts: facts(inputs, metrics),
     }
 }
@@ -66,8 +66,8 @@ fn closest(required: &[&GateResult]) -> Option<String> {
         if !ordered || yes_or_no {
             return None;
         }
-        let case = gate.cases.get(gate.deciding?)?;
-        let (margin, limit) = case.margin.zip(case.limit).filter(|(_, limit)| *limit != 0.0)?;
+        let case = gate.deciding_case()?;
+        let (margin, limit) = case.outcome.margin.zip(case.outcome.limit).filter(|(_, limit)| *limit != 0.0)?;
         Some(margin / limit.abs())
     };
     let held = required.iter().filter(|gate| gate.verdict == Verdict::Pass);
@@ -94,7 +94,7 @@ fn stages(judgement: &Judgement) -> Option<String> {
     });
     let all = number::counted(judgement.stages.len(), "stage");
     let gains = gains(judgement).map_or_else(String::new, |gains| format!("; by step: {gains}"));
-    Some(text::sentence(&text::line(&format!("{kept} of {all} kept{gain}{lost}{gains}"))))
+    Some(text::sentence(&format!("{kept} of {all} kept{gain}{lost}{gains}")))
 }
 
 /// `'a' 1.19× (1.05× to 1.15×), 'b' 1.015× (1.1× to 1.15×, not kept)`: what each step gained over the last one that was kept,
@@ -114,14 +114,13 @@ fn gains(judgement: &Judgement) -> Option<String> {
 
 /// How far out the deciding case is, over its limit.
 fn shortfall(gate: &GateResult) -> f64 {
-    let case = gate.deciding.and_then(|at| gate.cases.get(at));
-    let numbers = case.and_then(|c| c.margin.zip(c.limit)).filter(|(_, limit)| *limit != 0.0);
+    let numbers =
+        gate.deciding_case().and_then(|c| c.outcome.margin.zip(c.outcome.limit)).filter(|(_, limit)| *limit != 0.0);
     numbers.map_or(f64::INFINITY, |(margin, limit)| -margin / limit.abs())
 }
 
 fn named(gate: &GateResult) -> String {
-    let case = gate.deciding.and_then(|at| gate.cases.get(at));
-    match case.and_then(|c| c.measured.zip(c.limit)) {
+    match gate.deciding_case().and_then(|c| c.outcome.measured.zip(c.outcome.limit)) {
         Some((measured, limit)) => format!("'{}' ({})", gate.name, number::against(measured, limit, &gate.unit)),
         None => format!("'{}'", gate.name),
     }
@@ -138,11 +137,11 @@ fn obstacle(inputs: &ReportInputs<'_>) -> Option<String> {
         true => "The selected variant".to_owned(),
         false => format!("The best variant, {},", text::clip(&first.variant.0, text::LABEL)),
     };
-    let mut sentence = format!("{who} fails {}", text::line(&stop.text));
+    let mut sentence = format!("{who} fails {}", stop.text);
     match ranked.iter().find(|v| v.verdict == Verdict::Pass) {
         Some(free) => {
             let cost = free.objective.zip(first.objective).map_or_else(String::new, |(ours, best)| {
-                format!(" ({} in {})", number::change(ours / best), text::line(&inputs.phase.objective.metric))
+                format!(" ({} in {})", number::change(ours / best), inputs.phase.objective.metric)
             });
             sentence.push_str(&format!(
                 "; the best variant that passes every gate is {}{cost}.",
@@ -196,11 +195,10 @@ fn tier(inputs: &ReportInputs<'_>) -> Option<String> {
             .gates
             .iter()
             .find(|g| g.verdict != Verdict::Pass)
-            .map_or_else(|| "its gates".to_owned(), |g| text::line(&g.name));
-        format!("; tier {} still needs {missing}", text::line(&tier.name))
+            .map_or_else(|| "its gates".to_owned(), |g| g.name.to_string());
+        format!("; tier {} still needs {missing}", tier.name)
     });
-    let reached =
-        reached.map_or_else(|| "No tier reached".to_owned(), |name| format!("Tier {} reached", text::line(name)));
+    let reached = reached.map_or_else(|| "No tier reached".to_owned(), |name| format!("Tier {name} reached"));
     Some(format!("{reached}{}", next.unwrap_or_default()))
 }
 
@@ -211,11 +209,11 @@ pub fn objective(inputs: &ReportInputs<'_>, metrics: &[MetricColumn]) -> Option<
     let selected = in_use::banner_variant(inputs.judgement);
     let value = selected.and_then(|id| selected_times::value(inputs.quantities, id, &objective.shape, &metric.name));
     Some(ObjectiveRow {
-        metric: metric.name.clone(),
-        title: metric.title.clone(),
-        unit: metric.unit.clone(),
+        metric: (&metric.name).into(),
+        title: (&metric.title).into(),
+        unit: (&metric.unit).into(),
         value: value.map(Number::new),
-        note: selected.zip(value).map_or_else(String::new, |(id, value)| note(inputs, metric, id, value)),
+        note: selected.zip(value).map_or_else(String::new, |(id, value)| note(inputs, metric, id, value)).into(),
     })
 }
 
@@ -230,9 +228,9 @@ fn facts(inputs: &ReportInputs<'_>, metrics: &[MetricColumn]) -> Vec<Fact> {
             let metric = metrics.iter().find(|m| m.name == name)?;
             let value = selected_times::value(inputs.quantities, selected, &inputs.phase.objective.shape, name)?;
             Some(Fact {
-                label: metric.title.clone(),
-                text: number::with_unit(value, &metric.unit),
-                note: note(inputs, metric, selected, value),
+                label: (&metric.title).into(),
+                text: number::with_unit(value, &metric.unit).into(),
+                note: note(inputs, metric, selected, value).into(),
             })
         })
         .collect()
@@ -242,8 +240,7 @@ fn facts(inputs: &ReportInputs<'_>, metrics: &[MetricColumn]) -> Vec<Fact> {
 fn note(inputs: &ReportInputs<'_>, metric: &MetricColumn, selected: &VariantId, value: f64) -> String {
     if metric.name == inputs.phase.objective.metric {
         let shape = &inputs.phase.objective.shape;
-        let note = in_use::beside_baseline(inputs, metric, selected)
-            .unwrap_or_else(|| format!("at shape {}", text::line(&shape.0)));
+        let note = in_use::beside_baseline(inputs, metric, selected).unwrap_or_else(|| format!("at shape {shape}"));
         let said = |value| number::with_unit(value, &metric.unit);
         let swept = inputs.quantities.read(selected, shape, &metric.name).value().map(said);
         return match swept.filter(|swept| *swept != said(value)) {
@@ -252,8 +249,8 @@ fn note(inputs: &ReportInputs<'_>, metric: &MetricColumn, selected: &VariantId, 
         };
     }
     let gates = inputs.judgement.gates.iter().filter(|g| g.metric.as_deref() == Some(metric.name.as_str()));
-    let judged = gates.filter_map(|g| Some((g, g.cases.iter().find(|c| *c.variant == *selected)?)));
-    judged.take(1).map(|(gate, case)| demand(gate, case.limit, metric)).collect()
+    let judged = gates.filter_map(|g| Some((g, g.cases.iter().find(|c| c.variant == *selected)?)));
+    judged.take(1).map(|(gate, case)| demand(gate, case.outcome.limit, metric)).collect()
 }
 
 /// `needs at least 20 %` of `achieved_occupancy >= 20`; a requirement of another form as it is written.
@@ -269,6 +266,6 @@ fn demand(gate: &GateResult, limit: Option<f64>, metric: &MetricColumn) -> Strin
     });
     match (way, limit) {
         (Some(way), Some(limit)) => format!("needs {way} {}", number::in_sentence(limit, &metric.unit)),
-        _ => text::line(gate.require.text()),
+        _ => gate.require.to_string(),
     }
 }

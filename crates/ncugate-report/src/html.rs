@@ -11,7 +11,7 @@ use super::page;
 use super::run_report::RunReport;
 use crate::chart::ChartTable;
 use crate::chart::svg::{self, Setting};
-use ncugate_model::Verdict;
+use ncugate_model::{CleanText, Verdict};
 use serde::Serialize;
 
 /// The script of the page: one function, so that its names are nobody else's.
@@ -41,7 +41,7 @@ pub fn html(report: &RunReport) -> Result<String, RenderError> {
         tone: report.headline.conclusion.tone(),
         report,
         unsaid: report.unsaid(),
-        shape: report.shapes.get(report.objective_shape).map_or("", String::as_str),
+        shape: report.shapes.get(report.objective_shape).map_or("", CleanText::as_str),
         charts: drawings(report)?,
         figures: report.deep_profile.as_ref().map_or_else(Vec::new, DeepProfileRow::figures),
         data: embeddable(&serde_json::to_string(&data::data(report))?),

@@ -8,7 +8,7 @@ use ncugate_judge::frame::Quantities;
 use ncugate_judge::{Correctness, GateResult, Judgement};
 use ncugate_model::expr::Owner;
 use ncugate_model::metric::Catalogue;
-use ncugate_model::{Better, Level, Scope, ShapeName, VariantId, Verdict};
+use ncugate_model::{Better, CleanText, Level, Scope, ShapeName, VariantId, Verdict};
 use ncugate_phase::config::Phase;
 use ncugate_phase::plan::Plan;
 use schemars::JsonSchema;
@@ -33,15 +33,15 @@ pub struct InUse {
     /// Why.
     pub basis: UseBasis,
     /// In a sentence or two.
-    pub sentence: String,
+    pub sentence: CleanText,
     /// The variant to use where no shape says otherwise; null where nothing is.
-    pub variant: Option<String>,
+    pub variant: Option<CleanText>,
     /// What the fallback costs against what it stands in for; null where no fallback is used.
-    pub cost: Option<String>,
+    pub cost: Option<CleanText>,
     /// The metric of the values: the objective of the phase.
-    pub metric: String,
+    pub metric: CleanText,
     /// Its unit.
-    pub unit: String,
+    pub unit: CleanText,
     /// Shapes at which the metric was measured, in the order of the phase.
     pub shapes: Vec<ShapeUse>,
 }
@@ -50,17 +50,17 @@ pub struct InUse {
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ShapeUse {
     /// The shape.
-    pub shape: String,
+    pub shape: CleanText,
     /// Its dimensions.
     pub dimensions: BTreeMap<String, i64>,
     /// The variant to use; null where nothing is.
-    pub variant: Option<String>,
+    pub variant: Option<CleanText>,
     /// Its value of the metric, of the confirmation where it was timed anew; null where it was not measured here.
     pub value: Option<Number>,
     /// Required gates that judged its time at this shape and that it passes.
-    pub judged_by: Vec<String>,
+    pub judged_by: Vec<CleanText>,
     /// The best proven candidate here; not judged by any gate unless it is the one to use.
-    pub best: Option<String>,
+    pub best: Option<CleanText>,
     /// Value of the best in the sweep; of the one to use its own.
     pub best_value: Option<Number>,
 }
@@ -95,14 +95,14 @@ pub fn in_use(inputs: &ReportInputs<'_>, metrics: &[MetricColumn]) -> InUse {
     let shapes: Vec<ShapeUse> = chooser.timed().map(|shape| chooser.at(shape, basis, default)).collect();
     let mut found = InUse {
         basis,
-        sentence: String::new(),
-        variant: default.map(|id| text::line(&id.0)),
-        cost: fallback.filter(|_| basis == UseBasis::Fallback).and_then(|taken| taken.cost.as_deref()).map(text::line),
-        metric: text::line(chooser.metric),
-        unit: metrics.iter().find(|m| m.name == *chooser.metric).map_or_else(String::new, |m| m.unit.clone()),
+        sentence: CleanText::default(),
+        variant: default.map(|id| id.0.clone()),
+        cost: fallback.filter(|_| basis == UseBasis::Fallback).and_then(|taken| taken.cost.clone()),
+        metric: chooser.metric.into(),
+        unit: metrics.iter().find(|m| m.name == *chooser.metric).map_or_else(CleanText::default, |m| (&m.unit).into()),
         shapes,
     };
-    found.sentence = sentence(inputs, metrics, &found);
+    found.sentence = CleanText::whole(&sentence(inputs, metrics, &found));
     found
 }
 
@@ -195,7 +195,7 @@ impl<'a> Chooser<'a> {
         name: &ShapeName,
         basis: UseBasis,
         default: Option<&'a VariantId>,
-    ) -> (Option<&'a VariantId>, BTreeMap<&'a VariantId, Vec<String>>) {
+    ) -> (Option<&'a VariantId>, BTreeMap<&'a VariantId, Vec<CleanText>>) {
         let judged = match basis {
             // The fallback and the stage that the plan kept are judged as one variant for all shapes.
             UseBasis::Selected if self.judgement.stages.is_empty() => {
@@ -213,12 +213,12 @@ impl<'a> Chooser<'a> {
         let candidates = self.plan.candidates().map(|v| &v.id).filter(|id| self.is_proven(id));
         let best = self.best(candidates, name);
         ShapeUse {
-            shape: text::line(&name.0),
+            shape: name.0.clone(),
             dimensions: shape.dims.iter().cloned().collect(),
-            variant: chosen.map(|id| text::line(&id.0)),
+            variant: chosen.map(|id| id.0.clone()),
             value: chosen.and_then(|id| self.anew(id, name)).map(Number::new),
             judged_by: chosen.and_then(|id| judged.get(id)).cloned().unwrap_or_default(),
-            best: best.map(|(id, _)| text::line(&id.0)),
+            best: best.map(|(id, _)| id.0.clone()),
             best_value: best
                 .map(|(id, value)| if chosen == Some(id) { self.anew(id, name).unwrap_or(value) } else { value })
                 .map(Number::new),
@@ -226,16 +226,16 @@ impl<'a> Chooser<'a> {
     }
 
     /// Variants whose time gates of a level judged at a shape, with those gates; only such as fail none of them there.
-    fn judged(&self, shape: &ShapeName, level: Level) -> BTreeMap<&'a VariantId, Vec<String>> {
+    fn judged(&self, shape: &ShapeName, level: Level) -> BTreeMap<&'a VariantId, Vec<CleanText>> {
         let of_level = |gate: &&GateResult| gate.level == level && gate.waived.is_none();
-        let mut judged: BTreeMap<&VariantId, Vec<String>> = BTreeMap::new();
+        let mut judged: BTreeMap<&VariantId, Vec<CleanText>> = BTreeMap::new();
         let mut stopped: Vec<&VariantId> = Vec::new();
         for gate in self.judgement.gates.iter().filter(of_level) {
-            for case in gate.cases.iter().filter(|case| *case.shape == *shape) {
-                if case.verdict != Verdict::Pass {
+            for case in gate.cases.iter().filter(|case| case.shape == *shape) {
+                if case.outcome.verdict != Verdict::Pass {
                     stopped.push(&case.variant);
-                } else if case.origin.is_some() && !matches!(gate.on, Scope::Each | Scope::Any) {
-                    judged.entry(&case.variant).or_default().push(text::line(&gate.name));
+                } else if case.outcome.origin.is_some() && !matches!(gate.on, Scope::Each | Scope::Any) {
+                    judged.entry(&case.variant).or_default().push(gate.name.clone());
                 }
             }
         }
@@ -290,8 +290,8 @@ fn sentence(inputs: &ReportInputs<'_>, metrics: &[MetricColumn], found: &InUse) 
         .zip(objective)
         .and_then(|(id, metric)| Some((id, beside_baseline(inputs, metric, id)?)));
     if let Some((id, note)) = note {
-        let note = format!("{note} at {}", text::line(&inputs.phase.objective.shape.0));
-        let of = match groups.iter().position(|(variant, _)| *variant == text::line(&id.0)) {
+        let note = format!("{note} at {}", inputs.phase.objective.shape);
+        let of = match groups.iter().position(|(variant, _)| id.0 == *variant) {
             _ if whole => "It".to_owned(),
             Some(0) => "The first".to_owned(),
             Some(1) => "The second".to_owned(),
@@ -322,7 +322,7 @@ fn worst(inputs: &ReportInputs<'_>, metrics: &[MetricColumn], found: &InUse) -> 
         let shape = &inputs.phase.objective.shape;
         let value = selected_times::value(inputs.quantities, id, shape, &metric.name)?;
         let against = beside_baseline(inputs, metric, id).map_or_else(String::new, |note| format!("; it {note}"));
-        let (id, shape) = (text::clip_middle(&id.0, text::LABEL), text::line(&shape.0));
+        let id = text::clip_middle(&id.0, text::LABEL);
         Some(format!(" That is {id}: {} at {shape}{against}.", number::with_unit(value, &metric.unit)))
     });
     let selected = selected.unwrap_or_default();
@@ -356,7 +356,7 @@ fn slower(inputs: &ReportInputs<'_>, metrics: &[MetricColumn], found: &InUse) ->
     };
     let note = against_baseline(metric, value, theirs, &text::clip(&baseline.0, 24));
     let is = if note.starts_with("takes ") { "" } else { "is " };
-    let (id, shape) = (text::clip_middle(&id.0, text::LABEL), text::line(&shape.0));
+    let id = text::clip_middle(&id.0, text::LABEL);
     let value = number::with_unit(value, &metric.unit);
     Some(format!("{who} {id} {is}{note} at {shape} ({value}). {holds}, and is worse than the baseline."))
 }

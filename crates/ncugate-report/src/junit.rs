@@ -10,9 +10,9 @@
 //! run, a recording that nobody asked for), and a file without a failure would be read as a pass.
 
 use super::error::RenderError;
-use super::gate_row::GateRow;
 use super::number;
 use super::run_report::RunReport;
+use ncugate_judge::GateResult;
 use ncugate_model::{Level, Verdict};
 use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
 
@@ -67,13 +67,13 @@ fn phase(report: &RunReport) -> Option<TestSuite> {
     Some(suite)
 }
 
-fn suite(report: &RunReport, name: &str, gates: &[GateRow]) -> TestSuite {
+fn suite(report: &RunReport, name: &str, gates: &[GateResult]) -> TestSuite {
     let mut suite = TestSuite::new(format!("{}: {name}", report.phase));
     suite.add_test_cases(gates.iter().map(|gate| case(report, gate)));
     suite
 }
 
-fn case(report: &RunReport, gate: &GateRow) -> TestCase {
+fn case(report: &RunReport, gate: &GateResult) -> TestCase {
     let mut case = TestCase::new(gate.name.as_str(), status(report, gate));
     case.set_classname(format!("{}.{}", report.phase, gate.on));
     case.extra.insert("file".into(), report.file.as_str().into());
@@ -82,7 +82,7 @@ fn case(report: &RunReport, gate: &GateRow) -> TestCase {
     case
 }
 
-fn status(report: &RunReport, gate: &GateRow) -> TestCaseStatus {
+fn status(report: &RunReport, gate: &GateResult) -> TestCaseStatus {
     let own = report.fallback.as_ref().is_some_and(|f| f.gates.contains(gate));
     if report.falls_back() && gate.verdict != Verdict::Pass && !own {
         let mut status = TestCaseStatus::skipped();
@@ -110,31 +110,31 @@ fn status(report: &RunReport, gate: &GateRow) -> TestCaseStatus {
     status
 }
 
-fn details(report: &RunReport, gate: &GateRow) -> String {
+fn details(report: &RunReport, gate: &GateResult) -> String {
     let value = |n: &Option<number::Number>| {
         n.as_ref().map_or_else(|| "n/a".to_owned(), |n| number::with_unit(n.value, &gate.unit))
     };
     let mut lines = vec![
         format!("requires: {}", gate.require),
-        format!("measured: {}", value(&gate.measured)),
-        format!("limit: {}", value(&gate.limit)),
+        format!("measured: {}", value(&gate.summary.measured)),
+        format!("limit: {}", value(&gate.summary.limit)),
         format!(
             "margin: {}",
-            gate.margin.as_ref().map_or_else(|| "n/a".to_owned(), |n| number::distance(n.value, &gate.unit))
+            gate.summary.margin.as_ref().map_or_else(|| "n/a".to_owned(), |n| number::distance(n.value, &gate.unit))
         ),
         format!(
             "cases: {} pass, {} fail, {} inconclusive",
-            gate.counts.pass, gate.counts.fail, gate.counts.inconclusive
+            gate.summary.counts.pass, gate.summary.counts.fail, gate.summary.counts.inconclusive
         ),
     ];
-    if let Some(((low, high), limit)) = gate.interval.as_ref().zip(gate.limit.as_ref()) {
+    if let Some(((low, high), limit)) = gate.summary.interval.as_ref().zip(gate.summary.limit.as_ref()) {
         let of = |end: &number::Number| number::signed(end.value - limit.value, &gate.unit);
-        let samples = number::counted(gate.samples, "sample");
+        let samples = number::counted(gate.summary.samples, "sample");
         lines.push(format!("difference from the limit: {} to {} over {samples}", of(low), of(high)));
     }
-    if let Some(decider) = &gate.decided_by {
-        lines.push(format!("decided by: {} at {}", decider.variant, decider.shape));
-        let row = report.variants.iter().find(|row| row.id == decider.variant || row.label == decider.variant);
+    if let (Some(variant), Some(shape)) = (&gate.summary.variant, &gate.summary.shape) {
+        lines.push(format!("decided by: {variant} at {shape}"));
+        let row = report.variants.iter().find(|row| row.id == variant.0);
         lines.extend(row.and_then(|row| row.captured.as_ref()).map(|launches| format!("which is: {launches}")));
     }
     lines.push(format!("reason: {}", gate.reason));

@@ -20,8 +20,6 @@ pub mod dispatch;
 mod error;
 pub mod explanation;
 mod finding_row;
-mod gate_row;
-mod gates;
 pub mod github;
 mod headline;
 pub mod history;
@@ -64,6 +62,7 @@ pub mod terminal;
 mod trust;
 mod variant_row;
 mod variants;
+mod waiver_row;
 pub mod write;
 
 pub use assemble::{Age, assemble, observations, stored};
@@ -71,8 +70,7 @@ pub use deep_profile::{DeepMetric, DeepProfileRow, ProfiledVariant};
 pub use deltas::{Delta, ShapeDelta};
 pub use diagnosis_row::{DiagnosisOutcome, DiagnosisRow, RuleCoverage};
 pub use error::{RenderError, WriteError};
-pub use finding_row::{EvidenceRow, FindingLineRow, FindingRow, PairRow, SavingRow, SignatureRow};
-pub use gate_row::{Counts, Decider, FallbackRow, GateRow, PreconditionRow, StageRow, TierRow, WaiverRow};
+pub use finding_row::{FindingRow, SavingRow, SignatureRow};
 pub use in_use::{InUse, ShapeUse, UseBasis};
 pub use inputs::{DeepProfileInputs, ReportInputs, RunSource};
 pub use metric_change::{ChangeDirection, ChangeNoise, LatencyChange, MetricChange, MetricFacts, RatioInterval};
@@ -85,6 +83,7 @@ pub use run_report::RunReport;
 pub use search::{FinalistRow, SearchRow};
 pub use shape_matrix::{MatrixCell, MatrixRow, ShapeMatrix};
 pub use variant_row::{BuildRow, CheckRow, CorrectnessRow, GateCell, ShapeValues, VariantRow};
+pub use waiver_row::WaiverRow;
 
 #[cfg(test)]
 mod fixture;

@@ -5,7 +5,7 @@ use super::run_report::RunReport;
 use super::shape_matrix::{MatrixCell, MatrixRow, ShapeMatrix};
 use super::variant_row::VariantRow;
 use super::{number, text};
-use ncugate_model::{Better, Verdict};
+use ncugate_model::{Better, CleanText, Verdict};
 use ncugate_phase::plan::VariantRole;
 
 /// Candidates in the table: those that are in use, selected or the best somewhere, then the best by rank.
@@ -45,7 +45,7 @@ pub fn matrix(report: &RunReport) -> Option<ShapeMatrix> {
     let left_out = candidates.len() - kept.len();
     let baselines = report.variants.iter().filter(|v| v.standing == VariantRole::Baseline).take(BASELINES);
     let row = |v: &VariantRow| MatrixRow {
-        label: text::clip_middle(&v.id, text::LABEL),
+        label: text::clip_middle(&v.id, text::LABEL).into(),
         standing: v.standing,
         cells: shapes
             .iter()
@@ -55,10 +55,10 @@ pub fn matrix(report: &RunReport) -> Option<ShapeMatrix> {
                 let is_best = v.standing == VariantRole::Candidate && *best == Some(ours);
                 let ratio = best.filter(|best| !is_best && *best != 0.0).map(|best| number::change(ours / best));
                 Some(MatrixCell {
-                    text: number::plain(ours),
-                    beside_best: ratio.unwrap_or_default(),
+                    text: number::plain(ours).into(),
+                    beside_best: ratio.unwrap_or_default().into(),
                     best: is_best,
-                    in_use: is_in_use(used, v, report.shapes.get(shape).map(String::as_str)),
+                    in_use: is_in_use(used, v, report.shapes.get(shape).map(CleanText::as_str)),
                 })
             })
             .collect(),
@@ -68,7 +68,7 @@ pub fn matrix(report: &RunReport) -> Option<ShapeMatrix> {
         unit => format!("{} ({unit})", column.title),
     };
     Some(ShapeMatrix {
-        title: unit,
+        title: unit.into(),
         shapes: shapes.iter().filter_map(|&shape| report.shapes.get(shape).cloned()).collect(),
         rows: kept.into_iter().chain(baselines).map(row).collect(),
         left_out,

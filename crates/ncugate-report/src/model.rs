@@ -2,7 +2,7 @@
 
 use super::metric_change::MetricFacts;
 use super::number::Number;
-use ncugate_model::{Better, Verdict};
+use ncugate_model::{Better, CleanText, Verdict};
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use std::fmt;
@@ -12,20 +12,20 @@ pub struct Headline {
     pub verdict: Verdict,
     /// The verdict, or that the fallback was taken.
     pub conclusion: Conclusion,
-    pub reason: String,
+    pub reason: CleanText,
     /// What the verdict has to be read with, a sentence each: what the selected variant is not judged by, what loosens gates,
     /// what a fallback costs.
-    pub cautions: Vec<String>,
+    pub cautions: Vec<CleanText>,
     /// How far a staged plan got.
-    pub stages: Option<String>,
+    pub stages: Option<CleanText>,
     /// What stops the fastest variant, and the fastest that nothing stops; where that adds something.
-    pub obstacle: Option<String>,
+    pub obstacle: Option<CleanText>,
     /// What was judged: gates, variants, baselines, correctness cases.
-    pub scope: String,
+    pub scope: CleanText,
     /// Highest tier reached, with what keeps the next away.
-    pub tier: Option<String>,
+    pub tier: Option<CleanText>,
     /// Id of the selected variant.
-    pub selected: Option<String>,
+    pub selected: Option<CleanText>,
     /// Numbers of the selected variant.
     pub facts: Vec<Fact>,
 }
@@ -89,12 +89,12 @@ impl Serialize for Conclusion {
 /// What the selected variant was selected by.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ObjectiveRow {
-    pub metric: String,
-    pub title: String,
-    pub unit: String,
+    pub metric: CleanText,
+    pub title: CleanText,
+    pub unit: CleanText,
     /// Its value at the objective's shape, of the selected variant.
     pub value: Option<Number>,
-    pub note: String,
+    pub note: CleanText,
 }
 
 impl ObjectiveRow {
@@ -106,11 +106,11 @@ impl ObjectiveRow {
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Fact {
-    pub label: String,
+    pub label: CleanText,
     /// The number with its unit.
-    pub text: String,
+    pub text: CleanText,
     /// What it is compared with, or the spread.
-    pub note: String,
+    pub note: CleanText,
 }
 
 /// A measured metric.
@@ -141,7 +141,7 @@ impl MetricColumn {
 pub enum Measure {
     Number(Number),
     /// Not measured, and why.
-    Missing(String),
+    Missing(CleanText),
 }
 
 impl Measure {

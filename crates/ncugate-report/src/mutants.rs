@@ -68,8 +68,8 @@ mod tests {
             reason: String::new(),
         };
         let table = MutantTable {
-            shapes: vec![ShapeName("s".to_owned()), ShapeName("l".to_owned())],
-            left_out: vec![ShapeName("xl".to_owned())],
+            shapes: vec![ShapeName("s".into()), ShapeName("l".into())],
+            left_out: vec![ShapeName("xl".into())],
             rows: vec![
                 ("plain", MutantKind::Honest, vec![accepted(), rejected()]),
                 ("zeros", MutantKind::Null, vec![accepted(), MutantOutcome::Equivalent]),

@@ -4,14 +4,14 @@ use super::number::Number;
 use super::text;
 use crate::explain::NcuObservations;
 use ncu_rep::SpeedupScope;
-use ncugate_model::Line;
+use ncugate_model::{CleanText, Line};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 /// What Nsight Compute says about a variant at a shape.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct NcuAdvice {
-    pub shape: String,
+    pub shape: CleanText,
     /// Its rules, the largest estimated speedup first.
     pub rules: Vec<RuleRow>,
     /// Instructions with the most samples.
@@ -19,55 +19,55 @@ pub struct NcuAdvice {
     /// Source lines with the most samples.
     pub lines: Vec<HotLineRow>,
     /// What is not known of its instructions, and why.
-    pub missing: Vec<String>,
+    pub missing: Vec<CleanText>,
 }
 
 /// A message of one of ncu's rules.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct RuleRow {
     /// Title.
-    pub title: String,
+    pub title: CleanText,
     /// Message.
-    pub text: String,
+    pub text: CleanText,
     /// Estimated speedup in percent: a cap, no promise.
     pub speedup: Option<f64>,
     /// The same in words: `at most 41.5 %`, with `of the unit` where it is not of the whole time.
-    pub estimate: Option<String>,
+    pub estimate: Option<CleanText>,
 }
 
 /// An instruction that ncu's sampler found warps at.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct HotRow {
     /// Bytes from the kernel's first instruction, in hexadecimal: `+0x1a0`.
-    pub offset: String,
+    pub offset: CleanText,
     /// Samples.
     pub samples: Number,
     /// Percent of the launch's samples.
     pub share: Number,
     /// Why most of its warps waited.
-    pub stall: String,
+    pub stall: CleanText,
     /// The instruction, where it is known.
-    pub instruction: Option<String>,
+    pub instruction: Option<CleanText>,
     /// Its source line as `file:line`, where it is known.
-    pub line: Option<String>,
+    pub line: Option<CleanText>,
     /// The text of that line, where it is known.
-    pub source: Option<String>,
+    pub source: Option<CleanText>,
     /// The line it was compiled from, where that is of a function inlined at `line`: `cuda_fp16.hpp:708`.
-    pub inlined: Option<String>,
+    pub inlined: Option<CleanText>,
 }
 
 /// A source line with samples.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct HotLineRow {
     /// The line as `file:line`.
-    pub line: String,
+    pub line: CleanText,
     /// Its text, where it is known.
-    pub source: Option<String>,
+    pub source: Option<CleanText>,
     pub samples: Number,
     /// Percent of the launch's samples.
     pub share: Number,
     /// Why most of its warps waited.
-    pub stall: String,
+    pub stall: CleanText,
 }
 
 /// Source lines shown.
@@ -78,13 +78,13 @@ const INSTRUCTION: usize = 160;
 /// What ncu says, in the words of the report.
 pub fn advice(said: &NcuObservations) -> NcuAdvice {
     let rules = said.rules.iter().map(|rule| RuleRow {
-        title: text::line(&rule.title),
-        text: text::line(&rule.text),
+        title: (&rule.title).into(),
+        text: (&rule.text).into(),
         speedup: rule.speedup.map(|(_, percent)| percent).filter(|percent| percent.is_finite()),
-        estimate: rule.speedup.as_ref().map(|(scope, percent)| estimate(scope, *percent)),
+        estimate: rule.speedup.as_ref().map(|(scope, percent)| estimate(scope, *percent).into()),
     });
     let hot = said.hot.iter().map(|spot| HotRow {
-        offset: format!("+0x{:x}", spot.offset),
+        offset: format!("+0x{:x}", spot.offset).into(),
         samples: Number::new(spot.samples as f64),
         share: Number::new(spot.share),
         stall: words(&spot.stall),
@@ -101,11 +101,11 @@ pub fn advice(said: &NcuObservations) -> NcuAdvice {
         stall: words(&hot.stall),
     });
     NcuAdvice {
-        shape: text::line(&said.shape.0),
+        shape: said.shape.0.clone(),
         rules: rules.collect(),
         hot: hot.collect(),
         lines: lines.collect(),
-        missing: said.lacks.iter().map(|lack| text::line(lack)).collect(),
+        missing: said.lacks.iter().map(CleanText::from).collect(),
     }
 }
 
@@ -117,14 +117,14 @@ fn estimate(scope: &SpeedupScope, percent: f64) -> String {
     }
 }
 
-fn clipped(code: &str) -> String {
-    text::clip(code, INSTRUCTION)
+fn clipped(code: &str) -> CleanText {
+    text::clip(code, INSTRUCTION).into()
 }
 
-fn words(stall: &str) -> String {
-    text::line(&stall.replace('_', " "))
+fn words(stall: &str) -> CleanText {
+    stall.replace('_', " ").into()
 }
 
-fn place(line: &Line) -> String {
-    text::line(&format!("{}:{}", line.file, line.line))
+fn place(line: &Line) -> CleanText {
+    format!("{}:{}", line.file, line.line).into()
 }

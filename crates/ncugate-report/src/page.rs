@@ -4,7 +4,7 @@
 //! script by their hash, so that no text in the data can become either.
 
 use super::error::RenderError;
-use super::number;
+use super::{number, text};
 use crate::chart::palette;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
@@ -75,6 +75,7 @@ fn environment() -> Result<Environment<'static>, RenderError> {
     env.add_filter("distance", |value: f64, unit: &str| number::distance(value, unit));
     env.add_filter("change", number::change);
     env.add_filter("short", number::short);
+    env.add_filter("label", |text: &str| text::clip(text, text::LABEL));
     env.add_filter("share", number::share);
     env.add_filter("seconds", number::seconds);
     for (name, text) in TEMPLATES {

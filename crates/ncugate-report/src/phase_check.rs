@@ -1,7 +1,7 @@
 //! What is known of a phase without a GPU, for programs.
 
 use ncugate_judge::{GateResult, PendingGate, StaticCheck, VariantFacts};
-use ncugate_model::{BuildOutcome, BuildRecord, Level, Verdict};
+use ncugate_model::{BuildOutcome, BuildRecord, CleanText, Level, Verdict};
 use ncugate_phase::plan::{Plan, Variant, VariantRole};
 use serde::Serialize;
 
@@ -30,14 +30,14 @@ pub struct PhaseCheck {
 /// A precondition or a gate that could be judged.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct StaticVerdict {
-    pub name: String,
+    pub name: CleanText,
     /// `tier 'minimum'`, `stage 'one'` or `fallback`, whose gate it is; none of a gate of the phase and of a precondition.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub of: Option<String>,
     /// Whether the phase fails with it.
     pub level: Level,
     pub verdict: Verdict,
-    pub reason: String,
+    pub reason: CleanText,
 }
 
 /// How a variant was built.
@@ -62,7 +62,7 @@ impl PhaseCheck {
                 BuildOutcome::Failed { message } => ("failed", Some(message.clone())),
                 BuildOutcome::Refused { reasons, .. } => ("refused", Some(reasons.join("\n"))),
             };
-            VariantBuild { variant: variant.id.0.clone(), outcome, reason, facts: VariantFacts::default() }
+            VariantBuild { variant: variant.id.0.to_string(), outcome, reason, facts: VariantFacts::default() }
         };
         self.builds = plan.variants.iter().zip(builds).map(row).collect();
         self.candidates = plan.variants.iter().filter(|variant| variant.standing == VariantRole::Candidate).count();
@@ -71,7 +71,7 @@ impl PhaseCheck {
     /// Takes what the build decides of the gates, and what it says of the variants.
     pub fn take_gates(&mut self, gates: &StaticCheck) {
         self.judged.extend(gates.judged.iter().map(|gate| row(gate, None)));
-        self.not_judged = gates.unjudged.iter().map(|gate| (gate.name.clone(), gate.reason.clone())).collect();
+        self.not_judged = gates.unjudged.iter().map(|gate| (gate.name.to_string(), gate.reason.clone())).collect();
         for group in gates.groups.iter().chain(&gates.fallback) {
             self.judged.extend(group.judged.iter().map(|gate| row(gate, Some(&group.name))));
             let waits = |gate: &PendingGate| (format!("{}: {}", group.name, gate.name), gate.reason.clone());

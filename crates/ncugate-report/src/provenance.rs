@@ -5,7 +5,7 @@ use super::number::{self, Number};
 use super::text;
 use jiff::Timestamp;
 use ncugate_judge::store::{Fingerprint, Git, Manifest, RunState, is_commit};
-use ncugate_model::{BuildOutcome, CheckOutcome, LatencyOutcome, ProfileOutcome, ShapeName};
+use ncugate_model::{BuildOutcome, CheckOutcome, CleanText, LatencyOutcome, ProfileOutcome, ShapeName};
 use ncugate_phase::config::Base;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,11 +15,11 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct RunOrigin {
     pub replay: bool,
     /// `recorded on NVIDIA H200, 2026-11-21, ncu 2025.3.1`.
-    pub sentence: String,
+    pub sentence: CleanText,
     /// How long ago it was measured, when that is known.
-    pub age: Option<String>,
+    pub age: Option<CleanText>,
     /// Why nothing was measured now, where no recording was asked for, and what to do.
-    pub unasked: Option<String>,
+    pub unasked: Option<CleanText>,
 }
 
 impl RunOrigin {
@@ -39,16 +39,18 @@ impl RunOrigin {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Provenance {
     /// Machine and tools: what has to be equal for numbers to be comparable.
+    #[serde(skip)]
     pub fingerprint: Fingerprint,
     /// The state of the repository; none outside of one.
+    #[serde(skip)]
     pub git: Option<Git>,
     /// Label and value, in order.
-    pub facts: Vec<(String, String)>,
+    pub facts: Vec<(CleanText, CleanText)>,
     /// Wall seconds by stage.
-    pub stages: Vec<(String, Number)>,
+    pub stages: Vec<(CleanText, Number)>,
     /// Source path and SHA-256.
-    pub hashes: Vec<(String, String)>,
-    pub argv: String,
+    pub hashes: Vec<(CleanText, CleanText)>,
+    pub argv: CleanText,
     /// The phase's file as run.
     pub config: String,
 }
@@ -56,11 +58,11 @@ pub struct Provenance {
 /// Live or replay, in a sentence.
 pub fn origin(inputs: &ReportInputs<'_>) -> RunOrigin {
     let manifest = inputs.manifest;
-    let gpu = manifest.fingerprint.gpu.as_ref().map_or_else(|| "an unknown GPU".to_owned(), |g| text::line(&g.name));
+    let gpu = manifest.fingerprint.gpu.as_ref().map_or("an unknown GPU", |g| g.name.as_str());
     let date = manifest.started.strftime("%Y-%m-%d");
-    let ncu = manifest.fingerprint.ncu.as_ref().map_or_else(String::new, |v| format!(", ncu {}", text::line(v)));
+    let ncu = manifest.fingerprint.ncu.as_ref().map_or_else(String::new, |v| format!(", ncu {v}"));
     if let RunSource::Foreign { made, .. } = &inputs.source {
-        return foreign(inputs, *made, &gpu, &ncu);
+        return foreign(inputs, *made, gpu, &ncu);
     }
     let (replay, how) = match &inputs.source {
         RunSource::Live => (false, "measured on"),
@@ -68,12 +70,17 @@ pub fn origin(inputs: &ReportInputs<'_>) -> RunOrigin {
     };
     let unasked = match &inputs.source {
         RunSource::Live | RunSource::Recorded { .. } | RunSource::Foreign { .. } => None,
-        RunSource::Unasked { folder, why } => Some(text::line(&format!(
+        RunSource::Unasked { folder, why } => Some(format!(
             "{why}, so nothing was measured and nothing passes: this is the recording in {folder}; --source recorded judges the recording"
-        ))),
+        )),
     };
     let age = inputs.now.map(|now| number::age(now.as_second() - manifest.started.as_second()));
-    RunOrigin { replay, sentence: format!("{how} {gpu}, {date}{ncu}{}", continued(inputs)), age, unasked }
+    RunOrigin {
+        replay,
+        sentence: format!("{how} {gpu}, {date}{ncu}{}", continued(inputs)).into(),
+        age: age.map(CleanText::from),
+        unasked: unasked.map(CleanText::from),
+    }
 }
 
 /// `; continued: 14 of 20 records are of 2026-11-24 20:18 to 2026-11-24 20:31 UTC`, if the run went on after it had ended early.
@@ -95,7 +102,7 @@ fn foreign(inputs: &ReportInputs<'_>, made: Option<(Timestamp, Timestamp)>, gpu:
         .map_or_else(|| "at a time that they do not say".to_owned(), |(_, last)| last.strftime("%Y-%m-%d").to_string());
     let age = inputs.now.zip(made).map(|(now, (_, last))| number::age(now.as_second() - last.as_second()));
     let sentence = format!("reports of another program, profiled on {gpu}, {when}{ncu}");
-    RunOrigin { replay: true, sentence, age, unasked: None }
+    RunOrigin { replay: true, sentence: sentence.into(), age: age.map(CleanText::from), unasked: None }
 }
 
 /// Machine, tools, source and command line.
@@ -111,88 +118,88 @@ pub fn provenance(inputs: &ReportInputs<'_>) -> Provenance {
         driver,
         ncu,
         nvcc,
-        ("clocks", text::line(&inputs.clocks.words())),
+        ("clocks", inputs.clocks.words().into()),
         clock_control,
         cache_control,
         replay_mode,
-        ("ncugate", text::line(&manifest.ncugate)),
-        ("started", started),
-        ("finished", finished),
-        ("state", state(manifest)),
+        ("ncugate", (&manifest.ncugate).into()),
+        ("started", started.into()),
+        ("finished", finished.into()),
+        ("state", state(manifest).into()),
         ("timed at", shapes(inputs, inputs.latencies.iter().map(|l| &l.shape))),
         ("profiled at", shapes(inputs, inputs.profiles.iter().map(|p| &p.shape))),
-        ("shared measurements", shared(inputs)),
-        ("commit", manifest.git.as_ref().map_or_else(|| NO_REPOSITORY.to_owned(), commit)),
-        ("phase file", text::line(&inputs.phase.file.display().to_string())),
-        ("phase SHA-256", text::line(&manifest.config_sha256)),
-        ("plan SHA-256", text::line(&manifest.plan_sha256)),
-        ("redacted", if manifest.redacted { "host names, addresses and paths" } else { "nothing" }.to_owned()),
+        ("shared measurements", shared(inputs).into()),
+        ("commit", manifest.git.as_ref().map_or_else(|| NO_REPOSITORY.into(), commit)),
+        ("phase file", inputs.phase.file.display().to_string().into()),
+        ("phase SHA-256", (&manifest.config_sha256).into()),
+        ("plan SHA-256", (&manifest.plan_sha256).into()),
+        ("redacted", if manifest.redacted { "host names, addresses and paths" } else { "nothing" }.into()),
     ];
     Provenance {
         fingerprint: manifest.fingerprint.clone(),
         git: manifest.git.clone(),
         facts: facts
             .into_iter()
-            .map(|(label, value)| (label.to_owned(), value))
+            .map(|(label, value)| (CleanText::from(label), value))
             .chain(continuations(manifest))
             .chain(manifest.software.iter().filter(|(_, versions)| !versions.is_empty()).map(software))
             .chain(inputs.phase.base.iter().map(base))
-            .chain(inputs.compared.iter().map(|label| ("compared with".to_owned(), text::line(label))))
+            .chain(inputs.compared.iter().map(|label| ("compared with".into(), label.into())))
             .collect(),
-        stages: manifest.stage_seconds.iter().map(|(name, s)| (text::line(name), Number::new(*s))).collect(),
-        hashes: manifest.sources.iter().map(|(path, hash)| (text::line(path), text::line(hash))).collect(),
-        argv: text::line(&manifest.argv.iter().map(|a| quoted(a)).collect::<Vec<_>>().join(" ")),
+        stages: manifest.stage_seconds.iter().map(|(name, s)| (name.into(), Number::new(*s))).collect(),
+        hashes: manifest.sources.iter().map(|(path, hash)| (path.into(), hash.into())).collect(),
+        argv: manifest.argv.iter().map(|a| quoted(a)).collect::<Vec<_>>().join(" ").into(),
         config: text::clean_file(&inputs.phase.text),
     }
 }
 
 /// The commit that the run measured beside its own kernels.
-fn base(base: &Base) -> (String, String) {
+fn base(base: &Base) -> (CleanText, CleanText) {
     let why = base.absent().map_or_else(String::new, |why| format!("; {why}"));
-    ("base".to_owned(), text::line(&format!("{}, commit {}{why}", base.reference, base.commit)))
+    ("base".into(), format!("{}, commit {}{why}", base.reference, base.commit).into())
 }
 
 /// What the page says of a run outside of a repository.
 pub const NO_REPOSITORY: &str = "not in a git repository";
 
 /// The commit, and whether tracked files differed from it.
-pub fn commit(git: &Git) -> String {
-    format!("{}{}", text::line(&git.commit), if git.dirty { ", with changes not committed" } else { "" })
+pub fn commit(git: &Git) -> CleanText {
+    format!("{}{}", git.commit, if git.dirty { ", with changes not committed" } else { "" }).into()
 }
 
 /// Machine and tools, what each is and its value.
-pub fn conditions(fingerprint: &Fingerprint) -> [(&'static str, String); 7] {
-    let known = |value: &Option<String>| value.as_deref().map_or_else(|| "unknown".to_owned(), text::line);
+pub fn conditions(fingerprint: &Fingerprint) -> [(&'static str, CleanText); 7] {
+    let known = |value: &Option<String>| CleanText::from(value.as_deref().unwrap_or("unknown"));
     let gpu = fingerprint.gpu.as_ref().map_or_else(
         || "unknown".to_owned(),
         |g| {
             let memory = g
                 .memory
                 .map_or_else(|| "memory not known".to_owned(), |bytes| number::with_unit(bytes as f64, "bytes"));
-            format!("{} (compute capability {}, {} SMs, {memory})", text::line(&g.name), g.compute_capability, g.sms)
+            format!("{} (compute capability {}, {} SMs, {memory})", g.name, g.compute_capability, g.sms)
         },
     );
     [
-        ("GPU", gpu),
+        ("GPU", gpu.into()),
         ("driver", known(&fingerprint.driver)),
         ("Nsight Compute", known(&fingerprint.ncu)),
         ("nvcc", known(&fingerprint.nvcc)),
-        ("clock control", text::line(&fingerprint.clock_control)),
-        ("cache control", text::line(&fingerprint.cache_control)),
-        ("replay mode", text::line(&fingerprint.replay_mode)),
+        ("clock control", (&fingerprint.clock_control).into()),
+        ("cache control", (&fingerprint.cache_control).into()),
+        ("replay mode", (&fingerprint.replay_mode).into()),
     ]
 }
 
 /// Names and versions of what an external command is made of.
-fn software((variant, versions): (&String, &BTreeMap<String, String>)) -> (String, String) {
+fn software((variant, versions): (&String, &BTreeMap<String, String>)) -> (CleanText, CleanText) {
     let each: Vec<String> = versions.iter().map(|(name, version)| format!("{name} {version}")).collect();
-    (format!("software of {}", text::clip(variant, text::LABEL)), text::line(&each.join(", ")))
+    (format!("software of {}", text::clip(variant, text::LABEL)).into(), each.join(", ").into())
 }
 
 /// When the run went on after it had ended early.
-fn continuations(manifest: &Manifest) -> Option<(String, String)> {
+fn continuations(manifest: &Manifest) -> Option<(CleanText, CleanText)> {
     let times: Vec<String> = manifest.continued.iter().map(|continued| second(continued.at)).collect();
-    (!times.is_empty()).then(|| ("continued".to_owned(), times.join(", ")))
+    (!times.is_empty()).then(|| ("continued".into(), times.join(", ").into()))
 }
 
 /// A time to the second, in UTC.
@@ -201,16 +208,16 @@ fn second(time: jiff::Timestamp) -> String {
 }
 
 /// Shapes that a stage of the program covers, and those it leaves out.
-fn shapes<'a>(inputs: &ReportInputs<'_>, covered: impl Iterator<Item = &'a ShapeName>) -> String {
+fn shapes<'a>(inputs: &ReportInputs<'_>, covered: impl Iterator<Item = &'a ShapeName>) -> CleanText {
     let covered: BTreeSet<&ShapeName> = covered.collect();
     let names = |wanted: bool| -> Vec<String> {
         let shapes = inputs.phase.workload.shapes.iter().map(|shape| &shape.name);
-        shapes.filter(|name| covered.contains(name) == wanted).map(|name| text::line(&name.0)).collect()
+        shapes.filter(|name| covered.contains(name) == wanted).map(|name| name.to_string()).collect()
     };
     match (names(true), names(false)) {
-        (at, _) if at.is_empty() => "no shape".to_owned(),
-        (at, not) if not.is_empty() => at.join(", "),
-        (at, not) => format!("{}; not at {}", at.join(", "), not.join(", ")),
+        (at, _) if at.is_empty() => "no shape".into(),
+        (at, not) if not.is_empty() => CleanText::whole(&at.join(", ")),
+        (at, not) => CleanText::whole(&format!("{}; not at {}", at.join(", "), not.join(", "))),
     }
 }
 
@@ -227,7 +234,7 @@ fn state(manifest: &Manifest) -> String {
     match (manifest.state, &manifest.stopped) {
         (RunState::Complete, _) => "complete".to_owned(),
         (RunState::Interrupted, _) => "stopped by a signal".to_owned(),
-        (RunState::Running, Some(why)) => format!("ended early: {}", text::line(why)),
+        (RunState::Running, Some(why)) => format!("ended early: {why}"),
         (RunState::Running, None) => "its end was not recorded (killed, or the disk was full)".to_owned(),
     }
 }
@@ -320,9 +327,10 @@ impl Reasons {
 
 /// Commands that judge and render the same run, and that measure it again.
 pub fn reproduce(inputs: &ReportInputs<'_>) -> Vec<String> {
-    let file = quoted(&text::line(&inputs.phase.file.display().to_string()));
+    let file = quoted(&CleanText::from(inputs.phase.file.display().to_string()));
     if let RunSource::Foreign { files, .. } = &inputs.source {
-        let files: Vec<String> = files.iter().map(|file| format!(" --profile {}", quoted(&text::line(file)))).collect();
+        let files: Vec<String> =
+            files.iter().map(|file| format!(" --profile {}", quoted(&CleanText::from(file)))).collect();
         return vec![format!("ncugate gate {file}{}", files.concat())];
     }
     let mut commands = Vec::new();

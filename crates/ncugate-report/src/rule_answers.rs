@@ -116,7 +116,7 @@ pub fn diagnosis_row(
         (Cell::Missing(_), Cell::Missing(why)) => Some(why.to_string()),
         (Cell::Value(_), _) | (_, Cell::Value(_)) => None,
     };
-    let place = (text::line(&variant.0), text::line(&shape.0));
+    let place = (variant.0.clone(), shape.0.clone());
     DiagnosisRow::new(place, has_cause, unasked, untimed.as_deref(), &collection(session, variant, shape))
 }
 
@@ -139,11 +139,11 @@ fn collection(session: &JudgedRun<'_>, variant: &VariantId, shape: &ShapeName) -
     });
     let has_deep = matches!(method, Some(Method::Kernel(_) | Method::Command(_)));
     if has_deep && !is_profiled && shape == &phase.objective.shape {
-        let variant = quoted(&text::line(&variant.0));
+        let variant = quoted(&variant.0);
         return Collection::Deep(format!("ncugate run {} --deep {variant}", quoted(&file)));
     }
     let is_shape = phase.profile.shapes.contains(shape);
-    Collection::Phase(file, (!is_shape).then(|| text::line(&shape.0)))
+    Collection::Phase(file, (!is_shape).then(|| shape.to_string()))
 }
 
 /// The report with the launch of each case.

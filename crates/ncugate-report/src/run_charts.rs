@@ -1,14 +1,8 @@
 //! The report's rows as charts read them, with what only charts need: the roof, the front, effects of parameters.
 
-use super::deep_profile::DeepProfileRow;
 use super::inputs::ReportInputs;
 use super::run_report::RunReport;
-use super::text;
-use super::variant_row::VariantRow;
-use crate::chart::{
-    ChartedGate, ChartedMetric, ChartedRun, ChartedSearch, ChartedShape, ChartedStage, ChartedTimeline, ChartedValues,
-    ChartedVariant, ChartedVerdict, WarpState, WarpStates,
-};
+use crate::chart::{ChartedRun, ChartedShape, ChartedTimeline};
 use crate::explain::{self, Effect, ParetoAxis, Roofline, SweepAnalysis};
 use ncugate_judge::frame::MetricCells;
 use ncugate_model::expr::{Names, Value};
@@ -26,89 +20,18 @@ pub fn run<'a>(report: &'a RunReport, inputs: &'a ReportInputs<'_>) -> ChartedRu
         objective: &inputs.phase.objective.metric,
         objective_shape: report.objective_shape,
         params: &report.params,
-        metrics: metrics(report),
-        gates: gates(report),
-        stages: stages(report),
-        variants: report.variants.iter().map(variant).collect(),
-        warp_states: report.deep_profile.as_ref().map(warp_states),
+        metrics: &report.metrics,
+        gates: &report.gates,
+        stages: &report.stages,
+        variants: &report.variants,
+        deep_profile: report.deep_profile.as_ref(),
         timeline: timeline(report, inputs),
         roofline: roofline(inputs),
         effects: effects(inputs),
         sweep: sweep(inputs),
         occupancy,
-        search: report
-            .search
-            .as_ref()
-            .map(|search| ChartedSearch { progress: &search.progress, trials: &search.trials }),
+        search: report.search.as_ref(),
         front: occupancy.map_or_else(Vec::new, |metric| front(inputs, metric)),
-    }
-}
-
-fn metrics(report: &RunReport) -> Vec<ChartedMetric<'_>> {
-    let metrics = report.metrics.iter();
-    metrics.map(|m| ChartedMetric { name: &m.name, title: &m.title, unit: &m.unit, better: m.better }).collect()
-}
-
-fn gates(report: &RunReport) -> Vec<ChartedGate<'_>> {
-    let gates = report.gates.iter();
-    gates
-        .map(|gate| ChartedGate {
-            name: &gate.name,
-            require: &gate.require,
-            metric: gate.metric.as_deref(),
-            limit: gate.limit.as_ref().map(|limit| limit.value),
-            limits: gate.limits.iter().map(|(shape, limit)| (shape.as_str(), limit.value)).collect(),
-        })
-        .collect()
-}
-
-fn stages(report: &RunReport) -> Vec<ChartedStage<'_>> {
-    let stages = report.stages.iter();
-    stages
-        .map(|stage| ChartedStage {
-            name: &stage.name,
-            expected: stage.expected.as_ref().map(|(low, high)| (low.value, high.value)),
-            measured: stage.measured.as_ref().map(|gain| gain.value),
-            cumulative: stage.cumulative.as_ref().map(|gain| gain.value),
-            accepted: stage.accepted,
-        })
-        .collect()
-}
-
-fn variant(row: &VariantRow) -> ChartedVariant<'_> {
-    let values = row.shapes.iter().map(|shape| ChartedValues {
-        values: shape.values.iter().map(|value| value.number().map(|n| n.value)).collect(),
-        samples: &shape.samples,
-    });
-    let verdicts = row.gates.iter().map(|cell| {
-        // what was not compared was not judged
-        let cell = cell.as_ref().filter(|cell| !cell.uncompared)?;
-        Some(ChartedVerdict { verdict: cell.verdict, text: &cell.text })
-    });
-    ChartedVariant {
-        id: &row.id,
-        label: &row.label,
-        name: row.name.as_deref(),
-        short: &row.short,
-        standing: row.standing,
-        selected: row.selected,
-        rank: row.rank,
-        verdict: row.verdict,
-        uncompared: row.uncompared,
-        params: &row.params,
-        shapes: values.collect(),
-        gates: verdicts.collect(),
-    }
-}
-
-fn warp_states(look: &DeepProfileRow) -> WarpStates<'_> {
-    let states = look.states().into_iter().map(|state| WarpState {
-        name: &state.name,
-        cycles: state.values.iter().map(|value| value.number().map(|n| n.value)).collect(),
-    });
-    WarpStates {
-        variants: look.variants.iter().map(|row| (row.label.as_str(), row.short.as_str())).collect(),
-        states: states.collect(),
     }
 }
 
@@ -119,8 +42,7 @@ fn timeline<'a>(report: &'a RunReport, inputs: &'a ReportInputs<'_>) -> Option<C
         let shared = inputs.builds.iter().find(|build| &build.variant == id).and_then(|build| build.shares.clone());
         shared.unwrap_or_else(|| id.clone())
     };
-    let profiled =
-        inputs.plan.variants.iter().map(|v| &v.id).find(|id| text::line(&id.0) == first.id).map(measured_as)?;
+    let profiled = inputs.plan.variants.iter().map(|v| &v.id).find(|id| id.0 == first.id).map(measured_as)?;
     let said = inputs.said.iter().find(|said| said.variant == profiled && said.timeline.is_some())?;
     Some(ChartedTimeline { variant: &first.label, timeline: said.timeline.as_ref()? })
 }

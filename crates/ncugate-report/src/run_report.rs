@@ -6,7 +6,6 @@ use super::deep_profile::DeepProfileRow;
 use super::deltas::{Delta, ShapeDelta};
 use super::diagnosis_row::{DiagnosisOutcome, DiagnosisRow};
 use super::finding_row::FindingRow;
-use super::gate_row::{FallbackRow, GateRow, PreconditionRow, StageRow, TierRow, WaiverRow};
 use super::in_use::InUse;
 use super::model::{Headline, Measure, MetricColumn, ObjectiveRow};
 use super::provenance::{Provenance, RunOrigin};
@@ -16,20 +15,22 @@ use super::speed_of_light::SpeedOfLightRow;
 use super::steps::StepTable;
 use super::trust::Trust;
 use super::variant_row::VariantRow;
+use super::waiver_row::WaiverRow;
 use crate::chart::Chart;
-use ncugate_model::Verdict;
+use ncugate_judge::{FallbackResult, GateResult, PreconditionResult, StageResult, TierResult};
+use ncugate_model::{CleanText, Verdict};
 use serde::Serialize;
 
 /// A judged run, ready to be shown. The template of the page is given all of it but variants and charts, which have their own
 /// ways into the page.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RunReport {
-    pub title: String,
+    pub title: CleanText,
     /// Short name of the phase.
-    pub phase: String,
-    pub run: String,
+    pub phase: CleanText,
+    pub run: CleanText,
     /// File of the phase, for annotations.
-    pub file: String,
+    pub file: CleanText,
     /// What a reader has to know in ten seconds.
     pub headline: Headline,
     /// What ships: the variant to use at each shape.
@@ -41,25 +42,25 @@ pub struct RunReport {
     /// Where the numbers come from.
     pub source: RunOrigin,
     /// Gates, in the order of the file.
-    pub gates: Vec<GateRow>,
+    pub gates: Vec<GateResult>,
     /// Tiers, easiest first.
-    pub tiers: Vec<TierRow>,
+    pub tiers: Vec<TierResult>,
     /// Stages, in order.
-    pub stages: Vec<StageRow>,
+    pub stages: Vec<StageResult>,
     /// The fallback, when one was taken.
-    pub fallback: Option<FallbackRow>,
+    pub fallback: Option<FallbackResult>,
     /// Go/no-go conditions.
-    pub preconditions: Vec<PreconditionRow>,
+    pub preconditions: Vec<PreconditionResult>,
     /// Waivers, in force and expired.
     pub waivers: Vec<WaiverRow>,
     /// Metrics that were measured, in the order of columns.
     pub metrics: Vec<MetricColumn>,
     /// Parameters of the variants, in the order of the sweep.
-    pub params: Vec<String>,
+    pub params: Vec<CleanText>,
     /// What the selected variant was selected by; none where the metric was not measured.
     pub objective: Option<ObjectiveRow>,
     /// Shapes, in the order of the phase.
-    pub shapes: Vec<String>,
+    pub shapes: Vec<CleanText>,
     /// Index in `shapes` of the objective's shape.
     pub objective_shape: usize,
     /// Candidates and baselines, best first.
@@ -87,11 +88,11 @@ pub struct RunReport {
     /// What was measured where, with what.
     pub provenance: Provenance,
     /// What is not in the numbers, and why.
-    pub missing: Vec<String>,
+    pub missing: Vec<CleanText>,
     /// What the reader must be warned of.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<CleanText>,
     /// Commands that make this report again.
-    pub reproduce: Vec<String>,
+    pub reproduce: Vec<CleanText>,
 }
 
 impl RunReport {
@@ -111,7 +112,7 @@ impl RunReport {
         };
         let unjudged = several("Not judged at", DiagnosisOutcome::NotJudged, "rules lack counters there.");
         let clean = several("At", DiagnosisOutcome::Clean, "nothing that the rules know costs much of the time.");
-        let first = first.map(|row| row.sentence.clone()).filter(|sentence| !sentence.is_empty());
+        let first = first.map(|row| row.sentence.to_string()).filter(|sentence| !sentence.is_empty());
         [first, unjudged, clean].into_iter().flatten().collect()
     }
 

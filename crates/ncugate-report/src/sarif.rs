@@ -2,9 +2,10 @@
 //! at the lines of the kernel at which warps wait.
 
 use super::error::RenderError;
-use super::finding_row::{FindingLineRow, FindingRow};
-use super::gate_row::GateRow;
+use super::finding_row::FindingRow;
 use super::run_report::RunReport;
+use crate::explain::FindingLine;
+use ncugate_judge::GateResult;
 use ncugate_model::number::text::escaped_json;
 use ncugate_model::{Level, Verdict};
 use serde_json::{Value, json};
@@ -65,7 +66,7 @@ fn phase(report: &RunReport) -> Option<Value> {
     })
 }
 
-fn of_gate(report: &RunReport, gate: &GateRow) -> Value {
+fn of_gate(report: &RunReport, gate: &GateResult) -> Value {
     let level = match (gate.level, &gate.waived) {
         (_, Some(_)) => "note",
         (Level::Advisory, None) => "warning",
@@ -89,7 +90,7 @@ fn of_finding(finding: &FindingRow) -> Option<Value> {
 }
 
 /// A line of a file inside the project.
-fn line(row: &FindingLineRow) -> Option<Value> {
+fn line(row: &FindingLine) -> Option<Value> {
     let (file, number) = row.place.rsplit_once(':')?;
     let inside = !file.starts_with('/') && file.split('/').all(|part| part != "..");
     Some(place(file, number.parse().ok()?)).filter(|_| inside)
@@ -122,6 +123,7 @@ fn uri(path: &str) -> String {
 mod tests {
     use super::*;
     use crate::fixture::Fixture;
+    use ncugate_model::CleanText;
 
     #[test]
     fn what_does_not_hold_is_at_its_line_and_a_phase_that_fails_has_a_result() {
@@ -139,7 +141,7 @@ mod tests {
         assert!(results.iter().all(|result| rules.contains(&result["ruleId"].as_str().unwrap())));
         assert!(results.iter().any(|result| result["ruleId"] == "phase" && result["level"] == "error"), "{results:?}");
         // A gate that is waived fails as well, and is a note.
-        let failing = |g: &&GateRow| g.verdict == Verdict::Fail && g.level == Level::Required && g.waived.is_none();
+        let failing = |g: &&GateResult| g.verdict == Verdict::Fail && g.level == Level::Required && g.waived.is_none();
         let failing = report.gates.iter().find(failing).unwrap();
         let line = |result: &Value| result["locations"][0]["physicalLocation"]["region"]["startLine"].as_u64();
         let at_line = |result: &&Value| result["ruleId"] == "gate" && line(result) == Some(failing.line as u64);
@@ -149,7 +151,7 @@ mod tests {
     #[test]
     fn files_outside_of_the_project_are_not_named_and_names_are_encoded() {
         let row =
-            |place: &str| FindingLineRow { place: place.to_owned(), source: None, share: 1.0, stall: String::new() };
+            |place: &str| FindingLine { place: place.into(), source: None, share: 1.0, stall: CleanText::default() };
         assert!(line(&row("/opt/x.cuh:3")).is_none() && line(&row("../x.cu:3")).is_none() && line(&row("x")).is_none());
         assert!(line(&row("kernels/a b.cu:3")).unwrap().to_string().contains("kernels/a%20b.cu"));
     }

@@ -170,7 +170,7 @@ mod tests {
             None => TriedOutcome::Failed { reason: "does not build: /tmp/x.cu(3): error".to_owned() },
         };
         // Of one machine code are the variants that take equally long.
-        let (variant, code) = (VariantId(variant.to_owned()), us.map(|us| us.to_string()));
+        let (variant, code) = (VariantId(variant.into()), us.map(|us| us.to_string()));
         SearchRecord::Tried(TriedPoint { batch: 0, variant, outcome, code, facts: BTreeMap::new(), seconds })
     }
 
@@ -184,10 +184,10 @@ mod tests {
             seed: 3,
             rounds: 8,
         };
-        let point = ProposedPoint { variant: VariantId("A=2".to_owned()), point: vec![1], expected_us: Some(4.0) };
+        let point = ProposedPoint { variant: VariantId("A=2".into()), point: vec![1], expected_us: Some(4.0) };
         let ended = SearchEnd {
             why: "4 variants were built".to_owned(),
-            finalists: vec![VariantId("A=2".to_owned())],
+            finalists: vec![VariantId("A=2".into())],
             points: vec![vec![1]],
             importance: vec![("A".to_owned(), 1.0)],
             seconds: 12.0,

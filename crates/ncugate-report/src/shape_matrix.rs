@@ -1,5 +1,6 @@
 //! Variants by shapes as readers are given them.
 
+use ncugate_model::CleanText;
 use ncugate_phase::plan::VariantRole;
 use serde::Serialize;
 
@@ -7,8 +8,8 @@ use serde::Serialize;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ShapeMatrix {
     /// What the values are: `Latency p50 (µs)`.
-    pub title: String,
-    pub shapes: Vec<String>,
+    pub title: CleanText,
+    pub shapes: Vec<CleanText>,
     /// The rows: candidates, then baselines.
     pub rows: Vec<MatrixRow>,
     /// Candidates that are not in the table.
@@ -19,7 +20,7 @@ pub struct ShapeMatrix {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MatrixRow {
     /// Its id, short enough for a table.
-    pub label: String,
+    pub label: CleanText,
     pub standing: VariantRole,
     /// A value a shape; none where it was not measured, or the variant is not proven correct.
     pub cells: Vec<Option<MatrixCell>>,
@@ -28,9 +29,9 @@ pub struct MatrixRow {
 /// A variant at a shape.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MatrixCell {
-    pub text: String,
+    pub text: CleanText,
     /// How far from the best candidate: `+12.0 %`; empty for the best.
-    pub beside_best: String,
+    pub beside_best: CleanText,
     /// Whether no proven candidate is better here.
     pub best: bool,
     pub in_use: bool,

@@ -103,8 +103,8 @@ pub fn inversion(session: &JudgedRun<'_>) -> Result<Inversion, SignatureError> {
     Ok(Inversion {
         family: phase.name.clone(),
         kernel,
-        shape: phase.objective.shape.0.clone(),
-        without: good.id.0.clone(),
+        shape: phase.objective.shape.0.to_string(),
+        without: good.id.0.to_string(),
         chip: MeasuredChip {
             name: gpu.name.clone(),
             compute_capability: gpu.compute_capability.to_string(),
@@ -136,7 +136,7 @@ fn defect(
         return None;
     }
     Some(DefectSignature {
-        defect: variant.id.0.clone(),
+        defect: variant.id.0.to_string(),
         rule: first.rule.clone(),
         cost: cost(session, &variant.id, &good.id)?,
         opposite: opposite(diagnosis.rules, &first.rule)?,

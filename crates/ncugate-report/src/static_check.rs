@@ -77,7 +77,7 @@ pub fn facts(plan: &Plan, ahead: &StaticCheck, shape: &ShapeName) -> String {
         ]
     };
     let rows: Vec<[String; 6]> = std::iter::once(head).chain(ahead.facts.iter().map(row)).collect();
-    let names = std::iter::once(format!("at shape {shape}")).chain(plan.variants.iter().map(|v| v.id.0.clone()));
+    let names = std::iter::once(format!("at shape {shape}")).chain(plan.variants.iter().map(|v| v.id.0.to_string()));
     let names: Vec<String> = names.collect();
     let widest = names.iter().map(|name| name.chars().count()).max().unwrap_or_default();
     let mut text = String::new();

@@ -7,7 +7,7 @@ use super::text;
 use super::variant_row::{StepRow, VariantRow};
 use ncugate_model::LaunchMode;
 use ncugate_model::metric::{Catalogue, ShownIn, id};
-use ncugate_model::{Cell, ShapeName, VariantId, demangled};
+use ncugate_model::{Cell, CleanText, ShapeName, VariantId, demangled};
 use ncugate_phase::plan::{KernelLaunch, Method, ShapeProgram, Step, Variant};
 use serde::Serialize;
 
@@ -17,18 +17,18 @@ const COLUMNS: usize = 6;
 /// The steps of a variant at a shape, beside each other.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct StepTable {
-    pub variant: String,
-    pub shape: String,
+    pub variant: CleanText,
+    pub shape: CleanText,
     /// Titles of the columns of numbers, with their units.
-    pub columns: Vec<String>,
+    pub columns: Vec<CleanText>,
     /// A row a step: number and name, how it is launched, and a text for each column.
-    pub rows: Vec<(String, String, Vec<String>)>,
+    pub rows: Vec<(CleanText, CleanText, Vec<CleanText>)>,
 }
 
 /// What a variant's program does at a shape, in one line.
 pub fn program_text(program: &ShapeProgram) -> String {
     if let Some(reason) = &program.left_out {
-        return format!("not launched: {}", text::line(reason));
+        return format!("not launched: {reason}");
     }
     match program.single() {
         Some(launch) => launch_text(launch),
@@ -68,8 +68,8 @@ fn step_name(step: &Step) -> String {
 fn step_text(step: &Step) -> String {
     match step {
         Step::Launch(launch) => launch_text(launch),
-        Step::Memset(fill) => format!("every byte of {} is {:#04x}", text::line(&fill.buffer), fill.byte),
-        Step::Memcpy(copy) => format!("{} to {}", text::line(&copy.from), text::line(&copy.to)),
+        Step::Memset(fill) => format!("every byte of {} is {:#04x}", fill.buffer, fill.byte),
+        Step::Memcpy(copy) => format!("{} to {}", copy.from, copy.to),
     }
 }
 
@@ -87,7 +87,7 @@ pub fn rows(inputs: &ReportInputs<'_>, variant: &Variant, shape: &ShapeName, met
             }
             Step::Memset(_) | Step::Memcpy(_) => vec![None; metrics.len()],
         };
-        StepRow { name: step_name(step), about: step_text(step), values }
+        StepRow { name: step_name(step).into(), about: step_text(step).into(), values }
     };
     program.steps.iter().map(row).collect()
 }
@@ -101,7 +101,7 @@ fn values(
 ) -> Vec<Option<Measure>> {
     let measure = |cell: Cell| match cell {
         Cell::Value(value) => Measure::Number(Number::new(value)),
-        Cell::Missing(reason) => Measure::Missing(text::line(&reason)),
+        Cell::Missing(reason) => Measure::Missing((&*reason).into()),
     };
     let of = |metric: &MetricColumn| {
         let cell = match launch {
@@ -124,7 +124,12 @@ fn is_of_launches(metric: &str) -> bool {
 }
 
 /// The steps of the variant that readers look at first; none where its evaluation is one launch.
-pub fn table(variants: &[VariantRow], shapes: &[String], shape: usize, metrics: &[MetricColumn]) -> Option<StepTable> {
+pub fn table(
+    variants: &[VariantRow],
+    shapes: &[CleanText],
+    shape: usize,
+    metrics: &[MetricColumn],
+) -> Option<StepTable> {
     let row = variants.iter().find(|row| row.selected).or_else(|| variants.first())?;
     let steps = &row.shapes.get(shape)?.steps;
     if steps.is_empty() {
@@ -149,11 +154,12 @@ pub fn table(variants: &[VariantRow], shapes: &[String], shape: usize, metrics: 
         None => String::new(),
     };
     let title = |at: &usize| match number::unit(&metrics[*at].unit) {
-        "" => metrics[*at].title.clone(),
-        unit => format!("{} {unit}", metrics[*at].title),
+        "" => (&metrics[*at].title).into(),
+        unit => format!("{} {unit}", metrics[*at].title).into(),
     };
     let of_step = |(at, step): (usize, &StepRow)| {
-        (format!("{} {}", at + 1, step.name), step.about.clone(), shown.iter().map(|at| cell(step, *at)).collect())
+        let cells = shown.iter().map(|at| cell(step, *at).into()).collect();
+        (format!("{} {}", at + 1, step.name).into(), step.about.clone(), cells)
     };
     Some(StepTable {
         variant: row.id.clone(),

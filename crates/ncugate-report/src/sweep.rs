@@ -39,7 +39,7 @@ impl SweepReport {
     /// The front as a chart; none where no variant has all objectives, or there is one objective alone.
     pub fn picture(&self) -> Option<Chart> {
         let line = |variant: &FrontVariant, on_front: bool| FrontLine {
-            label: text::line(&variant.variant.0),
+            label: variant.variant.to_string(),
             values: variant.values.clone(),
             on_front,
         };
@@ -105,7 +105,7 @@ pub fn analyse(
     let values: Vec<_> = values.collect();
     Ok(SweepReport {
         phase: text::line(&phase.name),
-        shape: text::line(&shape.0),
+        shape: shape.to_string(),
         objective: objective.metric.clone(),
         analysis: explain::sweep(&values, objective.better, resampler),
         front: objective_front(quantities, shape, &ranked, &axes),
@@ -163,7 +163,7 @@ pub fn words(report: &SweepReport) -> String {
     );
     for variant in front.front.iter().take(FRONT) {
         let values: Vec<String> = variant.values.iter().map(|value| number::plain(*value)).collect();
-        let _ = writeln!(out, "  {}: {}", text::line(&variant.variant.0), values.join(", "));
+        let _ = writeln!(out, "  {}: {}", variant.variant, values.join(", "));
     }
     out
 }

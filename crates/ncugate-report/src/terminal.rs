@@ -2,12 +2,12 @@
 
 use super::deltas::Delta;
 use super::error::RenderError;
-use super::gate_row::GateRow;
 use super::metric_change::MetricChange;
 use super::run_report::RunReport;
 use super::variant_row::{GRADED, VariantRow};
 use super::{number, text};
-use ncugate_model::{Level, Verdict};
+use ncugate_judge::GateResult;
+use ncugate_model::{CleanText, Level, Verdict};
 use std::fmt::Write as _;
 
 /// Whether the terminal takes colours.
@@ -111,10 +111,12 @@ fn stages(report: &RunReport) -> String {
 fn steps(report: &RunReport) -> Vec<String> {
     let Some(steps) = &report.steps else { return Vec::new() };
     let what = steps.columns.first().map_or_else(String::new, |column| format!(" ({})", column.to_lowercase()));
-    let line = |(name, _, cells): &(String, String, Vec<String>)| match cells.first().filter(|cell| !cell.is_empty()) {
-        Some(cell) => format!("  {name}: {cell}"),
-        None => format!("  {name}"),
-    };
+    let line =
+        |(name, _, cells): &(CleanText, CleanText, Vec<CleanText>)| match cells.first().filter(|cell| !cell.is_empty())
+        {
+            Some(cell) => format!("  {name}: {cell}"),
+            None => format!("  {name}"),
+        };
     std::iter::once(format!("steps of {}{what}:", steps.variant)).chain(steps.rows.iter().map(line)).collect()
 }
 
@@ -190,7 +192,7 @@ struct Names {
 }
 
 /// Variants that a sweep names are told apart by the parameters in which they differ; the others stand above the table.
-fn names(rows: &[&VariantRow], params: &[String]) -> Names {
+fn names(rows: &[&VariantRow], params: &[CleanText]) -> Names {
     let swept: Vec<&&VariantRow> = rows.iter().filter(|v| v.name.is_none()).collect();
     let differs = |at: &usize| swept.iter().any(|v| v.params.get(*at) != swept[0].params.get(*at));
     let (apart, alike): (Vec<usize>, Vec<usize>) = (0..params.len()).partition(differs);
@@ -208,7 +210,7 @@ fn names(rows: &[&VariantRow], params: &[String]) -> Names {
 }
 
 /// What leads the line of a gate: what keeps the phase from passing stands out.
-fn state(gate: &GateRow) -> &'static str {
+fn state(gate: &GateResult) -> &'static str {
     match (&gate.waived, gate.verdict) {
         (Some(_), _) => "waived",
         (None, Verdict::Pass) => Verdict::Pass.word(),
@@ -219,11 +221,11 @@ fn state(gate: &GateRow) -> &'static str {
 /// A line a gate: its verdict, its name, measured against limit.
 fn gates(report: &RunReport, columns: usize, colours: Colours) -> String {
     let lead = report.gates.iter().map(|g| state(g).len()).max().unwrap_or(STATE).max(STATE);
-    let numbers = report.gates.iter().filter(|gate| gate.measured.is_some());
+    let numbers = report.gates.iter().filter(|gate| gate.summary.measured.is_some());
     let numbers = numbers.map(|gate| against(gate).chars().count()).max().unwrap_or(0);
     let room = columns.saturating_sub(lead + numbers + 4).max(28);
     let widest = report.gates.iter().map(|g| g.name.chars().count()).max().unwrap_or(4).clamp(4, room);
-    let line = |gate: &GateRow| {
+    let line = |gate: &GateResult| {
         let name = text::clip(&gate.name, widest);
         let rest = text::clip(&format!("{}  {}", text::left(&name, widest), against(gate)), columns - lead - 2);
         format!("{}  {rest}\n", paint(&text::left(state(gate), lead), gate.verdict, colours))
@@ -232,9 +234,11 @@ fn gates(report: &RunReport, columns: usize, colours: Colours) -> String {
     for gate in report.gates.iter().filter(|gate| gate.waived.is_none()) {
         // the line of the gate has its numbers alone
         let open = match gate.verdict {
-            Verdict::Inconclusive if gate.measured.is_some() => Some(format!("inconclusive: {}", gate.why)),
+            Verdict::Inconclusive if gate.summary.measured.is_some() => {
+                Some(format!("inconclusive: {}", gate.summary.why))
+            }
             Verdict::Inconclusive => None,
-            Verdict::Pass | Verdict::Fail => gate.undecided.clone(),
+            Verdict::Pass | Verdict::Fail => gate.undecided(),
         };
         if let Some(open) = open {
             paragraph(&mut out, &format!("note: '{}': {open}", gate.name), columns);
@@ -244,11 +248,11 @@ fn gates(report: &RunReport, columns: usize, colours: Colours) -> String {
 }
 
 /// Measured against limit, else why; and whether the gate only advises.
-fn against(gate: &GateRow) -> String {
-    let measured = match (&gate.measured, &gate.limit) {
+fn against(gate: &GateResult) -> String {
+    let measured = match (&gate.summary.measured, &gate.summary.limit) {
         (Some(measured), Some(limit)) => compared(gate, measured.value, limit.value),
         (Some(measured), None) => number::with_unit(measured.value, &gate.unit),
-        (None, _) => gate.why.clone(),
+        (None, _) => gate.summary.why.to_string(),
     };
     match gate.level {
         Level::Required => measured,
@@ -257,8 +261,8 @@ fn against(gate: &GateRow) -> String {
 }
 
 /// `2.011× >= 1.1×` where that is so, else `29.67, needs <= 10.18 µs`.
-fn compared(gate: &GateRow, measured: f64, limit: f64) -> String {
-    let Some(comparison) = gate.comparison else {
+fn compared(gate: &GateResult, measured: f64, limit: f64) -> String {
+    let Some(comparison) = gate.require.comparison() else {
         return number::against(measured, limit, &gate.unit);
     };
     let symbol = comparison.symbol();

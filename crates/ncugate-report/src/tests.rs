@@ -31,12 +31,12 @@ fn json_holds_every_value_that_the_report_has() {
     assert_eq!((&results["schema"], &results["verdict"]), (&json!(1), &json!("fail")));
     for (row, written) in report.gates.iter().zip(results["gates"].as_array().unwrap()) {
         assert_eq!(written["verdict"], row.verdict.word());
-        let (read, value) = (number(&written["measured"]), row.measured.as_ref().map(|n| n.value));
+        let (read, value) = (number(&written["measured"]), row.summary.measured.as_ref().map(|n| n.value));
         // A reader of JSON may be off by the last bit.
         let off = read.zip(value).map_or(0.0, |(read, value)| (read - value).abs() / value.abs().max(1.0));
         assert!(read.is_some() == value.is_some() && off < 1e-14, "{read:?}, {value:?}");
-        assert_eq!(written["shape"].as_str(), row.decided_by.as_ref().map(|d| d.shape.as_str()));
-        assert_eq!(written["passing"], row.counts.pass);
+        assert_eq!(written["shape"].as_str(), row.summary.shape.as_ref().map(|shape| &*shape.0));
+        assert_eq!(written["passing"], row.summary.counts.pass);
         assert_eq!(written["waived"].as_str(), row.waived.as_ref().map(|w| w.reason.as_str()));
     }
     let mut values = 0;
@@ -300,11 +300,11 @@ fn the_map_of_gates_says_what_the_judge_says() {
 fn a_fallback_warns_and_is_a_failure_of_junit_alone() {
     let mut fixture = Fixture::new(6);
     let mut gate = fixture.judgement.gates[6].clone();
-    gate.name = "fallback is lean".to_owned();
+    gate.name = "fallback is lean".into();
     fixture.judgement.fallback = Some(FallbackResult {
         variant: Some(fixture.plan.variants[1].id.clone()),
         verdict: Verdict::Pass,
-        reason: "the fallback holds its gates".to_owned(),
+        reason: "the fallback holds its gates".into(),
         cost: None,
         gates: vec![gate],
     });
@@ -421,7 +421,7 @@ fn texts(report: &super::RunReport) -> serde_json::Value {
         let text = |(metric, value): (&super::MetricColumn, &super::Measure)| {
             Some((metric.title.clone(), serde_json::Value::from(value.number()?.text.as_str())))
         };
-        (variant.id.clone(), serde_json::Value::Object(values.filter_map(text).collect()))
+        (variant.id.to_string(), serde_json::Value::Object(values.filter_map(text).collect()))
     };
     serde_json::Value::Object(report.variants.iter().take(100).map(of).collect())
 }
@@ -451,7 +451,7 @@ fn indexed(fixture: &Fixture) -> String {
     let entry = |at: i64| {
         let mut entry =
             crate::history::HistoryEntry::of(&report, &fixture.manifest, &fixture.plan, &fixture.phase.title, None);
-        entry.run = format!("{} {at}", entry.run);
+        entry.run = format!("{} {at}", entry.run).into();
         entry.started += jiff::SignedDuration::from_hours(at);
         entry
     };

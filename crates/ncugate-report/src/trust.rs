@@ -5,7 +5,7 @@ use super::{number, text};
 use ncugate_judge::witness::durations::WitnessBand;
 use ncugate_judge::{CapturedVariant, Correctness, VariantResult};
 use ncugate_model::{
-    Audit, Better, LatencyOutcome, ProfileOutcome, ProfileRecord, ProfiledOutputs, ShapeName, VariantId,
+    Audit, Better, CleanText, LatencyOutcome, ProfileOutcome, ProfileRecord, ProfiledOutputs, ShapeName, VariantId,
 };
 use ncugate_phase::plan::{Method, Variant, VariantRole};
 use schemars::JsonSchema;
@@ -23,16 +23,16 @@ pub struct Trust {
     /// Variants whose timed launches are not what was checked, in the order of the plan.
     pub cheats: Vec<CheatRow>,
     /// What has to be read first: who cheats, who grades itself, and what was verified.
-    pub lines: Vec<String>,
+    pub lines: Vec<CleanText>,
 }
 
 /// A variant that cheats.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct CheatRow {
     /// Its id.
-    pub variant: String,
+    pub variant: CleanText,
     /// What the launches that were timed did, or what the counters say of them.
-    pub reason: String,
+    pub reason: CleanText,
 }
 
 /// What was verified of the launches of a variant that were timed at a shape.
@@ -101,15 +101,13 @@ pub fn trust(inputs: &ReportInputs<'_>) -> Trust {
     let cheats = cheats(inputs);
     let found = [said(&cheats), passed_over(inputs), graded_by_itself(inputs)];
     let lines = found.into_iter().chain([verified(inputs), witnessed(inputs), not_recorded(inputs)]);
-    let lines = lines.flatten().chain(captured(inputs)).collect();
+    let lines = lines.flatten().chain(captured(inputs)).map(CleanText::from).collect();
     Trust { cheats, lines }
 }
 
 fn cheats(inputs: &ReportInputs<'_>) -> Vec<CheatRow> {
     let row = |result: &VariantResult| match &result.correctness {
-        Correctness::Cheats { reason } => {
-            Some(CheatRow { variant: text::line(&result.variant.0), reason: text::line(reason) })
-        }
+        Correctness::Cheats { reason } => Some(CheatRow { variant: result.variant.0.clone(), reason: reason.into() }),
         Correctness::Proven { .. }
         | Correctness::Wrong { .. }
         | Correctness::Unchecked { .. }
@@ -124,9 +122,7 @@ const DESCRIBED: usize = 20;
 /// What each variant is, where it is launches of ncu reports: a line each.
 fn captured(inputs: &ReportInputs<'_>) -> Vec<String> {
     let RunSource::Foreign { captured, .. } = &inputs.source else { return Vec::new() };
-    let each = |one: &CapturedVariant| {
-        format!("{} is {}.", text::clip(&text::line(&one.variant.0), text::LABEL), launches(one))
-    };
+    let each = |one: &CapturedVariant| format!("{} is {}.", text::clip(&one.variant.0, text::LABEL), launches(one));
     let more = captured.len().saturating_sub(DESCRIBED);
     let more = (more > 0).then(|| format!("{more} more variants are launches of the reports, each named for its own."));
     captured.iter().take(DESCRIBED).map(each).chain(more).collect()
@@ -180,7 +176,7 @@ fn passed_over(inputs: &ReportInputs<'_>) -> Option<String> {
     let passed = |result: &&VariantResult| result.rank.is_some() && result.objective.is_some_and(better);
     let each = |result: &VariantResult| {
         let reason = text::clip(&text::line(result.doubt.as_deref()?), 200);
-        Some(format!("{} ({reason})", text::clip(&text::line(&result.variant.0), text::LABEL)))
+        Some(format!("{} ({reason})", text::clip(&result.variant.0, text::LABEL)))
     };
     let all: Vec<String> = judgement.variants.iter().filter(passed).filter_map(each).collect();
     let mut named: Vec<String> = all.iter().take(NAMED).cloned().collect();
@@ -201,7 +197,7 @@ fn graded_by_itself(inputs: &ReportInputs<'_>) -> Option<String> {
             VariantRole::Baseline => "baseline",
             VariantRole::Candidate => "candidate, cannot pass on its latency",
         };
-        format!("{} ({what})", text::clip(&text::line(&variant.id.0), text::LABEL))
+        format!("{} ({what})", text::clip(&variant.id.0, text::LABEL))
     };
     let mut named: Vec<String> = programs.iter().take(NAMED).map(each).collect();
     let more = programs.len().saturating_sub(NAMED);
@@ -252,8 +248,8 @@ fn witnessed(inputs: &ReportInputs<'_>) -> Option<String> {
     let share = |band: &WitnessBand| band.profiled_us / band.allowed_us;
     let (shape, band) = result.bands.iter().max_by(|(_, a), (_, b)| share(a).total_cmp(&share(b)))?;
     let place = match result.bands.len() {
-        1 => format!("at shape '{}'", text::line(&shape.0)),
-        shapes => format!("at shape '{}', the nearest to its limit of {shapes}", text::line(&shape.0)),
+        1 => format!("at shape '{shape}'"),
+        shapes => format!("at shape '{shape}', the nearest to its limit of {shapes}"),
     };
     Some(format!("Duration of the selected variant {place}: {band}."))
 }

@@ -5,26 +5,26 @@ use super::ncu_advice::NcuAdvice;
 use super::number::Number;
 use super::trust::AuditRow;
 use ncugate_judge::witness::durations::WitnessBand;
-use ncugate_model::Verdict;
+use ncugate_model::{CleanText, Verdict};
 use ncugate_phase::plan::VariantRole;
 use serde::Serialize;
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct VariantRow {
-    pub id: String,
+    pub id: CleanText,
     /// Its id, short enough for a table.
-    pub label: String,
+    pub label: CleanText,
     /// Its name, where the phase names it; none where the id is made of the parameters.
-    pub name: Option<String>,
+    pub name: Option<CleanText>,
     /// Its parameter values alone (`64 · 128 · 32 · 16`) where it has them all, else its label: for charts.
-    pub short: String,
+    pub short: CleanText,
     pub standing: VariantRole,
     /// Whether it is a program that takes its own time and checks its own results.
     pub graded_by_itself: bool,
     /// Whether what was timed is not what was checked.
     pub cheats: bool,
     /// What keeps its objective from counting, where that is a latency.
-    pub doubt: Option<String>,
+    pub doubt: Option<CleanText>,
     /// Whether the objective chose it.
     pub selected: bool,
     /// Rank by the objective among correct candidates, from 1.
@@ -34,16 +34,16 @@ pub struct VariantRow {
     /// Whether it is inconclusive only because it was not selected and so not re-timed alongside what it is compared with.
     pub uncompared: bool,
     /// Parameter values, aligned with [`RunReport::params`](super::RunReport::params).
-    pub params: Vec<Option<String>>,
+    pub params: Vec<Option<CleanText>>,
     /// Whether it computes the right thing.
     pub correctness: CorrectnessRow,
     /// Gates that do not hold for it, worst first, with what it lacks.
-    pub stopped_by: Vec<String>,
+    pub stopped_by: Vec<CleanText>,
     /// The variant whose measurements it shares.
-    pub shares: Option<String>,
+    pub shares: Option<CleanText>,
     pub build: BuildRow,
     /// The launches of ncu reports that it is, with their kernels.
-    pub captured: Option<String>,
+    pub captured: Option<CleanText>,
     /// Values by shape, aligned with [`RunReport::shapes`](super::RunReport::shapes).
     pub shapes: Vec<ShapeValues>,
     /// What ncu's own rules and sampler say, a shape each; empty where the report holds gate metrics alone.
@@ -53,9 +53,14 @@ pub struct VariantRow {
 }
 
 impl VariantRow {
+    /// What a gate says of it, by index; none where it was not judged, or not compared with what the gate compares.
+    pub fn compared(&self, gate: usize) -> Option<&GateCell> {
+        self.gates.get(gate)?.as_ref().filter(|cell| !cell.uncompared)
+    }
+
     /// Its label, with a mark where it measures itself.
     pub fn marked(&self) -> String {
-        if self.graded_by_itself { format!("{} ({GRADED})", self.label) } else { self.label.clone() }
+        if self.graded_by_itself { format!("{} ({GRADED})", self.label) } else { self.label.to_string() }
     }
 }
 
@@ -66,7 +71,7 @@ pub const GRADED: &str = "graded by itself";
 pub struct GateCell {
     pub verdict: Verdict,
     /// Measured against limit, or what it lacks.
-    pub text: String,
+    pub text: CleanText,
     /// Whether it is open only because the variant was not selected and so not re-timed alongside what it is compared with.
     pub uncompared: bool,
 }
@@ -81,13 +86,13 @@ pub const fn state(verdict: Verdict, uncompared: bool) -> &'static str {
 pub struct CorrectnessRow {
     /// Proven right, wrong, or neither.
     pub verdict: Verdict,
-    pub text: String,
+    pub text: CleanText,
     pub cases: Vec<CheckRow>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CheckRow {
-    pub shape: String,
+    pub shape: CleanText,
     pub seed: u64,
     /// Right, wrong, or not run.
     pub verdict: Verdict,
@@ -96,7 +101,7 @@ pub struct CheckRow {
     /// Relative L2 norm of the difference.
     pub rel_l2: Option<Number>,
     /// Why it is not right.
-    pub reason: Option<String>,
+    pub reason: Option<CleanText>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -104,22 +109,22 @@ pub struct BuildRow {
     /// Whether there is something to launch.
     pub verdict: Verdict,
     /// `built for sm_90`, `external command`, the launches of a report that it is, or why there is nothing to launch.
-    pub text: String,
+    pub text: CleanText,
     /// What the compiler printed.
     pub log: String,
     /// nvcc flags and defines, or the command line.
-    pub command: String,
+    pub command: CleanText,
     /// SHA-256 of the entry's machine code.
-    pub code_sha256: Option<String>,
+    pub code_sha256: Option<CleanText>,
     /// Registers, spills and the like.
-    pub resources: Vec<(String, Number)>,
+    pub resources: Vec<(CleanText, Number)>,
 }
 
 /// What was measured at one shape.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ShapeValues {
     /// Grid, block and dynamic shared memory of the launch; of several steps, each.
-    pub launch: String,
+    pub launch: CleanText,
     /// Its steps, where it is several.
     pub steps: Vec<StepRow>,
     /// Values, aligned with [`RunReport::metrics`](super::RunReport::metrics).
@@ -136,9 +141,9 @@ pub struct ShapeValues {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct StepRow {
     /// The kernel, `memset` or `memcpy`.
-    pub name: String,
+    pub name: CleanText,
     /// How it is launched, or what is filled or copied.
-    pub about: String,
+    pub about: CleanText,
     /// Values, aligned with [`RunReport::metrics`](super::RunReport::metrics); none for what is not known of single launches.
     pub values: Vec<Option<Measure>>,
 }

@@ -10,8 +10,8 @@ use super::{steps, text};
 use crate::explain::NcuObservations;
 use ncugate_judge::{CapturedVariant, Case, Correctness, GateResult, VariantResult};
 use ncugate_model::{
-    BuildOutcome, BuildRecord, Cell, CheckOutcome, CheckRecord, Level, Resources, ShapeName, Tolerance, VariantId,
-    Verdict,
+    BuildOutcome, BuildRecord, Cell, CheckOutcome, CheckRecord, CleanText, Level, Resources, ShapeName, Tolerance,
+    VariantId, Verdict,
 };
 use ncugate_phase::plan::{KernelCode, Method, Variant, VariantRole};
 use std::collections::HashMap;
@@ -50,9 +50,9 @@ impl<'a> VariantIndex<'a> {
 /// The gravest case of every variant a gate judged, the first of several.
 fn worst_cases(gate: &GateResult) -> HashMap<&VariantId, &Case> {
     let mut worst: HashMap<&VariantId, &Case> = HashMap::new();
-    for case in &gate.cases {
+    for case in gate.cases.iter() {
         let kept = worst.entry(&case.variant).or_insert(case);
-        if case.verdict > kept.verdict {
+        if case.outcome.verdict > kept.outcome.verdict {
             *kept = case;
         }
     }
@@ -60,7 +60,7 @@ fn worst_cases(gate: &GateResult) -> HashMap<&VariantId, &Case> {
 }
 
 /// Candidates by rank, then those without one in the order of the plan, then baselines.
-pub fn rows(inputs: &ReportInputs<'_>, metrics: &[MetricColumn], params: &[String]) -> Vec<VariantRow> {
+pub fn rows(inputs: &ReportInputs<'_>, metrics: &[MetricColumn], params: &[CleanText]) -> Vec<VariantRow> {
     let index = VariantIndex::new(inputs);
     let mut rows: Vec<VariantRow> =
         inputs.plan.variants.iter().map(|variant| row(inputs, &index, variant, metrics, params)).collect();
@@ -73,22 +73,23 @@ fn row(
     index: &VariantIndex<'_>,
     variant: &Variant,
     metrics: &[MetricColumn],
-    params: &[String],
+    params: &[CleanText],
 ) -> VariantRow {
     let result = index.results.get(&variant.id);
     let build = index.builds.get(&variant.id);
-    let parameter =
-        |name: &String| variant.params.iter().find(|(n, _)| n == name).map(|(_, v)| text::clip(&v.to_string(), 32));
+    let parameter = |name: &CleanText| {
+        variant.params.iter().find(|(n, _)| name == n).map(|(_, v)| text::clip(&v.to_string(), 32).into())
+    };
     let selected = inputs.judgement.selected.as_ref().is_some_and(|s| s.variant == variant.id);
     VariantRow {
-        id: text::line(&variant.id.0),
-        label: text::clip(&variant.id.0, text::LABEL),
+        id: variant.id.0.clone(),
+        label: text::clip(&variant.id.0, text::LABEL).into(),
         name: name(variant),
-        short: short(variant, params),
+        short: short(variant, params).into(),
         standing: variant.standing,
         graded_by_itself: is_graded_by_itself(variant),
         cheats: result.is_some_and(|r| matches!(r.correctness, Correctness::Cheats { .. })),
-        doubt: result.and_then(|r| r.doubt.as_deref()).map(text::line),
+        doubt: result.and_then(|r| r.doubt.as_deref()).map(CleanText::from),
         selected,
         rank: result.and_then(|r| r.rank),
         verdict: result.map_or(Verdict::Inconclusive, |r| r.verdict),
@@ -99,9 +100,9 @@ fn row(
             index.checks.get(&variant.id),
             &inputs.phase.workload.tolerance,
         ),
-        stopped_by: result.map_or_else(Vec::new, |r| r.stopped_by.iter().map(|s| text::line(&s.text)).collect()),
-        shares: build.and_then(|b| b.shares.as_ref()).map(|id| text::line(&id.0)),
-        captured: captured(inputs, variant).map(launches),
+        stopped_by: result.map_or_else(Vec::new, |r| r.stopped_by.iter().map(|s| s.text.clone()).collect()),
+        shares: build.and_then(|b| b.shares.as_ref()).map(|id| id.0.clone()),
+        captured: captured(inputs, variant).map(|one| launches(one).into()),
         build: build_row(inputs, variant, build.map(|b| &b.outcome)),
         shapes: inputs.phase.workload.shapes.iter().map(|s| values(inputs, index, variant, &s.name, metrics)).collect(),
         advice: index.said.get(&variant.id).map_or_else(Vec::new, |said| said.iter().map(|s| advice(s)).collect()),
@@ -116,12 +117,12 @@ fn row(
 }
 
 /// The name of a variant that the phase names itself; none where the id is made of the parameters.
-fn name(variant: &Variant) -> Option<String> {
+fn name(variant: &Variant) -> Option<CleanText> {
     let made: Vec<String> = variant.params.iter().map(|(name, value)| format!("{name}={value}")).collect();
-    (made.is_empty() || made.join(",") != variant.id.0).then(|| text::clip(&variant.id.0, text::LABEL))
+    (made.is_empty() || made.join(",") != variant.id.0).then(|| text::clip(&variant.id.0, text::LABEL).into())
 }
 
-fn short(variant: &Variant, params: &[String]) -> String {
+fn short(variant: &Variant, params: &[CleanText]) -> String {
     if params.is_empty() || variant.params.len() < params.len() || name(variant).is_some() {
         return text::clip(&variant.id.0, 28);
     }
@@ -129,7 +130,7 @@ fn short(variant: &Variant, params: &[String]) -> String {
         // A bare number does not say what it is.
         return text::clip(&variant.id.0, 40);
     }
-    let value = |name: &String| variant.params.iter().find(|(n, _)| n == name).map(|(_, v)| v.to_string());
+    let value = |name: &CleanText| variant.params.iter().find(|(n, _)| name == n).map(|(_, v)| v.to_string());
     text::clip(&params.iter().filter_map(value).collect::<Vec<_>>().join(" · "), 40)
 }
 
@@ -142,28 +143,22 @@ fn cell(
     result: Option<&&VariantResult>,
 ) -> Option<GateCell> {
     if let Some(case) = cases.get(&variant.id) {
-        return Some(GateCell { verdict: case.verdict, text: case_text(gate, case), uncompared: false });
+        return Some(GateCell { verdict: case.outcome.verdict, text: case_text(gate, case).into(), uncompared: false });
     }
     let result = result.filter(|_| variant.standing == VariantRole::Candidate && gate.level == Level::Required)?;
     if let Some(stop) = result.stopped_by.iter().find(|stop| stop.line == Some(gate.line)) {
-        return Some(GateCell { verdict: stop.verdict, text: text::line(&stop.text), uncompared: stop.uncompared });
+        return Some(GateCell { verdict: stop.verdict, text: stop.text.clone(), uncompared: stop.uncompared });
     }
     let judged_alone = gate.on.glob().is_none();
     let proven = result.correctness.may_hold();
-    (judged_alone && proven).then(|| GateCell {
-        verdict: Verdict::Pass,
-        text: text::line(gate.require.text()),
-        uncompared: false,
-    })
+    (judged_alone && proven).then(|| GateCell { verdict: Verdict::Pass, text: gate.require.shown(), uncompared: false })
 }
 
 fn case_text(gate: &GateResult, case: &Case) -> String {
-    match (case.measured, &case.reason) {
-        (_, Some(reason)) => text::line(reason),
-        (Some(measured), None) => {
-            format!("{} ({})", number::with_unit(measured, &gate.unit), text::line(gate.require.text()))
-        }
-        (None, None) => text::line(gate.require.text()),
+    match (case.outcome.measured, gate.reason_of(case)) {
+        (_, Some(reason)) => reason,
+        (Some(measured), None) => format!("{} ({})", number::with_unit(measured, &gate.unit), gate.require),
+        (None, None) => gate.require.to_string(),
     }
 }
 
@@ -176,15 +171,15 @@ fn correctness(
         Some(Correctness::Proven { cases, max_abs }) => {
             (Verdict::Pass, format!("{}, max |diff| {max_abs:.2e}", number::counted(*cases, "case")))
         }
-        Some(Correctness::Wrong { reason }) => (Verdict::Fail, text::line(reason)),
-        Some(Correctness::Cheats { reason }) => (Verdict::Fail, text::line(&format!("cheats: {reason}"))),
+        Some(Correctness::Wrong { reason }) => (Verdict::Fail, reason.clone()),
+        Some(Correctness::Cheats { reason }) => (Verdict::Fail, format!("cheats: {reason}")),
         Some(Correctness::Unproven { reason } | Correctness::Unchecked { reason }) => {
-            (Verdict::Inconclusive, text::line(reason))
+            (Verdict::Inconclusive, reason.clone())
         }
         None => (Verdict::Inconclusive, "not judged".to_owned()),
     };
     let cases = checks.map_or_else(Vec::new, |checks| checks.iter().map(|c| check(c, tolerance)).collect());
-    CorrectnessRow { verdict, text: words, cases }
+    CorrectnessRow { verdict, text: words.into(), cases }
 }
 
 fn check(record: &CheckRecord, tolerance: &Tolerance) -> CheckRow {
@@ -196,12 +191,12 @@ fn check(record: &CheckRecord, tolerance: &Tolerance) -> CheckRow {
         CheckOutcome::Skipped { reason } => (Verdict::Inconclusive, None, Some(reason)),
     };
     CheckRow {
-        shape: text::line(&record.shape.0),
+        shape: record.shape.0.clone(),
         seed: record.seed,
         verdict,
         max_abs: differences.map(|d| Number::new(d.max_abs)),
         rel_l2: differences.map(|d| Number::new(d.rel_l2)),
-        reason: reason.map(|r| text::line(r)),
+        reason: reason.map(CleanText::from),
     }
 }
 
@@ -241,10 +236,10 @@ fn build_row(inputs: &ReportInputs<'_>, variant: &Variant, outcome: Option<&Buil
     };
     BuildRow {
         verdict,
-        text: text::line(&words),
+        text: words.into(),
         log: text::clean(log),
-        command: text::line(&command),
-        code_sha256: code.map(|c| text::line(c)),
+        command: command.into(),
+        code_sha256: code.map(CleanText::from),
         resources,
     }
 }
@@ -263,7 +258,7 @@ fn without_build(variant: &Variant) -> &'static str {
     }
 }
 
-fn resource_rows(resources: &Resources) -> Vec<(String, Number)> {
+fn resource_rows(resources: &Resources) -> Vec<(CleanText, Number)> {
     [
         ("registers", resources.registers),
         ("static shared memory (bytes)", resources.static_shared),
@@ -274,7 +269,7 @@ fn resource_rows(resources: &Resources) -> Vec<(String, Number)> {
         ("barriers", resources.barriers),
     ]
     .into_iter()
-    .map(|(name, value)| (name.to_owned(), Number::new(f64::from(value))))
+    .map(|(name, value)| (name.into(), Number::new(f64::from(value))))
     .collect()
 }
 
@@ -286,12 +281,12 @@ fn values(
     metrics: &[MetricColumn],
 ) -> ShapeValues {
     let launch = match &variant.method {
-        Method::Kernel(plan) => plan.program(shape).map_or_else(String::new, steps::program_text),
-        Method::Function(_) | Method::Command(_) | Method::Captured(_) => String::new(),
+        Method::Kernel(plan) => CleanText::whole(&plan.program(shape).map_or_else(String::new, steps::program_text)),
+        Method::Function(_) | Method::Command(_) | Method::Captured(_) => CleanText::default(),
     };
     let measure = |metric: &MetricColumn| match inputs.quantities.read(&variant.id, shape, &metric.name) {
         Cell::Value(value) => Measure::Number(Number::new(value)),
-        Cell::Missing(reason) => Measure::Missing(text::line(&reason)),
+        Cell::Missing(reason) => Measure::Missing((&*reason).into()),
     };
     ShapeValues {
         launch,

@@ -42,7 +42,7 @@ struct NoisyRun {
 }
 
 fn id(name: &str) -> VariantId {
-    VariantId(name.to_owned())
+    VariantId(name.into())
 }
 
 /// Latencies around `us`, off by up to `spread` of it, in another order for each variant.
@@ -50,7 +50,7 @@ fn latency(name: &str, us: f64, spread: f64, rounds: usize) -> LatencyRecord {
     let seed = usize::from(name.as_bytes()[0]);
     let samples = (0..rounds).map(|i| us * (1.0 + spread * (((i * 23 + seed * 7) % 30) as f64 / 14.5 - 1.0))).collect();
     let outcome = LatencyOutcome::Timed { samples, launches: 7, audit: None };
-    LatencyRecord { variant: id(name), shape: ShapeName("only".to_owned()), outcome }
+    LatencyRecord { variant: id(name), shape: ShapeName("only".into()), outcome }
 }
 
 impl NoisyRun {
@@ -89,7 +89,7 @@ impl NoisyRun {
             writer.build(&BuildRecord { variant: id(name), shares: None, outcome }).unwrap();
             let differences =
                 Differences { max_abs: 0.0, rel_l2: 0.0, nonfinite: 0, compared: 1, ..Differences::default() };
-            let (shape, outcome) = (ShapeName("only".to_owned()), CheckOutcome::Correct { differences });
+            let (shape, outcome) = (ShapeName("only".into()), CheckOutcome::Correct { differences });
             for seed in [0, 1] {
                 let (shape, outcome) = (shape.clone(), outcome.clone());
                 writer.check(&CheckRecord { variant: id(name), shape, seed, outcome, nulls: 0 }).unwrap();
@@ -204,7 +204,10 @@ fn the_samples_that_selected_a_variant_do_not_judge_it() {
     let after = bench.judged(&Run::load(&bench.run()).unwrap());
     assert_eq!((after.verdict, after.selected.unwrap().variant), (Verdict::Fail, id("a")));
     let case = &after.gates[0].cases[0];
-    assert_eq!((case.origin, case.measured.map(f64::round)), (Some(SampleOrigin::Confirmation), Some(10.0)));
+    assert_eq!(
+        (case.outcome.origin, case.outcome.measured.map(f64::round)),
+        (Some(SampleOrigin::Confirmation), Some(10.0))
+    );
 }
 
 #[test]
@@ -218,7 +221,7 @@ fn a_variant_that_was_decided_is_compared_by_the_rounds_it_had() {
     let jobs = bench.confirm(&mut writer, &[&first, &more]);
     assert_eq!(jobs.iter().map(asked).collect::<Vec<_>>(), [(30, vec!["a", "b", "c"]), (30, vec!["b", "c"])]);
     let judged = bench.judged(&Run::load(&bench.run()).unwrap());
-    let samples: Vec<usize> = judged.gates[0].cases.iter().map(|case| case.samples).collect();
+    let samples: Vec<usize> = judged.gates[0].cases.iter().map(|case| case.outcome.samples).collect();
     assert_eq!((samples, judged.verdict), (vec![30, 60], Verdict::Pass), "{}", judged.gates[0].reason);
 }
 
@@ -246,7 +249,7 @@ fn rounds_are_split_over_processes_as_equally_as_can_be() {
 #[test]
 fn a_case_keeps_which_process_took_each_sample() {
     let timed = |us, n| LatencyOutcome::Timed { samples: vec![us; n], launches: 7, audit: None };
-    let case = (id("a"), ShapeName("only".to_owned()));
+    let case = (id("a"), ShapeName("only".into()));
     let first = grown(None, &case, vec![timed(1.0, 3), timed(2.0, 2)]);
     let record = grown(Some(first), &case, vec![timed(3.0, 4)]);
     assert_eq!((record.looks, record.processes), (2, vec![3, 2, 4]));

@@ -44,8 +44,8 @@ fn script(folder: &Path, name: &str, text: &str) -> PathBuf {
 /// A worker that says that what it launched is right.
 fn worker() -> WorkerCommand {
     let launched = WorkerEvent::Launched {
-        variant: VariantId(SELECTED.to_owned()),
-        shape: ShapeName("mission".to_owned()),
+        variant: VariantId(SELECTED.into()),
+        shape: ShapeName("mission".into()),
         repeat: 0,
         outputs: ProfiledOutputs::Right { seed: 7, evaluations: 1 },
     };
@@ -119,7 +119,7 @@ impl Replay {
             launch: None,
             left_out: Vec::new(),
         };
-        let variant = VariantId(SELECTED.to_owned());
+        let variant = VariantId(SELECTED.into());
         writer.build(&BuildRecord { variant: variant.clone(), shares: None, outcome }).unwrap();
         let differences =
             Differences { max_abs: 0.0, rel_l2: 0.0, nonfinite: 0, compared: 1, ..Differences::default() };
@@ -137,7 +137,7 @@ impl Replay {
     }
 
     fn deep_profile_of(&mut self, selected: Option<&str>, asked: &[&str]) -> Run {
-        let id = |id: &str| VariantId(id.to_owned());
+        let id = |id: &str| VariantId(id.into());
         let (phase, plan, tools) = (&self.phase, &self.plan, &self.tools);
         let mut profiler = DeepProfiler { phase, plan, tools, writer: &mut self.writer, progress: &NoProgress };
         profiler.run(selected.map(id).as_ref(), &asked.iter().map(|asked| id(asked)).collect::<Vec<_>>()).unwrap();

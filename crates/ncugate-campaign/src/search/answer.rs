@@ -91,15 +91,16 @@ impl AttemptAnswer {
         let gate = |name: &String| report.gates.iter().find(|gate| gate.name == *name);
         let verdict = |name: &String| gate(name).map_or(Verdict::Inconclusive, |gate| gate.verdict);
         let shown = faster.iter().filter(|(_, name)| verdict(name) == Verdict::Pass).count();
-        let verdicts = faster.iter().map(|(shape, name)| (shape.0.clone(), verdict(name))).collect();
-        let speedup = |name: &String| gate(name).and_then(|gate| gate.measured.as_ref()).map(|number| number.value);
+        let verdicts = faster.iter().map(|(shape, name)| (shape.0.to_string(), verdict(name))).collect();
+        let speedup =
+            |name: &String| gate(name).and_then(|gate| gate.summary.measured.as_ref()).map(|number| number.value);
         Self {
             attempt,
             // Two of three; of one, that one. Of none, nothing is shown.
             accepted: report.headline.verdict == Verdict::Pass && shown > 0 && 3 * shown >= 2 * faster.len(),
             verdict: report.headline.verdict,
             reason: text::clip(&report.headline.reason, SENTENCE),
-            speedup: faster.iter().map(|(shape, name)| (shape.0.clone(), speedup(name))).collect(),
+            speedup: faster.iter().map(|(shape, name)| (shape.0.to_string(), speedup(name))).collect(),
             faster: verdicts,
             changes: changes(report),
             finding: report.findings.iter().find(|row| row.leading).map(AgentFinding::of),

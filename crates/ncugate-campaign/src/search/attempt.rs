@@ -161,7 +161,7 @@ fn gates(phase: &Phase, written: Option<Toml>) -> (Vec<Toml>, Vec<String>) {
     let (mut kept, mut left_out) = (Vec::new(), Vec::new());
     for (gate, mut table) in phase.gates.iter().zip(written) {
         if !by_itself(&gate.require.reads()) {
-            left_out.push(gate.name.clone());
+            left_out.push(gate.name.to_string());
             continue;
         }
         // Whom it judged was a question of the sweep; here there is one.
@@ -178,7 +178,7 @@ fn faster_gate(shape: &ShapeName, name: &str) -> Table {
     let mut gate = Table::new();
     gate.insert("name".to_owned(), name.into());
     gate.insert("require".to_owned(), Toml::String(format!("speedup(\"{ELITE}\") >= {FASTER}")));
-    gate.insert("shapes".to_owned(), Toml::Array(vec![Toml::String(shape.0.clone())]));
+    gate.insert("shapes".to_owned(), Toml::Array(vec![Toml::String(shape.0.to_string())]));
     gate.insert("level".to_owned(), "advisory".into());
     gate
 }

@@ -70,7 +70,7 @@ pub fn next(run: &PhaseRun, session: &JudgedRun<'_>, report: &RunReport) -> Next
     NextAnswer {
         verdict: report.headline.verdict,
         reason: text::clip(&report.headline.reason, 260),
-        selected: report.headline.selected.clone(),
+        selected: report.headline.selected.as_ref().map(|id| id.to_string()),
         objective: format!("{} at shape {}", phase.objective.metric, phase.objective.shape),
         value: report.objective.as_ref().and_then(ncugate_report::ObjectiveRow::text),
         findings: report.findings.iter().filter(|row| row.leading).take(2).map(AgentFinding::of).collect(),

@@ -315,7 +315,7 @@ fn check(launch: &CompiledLaunch, kernel: &KernelPlan) -> Result<(), String> {
 /// The launches of a kernel as the phase has them, with what is passed.
 fn launches(workload: Option<&Workload>, kernel: &KernelPlan, about: &PythonKernel) -> Vec<LaunchRequest> {
     let launch = |program: &ShapeProgram, launch: &KernelLaunch| LaunchRequest {
-        shape: program.shape.0.clone(),
+        shape: program.shape.0.to_string(),
         grid: launch.grid,
         block: launch.block,
         dynamic_shared: launch.dynamic_shared,

@@ -52,7 +52,7 @@ fn args(list: &str) -> Vec<Arg> {
 
 fn kernel(source: PathBuf, entry: &str, signature: &str) -> KernelPlan {
     let launch = reference_launch(entry, ([16, 1, 1], [128, 1, 1]), args(signature));
-    let program = ShapeProgram::new(ShapeName("mission".to_owned()), vec![Step::Launch(launch)]);
+    let program = ShapeProgram::new(ShapeName("mission".into()), vec![Step::Launch(launch)]);
     KernelPlan { source, code: KernelCode::Cuda, flags: Vec::new(), defines: Vec::new(), programs: vec![program] }
 }
 
@@ -74,7 +74,7 @@ fn and_then(mut kernel: KernelPlan, entry: &str, signature: &str) -> KernelPlan 
 
 fn plan(methods: Vec<(&str, Method)>) -> Plan {
     let variant = |(id, method): (&str, Method)| Variant {
-        id: VariantId(id.to_owned()),
+        id: VariantId(id.into()),
         standing: VariantRole::Candidate,
         params: Vec::new(),
         method,

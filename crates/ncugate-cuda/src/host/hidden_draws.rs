@@ -123,7 +123,7 @@ mod tests {
 
     fn job() -> (WorkerJob, TimingSettings) {
         let built = BuiltKernel { cubin: PathBuf::from("a.cubin"), launch: None, left_out: Vec::new() };
-        let cubins = BTreeMap::from([(VariantId("a".to_owned()), built)]);
+        let cubins = BTreeMap::from([(VariantId("a".into()), built)]);
         let job = WorkerJob::new(&phase(), &plan(&["a"]), &cubins, JobPurpose::Bench).unwrap();
         let JobMode::Bench(settings) = job.mode.clone() else { panic!("{:?}", job.mode) };
         (job, settings)
@@ -134,7 +134,7 @@ mod tests {
         let (job, settings) = job();
         let mut made = HiddenDraws::begin(job.hidden(&settings, 0)).wait();
         assert_eq!(made.keys().map(|name| name.0.as_str()).collect::<Vec<_>>(), ["l"], "the other shape is not timed");
-        let cases = made.remove(&ShapeName("l".to_owned())).unwrap().unwrap();
+        let cases = made.remove(&ShapeName("l".into())).unwrap().unwrap();
         assert_eq!(cases.iter().map(|case| case.seed).collect::<Vec<_>>(), settings.hidden.inputs);
         assert!(
             cases.len() >= LEAST_CONTENTS as usize && cases.iter().all(|case| case.draw.expected[0].values.len() == 64)
@@ -166,7 +166,7 @@ mod tests {
             let wanted = job.hidden(settings, l2_bytes);
             let draws = HiddenDraws::go_on(Some(HiddenDraws::begin(ahead.clone())), wanted);
             let cases = draws.job.clone();
-            let made = draws.wait().remove(&ShapeName("l".to_owned())).unwrap().unwrap();
+            let made = draws.wait().remove(&ShapeName("l".into())).unwrap().unwrap();
             (cases == ahead, made.iter().map(|case| case.seed).collect::<Vec<_>>())
         };
         assert_eq!(made_of(&settings, 7), (false, settings.hidden.inputs.clone()), "the job has other seeds");

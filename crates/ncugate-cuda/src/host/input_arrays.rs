@@ -53,7 +53,7 @@ pub fn input_arrays<E: From<InputArraysError>>(
 }
 
 fn array(shape: &ShapeName, seed: u64, buffer: &BufferSpec, bytes: &[u8]) -> InputArray {
-    let path = PathBuf::from(&shape.0).join(seed.to_string()).join(format!("{}.npy", buffer.name));
+    let path = PathBuf::from(shape.0.as_str()).join(seed.to_string()).join(format!("{}.npy", buffer.name));
     InputArray { path, bytes: npy_bytes(buffer.dtype, &buffer.extents, bytes) }
 }
 

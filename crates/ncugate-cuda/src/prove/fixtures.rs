@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 /// A shape named `s` of these buffers, without scalars.
 pub fn shape(buffers: Vec<BufferSpec>) -> ShapeSpec {
-    let name = ShapeName("s".to_owned());
+    let name = ShapeName("s".into());
     ShapeSpec {
         name,
         dims: Vec::new(),

@@ -32,7 +32,7 @@ impl ShapeSpec {
     pub fn file_names(&self, seed: u64, buffer: &str) -> Names {
         let dims = self.dims.iter().map(|(name, extent)| (name.clone(), Value::Int(*extent)));
         let own = [
-            ("shape".to_owned(), Value::Text(self.name.0.clone())),
+            ("shape".to_owned(), Value::Text(self.name.0.to_string())),
             ("seed".to_owned(), Value::Int(seed.cast_signed())),
             ("buffer".to_owned(), Value::Text(buffer.to_owned())),
         ];

@@ -93,7 +93,7 @@ mod tests {
 
     fn plan(patterns: &[LaunchPattern]) -> Plan {
         let variant = |(at, pattern): (usize, &LaunchPattern)| Variant {
-            id: VariantId(at.to_string()),
+            id: VariantId(at.to_string().into()),
             standing: VariantRole::Candidate,
             params: Vec::new(),
             method: Method::Captured(pattern.clone()),

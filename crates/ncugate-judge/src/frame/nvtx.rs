@@ -18,7 +18,7 @@ pub fn case_of(ranges: &str) -> Option<(VariantId, ShapeName)> {
     ranges.rsplit(" > ").find_map(|range| {
         // ncu keeps the terminating NUL of a wide string as part of the name.
         let (variant, shape) = range.trim_end_matches('\0').rsplit_once('@')?;
-        Some((VariantId(variant.to_owned()), ShapeName(shape.to_owned())))
+        Some((VariantId(variant.into()), ShapeName(shape.into())))
     })
 }
 

@@ -409,7 +409,9 @@ mod tests {
     fn a_launch_outside_the_plan_is_of_no_case_and_a_bad_filter_matches_nothing() {
         let launches: [Profiled<'_>; 3] =
             [("1", 0, "k", "a@s", &[("x", 1.0)]), ("1", 1, "k", "c@s", &[]), ("1", 2, "k", "warm-up", &[])];
-        let cases = |found: ProfileCounters| found.cases.into_keys().map(|(variant, _)| variant.0).collect::<Vec<_>>();
+        let cases = |found: ProfileCounters| {
+            found.cases.into_keys().map(|(variant, _)| variant.0.to_string()).collect::<Vec<_>>()
+        };
         assert_eq!(cases(counted(&launches, None)), ["a"]);
         assert!(cases(counted(&launches, Some("("))).is_empty() && cases(counted(&[], None)).is_empty());
     }

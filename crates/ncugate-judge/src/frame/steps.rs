@@ -165,7 +165,7 @@ mod tests {
     }
 
     fn steps(entries: &[&str], seen: &[&str]) -> (Vec<Option<u32>>, Vec<Misfit>) {
-        let case = Some((VariantId("a".to_owned()), ShapeName("l".to_owned())));
+        let case = Some((VariantId("a".into()), ShapeName("l".into())));
         let launch = |name| SeenLaunch { report: "r", case: case.clone(), kernel: name, demangled: name };
         let launches: Vec<SeenLaunch<'_>> = seen.iter().copied().map(launch).collect();
         let (owned, misfits) = owned(&plan(entries), &launches);

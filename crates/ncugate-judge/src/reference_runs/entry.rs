@@ -161,7 +161,7 @@ impl LeaderboardEntry {
     /// Whether both are known to be of the same machine code and launches, at every shape.
     pub fn is_same_code(&self, other: &Self) -> bool {
         let codes = |entry: &Self| -> Option<Vec<(String, String)>> {
-            let code = |latency: &LatencySamples| Some((latency.shape.0.clone(), latency.code.clone()?));
+            let code = |latency: &LatencySamples| Some((latency.shape.0.to_string(), latency.code.clone()?));
             let mut codes: Vec<_> = entry.latencies.iter().map(code).collect::<Option<_>>()?;
             codes.sort();
             (!codes.is_empty()).then_some(codes)

@@ -34,7 +34,7 @@ fn conditions() -> Conditions {
 }
 
 fn entry(run: &str, latency: f64, conditions: &Conditions) -> LeaderboardEntry {
-    let (variant, shape) = (VariantId("v".to_owned()), ShapeName("s".to_owned()));
+    let (variant, shape) = (VariantId("v".into()), ShapeName("s".into()));
     let mut quantities = Quantities::new([(variant.clone(), shape.clone())]);
     quantities.set_column("latency_p50", vec![Cell::Value(latency)]);
     quantities.set_column("dram_bytes", vec![Cell::Missing("not profiled".into())]);
@@ -92,7 +92,7 @@ fn board() -> (tempfile::TempDir, Leaderboard) {
 fn an_entry_gives_back_what_was_measured_and_says_what_was_not() {
     let entry = entry("r", 10.0, &conditions());
     let table = entry.quantities();
-    let (variant, shape) = (VariantId("v".to_owned()), ShapeName("s".to_owned()));
+    let (variant, shape) = (VariantId("v".into()), ShapeName("s".into()));
     assert_eq!(table.read(&variant, &shape, "latency_p50"), Cell::Value(10.0));
     assert_eq!(table.samples(&variant, &shape).unwrap().len(), 6);
     assert_eq!(table.read(&variant, &shape, "dram_bytes").value(), None);
@@ -219,7 +219,7 @@ fn changes_show_what_is_gone_and_what_is_new() {
     let c = conditions();
     board.append(entry("a", 10.0, &c)).unwrap();
     let mut next = entry("b", 9.0, &c);
-    next.readings.push(StoredValue { shape: ShapeName("s".to_owned()), metric: "registers".to_owned(), value: 64.0 });
+    next.readings.push(StoredValue { shape: ShapeName("s".into()), metric: "registers".to_owned(), value: 64.0 });
     let promotion = Promotion::new(&board, next);
     let changes: Vec<_> = promotion.changes().into_iter().map(|c| (c.metric, c.before, c.after)).collect();
     assert_eq!(
@@ -230,7 +230,7 @@ fn changes_show_what_is_gone_and_what_is_new() {
 
 #[test]
 fn the_noise_of_a_variant_against_itself_is_how_far_the_ratio_reaches_from_one() {
-    let shape = ShapeName("s".to_owned());
+    let shape = ShapeName("s".into());
     let wiggle = |seed: usize| {
         (0..60).map(move |i| 10.0 * (1.0 + 0.01 * (((i * 23_usize + seed * 7) % 60) as f64 / 29.5 - 1.0)))
     };
@@ -250,15 +250,9 @@ fn a_machine_has_one_calibration() {
     other.fingerprint.driver = Some("581".to_owned());
     let calibration = |conditions: &Conditions, median_pct| Calibration {
         conditions: conditions.clone(),
-        variant: VariantId("v".to_owned()),
+        variant: VariantId("v".into()),
         measured: jiff::Timestamp::UNIX_EPOCH,
-        shapes: vec![ShapeNoise {
-            shape: ShapeName("s".to_owned()),
-            rounds: 60,
-            median_pct,
-            p90_pct: None,
-            between: None,
-        }],
+        shapes: vec![ShapeNoise { shape: ShapeName("s".into()), rounds: 60, median_pct, p90_pct: None, between: None }],
     };
     let mut book = NoiseBook::open(folder.path(), "p").unwrap();
     assert_eq!(book.find(&conditions()), None);

@@ -216,7 +216,7 @@ fn arrays(phase: &Phase) -> BTreeSet<PathBuf> {
         for seed in &phase.workload.seeds {
             for (template, buffer) in &files {
                 let mut names = shape.scope();
-                names.insert("shape".to_owned(), Value::Text(shape.name.0.clone()));
+                names.insert("shape".to_owned(), Value::Text(shape.name.0.to_string()));
                 names.insert("seed".to_owned(), Value::Int(seed.cast_signed()));
                 names.insert("buffer".to_owned(), Value::Text(buffer.name.clone()));
                 // A template that cannot be rendered is found out where the reference is read.

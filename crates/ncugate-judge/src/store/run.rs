@@ -254,7 +254,7 @@ impl RunWriter {
     pub fn used(&mut self, variant: &VariantId, software: BTreeMap<String, String>) -> Result<(), StoreError> {
         let short = |text: &str| text::clip(text, text::LABEL);
         let named = software.iter().take(MOST_SOFTWARE).map(|(name, version)| (short(name), short(version)));
-        self.manifest.software.insert(variant.0.clone(), named.collect());
+        self.manifest.software.insert(variant.0.to_string(), named.collect());
         self.save_manifest()
     }
 

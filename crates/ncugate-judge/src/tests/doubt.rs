@@ -249,10 +249,13 @@ fn repeated(require: &str, own: &[f64], baseline: &[f64]) -> GateResult {
 fn a_counter_of_several_launches_is_judged_for_every_launch() {
     let launches = |own: &[f64]| repeated("eligible_warps >= 2", own, &[1.0]);
     let inside = launches(&[2.5, 2.1, 2.3]);
-    assert_eq!((inside.verdict, inside.cases[0].interval, inside.cases[0].samples), (PASS, Some((2.1, 2.5)), 3));
+    assert_eq!(
+        (inside.verdict, inside.cases[0].outcome.interval, inside.cases[0].outcome.samples),
+        (PASS, Some((2.1, 2.5)), 3)
+    );
     assert_eq!(launches(&[1.5, 1.1, 1.9]).verdict, FAIL);
     let across = launches(&[2.5, 1.9, 2.3]);
-    assert_eq!((across.verdict, across.cases[0].inconclusive), (OPEN, Some(InconclusiveKind::Noise)));
+    assert_eq!((across.verdict, across.cases[0].outcome.inconclusive), (OPEN, Some(InconclusiveKind::Noise)));
     assert!(across.reason.contains("launches disagree: it holds for 2 of 3"), "{}", across.reason);
     assert_eq!(launches(&[2.5, f64::NAN, 2.3]).verdict, OPEN, "NaN is not a number");
     let compound = |own: &[f64]| repeated("not (eligible_warps < 2 or eligible_warps > 9)", own, &[1.0]).verdict;

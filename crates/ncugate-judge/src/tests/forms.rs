@@ -24,7 +24,7 @@ fn a_failure_says_what_is_lacking_and_a_pass_for_how_many_it_held() {
     let failed = verdict("eligible_warps >= 2", |f| f.set("eligible_warps", |_, _| 0.27));
     assert_eq!(failed.reason, "REGCAP=64,THREADS=64: eligible_warps is 0.27, needs at least 2 (short by 1.73)");
     let case = &failed.cases[failed.deciding.unwrap()];
-    assert!((case.margin.unwrap() + 1.73).abs() < 1e-12);
+    assert!((case.outcome.margin.unwrap() + 1.73).abs() < 1e-12);
     assert_eq!((failed.metric.as_deref(), failed.unit.as_str()), (Some("eligible_warps"), "warp"));
     let mut fixture = Fixture::new(&(gate("registers <= 64") + "on = \"each\""));
     let passed = fixture.set("registers", |v, _| 60.0 + v as f64).first();
@@ -39,7 +39,7 @@ fn relative_to_the_baseline() {
     assert_eq!(verdict("latency_p50 <= 0.8 * baseline.latency_p50", |f| f).verdict, FAIL);
     let faster = verdict("speedup(\"flash\") >= 1.10", |f| f);
     assert_eq!((faster.verdict, faster.unit.as_str()), (PASS, "x"));
-    assert!((faster.cases[0].measured.unwrap() - 1.2).abs() < 1e-9);
+    assert!((faster.cases[0].outcome.measured.unwrap() - 1.2).abs() < 1e-9);
     assert_eq!(verdict("speedup(\"flash\") >= 1.25", |f| f).verdict, FAIL);
     assert_eq!(verdict("speedup(\"baseline\") >= 1.15", |f| f).verdict, PASS);
 }

@@ -177,7 +177,7 @@ fn samples(values: &[f64]) -> Arc<[f64]> {
 }
 
 fn shape(name: &str) -> ShapeName {
-    ShapeName(name.to_owned())
+    ShapeName(name.into())
 }
 
 const PASS: Verdict = Verdict::Pass;

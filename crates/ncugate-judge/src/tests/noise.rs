@@ -16,10 +16,10 @@ fn inside_passes_outside_fails_across_needs_more_rounds() {
     let across = limit(1.0);
     assert_eq!(across.verdict, OPEN);
     assert!(across.reason.contains("noise: needs more rounds"), "{}", across.reason);
-    assert_eq!(across.cases[0].inconclusive, Some(InconclusiveKind::Noise));
-    let (low, high) = across.cases[0].interval.unwrap();
+    assert_eq!(across.cases[0].outcome.inconclusive, Some(InconclusiveKind::Noise));
+    let (low, high) = across.cases[0].outcome.interval.unwrap();
     assert!(low < 10.0 && high > 10.0 && high - low < 0.5, "{low} {high}");
-    assert_eq!(across.cases[0].samples, 60);
+    assert_eq!(across.cases[0].outcome.samples, 60);
 }
 
 /// Samples that slow down by 5 % from the first to the last round, beside 1 % of noise.
@@ -41,12 +41,17 @@ fn adrift(require: &str) -> (Fixture, Arc<[f64]>) {
 
 #[test]
 fn a_drift_of_both_sides_is_not_noise_of_their_ratio() {
-    let width = |result: &GateResult| result.cases[0].interval.map(|(low, high)| high - low).unwrap();
+    let width = |result: &GateResult| result.cases[0].outcome.interval.map(|(low, high)| high - low).unwrap();
     let shared = adrift("latency_p50 <= 1.012 * baseline.latency_p50").0.first();
     assert_eq!(shared.verdict, PASS, "{}", shared.reason);
     // a number has no such drift, nor need a stored run have it: there it is noise
     let alone = adrift("latency_p50 <= 10.4").0.first();
-    assert!(width(&alone) > width(&shared), "{:?} {:?}", alone.cases[0].interval, shared.cases[0].interval);
+    assert!(
+        width(&alone) > width(&shared),
+        "{:?} {:?}",
+        alone.cases[0].outcome.interval,
+        shared.cases[0].outcome.interval
+    );
     let (fixture, baseline) = adrift("latency_p50 <= 1.012 * baseline.latency_p50");
     let mut quantities = Quantities::new([(VariantId("winner".into()), shape("large"))]);
     quantities.set_column("latency_p50", vec![Cell::Value(median(&baseline).unwrap())]);
@@ -56,7 +61,12 @@ fn a_drift_of_both_sides_is_not_noise_of_their_ratio() {
     context.stored.insert("baseline".into(), stored);
     let apart = fixture.judge_with(&context).gates.swap_remove(0);
     assert_eq!(apart.verdict, OPEN, "{}", apart.reason);
-    assert!(width(&apart) > 1.5 * width(&shared), "{:?} {:?}", apart.cases[0].interval, shared.cases[0].interval);
+    assert!(
+        width(&apart) > 1.5 * width(&shared),
+        "{:?} {:?}",
+        apart.cases[0].outcome.interval,
+        shared.cases[0].outcome.interval
+    );
 }
 
 #[test]
@@ -197,10 +207,14 @@ fn a_pass_of_one_among_several_takes_samples_that_did_not_select_it() {
         fixture.first()
     };
     let among = swept(&gate("latency_p50 <= 11"));
-    assert_eq!((among.verdict, among.cases[0].inconclusive), (OPEN, Some(InconclusiveKind::Unconfirmed)));
+    assert_eq!((among.verdict, among.cases[0].outcome.inconclusive), (OPEN, Some(InconclusiveKind::Unconfirmed)));
     assert!(among.reason.contains("not confirmed on fresh samples"), "{}", among.reason);
     let warned = swept(&format!("{}inconclusive = \"warn\"", gate("latency_p50 <= 10")));
-    assert_eq!(warned.cases[0].inconclusive, Some(InconclusiveKind::Unconfirmed), "noise of them is not for a warning");
+    assert_eq!(
+        warned.cases[0].outcome.inconclusive,
+        Some(InconclusiveKind::Unconfirmed),
+        "noise of them is not for a warning"
+    );
     assert_eq!(swept(&gate("latency_p50 <= 9")).verdict, FAIL, "luck does not make a failure");
     let alone = format!("{}on = \"REGCAP=64,THREADS=64\"", gate("latency_p50 <= 11"));
     assert_eq!(swept(&alone).verdict, PASS, "it was selected among none");
@@ -225,7 +239,7 @@ fn a_stored_run_takes_the_noise_between_runs() {
         fixture.judge_with(&context).gates.swap_remove(0)
     };
     let unknown = judged(None, 10.0);
-    assert_eq!((unknown.verdict, unknown.cases[0].inconclusive), (OPEN, Some(InconclusiveKind::Missing)));
+    assert_eq!((unknown.verdict, unknown.cases[0].outcome.inconclusive), (OPEN, Some(InconclusiveKind::Missing)));
     assert!(unknown.reason.contains("--runs 5` measures it"), "{}", unknown.reason);
     assert_eq!(judged(Some(0.001), 10.0).verdict, PASS);
     assert_eq!(judged(Some(0.001), 10.4).verdict, FAIL);

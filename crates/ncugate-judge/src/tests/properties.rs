@@ -54,17 +54,17 @@ proptest! {
     ) {
         let fixture = filled(&format!("{}on = \"{on}\"", gate(&require)), &cells, &standing);
         let judgement = fixture.judge();
-        for case in judgement.gates[0].cases.iter().filter(|c| c.verdict == PASS) {
+        for case in judgement.gates[0].cases.iter().filter(|c| c.outcome.verdict == PASS) {
             let finite = fixture.quantities.read(&case.variant, &case.shape, "eligible_warps").value();
             prop_assert!(finite.is_some_and(f64::is_finite));
             let proven = matches!(fixture.correctness[&case.variant], Correctness::Proven { .. });
             prop_assert!(proven);
         }
         if judgement.verdict == PASS {
-            prop_assert!(judgement.gates[0].cases.iter().any(|c| c.verdict == PASS));
+            prop_assert!(judgement.gates[0].cases.iter().any(|c| c.outcome.verdict == PASS));
         }
         if on == "each" && judgement.verdict == PASS {
-            prop_assert!(judgement.gates[0].cases.iter().all(|c| c.verdict == PASS));
+            prop_assert!(judgement.gates[0].cases.iter().all(|c| c.outcome.verdict == PASS));
         }
     }
 

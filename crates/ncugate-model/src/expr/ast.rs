@@ -225,8 +225,14 @@ pub struct Node<R> {
 pub enum NodeKind<R> {
     /// A number, a text, `true` or `false`.
     Literal(Value),
-    /// A number with a unit: `30 us`. A requirement turns it into the unit of what it is compared with.
-    Measure(f64, Unit),
+    /// A number with a unit: `30 us`.
+    Measure {
+        /// As written.
+        number: f64,
+        unit: Unit,
+        /// In the unit of the metric that it is compared with; none before a requirement resolves it.
+        resolved: Option<f64>,
+    },
     /// A value that is read.
     Read(R),
     /// `-a`
@@ -262,7 +268,7 @@ impl<R> Node<R> {
     /// The nodes directly below, in the order of the text.
     pub fn children(&self) -> Vec<&Self> {
         match &self.kind {
-            NodeKind::Literal(_) | NodeKind::Measure(..) | NodeKind::Read(_) => Vec::new(),
+            NodeKind::Literal(_) | NodeKind::Measure { .. } | NodeKind::Read(_) => Vec::new(),
             NodeKind::Negate(inner) | NodeKind::Not(inner) => vec![inner],
             NodeKind::Arithmetic(_, left, right) | NodeKind::And(left, right) | NodeKind::Or(left, right) => {
                 vec![left, right]
@@ -278,7 +284,7 @@ impl<R> Node<R> {
     /// The nodes directly below, to be changed.
     pub(super) fn children_mut(&mut self) -> Vec<&mut Self> {
         match &mut self.kind {
-            NodeKind::Literal(_) | NodeKind::Measure(..) | NodeKind::Read(_) => Vec::new(),
+            NodeKind::Literal(_) | NodeKind::Measure { .. } | NodeKind::Read(_) => Vec::new(),
             NodeKind::Negate(inner) | NodeKind::Not(inner) => vec![inner],
             NodeKind::Arithmetic(_, left, right) | NodeKind::And(left, right) | NodeKind::Or(left, right) => {
                 vec![left, right]
@@ -308,11 +314,20 @@ impl<R> Node<R> {
         })
     }
 
+    /// The number that it is, where it is a literal or a limit in the unit of its metric.
+    pub fn number(&self) -> Option<f64> {
+        match &self.kind {
+            NodeKind::Literal(value) => value.number(),
+            NodeKind::Measure { resolved, .. } => *resolved,
+            _ => None,
+        }
+    }
+
     /// Whether it is true or false by its form: a comparison, a membership, or logic.
     pub(super) fn is_logical(&self) -> bool {
         match self.kind {
             NodeKind::Literal(_)
-            | NodeKind::Measure(..)
+            | NodeKind::Measure { .. }
             | NodeKind::Read(_)
             | NodeKind::Negate(_)
             | NodeKind::Arithmetic(..) => false,
@@ -329,7 +344,9 @@ impl<R> Node<R> {
     pub fn map<S>(&self, of: &mut impl FnMut(&R) -> S) -> Node<S> {
         let kind = match &self.kind {
             NodeKind::Literal(value) => NodeKind::Literal(value.clone()),
-            NodeKind::Measure(number, unit) => NodeKind::Measure(*number, *unit),
+            NodeKind::Measure { number, unit, resolved } => {
+                NodeKind::Measure { number: *number, unit: *unit, resolved: *resolved }
+            }
             NodeKind::Read(read) => NodeKind::Read(of(read)),
             NodeKind::Negate(inner) => NodeKind::Negate(inner.boxed(of)),
             NodeKind::Not(inner) => NodeKind::Not(inner.boxed(of)),

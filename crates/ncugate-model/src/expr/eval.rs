@@ -26,7 +26,10 @@ impl<R> Node<R> {
     pub fn eval<E: Into<String>>(&self, read: &impl Fn(&R) -> Result<Value, E>) -> EvalResult {
         match &self.kind {
             NodeKind::Literal(value) => Ok(value.clone()),
-            NodeKind::Measure(_, unit) => Err(self.error(format!("`{}` is a unit, which only a limit has", unit.word))),
+            NodeKind::Measure { resolved: Some(number), .. } => Ok(Value::Float(*number)),
+            NodeKind::Measure { unit, resolved: None, .. } => {
+                Err(self.error(format!("`{}` is a unit, which only a limit has", unit.word)))
+            }
             NodeKind::Read(reference) => read(reference).map_err(|reason| self.error(reason)),
             NodeKind::Negate(inner) => self.negated(&inner.eval(read)?),
             NodeKind::Not(inner) => Ok(Value::Bool(!inner.eval(read)?.is_truthy())),

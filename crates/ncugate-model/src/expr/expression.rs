@@ -93,7 +93,7 @@ impl Expr {
             span: Some(e.span),
         })?;
         if let Some((unit, span)) = root.walk().into_iter().find_map(|node| match node.kind {
-            NodeKind::Measure(_, unit) => Some((unit, node.span)),
+            NodeKind::Measure { unit, .. } => Some((unit, node.span)),
             _ => None,
         }) {
             let reason = format!("`{}` is a unit, which only a limit of a requirement has", unit.word).into();

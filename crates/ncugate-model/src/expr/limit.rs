@@ -2,7 +2,6 @@
 
 use super::ast::{Node, NodeKind, Reference, Span};
 use super::unit::Unit;
-use super::value::Value;
 
 /// A limit whose unit does not fit.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,9 +26,9 @@ pub fn resolve<'u>(
 ) -> Result<(), UnitError> {
     let own = matches!(node.kind, NodeKind::Compare(..) | NodeKind::In { .. }).then(|| units(node, unit_of));
     let units_here = own.as_deref().unwrap_or(units_here);
-    if let NodeKind::Measure(number, unit) = &node.kind {
+    if let NodeKind::Measure { number, unit, resolved } = &mut node.kind {
         let number = converted(*number, *unit, units_here).map_err(|reason| UnitError { reason, span: node.span })?;
-        node.kind = NodeKind::Literal(Value::Float(number));
+        *resolved = Some(number);
     }
     node.children_mut().into_iter().try_for_each(|child| resolve(child, units_here, unit_of))
 }

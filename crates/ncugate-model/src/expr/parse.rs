@@ -309,7 +309,7 @@ impl<'t> Parser<'t> {
         match unit {
             Some(unit) => {
                 let end = self.take();
-                grown(NodeKind::Measure(number, unit), start.to(end), 0)
+                grown(NodeKind::Measure { number, unit, resolved: None }, start.to(end), 0)
             }
             None => grown(NodeKind::Literal(value), start, 0),
         }

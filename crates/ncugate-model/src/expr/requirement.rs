@@ -9,6 +9,7 @@
 use super::ast::{Comparison, Node, NodeKind, Owner, Quantity, Reference, Span};
 use super::limit::{self, UnitError};
 use super::parse;
+use crate::CleanText;
 use serde::{Serialize, Serializer};
 use std::fmt;
 use std::sync::Arc;
@@ -135,14 +136,18 @@ impl Requirement {
 
     /// Whether a limit was written with its unit.
     pub fn names_units(&self) -> bool {
-        let written = parse::parse(&self.text);
-        written.is_ok_and(|root| root.walk().iter().any(|node| matches!(node.kind, NodeKind::Measure(..))))
+        let is_measure =
+            |node: &Node<Reference>| node.walk().iter().any(|n| matches!(n.kind, NodeKind::Measure { .. }));
+        match &*self.form {
+            Form::Compare { left, right, .. } => is_measure(left) || is_measure(right),
+            Form::Condition(condition) => is_measure(condition),
+        }
     }
 
     /// What is compared with a number, and the number.
     pub fn limits(&self) -> Vec<(&Reference, f64)> {
-        let pair = |left: &'_ Node<Reference>, right: &'_ Node<Reference>| match (&left.kind, &right.kind) {
-            (NodeKind::Read(_), NodeKind::Literal(value)) => value.number(),
+        let pair = |left: &'_ Node<Reference>, right: &'_ Node<Reference>| match &left.kind {
+            NodeKind::Read(_) => right.number(),
             _ => None,
         };
         let of =
@@ -168,9 +173,19 @@ impl Requirement {
         found
     }
 
-    /// As written, without spaces around it.
+    /// As written, without spaces around it; spans are bytes of it.
     pub fn text(&self) -> &str {
         &self.text
+    }
+
+    /// As written, for readers.
+    pub fn shown(&self) -> CleanText {
+        CleanText::from(&*self.text)
+    }
+
+    /// The left side for readers: what it reads by its name, else as written.
+    pub fn subject_text(&self) -> String {
+        self.subject().map_or_else(|| self.left().to_owned(), Reference::to_string)
     }
 
     pub fn form(&self) -> &Form<Reference> {
@@ -246,13 +261,13 @@ fn is_arithmetic(side: &Node<Reference>) -> bool {
 
 impl fmt::Display for Requirement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.text.fmt(f)
+        self.shown().fmt(f)
     }
 }
 
 impl Serialize for Requirement {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.text)
+        self.shown().serialize(serializer)
     }
 }
 
@@ -349,9 +364,20 @@ mod tests {
     }
 
     #[test]
+    fn a_limit_keeps_its_unit_once_it_is_resolved() {
+        let written = |text: &str| Requirement::parse(text).unwrap().in_units(&|_| Some("us")).unwrap();
+        let (with, without) = (written("latency_p50 <= 30 ms"), written("latency_p50 <= 30"));
+        assert_eq!((with.limits()[0].1, without.limits()[0].1), (30_000.0, 30.0));
+        assert!(with.names_units() && !without.names_units());
+        assert!(written("not (latency_p50 > 1 ms or spills > 0)").names_units());
+    }
+
+    #[test]
     fn a_requirement_is_stored_as_its_text() {
         let requirement = Requirement::parse("registers <= 64").unwrap();
         let json = serde_json::to_string(&requirement).unwrap();
         assert_eq!(json, "\"registers <= 64\"");
+        let lines = Requirement::parse("registers <= 64\n  and name != '\u{202e}'").unwrap();
+        assert_eq!(lines.to_string(), "registers <= 64 and name != '⟨U+202E⟩'");
     }
 }

@@ -81,10 +81,7 @@ impl<'s> Probe<'s> {
                 references.push(reference.clone());
             }
         }
-        let literal = |node: &Node<Reference>| match &node.kind {
-            NodeKind::Literal(value) => value.number().filter(|number| number.is_finite()),
-            _ => None,
-        };
+        let literal = |node: &Node<Reference>| node.number().filter(|number| number.is_finite());
         let literals: Vec<f64> = root.walk().into_iter().filter_map(literal).collect();
         let near = literals.iter().flat_map(|number| [*number, number - 1.0, number + 1.0]);
         // `2 * a != 7` is false of 3.5 alone

@@ -11,16 +11,18 @@ pub const LONGEST: usize = 2_000;
 /// Longest label in a table or a chart, in characters.
 pub const LABEL: usize = 72;
 
-/// `text` with control and direction characters written as `⟨U+202E⟩`, at most [`LONGEST`] characters.
+/// `text` with control and direction characters written as `⟨U+202E⟩`, at most [`LONGEST`] characters; cleaning it again changes nothing.
 pub fn clean(text: &str) -> String {
-    let mut out = visible(text, LONGEST);
-    if text.len() > LONGEST {
-        let all = text.chars().count();
-        if all > LONGEST {
-            let _ = write!(out, "… ({} characters)", super::plain(all as f64));
-        }
+    let shown = visible(text, LONGEST + 1);
+    if text.len() <= LONGEST && shown.len() <= LONGEST {
+        return shown;
     }
-    out
+    let all = text.chars().count();
+    if all <= LONGEST && shown.chars().count() <= LONGEST {
+        return shown;
+    }
+    let length = format!("… ({} characters)", super::plain(all as f64));
+    shown.chars().take(LONGEST - length.chars().count()).chain(length.chars()).collect()
 }
 
 /// A whole file, cleaned and never cut.
@@ -83,8 +85,12 @@ fn visible(text: &str, longest: usize) -> String {
 
 /// [`clean`] on one line.
 pub fn line(text: &str) -> String {
-    let clean = clean(text);
-    if clean.contains(['\n', '\t']) { clean.split_whitespace().collect::<Vec<_>>().join(" ") } else { clean }
+    joined(clean(text))
+}
+
+/// The lines of a text as one.
+pub(super) fn joined(text: String) -> String {
+    if text.contains(['\n', '\t']) { text.split_whitespace().collect::<Vec<_>>().join(" ") } else { text }
 }
 
 /// [`line()`] of at most `longest` characters.

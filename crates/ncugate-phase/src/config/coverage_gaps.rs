@@ -68,7 +68,7 @@ mod tests {
             own_bounds: Vec::new(),
             untested_tolerance: UntestedTolerance::Refused,
             scalars: Vec::new(),
-            shapes: shapes.iter().map(|s| Shape { name: ShapeName("s".to_owned()), dims: dims(s) }).collect(),
+            shapes: shapes.iter().map(|s| Shape { name: ShapeName("s".into()), dims: dims(s) }).collect(),
             buffers: Vec::new(),
             flops: None,
             bytes: None,

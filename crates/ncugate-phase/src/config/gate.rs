@@ -1,13 +1,14 @@
 //! What a phase requires, as understood.
 
 use ncugate_model::expr::{Expr, Requirement};
-use ncugate_model::{Level, OnInconclusive, Scope, ShapeName};
+use ncugate_model::{CleanText, Level, OnInconclusive, Scope, ShapeName};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// One requirement of a phase.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Gate {
-    pub name: String,
+    pub name: CleanText,
     pub require: Requirement,
     pub on: Scope,
     pub level: Level,
@@ -25,7 +26,7 @@ pub struct Gate {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tier {
     /// Its name (`minimum`).
-    pub name: String,
+    pub name: CleanText,
     /// What it asks; all must hold.
     pub gates: Vec<Gate>,
     /// Whether the phase must reach it.
@@ -52,7 +53,7 @@ impl OnStageFailure {
 /// A step of a staged plan.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Stage {
-    pub name: String,
+    pub name: CleanText,
     /// Glob of the variants that implement it; the best correct one stands for the stage.
     pub variant: String,
     /// Expected speedup over the last accepted stage, from and to.
@@ -78,7 +79,7 @@ pub struct Fallback {
 /// A go/no-go condition over workload and chip, judged before anything is built.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Precondition {
-    pub name: String,
+    pub name: CleanText,
     /// Over shape dimensions, `dtype` (of the first input), and `cc`.
     pub condition: Expr,
     /// Line in the file, from 1.
@@ -86,17 +87,21 @@ pub struct Precondition {
 }
 
 /// A gate that may fail for a while: who is responsible, and why.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Waiver {
-    pub gate: String,
-    /// Glob of variants.
-    pub variant: String,
-    pub reason: String,
+    /// The gate it lets pass.
+    pub gate: CleanText,
+    /// For which variants, as a glob.
+    pub variant: CleanText,
+    /// Why.
+    pub reason: CleanText,
     /// Who answers for it.
-    pub owner: String,
+    pub owner: CleanText,
     /// Last day it holds.
+    #[schemars(with = "String")]
     pub expires: jiff::civil::Date,
     /// Line in the file, from 1.
+    #[serde(skip)]
     pub line: usize,
 }
 

@@ -264,7 +264,7 @@ impl Workload {
             own_bounds: Vec::new(),
             untested_tolerance: UntestedTolerance::Refused,
             scalars: Vec::new(),
-            shapes: vec![Shape { name: ShapeName(Self::CAPTURED.to_owned()), dims: Vec::new() }],
+            shapes: vec![Shape { name: ShapeName(Self::CAPTURED.into()), dims: Vec::new() }],
             buffers: Vec::new(),
             flops: None,
             bytes: None,

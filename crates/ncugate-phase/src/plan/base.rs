@@ -51,7 +51,7 @@ pub fn is_of_base(phase: &Phase, id: &VariantId) -> bool {
 fn base_variants(phase: &Phase, base: &Base) -> Result<Vec<Variant>, String> {
     let BaseKernels::Of(there) = &base.kernels else { return Ok(Vec::new()) };
     let named = phase.variants.iter().chain(&phase.baselines).map(|spec| &spec.name);
-    if let Some(name) = named.into_iter().find(|name| is_of_base(phase, &VariantId((*name).clone()))) {
+    if let Some(name) = named.into_iter().find(|name| is_of_base(phase, &VariantId((*name).into()))) {
         return Err(format!("the phase has a variant of its own named '{name}'; give that another name"));
     }
     if there.search.is_some() && there.sweep.points.is_none() {
@@ -73,7 +73,7 @@ fn base_variants(phase: &Phase, base: &Base) -> Result<Vec<Variant>, String> {
     }
     let named = |variant: Variant| {
         let id = if alone { BASE.to_owned() } else { format!("{BASE}+{}", variant.id) };
-        Variant { id: VariantId(id), standing: VariantRole::Baseline, ..variant }
+        Variant { id: VariantId(id.into()), standing: VariantRole::Baseline, ..variant }
     };
     Ok(kernels.into_iter().map(named).collect())
 }

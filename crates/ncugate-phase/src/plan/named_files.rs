@@ -40,7 +40,7 @@ pub fn named_files(phase: &Phase, plan: &Plan) -> Vec<NamedFile> {
     // the same path of every variant is of none
     let is_templated = phase.kernel.as_ref().is_some_and(|kernel| kernel.source.text().contains("{{"));
     for variant in &plan.variants {
-        match tables.get(&variant.id.0) {
+        match tables.get(variant.id.0.as_str()) {
             Some(table) => of_named(variant, table, &mut files),
             None => {
                 if let Method::Kernel(kernel) = &variant.method
@@ -134,7 +134,7 @@ fn of_array(phase: &Phase, key: &str, template: &str, buffer: &str, files: &mut 
     for shape in &phase.workload.shapes {
         for seed in &phase.workload.seeds {
             let mut names = shape.scope();
-            names.insert("shape".to_owned(), Value::Text(shape.name.0.clone()));
+            names.insert("shape".to_owned(), Value::Text(shape.name.0.to_string()));
             names.insert("seed".to_owned(), Value::Int(seed.cast_signed()));
             names.insert("buffer".to_owned(), Value::Text(buffer.to_owned()));
             // A template that cannot be rendered is found out where the array is read.

@@ -12,7 +12,7 @@ use ncugate_model::expr::Names;
 
 /// The id of that kernel. No variant can have it: ids have no spaces.
 pub fn reference_id() -> VariantId {
-    VariantId("the reference".to_owned())
+    VariantId("the reference".into())
 }
 
 /// The plan of the phase's reference entry, where it has a source of its own: built with the flags of the first kernel, without

@@ -64,14 +64,14 @@ mod tests {
     fn every_candidate_is_in_one_shard() {
         for count in [1, 2, 7, 100] {
             for number in 0..500 {
-                let id = VariantId(format!("TILE={number}"));
+                let id = VariantId(format!("TILE={number}").into());
                 let of = (1..=count).filter(|index| Shard { index: *index, count }.has(&id)).count();
                 assert_eq!(of, 1);
             }
         }
         let used: BTreeSet<u32> = (0..500)
             .filter_map(|number| {
-                (1..=8).find(|index| Shard { index: *index, count: 8 }.has(&VariantId(number.to_string())))
+                (1..=8).find(|index| Shard { index: *index, count: 8 }.has(&VariantId(number.to_string().into())))
             })
             .collect();
         assert_eq!(used.len(), 8);

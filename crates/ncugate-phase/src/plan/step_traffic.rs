@@ -66,7 +66,7 @@ mod tests {
         let fill = |bytes| Step::Memset(BufferFill { buffer: "t".to_owned(), byte: 0, bytes });
         let copy = Step::Memcpy(BufferCopy { from: "x".to_owned(), to: "y".to_owned(), bytes: None });
         let of = |steps: &[Step]| {
-            let program = ShapeProgram::new(ShapeName("s".to_owned()), steps.to_vec());
+            let program = ShapeProgram::new(ShapeName("s".into()), steps.to_vec());
             program.step_traffic(|name| (name == "x").then_some(1000.0))
         };
         assert_eq!(of(&[]), None);

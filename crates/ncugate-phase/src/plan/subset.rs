@@ -149,7 +149,7 @@ impl PhaseSubset {
             let hint =
                 nearest(&absent.0, names()).map_or_else(String::new, |near| format!(" (did you mean '{near}'?)"));
             let there = names().collect::<Vec<_>>().join(", ");
-            return Err(SubsetError::Shape { asked: absent.0.clone(), hint, there });
+            return Err(SubsetError::Shape { asked: absent.0.to_string(), hint, there });
         }
         part.bench.shapes.clone_from(&self.shapes);
         part.profile.shapes.clone_from(&self.shapes);
@@ -229,7 +229,7 @@ mod tests {
         let narrowing = PhaseSubset { filters: texts(filters), fixed: texts(fixed), ..PhaseSubset::default() };
         let (_, plan) = narrowed(&narrowing).unwrap();
         assert_eq!(plan.baselines().count(), 1);
-        plan.candidates().map(|variant| variant.id.0.clone()).collect()
+        plan.candidates().map(|variant| variant.id.0.to_string()).collect()
     }
 
     #[test]
@@ -254,7 +254,7 @@ mod tests {
         let of_set = |text: &str| said(PhaseSubset { fixed: vec![text.to_owned()], ..PhaseSubset::default() });
         assert!(of_set("THREADS=1").contains("one of 128, 256, 512"));
         assert!(of_set("X=1").contains("it has THREADS, ROWS_PER_BLOCK, VEC"));
-        let shapes = vec![ShapeName("wid".to_owned())];
+        let shapes = vec![ShapeName("wid".into())];
         assert!(said(PhaseSubset { shapes, ..PhaseSubset::default() }).contains("did you mean 'wide'?"));
     }
 
@@ -272,7 +272,7 @@ mod tests {
 
     #[test]
     fn a_shape_is_timed_alone_and_every_shape_is_checked() {
-        let shapes = vec![ShapeName("narrow".to_owned())];
+        let shapes = vec![ShapeName("narrow".into())];
         let (phase, _) =
             narrowed(&PhaseSubset { shapes: shapes.clone(), rounds: Some(7), ..PhaseSubset::default() }).unwrap();
         assert_eq!(

@@ -79,7 +79,7 @@ fn without_sweep() -> String {
 fn a_kernel_without_a_sweep_is_one_candidate_named_for_its_entry() {
     let text = without_sweep();
     let phase = parse(Path::new("softmax.toml"), &text).unwrap_or_else(|e| panic!("{e}"));
-    let ids: Vec<String> = plan(&phase).variants.into_iter().map(|v| v.id.0).collect();
+    let ids: Vec<String> = plan(&phase).variants.into_iter().map(|v| v.id.0.to_string()).collect();
     assert_eq!(ids, ["softmax_rows", "plain"]);
 }
 

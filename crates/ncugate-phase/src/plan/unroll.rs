@@ -67,7 +67,7 @@ impl Unroller<'_> {
                 return Vec::new();
             }
             let entry = kernel.launches().next().map_or("", |launch| launch.entry.text());
-            let id = VariantId(KernelName::parse(entry).function().to_owned());
+            let id = VariantId(KernelName::parse(entry).function().into());
             return self.kernel(id, Vec::new(), kernel, &kernel_key, VariantRole::Candidate).into_iter().collect();
         }
         let combinations = self.combinations();
@@ -148,7 +148,7 @@ impl Unroller<'_> {
     }
 
     fn named(&mut self, spec: &VariantSpec, table: &str, standing: VariantRole) -> Option<Variant> {
-        let id = VariantId(spec.name.clone());
+        let id = VariantId((&spec.name).into());
         match &spec.kind {
             VariantSpecKind::Kernel(kernel) => {
                 let places = Rc::clone(&self.places);
@@ -385,7 +385,7 @@ fn kernel_key(key: &str) -> String {
 /// `REGCAP=64,THREADS=128`, in the order of the sweep.
 pub fn sweep_id(params: &[(String, Value)]) -> VariantId {
     let pairs: Vec<String> = params.iter().map(|(name, value)| format!("{name}={value}")).collect();
-    VariantId(pairs.join(","))
+    VariantId(pairs.join(",").into())
 }
 
 /// A gate, stage or fallback whose glob matches no candidate would judge nothing.

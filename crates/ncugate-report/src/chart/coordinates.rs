@@ -1,8 +1,9 @@
 //! Parallel coordinates of a sweep: each variant is a line through its parameters and the objective.
 
-use super::charted_run::{Better, ChartedRun, ChartedVariant};
+use super::charted_run::{Better, ChartedRun, VariantRow};
 use super::front::{axes, row_of};
 use super::spec::{Chart, ChartAxis, ChartPoint, ChartTable, Glyph, Marks, Scale, Series, Stroke, Tone};
+use ncugate_model::CleanText;
 use ncugate_model::number;
 use ncugate_model::number::text::inside;
 
@@ -23,15 +24,15 @@ struct Parameter<'a> {
 }
 
 /// A variant, its objective, and where its line crosses each row.
-struct Line<'v, 'a> {
-    variant: &'v ChartedVariant<'a>,
+struct Line<'v> {
+    variant: &'v VariantRow,
     value: f64,
     points: Vec<(f64, f64)>,
 }
 
 /// The chart of a sweep over at least two parameters.
 pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
-    let ranked: Vec<(&ChartedVariant<'_>, f64)> = run
+    let ranked: Vec<(&VariantRow, f64)> = run
         .variants
         .iter()
         .filter(|variant| variant.rank.is_some() && variant.params.len() == run.params.len())
@@ -72,17 +73,16 @@ pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
         ),
         table: ChartTable::new(
             ["rank", "variant", title],
-            lines
-                .iter()
-                .enumerate()
-                .map(|(at, line)| vec![(at + 1).to_string(), line.variant.label.to_owned(), number::plain(line.value)]),
+            lines.iter().enumerate().map(|(at, line)| {
+                vec![(at + 1).to_string(), line.variant.label.to_string(), number::plain(line.value)]
+            }),
         ),
     })
 }
 
 /// Parameters that every variant has and that have several values: the strongest first, as far as effects are known.
-fn parameters<'a>(run: &'a ChartedRun<'_>, ranked: &[(&'a ChartedVariant<'_>, f64)]) -> Vec<Parameter<'a>> {
-    let of = |(at, name): (usize, &'a String)| {
+fn parameters<'a>(run: &'a ChartedRun<'_>, ranked: &[(&'a VariantRow, f64)]) -> Vec<Parameter<'a>> {
+    let of = |(at, name): (usize, &'a CleanText)| {
         let mut values: Vec<&str> = Vec::new();
         for (variant, _) in ranked {
             let value = variant.params.get(at)?.as_deref()?;
@@ -106,18 +106,14 @@ fn parameters<'a>(run: &'a ChartedRun<'_>, ranked: &[(&'a ChartedVariant<'_>, f6
 }
 
 /// Lines by the objective, the best first.
-fn lines<'v, 'a>(
-    run: &ChartedRun<'_>,
-    parameters: &[Parameter<'_>],
-    ranked: &[(&'v ChartedVariant<'a>, f64)],
-) -> Vec<Line<'v, 'a>> {
+fn lines<'v>(run: &ChartedRun<'_>, parameters: &[Parameter<'_>], ranked: &[(&'v VariantRow, f64)]) -> Vec<Line<'v>> {
     let better = run.metric(run.objective).map_or(Better::Lower, |metric| metric.better);
     let mut ranked = ranked.to_vec();
     ranked.sort_by(|a, b| if better == Better::Higher { b.1.total_cmp(&a.1) } else { a.1.total_cmp(&b.1) });
     let (best, worst) = (ranked.first().map_or(0.0, |v| v.1), ranked.last().map_or(0.0, |v| v.1));
     let count = ranked.len();
     let place = |value: f64| if best == worst { 0.0 } else { (value - best) / (worst - best) };
-    let of = |(at, (variant, value)): (usize, (&'v ChartedVariant<'a>, f64))| {
+    let of = |(at, (variant, value)): (usize, (&'v VariantRow, f64))| {
         let aside = SPREAD * at as f64 / count as f64;
         let crossing = |(row, parameter): (usize, &Parameter<'_>)| {
             let value = variant.params.get(parameter.at)?.as_deref()?;
@@ -133,15 +129,15 @@ fn lines<'v, 'a>(
     ranked.into_iter().enumerate().filter_map(of).collect()
 }
 
-fn line_series(lines: &[Line<'_, '_>], best: usize, unit: &str, title: &str) -> Vec<Series> {
+fn line_series(lines: &[Line<'_>], best: usize, unit: &str, title: &str) -> Vec<Series> {
     let (leading, rest) = lines.split_at(best.min(lines.len()));
     let step = rest.len().div_ceil(MOST.saturating_sub(leading.len()).max(1)).max(1);
     let line = |tone: Tone, stroke: Stroke| {
-        move |line: &Line<'_, '_>| Series { name: String::new(), tone, marks: Marks::Line(stroke, line.points.clone()) }
+        move |line: &Line<'_>| Series { name: String::new(), tone, marks: Marks::Line(stroke, line.points.clone()) }
     };
-    let label = |line: &Line<'_, '_>| format!("{}: {}", line.variant.label, number::with_unit(line.value, unit));
-    let ends = |lines: &[Line<'_, '_>]| -> Vec<ChartPoint> {
-        let end = |line: &Line<'_, '_>| {
+    let label = |line: &Line<'_>| format!("{}: {}", line.variant.label, number::with_unit(line.value, unit));
+    let ends = |lines: &[Line<'_>]| -> Vec<ChartPoint> {
+        let end = |line: &Line<'_>| {
             let (x, y) = line.points.last().copied()?;
             Some(ChartPoint { x, y, label: label(line) })
         };
@@ -156,8 +152,8 @@ fn line_series(lines: &[Line<'_, '_>], best: usize, unit: &str, title: &str) -> 
 }
 
 /// The one value of a parameter that all of some variants have.
-fn shared(parameter: &Parameter<'_>, lines: &[Line<'_, '_>]) -> Option<String> {
-    let value = |line: &Line<'_, '_>| line.variant.params.get(parameter.at).cloned().flatten();
+fn shared(parameter: &Parameter<'_>, lines: &[Line<'_>]) -> Option<String> {
+    let value = |line: &Line<'_>| line.variant.params.get(parameter.at).cloned().flatten();
     let first = value(lines.first()?)?;
     let all = lines.iter().all(|line| value(line).as_ref() == Some(&first));
     all.then(|| format!("{} = {first}", parameter.name))

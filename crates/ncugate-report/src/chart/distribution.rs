@@ -1,6 +1,6 @@
 //! All latency samples of the leading variants and the baselines, not a bar of means.
 
-use super::charted_run::{ChartedRun, ChartedVariant, VariantRole};
+use super::charted_run::{ChartedRun, VariantRole, VariantRow};
 use super::outliers::{FAR, off_the_scale};
 use super::spec::{Chart, ChartAxis, ChartPoint, ChartTable, Glyph, Marks, Scale, Series, Spread, Tone, five_numbers};
 use ncugate_model::number;
@@ -12,7 +12,7 @@ const DRAWN: usize = 250;
 
 /// The chart, when there are samples at the objective's shape.
 pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
-    let shown: Vec<(&ChartedVariant<'_>, &[f64])> = run
+    let shown: Vec<(&VariantRow, &[f64])> = run
         .leaders(LEADERS)
         .into_iter()
         .map(|v| (v, run.samples(v)))
@@ -27,13 +27,13 @@ pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
     if shown.is_empty() {
         return None;
     }
-    let spread = |row: usize, samples: &[f64], v: &ChartedVariant<'_>| {
+    let spread = |row: usize, samples: &[f64], v: &VariantRow| {
         let quartiles = five_numbers(samples)?;
         let label = format!("{}: median {}", v.label, number::with_unit(quartiles[2], "us"));
         Some(Spread { row, quartiles, label })
     };
     let boxes = |standing: VariantRole| -> Vec<Spread> {
-        let of = |(row, (v, samples)): (usize, &(&ChartedVariant<'_>, &[f64]))| {
+        let of = |(row, (v, samples)): (usize, &(&VariantRow, &[f64]))| {
             (v.standing == standing).then(|| spread(row, samples, v)).flatten()
         };
         shown.iter().enumerate().filter_map(of).collect()
@@ -59,7 +59,7 @@ pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
         y: ChartAxis::new(
             &run.variant_axis(),
             "",
-            Scale::Names(shown.iter().map(|(v, _)| v.short.to_owned()).collect()),
+            Scale::Names(shown.iter().map(|(v, _)| v.short.to_string()).collect()),
         ),
         series,
         limits: Vec::new(),
@@ -68,7 +68,7 @@ pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
             ["variant", "samples", "least", "first quartile", "median", "third quartile", "greatest"],
             shown.iter().filter_map(|(v, samples)| {
                 let cells = five_numbers(samples)?.map(number::plain);
-                Some([v.label.to_owned(), samples.len().to_string()].into_iter().chain(cells).collect())
+                Some([v.label.to_string(), samples.len().to_string()].into_iter().chain(cells).collect())
             }),
         ),
     })

@@ -1,6 +1,6 @@
 //! The front over several objectives: each variant is a line through its values, those that no other beats stand out.
 
-use super::charted_run::{Better, ChartedRun, ChartedVariant};
+use super::charted_run::{Better, ChartedRun, VariantRow};
 use super::spec::{Chart, ChartAxis, ChartPoint, ChartTable, Glyph, Marks, Scale, Series, Stroke, Tone};
 use ncugate_model::number;
 
@@ -49,12 +49,11 @@ pub struct FrontLine {
 pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
     let ranked: Vec<_> = run.variants.iter().filter(|variant| variant.rank.is_some()).collect();
     let of = |metric: &str| -> Vec<Option<f64>> {
-        let value =
-            |v: &&&ChartedVariant<'_>| run.value(v, run.objective_shape, metric).filter(|value| value.is_finite());
+        let value = |v: &&&VariantRow| run.value(v, run.objective_shape, metric).filter(|value| value.is_finite());
         ranked.iter().map(|variant| value(&variant)).collect()
     };
     let mut names: Vec<&str> = vec![run.objective];
-    for name in run.gates.iter().filter_map(|gate| gate.metric) {
+    for name in run.gates.iter().filter_map(|gate| gate.metric.as_deref()) {
         let directed = run.metric(name).is_some_and(|metric| metric.better != Better::Context);
         if directed && !names.contains(&name) && !PROOF.contains(&name) && differ(&of(name)) {
             names.push(name);
@@ -73,9 +72,9 @@ pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
         })
         .collect();
     let columns: Vec<Vec<Option<f64>>> = names.iter().map(|name| of(name)).collect();
-    let line = |(at, variant): (usize, &&ChartedVariant<'_>)| {
+    let line = |(at, variant): (usize, &&VariantRow)| {
         let values = columns.iter().map(|column| column.get(at).copied().flatten()).collect::<Option<Vec<f64>>>()?;
-        Some(FrontLine { label: variant.label.to_owned(), values, on_front: false })
+        Some(FrontLine { label: variant.label.to_string(), values, on_front: false })
     };
     let mut lines: Vec<FrontLine> = ranked.iter().enumerate().filter_map(line).collect();
     mark(&mut lines, &objectives);

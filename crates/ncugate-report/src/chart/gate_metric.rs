@@ -1,13 +1,13 @@
 //! Each gated metric with its limit, over the variants from best to last.
 
-use super::charted_run::{ChartedGate, ChartedRun, ChartedVariant};
+use super::charted_run::{ChartedRun, GateResult, VariantRow};
 use super::spec::{
     Chart, ChartAxis, ChartPoint, ChartTable, Glyph, LimitLine, LineAxis, Marks, Scale, Series, Stroke, Tone,
     five_numbers,
 };
-use ncugate_model::Verdict;
-use ncugate_model::number;
 use ncugate_model::number::text::inside;
+use ncugate_model::number::{self, Number};
+use ncugate_model::{ShapeName, Verdict};
 
 /// Variants above which groups of them are summarised.
 const SEPARATE: usize = 200;
@@ -20,8 +20,8 @@ const SHAPES: usize = 4;
 /// A chart for every gate on a metric and shape; the first gate of a metric names the limit, the others add lines.
 pub fn charts(run: &ChartedRun<'_>) -> Vec<Chart> {
     let mut charts: Vec<Chart> = Vec::new();
-    for gate in &run.gates {
-        let Some(metric) = gate.metric else { continue };
+    for gate in run.gates {
+        let Some(metric) = &gate.metric else { continue };
         for place in places(run, gate) {
             let id = match place.shape == run.objective_shape {
                 true => format!("gate-{}", slug(metric)),
@@ -46,24 +46,24 @@ struct Place {
 }
 
 /// Where a gate is judged, the objective's shape first; there alone where it was judged nowhere.
-fn places(run: &ChartedRun<'_>, gate: &ChartedGate<'_>) -> Vec<Place> {
-    let place = |(name, limit): &(&str, f64)| {
-        Some(Place { shape: run.shapes.iter().position(|s| s.name == *name)?, limit: Some(*limit) })
+fn places(run: &ChartedRun<'_>, gate: &GateResult) -> Vec<Place> {
+    let place = |(name, limit): &(ShapeName, Number)| {
+        Some(Place { shape: run.shapes.iter().position(|s| name.0 == s.name)?, limit: Some(limit.value) })
     };
-    let mut places: Vec<Place> = gate.limits.iter().filter_map(place).collect();
+    let mut places: Vec<Place> = gate.summary.limits.iter().filter_map(place).collect();
     if places.is_empty() {
-        places.push(Place { shape: run.objective_shape, limit: gate.limit });
+        places.push(Place { shape: run.objective_shape, limit: gate.summary.limit.as_ref().map(|limit| limit.value) });
     }
     places.sort_by_key(|p| p.shape != run.objective_shape);
     places.truncate(SHAPES);
     places
 }
 
-fn chart(run: &ChartedRun<'_>, (gate, place): (&ChartedGate<'_>, Place), metric: &str, id: String) -> Option<Chart> {
+fn chart(run: &ChartedRun<'_>, (gate, place): (&GateResult, Place), metric: &str, id: String) -> Option<Chart> {
     let shape = place.shape;
     let shape_name = run.shape_name(shape);
     let at = run.gates.iter().position(|g| g.name == gate.name)?;
-    let points: Vec<(&ChartedVariant<'_>, usize, f64)> =
+    let points: Vec<(&VariantRow, usize, f64)> =
         run.variants.iter().filter_map(|v| Some((v, v.rank?, run.value(v, shape, metric)?))).collect();
     if points.is_empty() {
         return None;
@@ -78,7 +78,7 @@ fn chart(run: &ChartedRun<'_>, (gate, place): (&ChartedGate<'_>, Place), metric:
             true => title.to_owned(),
             false => format!("{title} at shape {shape_name}"),
         },
-        note: match gate.limits.len() {
+        note: match gate.summary.limits.len() {
             0 | 1 => format!("{} over the correct variants, best first.", gate.require),
             _ => format!(
                 "{} at shape {shape_name} over the correct variants, best first; a mark shows whether the gate holds at \
@@ -100,15 +100,15 @@ fn chart(run: &ChartedRun<'_>, (gate, place): (&ChartedGate<'_>, Place), metric:
         ),
         table: ChartTable::new(
             ["rank", "variant", title],
-            points.iter().map(|(v, rank, y)| vec![rank.to_string(), v.label.to_owned(), number::plain(*y)]),
+            points.iter().map(|(v, rank, y)| vec![rank.to_string(), v.label.to_string(), number::plain(*y)]),
         ),
     })
 }
 
-fn separate(points: &[(&ChartedVariant<'_>, usize, f64)], gate: usize) -> Vec<Series> {
-    let verdict = |v: &ChartedVariant<'_>| v.gates.get(gate).and_then(Option::as_ref).map(|c| c.verdict);
-    let of = |name: &str, tone, glyph, keep: &dyn Fn(&ChartedVariant<'_>) -> bool| {
-        let point = |(v, rank, y): &(&ChartedVariant<'_>, usize, f64)| ChartPoint {
+fn separate(points: &[(&VariantRow, usize, f64)], gate: usize) -> Vec<Series> {
+    let verdict = |v: &VariantRow| v.compared(gate).map(|c| c.verdict);
+    let of = |name: &str, tone, glyph, keep: &dyn Fn(&VariantRow) -> bool| {
+        let point = |(v, rank, y): &(&VariantRow, usize, f64)| ChartPoint {
             x: *rank as f64,
             y: *y,
             label: format!("{}: {}", v.label, number::plain(*y)),
@@ -128,7 +128,7 @@ fn separate(points: &[(&ChartedVariant<'_>, usize, f64)], gate: usize) -> Vec<Se
 }
 
 /// Least, median and greatest of groups of neighbours by rank.
-fn summary(points: &[(&ChartedVariant<'_>, usize, f64)]) -> Vec<Series> {
+fn summary(points: &[(&VariantRow, usize, f64)]) -> Vec<Series> {
     let size = points.len().div_ceil(GROUPS);
     let groups: Vec<(f64, [f64; 5])> = points
         .chunks(size)
@@ -149,8 +149,8 @@ fn summary(points: &[(&ChartedVariant<'_>, usize, f64)]) -> Vec<Series> {
     ]
 }
 
-fn limit(gate: &ChartedGate<'_>, place: Place) -> Option<LimitLine> {
-    Some(LimitLine { across: LineAxis::Y, value: place.limit?, label: gate.require.to_owned() })
+fn limit(gate: &GateResult, place: Place) -> Option<LimitLine> {
+    Some(LimitLine { across: LineAxis::Y, value: place.limit?, label: gate.require.to_string() })
 }
 
 /// A metric's name as part of a file name.

@@ -1,6 +1,6 @@
 //! Variants against gates: what stops whom.
 
-use super::charted_run::{ChartedRun, ChartedVariant, VariantRole};
+use super::charted_run::{ChartedRun, VariantRole, VariantRow};
 use super::spec::{Chart, ChartAxis, ChartTable, Marks, Scale, Series, ShareColumn, Tone};
 use ncugate_model::Verdict;
 use ncugate_model::number;
@@ -11,8 +11,7 @@ const CELLS: usize = 2_400;
 
 /// The chart, when there are gates and candidates.
 pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
-    let candidates: Vec<&ChartedVariant<'_>> =
-        run.variants.iter().filter(|v| v.standing == VariantRole::Candidate).collect();
+    let candidates: Vec<&VariantRow> = run.variants.iter().filter(|v| v.standing == VariantRole::Candidate).collect();
     if candidates.is_empty() || run.gates.is_empty() {
         return None;
     }
@@ -22,7 +21,7 @@ pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
     });
     let failing = |gate: usize| count(&candidates, gate, Verdict::Fail);
     let hardest = (0..run.gates.len()).max_by_key(|gate| (failing(*gate), usize::MAX - gate)).unwrap_or(0);
-    let judged = |gate: usize| candidates.iter().filter(|v| v.gates.get(gate).is_some_and(Option::is_some)).count();
+    let judged = |gate: usize| candidates.iter().filter(|v| v.compared(gate).is_some()).count();
     Some(Chart {
         id: "gates-by-variant".to_owned(),
         title: "What stops each variant".to_owned(),
@@ -35,7 +34,7 @@ pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
             ),
         },
         x: ChartAxis::new(&format!("rank by {}, best first", inside(run.described(run.objective).0)), "", Scale::Count),
-        y: ChartAxis::new("gate", "", Scale::Names(run.gates.iter().map(|g| g.name.to_owned()).collect())),
+        y: ChartAxis::new("gate", "", Scale::Names(run.gates.iter().map(|g| g.name.to_string()).collect())),
         series: vec![
             Series { name: String::new(), tone: Tone::Bad, marks: Marks::Columns(cells.collect()) },
             key("pass", Tone::Good),
@@ -49,7 +48,7 @@ pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
             run.gates.iter().enumerate().map(|(gate, row)| {
                 let of = |verdict| count(&candidates, gate, verdict).to_string();
                 let rest = (candidates.len() - judged(gate)).to_string();
-                vec![row.name.to_owned(), of(Verdict::Pass), of(Verdict::Fail), of(Verdict::Inconclusive), rest]
+                vec![row.name.to_string(), of(Verdict::Pass), of(Verdict::Fail), of(Verdict::Inconclusive), rest]
             }),
         ),
     })
@@ -60,21 +59,21 @@ fn key(name: &str, tone: Tone) -> Series {
     Series { name: name.to_owned(), tone, marks: Marks::Bars(Vec::new()) }
 }
 
-fn count(variants: &[&ChartedVariant<'_>], gate: usize, verdict: Verdict) -> usize {
-    let of = |v: &ChartedVariant<'_>| v.gates.get(gate).and_then(Option::as_ref).map(|c| c.verdict);
+fn count(variants: &[&VariantRow], gate: usize, verdict: Verdict) -> usize {
+    let of = |v: &VariantRow| v.compared(gate).map(|c| c.verdict);
     variants.iter().filter(|v| of(v) == Some(verdict)).count()
 }
 
 /// A gate over neighbours by rank; none where it was judged for none of them.
-fn cell(gate: usize, start: usize, group: &[&ChartedVariant<'_>]) -> Option<ShareColumn> {
-    let judged = group.iter().filter_map(|v| v.gates.get(gate).and_then(Option::as_ref)).count();
+fn cell(gate: usize, start: usize, group: &[&VariantRow]) -> Option<ShareColumn> {
+    let judged = group.iter().filter_map(|v| v.compared(gate)).count();
     if judged == 0 {
         return None;
     }
     let (fail, unknown) = (count(group, gate, Verdict::Fail), count(group, gate, Verdict::Inconclusive));
     let label = match group {
         [one] => {
-            let text = one.gates.get(gate).and_then(Option::as_ref).map_or("", |c| c.text);
+            let text = one.compared(gate).map_or("", |c| &c.text);
             format!("{}: {text}", one.label)
         }
         _ => format!("{} of {} fail", fail, number::counted(judged, "variant")),

@@ -1,6 +1,6 @@
 //! The objective against occupancy, with the variants that nothing beats on both.
 
-use super::charted_run::{ChartedGate, ChartedRun, ChartedVariant, VariantMark, VariantRole};
+use super::charted_run::{ChartedRun, GateResult, VariantMark, VariantRole, VariantRow};
 use super::outliers::{FAR, off_the_scale};
 use super::spec::{
     Chart, ChartAxis, ChartPoint, ChartTable, Glyph, LimitLine, LineAxis, Marks, Scale, Series, Stroke, Tone,
@@ -44,28 +44,26 @@ pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
         alt: format!("{} points at shape {}.{best}", points.len(), run.shape_name(shape)),
         table: ChartTable::new(
             ["variant", x_title, y_title],
-            points.iter().map(|(v, x, y)| vec![v.label.to_owned(), number::plain(*x), number::plain(*y)]),
+            points.iter().map(|(v, x, y)| vec![v.label.to_string(), number::plain(*x), number::plain(*y)]),
         ),
     })
 }
 
 /// A variant with its occupancy and objective.
-type OccupancyPoint<'r> = (&'r ChartedVariant<'r>, f64, f64);
+type OccupancyPoint<'r> = (&'r VariantRow, f64, f64);
 
 /// Points without the baselines that lie so far from every candidate that they would flatten the picture, and those.
-fn within<'r>(points: Vec<OccupancyPoint<'r>>) -> (Vec<OccupancyPoint<'r>>, Vec<(&'r ChartedVariant<'r>, f64)>) {
+fn within<'r>(points: Vec<OccupancyPoint<'r>>) -> (Vec<OccupancyPoint<'r>>, Vec<(&'r VariantRow, f64)>) {
     let candidates = points.iter().filter(|(v, ..)| v.standing == VariantRole::Candidate);
     let highest = candidates.map(|p| p.2).fold(f64::NEG_INFINITY, f64::max);
-    let far = |v: &ChartedVariant<'_>, y: f64| {
-        v.standing == VariantRole::Baseline && highest.is_finite() && y > highest * FAR
-    };
+    let far = |v: &VariantRow, y: f64| v.standing == VariantRole::Baseline && highest.is_finite() && y > highest * FAR;
     let beyond = points.iter().filter(|(v, _, y)| far(v, *y)).map(|(v, _, y)| (*v, *y)).collect();
     (points.into_iter().filter(|(v, _, y)| !far(v, *y)).collect(), beyond)
 }
 
 fn series(points: &[OccupancyPoint<'_>], front: Vec<(f64, f64)>) -> Vec<Series> {
     let many = points.len() > NAMED;
-    let kept = |keep: &dyn Fn(&ChartedVariant<'_>) -> bool| -> Vec<ChartPoint> {
+    let kept = |keep: &dyn Fn(&VariantRow) -> bool| -> Vec<ChartPoint> {
         let point = |(v, x, y): &OccupancyPoint<'_>| {
             let label = format!("{}: {} and {}", v.label, number::plain(*x), number::plain(*y));
             ChartPoint { x: *x, y: *y, label }
@@ -92,13 +90,13 @@ fn series(points: &[OccupancyPoint<'_>], front: Vec<(f64, f64)>) -> Vec<Series> 
 }
 
 fn limits(run: &ChartedRun<'_>, x: &str, y: &str) -> Vec<LimitLine> {
-    let line = |gate: &ChartedGate<'_>| {
-        let across = match gate.metric? {
-            metric if metric == x => LineAxis::X,
-            metric if metric == y => LineAxis::Y,
+    let line = |gate: &GateResult| {
+        let across = match gate.metric.as_ref()? {
+            metric if *metric == x => LineAxis::X,
+            metric if *metric == y => LineAxis::Y,
             _ => return None,
         };
-        Some(LimitLine { across, value: gate.limit?, label: gate.require.to_owned() })
+        Some(LimitLine { across, value: gate.summary.limit.as_ref()?.value, label: gate.require.to_string() })
     };
     run.gates.iter().filter_map(line).collect()
 }

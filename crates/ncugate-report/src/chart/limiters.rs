@@ -11,7 +11,8 @@ const PREFIX: &str = "occupancy_limit_";
 /// The chart, when occupancy limits were collected.
 pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
     let shape = run.objective_shape;
-    let limits: Vec<&str> = run.metrics.iter().map(|m| m.name).filter(|name| name.starts_with(PREFIX)).collect();
+    let limits: Vec<&str> =
+        run.metrics.iter().map(|m| m.name.as_str()).filter(|name| name.starts_with(PREFIX)).collect();
     let shown: Vec<_> = run
         .leaders(LEADERS)
         .into_iter()
@@ -35,7 +36,7 @@ pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
                 others.push(bar)
             }
             names.push(format!("{}, {}", variant.short, words(name)));
-            rows.push(vec![variant.label.to_owned(), words(name), number::plain(value)]);
+            rows.push(vec![variant.label.to_string(), words(name), number::plain(value)]);
         }
     }
     let limiter = limits

@@ -27,10 +27,7 @@ mod stalls;
 pub mod svg;
 mod timeline;
 
-pub use charted_run::{
-    ChartedGate, ChartedMetric, ChartedRun, ChartedSearch, ChartedShape, ChartedStage, ChartedTimeline, ChartedValues,
-    ChartedVariant, ChartedVerdict, WarpState, WarpStates,
-};
+pub use charted_run::{ChartedRun, ChartedShape, ChartedTimeline};
 pub use kernel_roofline::kernel_roofline;
 pub use spec::{
     Bar, Chart, ChartAxis, ChartPoint, ChartTable, Glyph, LimitLine, LineAxis, Marks, Scale, Series, ShareColumn,

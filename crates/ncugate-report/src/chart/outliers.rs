@@ -1,13 +1,13 @@
 //! Baselines so far from every candidate that they would flatten a picture.
 
-use super::charted_run::ChartedVariant;
+use super::charted_run::VariantRow;
 use ncugate_model::number;
 
 /// Baselines this many times slower than the slowest variant shown are named beside a chart, not drawn in it.
 pub const FAR: f64 = 1.5;
 
 /// ` Off the scale: sdpa_math (58.18).`
-pub fn off_the_scale(variants: &[(&ChartedVariant<'_>, f64)]) -> String {
+pub fn off_the_scale(variants: &[(&VariantRow, f64)]) -> String {
     if variants.is_empty() {
         return String::new();
     }

@@ -53,7 +53,8 @@ pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
             ["parameter", "variants", "least", "median", "greatest", "rank", "medians apart by"],
             groups.iter().filter_map(|(label, at, values)| {
                 let [least, _, median, _, most] = five_numbers(values)?;
-                let effect = run.effects.iter().find(|e| run.params.get(*at) == Some(&e.parameter))?;
+                let effect =
+                    run.effects.iter().find(|e| run.params.get(*at).is_some_and(|name| *name == e.parameter))?;
                 let numbers = [least, median, most].map(number::plain);
                 let ranking = [effect.rank.to_string(), number::change(1.0 + effect.effect_pct / 100.0)];
                 let counted = [label.to_owned(), values.len().to_string()];
@@ -69,9 +70,9 @@ fn by_value(run: &ChartedRun<'_>, parameter: usize) -> Vec<(String, Vec<f64>)> {
     for variant in run.variants.iter().filter(|v| v.rank.is_some()) {
         let Some(Some(value)) = variant.params.get(parameter) else { continue };
         let Some(y) = run.objective_of(variant) else { continue };
-        match values.iter_mut().find(|(known, _)| known == value) {
+        match values.iter_mut().find(|(known, _)| value == known) {
             Some((_, list)) => list.push(y),
-            None => values.push((value.clone(), vec![y])),
+            None => values.push((value.to_string(), vec![y])),
         }
     }
     let key = |text: &str| text.parse::<f64>().unwrap_or(f64::INFINITY);

@@ -1,6 +1,6 @@
 //! Work a second against work a byte, under the ceilings of the chip.
 
-use super::charted_run::{ChartedRun, ChartedVariant, VariantMark};
+use super::charted_run::{ChartedRun, VariantMark, VariantRow};
 use super::spec::{Chart, ChartAxis, ChartPoint, ChartTable, Glyph, Marks, Scale, Series, Stroke, Tone};
 use crate::explain::{Ceiling, Roofline};
 use ncugate_model::number;
@@ -11,8 +11,8 @@ use std::collections::HashMap;
 /// Work a second uses the undisturbed latency, not the duration under the profiler.
 pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
     let roof = run.roofline.as_ref()?;
-    let rows: HashMap<&str, &ChartedVariant<'_>> = run.variants.iter().map(|v| (v.id, v)).collect();
-    let points: Vec<(&ChartedVariant<'_>, f64, f64)> = roof
+    let rows: HashMap<&str, &VariantRow> = run.variants.iter().map(|v| (v.id.as_str(), v)).collect();
+    let points: Vec<(&VariantRow, f64, f64)> = roof
         .points
         .iter()
         .filter_map(|s| Some((*rows.get(s.variant.0.as_str())?, s.intensity, s.performance / 1e12)))
@@ -40,7 +40,7 @@ pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
         alt: format!("{} variants under {} ceilings.", points.len(), roof.ceilings.len()),
         table: ChartTable::new(
             ["variant", "FLOP/B", "TFLOP/s"],
-            points.iter().map(|(v, x, y)| vec![v.label.to_owned(), number::plain(*x), number::plain(*y)]),
+            points.iter().map(|(v, x, y)| vec![v.label.to_string(), number::plain(*x), number::plain(*y)]),
         ),
     })
 }
@@ -57,9 +57,9 @@ pub(super) fn ceiling(roof: &Roofline, at: usize, ceiling: &Ceiling, (lowest, hi
     Series { name, tone: Tone::Muted, marks: Marks::Line(stroke, line) }
 }
 
-fn measured(points: &[(&ChartedVariant<'_>, f64, f64)]) -> Vec<Series> {
-    let of = |name: &str, tone, glyph, keep: &dyn Fn(&ChartedVariant<'_>) -> bool| {
-        let label = |v: &ChartedVariant<'_>, x: f64, y: f64| {
+fn measured(points: &[(&VariantRow, f64, f64)]) -> Vec<Series> {
+    let of = |name: &str, tone, glyph, keep: &dyn Fn(&VariantRow) -> bool| {
+        let label = |v: &VariantRow, x: f64, y: f64| {
             format!("{}: {} FLOP/B, {} TFLOP/s", v.label, number::plain(x), number::plain(y))
         };
         let kept = points.iter().filter(|(v, ..)| keep(v)).take(400);

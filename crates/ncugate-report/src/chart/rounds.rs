@@ -1,6 +1,6 @@
 //! Samples in the order they were taken: drift, modes and single slow rounds, which a distribution hides.
 
-use super::charted_run::{ChartedRun, ChartedVariant, VariantRole};
+use super::charted_run::{ChartedRun, VariantRole, VariantRow};
 use super::spec::{Chart, ChartAxis, ChartPoint, ChartTable, Glyph, LimitLine, LineAxis, Marks, Scale, Series, Tone};
 use ncugate_model::number;
 use ncugate_model::stats;
@@ -19,7 +19,7 @@ pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
     let first = shown.first().filter(|timed| timed.variant.selected)?;
     let series = shown.iter().zip([(Tone::Chosen, Glyph::Disc), (Tone::Baseline, Glyph::Cross)]);
     let series = series.map(|(timed, (tone, glyph))| Series {
-        name: timed.variant.short.to_owned(),
+        name: timed.variant.short.to_string(),
         tone,
         marks: Marks::Points(glyph, timed.points()),
     });
@@ -45,7 +45,7 @@ pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
             ["variant", "rounds", "median (µs)", "least off it (%)", "greatest off it (%)"],
             shown.iter().map(|timed| {
                 let numbers = [timed.median, timed.least(), timed.greatest()].map(number::plain);
-                [timed.variant.label.to_owned(), timed.samples.len().to_string()].into_iter().chain(numbers).collect()
+                [timed.variant.label.to_string(), timed.samples.len().to_string()].into_iter().chain(numbers).collect()
             }),
         ),
     })
@@ -53,12 +53,12 @@ pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
 
 /// A variant with its samples in microseconds, in the order of the rounds.
 struct VariantSamples<'r> {
-    variant: &'r ChartedVariant<'r>,
+    variant: &'r VariantRow,
     samples: &'r [f64],
     median: f64,
 }
 
-fn timed<'r>(run: &ChartedRun<'_>, variant: &'r ChartedVariant<'r>) -> Option<VariantSamples<'r>> {
+fn timed<'r>(run: &ChartedRun<'_>, variant: &'r VariantRow) -> Option<VariantSamples<'r>> {
     let samples = run.samples(variant);
     let median = stats::median(samples).ok().filter(|median| *median > 0.0 && samples.len() >= FEWEST)?;
     Some(VariantSamples { variant, samples, median })

@@ -37,7 +37,7 @@ fn chart(run: &ChartedRun<'_>, base: &[(String, i64)], dimension: &str) -> Optio
         if points.len() < 2 {
             continue;
         }
-        rows.extend(points.iter().map(|(x, y)| vec![variant.label.to_owned(), number::plain(*x), number::plain(*y)]));
+        rows.extend(points.iter().map(|(x, y)| vec![variant.label.to_string(), number::plain(*x), number::plain(*y)]));
         let marks = |(x, y): &(f64, f64)| ChartPoint {
             x: *x,
             y: *y,
@@ -45,7 +45,7 @@ fn chart(run: &ChartedRun<'_>, base: &[(String, i64)], dimension: &str) -> Optio
         };
         let dots = points.iter().map(marks).collect();
         let glyph = [Glyph::Disc, Glyph::Triangle, Glyph::Diamond, Glyph::Cross][at % 4];
-        let (name, tone) = (variant.short.to_owned(), Tone::Nth(at));
+        let (name, tone) = (variant.short.to_string(), Tone::Nth(at));
         series.push(Series { name: String::new(), tone, marks: Marks::Line(Stroke::Solid, points) });
         series.push(Series { name, tone, marks: Marks::Points(glyph, dots) });
     }

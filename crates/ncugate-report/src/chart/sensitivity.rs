@@ -1,6 +1,6 @@
 //! What each change of a good variant costs or gains: variants that the phase names, beside the baseline they change.
 
-use super::charted_run::{ChartedRun, ChartedVariant, VariantRole};
+use super::charted_run::{ChartedRun, VariantRole, VariantRow};
 use super::spec::{Bar, Chart, ChartAxis, ChartTable, LimitLine, LineAxis, Marks, Scale, Series, Tone};
 use ncugate_model::Better;
 use ncugate_model::number;
@@ -12,7 +12,7 @@ const MOST: usize = 40;
 
 /// A variant and the objective over that of the baseline.
 struct Price<'a> {
-    variant: &'a ChartedVariant<'a>,
+    variant: &'a VariantRow,
     value: f64,
     ratio: f64,
 }
@@ -65,16 +65,16 @@ pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
         title: format!("Sensitivity: {} beside {}", inside(title), base.short),
         note: format!("{} moves it most, {} least. The axis is logarithmic.", said(first), said(last)),
         x: ChartAxis::new(&format!("{} over that of {}", inside(title), base.short), "x", Scale::Log),
-        y: ChartAxis::new("variant", "", Scale::Names(prices.iter().map(|p| p.variant.short.to_owned()).collect())),
+        y: ChartAxis::new("variant", "", Scale::Names(prices.iter().map(|p| p.variant.short.to_string()).collect())),
         series,
-        limits: vec![LimitLine { across: LineAxis::X, value: 1.0, label: base.short.to_owned() }],
+        limits: vec![LimitLine { across: LineAxis::X, value: 1.0, label: base.short.to_string() }],
         alt: format!("{} changes ranked by what they do to {}.", prices.len(), inside(title)),
         table: ChartTable::new(
             ["rank", "variant", "what it changes", title, "change", "95 % interval"],
             prices.iter().enumerate().map(|(at, price)| {
                 vec![
                     (at + 1).to_string(),
-                    price.variant.label.to_owned(),
+                    price.variant.label.to_string(),
                     changes(run, base, price.variant),
                     number::with_unit(price.value, unit),
                     number::change(price.ratio),
@@ -86,8 +86,8 @@ pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
 }
 
 /// Parameters in which a variant differs from the baseline: `UNCOALESCED=1`.
-fn changes(run: &ChartedRun<'_>, base: &ChartedVariant<'_>, variant: &ChartedVariant<'_>) -> String {
-    let pairs = run.params.iter().zip(base.params.iter().zip(variant.params));
+fn changes(run: &ChartedRun<'_>, base: &VariantRow, variant: &VariantRow) -> String {
+    let pairs = run.params.iter().zip(base.params.iter().zip(&variant.params));
     let changed = pairs.filter(|(_, (ours, theirs))| ours != theirs);
     let words: Vec<String> =
         changed.map(|(name, (_, value))| format!("{name}={}", value.as_deref().unwrap_or("n/a"))).collect();
@@ -95,7 +95,7 @@ fn changes(run: &ChartedRun<'_>, base: &ChartedVariant<'_>, variant: &ChartedVar
 }
 
 /// Interval of the change of the median latency, where both have samples.
-fn interval(run: &ChartedRun<'_>, base: &ChartedVariant<'_>, variant: &ChartedVariant<'_>) -> String {
+fn interval(run: &ChartedRun<'_>, base: &VariantRow, variant: &VariantRow) -> String {
     let (ours, theirs) = (run.samples(variant), run.samples(base));
     let pairing = if ours.len() == theirs.len() { Pairing::Rounds } else { Pairing::Independent };
     stats::compare(ours, theirs, pairing, &Resampler::default()).map_or_else(

@@ -1,6 +1,6 @@
 //! What each stage of a staged plan added, beside what was expected of it.
 
-use super::charted_run::{ChartedRun, ChartedStage};
+use super::charted_run::{ChartedRun, StageResult};
 use super::spec::{Bar, Chart, ChartAxis, ChartTable, Marks, Scale, Series, Spread, Tone};
 use ncugate_model::number;
 
@@ -40,7 +40,7 @@ pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
         title: "Stages".to_owned(),
         note: "Each bar starts where the last accepted stage ended; the outline is what was expected.".to_owned(),
         x: ChartAxis::new("speedup over the first stage", "×", Scale::Linear),
-        y: ChartAxis::new("stage", "", Scale::Names(run.stages.iter().map(|s| s.name.to_owned()).collect())),
+        y: ChartAxis::new("stage", "", Scale::Names(run.stages.iter().map(|s| s.name.to_string()).collect())),
         series,
         limits: Vec::new(),
         alt: format!("{count} of {} stages kept, {}× in all.", run.stages.len(), number::plain(level)),
@@ -48,10 +48,10 @@ pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
     })
 }
 
-fn row(stage: &ChartedStage<'_>) -> Vec<String> {
+fn row(stage: &StageResult) -> Vec<String> {
     let text = |value: Option<f64>| value.map_or_else(|| "n/a".to_owned(), number::plain);
     let range = |(low, high)| format!("{} to {}", number::plain(low), number::plain(high));
     let expected = stage.expected.map_or_else(|| "n/a".to_owned(), range);
     let kept = if stage.accepted { "yes" } else { "no" };
-    vec![stage.name.to_owned(), expected, text(stage.measured), text(stage.cumulative), kept.to_owned()]
+    vec![stage.name.to_string(), expected, text(stage.measured), text(stage.cumulative), kept.to_owned()]
 }

@@ -1,6 +1,6 @@
 //! Where warps wait: of the selected variant by its deep profile; else of the leading variants, where a phase collects it.
 
-use super::charted_run::{ChartedRun, WarpState, WarpStates};
+use super::charted_run::{ChartedRun, DeepMetric, DeepProfileRow};
 use super::spec::{Bar, Chart, ChartAxis, ChartPoint, ChartTable, Glyph, Marks, Scale, Series, Tone};
 use ncugate_model::number;
 
@@ -17,43 +17,44 @@ const AXIS: &str = "cycles for each issued instruction";
 
 /// The chart, when warp states were counted.
 pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
-    run.warp_states.as_ref().and_then(profiled).or_else(|| leading(run))
+    run.deep_profile.and_then(profiled).or_else(|| leading(run))
 }
 
 /// A row a state, the longest on top: a bar for the selected variant, a diamond for the baseline beside it.
-fn profiled(look: &WarpStates<'_>) -> Option<Chart> {
-    let (first, short) = *look.variants.first()?;
-    let value = |state: &WarpState<'_>, at: usize| state.cycles.get(at).copied().flatten();
-    let total: f64 = look.states.iter().filter_map(|state| value(state, 0)).sum();
-    let shown: Vec<&WarpState<'_>> = look.states.iter().take(ROWS).collect();
-    let waiting = shown.iter().find(|state| !ISSUES.contains(&state.name));
-    let label = |who: &str, state: &WarpState<'_>, cycles: f64| {
-        format!("{who}, {}: {} cycles", words(state.name), number::plain(cycles))
+fn profiled(look: &DeepProfileRow) -> Option<Chart> {
+    let first = look.variants.first()?;
+    let states = look.states();
+    let value = |state: &DeepMetric, at: usize| state.values.get(at)?.number().map(|cycles| cycles.value);
+    let total: f64 = states.iter().filter_map(|state| value(state, 0)).sum();
+    let shown = &states[..states.len().min(ROWS)];
+    let waiting = shown.iter().find(|state| !ISSUES.contains(&state.name.as_str()));
+    let label = |who: &str, state: &DeepMetric, cycles: f64| {
+        format!("{who}, {}: {} cycles", words(&state.name), number::plain(cycles))
     };
-    let bar = |(row, state): (usize, &&WarpState<'_>)| {
+    let bar = |(row, state): (usize, &&DeepMetric)| {
         let to = value(state, 0)?;
-        Some(Bar { row, from: 0.0, to, label: label(first, state, to) })
+        Some(Bar { row, from: 0.0, to, label: label(&first.label, state, to) })
     };
     let bars = shown.iter().enumerate().filter_map(bar).collect();
-    let mut series = vec![Series { name: short.to_owned(), tone: Tone::Good, marks: Marks::Bars(bars) }];
-    for (at, (other, short)) in look.variants.iter().enumerate().skip(1) {
-        let point = |(row, state): (usize, &&WarpState<'_>)| {
+    let mut series = vec![Series { name: first.short.to_string(), tone: Tone::Good, marks: Marks::Bars(bars) }];
+    for (at, other) in look.variants.iter().enumerate().skip(1) {
+        let point = |(row, state): (usize, &&DeepMetric)| {
             let x = value(state, at)?;
-            Some(ChartPoint { x, y: row as f64, label: label(other, state, x) })
+            Some(ChartPoint { x, y: row as f64, label: label(&other.label, state, x) })
         };
         let points = shown.iter().enumerate().filter_map(point).collect();
         let marks = Marks::Points(Glyph::Diamond, points);
-        series.push(Series { name: (*short).to_owned(), tone: Tone::Baseline, marks });
+        series.push(Series { name: other.short.to_string(), tone: Tone::Baseline, marks });
     }
-    let percent = |state: &WarpState<'_>| value(state, 0).map_or(0.0, |cycles| 100.0 * cycles / total);
+    let percent = |state: &DeepMetric| value(state, 0).map_or(0.0, |cycles| 100.0 * cycles / total);
     let mut head = vec!["state".to_owned()];
-    head.extend(look.variants.iter().map(|(_, short)| (*short).to_owned()));
+    head.extend(look.variants.iter().map(|variant| variant.short.to_string()));
     head.push("share %".to_owned());
-    let cell = |state: &WarpState<'_>, at: usize| value(state, at).map_or_else(|| "n/a".to_owned(), number::plain);
-    let rows = look.states.iter().map(|state| {
+    let cell = |state: &DeepMetric, at: usize| value(state, at).map_or_else(|| "n/a".to_owned(), number::plain);
+    let rows = states.iter().map(|state| {
         let cells = (0..look.variants.len()).map(|at| cell(state, at));
         let share = number::plain(percent(state));
-        std::iter::once(words(state.name)).chain(cells).chain([share]).collect()
+        std::iter::once(words(&state.name)).chain(cells).chain([share]).collect()
     });
     let mut table = ChartTable::new(["state"], rows);
     table.head = head;
@@ -65,29 +66,30 @@ fn profiled(look: &WarpStates<'_>) -> Option<Chart> {
              the state selected is the cycle of issue, all others are waiting.",
             number::plain(total),
             waiting.map_or_else(String::new, |state| {
-                format!("; it waits longest for {} ({:.0} %)", words(state.name), percent(state))
+                format!("; it waits longest for {} ({:.0} %)", words(&state.name), percent(state))
             })
         ),
         x: ChartAxis::new(AXIS, "", Scale::Zero),
-        y: ChartAxis::new("warp state", "", Scale::Names(shown.iter().map(|state| words(state.name)).collect())),
+        y: ChartAxis::new("warp state", "", Scale::Names(shown.iter().map(|state| words(&state.name)).collect())),
         series,
         limits: Vec::new(),
-        alt: alt(&shown, &percent),
+        alt: alt(shown, &percent),
         table,
     })
 }
 
 /// `Longest first: long scoreboard 40 %, wait 18 %, ...`
-fn alt(shown: &[&WarpState<'_>], percent: &dyn Fn(&WarpState<'_>) -> f64) -> String {
+fn alt(shown: &[&DeepMetric], percent: &dyn Fn(&DeepMetric) -> f64) -> String {
     let named: Vec<String> =
-        shown.iter().map(|state| format!("{} {:.1} %", words(state.name), percent(state))).collect();
+        shown.iter().map(|state| format!("{} {:.1} %", words(&state.name), percent(state))).collect();
     format!("Longest first: {}.", named.join(", "))
 }
 
 /// The states of several variants, stacked.
 fn leading(run: &ChartedRun<'_>) -> Option<Chart> {
     let shape = run.objective_shape;
-    let mut states: Vec<&str> = run.metrics.iter().map(|m| m.name).filter(|name| name.starts_with("stall_")).collect();
+    let mut states: Vec<&str> =
+        run.metrics.iter().map(|m| m.name.as_str()).filter(|name| name.starts_with("stall_")).collect();
     let value = |v, name: &str| run.value(v, shape, name).unwrap_or(0.0).max(0.0);
     let shown: Vec<_> = run.leaders(LEADERS).into_iter().filter(|v| states.iter().any(|s| value(v, s) > 0.0)).collect();
     let first = *shown.first()?;
@@ -119,7 +121,7 @@ fn leading(run: &ChartedRun<'_>) -> Option<Chart> {
             format!("The warps of the best variant that do not issue wait most for {}.", words(state))
         }),
         x: ChartAxis::new(AXIS, unit, Scale::Zero),
-        y: ChartAxis::new(&run.variant_axis(), "", Scale::Names(shown.iter().map(|v| v.short.to_owned()).collect())),
+        y: ChartAxis::new(&run.variant_axis(), "", Scale::Names(shown.iter().map(|v| v.short.to_string()).collect())),
         series,
         limits: Vec::new(),
         alt: format!("{} states of {} variants, largest first.", states.len(), shown.len()),
@@ -128,7 +130,7 @@ fn leading(run: &ChartedRun<'_>) -> Option<Chart> {
             shown.iter().flat_map(|v| {
                 states.iter().map(move |s| {
                     let value = run.value(v, shape, s);
-                    vec![v.label.to_owned(), words(s), value.map_or_else(|| "n/a".to_owned(), number::plain)]
+                    vec![v.label.to_string(), words(s), value.map_or_else(|| "n/a".to_owned(), number::plain)]
                 })
             }),
         ),

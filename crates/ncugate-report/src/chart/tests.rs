@@ -1,73 +1,165 @@
 //! The charts of a made-up run.
 
 use super::charted_run::{
-    Better, ChartedTimeline, Interaction, Separation, SweepAnalysis, Timeline, TimelineSeries, VariantRole, Verdict,
+    Better, ChartedTimeline, DeepMetric, DeepProfileRow, GateResult, Interaction, MetricColumn, Separation,
+    StageResult, SweepAnalysis, Timeline, TimelineSeries, VariantRole, Verdict,
 };
 use super::svg::{Setting, draw};
-use super::{
-    Chart, ChartedGate, ChartedMetric, ChartedRun, ChartedShape, ChartedStage, ChartedValues, ChartedVariant,
-    ChartedVerdict, Marks, Scale, Series, WarpState, WarpStates, charts,
-};
+use super::{Chart, ChartedRun, ChartedShape, Marks, Scale, Series, charts};
+use crate::deep_profile::ProfiledVariant;
 use crate::explain::MatchedChange;
+use crate::model::Measure;
+use crate::variant_row::{BuildRow, CorrectnessRow, GateCell, ShapeValues, VariantRow};
+use ncugate_judge::GateSummary;
+use ncugate_model::expr::Requirement;
+use ncugate_model::number::Number;
+use ncugate_model::{CleanText, Level, Scope, ShapeName};
 use roxmltree::Document;
+use std::sync::Arc;
 
 const METRICS: [&str; 5] =
     ["latency_p50", "achieved_occupancy", "registers", "occupancy_limit_warps", "occupancy_limit_registers"];
 
 /// A variant whose values, and samples, are these.
-fn variant<'a>(id: &'a str, rank: usize, params: &'a [Option<String>], values: &'a [f64]) -> ChartedVariant<'a> {
-    let measured = ChartedValues { values: values.iter().copied().map(Some).collect(), samples: values };
-    ChartedVariant {
-        id,
-        label: id,
+fn variant(id: &str, rank: usize, params: &[Option<CleanText>], values: &[f64]) -> VariantRow {
+    let measured = ShapeValues {
+        launch: CleanText::default(),
+        steps: Vec::new(),
+        values: values.iter().map(|value| Measure::Number(Number::new(*value))).collect(),
+        samples: values.to_vec(),
+        audit: None,
+        witness: None,
+    };
+    let correctness = CorrectnessRow { verdict: Verdict::Pass, text: CleanText::default(), cases: Vec::new() };
+    let build = BuildRow {
+        verdict: Verdict::Pass,
+        text: CleanText::default(),
+        log: String::new(),
+        command: CleanText::default(),
+        code_sha256: None,
+        resources: Vec::new(),
+    };
+    VariantRow {
+        id: id.into(),
+        label: id.into(),
         name: None,
-        short: id,
+        short: id.into(),
         standing: if rank == 0 { VariantRole::Baseline } else { VariantRole::Candidate },
+        graded_by_itself: false,
+        cheats: false,
+        doubt: None,
         selected: rank == 1,
         rank: (rank > 0).then_some(rank),
         verdict: Verdict::Pass,
         uncompared: false,
-        params,
+        params: params.to_vec(),
+        correctness,
+        stopped_by: Vec::new(),
+        shares: None,
+        build,
+        captured: None,
         shapes: vec![measured.clone(), measured],
-        gates: vec![Some(ChartedVerdict { verdict: Verdict::Pass, text: "holds" })],
+        advice: Vec::new(),
+        gates: vec![Some(GateCell { verdict: Verdict::Pass, text: "holds".into(), uncompared: false })],
+    }
+}
+
+/// What was measured and judged of a run.
+struct JudgedRows {
+    metrics: Vec<MetricColumn>,
+    gates: Vec<GateResult>,
+    stages: Vec<StageResult>,
+    variants: Vec<VariantRow>,
+    deep: DeepProfileRow,
+}
+
+fn gate(metric: &str, limits: [f64; 2]) -> GateResult {
+    let limits = [("s", limits[0]), ("l", limits[1])].map(|(name, limit)| (ShapeName(name.into()), Number::new(limit)));
+    GateResult {
+        name: metric.into(),
+        require: Requirement::parse(&format!("{metric} <= 64")).unwrap(),
+        on: Scope::Each,
+        level: Level::Required,
+        line: 1,
+        metric: Some(metric.into()),
+        unit: CleanText::default(),
+        verdict: Verdict::Pass,
+        reason: CleanText::default(),
+        summary: GateSummary { limit: Some(limits[0].1.clone()), limits: limits.to_vec(), ..GateSummary::default() },
+        waived: None,
+        expired_waiver: None,
+        deciding: None,
+        cases: Arc::default(),
+        needed: 1,
+    }
+}
+
+fn judged(params: &[Vec<Option<CleanText>>], values: &[Vec<f64>]) -> JudgedRows {
+    let first = &values[0];
+    let ids = ["a", "b", "c", "d", "e", "f"];
+    let candidates = values.iter().enumerate().map(|(at, values)| variant(ids[at], at + 1, &params[at], values));
+    let gain = Some(first[0]);
+    let metric = |name: &str| MetricColumn {
+        name: name.to_owned(),
+        title: name.to_owned(),
+        unit: "us".to_owned(),
+        better: Better::Lower,
+        gated: false,
+    };
+    let stage = StageResult {
+        name: "one".into(),
+        variant: None,
+        accepted: true,
+        verdict: Verdict::Pass,
+        reason: CleanText::default(),
+        expected: gain.zip(gain),
+        measured: gain,
+        cumulative: gain,
+        elite: Vec::new(),
+        gates: Vec::new(),
+    };
+    let profiled =
+        |id: &str| ProfiledVariant { id: id.into(), label: id.into(), short: id.into(), passes: None, seconds: 1.0 };
+    let waits = DeepMetric {
+        name: "stall_wait".into(),
+        title: "wait".into(),
+        unit: CleanText::default(),
+        values: vec![Measure::Number(Number::new(first[0])), Measure::Missing("not profiled".into())],
+    };
+    let deep = DeepProfileRow {
+        variants: ["a", "base"].map(profiled).to_vec(),
+        shape: "s".into(),
+        note: CleanText::default(),
+        metrics: vec![waits],
+        advice: None,
+        pairs: Vec::new(),
+    };
+    JudgedRows {
+        deep,
+        metrics: METRICS.map(metric).to_vec(),
+        gates: vec![gate("registers", [first[2], 64.0])],
+        stages: vec![stage],
+        variants: candidates.chain([variant("base", 0, &params[0], first)]).collect(),
     }
 }
 
 /// A run of a baseline and of a candidate for every row of values.
 fn run<'a>(
-    params: &'a (Vec<String>, Vec<Vec<Option<String>>>),
+    judged: &'a JudgedRows,
+    params: &'a (Vec<CleanText>, Vec<Vec<Option<CleanText>>>),
     dims: &'a [Vec<(String, i64)>; 2],
     values: &'a [Vec<f64>],
 ) -> ChartedRun<'a> {
-    let ids = ["a", "b", "c", "d", "e", "f"];
-    let candidates = values.iter().enumerate().map(|(at, values)| variant(ids[at], at + 1, &params.1[at], values));
-    let first = &values[0];
-    let gain = Some(first[0]);
     ChartedRun {
         shapes: vec![ChartedShape { name: "s", dims: &dims[0] }, ChartedShape { name: "l", dims: &dims[1] }],
         objective: METRICS[0],
         objective_shape: 0,
         params: &params.0,
-        metrics: METRICS.map(|name| ChartedMetric { name, title: name, unit: "us", better: Better::Lower }).to_vec(),
-        gates: vec![ChartedGate {
-            name: "registers",
-            require: "registers <= 64",
-            metric: Some("registers"),
-            limit: Some(first[2]),
-            limits: vec![("s", first[2]), ("l", 64.0)],
-        }],
-        stages: vec![ChartedStage {
-            name: "one",
-            expected: gain.zip(gain),
-            measured: gain,
-            cumulative: gain,
-            accepted: true,
-        }],
-        variants: candidates.chain([variant("base", 0, &params.1[0], first)]).collect(),
-        warp_states: Some(WarpStates {
-            variants: vec![("a", "a"), ("base", "base")],
-            states: vec![WarpState { name: "stall_wait", cycles: vec![gain, None] }],
-        }),
+        metrics: &judged.metrics,
+        gates: &judged.gates,
+        stages: &judged.stages,
+        variants: &judged.variants,
+        deep_profile: Some(&judged.deep),
         timeline: None,
         roofline: None,
         search: None,
@@ -80,10 +172,10 @@ fn run<'a>(
 
 /// The charts of candidates with these values, each drawn and read back.
 fn drawn(values: &[Vec<f64>]) -> Vec<Chart> {
-    let params: Vec<Vec<Option<String>>> = (0..values.len()).map(|n| vec![Some(n.to_string())]).collect();
-    let params = (vec!["P".to_owned()], params);
+    let params: Vec<Vec<Option<CleanText>>> = (0..values.len()).map(|n| vec![Some(n.to_string().into())]).collect();
+    let params = (vec!["P".into()], params);
     let dims = [1, 2].map(|extent| vec![("N".to_owned(), extent)]);
-    let charts = charts(&run(&params, &dims, values));
+    let charts = charts(&run(&judged(&params.1, values), &params, &dims, values));
     for chart in &charts {
         let svg = draw(chart, Setting::File).unwrap();
         assert!(Document::parse(&svg).is_ok() && svg.len() < 60_000, "{}: {svg}", chart.id);
@@ -117,12 +209,13 @@ fn the_life_of_a_launch_is_a_line_a_unit_and_the_begin_of_its_tail() {
     let series = [("multiprocessors active", 1.0), ("DRAM", 0.5)]
         .map(|(name, scale)| TimelineSeries { name: name.to_owned(), points: wave(scale) });
     let timeline = Timeline { duration: 900.0, interval: 1.0, series: series.to_vec(), tail_fraction: 0.2 };
-    let params = (vec!["P".to_owned()], vec![vec![Some("1".to_owned())]]);
+    let params = (vec!["P".into()], vec![vec![Some("1".into())]]);
     let dims = [1, 2].map(|extent| vec![("N".to_owned(), extent)]);
     let values = [vec![10.0, 50.0, 64.0, 8.0, 4.0]];
+    let judged = judged(&params.1, &values);
     let run = ChartedRun {
         timeline: Some(ChartedTimeline { variant: "a", timeline: &timeline }),
-        ..run(&params, &dims, &values)
+        ..run(&judged, &params, &dims, &values)
     };
     let charts = charts(&run);
     let chart = charts.iter().find(|chart| chart.id == "timeline").unwrap();
@@ -146,13 +239,13 @@ fn parameters_that_depend_on_one_another_are_drawn_cell_by_cell() {
         columns: vec!["64".to_owned(), "128".to_owned()],
     };
     let noise = MatchedChange { separation: Separation::Noise, ..change };
-    let params = (vec!["P".to_owned()], vec![vec![Some("1".to_owned())]]);
+    let params = (vec!["P".into()], vec![vec![Some("1".into())]]);
     let dims = [1, 2].map(|extent| vec![("N".to_owned(), extent)]);
     let values = [vec![10.0, 50.0, 64.0, 8.0, 4.0]];
     let drawn = |change: MatchedChange| {
         let interactions = vec![Interaction { change, ..interaction.clone() }];
         let sweep = Some(SweepAnalysis { interactions, ..SweepAnalysis::default() });
-        let charts = charts(&ChartedRun { sweep, ..run(&params, &dims, &values) });
+        let charts = charts(&ChartedRun { sweep, ..run(&judged(&params.1, &values), &params, &dims, &values) });
         charts.into_iter().find(|chart| chart.id == "interactions")
     };
     let chart = drawn(change).unwrap();
@@ -187,10 +280,10 @@ fn a_variant_of_a_sweep_is_a_line_through_its_parameters_and_the_objective() {
     let dims = [1, 2].map(|extent| vec![("N".to_owned(), extent)]);
     let values: Vec<Vec<f64>> = (0..6_u32).map(|at| vec![10.0 + f64::from(at); 5]).collect();
     let chart = |values_of: [fn(usize) -> usize; 2]| {
-        let params: Vec<Vec<Option<String>>> =
-            (0..6).map(|at| values_of.iter().map(|of| Some(of(at).to_string())).collect()).collect();
-        let params = (vec!["A".to_owned(), "B".to_owned()], params);
-        let charts = charts(&run(&params, &dims, &values));
+        let params: Vec<Vec<Option<CleanText>>> =
+            (0..6).map(|at| values_of.iter().map(|of| Some(of(at).to_string().into())).collect()).collect();
+        let params = (vec!["A".into(), "B".into()], params);
+        let charts = charts(&run(&judged(&params.1, &values), &params, &dims, &values));
         charts.into_iter().find(|chart| chart.id == "parallel-coordinates")
     };
     let found = chart([|at| 8 << (at / 2), |at| at % 2]).unwrap();
@@ -240,18 +333,20 @@ fn the_front_over_several_objectives_has_what_no_other_beats() {
 fn a_page_draws_the_front_over_the_metrics_of_its_gates() {
     let values: Vec<Vec<f64>> =
         (0..6_u32).map(|at| vec![10.0 + f64::from(at), 50.0, 90.0 - f64::from(at), 8.0, 4.0]).collect();
-    let params: Vec<Vec<Option<String>>> = (0..6).map(|n| vec![Some(n.to_string())]).collect();
-    let params = (vec!["P".to_owned()], params);
+    let params: Vec<Vec<Option<CleanText>>> = (0..6).map(|n| vec![Some(n.to_string().into())]).collect();
+    let params = (vec!["P".into()], params);
     let dims = [1, 2].map(|extent| vec![("N".to_owned(), extent)]);
-    let mut run = run(&params, &dims, &values);
-    let gate = |metric| ChartedGate { metric: Some(metric), ..run.gates[0].clone() };
-    let (constant, occupancy) = (gate("occupancy_limit_warps"), gate("achieved_occupancy"));
-    run.gates.extend([constant, occupancy]);
+    let mut judged = judged(&params.1, &values);
+    judged.gates.extend(["occupancy_limit_warps", "achieved_occupancy"].map(|metric| gate(metric, [90.0, 64.0])));
+    let mut directed = judged.metrics.clone();
+    directed[1].better = Better::Higher;
+    let mut run = run(&judged, &params, &dims, &values);
     let drawn = |run: &ChartedRun<'_>| charts(run).into_iter().find(|chart| chart.id == "front");
     assert_eq!(drawn(&run), None, "two objectives that differ between variants");
-    run.metrics[1].better = Better::Higher;
-    for (at, variant) in run.variants.iter_mut().enumerate() {
-        variant.shapes[0].values[1] = Some(50.0 + at as f64);
+    run.metrics = &directed;
+    let mut variants = judged.variants.clone();
+    for (at, variant) in variants.iter_mut().enumerate() {
+        variant.shapes[0].values[1] = Measure::Number(Number::new(50.0 + at as f64));
     }
     let chart = drawn(&run).unwrap();
     assert!(

@@ -1,17 +1,16 @@
 //! Two sides paired by name: changes, their noise, and verdicts that turned.
 
-use super::side::{ComparedSide, ComparedSubject, MeasurementSetup};
+use super::side::{ComparedSide, ComparedSubject, MeasurementSetup, SideSummary};
 use super::totals::totals;
-use crate::gate_row::GateRow;
 use crate::metric_change::{ChangeNoise, LatencyChange, MetricChange, MetricFacts, ranges};
-use crate::model::Conclusion;
+use crate::number;
 use crate::provenance::conditions;
-use crate::{number, text};
 use indexmap::IndexMap;
 use ncu_rep::unit_of;
+use ncugate_judge::GateResult;
 use ncugate_model::metric::{Catalogue, MetricKind, id};
 use ncugate_model::stats::{self, Pairing, Resampler};
-use ncugate_model::{Better, ShapeName, Verdict};
+use ncugate_model::{Better, CleanText, ShapeName, Verdict};
 use ncugate_phase::config::{Shape, Workload};
 use rayon::prelude::*;
 use serde::Serialize;
@@ -34,21 +33,10 @@ pub struct RunComparison {
     pub sentence: String,
 }
 
-/// A side in words.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct SideSummary {
-    /// As the reader named it.
-    pub name: String,
-    pub about: String,
-    /// How it ended, where a run was judged.
-    pub conclusion: Option<Conclusion>,
-    pub reason: Option<String>,
-}
-
 /// A gate on both sides.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct GateChange {
-    pub name: String,
+    pub name: CleanText,
     /// Verdict on the first side, with the measured value.
     pub a: Option<(Verdict, Option<String>)>,
     /// Verdict on the second side, with the measured value.
@@ -99,16 +87,16 @@ impl RunComparison {
             .collect();
         pairs.sort_by(|x, y| weight(y).total_cmp(&weight(x)));
         let sentence = sentence((a, b), &pairs, totals, &unlike);
-        Self { a: summary(a), b: summary(b), notes: notes(a, b), gates: gates(a, b), pairs, only_a, only_b, sentence }
-    }
-}
-
-fn summary(side: &ComparedSide) -> SideSummary {
-    SideSummary {
-        name: side.name.clone(),
-        about: side.about.clone(),
-        conclusion: side.conclusion,
-        reason: side.reason.clone(),
+        Self {
+            a: a.summary.clone(),
+            b: b.summary.clone(),
+            notes: notes(a, b),
+            gates: gates(a, b),
+            pairs,
+            only_a,
+            only_b,
+            sentence,
+        }
     }
 }
 
@@ -234,8 +222,8 @@ fn weight(pair: &ComparedPair) -> f64 {
 }
 
 fn gates(a: &ComparedSide, b: &ComparedSide) -> Vec<GateChange> {
-    let of = |side: &ComparedSide| -> IndexMap<String, (Verdict, Option<String>)> {
-        let measured = |g: &GateRow| g.measured.as_ref().map(|n| number::with_unit(n.value, &g.unit));
+    let of = |side: &ComparedSide| -> IndexMap<CleanText, (Verdict, Option<String>)> {
+        let measured = |g: &GateResult| g.summary.measured.as_ref().map(|n| number::with_unit(n.value, &g.unit));
         side.gates.iter().map(|g| (g.name.clone(), (g.effective(), measured(g)))).collect()
     };
     let (ours, theirs) = (of(a), of(b));
@@ -292,7 +280,7 @@ impl WorkloadDifference {
             workload.shapes.iter().find(|shape| shape.name == *name).map(|shape| shape.dims.clone())
         };
         let both = |shape: &&Shape| dims(theirs, &shape.name).is_some_and(|dims| dims != shape.dims);
-        let shapes: Vec<String> = ours.shapes.iter().filter(both).map(|shape| text::line(&shape.name.0)).collect();
+        let shapes: Vec<String> = ours.shapes.iter().filter(both).map(|shape| shape.name.to_string()).collect();
         let parts = [
             ("reference", ours.reference != theirs.reference),
             ("buffers", ours.buffers != theirs.buffers),
@@ -311,7 +299,7 @@ fn sentence(
     unlike: &WorkloadDifference,
 ) -> String {
     let mut parts = Vec::new();
-    match (a.conclusion, b.conclusion) {
+    match (a.summary.conclusion, b.summary.conclusion) {
         (Some(x), Some(y)) if x == y => parts.push(format!("Verdict {x} on both sides")),
         (Some(x), Some(y)) => parts.push(format!("Verdict {x}, then {y}")),
         _ => {}

@@ -10,10 +10,10 @@ mod side;
 mod terminal;
 mod totals;
 
-pub use comparison::{ComparedPair, GateChange, RunComparison, SideSummary};
+pub use comparison::{ComparedPair, GateChange, RunComparison};
 pub use html::html;
 pub use markdown::markdown;
-pub use side::{ComparedSide, ComparedSubject, LaunchedKernel, MeasurementSetup, SideError};
+pub use side::{ComparedSide, ComparedSubject, LaunchedKernel, MeasurementSetup, SideError, SideSummary};
 pub use terminal::terminal;
 
 #[cfg(test)]

@@ -1,6 +1,5 @@
 //! One side of a comparison, by name: from a judged run, or from the launches of an ncu report.
 
-use crate::gate_row::GateRow;
 use crate::launch_shape::LaunchShape;
 use crate::model::{Conclusion, Measure};
 use crate::provenance::{NO_REPOSITORY, commit};
@@ -9,30 +8,38 @@ use crate::variant_row::VariantRow;
 use crate::{number, text};
 use indexmap::IndexMap;
 use ncu_rep::{Launch, ReportError};
+use ncugate_judge::GateResult;
 use ncugate_judge::frame::case_of;
 use ncugate_judge::frame::launches::nvtx_text;
 use ncugate_judge::store::Fingerprint;
 use ncugate_model::metric::{Catalogue, id};
-use ncugate_model::{Cell, ComputeCapability, Verdict};
+use ncugate_model::{Cell, CleanText, ComputeCapability, Verdict};
 use ncugate_phase::config::Workload;
 use ncugate_phase::plan::VariantRole;
+use serde::Serialize;
 
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ComparedSide {
-    /// As the reader named it: a folder or a file.
-    pub name: String,
-    /// What it is: `Phase D: occupancy attack, run 20261121T012344Z`.
-    pub about: String,
-    /// How it ended, where a run was judged.
-    pub conclusion: Option<Conclusion>,
-    pub reason: Option<String>,
-    pub gates: Vec<GateRow>,
+    pub summary: SideSummary,
+    pub gates: Vec<GateResult>,
     /// What has to be equal for numbers to be comparable.
     pub measured_with: MeasurementSetup,
     /// What a run computed.
     pub workload: Option<Box<Workload>>,
     /// Variants at shapes, or kernels, by the name that pairs them.
     pub subjects: IndexMap<String, ComparedSubject>,
+}
+
+/// A side in words.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct SideSummary {
+    /// As the reader named it: a folder or a file.
+    pub name: CleanText,
+    /// What it is: `Phase D: occupancy attack, run 20261121T012344Z`.
+    pub about: CleanText,
+    /// How it ended, where a run was judged.
+    pub conclusion: Option<Conclusion>,
+    pub reason: Option<CleanText>,
 }
 
 /// With what a side was measured, as far as it is known.
@@ -91,10 +98,12 @@ impl ComparedSide {
         let git = report.provenance.git.as_ref();
         let commit = git.map_or_else(|| NO_REPOSITORY.to_owned(), |git| format!("commit {}", commit(git)));
         Self {
-            name: text::line(name),
-            about: format!("{}, run {}, {}, {commit}", report.title, report.run, report.source.sentence),
-            conclusion: Some(report.headline.conclusion),
-            reason: Some(report.headline.reason.clone()),
+            summary: SideSummary {
+                name: name.into(),
+                about: format!("{}, run {}, {}, {commit}", report.title, report.run, report.source.sentence).into(),
+                conclusion: Some(report.headline.conclusion),
+                reason: Some(report.headline.reason.clone()),
+            },
             gates: report.gates.clone(),
             measured_with: MeasurementSetup::Run(Box::new(report.provenance.fingerprint.clone())),
             workload: None,
@@ -140,9 +149,9 @@ impl ComparedSide {
         }
         set_apart(&mut subjects);
         subjects.sort_by(|_, a, _, b| nanos(b).total_cmp(&nanos(a)));
+        let about = format!("{} on {}", number::counted(report.launches().len(), "result"), devices.join(", ")).into();
         Ok(Self {
-            name: text::line(name),
-            about: format!("{} on {}", number::counted(report.launches().len(), "result"), devices.join(", ")),
+            summary: SideSummary { name: name.into(), about, ..SideSummary::default() },
             measured_with: MeasurementSetup::Devices(devices),
             subjects,
             ..Self::default()
@@ -196,8 +205,8 @@ fn at_shapes<'r>(
 /// Name and label of a launch: those of its case, or of its kernel.
 fn called(launch: &Launch<'_>) -> Result<(String, String), ReportError> {
     if let Some((variant, shape)) = case_of(&nvtx_text(&launch.nvtx()?)) {
-        let label = format!("{} @ {}", text::clip(&variant.0, text::LABEL), text::line(&shape.0));
-        return Ok((format!("{}@{}", text::line(&variant.0), text::line(&shape.0)), label));
+        let label = format!("{} @ {shape}", text::clip(&variant.0, text::LABEL));
+        return Ok((format!("{variant}@{shape}"), label));
     }
     let kernel = launch.demangled_name();
     Ok((text::line(&kernel), text::clip(&kernel, text::LABEL)))

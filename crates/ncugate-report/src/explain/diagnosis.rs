@@ -15,7 +15,7 @@ use ncugate_judge::frame::Quantities;
 use ncugate_judge::witness::durations::Durations;
 use ncugate_model::expr::Value;
 use ncugate_model::metric::{Catalogue, id};
-use ncugate_model::number;
+use ncugate_model::number::{self, text};
 use ncugate_model::{ShapeName, VariantId};
 use ncugate_phase::config::{Confidence, Rule, RuleKind};
 use ncugate_phase::plan::{Method, Plan};
@@ -261,10 +261,10 @@ impl Diagnosis<'_> {
         let of_rule = lines.filter(|line| rule.stalls.contains(&line.stall)).take(LINES);
         of_rule
             .map(|hot| FindingLine {
-                place: format!("{}:{}", hot.line.file, hot.line.line),
-                text: hot.line.text.clone(),
+                place: format!("{}:{}", hot.line.file, hot.line.line).into(),
+                source: hot.line.text.as_deref().map(|source| text::clip(source.trim(), SOURCE).into()),
                 share: hot.share,
-                stall: hot.stall.clone(),
+                stall: hot.stall.replace('_', " ").into(),
             })
             .collect()
     }
@@ -341,6 +341,8 @@ const SHARES: usize = 4;
 const LEAST_SHARE: f64 = 1.0;
 /// Source lines kept of a finding.
 const LINES: usize = 3;
+/// Longest source line of a finding, in characters.
+const SOURCE: usize = 120;
 
 /// Defects worth trying, then limits of the algorithm, then doubts about the numbers, then what is small, then remarks.
 fn place(finding: &Finding) -> u8 {
@@ -383,10 +385,10 @@ fn written(value: &Value) -> String {
 }
 
 fn evidence(name: &str, value: f64) -> EvidenceValue {
-    let known = Catalogue::embedded().get(name).map(|metric| metric.unit.clone());
     let percent =
         || if name.ends_with("_pct") || name.ends_with("_busy") || name.starts_with("share_") { "%" } else { "" };
-    EvidenceValue { name: name.to_owned(), value, unit: known.unwrap_or_else(|| percent().to_owned()) }
+    let unit = Catalogue::embedded().get(name).map_or_else(percent, |metric| metric.unit.as_str());
+    EvidenceValue { name: name.into(), value, text: number::in_sentence(value, unit).into() }
 }
 
 impl Compilation {

@@ -1,12 +1,13 @@
 //! What a diagnosis finds.
 
 use super::signature::SignatureMatch;
-use ncugate_model::{ShapeName, VariantId};
+use ncugate_model::{CleanText, ShapeName, VariantId};
 use ncugate_phase::config::{Confidence, RuleKind};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// How much a finding matters: by what mending it could save, weighted by how sure it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
     /// Less than [`WORTH_TRYING`] percent: folded away.
@@ -23,7 +24,7 @@ pub const WORTH_TRYING: f64 = 8.0;
 pub const SEVERE: f64 = 25.0;
 
 /// Where an estimate comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum EstimateSource {
     /// The arithmetic of the rule, over counters.
@@ -45,37 +46,38 @@ pub struct SavingEstimate {
 }
 
 /// A variant of the same run that does not have the trouble.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct MeasuredPair {
     /// The faster variant.
     pub variant: VariantId,
     /// How much less time it takes, in percent.
     pub percent: f64,
     /// The one parameter in which the two differ, or `the flags`.
-    pub differs_in: String,
+    pub differs_in: CleanText,
 }
 
 /// A number that a finding rests on.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct EvidenceValue {
     /// Metric or fact.
-    pub name: String,
+    pub name: CleanText,
+    /// Its value.
     pub value: f64,
-    /// Its unit; empty where it has none.
-    pub unit: String,
+    /// The value with its unit.
+    pub text: CleanText,
 }
 
 /// A source line that belongs to a finding.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct FindingLine {
     /// `file:line`.
-    pub place: String,
+    pub place: CleanText,
     /// Its text, where it is known.
-    pub text: Option<String>,
+    pub source: Option<CleanText>,
     /// Percent of the launch's samples.
     pub share: f64,
     /// Why most of its warps waited.
-    pub stall: String,
+    pub stall: CleanText,
 }
 
 /// Something that the numbers say about a variant at a shape.

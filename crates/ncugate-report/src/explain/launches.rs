@@ -52,7 +52,7 @@ pub fn answers_of_report(report: &Report, rules: &RuleBook) -> Result<Vec<RuleAn
     let mut sums: Vec<RuleAnswers> = Vec::new();
     let books = (rules, SignatureBook::shipped());
     for launch in report.launches() {
-        let variant = VariantId(launch.kernel_name().into_owned());
+        let variant = VariantId((&*launch.kernel_name()).into());
         let read = |diagnosis: &Diagnosis<'_>| diagnosis.answers(std::slice::from_ref(&variant));
         let answers = with_diagnosis("", report, &launch, books, &variant, read)?;
         if sums.is_empty() {
@@ -80,7 +80,7 @@ pub fn diagnose_launch(
 ) -> Result<DiagnosedLaunch, ReportError> {
     let demangled = launch.demangled_name();
     let kernel = if demangled.is_empty() { launch.kernel_name() } else { demangled }.into_owned();
-    let variant = VariantId(kernel.clone());
+    let variant = VariantId((&kernel).into());
     with_diagnosis(name, report, launch, books, &variant, |diagnosis| DiagnosedLaunch {
         findings: diagnosis.findings(std::slice::from_ref(&variant)),
         unasked: diagnosis.shapes.first().map(|shape| diagnosis.unasked(&variant, &shape.name)).unwrap_or_default(),
@@ -103,7 +103,7 @@ fn with_diagnosis<T>(
     variant: &VariantId,
     ask: impl FnOnce(&Diagnosis<'_>) -> T,
 ) -> Result<T, ReportError> {
-    let shape = ShapeName(format!("launch {}", launch.id()));
+    let shape = ShapeName(format!("launch {}", launch.id()).into());
     let capability = launch.compute_capability()?.map(ComputeCapability::from);
     let quantities = quantities(launch, variant, &shape, capability)?;
     let seen = observe(report, launch, variant.clone(), shape.clone())?;

@@ -69,7 +69,7 @@ impl<'p> Pairs<'p> {
         let near = |(other, variant): (usize, &Variant)| {
             let differs_in = self.difference(at, other)?;
             let percent = 100.0 * (1.0 - time(&variant.id)? / own);
-            let pair = || MeasuredPair { variant: variant.id.clone(), percent, differs_in: differs_in.to_owned() };
+            let pair = || MeasuredPair { variant: variant.id.clone(), percent, differs_in: differs_in.into() };
             (percent >= LEAST).then(pair)
         };
         let mut faster: Vec<MeasuredPair> = self.plan.variants.iter().enumerate().filter_map(near).collect();

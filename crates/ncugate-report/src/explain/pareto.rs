@@ -137,7 +137,7 @@ mod tests {
 
     fn front(places: &[(f64, f64)]) -> Vec<bool> {
         let shape = ShapeName("s".into());
-        let ids: Vec<VariantId> = (0..places.len()).map(|i| VariantId(format!("v{i}"))).collect();
+        let ids: Vec<VariantId> = (0..places.len()).map(|i| VariantId(format!("v{i}").into())).collect();
         let mut quantities = Quantities::new(ids.iter().map(|id| (id.clone(), shape.clone())));
         quantities.set_column("latency_p50", places.iter().map(|p| Cell::finite(p.0)).collect());
         quantities.set_column("achieved_occupancy", places.iter().map(|p| Cell::finite(p.1)).collect());
@@ -162,8 +162,8 @@ mod tests {
 
     #[test]
     fn a_front_over_three_objectives_keeps_what_is_best_in_one() {
-        let ids = ["a", "b", "c", "d"].map(|id| VariantId(id.to_owned()));
-        let shape = ShapeName("s".to_owned());
+        let ids = ["a", "b", "c", "d"].map(|id| VariantId(id.into()));
+        let shape = ShapeName("s".into());
         let mut table = Quantities::new(ids.iter().map(|id| (id.clone(), shape.clone())));
         for (metric, values) in [
             ("latency_p50", [10.0, 12.0, 12.0, 11.0]),

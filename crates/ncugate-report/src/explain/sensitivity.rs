@@ -80,7 +80,7 @@ mod tests {
 
     fn variant(threads: i64, tile: i64) -> Variant {
         Variant {
-            id: VariantId(format!("THREADS={threads},TILE={tile}")),
+            id: VariantId(format!("THREADS={threads},TILE={tile}").into()),
             standing: VariantRole::Candidate,
             params: vec![
                 ("THREADS".into(), Value::Int(threads)),

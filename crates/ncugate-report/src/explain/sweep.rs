@@ -396,7 +396,7 @@ mod tests {
 
     fn variant(params: &[(&str, i64)]) -> Variant {
         Variant {
-            id: VariantId(format!("{params:?}")),
+            id: VariantId(format!("{params:?}").into()),
             standing: VariantRole::Candidate,
             params: params.iter().map(|(name, value)| ((*name).to_owned(), Value::Int(*value))).collect(),
             method: Method::Command(CommandPlan { argv: vec![], kernel_filter: None }),

@@ -129,7 +129,7 @@ fn bottleneck(row: &FindingRow) -> Value {
     if let Some(saving) = &row.saving {
         out.insert("saves_at_most_pct".into(), json!(rounded(saving.percent)));
         if let Some(pair) = &saving.pair {
-            let measured = json!({ "variant": clip(&pair.variant), "differs_in": clip(&pair.differs_in), "saves_pct": rounded(pair.percent) });
+            let measured = json!({ "variant": clip(&pair.variant.0), "differs_in": clip(&pair.differs_in), "saves_pct": rounded(pair.percent) });
             out.insert("measured".into(), measured);
         }
     }

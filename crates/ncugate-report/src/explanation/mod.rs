@@ -11,13 +11,13 @@ use super::diagnosis_row::{DiagnosisOutcome, DiagnosisRow, RuleCoverage};
 use super::finding_row::FindingRow;
 use super::in_use::subjects;
 use super::line_pairs::{PairedLines, SampledVariant, pair};
+use super::number;
 use super::rule_answers::{answers, diagnose, diagnosis_row, unasked};
 use super::signatures::KnownSignatures;
-use super::{number, text as words};
 use crate::explain::{DeepProfiles, DiagnosedLaunch, Finding, Inversion, RuleAnswers};
 use ncugate_judge::frame::Quantities;
 use ncugate_judge::{Correctness, JudgeError, JudgedRun};
-use ncugate_model::{Level, ShapeName, VariantId, Verdict};
+use ncugate_model::{CleanText, Level, ShapeName, VariantId, Verdict};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -28,9 +28,9 @@ pub struct Explanation {
     /// The fastest that there is.
     pub bests: Vec<HistoricalBest>,
     /// The variant, or the kernel of a report.
-    pub variant: String,
+    pub variant: CleanText,
     /// The shape, or the launch of a report.
-    pub shape: String,
+    pub shape: CleanText,
     /// Its median latency in microseconds, or its duration under the profiler where there is no other.
     pub microseconds: Option<f64>,
     /// What costs most; null where nothing was found, which only `outcome` tells from what could not be asked.
@@ -38,10 +38,10 @@ pub struct Explanation {
     /// What came of asking the rules.
     pub outcome: DiagnosisOutcome,
     /// The outcome in words: that nothing costs much, or that it was not judged, and why.
-    pub says: String,
+    pub says: CleanText,
     /// Rules that lack counters, and the command that collects them; null where none does.
     pub not_asked: Option<RuleCoverage>,
-    pub next_experiment: Option<String>,
+    pub next_experiment: Option<CleanText>,
     /// Everything else that the rules say, what matters most first.
     pub insights: Vec<FindingRow>,
     /// What was found at the other shapes, of the variants in use there.
@@ -51,37 +51,37 @@ pub struct Explanation {
 /// What was found of the variant in use at another shape.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ShapeCause {
-    pub variant: String,
-    pub shape: String,
+    pub variant: CleanText,
+    pub shape: CleanText,
     /// What came of asking the rules.
     pub outcome: DiagnosisOutcome,
-    pub cause: Option<String>,
+    pub cause: Option<CleanText>,
     /// What mending it could save.
-    pub saving: Option<String>,
+    pub saving: Option<CleanText>,
 }
 
 /// What a phase asks for.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct TaskContext {
     /// Name of the phase, or the report.
-    pub phase: String,
+    pub phase: CleanText,
     /// What the best variant is best at.
-    pub objective: Option<String>,
+    pub objective: Option<CleanText>,
     /// Dimensions of the shape.
     pub dims: BTreeMap<String, i64>,
     /// Source and entry of the kernel.
-    pub kernel: Option<String>,
+    pub kernel: Option<CleanText>,
     /// Parameters of the variant.
-    pub params: BTreeMap<String, String>,
+    pub params: BTreeMap<CleanText, CleanText>,
     /// Required gates that do not hold, with the reason.
-    pub open_gates: Vec<String>,
+    pub open_gates: Vec<CleanText>,
 }
 
 /// A variant and how fast it is.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct HistoricalBest {
     /// The variant; of another run with the run.
-    pub variant: String,
+    pub variant: CleanText,
     /// Its median latency in microseconds.
     pub microseconds: f64,
 }
@@ -210,16 +210,16 @@ impl<'s, 'a> Explainer<'s, 'a> {
             | ncugate_phase::plan::Method::Captured(_) => None,
         });
         TaskContext {
-            phase: words::line(&phase.name),
-            objective: Some(words::line(&format!("{} at {}", phase.objective.metric, phase.objective.shape))),
+            phase: (&phase.name).into(),
+            objective: Some(format!("{} at {}", phase.objective.metric, phase.objective.shape).into()),
             dims: dims.into_iter().flatten().collect(),
-            kernel: kernel.map(|kernel| words::line(&kernel)),
+            kernel: kernel.map(CleanText::from),
             params: planned
                 .into_iter()
                 .flat_map(|variant| &variant.params)
-                .map(|(name, value)| (words::line(name), words::line(&value.to_string())))
+                .map(|(name, value)| (name.into(), value.to_string().into()))
                 .collect(),
-            open_gates: open.map(|gate| words::line(&format!("{}: {}", gate.name, gate.reason))).collect(),
+            open_gates: open.map(|gate| format!("{}: {}", gate.name, gate.reason).into()).collect(),
         }
     }
 
@@ -232,12 +232,12 @@ impl<'s, 'a> Explainer<'s, 'a> {
         let own = measured.plan().variants.iter().filter(|variant| proven(&variant.id));
         let own = own.filter_map(|variant| {
             let microseconds = measured.quantities().read(&variant.id, shape, "latency_p50").value()?;
-            Some(HistoricalBest { variant: words::line(&variant.id.0), microseconds })
+            Some(HistoricalBest { variant: variant.id.0.clone(), microseconds })
         });
         let earlier = self.session.references().comparison_runs();
         let earlier = earlier.iter().filter_map(|run| {
             let microseconds = run.quantities.read(run.variant, shape, "latency_p50").value()?;
-            Some(HistoricalBest { variant: words::line(&format!("{} ({})", run.variant, run.what)), microseconds })
+            Some(HistoricalBest { variant: format!("{} ({})", run.variant, run.what).into(), microseconds })
         });
         let mut bests: Vec<HistoricalBest> = own.chain(earlier).filter(|best| best.microseconds.is_finite()).collect();
         bests.sort_by(|a, b| a.microseconds.total_cmp(&b.microseconds));
@@ -255,12 +255,12 @@ impl Explanation {
 
 /// What is said of a launch of a report.
 pub fn of_launch(report: &str, launch: &DiagnosedLaunch) -> Explanation {
-    let shape = ShapeName(format!("launch {}", launch.id));
+    let shape = ShapeName(format!("launch {}", launch.id).into());
     let row = DiagnosisRow::of_launch(launch);
     let rows = launch.findings.iter().map(|finding| FindingRow::of(finding, &shape)).collect();
     let microseconds = launch.duration.map(|ns| ns / 1e3);
     Explanation {
-        task: TaskContext { phase: words::line(report), ..TaskContext::default() },
+        task: TaskContext { phase: report.into(), ..TaskContext::default() },
         ..explanation(row, microseconds, rows)
     }
 }

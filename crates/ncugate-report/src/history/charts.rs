@@ -26,9 +26,9 @@ pub fn charts(phase: &PhaseHistory) -> Vec<Chart> {
         let Some(metric) = &gate.metric else { continue };
         let same = |run: &HistoryEntry| {
             let found = run.gates.iter().find(|g| g.name == gate.name && g.metric.as_ref() == Some(metric))?;
-            Some((found.measured.as_ref()?.value, found.effective()))
+            Some((found.summary.measured.as_ref()?.value, found.effective()))
         };
-        let limit = gate.limit.as_ref().map(|limit| LimitLine {
+        let limit = gate.summary.limit.as_ref().map(|limit| LimitLine {
             across: LineAxis::Y,
             value: limit.value,
             label: format!("limit {}", number::with_unit(limit.value, &gate.unit)),
@@ -90,7 +90,8 @@ fn chart(phase: &PhaseHistory, what: ChartLabels<'_>, dots: Vec<Dot<'_>>) -> Opt
         table: ChartTable::new(
             ["run", "started", "commit", what.title],
             dots.iter().map(|(_, run, value, _)| {
-                vec![run.run.clone(), run.date(), run.commit.clone().unwrap_or_default(), number::plain(*value)]
+                let commit = run.commit.as_deref().unwrap_or_default().to_owned();
+                vec![run.run.to_string(), run.date(), commit, number::plain(*value)]
             }),
         ),
     })

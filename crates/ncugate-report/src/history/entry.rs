@@ -3,55 +3,55 @@
 use super::shape_comparison::{ShapeComparison, beside};
 use crate::code_diff::CodeDiff;
 use crate::finding_row::FindingRow;
-use crate::gate_row::GateRow;
 use crate::in_use::{InUse, ShapeUse};
 use crate::model::{Conclusion, Fact, ObjectiveRow};
 use crate::run_report::RunReport;
 use crate::text;
 use jiff::Timestamp;
+use ncugate_judge::GateResult;
 use ncugate_judge::store::{Manifest, RunState};
-use ncugate_model::Verdict;
+use ncugate_model::{CleanText, Verdict};
 use ncugate_phase::plan::{Method, Plan, Variant};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct HistoryEntry {
     /// Short name of the phase.
-    pub phase: String,
-    pub title: String,
+    pub phase: CleanText,
+    pub title: CleanText,
     /// The run's id.
-    pub run: String,
+    pub run: CleanText,
     pub started: Timestamp,
     /// The commit, shortened; `+` follows where tracked files differed from it.
-    pub commit: Option<String>,
-    pub gpu: Option<String>,
+    pub commit: Option<CleanText>,
+    pub gpu: Option<CleanText>,
     /// Whether everything the plan asks for was tried.
     pub complete: bool,
     pub verdict: Verdict,
     /// The verdict, or that the fallback was taken.
     pub conclusion: Conclusion,
-    pub reason: String,
+    pub reason: CleanText,
     /// Highest tier reached, with what keeps the next away.
-    pub tier: Option<String>,
-    pub selected: Option<String>,
+    pub tier: Option<CleanText>,
+    pub selected: Option<CleanText>,
     /// What is to be used: a variant, one a shape, or that the phase gives none.
-    pub to_use: String,
+    pub to_use: CleanText,
     /// What the fallback costs, where it is used.
-    pub cost: Option<String>,
+    pub cost: Option<CleanText>,
     /// Numbers of the variant in use, else of the selected one, the objective first.
     pub facts: Vec<Fact>,
     /// What the variant was selected by.
     pub objective: Option<ObjectiveRow>,
     /// Gates, in the order of the file.
-    pub gates: Vec<GateRow>,
+    pub gates: Vec<GateResult>,
     /// Each shape beside the fastest baseline.
     pub beside: Vec<ShapeComparison>,
     /// What costs most, the first three.
     pub findings: Vec<FindingRow>,
     /// What its numbers were made of.
     pub code: RunCode,
-    pub folder: String,
+    pub folder: CleanText,
     /// The rendered report, relative to the folder of reports.
-    pub page: Option<String>,
+    pub page: Option<CleanText>,
 }
 
 /// The sources of a run.
@@ -88,9 +88,9 @@ impl KernelPair {
         let (baseline, baseline_source) = plan.baselines().find_map(|variant| Some((variant, source(variant)?)))?;
         let used_source = source(used)?;
         (used_source != baseline_source).then(|| Self {
-            baseline: text::line(&baseline.id.0),
+            baseline: baseline.id.to_string(),
             baseline_source,
-            used: text::line(&used.id.0),
+            used: used.id.to_string(),
             used_source,
         })
     }
@@ -130,17 +130,17 @@ impl HistoryEntry {
             run: report.run.clone(),
             started: manifest.started,
             commit: manifest.git.as_ref().map(|git| {
-                let short: String = text::line(&git.commit).chars().take(10).collect();
-                if git.dirty { short + "+" } else { short }
+                let short: String = git.commit.chars().take(10).collect();
+                format!("{short}{}", if git.dirty { "+" } else { "" }).into()
             }),
-            gpu: manifest.fingerprint.gpu.as_ref().map(|gpu| text::line(&gpu.name)),
+            gpu: manifest.fingerprint.gpu.as_ref().map(|gpu| (&gpu.name).into()),
             complete: manifest.state == RunState::Complete,
             verdict: report.headline.verdict,
             conclusion: report.headline.conclusion,
             reason: report.headline.reason.clone(),
             tier: report.headline.tier.clone(),
             selected: report.headline.selected.clone(),
-            to_use: to_use(&report.in_use),
+            to_use: CleanText::whole(&to_use(&report.in_use)),
             cost: report.in_use.cost.clone(),
             facts: report.headline.facts.clone(),
             objective: report.objective.clone(),
@@ -148,8 +148,8 @@ impl HistoryEntry {
             beside: beside(report),
             findings: report.findings.iter().filter(|finding| finding.leading).take(FINDINGS).cloned().collect(),
             code: RunCode::of(manifest, KernelPair::of(report.headline.selected.as_deref(), plan)),
-            folder: text::line(folder),
-            page,
+            folder: folder.into(),
+            page: page.map(CleanText::from),
         }
     }
 
@@ -169,7 +169,7 @@ fn to_use(used: &InUse) -> String {
     let groups = used.by_variant();
     match (groups.as_slice(), &used.variant) {
         ([], None) => "nothing".to_owned(),
-        ([], Some(variant)) | ([_], Some(variant)) => variant.clone(),
+        ([], Some(variant)) | ([_], Some(variant)) => variant.to_string(),
         (groups, _) => {
             let at = |shapes: &[&ShapeUse]| shapes.iter().map(|s| s.shape.as_str()).collect::<Vec<_>>().join(", ");
             let said: Vec<String> = groups.iter().map(|(id, shapes)| format!("{id} at {}", at(shapes))).collect();
@@ -182,7 +182,7 @@ fn to_use(used: &InUse) -> String {
 #[derive(Debug, Clone, PartialEq)]
 pub struct PhaseHistory {
     /// Short name.
-    pub name: String,
+    pub name: CleanText,
     /// Its runs, oldest first; never empty.
     pub runs: Vec<HistoryEntry>,
     /// What changed in the code, where its texts were found.
@@ -227,7 +227,7 @@ impl PhaseHistory {
     }
 
     /// Gates of the latest run, in its order.
-    pub fn gates(&self) -> &[GateRow] {
+    pub fn gates(&self) -> &[GateResult] {
         self.latest().map_or(&[], |run| run.gates.as_slice())
     }
 }

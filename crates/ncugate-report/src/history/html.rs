@@ -4,8 +4,8 @@ use super::charts::charts;
 use super::entry::{History, HistoryEntry, PhaseHistory};
 use crate::chart::svg::{self, Setting};
 use crate::error::RenderError;
-use crate::gate_row::GateRow;
 use crate::{number, page};
+use ncugate_judge::GateResult;
 use serde_json::{Value, json};
 
 pub fn html(history: &History) -> Result<String, RenderError> {
@@ -41,7 +41,7 @@ fn phase(phase: &PhaseHistory) -> Result<Value, RenderError> {
         "reason": latest.map(|run| &run.reason),
         "facts": latest.map(|run| &run.facts),
         "diffs": phase.diffs.iter().map(|diff| json!({ "title": diff.title, "size": diff.size(), "hunks": diff.hunks })).collect::<Vec<_>>(),
-        "gates": phase.gates().iter().map(GateRow::title).collect::<Vec<_>>(),
+        "gates": phase.gates().iter().map(GateResult::title).collect::<Vec<_>>(),
         "runs": phase.runs.iter().rev().map(|run| row(phase, run)).collect::<Vec<_>>(),
         "charts": charts(phase).iter().map(draw).collect::<Result<Vec<_>, _>>()?,
     }))
@@ -51,7 +51,7 @@ fn phase(phase: &PhaseHistory) -> Result<Value, RenderError> {
 fn row(phase: &PhaseHistory, run: &HistoryEntry) -> Value {
     let gates = phase.gates().iter().map(|gate| {
         let found = run.gates.iter().find(|g| g.name == gate.name)?;
-        let measured = found.measured.as_ref().map(|n| number::with_unit(n.value, &found.unit));
+        let measured = found.summary.measured.as_ref().map(|n| number::with_unit(n.value, &found.unit));
         Some(json!([found.effective(), measured]))
     });
     json!({

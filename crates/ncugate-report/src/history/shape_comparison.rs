@@ -3,31 +3,32 @@
 use crate::number;
 use crate::run_report::RunReport;
 use crate::variant_row::VariantRow;
+use ncugate_model::CleanText;
 use ncugate_phase::plan::VariantRole;
 
 /// Medians and 90th percentiles at a shape.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ShapeComparison {
-    pub shape: String,
+    pub shape: CleanText,
     /// The fastest baseline there; none where none was timed.
     pub baseline: Option<TimedVariant>,
     /// The variant in use there, else the selected one.
     pub ours: TimedVariant,
     /// Median of the baseline over ours: `1.33×`.
-    pub speedup: Option<String>,
+    pub speedup: Option<CleanText>,
 }
 
 /// A variant with its times in words.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TimedVariant {
-    pub name: String,
+    pub name: CleanText,
     /// `19.2 µs / 19.5 µs`; the median alone where it has no 90th percentile.
-    pub times: String,
+    pub times: CleanText,
 }
 
 /// The shapes at which what is used, or selected, was timed.
 pub fn beside(report: &RunReport) -> Vec<ShapeComparison> {
-    let row = |(at, shape): (usize, &String)| {
+    let row = |(at, shape): (usize, &CleanText)| {
         let used = report.in_use.shapes.iter().find(|used| &used.shape == shape).and_then(|used| used.variant.as_ref());
         let ours = report.variants.iter().find(|variant| match used.or(report.in_use.variant.as_ref()) {
             Some(used) => &variant.id == used,
@@ -42,7 +43,7 @@ pub fn beside(report: &RunReport) -> Vec<ShapeComparison> {
             shape: shape.clone(),
             baseline: fastest.and_then(|(variant, _)| times(report, variant, at)),
             ours: times(report, ours, at)?,
-            speedup: fastest.map(|(_, theirs)| number::in_sentence(theirs / own, "x")),
+            speedup: fastest.map(|(_, theirs)| number::in_sentence(theirs / own, "x").into()),
         })
     };
     report.shapes.iter().enumerate().filter_map(row).collect()
@@ -52,5 +53,5 @@ fn times(report: &RunReport, variant: &VariantRow, shape: usize) -> Option<Timed
     let written = |metric: &str| report.value(variant, shape, metric).map(|us| number::in_sentence(us, "us"));
     let median = written("latency_p50")?;
     let times = written("latency_p90").map_or_else(|| median.clone(), |p90| format!("{median} / {p90}"));
-    Some(TimedVariant { name: variant.label.clone(), times })
+    Some(TimedVariant { name: variant.label.clone(), times: times.into() })
 }

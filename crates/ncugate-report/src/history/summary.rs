@@ -80,7 +80,7 @@ fn details(run: &HistoryEntry, phase: &PhaseHistory) -> String {
                 number.as_ref().map_or_else(String::new, |n| escape(&number::with_unit(n.value, &gate.unit)))
             };
             let verdict = gate.effective().word().to_owned();
-            let cells = [escape(&gate.title()), verdict, written(&gate.measured), written(&gate.limit)];
+            let cells = [escape(&gate.title()), verdict, written(&gate.summary.measured), written(&gate.summary.limit)];
             table.row(cells.into());
         }
         let _ = writeln!(out, "{table}");

@@ -12,16 +12,16 @@ fn entry(phase: &str, run: &str, seconds: i64, latency: f64) -> HistoryEntry {
     let verdict = if latency < 20.0 { Verdict::Pass } else { Verdict::Fail };
     let fixture = Fixture::new(6);
     let mut report = fixture.report();
-    report.phase = phase.to_owned();
-    report.title = format!("Phase {phase}");
-    report.run = run.to_owned();
+    report.phase = phase.into();
+    report.title = format!("Phase {phase}").into();
+    report.run = run.into();
     report.headline.verdict = verdict;
     report.headline.conclusion = Conclusion::new(verdict, false);
     report.objective = report.objective.map(|o| ObjectiveRow { value: Some(Number::new(latency)), ..o });
     report.gates.retain(|gate| gate.name == "latency");
     report.gates[0].verdict = verdict;
-    report.gates[0].measured = Some(Number::new(latency));
-    report.gates[0].limit = Some(Number::new(20.0));
+    report.gates[0].summary.measured = Some(Number::new(latency));
+    report.gates[0].summary.limit = Some(Number::new(20.0));
     let folder = format!("profiles/{phase}/{run}");
     HistoryEntry {
         started: jiff::Timestamp::from_second(1_700_000_000 + seconds).unwrap(),
@@ -152,8 +152,8 @@ fn phases_can_be_chosen() {
 #[test]
 fn hostile_names_stay_text() {
     let mut run = entry("a", "r1", 1, 30.0);
-    run.title = "</style><img src=x onerror=alert(1)>".to_owned();
-    run.page = Some("./\"><img src=x>".to_owned());
+    run.title = "</style><img src=x onerror=alert(1)>".into();
+    run.page = Some("./\"><img src=x>".into());
     let history = History::new(vec![run], Vec::new());
     assert!(!html(&history).unwrap().contains("<img"));
     assert!(!summary(&history, Some("reports")).contains("<img src=x onerror"));

@@ -73,7 +73,7 @@ mod tests {
     #[test]
     fn a_cell_without_a_number_names_its_reason() {
         let mut pool = ValuePool::default();
-        let (number, missing) = (Measure::Number(Number::new(1.0)), Measure::Missing("not timed".to_owned()));
+        let (number, missing) = (Measure::Number(Number::new(1.0)), Measure::Missing("not timed".into()));
         let column = column(&[Some(&number), Some(&missing)], &mut pool);
         assert_eq!(column["values"], json!([1, null]));
         assert_eq!(pool.into_values()[column["why"]["1"].as_u64().unwrap_or(9) as usize], "not timed");

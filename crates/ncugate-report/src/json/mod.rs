@@ -10,15 +10,16 @@ use self::values::{DeepProfileValues, DeltaValues, VariantValues};
 use super::diagnosis_row::DiagnosisRow;
 use super::error::RenderError;
 use super::finding_row::FindingRow;
-use super::gate_row::{FallbackRow, GateRow, PreconditionRow, StageRow, TierRow, WaiverRow};
 use super::in_use::InUse;
 use super::model::MetricColumn;
 use super::run_report::RunReport;
 use super::trust::CheatRow;
+use super::waiver_row::WaiverRow;
 use indexmap::IndexMap;
-use ncugate_model::Verdict;
+use ncugate_judge::{FallbackResult, GateResult, PreconditionResult, StageResult, TierResult};
 use ncugate_model::number::finite;
 use ncugate_model::number::text::escaped_json;
+use ncugate_model::{CleanText, Verdict};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -54,7 +55,7 @@ pub struct Results<'a> {
     pub reason: &'a str,
     /// What the verdict has to be read with: what the selected variant is not judged by, what loosens gates, what a fallback
     /// costs.
-    pub cautions: &'a [String],
+    pub cautions: &'a [CleanText],
     /// Highest tier reached, with what keeps the next away.
     pub tier: Option<&'a str>,
     /// Id of the selected variant.
@@ -73,15 +74,15 @@ pub struct Results<'a> {
     /// Where it was measured, in a sentence.
     pub source: &'a str,
     /// Gates, in the order of the file.
-    pub gates: &'a [GateRow],
+    pub gates: &'a [GateResult],
     /// Tiers, easiest first.
-    pub tiers: &'a [TierRow],
+    pub tiers: &'a [TierResult],
     /// Stages, in order.
-    pub stages: &'a [StageRow],
+    pub stages: &'a [StageResult],
     /// The fallback, when one was taken.
     pub fallback: Option<FallbackKeys<'a>>,
     /// Go/no-go conditions.
-    pub preconditions: &'a [PreconditionRow],
+    pub preconditions: &'a [PreconditionResult],
     /// Waivers, in force and expired.
     pub waivers: &'a [WaiverRow],
     /// Metrics by name.
@@ -98,9 +99,9 @@ pub struct Results<'a> {
     /// Deep profiles, the selected variant's first.
     pub close_looks: Vec<DeepProfileValues<'a>>,
     /// What is not in the numbers, and why.
-    pub missing: &'a [String],
+    pub missing: &'a [CleanText],
     /// What the reader must be warned of.
-    pub warnings: &'a [String],
+    pub warnings: &'a [CleanText],
     /// What was measured where, with what.
     #[schemars(with = "std::collections::BTreeMap<String, String>")]
     pub provenance: IndexMap<&'a str, &'a str>,
@@ -115,7 +116,7 @@ pub struct Results<'a> {
     /// The phase's file as run.
     pub config: &'a str,
     /// Commands that make this report again.
-    pub reproduce: &'a [String],
+    pub reproduce: &'a [CleanText],
 }
 
 /// The fallback, with the keys that a tier has.
@@ -127,13 +128,13 @@ pub struct FallbackKeys<'a> {
     pub required: bool,
     /// The fallback.
     #[serde(flatten)]
-    pub fallback: &'a FallbackRow,
+    pub fallback: &'a FallbackResult,
 }
 
 impl<'a> Results<'a> {
     /// The contract's view of a report.
     pub fn new(report: &'a RunReport) -> Self {
-        let text = |(key, value): &'a (String, String)| (key.as_str(), value.as_str());
+        let text = |(key, value): &'a (CleanText, CleanText)| (key.as_str(), value.as_str());
         Self {
             schema: SCHEMA,
             phase: &report.phase,
@@ -173,6 +174,6 @@ impl<'a> Results<'a> {
     }
 }
 
-fn fallback(fallback: &FallbackRow) -> FallbackKeys<'_> {
-    FallbackKeys { name: fallback.variant.as_deref().unwrap_or_default(), required: true, fallback }
+fn fallback(fallback: &FallbackResult) -> FallbackKeys<'_> {
+    FallbackKeys { name: fallback.variant.as_ref().map_or("", |id| &id.0), required: true, fallback }
 }

@@ -10,7 +10,7 @@ use crate::trust::AuditRow;
 use crate::variant_row::{ShapeValues, StepRow, VariantRow};
 use indexmap::IndexMap;
 use ncugate_judge::witness::durations::WitnessBand;
-use ncugate_model::Verdict;
+use ncugate_model::{CleanText, Verdict};
 use ncugate_phase::plan::VariantRole;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -37,7 +37,7 @@ pub struct VariantValues<'a> {
     /// Whether every required gate holds for it.
     pub verdict: Verdict,
     /// Gates that do not hold for it, worst first.
-    pub stopped_by: &'a [String],
+    pub stopped_by: &'a [CleanText],
     /// The variant whose measurements it shares.
     pub shares: Option<&'a str>,
     /// Whether it computes the right thing.

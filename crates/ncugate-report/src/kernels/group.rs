@@ -181,8 +181,8 @@ impl ProfiledReport {
 
     /// Medians of all groups as one table, with the ids of its rows.
     pub fn table(&self) -> (Quantities, ShapeName, Vec<VariantId>) {
-        let shape = ShapeName(LAUNCH.to_owned());
-        let ids: Vec<VariantId> = (1..=self.groups.len()).map(|at| VariantId(at.to_string())).collect();
+        let shape = ShapeName(LAUNCH.into());
+        let ids: Vec<VariantId> = (1..=self.groups.len()).map(|at| VariantId(at.to_string().into())).collect();
         let mut table = Quantities::new(ids.iter().map(|id| (id.clone(), shape.clone())));
         let names: IndexSet<&str> = self.groups.iter().flat_map(|g| g.values.keys().map(String::as_str)).collect();
         for name in names {

@@ -341,7 +341,7 @@ impl Sides<'_> {
             nvtx: pair.key.nvtx.clone(),
             launch: found.map_or_else(String::new, |(_, group)| launch(group)),
             unlike: pair.unlike.clone(),
-            unsaid: diagnosed.map_or_else(String::new, |launch| DiagnosisRow::of_launch(launch).sentence),
+            unsaid: diagnosed.map_or_else(String::new, |launch| DiagnosisRow::of_launch(launch).sentence.to_string()),
             light: light(groups),
             findings: found.map_or_else(Vec::new, |(_, group)| findings(group)),
             states: found.map_or_else(Vec::new, |(_, group)| states(group)),

@@ -6,6 +6,7 @@ use crate::deep_profile::DeepProfileRow;
 use crate::line_pairs::{LineTime, PairedLines};
 use crate::model::Measure;
 use crate::ncu_advice::{HotLineRow, HotRow, RuleRow};
+use ncugate_model::CleanText;
 
 /// Hot lines, instructions and rules shown.
 const HOT: usize = 6;
@@ -64,7 +65,14 @@ fn pair_lines(pair: &PairedLines) -> String {
     for line in pair.lines.iter().take(HOT) {
         let time = |time: &Option<LineTime>| time.as_ref().map_or_else(|| "-".to_owned(), |time| time.time.clone());
         let (first, other, states) = (time(&line.first), time(&line.other), line.states.join(", "));
-        table.row(vec![escape(&line.line), known(&line.source), first, other, line.change.clone(), escape(&states)]);
+        table.row(vec![
+            escape(&line.line),
+            line.source.as_deref().map_or_else(String::new, escape),
+            first,
+            other,
+            line.change.clone(),
+            escape(&states),
+        ]);
     }
     format!("\nLine by line beside {}:\n\n{table}", escape(&pair.other))
 }
@@ -76,20 +84,20 @@ fn instructions(hot: &[HotRow]) -> String {
     let mut table = MarkdownTable::new(&["share %", "offset", "instruction", "line", "mostly"]);
     for hot in hot.iter().take(HOT) {
         let (code, line) = (known(&hot.instruction), known(&hot.line));
-        table.row(vec![hot.share.text.clone(), hot.offset.clone(), code, line, escape(&hot.stall)]);
+        table.row(vec![hot.share.text.clone(), hot.offset.to_string(), code, line, escape(&hot.stall)]);
     }
     format!("\nHottest instructions:\n\n{table}")
 }
 
 fn rules(rules: &[RuleRow]) -> String {
     let estimated = rules.iter().filter_map(|rule| Some((rule, rule.estimate.as_ref()?)));
-    let line = |(rule, estimate): (&RuleRow, &String)| {
+    let line = |(rule, estimate): (&RuleRow, &CleanText)| {
         format!("- {} (speedup {}): {}\n", escape(&rule.title), escape(estimate), escape(&rule.text))
     };
     let lines: String = estimated.take(HOT).map(line).collect();
     if lines.is_empty() { lines } else { format!("\nNsight Compute's rules with an estimate:\n\n{lines}") }
 }
 
-fn known(text: &Option<String>) -> String {
+fn known(text: &Option<CleanText>) -> String {
     text.as_deref().map_or_else(String::new, escape)
 }

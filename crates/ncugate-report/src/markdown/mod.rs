@@ -12,15 +12,17 @@ use self::deep_profile::deep_profile;
 use self::deltas::deltas;
 use super::error::RenderError;
 use super::finding_row::FindingRow;
-use super::gate_row::{GateRow, StageRow};
 use super::number::{self, Number};
 use super::run_report::RunReport;
 use super::shape_matrix::ShapeMatrix;
 use super::steps::StepTable;
 use super::text;
 use super::variant_row::{VariantRow, state};
+use super::waiver_row::WaiverRow;
 use crate::chart::Chart;
-use ncugate_model::{Level, Verdict};
+use ncugate_judge::{GateResult, StageResult};
+use ncugate_model::{CleanText, Level, VariantId, Verdict};
+use ncugate_phase::config::Waiver;
 use ncugate_phase::plan::VariantRole;
 use std::fmt::Write as _;
 
@@ -86,7 +88,7 @@ fn verdict(report: &RunReport) -> String {
         let _ = writeln!(out, "{}\n", escape(caution));
     }
     if let Some(fallback) = &report.fallback {
-        let variant = fallback.variant.as_deref().unwrap_or("none");
+        let variant = fallback.variant.as_ref().map_or("none", |id| &id.0);
         let _ = writeln!(out, "Fallback: {}. {}\n", escape(variant), escape(&fallback.reason));
     }
     if let Some(selected) = &headline.selected {
@@ -99,8 +101,8 @@ fn verdict(report: &RunReport) -> String {
             })
             .collect();
         let (word, variant) = match report.fallback.as_ref().filter(|_| report.falls_back()) {
-            Some(fallback) => ("Fallback", fallback.variant.as_deref().unwrap_or(selected)),
-            None => ("Selected", selected.as_str()),
+            Some(fallback) => ("Fallback", fallback.variant.as_ref().map_or(selected, |id| &id.0)),
+            None => ("Selected", selected),
         };
         let _ = writeln!(out, "{word}: **{}**: {}\n", escape(variant), facts.join(", "));
     }
@@ -121,7 +123,7 @@ fn verdict(report: &RunReport) -> String {
 
 /// The steps of the selected variant.
 fn steps(steps: &StepTable) -> String {
-    let heads = ["step", "launch"].into_iter().chain(steps.columns.iter().map(String::as_str));
+    let heads = ["step", "launch"].into_iter().chain(steps.columns.iter().map(CleanText::as_str));
     let mut table = MarkdownTable::new(&heads.collect::<Vec<_>>());
     for (name, about, cells) in &steps.rows {
         let cells = cells.iter().map(|cell| escape(cell));
@@ -130,7 +132,7 @@ fn steps(steps: &StepTable) -> String {
     format!("## Steps of {} at shape {}\n\n{table}", escape(&steps.variant), escape(&steps.shape))
 }
 
-fn table_of_gates(title: &str, gates: &[GateRow]) -> String {
+fn table_of_gates(title: &str, gates: &[GateResult]) -> String {
     if gates.is_empty() {
         return format!("## {title}\n\nNone.\n");
     }
@@ -144,23 +146,23 @@ fn table_of_gates(title: &str, gates: &[GateRow]) -> String {
         table.row(vec![
             state.to_owned(),
             name,
-            escape(&gate.require),
+            escape(&gate.require.shown()),
             measured(gate),
-            beside(gate.limit.as_ref(), gate.measured.as_ref(), &gate.unit),
-            gate.margin.as_ref().map_or_else(String::new, |n| escape(&number::distance(n.value, &gate.unit))),
-            escape(&gate.why),
+            beside(gate.summary.limit.as_ref(), gate.summary.measured.as_ref(), &gate.unit),
+            gate.summary.margin.as_ref().map_or_else(String::new, |n| escape(&number::distance(n.value, &gate.unit))),
+            escape(&gate.summary.why),
         ]);
     }
     format!("## {title}\n\n{table}")
 }
 
 /// Measured value; with the interval of its difference from the limit and the samples, where samples were judged.
-fn measured(gate: &GateRow) -> String {
-    if gate.measured.is_none() && gate.limit.is_none() {
+fn measured(gate: &GateResult) -> String {
+    if gate.summary.measured.is_none() && gate.summary.limit.is_none() {
         return String::new();
     }
-    let value = beside(gate.measured.as_ref(), gate.limit.as_ref(), &gate.unit);
-    match (difference(gate), gate.samples) {
+    let value = beside(gate.summary.measured.as_ref(), gate.summary.limit.as_ref(), &gate.unit);
+    match (difference(gate), gate.summary.samples) {
         (Some(difference), samples) => {
             format!("{value}, difference {difference}, {}", number::counted(samples, "sample"))
         }
@@ -169,8 +171,8 @@ fn measured(gate: &GateRow) -> String {
 }
 
 /// `-0.12 µs to +0.03 µs`
-fn difference(gate: &GateRow) -> Option<String> {
-    let ((low, high), limit) = gate.interval.as_ref().zip(gate.limit.as_ref())?;
+fn difference(gate: &GateResult) -> Option<String> {
+    let ((low, high), limit) = gate.summary.interval.as_ref().zip(gate.summary.limit.as_ref())?;
     let of = |end: &Number| escape(&number::signed(end.value - limit.value, &gate.unit));
     Some(format!("{} to {}", of(low), of(high)))
 }
@@ -190,19 +192,21 @@ fn stages(report: &RunReport) -> Option<String> {
     }
     let mut table =
         MarkdownTable::new(&["stage", "variant", "expected", "measured", "cumulative", "kept", "best variants", "why"]);
-    let times = |n: &Option<Number>| n.as_ref().map_or_else(|| "n/a".to_owned(), |n| format!("{}×", n.text));
-    let expected = |s: &StageRow| {
-        s.expected.as_ref().map_or_else(|| "n/a".to_owned(), |(l, h)| format!("{}× to {}×", l.text, h.text))
+    let factor = |n: f64| format!("{}×", number::plain(n));
+    let times = |n: Option<f64>| n.map_or_else(|| "n/a".to_owned(), factor);
+    let expected = |s: &StageResult| {
+        s.expected.map_or_else(|| "n/a".to_owned(), |(low, high)| format!("{} to {}", factor(low), factor(high)))
     };
+    let label = |id: &VariantId| text::clip(&id.0, text::LABEL);
     for stage in &report.stages {
         table.row(vec![
             escape(&stage.name),
-            escape(stage.variant.as_deref().unwrap_or("none")),
+            escape(stage.variant.as_ref().map_or("none", |id| &id.0)),
             expected(stage),
-            times(&stage.measured),
-            times(&stage.cumulative),
+            times(stage.measured),
+            times(stage.cumulative),
             if stage.accepted { "yes" } else { "no" }.to_owned(),
-            escape(&stage.elite.join(", ")),
+            escape(&stage.elite.iter().map(label).collect::<Vec<_>>().join(", ")),
             escape(&stage.reason),
         ]);
     }
@@ -215,16 +219,16 @@ fn waivers(report: &RunReport) -> Option<String> {
     }
     let mut table = MarkdownTable::new(&["gate", "variant", "until", "owner", "reason"]);
     for waiver in &report.waivers {
-        let until = if waiver.expired { format!("{} (expired)", waiver.expires) } else { waiver.expires.clone() };
-        let cells = [&waiver.gate, &waiver.variant, &until, &waiver.owner, &waiver.reason];
-        table.row(cells.into_iter().map(|c| escape(c)).collect());
+        let WaiverRow { waiver: Waiver { gate, variant, reason, owner, expires, .. }, expired } = waiver;
+        let until = format!("{expires}{}", if *expired { " (expired)" } else { "" });
+        table.row([gate, variant, &until.into(), owner, reason].map(|cell| escape(cell)).to_vec());
     }
     Some(format!("## Waivers\n\n{table}"))
 }
 
 /// Variants by shapes: the best candidate of a shape is bold, the one to use has a mark.
 fn by_shape(matrix: &ShapeMatrix) -> String {
-    let heads: Vec<&str> = std::iter::once("variant").chain(matrix.shapes.iter().map(String::as_str)).collect();
+    let heads: Vec<&str> = std::iter::once("variant").chain(matrix.shapes.iter().map(CleanText::as_str)).collect();
     let mut table = MarkdownTable::new(&heads);
     for row in &matrix.rows {
         let cells = row.cells.iter().map(|cell| {
@@ -329,11 +333,11 @@ fn findings(report: &RunReport) -> Option<String> {
 /// The rule of what Nsight Compute itself says.
 const NCU: &str = "ncu";
 
-fn list(title: &str, lines: &[String]) -> Option<String> {
+fn list<T: AsRef<str>>(title: &str, lines: &[T]) -> Option<String> {
     if lines.is_empty() {
         return None;
     }
-    let lines: String = lines.iter().map(|line| format!("- {}\n", escape(line))).collect();
+    let lines: String = lines.iter().map(|line| format!("- {}\n", escape(line.as_ref()))).collect();
     Some(format!("## {title}\n\n{lines}"))
 }
 
@@ -370,6 +374,6 @@ fn provenance(report: &RunReport) -> String {
         table.row(vec![format!("SHA-256 of {}", escape(path)), escape(hash)]);
     }
     table.row(vec!["command line".to_owned(), escape(&provenance.argv)]);
-    let commands = code(report.reproduce.iter().map(String::as_str));
+    let commands = code(report.reproduce.iter().map(CleanText::as_str));
     format!("## Provenance\n\n{table}\nReproduce:\n\n{commands}")
 }

@@ -230,7 +230,7 @@ fn launch((_, plan): &(Phase, Plan), record: &BuildRecord, shape: &str) -> Kerne
     let ncugate_phase::plan::Method::Kernel(kernel) = &plan.variant(&record.variant).unwrap().method else {
         panic!("no kernel")
     };
-    let program = kernel.program(&ncugate_model::ShapeName(shape.to_owned())).unwrap();
+    let program = kernel.program(&ncugate_model::ShapeName(shape.into())).unwrap();
     program.compiled_as(Some(&built(record).1)).launches().next().unwrap().clone()
 }
 

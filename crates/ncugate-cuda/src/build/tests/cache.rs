@@ -59,7 +59,7 @@ fn equal_code_with_equal_launches_is_shared() {
     ]);
     let shares = |sharing| -> Vec<Option<String>> {
         let records = build(&nvcc, folder.path(), "sm_90", sharing, &plan);
-        records.into_iter().map(|record| record.shares.map(|id| id.0)).collect()
+        records.into_iter().map(|record| record.shares.map(|id| id.0.to_string())).collect()
     };
     let some = |id: &str| Some(id.to_owned());
     assert_eq!(shares(Deduplication::Share), [None, some("a"), None, some("c"), some("a")]);

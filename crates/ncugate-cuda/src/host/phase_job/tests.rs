@@ -11,7 +11,7 @@ use std::path::PathBuf;
 fn cubins(names: &[&str]) -> BTreeMap<VariantId, BuiltKernel> {
     let built =
         |name: &str| BuiltKernel { cubin: PathBuf::from(format!("{name}.cubin")), launch: None, left_out: Vec::new() };
-    names.iter().map(|n| (VariantId((*n).to_owned()), built(n))).collect()
+    names.iter().map(|n| (VariantId((*n).into()), built(n))).collect()
 }
 
 fn job(phase: &Phase) -> Result<WorkerJob, JobError> {
@@ -30,7 +30,7 @@ fn a_job_has_everything_evaluated_and_survives_its_file() {
     let job = job(&phase).unwrap();
     assert_eq!(job.kernels.iter().map(|k| k.variant.0.as_str()).collect::<Vec<_>>(), ["a", "c"]);
     assert_eq!(job.kernels[0].cases.len(), 4);
-    assert_eq!(job.kernels[0].shapes, [ShapeName("l".to_owned())]);
+    assert_eq!(job.kernels[0].shapes, [ShapeName("l".into())]);
     assert_eq!(job.shapes[1].buffers[0].extents, [64]);
     assert_eq!(job.shapes[1].buffers[0].init, Some(Init::Normal { mean: 0.0, std: 1.0 }));
     assert_eq!(job.shapes[0].scalars["third"], f64::from(1f32 / 3f32), "as the kernel sees it");
@@ -52,7 +52,7 @@ fn a_profile_job_has_inputs_that_nobody_knows_and_what_is_right_for_them() {
 #[test]
 fn settled_work_is_taken_off() {
     let mut job = job(&phase()).unwrap();
-    let (variant, shape) = (VariantId("a".to_owned()), ShapeName("l".to_owned()));
+    let (variant, shape) = (VariantId("a".into()), ShapeName("l".into()));
     let outcome = CheckOutcome::Crashed { reason: "x".to_owned() };
     job.settle_check(&CheckRecord { variant: variant.clone(), shape: shape.clone(), seed: 1, outcome, nulls: 0 });
     assert_eq!(job.kernels[0].cases.len(), 3);

@@ -10,9 +10,9 @@ use std::path::PathBuf;
 
 /// Two variants `a` and `b`, one shape `s`, two seeds.
 fn job() -> WorkerJob {
-    let shape = ShapeName("s".to_owned());
+    let shape = ShapeName("s".into());
     let kernel = |name: &str| JobKernel {
-        variant: VariantId(name.to_owned()),
+        variant: VariantId(name.into()),
         cubin: PathBuf::new(),
         function: None,
         programs: Vec::new(),

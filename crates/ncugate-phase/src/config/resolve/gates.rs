@@ -7,7 +7,7 @@ use crate::config::reader::{Item, Table};
 use crate::config::{Fallback, Gate, GatePlan, OnStageFailure, Precondition, Shape, Stage, Tier, Waiver};
 use ncugate_model::expr::{Owner, Quantity, Reference, Requirement, Source, Span};
 use ncugate_model::metric::{Catalogue, MetricSource};
-use ncugate_model::{GlobError, Level, OnInconclusive, Scope, ShapeName};
+use ncugate_model::{CleanText, GlobError, Level, OnInconclusive, Scope, ShapeName};
 use std::collections::BTreeMap;
 
 /// What requirements may name beside metrics.
@@ -48,7 +48,7 @@ impl Vocabulary<'_> {
         let text = item.text()?;
         let declared = || self.shapes.iter().map(|shape| shape.name.0.as_str());
         if declared().any(|name| name == text) {
-            return Some(ShapeName(text));
+            return Some(ShapeName(text.into()));
         }
         item.report(
             format!("`{}` names the shape `{text}`, which is not declared", item.place.key),
@@ -213,7 +213,7 @@ impl Vocabulary<'_> {
     /// Reads a gate written as a table, or as the text of its requirement.
     fn gate(&self, item: &Item<'_>, defaults: &GroupDefaults) -> Option<Gate> {
         let table = item.table_or(&GATE.require)?;
-        let name = table.get(&GATE.name).map(|item| item.text());
+        let name = table.get(&GATE.name).map(|item| item.text().map(CleanText::from));
         let require = table.read(&GATE.require, |item| self.requirement(item));
         let on = table.read_or(&GATE.on, defaults.on.clone(), |item| self.scope(item));
         let level = table.read_or(&GATE.level, defaults.level, |item| item.one_of(&Level::WORDS));
@@ -230,7 +230,7 @@ impl Vocabulary<'_> {
         let inconclusive = table.read(&GATE.inconclusive, |item| item.one_of(&OnInconclusive::WORDS));
         let require = require?;
         Some(Gate {
-            name: name.unwrap_or_else(|| Some(require.text().to_owned()))?,
+            name: name.unwrap_or_else(|| Some(require.shown()))?,
             require,
             on: on?,
             level: level?,
@@ -291,7 +291,7 @@ impl Vocabulary<'_> {
         let on = table.read_or(&TIER.on, self.default_scope(), |item| self.scope(item));
         let level = if required == Some(true) { Level::Required } else { Level::Advisory };
         let gates = self.gates(&table.get(&TIER.require)?.some_list(), &GroupDefaults { on, level: Some(level) });
-        Some(Tier { name, gates, required: required?, line: table.line() })
+        Some(Tier { name: name.into(), gates, required: required?, line: table.line() })
     }
 
     fn stage(&self, table: &Table<'_>, name: String) -> Option<Stage> {
@@ -299,7 +299,7 @@ impl Vocabulary<'_> {
         let expect = table.read(&STAGE.expect, range);
         let gates = self.gates(&table.list(&STAGE.require), &GroupDefaults::default());
         let on_failure = table.read(&STAGE.on_failure, |item| item.one_of(&OnStageFailure::WORDS));
-        Some(Stage { name, variant: variant?, expect, gates, on_failure: on_failure?, line: table.line() })
+        Some(Stage { name: name.into(), variant: variant?, expect, gates, on_failure: on_failure?, line: table.line() })
     }
 
     fn fallback(&self, table: &Table<'_>) -> Option<Fallback> {
@@ -314,7 +314,7 @@ impl Vocabulary<'_> {
         let scope = NameScope::new("the dimensions, `cc` and `dtype`", dims.into_iter().chain(words));
         let condition = table.read(&PRECONDITION.require, |item| scope.expr(item))?.value;
         let name = table.get(&PRECONDITION.name).map_or_else(|| Some(condition.text().to_owned()), |item| item.text());
-        Some(Precondition { name: name?, condition, line: table.line() })
+        Some(Precondition { name: name?.into(), condition, line: table.line() })
     }
 }
 
@@ -337,7 +337,7 @@ fn range(item: &Item<'_>) -> Option<(f64, f64)> {
 /// `gates` are the names of all gates, sorted.
 fn waiver(table: &Table<'_>, gates: &[&str]) -> Option<Waiver> {
     let gate = table.read(&WAIVER.gate, |item| {
-        let text = item.text()?;
+        let text = CleanText::from(item.text()?);
         if gates.binary_search(&text.as_str()).is_err() {
             let message = format!("`{}` names the gate `{text}`, which is not declared", item.place.key);
             item.report(message, Some(suggest(&text, gates.iter().copied())));
@@ -365,9 +365,9 @@ fn waiver(table: &Table<'_>, gates: &[&str]) -> Option<Waiver> {
     });
     Some(Waiver {
         gate: gate?,
-        variant: variant?,
-        reason: reason?,
-        owner: owner?,
+        variant: variant?.into(),
+        reason: reason?.into(),
+        owner: owner?.into(),
         expires: expires?,
         line: table.line(),
     })

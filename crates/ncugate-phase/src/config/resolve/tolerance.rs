@@ -68,8 +68,7 @@ fn own_bounds(table: &Table<'_>, buffers: &[Buffer], shapes: &[Shape]) -> Vec<Ow
     let outputs: Vec<&str> = buffers.iter().filter(|b| b.role.is_compared()).map(|b| b.name.as_str()).collect();
     let names: Vec<&str> = shapes.iter().map(|shape| shape.name.0.as_str()).collect();
     let of_outputs = bounds(table, &TOLERANCE.outputs, &outputs, "an output", &|name| BoundOf::Output(name.to_owned()));
-    let of_shapes =
-        bounds(table, &TOLERANCE.shapes, &names, "a shape", &|name| BoundOf::Shape(ShapeName(name.to_owned())));
+    let of_shapes = bounds(table, &TOLERANCE.shapes, &names, "a shape", &|name| BoundOf::Shape(ShapeName(name.into())));
     of_outputs.into_iter().chain(of_shapes).collect()
 }
 

@@ -120,7 +120,7 @@ fn shapes(item: &Item<'_>) -> Vec<Shape> {
             );
             entries.report(message, Some("give every shape the same dimensions".to_owned()));
         }
-        shapes.push(Shape { name: ShapeName(name), dims });
+        shapes.push(Shape { name: ShapeName(name.into()), dims });
     }
     if table.free().is_empty() {
         table.report("`workload.shapes` declares no shape", Some("small = { B = 1, S = 128 }".to_owned()));

@@ -222,7 +222,7 @@ fn a_thousand_variants_are_diagnosed_quickly() {
     plan.variants = (0..1_000i64)
         .map(|at| {
             let mut variant = one.clone();
-            variant.id = VariantId(format!("v{at}"));
+            variant.id = VariantId(format!("v{at}").into());
             variant.params = vec![("A".into(), Value::Int(at % 32)), ("B".into(), Value::Int(at / 32))];
             variant
         })

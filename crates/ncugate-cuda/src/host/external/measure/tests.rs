@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use std::path::PathBuf;
 
 fn id() -> VariantId {
-    VariantId("flash".to_owned())
+    VariantId("flash".into())
 }
 
 fn good() -> Value {
