@@ -1,7 +1,9 @@
 //! Runs the binary in a folder of its own and shows everything that came of it as one text.
 
 use assert_cmd::Command;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
@@ -81,6 +83,20 @@ fn copy(from: &Path, to: &Path) {
         std::fs::create_dir_all(to.parent().unwrap()).unwrap();
         std::fs::copy(from, to).unwrap();
     }
+}
+
+/// Writes a shared object of `tests/doubles` to `path`. All tests share one compilation.
+pub fn write_double(source: &'static str, path: &Path) {
+    static COMPILED: Mutex<BTreeMap<&str, Vec<u8>>> = Mutex::new(BTreeMap::new());
+    let compile = || {
+        let object = tempfile::NamedTempFile::new().unwrap();
+        let mut compiler = std::process::Command::new("cc");
+        compiler.args(["-shared", "-fPIC", "-w", "-o"]).arg(object.path());
+        compiler.arg(root().join("tests/doubles").join(source)).arg("-ldl");
+        assert!(compiler.status().unwrap().success(), "{source}");
+        std::fs::read(object.path()).unwrap()
+    };
+    std::fs::write(path, COMPILED.lock().unwrap().entry(source).or_insert_with(compile)).unwrap();
 }
 
 /// What a run of the binary gave.

@@ -1,12 +1,11 @@
 //! Launches traced by CUPTI where ncu may not count: on doubles of the driver and of CUPTI, whose records have the layout of the header.
 
-use crate::command::{Finished, Place, root};
+use crate::command::{Finished, Place, write_double};
 use crate::concurrent::{folders, manifest};
 use crate::live::{latencies, machine, machine_of_kernels, machine_that_counts};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 type Variables = Vec<(&'static str, String)>;
@@ -14,9 +13,7 @@ type Variables = Vec<(&'static str, String)>;
 /// Puts a double of CUPTI beside that of the driver, which behaves as `mode` says.
 fn with_cupti(variables: &mut Variables, mode: &str) {
     let folder = variables.iter().find(|(name, _)| *name == "LD_LIBRARY_PATH").unwrap().1.clone();
-    let mut compile = Command::new("cc");
-    compile.args(["-shared", "-fPIC", "-w", "-o"]).arg(Path::new(&folder).join("libcupti.so.13"));
-    assert!(compile.arg(root().join("tests/doubles/cupti.c")).arg("-ldl").status().unwrap().success());
+    write_double("cupti.c", &Path::new(&folder).join("libcupti.so.13"));
     variables.push(("NCUGATE_DOUBLE_CUPTI", mode.to_owned()));
 }
 

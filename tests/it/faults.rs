@@ -1,6 +1,6 @@
 //! What goes wrong around a run, and what is left of the run: the rows of docs/faults.md that need no GPU.
 
-use crate::command::{Finished, Place, SOON, root, wait_for};
+use crate::command::{Finished, Place, SOON, wait_for, write_double};
 use crate::concurrent::{ended, folders, manifest, start};
 use crate::live::{GOOD, latencies, machine_of_kernels, machine_of_program};
 use crate::safety::runs;
@@ -225,9 +225,7 @@ fn a_disk_without_room_ends_the_run_and_what_was_measured_stays() {
 fn a_clock_that_was_set_back_stops_nothing() {
     let (place, mut variables) = machine_of_program(GOOD);
     let clock = place.path().join("clock.so");
-    let mut compile = Command::new("cc");
-    compile.args(["-shared", "-fPIC", "-w", "-o"]).arg(&clock).arg(root().join("tests/doubles/clock.c"));
-    assert!(compile.status().unwrap().success());
+    write_double("clock.c", &clock);
     place.write("program.sh", "sleep 40.0808\n");
     let child = start(&place, &variables, &RUN);
     wait_for("the program works", || runs("40.0808"));

@@ -1,7 +1,7 @@
 //! `run` with everything but a GPU: doubles of the driver, of nvcc and of ncu, and phases of external commands and of
 //! kernels that the double of the driver knows by name.
 
-use crate::command::{Finished, Place, root, wait_for};
+use crate::command::{Finished, Place, root, wait_for, write_double};
 use crate::stored::{report_of, report_of_variants};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -40,9 +40,7 @@ cc -c -x assembler "$source" -o "$out"
 pub fn machine() -> (Place, Vec<(&'static str, String)>) {
     let place = Place::new();
     let driver = place.write("driver/.keep", "").parent().unwrap().to_owned();
-    let mut compile = Command::new("cc");
-    compile.args(["-shared", "-fPIC", "-w", "-o"]).arg(driver.join("libcuda.so.1"));
-    assert!(compile.arg(root().join("tests/doubles/cuda.c")).status().unwrap().success());
+    write_double("cuda.c", &driver.join("libcuda.so.1"));
     let tool = |name: &str, text: &str| {
         let path = place.write(&format!("bin/{name}"), text);
         fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
