@@ -1,13 +1,14 @@
 //! One correctness case on the device: fresh inputs, poisoned outputs, a launch for each of two poisons, and everything
 //! read back.
 
-use super::compare::{DifferenceTally, ErrorScale, unwritten};
+use ncugate_array::compare::{DifferenceTally, ErrorScale, unwritten};
 use super::draw::{CaseDraw, DrawResult};
 use super::expected::{ExpectedOutput, ExpectedOutputError};
 use super::inputs::CaseInputs;
 use super::poison::{Poison, PoisonKey};
 use super::shape::ShapeSpec;
-use super::{element, partial};
+use super::partial;
+use ncugate_array::element;
 use crate::gpu::{
     ArenaLayout, BufferSpec, CudaDevice, DeviceError, DeviceMemory, LoadedProgram, PinnedMemory, VariantExtents, copy,
 };

@@ -1,11 +1,12 @@
 //! The inputs of a correctness case under one law, with their right answer and what is needed to compare with it.
 
-use super::compare::{DifferenceTally, ErrorScale, unwritten};
+use ncugate_array::compare::{DifferenceTally, ErrorScale, unwritten};
 use super::expected::ExpectedOutput;
 use super::inputs::CaseInputs;
 use super::poison::{Poison, PoisonKey};
 use super::shape::ShapeSpec;
-use super::{element, partial};
+use super::partial;
+use ncugate_array::element;
 use crate::gpu::VariantExtents;
 use ncugate_model::Dtype;
 use ncugate_model::{CheckOutcome, Defect, Differences, Law, Tolerance};
@@ -272,7 +273,7 @@ mod tests {
         let right = draw(Law::Declared, &values, 20.0);
         let mut given = values.clone();
         given[13] = 99.0;
-        let bytes = crate::prove::element::encode(Dtype::F32, &given);
+        let bytes = element::encode(Dtype::F32, &given);
         let whole = right.tally_bytes((&shape, &VariantExtents::default()), 0, &bytes, &TOLERANCE);
         let outcome = |tally: &DifferenceTally| right.outcome(tally, &TOLERANCE);
         let parts = |bytes: &[u8], length: usize| {
@@ -283,7 +284,7 @@ mod tests {
         assert_eq!(outcome(&parts(&bytes, bytes.len())), outcome(&whole));
         let reason = |tally: DifferenceTally| format!("{:?}", outcome(&tally));
         assert!(reason(parts(&bytes, bytes.len())).contains("86"), "{}", reason(parts(&bytes, bytes.len())));
-        let exact = crate::prove::element::encode(Dtype::F32, &values);
+        let exact = element::encode(Dtype::F32, &values);
         assert!(matches!(outcome(&parts(&exact, 80)), CheckOutcome::Correct { .. }));
         assert!(reason(parts(&exact[..72], 72)).contains("2 of 20"), "{}", reason(parts(&exact[..72], 72)));
     }

@@ -1,6 +1,6 @@
 //! The outputs that are right, computed on the host or read from files.
 
-use super::element;
+use ncugate_array::element;
 use super::input_error::InputError;
 use super::reference::{BufferValues, Builtin, NpyError, ProgramError, ReferenceError, program_outputs, read_npy};
 use super::shape::ShapeSpec;

@@ -1,6 +1,6 @@
 //! Inputs: the same values for the same seed and buffer name on every machine, whatever the number of threads.
 
-use super::generator::{Generator, normal, uniform};
+use ncugate_array::generator::{Generator, normal, uniform};
 use super::structured;
 use ncugate_phase::config::Init;
 use rayon::prelude::*;

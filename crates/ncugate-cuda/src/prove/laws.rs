@@ -4,7 +4,7 @@
 //! something to its kernel. Attention's laws leave answers of about the declared size: values are made smaller where
 //! a few keys take all of the weight.
 
-use super::element;
+use ncugate_array::element;
 use super::reference::{BoundBuiltin, Sdpa};
 use super::shape::ShapeSpec;
 use ncugate_model::Law;

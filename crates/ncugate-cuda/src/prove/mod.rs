@@ -3,18 +3,14 @@
 //! Differences are measured here; which are near enough is the tolerance's to say.
 
 mod check_buffers;
-mod compare;
 mod draw;
-mod element;
 mod expected;
 mod fill;
 #[cfg(test)]
 pub(crate) mod fixtures;
-mod generator;
 mod input_error;
 mod inputs;
 mod laws;
-mod minifloat;
 mod mutant;
 mod mutation_test;
 mod null_answer;

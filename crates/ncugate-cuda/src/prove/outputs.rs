@@ -1,6 +1,6 @@
 //! Outputs that lie in device memory, against what is right for their inputs.
 
-use super::compare::DifferenceTally;
+use ncugate_array::compare::DifferenceTally;
 use super::draw::CaseDraw;
 use super::shape::ShapeSpec;
 use crate::gpu::{CudaDevice, DeviceError, DeviceMemory, PinnedMemory, VariantExtents};

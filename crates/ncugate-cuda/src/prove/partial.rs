@@ -1,6 +1,6 @@
 //! Partial results of a launch, put together before they are compared.
 
-use super::element;
+use ncugate_array::element;
 use crate::gpu::{BufferSpec, VariantExtents};
 use ncugate_phase::config::Reduction;
 

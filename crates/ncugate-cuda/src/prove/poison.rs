@@ -4,7 +4,7 @@
 //! answer itself. So each case is launched twice with two poisons that differ in every element, and an element that holds
 //! the poison of both launches was not written, whatever it should have been.
 
-use super::element;
+use ncugate_array::element;
 use super::expected::ExpectedOutput;
 use super::shape::ShapeSpec;
 use crate::gpu::{BufferSpec, copy};

@@ -1,7 +1,7 @@
 //! Inputs with a structure that kernels rely on: valid indices, permutations, ascending keys, row pointers, one-hot rows,
 //! matrices of low rank. Rows are those of the last axis.
 
-use super::generator::{Generator, normal, uniform};
+use ncugate_array::generator::{Generator, normal, uniform};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::Rng;
 use rayon::prelude::*;

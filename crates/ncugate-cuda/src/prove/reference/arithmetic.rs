@@ -1,7 +1,7 @@
 //! How a reference is computed: exactly as float64 can, as a plain kernel would, or with a fault that a tolerance should
 //! find.
 
-use crate::prove::element;
+use ncugate_array::element;
 use ncugate_model::Dtype;
 use std::f64::consts::LOG2_E;
 

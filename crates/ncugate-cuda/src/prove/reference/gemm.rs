@@ -1,7 +1,7 @@
 //! Matrix product: `c = alpha * a b + beta * c_in`.
 
 use super::arithmetic::{KeySubset, Rounding};
-use super::dense::{Matrix, add_scaled, multiply};
+use ncugate_array::dense::{Matrix, add_scaled, multiply};
 use super::error::ReferenceError;
 use super::fit::{BufferValues, Fit};
 use rayon::prelude::*;

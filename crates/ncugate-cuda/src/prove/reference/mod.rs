@@ -2,7 +2,6 @@
 
 mod arithmetic;
 mod builtin;
-mod dense;
 mod error;
 mod fit;
 mod gemm;

@@ -1,6 +1,6 @@
 //! NumPy's `.npy` files, versions 1 to 3: C order, little endian, real numbers.
 
-use crate::prove::element;
+use ncugate_array::element;
 use ncugate_model::Dtype;
 use ncugate_model::disk::open;
 use std::io::Write;

@@ -1,7 +1,7 @@
 //! Scaled dot-product attention: `o = softmax(scale * q k^T) v` for every batch and head.
 
 use super::arithmetic::SoftmaxArithmetic;
-use super::dense::{Matrix, add_scaled, dot, multiply};
+use ncugate_array::dense::{Matrix, add_scaled, dot, multiply};
 use super::error::ReferenceError;
 use super::fit::{BufferValues, Fit};
 use rayon::prelude::*;

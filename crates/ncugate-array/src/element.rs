@@ -1,6 +1,6 @@
 //! Elements of every dtype: float64 values to little-endian bytes and back.
 
-use super::minifloat::{BF16, F16, FP8_E4M3, FP8_E5M2, Minifloat};
+use crate::minifloat::{BF16, F16, FP8_E4M3, FP8_E5M2, Minifloat};
 use ncugate_model::Dtype;
 use rayon::prelude::*;
 

@@ -1,7 +1,7 @@
 //! Output against reference: how far it is, and what is wrong with it however far. Whether that is near enough is for
 //! [`ncugate_model::Tolerance`] to say.
 
-use super::element;
+use crate::element;
 use ncugate_model::Dtype;
 use ncugate_model::{AllClose, Defect, Differences, Law, WorstElement};
 use rayon::prelude::*;
