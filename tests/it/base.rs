@@ -1,6 +1,6 @@
 //! `run --base`: the kernels of another commit, timed beside those here, in a repository of the test's own.
 
-use crate::command::{Finished, Place, is_here, wait_for};
+use crate::command::{Finished, Place, binary, is_here, wait_for};
 use crate::live::machine_of_kernels;
 use crate::stored::report_of_variants;
 use nix::sys::signal::{Signal, kill};
@@ -277,7 +277,7 @@ fn an_interrupted_run_leaves_no_worktree_and_what_a_killed_one_left_is_replaced(
     let text = fs::read_to_string(&nvcc).unwrap();
     fs::write(&nvcc, text.replace("while [ $# -gt 0 ]", "touch started.$RUN; sleep 20\nwhile [ $# -gt 0 ]")).unwrap();
     let start = |run: Signal| {
-        let mut command = Command::new(assert_cmd::cargo::cargo_bin!("ncugate"));
+        let mut command = Command::new(binary());
         command.args(["run", "phase.toml", "--source", "gpu", "--base", "main"]).current_dir(repository.place.path());
         command.envs(repository.variables.clone()).env("NCUGATE_CACHE", repository.place.path().join("cache"));
         let child = command.env("RUN", run.as_str()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();

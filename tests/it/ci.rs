@@ -1,6 +1,6 @@
 //! `action.yml` as GitHub runs it: its inputs, its steps, their shell, with the real binary.
 
-use crate::command::{Finished, Place, is_here, root};
+use crate::command::{Finished, Place, Program, binary, is_here, root};
 use crate::stored::{Stored, calibrate, wiggle};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -88,7 +88,7 @@ fn expanded(value: &str, given: &[(&str, &str)], declared: &BTreeMap<String, Opt
         return String::new();
     }
     if expression == "steps.install.outputs.program" {
-        return assert_cmd::cargo::cargo_bin!("ncugate").display().to_string();
+        return binary().display().to_string();
     }
     let name = expression.strip_prefix("inputs.").unwrap_or_else(|| panic!("{value} is unknown"));
     let default = declared.get(name).unwrap_or_else(|| panic!("input {name} is not declared"));
@@ -98,11 +98,11 @@ fn expanded(value: &str, given: &[(&str, &str)], declared: &BTreeMap<String, Opt
 
 /// Runs the steps with these inputs, as a runner does: each by a shell of its own, until one fails.
 fn action(place: &Place, given: &[(&str, &str)]) -> Finished {
-    let binary = assert_cmd::cargo::cargo_bin!("ncugate").parent().unwrap();
-    let path = format!("{}:{}", binary.display(), std::env::var("PATH").unwrap());
+    let folder = binary().parent().unwrap();
+    let path = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap());
     let text = action_text();
     let declared = inputs(&text);
-    let binary = assert_cmd::cargo::cargo_bin!("ncugate").display().to_string();
+    let binary = binary().display().to_string();
     let given: Vec<(&str, &str)> = given.iter().copied().chain([("binary", binary.as_str())]).collect();
     let given = given.as_slice();
     assert!(given.iter().all(|(name, _)| declared.contains_key(*name)), "{given:?}");
@@ -318,7 +318,7 @@ fn installed(place: &Place, reference: &str) -> (Finished, String) {
     let _ = std::fs::remove_dir_all(at("tools"));
     let _ = std::fs::remove_file(at("output"));
     let finished = Finished::of(
-        assert_cmd::Command::new("bash")
+        Program::new("bash")
             .arg(root().join(".ci/install.sh"))
             .env("PATH", path)
             .env("SOURCE", root())

@@ -1,15 +1,96 @@
 //! Runs the binary in a folder of its own and shows everything that came of it as one text.
 
-use assert_cmd::Command;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::process::{Command, Output, Stdio};
+use std::sync::{Mutex, mpsc};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// The repository's root, where configs, kernels and recordings are.
 pub fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The program under test.
+pub fn binary() -> &'static Path {
+    Path::new(env!("CARGO_BIN_EXE_ncugate"))
+}
+
+/// A command with all of its input, and a time limit.
+#[derive(Debug)]
+pub struct Program {
+    command: Command,
+    input: Vec<u8>,
+    limit: Option<Duration>,
+}
+
+impl Program {
+    pub fn new(program: impl AsRef<OsStr>) -> Self {
+        Self { command: Command::new(program), input: Vec::new(), limit: None }
+    }
+
+    pub fn arg(&mut self, arg: impl AsRef<OsStr>) -> &mut Self {
+        self.args([arg])
+    }
+
+    pub fn args<A: AsRef<OsStr>>(&mut self, args: impl IntoIterator<Item = A>) -> &mut Self {
+        self.command.args(args);
+        self
+    }
+
+    pub fn env(&mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> &mut Self {
+        self.envs([(name, value)])
+    }
+
+    pub fn envs<N: AsRef<OsStr>, V: AsRef<OsStr>>(&mut self, variables: impl IntoIterator<Item = (N, V)>) -> &mut Self {
+        self.command.envs(variables);
+        self
+    }
+
+    pub fn env_remove(&mut self, name: &str) -> &mut Self {
+        self.command.env_remove(name);
+        self
+    }
+
+    pub fn current_dir(&mut self, folder: impl AsRef<Path>) -> &mut Self {
+        self.command.current_dir(folder);
+        self
+    }
+
+    pub fn write_stdin(&mut self, input: impl Into<Vec<u8>>) -> &mut Self {
+        self.input = input.into();
+        self
+    }
+
+    /// Kills it after this; its status is a signal then.
+    pub fn timeout(&mut self, limit: Duration) -> &mut Self {
+        self.limit = Some(limit);
+        self
+    }
+
+    pub fn output(&mut self) -> std::io::Result<Output> {
+        let mut child = self.command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+        let (mut stdin, input) = (child.stdin.take().unwrap(), std::mem::take(&mut self.input));
+        // who ends before it has read everything breaks the pipe
+        std::thread::spawn(move || drop(stdin.write_all(&input)));
+        let (ended, waiting) = mpsc::channel::<()>();
+        let pid = Pid::from_raw(child.id().cast_signed());
+        if let Some(limit) = self.limit {
+            std::thread::spawn(move || {
+                if waiting.recv_timeout(limit) == Err(mpsc::RecvTimeoutError::Timeout) {
+                    kill(pid, Signal::SIGKILL).unwrap();
+                }
+            });
+        }
+        let output = child.wait_with_output();
+        drop(ended);
+        output
+    }
 }
 
 /// A folder for one test, and the binary to run there.
@@ -40,8 +121,8 @@ impl Place {
     }
 
     /// The binary in this folder, with no GPU, no tools and no cache of the machine in sight.
-    pub fn ncugate(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(assert_cmd::cargo::cargo_bin!("ncugate"));
+    pub fn ncugate(&self, args: &[&str]) -> Program {
+        let mut command = Program::new(binary());
         command
             .args(args)
             .current_dir(self.folder.path())
@@ -90,7 +171,7 @@ pub fn write_double(source: &'static str, path: &Path) {
     static COMPILED: Mutex<BTreeMap<&str, Vec<u8>>> = Mutex::new(BTreeMap::new());
     let compile = || {
         let object = tempfile::NamedTempFile::new().unwrap();
-        let mut compiler = std::process::Command::new("cc");
+        let mut compiler = Command::new("cc");
         compiler.args(["-shared", "-fPIC", "-w", "-o"]).arg(object.path());
         compiler.arg(root().join("tests/doubles").join(source)).arg("-ldl");
         assert!(compiler.status().unwrap().success(), "{source}");
@@ -108,7 +189,7 @@ pub struct Finished {
 }
 
 impl Finished {
-    pub fn of(command: &mut Command) -> Self {
+    pub fn of(command: &mut Program) -> Self {
         let output = command.output().unwrap();
         Self {
             status: output.status.code(),

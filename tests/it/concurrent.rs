@@ -1,6 +1,6 @@
 //! Several runs at once: each has a folder of its own that one process writes, and a GPU is measured on by one.
 
-use crate::command::{Place, SOON, wait_for};
+use crate::command::{Place, SOON, binary, wait_for};
 use crate::live::{machine_of_kernels, machine_of_program};
 use crate::safety::runs;
 use serde_json::Value;
@@ -14,7 +14,7 @@ type Variables = Vec<(&'static str, String)>;
 
 /// `ncugate` beside the test, in a place with doubles.
 pub fn start(place: &Place, variables: &Variables, args: &[&str]) -> Child {
-    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("ncugate"));
+    let mut command = Command::new(binary());
     command.args(args).current_dir(place.path()).envs(variables.clone());
     command.env("NCUGATE_CACHE", place.path().join("cache")).env("NO_COLOR", "1");
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()

@@ -1,6 +1,6 @@
 //! What goes wrong around a run, and what is left of the run: the rows of docs/faults.md that need no GPU.
 
-use crate::command::{Finished, Place, SOON, wait_for, write_double};
+use crate::command::{Finished, Place, SOON, binary, wait_for, write_double};
 use crate::concurrent::{ended, folders, manifest, start};
 use crate::live::{GOOD, latencies, machine_of_kernels, machine_of_program};
 use crate::safety::runs;
@@ -210,7 +210,7 @@ fn a_disk_without_room_ends_the_run_and_what_was_measured_stays() {
     let mut command = Command::new("sh");
     // the limit of a file's size is the disk's room for every file by itself
     let limited = "ulimit -f 2; exec \"$0\" \"$@\"";
-    command.args(["-c", limited]).arg(assert_cmd::cargo::cargo_bin!("ncugate")).args(RUN).current_dir(place.path());
+    command.args(["-c", limited]).arg(binary()).args(RUN).current_dir(place.path());
     let output = command.envs(variables.clone()).env("NCUGATE_CACHE", place.path().join("cache")).output().unwrap();
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(3), "{stderr}");

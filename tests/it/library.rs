@@ -1,6 +1,6 @@
 //! `ncugate check LIBRARY`: the kernels of a file that nvcc built, against a baseline.
 
-use crate::command::{Place, root};
+use crate::command::{Place, binary, root};
 
 /// A file of the library of the tests.
 fn file(name: &str) -> String {
@@ -116,7 +116,7 @@ fn a_file_without_kernels_or_cut_short_is_no_pass() {
         assert_eq!(shown.status, Some(3), "{name}: {shown:?}");
         assert!(!place.path().join("kernels.toml").exists());
     }
-    let program = assert_cmd::cargo::cargo_bin!("ncugate").display().to_string();
+    let program = binary().display().to_string();
     let none = place.run(&["check", &program]);
     assert!(none.status == Some(3) && none.stderr.contains("holds no device code"), "{none:?}");
     let mixed = place.run(&["check", &program, "phase.toml"]);

@@ -1,7 +1,7 @@
 //! `run` with everything but a GPU: doubles of the driver, of nvcc and of ncu, and phases of external commands and of
 //! kernels that the double of the driver knows by name.
 
-use crate::command::{Finished, Place, root, wait_for, write_double};
+use crate::command::{Finished, Place, binary, root, wait_for, write_double};
 use crate::stored::{report_of, report_of_variants};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -601,7 +601,7 @@ fn a_run_ends_although_its_program_leaves_children_behind() {
 fn a_run_is_interrupted_although_its_program_takes_no_notice() {
     let script = "cat \"$NCUGATE_REQUEST\" > /dev/null\ntrap '' TERM INT\nsetsid sleep 40 &\ntouch started\nsleep 40\n";
     let (place, variables) = machine_of_program(script);
-    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("ncugate"));
+    let mut command = Command::new(binary());
     command.args(["run", "phase.toml", "--source", "gpu"]).current_dir(place.path()).envs(variables);
     let mut child = command.env("NCUGATE_CACHE", place.path().join("cache")).stdout(Stdio::null()).spawn().unwrap();
     wait_for("the program works", || place.path().join("started").exists());

@@ -1,7 +1,7 @@
 //! What a command line, a recording or a child process must never bring about: files lost or written elsewhere, files read
 //! that are not the run's, a run that does not end.
 
-use crate::command::{Finished, Place, SOON, root, wait_for};
+use crate::command::{Finished, Place, SOON, binary, root, wait_for};
 use crate::concurrent::start;
 use crate::stored::{Stored, reseal};
 use ncugate_cuda::host::external::{PrestartedCommands, measure};
@@ -280,7 +280,7 @@ fn output_of_a_child_takes_bounded_memory() {
     let path = nvcc(&place, "head -c 600000000 /dev/zero | tr '\\0' x");
     let limited = "ulimit -v 600000; exec \"$0\" \"$@\"";
     let mut command = Command::new("sh");
-    command.args(["-c", limited]).arg(assert_cmd::cargo::cargo_bin!("ncugate")).arg("doctor");
+    command.args(["-c", limited]).arg(binary()).arg("doctor");
     command.env("PATH", path).env("CUDA_VISIBLE_DEVICES", "").current_dir(place.path());
     let output = command.output().unwrap();
     assert!(String::from_utf8_lossy(&output.stdout).contains("13.0.88"), "{output:?}");
@@ -294,7 +294,7 @@ fn hanging(place: &Place, seconds: &str) -> Child {
     let path = nvcc(place, &script);
     place.write("copy.cu", "extern \"C\" __global__ void copy() {}\n");
     place.write("phase.toml", PHASE);
-    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("ncugate"));
+    let mut command = Command::new(binary());
     command.args(["check", "phase.toml", "--arch", "sm_90"]).current_dir(place.path()).env("PATH", path);
     command.env("NCUGATE_CACHE", place.path().join("cache")).env("CUDA_VISIBLE_DEVICES", "");
     let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
@@ -506,7 +506,7 @@ fn a_report_that_has_no_end_is_refused_at_once() {
     let shown = Finished::of(place.ncugate(&["show", "/dev/stdin"]).write_stdin(packed).timeout(SOON));
     assert!(shown.status == Some(0) && shown.stdout.contains("attn"), "{shown:?}");
     let mut zeros = Command::new("sh");
-    zeros.args(["-c", "cat /dev/zero | exec \"$0\" show /dev/stdin"]).arg(assert_cmd::cargo::cargo_bin!("ncugate"));
+    zeros.args(["-c", "cat /dev/zero | exec \"$0\" show /dev/stdin"]).arg(binary());
     let started = Instant::now();
     let refused = zeros.output().unwrap();
     assert!(String::from_utf8_lossy(&refused.stderr).contains("it starts with `00 00 00 00`"), "{refused:?}");

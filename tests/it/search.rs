@@ -1,6 +1,6 @@
 //! `ncugate search --simulate`, `next`, `try` and `mcp` through the real binary.
 
-use crate::command::{Place, root};
+use crate::command::{Place, binary, root};
 use crate::live::machine_that_counts;
 use std::time::Duration;
 
@@ -173,7 +173,7 @@ struct Server {
 
 impl Server {
     fn start(place: &Place, path: &str) -> Self {
-        let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin!("ncugate"));
+        let mut command = std::process::Command::new(binary());
         command.arg("mcp").current_dir(place.path()).env("PATH", path).env_remove("CUDA_HOME");
         command.env("NCUGATE_CACHE", place.path().join("cache")).env("CUDA_VISIBLE_DEVICES", "");
         command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());

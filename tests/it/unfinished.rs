@@ -1,6 +1,6 @@
 //! An unfinished run that somebody else may have put there, or changed, is not believed.
 
-use crate::command::{Finished, Place, SOON, root};
+use crate::command::{Finished, Place, SOON, binary, root};
 use crate::concurrent::{folders, manifest, start};
 use crate::live::machine_that_counts;
 use crate::stored::report_of;
@@ -154,7 +154,7 @@ fn the_action_measures_fresh() {
         .current_dir(place.path())
         .envs(variables)
         .env("NCUGATE_CACHE", place.path().join("cache"))
-        .env("NCUGATE", assert_cmd::cargo::cargo_bin!("ncugate"))
+        .env("NCUGATE", binary())
         .env("CONFIG", "phase.toml")
         .output()
         .unwrap();

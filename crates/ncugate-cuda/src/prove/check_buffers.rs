@@ -1,17 +1,17 @@
 //! One correctness case on the device: fresh inputs, poisoned outputs, a launch for each of two poisons, and everything
 //! read back.
 
-use ncugate_array::compare::{DifferenceTally, ErrorScale, unwritten};
 use super::draw::{CaseDraw, DrawResult};
 use super::expected::{ExpectedOutput, ExpectedOutputError};
 use super::inputs::CaseInputs;
+use super::partial;
 use super::poison::{Poison, PoisonKey};
 use super::shape::ShapeSpec;
-use super::partial;
-use ncugate_array::element;
 use crate::gpu::{
     ArenaLayout, BufferSpec, CudaDevice, DeviceError, DeviceMemory, LoadedProgram, PinnedMemory, VariantExtents, copy,
 };
+use ncugate_array::compare::{DifferenceTally, ErrorScale, unwritten};
+use ncugate_array::element;
 use ncugate_model::Tolerance;
 use ncugate_phase::plan::ShapeProgram;
 use std::path::Path;

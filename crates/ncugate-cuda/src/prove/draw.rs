@@ -1,13 +1,13 @@
 //! The inputs of a correctness case under one law, with their right answer and what is needed to compare with it.
 
-use ncugate_array::compare::{DifferenceTally, ErrorScale, unwritten};
 use super::expected::ExpectedOutput;
 use super::inputs::CaseInputs;
+use super::partial;
 use super::poison::{Poison, PoisonKey};
 use super::shape::ShapeSpec;
-use super::partial;
-use ncugate_array::element;
 use crate::gpu::VariantExtents;
+use ncugate_array::compare::{DifferenceTally, ErrorScale, unwritten};
+use ncugate_array::element;
 use ncugate_model::Dtype;
 use ncugate_model::{CheckOutcome, Defect, Differences, Law, Tolerance};
 use rayon::prelude::*;

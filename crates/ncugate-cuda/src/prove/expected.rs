@@ -1,9 +1,9 @@
 //! The outputs that are right, computed on the host or read from files.
 
-use ncugate_array::element;
 use super::input_error::InputError;
 use super::reference::{BufferValues, Builtin, NpyError, ProgramError, ReferenceError, program_outputs, read_npy};
 use super::shape::ShapeSpec;
+use ncugate_array::element;
 use ncugate_model::Dtype;
 use ncugate_model::NanRule;
 use ncugate_model::expr::{ExprError, render};

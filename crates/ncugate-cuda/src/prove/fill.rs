@@ -1,7 +1,7 @@
 //! Inputs: the same values for the same seed and buffer name on every machine, whatever the number of threads.
 
-use ncugate_array::generator::{Generator, normal, uniform};
 use super::structured;
+use ncugate_array::generator::{Generator, normal, uniform};
 use ncugate_phase::config::Init;
 use rayon::prelude::*;
 

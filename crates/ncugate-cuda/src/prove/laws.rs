@@ -4,9 +4,9 @@
 //! something to its kernel. Attention's laws leave answers of about the declared size: values are made smaller where
 //! a few keys take all of the weight.
 
-use ncugate_array::element;
 use super::reference::{BoundBuiltin, Sdpa};
 use super::shape::ShapeSpec;
+use ncugate_array::element;
 use ncugate_model::Law;
 use ncugate_phase::config::Init;
 use rayon::prelude::*;

@@ -5,10 +5,10 @@
 //! per cent, and one with a key or a row left out. The others say how much a tolerance can see.
 
 use super::draw::CaseDraw;
-use ncugate_array::element;
 use super::inputs::CaseInputs;
 use super::reference::{BoundBuiltin, Exponential, KeySubset, Maximum, Rounding, SoftmaxArithmetic, plain_accumulator};
 use super::shape::ShapeSpec;
+use ncugate_array::element;
 use ncugate_model::Dtype;
 use ncugate_model::MutantKind;
 

@@ -3,12 +3,12 @@
 //! They are made of the right answer and the inputs, which are in memory wherever a launch is checked, and are tried on one output at a
 //! time. An answer that is the right one by itself is not held against a tolerance.
 
-use ncugate_array::compare::DifferenceTally;
 use super::draw::{CaseDraw, as_held, magnitudes};
-use ncugate_array::element;
 use super::expected::ExpectedOutput;
 use super::shape::ShapeSpec;
 use crate::gpu::BufferSpec;
+use ncugate_array::compare::DifferenceTally;
+use ncugate_array::element;
 use ncugate_model::{CheckOutcome, NanRule, Tolerance};
 use rayon::prelude::*;
 

@@ -1,9 +1,9 @@
 //! Outputs that lie in device memory, against what is right for their inputs.
 
-use ncugate_array::compare::DifferenceTally;
 use super::draw::CaseDraw;
 use super::shape::ShapeSpec;
 use crate::gpu::{CudaDevice, DeviceError, DeviceMemory, PinnedMemory, VariantExtents};
+use ncugate_array::compare::DifferenceTally;
 use ncugate_model::{CheckOutcome, Tolerance};
 use std::ops::Range;
 

@@ -1,7 +1,7 @@
 //! Partial results of a launch, put together before they are compared.
 
-use ncugate_array::element;
 use crate::gpu::{BufferSpec, VariantExtents};
+use ncugate_array::element;
 use ncugate_phase::config::Reduction;
 
 /// The elements that a launch of a variant writes of a buffer.

@@ -4,10 +4,10 @@
 //! answer itself. So each case is launched twice with two poisons that differ in every element, and an element that holds
 //! the poison of both launches was not written, whatever it should have been.
 
-use ncugate_array::element;
 use super::expected::ExpectedOutput;
 use super::shape::ShapeSpec;
 use crate::gpu::{BufferSpec, copy};
+use ncugate_array::element;
 use ncugate_model::Dtype;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};

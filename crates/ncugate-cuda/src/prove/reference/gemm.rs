@@ -1,9 +1,9 @@
 //! Matrix product: `c = alpha * a b + beta * c_in`.
 
 use super::arithmetic::{KeySubset, Rounding};
-use ncugate_array::dense::{Matrix, add_scaled, multiply};
 use super::error::ReferenceError;
 use super::fit::{BufferValues, Fit};
+use ncugate_array::dense::{Matrix, add_scaled, multiply};
 use rayon::prelude::*;
 
 /// Rows of `c` that one task computes, at least and at most.
