@@ -87,9 +87,13 @@ fn write_check(check: &Check, width: usize, out: &mut dyn Write) -> io::Result<(
 }
 
 #[cfg(test)]
+#[path = "../../crates/ncugate-ncu/src/preflight/fixtures.rs"]
+mod fixtures;
+
+#[cfg(test)]
 mod tests {
+    use super::fixtures::{bare, healthy};
     use super::*;
-    use ncugate_ncu::preflight::fixtures::{bare, healthy};
 
     fn printed(facts: &Facts) -> (String, Outcome) {
         let mut out = Vec::new();

@@ -120,7 +120,7 @@ fn times(names: &[&str], read: Read<'_>, chip: &ChipFacts) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ncugate_model::fixtures::at_root;
+    use ncugate_fixtures::at_root;
     use std::path::Path;
 
     const CHIP: ChipFacts = ChipFacts {

@@ -115,7 +115,7 @@ fn bound(metric: &str, launch: &KernelLaunch, chip: &Chip, sms: u32) -> Option<f
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ncugate_model::fixtures::at_root;
+    use ncugate_fixtures::at_root;
     use ncugate_phase::config::load;
     use ncugate_phase::plan::unroll;
     use std::path::Path;

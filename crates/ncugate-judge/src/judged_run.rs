@@ -170,8 +170,8 @@ fn judgement(measurements: &Measurements<'_>, references: &ReferenceRuns) -> Jud
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ncugate_fixtures::at_root;
     use ncugate_model::LatencyOutcome;
-    use ncugate_model::fixtures::at_root;
     use std::path::Path;
 
     /// A copy of the shipped recording of phase D, so that a test can take its reports away.

@@ -7,9 +7,6 @@ pub mod cubin;
 pub mod digest;
 pub mod disk;
 pub mod expr;
-#[cfg(feature = "fixtures")]
-#[allow(clippy::panic, reason = "tests alone have it")]
-pub mod fixtures;
 pub mod metric;
 pub mod number;
 pub mod occupancy;

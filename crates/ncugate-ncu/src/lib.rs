@@ -17,6 +17,10 @@ mod subject;
 mod tool;
 mod unit;
 
+// The fixtures name this crate as the program does, whose tests have them too.
+#[cfg(test)]
+extern crate self as ncugate_ncu;
+
 pub use batch::{Profiler, Sink};
 pub use command::{
     CacheControl, ClockControl, Knobs, LaunchSelection, LifeSampling, NcuSession, Processes, ProfileDetail, ReplayMode,

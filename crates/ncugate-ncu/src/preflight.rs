@@ -383,7 +383,7 @@ fn check_environment(facts: &Facts) -> Check {
     }
 }
 
-#[cfg(any(test, feature = "fixtures"))]
-pub mod fixtures;
+#[cfg(test)]
+mod fixtures;
 #[cfg(test)]
 mod tests;

@@ -4,7 +4,4 @@
 
 pub mod config;
 pub mod draft;
-#[cfg(any(test, feature = "fixtures"))]
-#[allow(clippy::unwrap_used, reason = "tests alone have it")]
-pub mod fixtures;
 pub mod plan;

@@ -186,7 +186,7 @@ fn faster_gate(shape: &ShapeName, name: &str) -> Table {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ncugate_model::fixtures::at_root;
+    use ncugate_fixtures::at_root;
     use ncugate_phase::plan::unroll;
 
     #[test]

@@ -7,11 +7,11 @@ use super::compile::{BuildProgress, Builder, Deduplication};
 use super::nvcc::tests::for_test;
 use super::nvcc::{CompileUnit, Nvcc};
 use super::{Arch, Cache, ptxas};
+use ncugate_fixtures::at_root;
 use ncugate_model::ComputeCapability;
 use ncugate_model::ShapeName;
 use ncugate_model::VariantId;
 use ncugate_model::cubin::Entry;
-use ncugate_model::fixtures::at_root;
 use ncugate_model::{BuildOutcome, BuildRecord};
 use ncugate_phase::config::CodeForm;
 use ncugate_phase::plan::{

@@ -116,8 +116,8 @@ fn draw(
 mod tests {
     use super::*;
     use crate::host::{JobMode, JobPurpose, WorkerJob};
+    use ncugate_fixtures::{phase, plan};
     use ncugate_model::{BuiltKernel, VariantId};
-    use ncugate_phase::fixtures::{phase, plan};
     use std::collections::BTreeMap;
     use std::path::PathBuf;
 

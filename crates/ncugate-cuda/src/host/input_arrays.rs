@@ -60,8 +60,8 @@ fn array(shape: &ShapeName, seed: u64, buffer: &BufferSpec, bytes: &[u8]) -> Inp
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ncugate_fixtures::phase;
     use ncugate_phase::config::{Amount, Init};
-    use ncugate_phase::fixtures::phase;
 
     fn arrays(phase: &Phase) -> Result<Vec<InputArray>, InputArraysError> {
         let mut arrays = Vec::new();

@@ -153,9 +153,9 @@ fn mutation_test<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ncugate_fixtures::phase;
     use ncugate_model::Dtype;
     use ncugate_phase::config::{Amount, Init};
-    use ncugate_phase::fixtures::phase;
 
     #[test]
     fn a_tolerance_as_large_as_the_answer_is_refused() {

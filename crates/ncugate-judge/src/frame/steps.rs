@@ -146,7 +146,7 @@ fn misfit(plan: &Plan, case: &CaseId, launches: &[SeenLaunch<'_>], rows: &[usize
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ncugate_phase::fixtures;
+    use ncugate_fixtures as fixtures;
     use ncugate_phase::plan::Step;
 
     /// A plan of `a`, whose program launches these in order, and `b`, which launches `copy`.

@@ -206,7 +206,7 @@ impl ReferenceRuns {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ncugate_model::fixtures::at_root;
+    use ncugate_fixtures::at_root;
     use ncugate_phase::config;
 
     #[test]

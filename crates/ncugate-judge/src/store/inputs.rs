@@ -252,7 +252,7 @@ pub fn inside(path: &Path) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ncugate_model::fixtures::at_root;
+    use ncugate_fixtures::at_root;
 
     #[test]
     fn scripts_are_the_files_of_a_command_line_and_the_code_beside_them() {

@@ -1,7 +1,7 @@
 use super::*;
 use crate::reference_runs::ReferenceRuns;
 use crate::{Correctness, InconclusiveKind, JudgedRun, PhaseRun};
-use ncugate_model::fixtures::at_root;
+use ncugate_fixtures::at_root;
 use ncugate_model::{ComputeCapability, Verdict};
 use ncugate_phase::config::parse;
 use std::path::Path;

@@ -1,7 +1,8 @@
 //! Machines that tests look at.
 
-use super::*;
-use ncugate_model::ComputeCapability;
+use ncugate_model::{ComputeCapability, ComputeMode, Gpu};
+use ncugate_ncu::preflight::{CompilerFacts, Facts, Privileges, VisibleGpu};
+use ncugate_ncu::{Ncu, NcuVersion, ToolError};
 
 pub fn healthy() -> Facts {
     Facts {

@@ -213,7 +213,7 @@ mod tests {
     use super::*;
     use crate::config;
     use crate::plan::unroll;
-    use ncugate_model::fixtures::at_root;
+    use ncugate_fixtures::at_root;
     use std::path::Path;
 
     fn narrowed(narrowing: &PhaseSubset) -> Result<(Phase, Plan), SubsetError> {

@@ -2,8 +2,8 @@
 
 use super::{Arg, BufferElement, Method, Plan, ScalarValue, Step, Swizzle, TensorMap, VariantRole, unroll};
 use crate::config::{Phase, load, parse};
+use ncugate_fixtures::at_root;
 use ncugate_model::LaunchMode;
-use ncugate_model::fixtures::at_root;
 use ncugate_model::{CompiledArg, CompiledLaunch, LaunchExtents, ShapeLaunch};
 use std::path::Path;
 

@@ -1,7 +1,7 @@
 //! What is compiled once, and whose code is believed.
 
 use super::*;
-use ncugate_model::fixtures::at_root;
+use ncugate_fixtures::at_root;
 
 #[test]
 fn unchanged_sources_are_not_compiled_again() {

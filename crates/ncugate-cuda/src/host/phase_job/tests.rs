@@ -2,10 +2,10 @@
 
 use super::*;
 use crate::prove::ReferenceSpec;
+use ncugate_fixtures::{phase, plan};
 use ncugate_model::expr::Expr;
 use ncugate_model::{CheckOutcome, CheckRecord, LatencyOutcome, LatencyRecord, ShapeName};
 use ncugate_phase::config::{Init, Scalar, ScalarType, WorkloadReference};
-use ncugate_phase::fixtures::{phase, plan};
 use std::path::PathBuf;
 
 fn cubins(names: &[&str]) -> BTreeMap<VariantId, BuiltKernel> {

@@ -4,7 +4,7 @@ use super::read;
 use super::tables::{metric_table, reference};
 use crate::config::keys::{KeyDefault, tables};
 use crate::config::schema;
-use ncugate_model::fixtures::at_root;
+use ncugate_fixtures::at_root;
 use serde_json::Value;
 
 const EVERY_KEY: &str = include_str!("every_key.toml");

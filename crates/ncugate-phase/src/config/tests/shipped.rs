@@ -2,8 +2,8 @@
 
 use super::{SMALL, read, right};
 use crate::config::{Amount, Init, WorkloadReference, load};
+use ncugate_fixtures::at_root;
 use ncugate_model::expr::Expr;
-use ncugate_model::fixtures::at_root;
 use ncugate_model::{Better, Level, Scope};
 use std::path::Path;
 use std::time::Duration;

@@ -2,8 +2,8 @@
 
 use super::super::result::unmeasured;
 use super::*;
+use ncugate_fixtures::phase;
 use ncugate_model::{CheckOutcome, CheckRecord, LatencyOutcome};
-use ncugate_phase::fixtures::phase;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 

@@ -1,18 +1,18 @@
 //! A small phase with its plan, for tests.
 
-use crate::config::{
-    BenchSettings, Buffer, BuildSettings, CloseLookAt, CounterPolicy, GatePlan, L2State, Laws, Objective, Phase,
-    ProfileSettings, Shape, Sweep, Verification, Workload, WorkloadReference,
-};
-use crate::plan::{
-    Arg, KernelCode, KernelPlan, Method, Plan, ShapeProgram, Step, Variant, VariantRole, reference_launch,
-};
 use ncugate_model::Dtype;
 use ncugate_model::Role;
 use ncugate_model::VariantId;
 use ncugate_model::expr::Expr;
 use ncugate_model::{Better, Law};
 use ncugate_model::{ShapeName, Tolerance};
+use ncugate_phase::config::{
+    BenchSettings, Buffer, BuildSettings, CloseLookAt, CounterPolicy, GatePlan, L2State, Laws, Objective, Phase,
+    ProfileSettings, Shape, Sweep, Verification, Workload, WorkloadReference,
+};
+use ncugate_phase::plan::{
+    Arg, KernelCode, KernelPlan, Method, Plan, ShapeProgram, Step, Variant, VariantRole, reference_launch,
+};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -37,7 +37,7 @@ pub fn phase() -> Phase {
         name: "copy".to_owned(),
         title: "Copy".to_owned(),
         objective: Objective { metric: "latency_p50".to_owned(), better: Better::Lower, shape: large.clone() },
-        select: crate::config::Selection::Best,
+        select: ncugate_phase::config::Selection::Best,
         recording: None,
         build: BuildSettings::default(),
         bench: BenchSettings {
@@ -69,7 +69,7 @@ pub fn phase() -> Phase {
             reference: WorkloadReference::Builtin { name: "copy".to_owned(), options: Vec::new() },
             tolerance: Tolerance { max_abs: Some(1e-3), ..Tolerance::default() },
             own_bounds: Vec::new(),
-            untested_tolerance: crate::config::UntestedTolerance::Refused,
+            untested_tolerance: ncugate_phase::config::UntestedTolerance::Refused,
             scalars: Vec::new(),
             shapes,
             buffers: vec![buffer("x", Dtype::F32, Role::Input), buffer("y", Dtype::F16, Role::Output)],

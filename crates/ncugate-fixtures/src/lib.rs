@@ -1,4 +1,11 @@
-//! What tests share.
+//! What the tests of several crates share.
+//!
+//! A crate and no feature of another one: cargo builds a crate twice, with and without the features that tests alone ask for.
+#![allow(clippy::panic, clippy::unwrap_used)]
+
+mod phase;
+
+pub use phase::{phase, plan};
 
 use std::path::Path;
 
