@@ -48,7 +48,7 @@ fn children_end_with_a_parent_that_is_killed() {
 
 #[test]
 fn a_run_goes_on_without_its_guard() {
-    let script = format!("touch started\nsleep 2\n{GOOD}");
+    let script = format!("touch started\nuntil [ -e killed ]; do sleep 0.05; done\n{GOOD}");
     let (place, variables) = machine_of_program(&script);
     let child = start(&place, &variables, &RUN);
     wait_for("the program works", || place.path().join("started").exists());
@@ -60,6 +60,7 @@ fn a_run_goes_on_without_its_guard() {
     let pids = fs::read_dir("/proc").unwrap().filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
     let guard = pids.filter(is_guard).last().expect("there is a guard");
     nix::sys::signal::kill(nix::unistd::Pid::from_raw(guard.cast_signed()), nix::sys::signal::Signal::SIGKILL).unwrap();
+    place.write("killed", "");
     let (status, stdout, stderr) = ended(child);
     assert_eq!(status, Some(4), "{stdout} {stderr}");
     assert_eq!(manifest(&folders(&place)[0])["state"], "complete");
