@@ -11,7 +11,6 @@ pub mod metric;
 pub mod number;
 pub mod occupancy;
 pub mod process;
-pub mod stats;
 
 mod activity;
 mod audit;
@@ -70,6 +69,7 @@ pub use listing::{Instruction, Line, Listing};
 pub use metric_id::MetricId;
 pub use mutant::{MutantKind, MutantOutcome, MutantTable};
 pub use ncu_metric::is_ncu_metric;
+pub use ncugate_stats as stats;
 pub use nearest::nearest;
 pub use null_test::NullTest;
 pub use number::CleanText;

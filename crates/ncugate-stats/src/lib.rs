@@ -1,6 +1,8 @@
 //! Statistics of latency samples: quantiles, bootstrap intervals, comparison of two variants. Seeded and pure.
 //!
-//! What an interval means for a requirement is `ncugate_judge`'s.
+//! Resampling visits each sample thousands of times, so every profile optimises this crate.
+//!
+//! Deliberately absent: what an interval means for a requirement, which `ncugate_judge` says.
 
 mod bootstrap;
 mod compare;

@@ -225,7 +225,7 @@ mod tests {
             let draws = resampler.draws(61, Stream::Shared);
             for (replicate, rounds) in replicates.iter().zip(draws.chunks_exact(61)) {
                 let drawn: Vec<f64> = rounds.iter().map(|&r| samples[r as usize]).collect();
-                let sorted = super::super::quantile(&drawn, q).unwrap();
+                let sorted = crate::quantile(&drawn, q).unwrap();
                 assert!((replicate - sorted).abs() < 1e-12, "{q}: {replicate} {sorted}");
             }
         }
