@@ -348,6 +348,7 @@ fn a_page_draws_the_front_over_the_metrics_of_its_gates() {
     for (at, variant) in variants.iter_mut().enumerate() {
         variant.shapes[0].values[1] = Measure::Number(Number::new(50.0 + at as f64));
     }
+    run.variants = &variants;
     let chart = drawn(&run).unwrap();
     assert!(
         chart.note.contains("6 of 6 variants are on the front over latency_p50, registers, achieved_occupancy"),
