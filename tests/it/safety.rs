@@ -4,7 +4,7 @@
 use crate::command::{Finished, Place, SOON, binary, root, wait_for};
 use crate::concurrent::start;
 use crate::stored::{Stored, reseal};
-use ncugate_cuda::host::external::{PrestartedCommands, measure};
+use ncugate_cuda::host::external::measure;
 use ncugate_judge::store::RunState;
 use ncugate_model::{CheckOutcome, VariantId};
 use ncugate_phase::config::parse;
@@ -332,8 +332,7 @@ fn external(script: &str) -> (Vec<CheckOutcome>, Duration) {
     let argv = ["sh", "-c", script, "sh"].map(str::to_owned).into_iter().chain([result.display().to_string()]);
     let plan = CommandPlan { argv: argv.collect(), kernel_filter: None };
     let (started, variant) = (Instant::now(), VariantId("program".into()));
-    let measured =
-        measure(&phase, &variant, &plan, place.path(), &mut PrestartedCommands::default(), &mut |_| Ok(())).unwrap();
+    let measured = measure(&phase, &variant, &plan, place.path(), None, &mut |_| Ok(())).unwrap();
     (measured.checks.into_iter().map(|check| check.outcome).collect(), started.elapsed())
 }
 

@@ -2,7 +2,7 @@
 
 use crate::command::{Finished, Place, root};
 use crate::stored::{Stored, reseal, wiggle};
-use ncugate_cuda::host::external::{PrestartedCommands, measure};
+use ncugate_cuda::host::external::measure;
 use ncugate_judge::store::RunState;
 use ncugate_model::{CheckOutcome, CheckRecord, VariantId};
 use ncugate_phase::config::parse;
@@ -187,8 +187,7 @@ fn status_4_when_the_software_of_a_baseline_is_absent() {
     let phase = parse(Path::new("phase.toml"), &text).unwrap();
     let plan = CommandPlan { argv, kernel_filter: None };
     let asked = VariantId(name.into());
-    let measured =
-        measure(&phase, &asked, &plan, place.path(), &mut PrestartedCommands::default(), &mut |_| Ok(())).unwrap();
+    let measured = measure(&phase, &asked, &plan, place.path(), None, &mut |_| Ok(())).unwrap();
     let absent =
         |c: &CheckRecord| matches!(&c.outcome, CheckOutcome::Skipped { reason } if reason.starts_with("absent: "));
     assert!(!measured.checks.is_empty() && measured.checks.iter().all(absent), "{measured:?}");

@@ -113,7 +113,7 @@ fn aa_test(
         }
         Ok(())
     };
-    if measure(job, worker, phase.bench.timeout, folder, &mut sink)? == JobOutcome::Interrupted {
+    if measure(job, worker, None, phase.bench.timeout, folder, &mut sink)? == JobOutcome::Interrupted {
         return Err(CampaignError::Interrupted);
     }
     let samples = |id: &VariantId, shape: &ShapeName| {

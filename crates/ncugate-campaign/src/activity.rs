@@ -140,7 +140,7 @@ impl Tracing {
             }
             Ok(())
         };
-        let ended = measure(job, &self.worker, self.timeout, &folder, &mut sink);
+        let ended = measure(job, &self.worker, None, self.timeout, &folder, &mut sink);
         match (failed, ended) {
             (Some(error), _) => Err(error),
             (None, Ok(JobOutcome::Interrupted)) => Err(CampaignError::Interrupted),

@@ -6,15 +6,15 @@
 
 use super::cubins::cubins;
 use super::error::CampaignError;
+use super::prestart::PrestartedProcesses;
 use super::progress::Progress;
-use super::targets;
-use ncugate_cuda::host::external::{self, PrestartedCommands};
+use super::targets::command_folder;
+use ncugate_cuda::host::external;
 use ncugate_cuda::host::{JobOutcome, JobPurpose, SinkError, WorkerCommand, WorkerEvent, WorkerJob, measure};
 use ncugate_judge::store::{Run, RunWriter, StoreError};
 use ncugate_model::process;
 use ncugate_model::stats::looks;
 use ncugate_model::{BuiltKernel, ConfirmationRecord, LatencyOutcome, LatencyRecord, ShapeName, VariantId};
-use ncugate_ncu::PrestartedSessions;
 use ncugate_phase::config::Phase;
 use ncugate_phase::plan::{CommandPlan, Plan};
 use std::collections::{BTreeMap, BTreeSet};
@@ -33,8 +33,8 @@ pub struct Confirmation<'a> {
     pub phase: &'a Phase,
     pub plan: &'a Plan,
     pub worker: &'a WorkerCommand,
-    /// What was started for its turn behind the confirmation: nothing is timed beside one that still loads.
-    pub waiting: &'a PrestartedSessions,
+    /// Workers that have loaded Python functions, and commands.
+    pub early: &'a PrestartedProcesses<'a>,
     /// The reference entry, where it has a source of its own.
     pub reference: &'a BTreeMap<VariantId, BuiltKernel>,
     pub writer: &'a mut RunWriter,
@@ -97,15 +97,20 @@ impl Confirmation<'_> {
         let mut new = BTreeMap::new();
         let batches: Vec<(u32, PathBuf)> = split(rounds, processes).into_iter().zip(process_folders(&folder)).collect();
         for together in batches.chunks(started_together(commands.len())) {
-            let mut waiting = prestarted(&commands, together)?;
-            self.waiting.settle();
-            for ((rounds, folder), waiting) in together.iter().zip(&mut waiting) {
+            for (_, folder) in together {
+                std::fs::create_dir_all(folder).map_err(no_folder)?;
+                for (variant, command) in &commands {
+                    self.early.load_command(command, &command_folder(folder, variant)?);
+                }
+            }
+            self.early.settle();
+            for (rounds, folder) in together {
                 let mut phase = self.phase.clone();
                 phase.bench.rounds = *rounds;
                 let batch = Batch { phase: &phase, run, cases, folder };
                 self.kernels(&batch, &mut new)?;
                 for command in &commands {
-                    self.command(*command, &batch, waiting, &mut new)?;
+                    self.command(*command, &batch, &mut new)?;
                 }
             }
         }
@@ -126,9 +131,9 @@ impl Confirmation<'_> {
             kernel.shapes.retain(|shape| batch.cases.contains(&(kernel.variant.clone(), shape.clone())));
         }
         job.kernels.retain(|kernel| !kernel.shapes.is_empty());
-        let worker = self.worker;
+        let (worker, first) = (self.worker, self.early.worker(&job));
         let mut keep = |event| self.keep(batch.cases, event, new);
-        match measure(job, worker, batch.phase.bench.timeout, batch.folder, &mut keep)? {
+        match measure(job, worker, first, batch.phase.bench.timeout, batch.folder, &mut keep)? {
             JobOutcome::Complete => Ok(()),
             JobOutcome::Interrupted => Err(CampaignError::Interrupted),
         }
@@ -139,16 +144,16 @@ impl Confirmation<'_> {
         &mut self,
         (variant, command): (&VariantId, &CommandPlan),
         batch: &Batch<'_>,
-        waiting: &mut PrestartedCommands,
         new: &mut Batches,
     ) -> Result<(), CampaignError> {
         let cases = batch.cases;
         let mut phase = batch.phase.clone();
         phase.bench.shapes.retain(|shape| cases.contains(&(variant.clone(), shape.clone())));
         phase.workload.shapes.retain(|shape| phase.bench.shapes.contains(&shape.name));
-        let place = place(batch.folder, variant)?;
+        let folder = command_folder(batch.folder, variant)?;
+        let waiting = self.early.command(&folder);
         let mut keep = |event| self.keep(cases, event, new);
-        external::measure(&phase, variant, command, &place, waiting, &mut keep)?;
+        external::measure(&phase, variant, command, &folder, waiting, &mut keep)?;
         Ok(())
     }
 
@@ -244,32 +249,6 @@ fn joined(before: LatencyOutcome, after: LatencyOutcome) -> LatencyOutcome {
 /// As many batches as have their commands loaded at once, at least one: loading takes seconds, and needs a core and memory each.
 fn started_together(commands: usize) -> usize {
     (MOST_PRESTARTED.min(2 * process::cores()) / commands.max(1)).max(1)
-}
-
-/// Commands of these batches, each in a process of its own that has loaded and waits for its turn. Nothing is timed beside one that
-/// still loads.
-fn prestarted(
-    commands: &[(&VariantId, &CommandPlan)],
-    batches: &[(u32, PathBuf)],
-) -> Result<Vec<PrestartedCommands>, CampaignError> {
-    let mut waiting = Vec::new();
-    for (_, folder) in batches {
-        std::fs::create_dir_all(folder).map_err(no_folder)?;
-        let mut of_batch = PrestartedCommands::default();
-        for (variant, command) in commands {
-            of_batch.start(variant, command, &place(folder, variant)?);
-        }
-        waiting.push(of_batch);
-    }
-    waiting.iter_mut().for_each(PrestartedCommands::settle);
-    Ok(waiting)
-}
-
-/// Where a command of a batch has its request and result.
-fn place(folder: &Path, variant: &VariantId) -> Result<PathBuf, CampaignError> {
-    let place = folder.join(targets::file_name(variant));
-    std::fs::create_dir_all(&place).map_err(no_folder)?;
-    Ok(place)
 }
 
 fn no_folder(source: io::Error) -> CampaignError {

@@ -2,6 +2,7 @@
 
 use super::activity::{Tracing, VerifiedTrace};
 use super::error::CampaignError;
+use super::prestart::PrestartedProcesses;
 use super::progress::Progress;
 use super::targets::{NvtxReader, ProfilingFolders};
 use super::tools::{RunGpu, Tools};
@@ -34,6 +35,7 @@ pub(super) struct ProfiledRun<'a> {
     pub phase: &'a Phase,
     pub plan: &'a Plan,
     pub tools: &'a Tools,
+    pub early: &'a PrestartedProcesses<'a>,
     pub writer: &'a Mutex<&'a mut RunWriter>,
     pub folder: &'a Path,
     pub gpu: RunGpu<'a>,
@@ -153,12 +155,12 @@ impl CounterCollection<'_> {
         ncu: &Ncu,
         (subjects, counters): (&[Subject<'_>], &[String]),
     ) -> Result<ProfilingSummary, CampaignError> {
-        let ProfiledRun { phase, tools, writer, folder, gpu, progress, .. } = self.run;
+        let ProfiledRun { phase, early, writer, folder, gpu, progress, .. } = self.run;
         let io = |what| move |source| CampaignError::Io { what, source };
         let scratch = scratch_folder(gpu.device().uuid.as_deref()).map_err(io("make a folder for ncu's locks"))?;
         let folders = ProfilingFolders { reports: folder.join("reports"), logs: folder.join("logs"), scratch };
         let prefix = gpu.prefix();
-        let runner = Runner { prestarted: Some(&tools.prestarted), ..folders.runner(ncu, phase, &prefix) };
+        let runner = Runner { prestarted: Some(early.sessions()), ..folders.runner(ncu, phase, &prefix) };
         let mut book = book(ncu, gpu.device());
         let verify = NvtxReader;
         let profiler = Profiler::new(runner, &verify, &self.covered);

@@ -5,7 +5,6 @@
 
 use super::cubins::cubins;
 use super::error::CampaignError;
-use super::prestart::Prestart;
 use super::profile::expected;
 use super::progress::Progress;
 use super::reference_cubin::reference_cubin;
@@ -33,8 +32,6 @@ use std::time::Instant;
 
 /// Beginning of the names of its reports and logs.
 const STEM: &str = "deep";
-/// The same of one that was started before its turn.
-const EARLY_STEM: &str = "deep-early";
 /// Unknown metrics that are left out before the deep profile fails.
 const MAX_UNKNOWN: usize = 8;
 
@@ -74,24 +71,6 @@ impl DeepProfiler<'_> {
             Err(error) => self.writer.warn(&format!("no deep profile: {error}"))?,
         }
         self.writer.spent("deep profile", started.elapsed().as_secs_f64())
-    }
-
-    /// Starts ncu for what [`Self::run`] will be asked for, as far as is known now; its turn says what is wrong with it. It is to be settled
-    /// before anything is timed.
-    pub fn prestart(&mut self, selected: Option<&VariantId>, asked: &[VariantId]) {
-        let Self { phase, plan, tools, .. } = *self;
-        let (folder, wanted) = (self.writer.folder(), self.profiled_variants(selected, asked));
-        let (Ok(run), Ok(ncu), false) = (Run::load(folder), &tools.ncu, wanted.is_empty()) else { return };
-        let cases = self.cases(&run, &wanted);
-        let (_, kernels) = self.kernels(&run, &cases);
-        if !kernels.is_empty() {
-            let (metrics, sampling) = (self.metrics(), self.sampling(&run, &kernels, ncu));
-            Prestart { phase, plan, tools, metrics: &metrics, folder }.deep_profile(
-                EARLY_STEM,
-                sampling,
-                &launches_of_kernels(phase, &kernels),
-            );
-        }
     }
 
     fn profiled_variants(&self, selected: Option<&VariantId>, asked: &[VariantId]) -> Vec<VariantId> {
@@ -136,7 +115,7 @@ impl DeepProfiler<'_> {
         let scratch = scratch_folder(self.tools.device.uuid.as_deref()).map_err(io("make a folder for ncu's locks"))?;
         let folders = ProfilingFolders { reports: run.folder.join("reports"), logs, scratch };
         let ncu = self.tools.ncu.as_ref().map_err(Clone::clone)?;
-        let runner = Runner { prestarted: Some(&self.tools.prestarted), ..folders.runner(ncu, self.phase, "") };
+        let runner = folders.runner(ncu, self.phase, "");
         let phase = self.once();
         let commands: Vec<CommandTarget> = self
             .plan

@@ -26,24 +26,24 @@ pub enum GpuWait {
 /// The right to measure on GPUs, taken when it is first needed and kept until this is dropped.
 pub struct GpuTurn<'a> {
     gpus: Vec<LockedGpu>,
-    held: EarlyHold,
+    held: Arc<Mutex<Vec<(usize, Turn)>>>,
     patience: GpuWait,
     progress: &'a (dyn Progress + Sync),
 }
 
-/// GPUs that are held before the turn on them is needed, by their number.
-#[derive(Debug, Clone, Default)]
-pub struct EarlyHold(Arc<Mutex<Vec<(usize, Turn)>>>);
+/// GPUs that are held before the turn on them is needed, by their number. Dropped, it lets others measure on those that the turn has not
+/// taken.
+#[derive(Debug)]
+pub(super) struct EarlyHold(Arc<Mutex<Vec<(usize, Turn)>>>);
 
-impl EarlyHold {
-    /// Lets others measure on what the turn has not taken.
-    pub fn release(&self) {
-        self.locked().clear();
+impl Drop for EarlyHold {
+    fn drop(&mut self) {
+        locked(&self.0).clear();
     }
+}
 
-    fn locked(&self) -> MutexGuard<'_, Vec<(usize, Turn)>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+fn locked(held: &Mutex<Vec<(usize, Turn)>>) -> MutexGuard<'_, Vec<(usize, Turn)>> {
+    held.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A GPU, and the right to measure on it once it is taken.
@@ -78,7 +78,7 @@ impl<'a> GpuTurn<'a> {
         let mut gpus: Vec<LockedGpu> = devices.map(LockedGpu::new).collect();
         // All runs take them in one order, so that no two wait for each other.
         gpus.sort_by(|a, b| a.path.cmp(&b.path));
-        Self { gpus, held: EarlyHold::default(), patience, progress }
+        Self { gpus, held: Arc::default(), patience, progress }
     }
 
     /// Whether no run measures on a GPU now.
@@ -91,7 +91,7 @@ impl<'a> GpuTurn<'a> {
     /// # Errors
     /// [`CampaignError::GpuBusy`] after as long as it may take, [`CampaignError::Interrupted`], or a lock cannot be used.
     pub fn take(&self) -> Result<(), CampaignError> {
-        for (number, turn) in self.held.locked().drain(..) {
+        for (number, turn) in locked(&self.held).drain(..) {
             let _ = self.gpus[number].turn.set(turn);
         }
         let started = Instant::now();
@@ -99,7 +99,7 @@ impl<'a> GpuTurn<'a> {
     }
 
     /// Holds the GPUs for something short before the turn is needed, if no other run measures on any of them. The turn takes what is held.
-    pub fn hold(&self) -> Option<EarlyHold> {
+    pub(super) fn hold(&self) -> Option<EarlyHold> {
         let mut held = Vec::new();
         for (number, gpu) in self.gpus.iter().enumerate().filter(|(_, gpu)| gpu.turn.get().is_none()) {
             match Turn::try_acquire(&gpu.path) {
@@ -108,8 +108,8 @@ impl<'a> GpuTurn<'a> {
                 Ok(TurnOutcome::Taken(_)) | Err(_) => return None,
             }
         }
-        self.held.locked().extend(held);
-        Some(self.held.clone())
+        locked(&self.held).extend(held);
+        Some(EarlyHold(Arc::clone(&self.held)))
     }
 
     fn take_one(&self, gpu: &LockedGpu, started: Instant) -> Result<(), CampaignError> {

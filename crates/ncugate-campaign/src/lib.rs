@@ -17,8 +17,9 @@ mod counter_probe;
 mod cubins;
 mod deep_choice;
 mod deep_profile;
-mod early_passes;
 mod error;
+#[cfg(test)]
+mod fixtures;
 mod gpu_turn;
 mod lanes;
 mod live_run;
@@ -47,6 +48,7 @@ pub use error::CampaignError;
 pub use gpu_turn::{GpuTurn, GpuWait};
 pub use lanes::{GpuChoice, GpuName, Lane, is_of};
 pub use live_run::{LiveError, LiveRun, MeasuredRun, ResumePolicy};
+pub use prestart::PrestartedProcesses;
 pub use progress::{NoProgress, Progress};
 pub use reference_cubin::{ReferenceCubin, reference_cubin};
 pub use stages::Campaign;

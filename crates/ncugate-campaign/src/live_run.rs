@@ -3,7 +3,7 @@
 
 use super::reference_cubin::reference_cubin;
 use super::{Campaign, CampaignError, DeepChoice, DeepProfiler, GpuTurn, GpuWait, Progress, RunGpu, Tools};
-use crate::{Confirmation, ConfirmationPass};
+use crate::{Confirmation, ConfirmationPass, PrestartedProcesses};
 use ncugate_cuda::build::Deduplication;
 use ncugate_judge::frame::required_metrics;
 use ncugate_judge::reference_runs::{ReferenceRequest, ReferenceRuns};
@@ -81,15 +81,16 @@ impl<'a> LiveRun<'a> {
         if let Some(journal) = self.searched {
             store::take_search(journal, &folder)?;
         }
-        let turn = GpuTurn::of(self.tools.gpus().map(RunGpu::device), self.patience, self.progress);
-        let (mut writer, ended) = self.campaign(writer, earlier.as_deref(), &turn);
+        let turn = self.turn();
+        let early = self.early(&turn, &folder);
+        let (mut writer, ended) = self.campaign(writer, earlier.as_deref(), (&turn, &early));
         let mut session = self.session(&folder)?;
         let ended = ended
             .map_err(LiveError::from)
-            .and_then(|()| self.confirm(&mut writer, &mut session))
+            .and_then(|()| self.confirm(&mut writer, &mut session, &early))
             .and_then(|()| self.deep_profile(&mut writer, &session))
             .and_then(|()| seal(&mut writer));
-        self.tools.dismiss();
+        drop(early);
         if let Err(why) = &ended {
             // Where this cannot be kept either, the error itself says enough.
             let _ = writer.stopped(&why.to_string());
@@ -116,15 +117,24 @@ impl<'a> LiveRun<'a> {
         let part = LiveRun { plan: &plan, ..*self };
         let fresh = shard_manifest(self.phase, self.plan, shard, self.tools.fingerprint());
         let (writer, earlier) = part.writer(Manifest { null_test: Some(self.null_test.clone()), ..fresh })?;
-        let turn = GpuTurn::of(self.tools.gpus().map(RunGpu::device), self.patience, self.progress);
-        let (mut writer, ended) = part.campaign(writer, earlier.as_deref(), &turn);
-        self.tools.dismiss();
+        let (turn, folder) = (self.turn(), writer.folder().to_owned());
+        let early = part.early(&turn, &folder);
+        let (mut writer, ended) = part.campaign(writer, earlier.as_deref(), (&turn, &early));
+        drop(early);
         let ended = ended.map_err(LiveError::from).and_then(|()| seal(&mut writer));
         if let Err(why) = &ended {
             // Where this cannot be kept either, the error itself says enough.
             let _ = writer.stopped(&why.to_string());
         }
-        ended.map(|()| writer.folder().to_owned())
+        ended.map(|()| folder)
+    }
+
+    fn turn(&self) -> GpuTurn<'a> {
+        GpuTurn::of(self.tools.gpus().map(RunGpu::device), self.patience, self.progress)
+    }
+
+    fn early<'r>(&'r self, turn: &'r GpuTurn<'r>, folder: &Path) -> PrestartedProcesses<'r> {
+        PrestartedProcesses::new((self.phase, self.plan, self.tools), turn, self.progress, folder)
     }
 
     /// The run that is written: an unfinished one, which is given with it, or a new one.
@@ -169,7 +179,7 @@ impl<'a> LiveRun<'a> {
         &self,
         writer: RunWriter,
         earlier: Option<&Run>,
-        turn: &GpuTurn<'_>,
+        (turn, early): (&GpuTurn<'_>, &PrestartedProcesses<'_>),
     ) -> (RunWriter, Result<(), CampaignError>) {
         let Self { phase, plan, tools, sharing, progress, .. } = *self;
         let metrics = required_metrics::metrics(phase);
@@ -181,7 +191,7 @@ impl<'a> LiveRun<'a> {
             }
         };
         let mut campaign =
-            Campaign { phase, plan, tools, metrics: &metrics, sharing, writer, progress, turn, built: &built };
+            Campaign { phase, plan, tools, metrics: &metrics, sharing, writer, progress, turn, early, built: &built };
         let ended = campaign.run(earlier);
         (campaign.writer, ended)
     }
@@ -195,17 +205,17 @@ impl<'a> LiveRun<'a> {
     }
 
     /// Times anew what was selected, until noise leaves no required gate open. A run that ends meanwhile is not complete.
-    fn confirm(&self, writer: &mut RunWriter, session: &mut JudgedRun<'_>) -> Result<(), LiveError> {
+    fn confirm(
+        &self,
+        writer: &mut RunWriter,
+        session: &mut JudgedRun<'_>,
+        early: &PrestartedProcesses<'_>,
+    ) -> Result<(), LiveError> {
         writer.finish(RunState::Running)?;
         let (phase, plan, tools, progress) = (self.phase, self.plan, self.tools, self.progress);
         let reference = reference_cubin(phase, plan, tools)?;
-        if plan.commands().next().is_some() {
-            // It loads while commands load that are timed anew. Without any it would save nothing.
-            let asked = self.deep_variants(session);
-            DeepProfiler { phase, plan, tools, writer, progress }.prestart(session.selected(), &asked);
-        }
-        let (worker, waiting, reference) = (&tools.worker, &tools.prestarted, &reference.cubin);
-        let mut confirmation = Confirmation { phase, plan, worker, waiting, reference, writer, progress };
+        let (worker, reference) = (&tools.worker, &reference.cubin);
+        let mut confirmation = Confirmation { phase, plan, worker, early, reference, writer, progress };
         let ended = confirmation.run(|run, wanted| {
             session.update(Arc::clone(run))?;
             Ok::<_, LiveError>(match wanted {

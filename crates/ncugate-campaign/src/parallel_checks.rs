@@ -60,7 +60,7 @@ fn take(
 fn work(part: Part, timeout: Duration, events: &Sender<WorkerEvent>) -> Result<(), CampaignError> {
     let Part { job, worker, logs } = part;
     let mut sink = |event| events.send(event).map_err(SinkError::from);
-    match measure(job, &worker, timeout, &logs, &mut sink)? {
+    match measure(job, &worker, None, timeout, &logs, &mut sink)? {
         JobOutcome::Complete => Ok(()),
         JobOutcome::Interrupted => Err(CampaignError::Interrupted),
     }

@@ -3,6 +3,7 @@
 use super::activity::Tracing;
 use super::counter_collection::{CounterCollection, ProfiledRun};
 use super::error::CampaignError;
+use super::prestart::PrestartedProcesses;
 use super::progress::Progress;
 use super::targets::{CommandTarget, WorkerTarget, launches_of_kernels};
 use super::tools::{RunGpu, Tools};
@@ -30,7 +31,7 @@ struct Profiling<'a> {
 
 /// Profiles on all GPUs at once: each takes its share of the variants, with a worker, an ncu and locks of ncu of its own.
 pub(super) fn over_lanes(
-    (phase, plan, tools): (&Phase, &Plan, &Tools),
+    (phase, plan, tools, early): (&Phase, &Plan, &Tools, &PrestartedProcesses<'_>),
     metrics: &[String],
     writer: &mut RunWriter,
     progress: &(dyn Progress + Sync),
@@ -47,7 +48,7 @@ pub(super) fn over_lanes(
     std::thread::scope(|scope| {
         let working = gpus.iter().enumerate().map(|(number, &gpu)| {
             let own = dealt.iter().skip(number).step_by(gpus.len()).map(|id| (*id).clone()).collect();
-            let run = ProfiledRun { phase, plan, tools, writer, folder, gpu, progress };
+            let run = ProfiledRun { phase, plan, tools, early, writer, folder, gpu, progress };
             scope.spawn(move || Profiling { run, metrics }.work(cubins, &own, earlier))
         });
         let working: Vec<_> = working.collect();

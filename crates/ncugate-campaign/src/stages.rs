@@ -3,13 +3,14 @@
 use super::cubins::cubins;
 use super::error::CampaignError;
 use super::gpu_turn::GpuTurn;
-use super::prestart::Prestart;
+use super::prestart::PrestartedProcesses;
 use super::progress::Progress;
 use super::reference_cubin::reference_cubin;
+use super::targets::{self, command_folder};
 use super::tools::Tools;
-use super::{parallel_checks, profile, targets};
+use super::{parallel_checks, profile};
 use ncugate_cuda::build::{Builder, Cache, Deduplication};
-use ncugate_cuda::host::external::{self, PrestartedCommands};
+use ncugate_cuda::host::external;
 use ncugate_cuda::host::{JobOutcome, JobPurpose, SinkError, WorkerEvent, WorkerJob, measure};
 use ncugate_judge::store::{Run, RunState, RunWriter};
 use ncugate_model::VariantId;
@@ -21,8 +22,6 @@ use ncugate_phase::config::Phase;
 use ncugate_phase::plan::Plan;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::path::PathBuf;
-use std::sync::mpsc;
 use std::time::Instant;
 
 /// One execution of a plan.
@@ -39,6 +38,7 @@ pub struct Campaign<'a> {
     pub progress: &'a (dyn Progress + Sync),
     /// The right to measure on the GPU.
     pub turn: &'a GpuTurn<'a>,
+    pub early: &'a PrestartedProcesses<'a>,
     /// Called with what was built, before anything is launched.
     pub built: &'a dyn Fn(&[BuildRecord]),
 }
@@ -59,13 +59,7 @@ impl Campaign<'_> {
     fn stages(&mut self, earlier: Option<&Run>) -> Result<(), CampaignError> {
         let (checks, latencies) = earlier.map_or((&[][..], &[][..]), |run| (&run.checks[..], &run.latencies[..]));
         let earlier_records = EarlierRecords { checks, latencies };
-        if self.plan.commands().next().is_some() {
-            // They load on the GPU while variants are built.
-            self.turn.take()?;
-            self.early().baselines();
-        }
-        self.early().functions();
-        let mut prestarted = self.start_commands(&earlier_records)?;
+        self.early.load_programs(|variant| !earlier_records.of(variant))?;
         let builds = self.timed("build", Self::build)?;
         (self.built)(&builds);
         let mut cubins = cubins(self.plan, &builds, |build| build.shares.is_none());
@@ -73,14 +67,13 @@ impl Campaign<'_> {
         self.writer.compiled_from(reference.files)?;
         cubins.extend(reference.cubin);
         self.turn.take()?;
-        let verified =
-            self.timed("bench", |campaign| campaign.bench(&builds, &cubins, &earlier_records, &mut prestarted))?;
+        let verified = self.timed("bench", |campaign| campaign.bench(&builds, &cubins, &earlier_records))?;
         self.keep_unprofiled(&builds, &verified)?;
         let profiles = earlier.map_or(&[][..], |run| &run.profiles[..]);
         self.timed("profile", |campaign| {
             campaign.progress.stage("profile", verified.len());
-            let Self { phase, plan, tools, metrics, ref mut writer, progress, .. } = *campaign;
-            profile::over_lanes((phase, plan, tools), metrics, writer, progress, &cubins, &verified, profiles)
+            let Self { phase, plan, tools, metrics, early, ref mut writer, progress, .. } = *campaign;
+            profile::over_lanes((phase, plan, tools, early), metrics, writer, progress, &cubins, &verified, profiles)
         })
     }
 
@@ -103,32 +96,13 @@ impl Campaign<'_> {
         let arch = self.tools.arch(self.phase)?;
         let cache = Cache::of_user(self.phase.build.cache.as_deref())?;
         let builder = Builder::new(&self.tools.nvcc, &arch, &cache, self.sharing).with_python_of(self.phase);
-        let Self { phase, plan, tools, metrics, turn, progress, ref mut writer, .. } = *self;
-        let folder = writer.folder().to_owned();
-        let early = Prestart { phase, plan, tools, metrics, folder: &folder };
-        let last = plan.variants.len().saturating_sub(process::cores());
-        let builds = std::thread::scope(|scope| {
-            let (last_began, await_last) = mpsc::channel();
-            scope.spawn(move || {
-                early.find_passes(turn);
-                // What measures starts beside the last builds, and is ready when they end.
-                if await_last.recv().is_ok() {
-                    early.kernels(turn);
-                }
-            });
-            let mut built = 0;
+        let Self { plan, early, progress, ref mut writer, .. } = *self;
+        let builds = early.beside_builds(|built| {
             let mut sink = |record: &BuildRecord| {
-                built += 1;
-                if built == last {
-                    // Where nobody listens any more, what is early starts at its turn.
-                    let _ = last_began.send(());
-                }
+                built();
                 progress.step(&record.variant.0);
                 writer.build(record).map_err(io::Error::other)
             };
-            if last == 0 {
-                let _ = last_began.send(());
-            }
             builder.build(plan, &|_| {}, &mut sink)
         })?;
         self.writer.compiled_from(builder.files_read())?;
@@ -147,12 +121,10 @@ impl Campaign<'_> {
         builds: &[BuildRecord],
         cubins: &BTreeMap<VariantId, BuiltKernel>,
         earlier_records: &EarlierRecords<'_>,
-        prestarted: &mut PrestartedCommands,
     ) -> Result<BTreeSet<VariantId>, CampaignError> {
         let mut totals = BenchTotals::default();
         let tolerance = self.phase.workload.tolerance;
-        let job = WorkerJob::new(self.phase, self.plan, cubins, JobPurpose::Bench)?;
-        let mut job = job.with_seeds_of(&self.tools.worker.prestarted);
+        let mut job = WorkerJob::new(self.phase, self.plan, cubins, JobPurpose::Bench)?;
         earlier_records.checks.iter().for_each(|record| job.settle_check(record));
         earlier_records.latencies.iter().for_each(|record| job.settle_latency(record));
         totals.wrong.extend(
@@ -160,8 +132,8 @@ impl Campaign<'_> {
         );
         self.progress
             .stage("check and time", job.kernels.len() * (job.kernels.first().map_or(0, |k| k.cases.len()) + 1));
-        self.timed("bench: kernels", |campaign| campaign.kernels(job, prestarted, &mut totals))?;
-        self.timed("bench: external commands", |campaign| campaign.commands(earlier_records, prestarted, &mut totals))?;
+        self.timed("bench: kernels", |campaign| campaign.kernels(job, &mut totals))?;
+        self.timed("bench: external commands", |campaign| campaign.commands(earlier_records, &mut totals))?;
         self.writer.spent("bench: samples on the GPU", totals.sampled_us * 1e-6)?;
         let unbuilt = self.keep_unbuilt(builds)?;
         let shared: BTreeSet<&VariantId> = builds.iter().filter(|b| b.shares.is_some()).map(|b| &b.variant).collect();
@@ -173,14 +145,8 @@ impl Campaign<'_> {
     }
 
     /// Checks kernels while external commands may still load, and times them once those are idle.
-    fn kernels(
-        &mut self,
-        job: WorkerJob,
-        prestarted: &mut PrestartedCommands,
-        totals: &mut BenchTotals,
-    ) -> Result<(), CampaignError> {
+    fn kernels(&mut self, mut job: WorkerJob, totals: &mut BenchTotals) -> Result<(), CampaignError> {
         let (logs, timeout) = (self.writer.folder().join("logs"), self.phase.bench.timeout);
-        let mut job = job;
         if !self.tools.others.is_empty() {
             self.writer.measured_also_on(&self.tools.other_machines)?;
             self.writer.warn(&format!(
@@ -190,14 +156,10 @@ impl Campaign<'_> {
             ))?;
             parallel_checks::prove(&mut job, self.tools, timeout, &logs, &mut |event| self.keep(event, totals))?;
         }
-        let finish = measure(job, &self.tools.worker, timeout, &logs, &mut |event| {
+        let first = self.early.worker(&job);
+        let finish = measure(job, &self.tools.worker, first, timeout, &logs, &mut |event| {
             if event == WorkerEvent::Proven {
-                // Nothing is timed beside a program that still loads.
-                if !prestarted.is_empty() {
-                    self.progress.note("external commands load");
-                }
-                prestarted.settle();
-                self.tools.settle();
+                self.early.settle();
             }
             self.keep(event, totals)
         })?;
@@ -243,46 +205,23 @@ impl Campaign<'_> {
         Ok(())
     }
 
-    /// What can be started before its turn.
-    fn early(&self) -> Prestart<'_> {
-        let Self { phase, plan, tools, metrics, .. } = *self;
-        Prestart { phase, plan, tools, metrics, folder: self.writer.folder() }
-    }
-
-    /// Starts every external command that has something to measure, to load while variants are built.
-    fn start_commands(&self, earlier_records: &EarlierRecords<'_>) -> Result<PrestartedCommands, CampaignError> {
-        let mut prestarted = PrestartedCommands::default();
-        for (variant, command) in self.plan.commands().filter(|(variant, _)| !earlier_records.of(variant)) {
-            prestarted.start(variant, command, &self.place(variant)?);
-        }
-        Ok(prestarted)
-    }
-
     /// External commands, one after the other and never beside anything that is timed.
     fn commands(
         &mut self,
         earlier_records: &EarlierRecords<'_>,
-        prestarted: &mut PrestartedCommands,
         totals: &mut BenchTotals,
     ) -> Result<(), CampaignError> {
-        prestarted.settle();
+        self.early.settle();
         let (phase, plan) = (self.phase, self.plan);
         for (variant, command) in plan.commands().filter(|(variant, _)| !earlier_records.of(variant)) {
             self.progress.note(&variant.0);
-            let place = self.place(variant)?;
+            let folder = command_folder(&self.writer.folder().join("logs"), variant)?;
+            let waiting = self.early.command(&folder);
             let mut keep = |event| self.keep(event, totals);
-            let measured = external::measure(phase, variant, command, &place, prestarted, &mut keep)?;
+            let measured = external::measure(phase, variant, command, &folder, waiting, &mut keep)?;
             self.writer.used(variant, measured.software)?;
         }
         Ok(())
-    }
-
-    /// The folder of an external command's request and result.
-    fn place(&self, variant: &VariantId) -> Result<PathBuf, CampaignError> {
-        let place = self.writer.folder().join("logs").join(targets::file_name(variant));
-        std::fs::create_dir_all(&place)
-            .map_err(|source| CampaignError::Io { what: "make a folder for an external command", source })?;
-        Ok(place)
     }
 
     /// Records that variants without a cubin were not measured; gives those variants.

@@ -1,5 +1,6 @@
 //! What ncu starts, where it writes, and how its reports are tied to cases.
 
+use super::error::CampaignError;
 use super::lanes::GpuName;
 use ncu_rep::{Launch, Report};
 use ncugate_cuda::host::external::{self, Request, RequestMode};
@@ -47,6 +48,14 @@ impl ProfilingFolders {
 /// A variant's id as part of a file's name.
 pub(super) fn file_name(variant: &VariantId) -> String {
     variant.0.chars().map(|c| if c.is_ascii_alphanumeric() || "._-=+".contains(c) { c } else { '_' }).collect()
+}
+
+/// The folder of an external command's request and result below `parent`.
+pub(super) fn command_folder(parent: &Path, variant: &VariantId) -> Result<PathBuf, CampaignError> {
+    let folder = parent.join(file_name(variant));
+    std::fs::create_dir_all(&folder)
+        .map_err(|source| CampaignError::Io { what: "make a folder for an external command", source })?;
+    Ok(folder)
 }
 
 /// Our own worker, launching the kernels of some cases.

@@ -9,7 +9,7 @@ use ncugate_judge::store::{Fingerprint, Machine};
 use ncugate_model::Gpu;
 use ncugate_model::digest::sha256;
 use ncugate_model::process;
-use ncugate_ncu::{Knobs, Ncu, PrestartedSessions, ToolError};
+use ncugate_ncu::{Knobs, Ncu, ToolError};
 use ncugate_phase::config::{CounterPolicy, Phase};
 use std::process::Command;
 use std::time::Duration;
@@ -34,8 +34,6 @@ pub struct Tools {
     pub worker: WorkerCommand,
     /// Which GPU and host.
     pub machine: Machine,
-    /// ncu over Python functions, started before its turn.
-    pub prestarted: PrestartedSessions,
 }
 
 impl Tools {
@@ -99,29 +97,7 @@ impl Tools {
                 return Err(CampaignError::UnlikeGpus { unlike });
             }
         }
-        Ok(Self {
-            nvcc,
-            ncu,
-            device,
-            home: None,
-            others,
-            other_machines,
-            worker,
-            machine: measured_on,
-            prestarted: PrestartedSessions::default(),
-        })
-    }
-
-    /// Waits for what was started before its turn until all of it is idle: nothing is timed beside a program that still loads.
-    pub fn settle(&self) {
-        self.worker.prestarted.settle();
-        self.prestarted.settle();
-    }
-
-    /// Ends what was started before its turn, and nobody needed.
-    pub fn dismiss(&self) {
-        self.worker.prestarted.dismiss();
-        self.prestarted.dismiss();
+        Ok(Self { nvcc, ncu, device, home: None, others, other_machines, worker, machine: measured_on })
     }
 
     pub const fn timing_gpu(&self) -> RunGpu<'_> {

@@ -3,14 +3,11 @@
 
 use super::command::{LaunchSelection, NcuSession, Processes, argv};
 use super::job::Job;
-use ncugate_model::process::{PipedChild, RequestPipe};
+use ncugate_model::process::{LOAD_TIMEOUT, PipedChild, PrestartedChild};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-
-/// How long a program may load, from its start; less if an ncu process may not take as long.
-const LOAD_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Sessions that wait for their job; clones share them.
 #[derive(Debug, Clone, Default)]
@@ -20,17 +17,16 @@ pub struct PrestartedSessions(Arc<Mutex<Vec<PrestartedSession>>>);
 #[derive(Debug)]
 pub(super) struct PrestartedSession {
     pub session: NcuSession,
-    pub child: PipedChild,
-    pub pipe: RequestPipe,
+    pub waiting: PrestartedChild<PipedChild>,
     /// When it has to be idle.
     deadline: Instant,
 }
 
 impl PrestartedSessions {
     /// Keeps a session that was just started; `timeout` is of a whole ncu process.
-    pub(super) fn push(&self, session: NcuSession, child: PipedChild, pipe: RequestPipe, timeout: Duration) {
+    pub(super) fn push(&self, session: NcuSession, waiting: PrestartedChild<PipedChild>, timeout: Duration) {
         let deadline = Instant::now() + timeout.min(LOAD_TIMEOUT);
-        self.lock().push(PrestartedSession { session, child, pipe, deadline });
+        self.lock().push(PrestartedSession { session, waiting, deadline });
     }
 
     /// Waits until every program is idle; ends those that are not in time.
@@ -40,8 +36,10 @@ impl PrestartedSessions {
 
     /// The session that collects what this job wants, with ncu's locks in `scratch`, which is of one GPU; once its program is idle.
     pub(super) fn take(&self, job: &Job<'_>, scratch: &Path) -> Option<PrestartedSession> {
-        let at = self.lock().iter().position(|waiting| waiting.session.scratch == scratch && waiting.serves(job))?;
-        let mut waiting = self.lock().swap_remove(at);
+        let mut all = self.lock();
+        let at = all.iter().position(|waiting| waiting.session.scratch == scratch && waiting.serves(job))?;
+        let mut waiting = all.swap_remove(at);
+        drop(all);
         waiting.settle().then_some(waiting)
     }
 
@@ -79,7 +77,6 @@ impl PrestartedSession {
 
     /// Whether its program is idle in time.
     fn settle(&mut self) -> bool {
-        let Self { child, pipe, deadline, .. } = self;
-        pipe.settle(*deadline, || Ok(child.poll()?.is_none()))
+        self.waiting.settle(self.deadline)
     }
 }

@@ -8,7 +8,7 @@ use super::tool::Ncu;
 use ncugate_model::REQUEST_VARIABLE;
 use ncugate_model::disk::{self, Durability, open};
 use ncugate_model::number::text;
-use ncugate_model::process::{self, PipedChild, ProcessExit, ProcessOutput, RequestPipe};
+use ncugate_model::process::{self, PipedChild, PrestartedChild, ProcessExit, ProcessOutput, RequestPipe};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -110,7 +110,7 @@ impl Runner<'_> {
     pub fn prestart(&self, prestarted: &PrestartedSessions, job: &Job<'_>, pipe: RequestPipe) -> io::Result<()> {
         let session = self.session(job)?;
         let child = spawn(&mut session.command(&self.ncu.path, job.target), job, None)?;
-        prestarted.push(session, child, pipe, self.timeout);
+        prestarted.push(session, PrestartedChild::new(child, pipe), self.timeout);
         Ok(())
     }
 
@@ -132,10 +132,8 @@ impl Runner<'_> {
 
     /// Hands a session that waits the file that the program of `job` is called with, and runs it to its end.
     fn employ(&self, prestarted: PrestartedSession, job: &Job) -> io::Result<SessionOutcome> {
-        let PrestartedSession { session, mut child, pipe, .. } = prestarted;
-        let text = fs::read(request_of(job.target))?;
-        child.extend(self.timeout);
-        pipe.hand(&text, || Ok(child.poll()?.is_none()))?;
+        let PrestartedSession { session, waiting, .. } = prestarted;
+        let child = waiting.hand(&fs::read(request_of(job.target))?, self.timeout)?;
         self.conclude(&session, child.finish()?)
     }
 

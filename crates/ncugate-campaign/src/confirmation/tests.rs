@@ -1,7 +1,8 @@
 //! Confirmations through a worker that is a shell script, judged by the real gates.
 
 use super::*;
-use crate::NoProgress;
+use crate::fixtures::tools;
+use crate::{GpuTurn, GpuWait, NoProgress};
 use ncugate_cuda::host::JobMode;
 use ncugate_judge::frame::{ProfileCounters, TableInputs, quantities};
 use ncugate_judge::store::Fingerprint;
@@ -114,10 +115,11 @@ impl NoisyRun {
         );
         std::fs::write(&script, text).unwrap();
         let worker = WorkerCommand::new("sh".into(), vec![script.display().to_string()]);
-        let (phase, plan) = (&self.phase, &self.plan);
-        let (waiting, reference) = (PrestartedSessions::default(), BTreeMap::new());
-        let (worker, waiting, reference) = (&worker, &waiting, &reference);
-        let mut confirmation = Confirmation { phase, plan, worker, waiting, reference, writer, progress: &NoProgress };
+        let tools = tools(self.folder.path(), worker);
+        let (phase, plan, worker, reference) = (&self.phase, &self.plan, &tools.worker, &BTreeMap::new());
+        let turn = GpuTurn::of(std::iter::empty(), GpuWait::Endless, &NoProgress);
+        let early = &PrestartedProcesses::new((phase, plan, &tools), &turn, &NoProgress, &self.run());
+        let mut confirmation = Confirmation { phase, plan, worker, early, reference, writer, progress: &NoProgress };
         let cases = |run: &Arc<Run>, wanted| {
             let judgement = self.judged(run);
             Ok(match wanted {

@@ -2,17 +2,13 @@
 
 use super::*;
 use crate::NoProgress;
-use ncugate_cuda::build::Nvcc;
-use ncugate_cuda::gpu::DeviceAttributes;
+use crate::fixtures::{self, script};
 use ncugate_cuda::host::{WorkerCommand, WorkerEvent};
-use ncugate_judge::store::{Fingerprint, Machine, record};
-use ncugate_model::{
-    BuildOutcome, BuildRecord, CheckOutcome, CheckRecord, ComputeCapability, Differences, Resources, ShapeName,
-};
+use ncugate_judge::store::{Fingerprint, record};
+use ncugate_model::{BuildOutcome, BuildRecord, CheckOutcome, CheckRecord, Differences, Resources, ShapeName};
 use ncugate_ncu::{Ncu, NcuVersion};
 use ncugate_phase::plan::unroll;
 use ncugate_report::explain::{Listings, observations};
-use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
@@ -34,13 +30,6 @@ struct Replay {
     writer: RunWriter,
 }
 
-fn script(folder: &Path, name: &str, text: &str) -> PathBuf {
-    let path = folder.join(name);
-    std::fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
-    path
-}
-
 /// A worker that says that what it launched is right.
 fn worker() -> WorkerCommand {
     let launched = WorkerEvent::Launched {
@@ -59,39 +48,9 @@ fn tools(folder: &Path, environment: &str, disassembler: &str) -> Tools {
     std::fs::write(&capture, zstd::stream::decode_all(packed).unwrap()).unwrap();
     let double =
         format!("{environment} NCUGATE_DOUBLE_REPORT={} exec {ROOT}/tests/doubles/ncu \"$@\"", capture.display());
-    let nvcc = script(folder, "nvcc", "echo 'Cuda compilation tools, release 13.0, V13.0.88'");
     script(folder, "nvdisasm", disassembler);
-    let device = DeviceAttributes {
-        name: "NVIDIA H200".to_owned(),
-        compute_capability: ComputeCapability::new(9, 0),
-        sms: 132,
-        memory: 1 << 37,
-        shared_memory_optin: 232_448,
-        shared_memory_sm: 233_472,
-        registers_sm: 65_536,
-        threads_sm: 2_048,
-        l2_bytes: 1 << 26,
-        blocks_sm: 32,
-        shared_memory_reserved: 1_024,
-        clock_khz: None,
-        memory_clock_khz: None,
-        memory_bus_bits: None,
-        driver: None,
-        cuda: (13, 0),
-        uuid: None,
-        compute_mode: ncugate_model::ComputeMode::Default,
-    };
-    Tools {
-        nvcc: Nvcc::find(Some(&nvcc)).unwrap(),
-        ncu: Ok(Ncu { path: script(folder, "ncu", &double), version: NcuVersion([2025, 3, 1, 0]) }),
-        device,
-        home: None,
-        others: Vec::new(),
-        other_machines: Vec::new(),
-        worker: worker(),
-        machine: Machine::default(),
-        prestarted: ncugate_ncu::PrestartedSessions::default(),
-    }
+    let ncu = Ok(Ncu { path: script(folder, "ncu", &double), version: NcuVersion([2025, 3, 1, 0]) });
+    Tools { ncu, ..fixtures::tools(folder, worker()) }
 }
 
 impl Replay {

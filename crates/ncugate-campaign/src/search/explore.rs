@@ -379,7 +379,7 @@ impl ActiveSearch<'_> {
         std::fs::create_dir_all(&logs).map_err(failed)?;
         let (worker, timeout) = (&self.of.tools.worker, phase.bench.timeout);
         let mut outcomes: Vec<(VariantId, TriedOutcome)> = Vec::new();
-        let finish = measure(job, worker, timeout, &logs, &mut |event| {
+        let finish = measure(job, worker, None, timeout, &logs, &mut |event| {
             match event {
                 WorkerEvent::Checked(record) => self.of.progress.step(&record.variant.0),
                 WorkerEvent::Timed(record) => {

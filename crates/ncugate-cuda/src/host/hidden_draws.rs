@@ -1,8 +1,7 @@
-//! Inputs of hidden seeds, and what is right for them, made while the device is opened and beside the checks: nothing of that has to wait
-//! for the device where the host alone has the reference.
+//! Inputs and expected outputs of hidden seeds, computed during the checks if the host alone has the reference: a reference that is a
+//! program starts an interpreter for each of them.
 
 use super::case_draw::comparable;
-use super::hidden_job::HiddenJob;
 use crate::gpu::ArenaLayout;
 use crate::prove::{
     CaseDraw, CaseInputs, ExpectedOutputError, ReferenceSpec, ShapeSpec, expected_on_host, held_by_outputs, magnitudes,
@@ -15,51 +14,71 @@ use std::time::{Duration, Instant};
 
 /// How long the right answers for the contents of a shape may take before sets share contents.
 const REFERENCE_TIME: Duration = Duration::from_millis(100);
+/// Most bytes of what is made beside the checks, over all shapes; what is beyond is made when its shape is timed.
+const AHEAD_BYTES: usize = 2 << 30;
 
 /// The cases of a shape, or the seed that has none and why.
 pub(super) type HiddenCases = Result<Vec<HiddenCase>, (u64, ExpectedOutputError)>;
 
-/// Cases that are being made.
-pub(super) struct HiddenDraws {
-    job: HiddenJob,
-    made: Option<JoinHandle<HashMap<ShapeName, HiddenCases>>>,
+/// What the cases of hidden seeds are made from, for the shapes of which the host alone can make them.
+#[derive(Debug)]
+pub(super) struct HiddenJob {
+    reference: ReferenceSpec,
+    tolerance: Tolerance,
+    shapes: Vec<ShapeSpec>,
+    settings: TimingSettings,
+    l2_bytes: u64,
 }
+
+impl HiddenJob {
+    pub(super) fn new<'s>(
+        reference: &ReferenceSpec,
+        tolerance: Tolerance,
+        timed: impl Iterator<Item = &'s ShapeSpec>,
+        settings: TimingSettings,
+        l2_bytes: u64,
+    ) -> Self {
+        let on_host = match reference {
+            ReferenceSpec::Builtin(_) | ReferenceSpec::Npy { .. } | ReferenceSpec::Program { .. } => true,
+            ReferenceSpec::Entry { .. } | ReferenceSpec::None => false,
+        };
+        let seeds = settings.hidden.inputs.len();
+        let mut left = AHEAD_BYTES;
+        let fits = |shape: &&ShapeSpec| {
+            let fitting = left.checked_sub(bytes_of(shape).saturating_mul(seeds));
+            left = fitting.unwrap_or(left);
+            fitting.is_some()
+        };
+        let shapes = timed.filter(|_| on_host && seeds > 0).filter(fits).cloned().collect();
+        Self { reference: reference.clone(), tolerance, shapes, settings, l2_bytes }
+    }
+}
+
+/// Bytes of one case: inputs, poison and right answers.
+fn bytes_of(shape: &ShapeSpec) -> usize {
+    let of_buffer = |buffer: &crate::gpu::BufferSpec| {
+        let answers = if buffer.role.is_compared() { buffer.room() * size_of::<f64>() } else { 0 };
+        buffer.bytes() + answers
+    };
+    shape.buffers.iter().map(of_buffer).sum()
+}
+
+/// Cases that are being made.
+pub(super) struct HiddenDraws(Option<JoinHandle<HashMap<ShapeName, HiddenCases>>>);
 
 impl HiddenDraws {
     pub(super) fn begin(job: HiddenJob) -> Self {
-        let own = job.clone();
-        Self::start(job, move || made(own))
-    }
-
-    /// Goes on with cases that are being made where these are among them. Where not, begins once those are made: nothing is left that
-    /// computes beside what is timed.
-    pub(super) fn go_on(earlier: Option<Self>, job: HiddenJob) -> Self {
-        match earlier {
-            Some(earlier) if earlier.job.has_all_of(&job) => earlier,
-            Some(earlier) => {
-                let own = job.clone();
-                Self::start(job, move || {
-                    earlier.wait();
-                    made(own)
-                })
-            }
-            None => Self::begin(job),
-        }
-    }
-
-    fn start(job: HiddenJob, make: impl FnOnce() -> HashMap<ShapeName, HiddenCases> + Send + 'static) -> Self {
-        let made = std::thread::Builder::new().name("hidden draws".to_owned()).spawn(make).ok();
-        Self { job, made }
+        Self(std::thread::Builder::new().name("hidden draws".to_owned()).spawn(move || made(job)).ok())
     }
 
     /// Whether there is nothing to wait for any more.
     pub(super) fn are_made(&self) -> bool {
-        self.made.as_ref().is_none_or(JoinHandle::is_finished)
+        self.0.as_ref().is_none_or(JoinHandle::is_finished)
     }
 
     /// All of them, once they are made.
     pub(super) fn wait(self) -> HashMap<ShapeName, HiddenCases> {
-        self.made.and_then(|made| made.join().ok()).unwrap_or_default()
+        self.0.and_then(|made| made.join().ok()).unwrap_or_default()
     }
 }
 
@@ -155,25 +174,5 @@ mod tests {
         settings.hidden.inputs.clear();
         let (job, _) = self::job();
         assert!(HiddenDraws::begin(job.hidden(&settings, 0)).wait().is_empty(), "nothing is verified");
-    }
-
-    #[test]
-    fn what_was_begun_before_the_job_was_known_is_used_where_the_job_needs_it() {
-        let plan = plan(&["a"]);
-        let ahead = HiddenJob::of_phase(&phase(), &plan, 7).unwrap();
-        let (job, mut settings) = job();
-        let made_of = |settings: &TimingSettings, l2_bytes| {
-            let wanted = job.hidden(settings, l2_bytes);
-            let draws = HiddenDraws::go_on(Some(HiddenDraws::begin(ahead.clone())), wanted);
-            let cases = draws.job.clone();
-            let made = draws.wait().remove(&ShapeName("l".into())).unwrap().unwrap();
-            (cases == ahead, made.iter().map(|case| case.seed).collect::<Vec<_>>())
-        };
-        assert_eq!(made_of(&settings, 7), (false, settings.hidden.inputs.clone()), "the job has other seeds");
-        settings.hidden = ahead.seeds();
-        assert_eq!(made_of(&settings, 7), (true, settings.hidden.inputs.clone()));
-        assert!(!made_of(&settings, 8).0, "another cache");
-        let fewer = HiddenJob { shapes: Vec::new(), ..job.hidden(&settings, 7) };
-        assert!(ahead.has_all_of(&fewer) && !fewer.has_all_of(&ahead));
     }
 }

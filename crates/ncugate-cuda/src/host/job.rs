@@ -2,8 +2,7 @@
 //!
 //! A job also says what is still to do, so that a worker that crashed is replaced by one that does the rest.
 
-use super::hidden_job::HiddenJob;
-use super::prestarted::{Preload, PrestartedWorkers};
+use super::hidden_draws::HiddenJob;
 use crate::gpu::VariantExtents;
 use crate::prove::{ReferenceSpec, ShapeSpec};
 use crate::time::TimingSettings;
@@ -154,15 +153,6 @@ impl JobKernel {
 }
 
 impl WorkerJob {
-    /// The same with the hidden seeds of which a worker that was started before makes cases already.
-    #[must_use]
-    pub fn with_seeds_of(mut self, prestarted: &PrestartedWorkers) -> Self {
-        if let (JobMode::Bench(settings), Some(seeds)) = (&mut self.mode, prestarted.hidden_seeds()) {
-            settings.hidden = seeds;
-        }
-        self
-    }
-
     /// What the cases of its hidden seeds are made from, for the shapes that it times.
     pub(super) fn hidden(&self, settings: &TimingSettings, l2_bytes: u64) -> HiddenJob {
         let timed = |shape: &&ShapeSpec| {
@@ -175,22 +165,6 @@ impl WorkerJob {
     /// Whether a variant is a Python function.
     pub fn has_functions(&self) -> bool {
         self.kernels.iter().any(|kernel| kernel.function.is_some())
-    }
-
-    /// What a worker that was started before its turn has to have done for it; none where the device may not be open before the job is
-    /// known: CUPTI sees what is launched in contexts that are made after it has begun.
-    pub fn preload(&self) -> Option<Preload> {
-        let functions = self.kernels.iter().filter_map(|kernel| kernel.function.as_ref());
-        let functions: Vec<_> = functions.map(|function| (function.file.clone(), function.name.clone())).collect();
-        match (functions.is_empty(), &self.mode) {
-            (_, JobMode::Activity { .. }) => None,
-            (true, JobMode::Bench(_) | JobMode::Profile { .. }) => {
-                (self.device == 0).then_some(Preload::Device { hidden: None })
-            }
-            (false, JobMode::Bench(_) | JobMode::Profile { .. }) => {
-                Some(Preload::Functions { python: self.python.clone(), functions })
-            }
-        }
     }
 
     pub fn shape(&self, name: &ShapeName) -> Option<&ShapeSpec> {

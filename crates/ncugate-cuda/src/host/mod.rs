@@ -13,7 +13,6 @@ mod event;
 pub mod external;
 mod fresh_launch;
 mod hidden_draws;
-mod hidden_job;
 mod input_arrays;
 mod job;
 mod job_error;
@@ -33,13 +32,12 @@ mod worker_process;
 
 pub use activity_task::report_activity;
 pub use event::{WorkerEvent, WorkerTask};
-pub use hidden_job::HiddenJob;
 pub use input_arrays::{InputArray, InputArraysError, input_arrays};
 pub use job::{CheckCase, JobFunction, JobKernel, JobMode, WorkerJob};
 pub use job_error::JobError;
 pub use null_test::{NullTestError, mutant_table, null_test};
 pub use phase_job::{JobPurpose, cases};
-pub use prestarted::{Preload, PrestartedWorkers};
+pub use prestarted::{Preload, PrestartedWorker};
 pub use reference_check::check_reference;
 pub use supervisor::{
     ActivityLibrary, DeviceProbe, HUNG, JobOutcome, MeasureError, SinkError, exclude, find_activity, find_device,

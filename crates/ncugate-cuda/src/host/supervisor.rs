@@ -3,6 +3,7 @@
 
 use super::event::{WorkerEvent, WorkerTask};
 use super::job::WorkerJob;
+use super::prestarted::PrestartedWorker;
 use super::tail::tail;
 use super::worker_command::WorkerCommand;
 use crate::gpu::DeviceAttributes;
@@ -142,19 +143,20 @@ pub fn find_activity(
     })
 }
 
-/// Does `job` in worker processes and hands every event to `sink` before the worker's next is looked at; a worker times
-/// nothing until `sink` has taken its [`WorkerEvent::Proven`].
+/// Does `job` in worker processes, the first of which may be `prestarted`, and hands every event to `sink` before the worker's next is looked
+/// at; a worker times nothing until `sink` has taken its [`WorkerEvent::Proven`].
 ///
 /// `folder` takes each worker's job file and standard error. A case or sample that takes longer than `timeout` is a
 /// hang. Every case and latency of the job comes out as a record, whatever its variant does.
 pub fn measure(
     job: WorkerJob,
     worker: &WorkerCommand,
+    prestarted: Option<PrestartedWorker>,
     timeout: Duration,
     folder: &Path,
     sink: &mut dyn FnMut(WorkerEvent) -> Result<(), SinkError>,
 ) -> Result<JobOutcome, MeasureError> {
-    let mut supervisor = Supervisor { job, worker, timeout, folder, sink, killed: Vec::new() };
+    let mut supervisor = Supervisor { job, worker, prestarted, timeout, folder, sink, killed: Vec::new() };
     let mut attempt = 0;
     while !supervisor.job.is_settled() {
         let left = supervisor.remaining();
@@ -221,6 +223,8 @@ enum WorkerOutcome {
 struct Supervisor<'a> {
     job: WorkerJob,
     worker: &'a WorkerCommand,
+    /// The first worker, if it was started before its turn.
+    prestarted: Option<PrestartedWorker>,
     timeout: Duration,
     folder: &'a Path,
     sink: &'a mut dyn FnMut(WorkerEvent) -> Result<(), SinkError>,
@@ -269,13 +273,12 @@ impl Supervisor<'_> {
         Ok(tail(&said))
     }
 
-    /// Starts a worker, or employs one that was started before its turn and has loaded the functions of the job.
-    fn spawn(&self, job: &Path) -> Result<(SupervisedChild, Drain), MeasureError> {
+    /// Starts a worker, or employs the one that was started before its turn.
+    fn spawn(&mut self, job: &Path) -> Result<(SupervisedChild, Drain), MeasureError> {
         let io = |what: String| move |source| MeasureError::Io { what, source };
         let text = serde_json::to_vec(&self.job).map_err(|e| io(format!("write {}", job.display()))(e.into()))?;
         std::fs::write(job, &text).map_err(io(format!("write {}", job.display())))?;
-        let prestarted = self.job.preload().and_then(|preload| self.worker.prestarted.take(&preload));
-        if let Some(prestarted) = prestarted {
+        if let Some(prestarted) = self.prestarted.take() {
             return prestarted.employ(&text, SILENCE_TIMEOUT).map_err(io("employ a worker".to_owned()));
         }
         let mut command = self.worker.command();

@@ -1,6 +1,5 @@
 //! How a worker is started.
 
-use super::prestarted::PrestartedWorkers;
 use ncugate_model::process;
 use std::path::PathBuf;
 use std::process::Command;
@@ -14,20 +13,18 @@ pub struct WorkerCommand {
     pub args: Vec<String>,
     /// The GPU that it works on, as `CUDA_VISIBLE_DEVICES` names it, where that is not the run's first.
     pub gpu: Option<String>,
-    /// Workers that were started already.
-    pub prestarted: PrestartedWorkers,
 }
 
 impl WorkerCommand {
     /// A worker on the run's first GPU.
     pub fn new(program: PathBuf, args: Vec<String>) -> Self {
-        Self { program, args, gpu: None, prestarted: PrestartedWorkers::default() }
+        Self { program, args, gpu: None }
     }
 
-    /// The worker on another GPU, of which none is started yet.
+    /// The worker on another GPU.
     #[must_use]
     pub fn on(&self, gpu: String) -> Self {
-        Self { gpu: Some(gpu), prestarted: PrestartedWorkers::default(), ..self.clone() }
+        Self { gpu: Some(gpu), ..self.clone() }
     }
 
     /// The command, to which the job file is added.

@@ -38,15 +38,14 @@ pub fn work(job: &Path) -> Result<(), WorkError> {
     conclude(outcome, &mut reporter)
 }
 
-/// Opens the device while it makes cases of hidden seeds, or loads Python and the modules of functions; waits for the job that will be at
-/// `job`, and does it. As [`work`] otherwise.
+/// Opens the device, or loads Python and the modules of functions; waits for the job that will be at `job`, and does it. As [`work`]
+/// otherwise.
 pub fn work_ahead(preload: &Path, job: &Path) -> Result<(), WorkError> {
     let mut reporter = Reporter::stdout()?;
     let python = match read(preload) {
-        Ok(Preload::Device { hidden }) => {
-            let draws = hidden.map(|hidden| HiddenDraws::begin(*hidden));
+        Ok(Preload::Device) => {
             let device = CudaDevice::open(0);
-            let outcome = read(job).and_then(|work| run_on(device?, (work, None), (None, draws), &mut reporter));
+            let outcome = read(job).and_then(|work| run_on(device?, (work, None), None, &mut reporter));
             return conclude(outcome, &mut reporter);
         }
         Ok(Preload::Functions { python, .. }) => python.unwrap_or_else(|| PYTHON.into()),
@@ -162,13 +161,13 @@ fn run(
         JobMode::Activity { library, .. } => Some(ActivityTracer::start(library)?),
         JobMode::Bench(_) | JobMode::Profile { .. } => None,
     };
-    run_on(CudaDevice::open(job.device)?, (job, functions), (tracer.as_ref(), None), reporter)
+    run_on(CudaDevice::open(job.device)?, (job, functions), tracer.as_ref(), reporter)
 }
 
 fn run_on(
     device: CudaDevice,
     (job, functions): (WorkerJob, Option<PythonFunctions>),
-    (tracer, draws): (Option<&ActivityTracer>, Option<HiddenDraws>),
+    tracer: Option<&ActivityTracer>,
     reporter: &mut Reporter,
 ) -> Result<ControlFlow<DeviceLoss>, WorkError> {
     let device = match functions {
@@ -182,8 +181,7 @@ fn run_on(
     }
     match worker.job.mode.clone() {
         JobMode::Bench(timing) => {
-            let wanted = worker.job.hidden(&timing, worker.device.attributes().l2_bytes);
-            let draws = HiddenDraws::go_on(draws, wanted);
+            let draws = HiddenDraws::begin(worker.job.hidden(&timing, worker.device.attributes().l2_bytes));
             if let lost @ ControlFlow::Break(_) = worker.check()? {
                 return Ok(lost);
             }

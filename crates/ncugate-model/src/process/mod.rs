@@ -8,7 +8,7 @@ mod request_pipe;
 
 pub use drain::{Drain, KeptOutput};
 pub use guard::{guard, start_guard};
-pub use request_pipe::RequestPipe;
+pub use request_pipe::{LOAD_TIMEOUT, PrestartedChild, RequestPipe};
 
 use guard::{GroupChange, tell};
 use nix::errno::Errno;
@@ -269,6 +269,12 @@ fn has_ended(pid: i32, flags: WaitPidFlag) -> Result<bool, Errno> {
     }
 }
 
+impl AsMut<Self> for SupervisedChild {
+    fn as_mut(&mut self) -> &mut Self {
+        self
+    }
+}
+
 impl Drop for SupervisedChild {
     fn drop(&mut self) {
         if self.ended.is_none() {
@@ -321,19 +327,9 @@ impl PipedChild {
         Ok(Self { child, stdout, stderr })
     }
 
-    /// See [`SupervisedChild::poll`].
-    pub fn poll(&mut self) -> io::Result<Option<ProcessExit>> {
-        self.child.poll()
-    }
-
-    /// See [`SupervisedChild::extend`].
-    pub fn extend(&mut self, limit: Duration) {
-        self.child.extend(limit);
-    }
-
     /// As [`Self::finish`]; once `stop` is true it is ended, and gives nothing.
     pub fn finish_unless(mut self, stop: &AtomicBool) -> io::Result<Option<ProcessOutput>> {
-        while self.poll()?.is_none() {
+        while self.child.poll()?.is_none() {
             if stop.load(Ordering::Relaxed) {
                 return Ok(None);
             }
@@ -347,6 +343,12 @@ impl PipedChild {
         let ending = self.child.wait()?;
         let until = Instant::now() + DRAIN;
         Ok(ProcessOutput { ending, stdout: self.stdout.take(until)?, stderr: self.stderr.take(until)? })
+    }
+}
+
+impl AsMut<SupervisedChild> for PipedChild {
+    fn as_mut(&mut self) -> &mut SupervisedChild {
+        &mut self.child
     }
 }
 

@@ -3,6 +3,7 @@
 //! Opening the pipe waits for a writer, and there is none before the program's turn: it sits idle. Its having opened the pipe is also
 //! how it says that it is ready.
 
+use super::SupervisedChild;
 use nix::errno::Errno;
 use nix::sys::stat::Mode;
 use std::fs::{File, OpenOptions};
@@ -11,8 +12,53 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+/// How long everything waits for programs that still load.
+pub const LOAD_TIMEOUT: Duration = Duration::from_secs(120);
 /// How often a reader is looked at.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
+
+/// A child that was started before its turn, and waits for its request at a pipe. Dropped, it is ended and the pipe removed.
+#[derive(Debug)]
+pub struct PrestartedChild<C> {
+    child: C,
+    pipe: RequestPipe,
+}
+
+impl<C: AsMut<SupervisedChild>> PrestartedChild<C> {
+    /// Of a child that reads its request from `pipe`.
+    pub const fn new(child: C, pipe: RequestPipe) -> Self {
+        Self { child, pipe }
+    }
+
+    /// The pipe, in the place of the request.
+    pub fn path(&self) -> &Path {
+        &self.pipe.path
+    }
+
+    /// Waits until the child has opened its request, so that it is idle. False if it has ended, or is not idle before `deadline`.
+    pub fn settle(&mut self, deadline: Instant) -> bool {
+        loop {
+            match (self.child.as_mut().poll(), self.pipe.has_reader()) {
+                (Ok(None), Ok(true)) => return true,
+                (Ok(None), Ok(false)) if Instant::now() < deadline && !super::interrupted() => {
+                    std::thread::sleep(POLL_INTERVAL);
+                }
+                _ => return false,
+            }
+        }
+    }
+
+    /// Hands over the request; the child then has `limit`.
+    ///
+    /// # Errors
+    /// The request cannot be written, or the pipe breaks.
+    pub fn hand(self, request: &[u8], limit: Duration) -> io::Result<C> {
+        let Self { mut child, pipe } = self;
+        child.as_mut().extend(limit);
+        pipe.hand(request, || Ok(child.as_mut().poll()?.is_none()))?;
+        Ok(child)
+    }
+}
 
 /// A pipe that waits for its reader. Dropped, it is taken away.
 #[derive(Debug)]
@@ -43,7 +89,7 @@ impl RequestPipe {
     ///
     /// # Errors
     /// It is not there any more, or cannot be opened.
-    pub fn has_reader(&mut self) -> io::Result<bool> {
+    fn has_reader(&mut self) -> io::Result<bool> {
         if self.writer.is_some() {
             return Ok(true);
         }
@@ -58,25 +104,12 @@ impl RequestPipe {
         }
     }
 
-    /// Whether somebody who `runs` has opened it before `deadline`: a program that is idle now.
-    pub fn settle(&mut self, deadline: Instant, mut runs: impl FnMut() -> io::Result<bool>) -> bool {
-        loop {
-            match (runs(), self.has_reader()) {
-                (Ok(true), Ok(true)) => return true,
-                (Ok(true), Ok(false)) if Instant::now() < deadline && !super::interrupted() => {
-                    std::thread::sleep(POLL_INTERVAL);
-                }
-                _ => return false,
-            }
-        }
-    }
-
     /// Puts a file with the text in the place of the pipe, for a reader that reads twice, and gives the text to who has opened the pipe.
     /// A reader that has closed it, or that `runs` no more, gets no more of it.
     ///
     /// # Errors
     /// The file cannot be written, or the pipe breaks in another way.
-    pub fn hand(mut self, text: &[u8], mut runs: impl FnMut() -> io::Result<bool>) -> io::Result<()> {
+    fn hand(mut self, text: &[u8], mut runs: impl FnMut() -> io::Result<bool>) -> io::Result<()> {
         let unfinished = self.path.with_extension("part");
         std::fs::write(&unfinished, text)?;
         std::fs::rename(&unfinished, &self.path)?;

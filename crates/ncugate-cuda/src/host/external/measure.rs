@@ -1,7 +1,7 @@
 //! Running an external program: its request in a file, its result in a file.
 
 use super::error::ExternalError;
-use super::prestarted::PrestartedCommands;
+use super::prestarted::PrestartedCommand;
 use super::request::{Request, RequestMode, command, request_path};
 use super::result::{ExpectedRecords, ExternalRecords};
 use crate::host::event::WorkerEvent;
@@ -15,25 +15,25 @@ use ncugate_phase::config::Phase;
 use ncugate_phase::plan::CommandPlan;
 use std::io;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Most bytes of a result.
 const MAX_RESULT_BYTES: u64 = 64 << 20;
 /// What a program may take beside its cases and samples (an interpreter and its libraries starting).
 const START_UP_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// Runs the program of `plan`, or the one that `prestarted` has waiting for it, and hands its records to `sink`; request and
+/// Runs the program of `plan`, or the one that was started for it and is idle, and hands its records to `sink`; request and
 /// result go into `folder`.
 pub fn measure(
     phase: &Phase,
     variant: &VariantId,
     plan: &CommandPlan,
     folder: &Path,
-    prestarted: &mut PrestartedCommands,
+    prestarted: Option<PrestartedCommand>,
     sink: &mut dyn FnMut(WorkerEvent) -> Result<(), SinkError>,
 ) -> Result<ExternalRecords, ExternalError> {
     let request = bench_request(phase, variant, folder)?;
-    let ended = match prestarted.take(variant) {
+    let ended = match prestarted.and_then(|mut waiting| waiting.settle(Instant::now()).then_some(waiting)) {
         Some(waiting) => Some(waiting.release(&request, limit(phase))?),
         None => start(plan, &request, &request_path(folder), limit(phase))?,
     };

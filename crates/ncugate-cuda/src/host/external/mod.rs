@@ -11,6 +11,6 @@ mod result;
 
 pub use error::ExternalError;
 pub use measure::measure;
-pub use prestarted::PrestartedCommands;
+pub use prestarted::PrestartedCommand;
 pub use request::{PROTOCOL, Request, RequestMode, RequestShape, command};
 pub use result::{ExternalRecords, unmeasured};

@@ -100,7 +100,7 @@ fn supervise(first: &str, second: &str, timeout: Duration) -> (Result<JobOutcome
         });
         Ok(())
     };
-    let result = measure(job(), &worker, timeout, folder.path(), &mut sink);
+    let result = measure(job(), &worker, None, timeout, folder.path(), &mut sink);
     (result, seen)
 }
 
@@ -123,7 +123,7 @@ fn timing_starts_after_the_receiver_took_the_last_check() {
     let waits = format!("cat > /dev/null; test -e {} || exit 9\n", ready.display());
     std::fs::write(&script, checks("a") + &checks("b") + &line(&WorkerEvent::Proven) + &waits + &times).unwrap();
     let worker = WorkerCommand::new("sh".into(), vec![script.display().to_string()]);
-    let result = measure(job(), &worker, LONG, folder.path(), &mut |event| {
+    let result = measure(job(), &worker, None, LONG, folder.path(), &mut |event| {
         if event == WorkerEvent::Proven {
             std::thread::sleep(Duration::from_millis(100));
             std::fs::write(&ready, "")?;
@@ -219,7 +219,7 @@ fn a_sink_that_fails_ends_the_work() {
     let script = folder.path().join("worker.sh");
     std::fs::write(&script, whole("a") + "sleep 60").unwrap();
     let worker = WorkerCommand::new("sh".into(), vec![script.display().to_string()]);
-    let result = measure(job(), &worker, LONG, folder.path(), &mut |_| Err("disk full".into()));
+    let result = measure(job(), &worker, None, LONG, folder.path(), &mut |_| Err("disk full".into()));
     assert!(matches!(result, Err(MeasureError::Sink(e)) if e.to_string() == "disk full"));
 }
 

@@ -3,6 +3,7 @@
 use super::super::result::unmeasured;
 use super::*;
 use ncugate_fixtures::phase;
+use ncugate_model::process::LOAD_TIMEOUT;
 use ncugate_model::{CheckOutcome, CheckRecord, LatencyOutcome};
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -108,7 +109,7 @@ fn program(script: &str) -> (ExternalRecords, Vec<WorkerEvent>) {
     let argv = ["sh", "-c", script].map(str::to_owned).to_vec();
     let mut events = Vec::new();
     let plan = CommandPlan { argv, kernel_filter: None };
-    let measured = measure(&phase(), &id(), &plan, folder.path(), &mut PrestartedCommands::default(), &mut |event| {
+    let measured = measure(&phase(), &id(), &plan, folder.path(), None, &mut |event| {
         events.push(event);
         Ok(())
     });
@@ -121,14 +122,13 @@ fn prestarted(script: &str) -> (ExternalRecords, Vec<String>) {
     let here = folder.path();
     let argv = ["sh", "-c", &format!("cd {}; {script}", here.display())].map(str::to_owned).to_vec();
     let plan = CommandPlan { argv, kernel_filter: None };
-    let mut waiting = PrestartedCommands::default();
-    waiting.start(&id(), &plan, here);
-    waiting.settle();
+    let mut waiting = PrestartedCommand::start(&plan, here).unwrap();
+    let waiting = waiting.settle(Instant::now() + LOAD_TIMEOUT).then_some(waiting);
     std::thread::sleep(Duration::from_millis(30));
     let mut before: Vec<String> =
         std::fs::read_dir(here).unwrap().map(|e| e.unwrap().file_name().to_string_lossy().into_owned()).collect();
     before.sort();
-    let measured = measure(&phase(), &id(), &plan, here, &mut waiting, &mut |_| Ok(())).unwrap();
+    let measured = measure(&phase(), &id(), &plan, here, waiting, &mut |_| Ok(())).unwrap();
     (measured, before)
 }
 
@@ -170,9 +170,8 @@ fn a_program_whose_turn_does_not_come_is_ended() {
     let folder = tempfile::tempdir().unwrap();
     let argv = ["sh", "-c", "echo $$ > $0/pid; cat $NCUGATE_REQUEST", folder.path().to_str().unwrap()];
     let plan = CommandPlan { argv: argv.map(str::to_owned).to_vec(), kernel_filter: None };
-    let mut waiting = PrestartedCommands::default();
-    waiting.start(&id(), &plan, folder.path());
-    waiting.settle();
+    let mut waiting = PrestartedCommand::start(&plan, folder.path()).unwrap();
+    assert!(waiting.settle(Instant::now() + LOAD_TIMEOUT) && waiting.is_of(folder.path()));
     let pid: i32 = std::fs::read_to_string(folder.path().join("pid")).unwrap().trim().parse().unwrap();
     drop(waiting);
     assert!(!folder.path().join("request.json").exists());
@@ -210,8 +209,7 @@ fn a_program_that_fails_is_a_result() {
     assert!(summary(&program("exit 0").0).1.unwrap().contains("wrote no readable result"));
     let plan = CommandPlan { argv: vec!["/nonexistent/program".to_owned()], kernel_filter: None };
     let folder = tempfile::tempdir().unwrap();
-    let measured =
-        measure(&phase(), &id(), &plan, folder.path(), &mut PrestartedCommands::default(), &mut |_| Ok(())).unwrap();
+    let measured = measure(&phase(), &id(), &plan, folder.path(), None, &mut |_| Ok(())).unwrap();
     assert!(summary(&measured).1.unwrap().contains("cannot start '/nonexistent/program'"));
 }
 

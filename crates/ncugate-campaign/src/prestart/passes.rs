@@ -1,9 +1,9 @@
-//! How many replay passes counters need, found out while variants are built: over this program's own copy kernel, since what
-//! fits into a pass is a matter of the chip and not of the kernel.
+//! How many replay passes counters need, measured while variants are built: over this program's own copy kernel, since passes depend
+//! on chip, driver and ncu, and not on the kernel.
 
-use super::counter_collection::book;
-use super::targets::replay_passes;
-use super::tools::RunGpu;
+use crate::counter_collection::book;
+use crate::targets::replay_passes;
+use crate::tools::RunGpu;
 use ncu_rep::Report;
 use ncugate_cuda::host::WorkerCommand;
 use ncugate_model::{ShapeName, VariantId};

@@ -1,0 +1,201 @@
+//! Processes that are started before their turn: they load while variants are built, and wait for their job at a pipe.
+//!
+//! Deliberately absent: what saves less than a second (`docs/internals/early-starts.md` has the figures).
+
+mod passes;
+mod sessions;
+
+use super::error::CampaignError;
+use super::gpu_turn::GpuTurn;
+use super::progress::Progress;
+use super::targets::command_folder;
+use super::tools::Tools;
+use ncugate_cuda::host::external::PrestartedCommand;
+use ncugate_cuda::host::{Preload, PrestartedWorker, WorkerJob};
+use ncugate_judge::frame::required_metrics;
+use ncugate_model::process::{self, LOAD_TIMEOUT};
+use ncugate_model::{ComputeMode, VariantId};
+use ncugate_ncu::PrestartedSessions;
+use ncugate_phase::config::Phase;
+use ncugate_phase::plan::{CommandPlan, Method, Plan};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::channel;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+/// Workers that load Python functions: one checks and times, one confirms.
+const WORKERS: usize = 2;
+
+/// Processes of a run that were started before their turn. A process that cannot be started now says why at its turn. Dropped, it ends those
+/// that nobody needed.
+pub struct PrestartedProcesses<'a> {
+    phase: &'a Phase,
+    plan: &'a Plan,
+    tools: &'a Tools,
+    turn: &'a GpuTurn<'a>,
+    progress: &'a (dyn Progress + Sync),
+    /// The run's folder.
+    folder: PathBuf,
+    /// Metrics that judging and reporting need.
+    metrics: Vec<String>,
+    commands: Mutex<Vec<PrestartedCommand>>,
+    workers: Mutex<Vec<PrestartedWorker>>,
+    sessions: PrestartedSessions,
+}
+
+impl<'a> PrestartedProcesses<'a> {
+    /// Of a run in `folder`. None is started yet.
+    pub fn new(
+        (phase, plan, tools): (&'a Phase, &'a Plan, &'a Tools),
+        turn: &'a GpuTurn<'a>,
+        progress: &'a (dyn Progress + Sync),
+        folder: &Path,
+    ) -> Self {
+        Self {
+            phase,
+            plan,
+            tools,
+            turn,
+            progress,
+            folder: folder.to_owned(),
+            metrics: required_metrics::metrics(phase),
+            commands: Mutex::default(),
+            workers: Mutex::default(),
+            sessions: PrestartedSessions::default(),
+        }
+    }
+
+    /// Starts what imports libraries: Python workers, external commands that `is_open` says are still to be measured, and ncu over both. The GPU
+    /// is taken for commands, which may load on it.
+    ///
+    /// # Errors
+    /// Those of [`GpuTurn::take`].
+    pub fn load_programs(&self, is_open: impl Fn(&VariantId) -> bool) -> Result<(), CampaignError> {
+        if !self.is_allowed() {
+            return Ok(());
+        }
+        if self.plan.commands().next().is_some() {
+            self.turn.take()?;
+            self.start_over_baselines();
+        }
+        self.load_functions();
+        for (variant, command) in self.plan.commands().filter(|(variant, _)| is_open(variant)) {
+            if let Ok(folder) = command_folder(&self.folder.join("logs"), variant) {
+                self.load_command(command, &folder);
+            }
+        }
+        Ok(())
+    }
+
+    /// Starts a command whose request will be in `folder`.
+    pub fn load_command(&self, command: &CommandPlan, folder: &Path) {
+        if self.is_allowed() {
+            locked(&self.commands).extend(PrestartedCommand::start(command, folder));
+        }
+    }
+
+    /// Runs `build`, which calls its argument for every variant that is built. Meanwhile measures replay passes, and with the last builds starts
+    /// ncu over kernels: until then other runs may measure on the GPU.
+    pub fn beside_builds<T>(&self, build: impl FnOnce(&mut (dyn FnMut() + Send)) -> T) -> T {
+        let last = self.plan.variants.len().saturating_sub(process::cores());
+        std::thread::scope(|scope| {
+            let (last_began, await_last) = channel();
+            if self.is_allowed() && self.launches_kernels() {
+                scope.spawn(move || {
+                    self.find_passes();
+                    if await_last.recv().is_ok() {
+                        self.start_over_kernels();
+                    }
+                });
+            }
+            let mut built = 0;
+            let mut count = || {
+                if built == last {
+                    // Nobody listens if nothing is started.
+                    let _ = last_began.send(());
+                }
+                built += 1;
+            };
+            count();
+            build(&mut count)
+        })
+    }
+
+    /// Waits until all of them are idle, and ends those that are not within two minutes: nothing is timed beside a program that still loads.
+    pub fn settle(&self) {
+        let deadline = Instant::now() + LOAD_TIMEOUT;
+        let (mut commands, mut workers) = (locked(&self.commands), locked(&self.workers));
+        if !commands.is_empty() {
+            self.progress.note("external commands load");
+        }
+        commands.retain_mut(|command| command.settle(deadline));
+        workers.retain_mut(|worker| worker.settle(deadline));
+        self.sessions.settle();
+    }
+
+    /// The command whose request will be in `folder`.
+    pub fn command(&self, folder: &Path) -> Option<PrestartedCommand> {
+        let mut all = locked(&self.commands);
+        let at = all.iter().position(|command| command.is_of(folder))?;
+        Some(all.swap_remove(at))
+    }
+
+    /// An idle worker that has loaded what a job needs.
+    pub fn worker(&self, job: &WorkerJob) -> Option<PrestartedWorker> {
+        let (mut all, deadline) = (locked(&self.workers), Instant::now() + LOAD_TIMEOUT);
+        loop {
+            let at = all.iter().position(|worker| worker.serves(job))?;
+            let mut worker = all.remove(at);
+            if worker.settle(deadline) {
+                return Some(worker);
+            }
+        }
+    }
+
+    /// Every ncu, of which each takes the job that it was started for.
+    pub(super) const fn sessions(&self) -> &PrestartedSessions {
+        &self.sessions
+    }
+
+    /// Whether anything may be started: in the compute mode "exclusive process" a process that waits keeps out the one whose turn it is.
+    fn is_allowed(&self) -> bool {
+        self.tools.gpus().all(|gpu| gpu.device().compute_mode == ComputeMode::Default)
+    }
+
+    /// Starts workers that import the modules of Python functions, and ncu over another.
+    fn load_functions(&self) {
+        let functions = self.plan.variants.iter().filter_map(|variant| match &variant.method {
+            Method::Function(function) => Some((function.file.clone(), function.function.clone())),
+            Method::Kernel(_) | Method::Command(_) | Method::Captured(_) => None,
+        });
+        let functions: Vec<_> = functions.collect();
+        if functions.is_empty() {
+            return;
+        }
+        let preload = Preload::Functions { python: self.phase.build.python.clone(), functions };
+        let logs = self.folder.join("logs");
+        let start = |number| PrestartedWorker::start(&self.tools.worker, &preload, &logs, number).ok();
+        locked(&self.workers).extend((0..WORKERS).filter_map(start));
+        self.start_over_functions(&preload);
+    }
+
+    /// Whether there are kernels, and no functions, that this program's worker launches.
+    fn launches_kernels(&self) -> bool {
+        let has = |is_such: fn(&Method) -> bool| self.plan.variants.iter().any(|variant| is_such(&variant.method));
+        has(|method| matches!(method, Method::Kernel(_))) && !has(|method| matches!(method, Method::Function(_)))
+    }
+}
+
+impl Drop for PrestartedProcesses<'_> {
+    fn drop(&mut self) {
+        // A thread that waits for sessions shares them.
+        self.sessions.dismiss();
+    }
+}
+
+fn locked<T>(all: &Mutex<Vec<T>>) -> MutexGuard<'_, Vec<T>> {
+    all.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,182 @@
+//! ncu that is started before its turn, over a program that waits for its job.
+
+use super::PrestartedProcesses;
+use super::passes;
+use crate::counter_collection::book;
+use crate::profile::{cases, counters};
+use crate::targets::{self, ProfilingFolders, launches_of_kernels};
+use crate::tools::RunGpu;
+use ncugate_cuda::host::external;
+use ncugate_cuda::host::{Preload, range_name};
+use ncugate_judge::frame::required_metrics;
+use ncugate_model::disk::scratch_folder;
+use ncugate_model::metric::id;
+use ncugate_model::process::{RequestPipe, VISIBLE_GPUS};
+use ncugate_model::{ShapeName, VariantId};
+use ncugate_ncu::{Effort, Group, Job, LaunchSelection, Ncu, Processes, ProfileDetail, plan_groups};
+use ncugate_phase::plan::{CommandPlan, Method};
+use std::io;
+use std::process::Command;
+
+/// Most sessions over kernels on a GPU: a phase has one to three groups of counters, and a fourth for shapes that are only timed.
+const MOST_SESSIONS: usize = 4;
+/// About how many bytes of device memory a process takes that waits.
+const CONTEXT_BYTES: u64 = 1 << 29;
+/// The part of a GPU's memory that processes which wait may take.
+const SHARE: u64 = 16;
+
+impl PrestartedProcesses<'_> {
+    /// Measures how many replay passes the counters of kernels need, if this chip was not asked before. The GPU is held meanwhile; if
+    /// another run measures on it, profiling asks.
+    pub(super) fn find_passes(&self) {
+        let Ok(ncu) = &self.tools.ncu else { return };
+        let gpu = self.tools.timing_gpu();
+        let unknown: Vec<_> = (self.counted().into_iter())
+            .filter(|(counters, shapes)| passes::are_unknown(ncu, gpu, counters, self.launches(shapes)))
+            .collect();
+        if unknown.is_empty() {
+            return;
+        }
+        let (Some(_hold), Ok(folders)) = (self.turn.hold(), self.folders(gpu)) else { return };
+        for (counters, shapes) in &unknown {
+            let runner = folders.runner(ncu, self.phase, "early-");
+            passes::find(runner, gpu, counters, self.launches(shapes));
+        }
+    }
+
+    /// Starts ncu over a worker with an open device, for each group of counters on each GPU; on GPUs with little memory fewer. Nothing is
+    /// started if another run measures on a GPU. GPUs are held until everything has loaded.
+    pub(super) fn start_over_kernels(&self) {
+        let Ok(ncu) = &self.tools.ncu else { return };
+        let most = usize::try_from(self.tools.device.memory / SHARE / CONTEXT_BYTES).unwrap_or(usize::MAX);
+        let (Some(hold), true) = (self.turn.hold(), most > 0) else { return };
+        let kernels = self.plan.variants.iter().filter(|variant| matches!(variant.method, Method::Kernel(_)));
+        let kernels: Vec<_> = kernels.map(|variant| &variant.id).collect();
+        let mut groups: Vec<(Group, LaunchSelection)> = Vec::new();
+        for (counters, shapes) in self.counted() {
+            let selection = launches_of_kernels(self.phase, &cases(kernels.iter().copied(), &shapes));
+            groups.extend(self.groups(ncu, &counters, &shapes).into_iter().map(|group| (group, selection.clone())));
+        }
+        for gpu in self.tools.gpus() {
+            for (number, (group, selection)) in groups.iter().take(MOST_SESSIONS.min(most)).enumerate() {
+                // Groups of different shapes have the same name, and each session waits at a pipe of its own.
+                let stem = format!("launched-{number}-{}", group.name);
+                let _ = self.start_over_worker(ncu, gpu, &stem, (&group.metrics, selection), &Preload::Device);
+            }
+        }
+        // What has loaded disturbs nobody: others may measure until the builds have ended.
+        let sessions = self.sessions.clone();
+        std::thread::spawn(move || {
+            sessions.settle();
+            drop(hold);
+        });
+    }
+
+    /// Starts ncu over Python functions, if one session collects all of their counters.
+    pub(super) fn start_over_functions(&self, preload: &Preload) {
+        let Ok(ncu) = &self.tools.ncu else { return };
+        let (counted, _) = counters(&self.metrics, &self.tools.device);
+        let [group] = &self.groups(ncu, &counted, &self.phase.profile.shapes)[..] else { return };
+        let functions = self.plan.variants.iter().filter(|variant| matches!(variant.method, Method::Function(_)));
+        let ranges = cases(functions.map(|variant| &variant.id), &self.phase.profile.shapes);
+        let selection = LaunchSelection::Ranges(ranges.iter().map(|(id, shape)| range_name(id, shape)).collect());
+        let _ = self.start_over_worker(ncu, self.tools.timing_gpu(), "called", (&group.metrics, &selection), preload);
+    }
+
+    /// Starts ncu over the external baselines of which one launch is profiled, as the witness of their latencies. The right to measure is
+    /// there already.
+    pub(super) fn start_over_baselines(&self) {
+        let (Ok(ncu), Some(shape), true) = (
+            &self.tools.ncu,
+            required_metrics::timed_shapes(self.phase).into_iter().next(),
+            required_metrics::sees_baselines(self.phase),
+        ) else {
+            return;
+        };
+        let is_baseline = |id: &VariantId| self.plan.baselines().any(|baseline| &baseline.id == id);
+        let commands = self.plan.commands().filter(|(id, _)| is_baseline(id)).take(MOST_SESSIONS);
+        // They are dealt out to GPUs as profiling deals them out.
+        let gpus: Vec<RunGpu<'_>> = self.tools.gpus().collect();
+        for ((variant, plan), gpu) in commands.zip(gpus.into_iter().cycle()) {
+            let _ = self.start_over_command(ncu, gpu, plan, (variant.clone(), shape.clone()));
+        }
+    }
+
+    fn start_over_command(
+        &self,
+        ncu: &Ncu,
+        gpu: RunGpu<'_>,
+        plan: &CommandPlan,
+        case: (VariantId, ShapeName),
+    ) -> io::Result<()> {
+        let stem = targets::file_name(&case.0);
+        let pipe = RequestPipe::make(&self.folder.join("logs").join(format!("{stem}.waiting.json")))?;
+        let mut target = external::command(plan, pipe.path()).ok_or(io::ErrorKind::InvalidInput)?;
+        if let Some(name) = gpu.name() {
+            target.env(VISIBLE_GPUS, &name.0);
+        }
+        let capability = Some(self.tools.device.compute_capability);
+        let metrics = required_metrics::counters(&[id::DURATION.to_string()], capability);
+        let selection = targets::launches_of(plan, &case);
+        self.start(ncu, gpu, (&stem, &metrics, &selection), (&target, Processes::All), pipe)
+    }
+
+    fn start_over_worker(
+        &self,
+        ncu: &Ncu,
+        gpu: RunGpu<'_>,
+        stem: &str,
+        (metrics, selection): (&[String], &LaunchSelection),
+        preload: &Preload,
+    ) -> io::Result<()> {
+        let place = self.folder.join("logs").join(format!("{}{stem}", gpu.prefix()));
+        let about = place.with_extension("preload.json");
+        std::fs::write(&about, serde_json::to_vec(preload)?)?;
+        let pipe = RequestPipe::make(&place.with_extension("json"))?;
+        let mut target = gpu.worker().command();
+        target.arg("--preload").arg(&about).arg(pipe.path());
+        self.start(ncu, gpu, (stem, metrics, selection), (&target, Processes::Application), pipe)
+    }
+
+    /// Starts ncu over a program whose job comes through the pipe.
+    fn start(
+        &self,
+        ncu: &Ncu,
+        gpu: RunGpu<'_>,
+        (stem, metrics, selection): (&str, &[String], &LaunchSelection),
+        (target, processes): (&Command, Processes),
+        pipe: RequestPipe,
+    ) -> io::Result<()> {
+        let job = Job { stem, metrics, detail: ProfileDetail::Counters, target, selection, processes };
+        self.folders(gpu)?.runner(ncu, self.phase, &gpu.prefix()).prestart(&self.sessions, &job, pipe)
+    }
+
+    /// The counters of kernels, and at which shapes: all at those that the phase profiles, the witness of latencies at the others.
+    fn counted(&self) -> Vec<(Vec<String>, Vec<ShapeName>)> {
+        let (counted, witness) = counters(&self.metrics, &self.tools.device);
+        let shapes = &self.phase.profile.shapes;
+        let unseen: Vec<ShapeName> =
+            required_metrics::timed_shapes(self.phase).into_iter().filter(|shape| !shapes.contains(shape)).collect();
+        let all = [(counted, shapes.clone()), (witness, unseen)];
+        all.into_iter().filter(|(_, shapes)| !shapes.is_empty()).collect()
+    }
+
+    fn launches(&self, shapes: &[ShapeName]) -> usize {
+        self.plan.variants.len() * shapes.len()
+    }
+
+    /// The groups that counters will be collected in, as far as can be said before anything is counted.
+    fn groups(&self, ncu: &Ncu, counters: &[String], shapes: &[ShapeName]) -> Vec<Group> {
+        let effort = Effort { launches: self.launches(shapes), probes: 0 };
+        let mut unasked = |_: &[String]| Err(());
+        plan_groups(counters, effort, &mut unasked, &mut book(ncu, &self.tools.device)).unwrap_or_default()
+    }
+
+    fn folders(&self, gpu: RunGpu<'_>) -> io::Result<ProfilingFolders> {
+        Ok(ProfilingFolders {
+            reports: self.folder.join("reports"),
+            logs: self.folder.join("logs"),
+            scratch: scratch_folder(gpu.device().uuid.as_deref())?,
+        })
+    }
+}
