@@ -239,9 +239,10 @@ mod tests {
 
     fn page() -> String {
         let mut page = "# Metrics\n\n\
-            What each metric of the catalogue says, how it misleads, and what is counted for it. `ncugate explain METRIC` prints the same, also for \
-            a name of\nNsight Compute's own. Units and sources in one table: [config.md](config.md#metrics). \
-            `NCUGATE_WRITE_DOCS=1 cargo test --lib metric_entry` writes this page.\n"
+            The meaning, the pitfalls and the counters of each metric of the catalogue.\n\
+            `ncugate explain METRIC` prints the same, also for metrics of Nsight Compute.\n\
+            One table has all [units and sources](config.md#metrics).\n\
+            `NCUGATE_WRITE_DOCS=1 cargo test -p ncugate-report metric_entry` writes this page.\n"
             .to_owned();
         for metric in Catalogue::embedded().metrics() {
             let entry = metric_entry(&metric.name).unwrap();
