@@ -235,18 +235,19 @@ keys! {
     build = key(KeyKind::Table(&BUILD.spec), BUILD.spec.doc);
     bench = key(KeyKind::Table(&BENCH.spec), "How latency is measured.");
     profile = key(KeyKind::Table(&PROFILE.spec), PROFILE.spec.doc);
-    machine = key(KeyKind::Table(&MACHINE.spec), "What it is measured on.");
+    machine = key(KeyKind::Table(&MACHINE.spec), "GPUs of the phase.");
     workload = key(
         KeyKind::Table(&WORKLOAD.spec),
-        "What is computed, and what counts as right. A phase whose variants are launches of ncu reports (`match`) has none; every other phase has to have it.",
+        "The computation and its correctness. Required, except in phases whose variants are launches of ncu reports \
+         (`match`).",
     );
     kernel = key(KeyKind::Table(&KERNEL.spec), "The kernel that is swept.");
     sweep = key(KeyKind::Table(&SWEEP.spec), "Parameter values to combine.");
-    search = key(KeyKind::Table(&SEARCH.spec), "Which combinations are built, where not all are.");
-    variant = key(KeyKind::List(&KeyKind::Table(&VARIANT.spec)), "A variant named by itself.");
+    search = key(KeyKind::Table(&SEARCH.spec), "A search, which builds a part of the combinations.");
+    variant = key(KeyKind::List(&KeyKind::Table(&VARIANT.spec)), "A named variant.");
     baseline = key(
         KeyKind::List(&KeyKind::Table(&VARIANT.spec)),
-        "What candidates are compared with; the first is `baseline` in requirements.",
+        "A variant that candidates are compared with; the first is `baseline` in requirements.",
     );
     gate = key(GATES, "One requirement: a table, or its text alone.");
     tier = key(KeyKind::List(&KeyKind::Table(&TIER.spec)), TIER.spec.doc);
@@ -256,10 +257,10 @@ keys! {
         KeyKind::List(&KeyKind::Table(&PRECONDITION.spec)),
         "A go/no-go condition, checked before anything is built.",
     );
-    waiver = key(KeyKind::List(&KeyKind::Table(&WAIVER.spec)), "A gate that may fail for a while.");
-    rule = key(KeyKind::List(&KeyKind::Table(&RULE.spec)), "A rule of the diagnosis, beside those that the program has.");
-    imported = key(KeyKind::Table(&IMPORTED.spec), "Whose problem the phase was made of by `ncugate import`.");
-    explain = key(KeyKind::Table(&EXPLAIN.spec), "What the diagnosis compares with.");
+    waiver = key(KeyKind::List(&KeyKind::Table(&WAIVER.spec)), "Permission for a gate to fail for a limited time.");
+    rule = key(KeyKind::List(&KeyKind::Table(&RULE.spec)), "A rule of the diagnosis, in addition to the built-in ones.");
+    imported = key(KeyKind::Table(&IMPORTED.spec), "The origin of a phase made by `ncugate import`.");
+    explain = key(KeyKind::Table(&EXPLAIN.spec), "Comparisons of the diagnosis.");
     base = key(KeyKind::Table(&BASE.spec), "The commit that a run compares with, written by `ncugate run --base`.");
 }
 
@@ -277,7 +278,7 @@ keys! {
     title = key(KeyKind::Text, "Title for people.").otherwise("the name");
     objective = key(
         KeyKind::Either(&[KeyKind::Text, KeyKind::Table(&OBJECTIVE.spec)]),
-        "The metric that the selected variant is best at, among correct candidates. A text takes the direction from the metric; a table says it. For launches of ncu reports the default is `duration`.",
+        "The metric by which the best correct candidate is selected. A text uses the metric's direction; a table sets the direction. For launches of ncu reports the default is `duration`.",
     ).default("\"latency_p50\"");
     objective_shape = key(
         KeyKind::Name,
@@ -285,11 +286,12 @@ keys! {
     ).otherwise("the last declared shape");
     select = key(
         KeyKind::OneOf(&words(&Selection::WORDS)),
-        "Which correct candidate is selected: the best by the objective, or the best of those that hold every required gate by themselves. Where none does, it is the best all the same, and the phase does not pass.",
+        "Which correct candidate is selected: the best by the objective, or the best of those that pass every required gate \
+         alone. If none does, the best is selected anyway and the phase does not pass.",
     ).default("\"best\"");
     recording = key(
         KeyKind::Text,
-        "Folder of a run kept in the repository. It is shown where nothing can be measured, and judged with `--source recorded`.",
+        "Folder of a run kept in the repository. It is shown if nothing can be measured, and judged with `--source recorded`.",
     ).otherwise("none");
 }
 
@@ -305,11 +307,11 @@ keys! {
     arch = key(KeyKind::Text, "Architecture, such as `sm_90`.").otherwise("the GPU's own");
     python = key(
         KeyKind::Text,
-        "The Python whose Triton, Numba or CuTe DSL compiles kernels, and in which Python functions and references run.",
+        "The Python with Triton, Numba or CuTe DSL, which also runs Python functions and references.",
     ).otherwise("`python3` on `PATH`");
     cache = key(
         KeyKind::Text,
-        "Folder that keeps what was built; `$NCUGATE_CACHE` goes before it.",
+        "Folder of the compile cache; `$NCUGATE_CACHE` overrides it.",
     ).otherwise("`ncugate` in `$XDG_CACHE_HOME` or `~/.cache`");
 }
 
@@ -322,34 +324,38 @@ keys! {
     rounds = key(SAMPLES, "Samples of a variant at a shape; rounds are interleaved over variants.").default("60");
     max_rounds = key(
         SAMPLES,
-        "Most samples of a confirmation. What was selected and what it is compared with are timed anew in `rounds` rounds; while noise leaves a required latency gate inconclusive, in twice as many each time, up to this many.",
+        "Maximum samples of a confirmation. It starts with `rounds` rounds and doubles them while noise leaves a required \
+         latency gate inconclusive, up to this number.",
     ).default("240");
     processes = key(
         KeyKind::Whole(1),
-        "Processes that an external command is started as for a confirmation, each for its part of the rounds, in turn with the kernels. With fewer than 3 no gate can tell how much a command differs from process to process.",
+        "Processes in which a confirmation starts an external command, each for a part of the rounds, in turn with the \
+         kernels. With fewer than 3 the difference between processes is unknown, and gates are inconclusive.",
     ).default("5");
     min_sample_us = key(
         KeyKind::Whole(1),
-        "A sample takes at least this many microseconds: a graph holds as many launches as that needs.",
+        "Minimum duration of a sample in microseconds, which determines the launches in a graph.",
     ).default("200");
-    max_launches = key(KeyKind::Whole(1), "Most launches in one graph.").default("50");
+    max_launches = key(KeyKind::Whole(1), "Maximum number of launches in a graph.").default("50");
     buffer_sets = key(
         KeyKind::Whole(1),
-        "Sets of buffers that a graph rotates over, each with its own inputs; where `l2` is `rotate`. At most two where one set takes more than twice the L2 cache.",
+        "Sets of buffers that a graph rotates over if `l2` is `rotate`, each with its own inputs. At most two if one set \
+         exceeds twice the L2 cache.",
     ).default("4");
     l2 = key(
         KeyKind::OneOf(&words(&L2State::WORDS)),
-        "What the L2 cache holds when a timed launch starts. `rotate`: what launches on the other sets of buffers \
-             left. `warm`: one set of buffers, launched on again and again. `cold`: twice the cache is written over \
-             before each launch, outside of the time, and every launch is a sample by itself.",
+        "Content of the L2 cache at a timed launch. `rotate`: left by launches on the other sets of buffers. `warm`: left by \
+         a launch on the same set. `cold`: twice the cache size is overwritten before each launch, outside the timed region, \
+         and every launch is a sample.",
     ).default("\"rotate\"");
     verify = key(
         KeyKind::OneOf(&words(&Verification::WORDS)),
-        "Whether the outputs of timed launches are verified. With `none` no latency of a kernel counts in a gate: it shows what verifying costs.",
+        "Whether the outputs of timed launches are verified. With `none`, gates accept no latency of a kernel; it serves to \
+         measure the cost of verification.",
     ).default("\"audited\"");
     timeout_s = key(
         KeyKind::Whole(1),
-        "A correctness case or a sample that takes longer, in seconds, is a hang.",
+        "A correctness case or a sample that takes longer (in seconds) is a hang.",
     ).default("30");
     shapes = key(NAMES, "Shapes that are timed.").otherwise("the objective's, and those that gates name");
 }
@@ -360,31 +366,33 @@ keys! {
     shapes = key(NAMES, "Shapes that are profiled.").otherwise("the objective's, and those that gates name");
     metrics = key(
         TEXTS,
-        "Metrics to collect beside those that gates and report use, of external baselines too: logical names, or ncu's.",
+        "Metrics to collect in addition to those of gates and report, also for external baselines: names of the catalogue or \
+         of ncu.",
     ).default("[]");
-    timeout_s = key(KeyKind::Whole(1), "One ncu process may take this many seconds.").default("300");
+    timeout_s = key(KeyKind::Whole(1), "Time limit of one ncu process, in seconds.").default("300");
     repeat = key(
         KeyKind::Whole(1),
         "Profiled launches of each variant and shape, for the spread of counters.",
     ).default("1");
     close_look = key(
         KeyKind::OneOf(&words(&CloseLookAt::WORDS)),
-        "The deep profile: what is profiled once more after the sweep, for the report alone (warp states, \
-             throughputs, hot source lines, ncu's rules). No gate is judged by it.",
+        "Which variant gets a deep profile after the sweep, for the report only (warp states, throughputs, hot source lines, \
+         ncu's rules). No gate reads it.",
     ).default("\"selected\"");
     require = key(
         KeyKind::Bool,
-        "Whether the run ends with status 3 where no counters can be collected (no ncu, no permission). Otherwise everything \
-             else is measured, and gates on counters are inconclusive.",
+        "Whether the run ends with status 3 if counters cannot be collected (no ncu, no permission). Otherwise everything \
+         else is measured, and gates on counters are inconclusive.",
     ).default("false");
 }
 
 keys! {
-    MACHINE: MachineKeys = "[machine]", "What the phase is measured on.";
+    MACHINE: MachineKeys = "[machine]", "GPUs of the phase.";
     groups = key(
         TEXTS,
-        "Kinds of GPUs, each by whole words of its name (`[\"H200\", \"L4\"]`). `run --gpus` may take GPUs of all these kinds: each kind has a run \
-         and a verdict of its own, and the gravest counts. A kind that is named and takes no part leaves the phase inconclusive.",
+        "Kinds of GPUs, each by whole words of its name (`[\"H200\", \"L4\"]`). `run --gpus` can then use GPUs of all these \
+         kinds. Each kind gets a separate run and verdict, and the most severe status counts. A named kind without a GPU \
+         leaves the phase inconclusive.",
     ).otherwise("GPUs that take part together have to be of one kind");
 }
 
@@ -394,46 +402,47 @@ keys! {
         KeyKind::Template,
         "The `.cu` file, or a header with kernels. A kernel has exactly one of `source`, `ptx`, `cubin` and `python`.",
     );
-    ptx = key(KeyKind::Template, "A file of PTX, which nvcc assembles for the architecture.");
-    cubin = key(KeyKind::Template, "A cubin, whoever compiled it; it is launched as it is.");
+    ptx = key(KeyKind::Template, "A PTX file, assembled by nvcc for the architecture.");
+    cubin = key(KeyKind::Template, "A cubin of any compiler, launched unchanged.");
     python = key(
         KeyKind::Template,
-        "`FILE.py:FUNCTION`: a function under `@triton.jit`, `@cuda.jit` (Numba) or `@cute.jit` (CuTe DSL), or one that gives such a \
-             kernel, compiled by the packages of `[build] python`. Parameters are its constants by name (constexprs, globals of a \
-             Numba module), or options of the compiler (`num_warps`, `max_registers`); `args` are its other parameters in order. \
-             Triton says what a block has, CuTe DSL how the kernel is launched; for Numba `block` and `grid` are given (python.md).",
+        "`FILE.py:FUNCTION`: a function under `@triton.jit`, `@cuda.jit` (Numba) or `@cute.jit` (CuTe DSL), or one that \
+         returns such a kernel, compiled by the packages of `[build] python`. Parameters of the variant are its constants by \
+         name (constexprs, globals of a Numba module), or options of the compiler (`num_warps`, `max_registers`); `args` are \
+         its other parameters in order. Triton determines the block, and CuTe DSL the whole launch; Numba needs `block` and \
+         `grid` (python.md).",
     );
     entry = key(
         KeyKind::Template,
-        "Name of the `__global__` function: an `extern \"C\"` one, a mangled one, or as in C++ (`reduce`, `ns::reduce`, \
-         `reduce<float, {{ THREADS }}>`). A template is instantiated with the arguments that are written (enumerators too), if the source \
-         does not. Namespaces may be left out while one kernel fits.",
+        "Name of the `__global__` function: `extern \"C\"`, mangled, or as in C++ (`reduce`, `ns::reduce`, `reduce<float, {{ \
+         THREADS }}>`). ncugate instantiates a template with the given arguments (enumerators too) if the source does not. \
+         Namespaces can be omitted if only one kernel fits.",
     ).otherwise("each launch has its own");
     flags = key(
         TEMPLATES,
-        "nvcc flags; `{{ NAME }}` is replaced by the parameter. PTX has no `-lineinfo` by default.",
+        "nvcc flags; the parameter replaces `{{ NAME }}`. PTX has no `-lineinfo` by default.",
     ).default("[\"-O3\", \"-lineinfo\"]");
     defines = key(NAMES, "Parameters passed as `-DNAME=value`.").otherwise("[]");
-    grid = key(EXPRS, "Blocks a grid, 1 to 3 axes.").otherwise("each launch has its own");
-    block = key(EXPRS, "Threads a block, 1 to 3 axes.").otherwise("each launch has its own");
-    cluster = key(EXPRS, "Blocks a cluster, 1 to 3 axes.").otherwise("no cluster");
+    grid = key(EXPRS, "Blocks per grid, 1 to 3 axes.").otherwise("each launch has its own");
+    block = key(EXPRS, "Threads per block, 1 to 3 axes.").otherwise("each launch has its own");
+    cluster = key(EXPRS, "Blocks per cluster, 1 to 3 axes.").otherwise("no cluster");
     dynamic_shared = key(
         KeyKind::Either(&[KeyKind::Expr, KeyKind::Table(&DYNAMIC_ARRAYS)]),
-        "Dynamic shared memory a block, in bytes; or array by array, so that a refusal can say what takes it.",
+        "Dynamic shared memory per block, in bytes; or a table by array, so that errors can show the largest ones.",
     ).otherwise("0");
     cooperative = key(
         KeyKind::Bool,
-        "Whether all blocks are resident at once, so that they can wait for each other (`grid.sync()`). A grid that does not \
-         fit on the GPU is not launched.",
+        "Whether all blocks are resident at once and can synchronise (`grid.sync()`). A grid that does not fit on the GPU is \
+         not launched.",
     ).otherwise("false");
     carveout = key(
         KeyKind::Expr,
-        "Preferred share of L1 and shared memory to use as shared memory, in percent, as \
-         `cudaFuncAttributePreferredSharedMemoryCarveout` takes it. The driver may give more.",
+        "Preferred share of shared memory in L1, in percent, as for `cudaFuncAttributePreferredSharedMemoryCarveout`. The \
+         driver may choose more.",
     ).otherwise("the driver's choice");
     tensor_maps = key(
         KeyKind::Table(&TENSOR_MAPS),
-        "Buffers as bulk tensor copies (TMA) see them, to name in `args`.",
+        "Tensor maps for bulk tensor copies (TMA), to name in `args`.",
     ).otherwise("{}");
     symbols = key(
         KeyKind::Table(&SYMBOLS),
@@ -441,20 +450,22 @@ keys! {
     ).otherwise("{}");
     r#where = key(
         KeyKind::Expr,
-        "Keeps the shapes at which it is true. At the others the variant is not launched, and every metric of it is absent there with that reason.",
+        "Condition on the shape. If it is false, the variant is not launched at that shape, and its metrics are absent with \
+         this reason.",
     ).otherwise("all shapes");
     args = key(
         ARGUMENTS,
-        "Arguments in the order of the signature: buffers, tensor maps, scalars, or dimensions (passed as `int`) by name; other ones as tables.",
+        "Arguments in the order of the signature: buffers, tensor maps, scalars, or dimensions (passed as `int`) by name; \
+         others as tables.",
     ).otherwise("each launch has its own");
     workspace = key(
         EXPRS,
-        "Bytes of memory behind each pointer that the kernel takes after `args`; 0 passes a null pointer. A cubin of Triton takes two: \
-         scratch memory and the profiler's. Not for `python`, whose compiler says what it needs.",
+        "Bytes of memory for each pointer that the kernel takes after `args`; 0 passes a null pointer. A cubin of Triton \
+         takes two: scratch memory and the profiler's. Not for `python`, whose compiler determines it.",
     ).otherwise("[]");
     launch = key(
         KeyKind::List(&KeyKind::Table(&LAUNCH)),
-        "What one evaluation does, in order. Left out, it is one launch of `entry` with `grid`, `block` and `args`.",
+        "The steps of one evaluation, in order. By default it is one launch of `entry` with `grid`, `block` and `args`.",
     ).otherwise("one launch");
 }
 
@@ -468,14 +479,14 @@ pub static TENSOR_MAPS: Spec = Spec {
 
 keys! {
     TENSOR_MAP: TensorMapKeys = "[kernel.tensor_maps] NAME = { ... }", "A buffer of 1 to 5 axes as it lies in memory. Expressions see dimensions and the variant's parameters.";
-    buffer = key(KeyKind::Name, "The buffer: its shape, strides, type and address are the map's.").required();
+    buffer = key(KeyKind::Name, "The buffer, which determines shape, strides, type and address of the map.").required();
     r#box = key(
         EXPRS,
         "Elements of one copy, 1 to 256 along each axis of the buffer, in the buffer's order (outermost first).",
     ).required();
     swizzle = key(
         KeyKind::Expr,
-        "Span in bytes within which shared memory is swizzled by chunks of 16: 0 (not at all), 32, 64 or 128.",
+        "Span in bytes within which 16-byte chunks of shared memory are swizzled: 0 (none), 32, 64 or 128.",
     ).default("0");
 }
 
@@ -489,42 +500,43 @@ pub static DYNAMIC_ARRAYS: Spec = Spec {
 
 keys! {
     SWEEP: SweepKeys = "[sweep]", "`NAME = [values]`: every combination is a candidate, the last axis fastest.", Some(KeyKind::List(&KeyKind::Param));
-    r#where = key(KeyKind::Expr, "Keeps the combinations for which it is true.").otherwise("all");
+    r#where = key(KeyKind::Expr, "Condition on the combinations.").otherwise("all");
     points = key(
         KeyKind::List(&KeyKind::Table(&PARAMS)),
-        "The candidates, a value of every axis each, instead of every combination. A run of a search has what it chose here.",
+        "The candidates, each with a value of every axis, instead of every combination. The run of a search lists its \
+         finalists here.",
     ).otherwise("every combination");
 }
 
 keys! {
-    VARIANT: VariantKeys = "[[variant]], [[baseline]]", "A variant named by itself; it is `[kernel]` with its own parameters, a Python function, or a command.";
+    VARIANT: VariantKeys = "[[variant]], [[baseline]]", "A named variant: `[kernel]` with its own parameters, a Python function, or a command.";
     name = key(KeyKind::Name, "Its name, also its id.").required();
     params = key(KeyKind::Table(&PARAMS), "Its parameters.").default("{}");
     kernel = key(
         KeyKind::Part(&KERNEL.spec),
-        "Keys of `[kernel]` that differ; all of them where the file has no `[kernel]`.",
+        "Keys of `[kernel]` that differ; all of them if the file has no `[kernel]`.",
     ).otherwise("{}");
     python = key(
         KeyKind::Template,
-        "`FILE.py:FUNCTION`: a Python function over tensors, instead of a kernel. It is called with the buffers, dimensions, \
-             scalars and parameters that it names, returns the outputs or writes to them, and is checked, captured into a CUDA \
-             graph, timed and profiled as kernels are. It runs in `[build] python`.",
+        "`FILE.py:FUNCTION`: a Python function over tensors, instead of a kernel. It gets buffers, dimensions, scalars and \
+         parameters by name, and returns the outputs or writes to them. It is checked, captured into a CUDA graph, timed and \
+         profiled like a kernel, in `[build] python`.",
     );
-    command = key(TEMPLATES, "Program and arguments of an external command, instead of a kernel. It grades itself.");
+    command = key(TEMPLATES, "Program and arguments of an external command, instead of a kernel. Its latency is self-reported.");
     kernel_filter = key(
         KeyKind::Text,
-        "Regular expression of the function's or command's kernels that count.",
+        "Regular expression for the kernels of the function or command to profile.",
     ).otherwise("every kernel in the variant's NVTX range");
     r#match = key(
         KeyKind::Table(&LAUNCH_PATTERN.spec),
-        "Launches of ncu reports that another program made, instead of a kernel: `ncugate gate CONFIG --profile REPORT` judges \
-             them. Then every variant and baseline has `match`, and the file has no `[workload]`.",
+        "Launches in ncu reports of another program, instead of a kernel: `ncugate gate CONFIG --profile REPORT` judges \
+         them. Every variant and baseline then has `match`, and the file has no `[workload]`.",
     );
 }
 
 keys! {
-    LAUNCH_PATTERN: LaunchPatternKeys = "match = { ... }", "Which launches of a report are the variant: those that fit every key given, at least one. A launch is of one variant alone. \
-     Where several launches match, each metric is the median over them, and a gate holds or fails only where every launch agrees.";
+    LAUNCH_PATTERN: LaunchPatternKeys = "match = { ... }", "The launches of the variant: those that match every given key, at least one. A launch belongs to one variant. Over \
+         several launches each metric is the median, and a gate passes or fails only if all launches agree.";
     kernel = key(
         KeyKind::Text,
         "Glob over the kernel's name: of the function (`softmax_warp_forward`), with scopes and template arguments \
@@ -532,13 +544,13 @@ keys! {
     );
     nvtx = key(
         KeyKind::Text,
-        "Glob over one of the NVTX ranges that were open, or over all of them (`outer > inner`).",
+        "Glob over one of the open NVTX ranges, or over all of them (`outer > inner`).",
     );
     launch = key(
         KeyKind::Either(&[KeyKind::Whole(0), KeyKind::List(&KeyKind::Whole(0))]),
         "Number of the launch in its report, or several, as ncu and `ncugate show` write it; the first is 0.",
     );
-    report = key(KeyKind::Text, "Glob over the file name of the report, where several are given.");
+    report = key(KeyKind::Text, "Glob over the file name of the report, if several are given.");
 }
 
 pub static PARAMS: Spec =

@@ -3,11 +3,12 @@
 use super::{KeyKind, key};
 
 keys! {
-    BASE: BaseKeys = "[base]", "The kernels of another commit, timed beside the phase's own: requirements compare with them as `base.latency_p50`. \
-     `ncugate run --base REF` writes this table into the phase that its run keeps; no file of a project has it.";
-    r#ref = key(KeyKind::Text, "What was asked for.").required();
+    BASE: BaseKeys = "[base]", "The kernels of another commit, timed in the same rounds as the phase's own; requirements \
+                                read them as `base.latency_p50`. `ncugate run --base REF` writes this table into the run's \
+                                copy of the phase; never write it yourself.";
+    r#ref = key(KeyKind::Text, "The requested branch or commit.").required();
     commit = key(KeyKind::Text, "The commit.").required();
-    folder = key(KeyKind::Text, "Where the files of the commit were while the run measured.").default("\".\"");
-    phase = key(KeyKind::Text, "The text of the phase as the commit has it; its candidates are the base.");
-    absent = key(KeyKind::Text, "Why there is none.");
+    folder = key(KeyKind::Text, "Folder of the commit's files during the measurement.").default("\".\"");
+    phase = key(KeyKind::Text, "The text of the phase at that commit; its candidates are the base.");
+    absent = key(KeyKind::Text, "Reason for a missing base.");
 }

@@ -5,19 +5,20 @@ use crate::config::OnStageFailure;
 use ncugate_model::{Level, OnInconclusive};
 
 keys! {
-    GATE: GateKeys = "[[gate]]", "One requirement. The same keys serve where a tier, stage or fallback writes a gate as a table.";
+    GATE: GateKeys = "[[gate]]", "One requirement. Gates written as tables in a tier, stage or fallback have the same keys.";
     name = key(KeyKind::Text, "Its name.").otherwise("the requirement's text");
-    require = key(KeyKind::Requirement, "What has to hold.").required();
+    require = key(KeyKind::Requirement, "The requirement.").required();
     on = key(
         KeyKind::Text,
-        "Whom it judges: `selected` (the best candidate by the objective), `each` candidate, `any` (at least one), a glob of ids (each that matches), or `best:GLOB` (the best that matches, by the objective). For launches of ncu reports the default is `each`.",
+        "The judged variants: `selected` (the best candidate by the objective), `each` candidate, `any` (at least one), a glob of ids (each that matches), or `best:GLOB` (the best that matches, by the objective). For launches of ncu reports the default is `each`.",
     ).default("\"selected\"");
-    level = key(KeyKind::OneOf(&words(&Level::WORDS)), "Whether the phase fails with it.").default("\"required\"");
+    level = key(KeyKind::OneOf(&words(&Level::WORDS)), "Whether the phase fails if the gate fails.").default("\"required\"");
     shapes = key(NAMES, "Shapes at which it is judged.").otherwise("the objective's");
-    at_least = key(KeyKind::Whole(1), "How many of the shapes must hold.").otherwise("all");
+    at_least = key(KeyKind::Whole(1), "Number of shapes at which it must pass.").otherwise("all");
     inconclusive = key(
         KeyKind::OneOf(&words(&OnInconclusive::WORDS)),
-        "What an inconclusive verdict counts as; `warn` excuses noise alone, where the requirement holds as it was measured, after all rounds.",
+        "Effect of an inconclusive verdict. `warn` excuses noise only, if the measured value satisfies the requirement after \
+         all rounds.",
     ).default("\"inconclusive\"");
 }
 
@@ -26,9 +27,9 @@ pub(super) const GATES: KeyKind = KeyKind::List(&KeyKind::Either(&[KeyKind::Requ
 keys! {
     TIER: TierKeys = "[[tier]]", "A named group of gates, from the easiest tier to the hardest.";
     name = key(KeyKind::Name, "Its name.").required();
-    require = key(GATES, "What has to hold: requirements, or gates as tables.").required();
+    require = key(GATES, "Requirements, or gates as tables.").required();
     on = key(KeyKind::Text, "As in a gate, for requirements written as texts.").default("\"selected\"");
-    required = key(KeyKind::Bool, "Whether the phase fails when it is not reached.").default("false");
+    required = key(KeyKind::Bool, "Whether the phase fails if the tier is not reached.").default("false");
 }
 
 keys! {
@@ -36,7 +37,7 @@ keys! {
     name = key(KeyKind::Name, "Its name.").required();
     variant = key(
         KeyKind::Text,
-        "Glob of the variants that implement it; the best correct one stands for the stage.",
+        "Glob of the variants that implement it; the best correct one represents the stage.",
     ).required();
     expect = key(
         KeyKind::List(&KeyKind::Number),
@@ -50,9 +51,9 @@ keys! {
 }
 
 keys! {
-    FALLBACK: FallbackKeys = "[fallback]", "What to use when required gates fail.";
+    FALLBACK: FallbackKeys = "[fallback]", "The variant to use if required gates fail.";
     variant = key(KeyKind::Text, "Glob of the variants; the best correct one is taken.").required();
-    require = key(GATES, "Gates of its own, as in a tier.").required();
+    require = key(GATES, "Gates of the fallback, as in a tier.").required();
 }
 
 keys! {
@@ -65,13 +66,13 @@ keys! {
 }
 
 keys! {
-    WAIVER: WaiverKeys = "[[waiver]]", "A gate that may fail for a while; every report shows it.";
+    WAIVER: WaiverKeys = "[[waiver]]", "Permission for a gate to fail for a limited time; every report shows it.";
     gate = key(KeyKind::Text, "Name of the gate.").required();
     variant = key(KeyKind::Text, "Glob of variant ids.").default("\"*\"");
     reason = key(KeyKind::Text, "Why, in three words or more.").required();
     owner = key(KeyKind::Text, "Who is responsible.").required();
     expires = key(
         KeyKind::Date,
-        "Last day it holds, in UTC, a TOML date (`2026-12-31`) within 366 days of today.",
+        "Last valid day in UTC, a TOML date (`2026-12-31`) within 366 days of today.",
     ).required();
 }

@@ -4,9 +4,9 @@ use super::{KeyKind, Spec, key, words};
 use crate::config::{ImportFormat, Ranking};
 
 keys! {
-    IMPORTED: ImportedKeys = "[imported]", "What another project calls the problem and its parts: `ncugate export` writes results under these names. Nothing that is \
-     measured or judged depends on it.";
-    format = key(KeyKind::OneOf(&words(&ImportFormat::WORDS)), "The format it was read from.").required();
+    IMPORTED: ImportedKeys = "[imported]", "Names of the problem and its parts in another project, under which `ncugate export` writes results. No measurement \
+         or verdict depends on them.";
+    format = key(KeyKind::OneOf(&words(&ImportFormat::WORDS)), "The original format.").required();
     problem = key(KeyKind::Text, "The name of the problem (FlashInfer-Trace: of the definition).").required();
     workloads = key(
         KeyKind::Table(&IMPORTED_WORKLOADS),
@@ -15,7 +15,8 @@ keys! {
     solutions = key(KeyKind::Table(&IMPORTED_SOLUTIONS), "The name of the solution behind each variant.").default("{}");
     ranking = key(
         KeyKind::OneOf(&words(&Ranking::WORDS)),
-        "gpu-mode: what `ncugate export gpumode` ranks by: the mean at the last timed shape, or the arithmetic or geometric mean over all.",
+        "gpu-mode: the ranking of `ncugate export gpumode`, by the mean at the last timed shape, or the arithmetic or \
+         geometric mean over all.",
     ).default("\"last\"");
 }
 

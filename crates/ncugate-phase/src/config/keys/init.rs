@@ -9,19 +9,23 @@ pub const INIT_WORDS: &[&str] = &["normal", "uniform", "arange", "constant", "in
 const AMOUNT: KeyKind = KeyKind::Expr;
 
 keys! {
-    INIT: InitKeys = "init = { ... }", "Exactly one. Numbers may be expressions over the dimensions (`\"V - 1\"`). Rows are those of the last axis. Two words have no table: `permutation` is the whole numbers below the row's length in random order, `one_hot` a single 1 a row; `inf` and `-inf` are infinite everywhere.";
+    INIT: InitKeys = "init = { ... }", "Exactly one. Numbers may be expressions over the dimensions (`\"V - 1\"`). A row is \
+                                        along the last axis. Words without a table: `permutation` (the integers below the \
+                                        row's length in random order), `one_hot` (a single 1 per row), `inf` and `-inf` \
+                                        (infinite everywhere).";
     normal = key(KeyKind::Table(&NORMAL.spec), "Gaussian.");
     uniform = key(
         KeyKind::Table(&UNIFORM.spec),
-        "Uniform on [low, high); integers are rounded to nearest, so that they may be `high`: see `indices`.",
+        "Uniform on [low, high). Integers are rounded to nearest and can be `high`; see `indices`.",
     );
     arange = key(KeyKind::Table(&ARANGE.spec), "start + step * index.");
     constant = key(AMOUNT, "The same value everywhere, also `-inf`; the word alone is 1.");
-    indices = key(AMOUNT, "Whole numbers from 0 to one less than this, each as likely: valid indices.");
+    indices = key(AMOUNT, "Integers from 0 to one less than this, uniformly distributed: valid indices.");
     sorted = key(KeyKind::Table(&UNIFORM.spec), "Uniform on [low, high), ascending in each row.");
     row_pointers = key(
         AMOUNT,
-        "Row pointers of a CSR matrix of so many elements that are not 0: ascending from 0 to it, in rows of random lengths. The buffer has one element more than there are rows.",
+        "Row pointers of a CSR matrix with this number of nonzero elements: ascending from 0, with rows of random lengths. \
+         The buffer has one more element than the matrix has rows.",
     );
     mask = key(AMOUNT, "1 with this probability, else 0.");
     sparse = key(AMOUNT, "Normal with this probability, else 0.");

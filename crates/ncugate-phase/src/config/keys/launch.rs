@@ -5,7 +5,7 @@ use super::{KERNEL, Key, KeyKind, Spec, key};
 /// A step. Its keys that `[kernel]` has too are those of a launch.
 pub static LAUNCH: Spec = Spec {
     title: "[[kernel.launch]]",
-    doc: "A step of an evaluation, in order: a launch, `memset` or `memcpy`. A launch takes from `[kernel]` what it does not say.",
+    doc: "A step of an evaluation, in order: a launch, `memset` or `memcpy`. A launch inherits missing keys from `[kernel]`.",
     keys: &[
         of_kernel(KERNEL.entry),
         of_kernel(KERNEL.grid),
@@ -31,21 +31,20 @@ const fn of_kernel(key: Key) -> Key {
 /// Programmatic dependent launch.
 pub static PDL: Key = key(
     KeyKind::Bool,
-    "Programmatic dependent launch: whether it may begin before the launch before it has ended, for which it waits itself \
+    "Programmatic dependent launch: whether it may start before the previous launch has ended; the kernel itself waits \
      (`cudaGridDependencySynchronize`). Compute capability 9.0 or later.",
 )
 .named("pdl")
 .default("false");
 pub static MEMSET: Key =
-    key(KeyKind::Name, "Instead of a launch: the buffer whose bytes are all set, by `cuMemsetD8Async`.")
-        .named("memset");
-pub static BYTE: Key = key(KeyKind::Between(0, 255), "The byte that `memset` sets.").named("byte").default("0");
+    key(KeyKind::Name, "Instead of a launch: the buffer to fill, by `cuMemsetD8Async`.").named("memset");
+pub static BYTE: Key = key(KeyKind::Between(0, 255), "The value of each byte.").named("byte").default("0");
 pub static MEMCPY: Key =
     key(KeyKind::Table(&COPY.spec), "Instead of a launch: a copy of one buffer to another, by `cuMemcpyDtoDAsync`.")
         .named("memcpy");
 
 keys! {
-    COPY: CopyKeys = "memcpy = { ... }", "A copy of a whole buffer to one of as many bytes.";
+    COPY: CopyKeys = "memcpy = { ... }", "A copy of a whole buffer to another of the same size.";
     from = key(KeyKind::Name, "The buffer that is read.").required();
     to = key(KeyKind::Name, "The buffer that is written.").required();
 }

@@ -9,30 +9,31 @@ keys! {
 }
 
 keys! {
-    RULE: RuleKeys = "[[rule]]", "A rule of the diagnosis: what says that a kernel has a certain trouble, what it costs, what to try. It joins the rules that the \
-     program has (`ncugate explain --rules` lists them), or takes the place of the one with the same id. No verdict depends on a rule.";
+    RULE: RuleKeys = "[[rule]]", "A rule of the diagnosis: the condition of a problem, its cost, and advice. It is added to \
+                                  the built-in rules (`ncugate explain --rules`), or replaces the one with the same id. No \
+                                  verdict depends on a rule.";
     id = key(KeyKind::Name, "Short name; findings are cited by it.").required();
-    cause = key(KeyKind::Text, "What is wrong, in a few words.").required();
+    cause = key(KeyKind::Text, "The problem, in a few words.").required();
     kind = key(
         KeyKind::OneOf(&words(&RuleKind::WORDS)),
-        "`defect` costs time and can be mended; `redesign` asks for another algorithm, and stands behind defects; `doubt`: numbers do \
-             not fit each other; `remark`: worth knowing.",
+        "`defect`: costs time and can be fixed. `redesign`: needs another algorithm, ranks behind defects. `doubt`: numbers \
+         contradict each other. `remark`: worth knowing.",
     ).default("\"defect\"");
     case = key(
         KeyKind::List(&KeyKind::Table(&RULE_CASE.spec)),
-        "When it holds. The first case of which everything is known decides: the most exact one comes first.",
+        "Conditions under which it holds. The first case with complete data decides, so put the most exact one first.",
     ).required();
     evidence = key(TEXTS, "Metrics and facts to show with it.").default("[]");
     stalls = key(NAMES, "Warp states (`long_scoreboard`) whose source lines are shown with it.").default("[]");
     explains = key(
         NAMES,
-        "Ids of rules whose findings are symptoms of this one, and are folded below it.",
+        "Ids of rules whose findings are symptoms of this one and are folded below it.",
     ).default("[]");
-    r#try = key(TEMPLATES, "What to try, the first thing first; `{{ NAME }}` is a metric or a fact.").required();
+    r#try = key(TEMPLATES, "Advice, best first; `{{ NAME }}` is a metric or a fact.").required();
 }
 
 keys! {
-    EXPLAIN: ExplainKeys = "[explain]", "What the diagnosis compares with. No verdict depends on it.";
+    EXPLAIN: ExplainKeys = "[explain]", "Comparisons of the diagnosis. No verdict depends on it.";
     signatures = key(
         KeyKind::Either(&[KeyKind::Text, TEXTS]),
         "Inversions of your own, whose defects findings are compared with, beside those that the program has: each the folder of a run, or a file \
@@ -41,13 +42,12 @@ keys! {
 }
 
 keys! {
-    RULE_CASE: RuleCaseKeys = "[[rule.case]]", "One way to see the trouble. Names are metrics, ncu's own metrics, and facts of the diagnosis.";
+    RULE_CASE: RuleCaseKeys = "[[rule.case]]", "One way to detect the problem. Names are metrics, ncu's metrics, and facts of the diagnosis.";
     when = key(KeyKind::Expr, "The condition.").required();
     saves = key(
         EXPRS,
-        "Upper bounds of what mending it saves, in percent of the time: the least of those that are known counts. The first has to \
-             be known.",
-    ).otherwise("nothing is said");
-    confidence = key(KeyKind::OneOf(&words(&Confidence::WORDS)), "How sure it is.").default("\"medium\"");
+        "Upper bounds of the saving, in percent of the time. The smallest known one counts, and the first must be known.",
+    ).otherwise("no saving");
+    confidence = key(KeyKind::OneOf(&words(&Confidence::WORDS)), "Confidence.").default("\"medium\"");
     says = key(KeyKind::Template, "One sentence; `{{ NAME }}` is a metric or a fact.").required();
 }

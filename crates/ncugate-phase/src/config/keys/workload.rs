@@ -29,18 +29,19 @@ pub const LAWS: [(&str, Law); Law::ALL.len()] = {
 };
 
 keys! {
-    WORKLOAD: WorkloadKeys = "[workload]", "What is computed, and what counts as right.";
+    WORKLOAD: WorkloadKeys = "[workload]", "The computation and its correctness.";
     seeds = key(
         KeyKind::List(&KeyKind::Whole(0)),
         "Seeds of the inputs; every one is a correctness case at every shape.",
     ).default("[0]");
     laws = key(
         KeyKind::List(&KeyKind::OneOf(&words(&LAWS))),
-        "Laws that inputs are drawn by, those with a normal `init`: the smallest shape is checked under all of them, every other one under a law a seed, the first seed under the first. Timing and profiling keep the declared inputs.",
+        "Distributions of the inputs with a normal `init`. The smallest shape is checked under all of them; at other shapes \
+         each seed uses one, the first seed the first. Timing and profiling use the declared inputs.",
     ).otherwise("those that suit the reference");
     reference = key(
         KeyKind::Either(&[KeyKind::OneOf(&BUILTIN_NAMES), KeyKind::Table(&REFERENCE.spec)]),
-        "Where the right answer comes from. Built-ins are evaluated in float64 on the host.",
+        "Source of the expected outputs. Built-ins are evaluated in float64 on the host.",
     ).required();
     tolerance = key(
         KeyKind::Table(&TOLERANCE.spec),
@@ -55,17 +56,21 @@ keys! {
     ).otherwise("none");
     bytes = key(
         KeyKind::Expr,
-        "Bytes that a launch moves at least, over the dimensions: for the roofline, and counted DRAM bytes are held against them.",
+        "Minimum bytes that a launch moves, over the dimensions: for the roofline, and as the lower limit of counted DRAM \
+         bytes.",
     ).otherwise("none");
 }
 
 keys! {
-    REFERENCE: ReferenceKeys = "reference = { ... }", "Exactly one of `builtin`, `entry`, `npy`, `python` and `command`; [references.md](references.md) says what each computes. Options of a built-in stand beside it: `causal` (sdpa), `transpose_b` (gemm), `op` = sum, max, min or mean (reduce).", Some(KeyKind::Param);
+    REFERENCE: ReferenceKeys = "reference = { ... }", "Exactly one of `builtin`, `entry`, `npy`, `python` and `command`, described in [references.md](references.md). \
+         Options of a built-in are further keys: `causal` (sdpa), `transpose_b` (gemm), `op` = sum, max, min or mean \
+         (reduce).", Some(KeyKind::Param);
     builtin = key(KeyKind::OneOf(&BUILTIN_NAMES), "A built-in reference with options.");
     entry = key(KeyKind::Name, "Another kernel, launched with the same arguments, or with `args`.");
     source = key(
         KeyKind::Text,
-        "The `.cu` of `entry`, built with the kernel's flags and no macros. Left out, `entry` is in the kernel's own source, which is said on the first screen.",
+        "The `.cu` of `entry`, built with the kernel's flags and no macros. By default `entry` is in the kernel's own \
+         source, and the first screen says so.",
     );
     grid = key(EXPRS, "Grid of `entry`, over the dimensions.");
     block = key(EXPRS, "Block of `entry`, over the dimensions.");
@@ -79,65 +84,72 @@ keys! {
     );
     python = key(
         KeyKind::Text,
-        "A function of a Python file, `\"ref.py:softmax\"`: it gets inputs, dimensions and scalars by the names of its parameters \
-             (float64 NumPy arrays; tensors where a parameter is annotated as `torch.Tensor`) and returns the outputs.",
+        "A function of a Python file, `\"ref.py:softmax\"`. It gets inputs, dimensions and scalars by the names of its \
+         parameters (float64 NumPy arrays, or tensors if annotated as `torch.Tensor`) and returns the outputs.",
     );
     command = key(
         TEXTS,
-        "A program and its arguments. It is given a folder as its last argument, reads `inputs/NAME.npy` there and writes `outputs/NAME.npy`.",
+        "A program and its arguments. Its additional last argument is a folder, in which it reads `inputs/NAME.npy` and \
+         writes `outputs/NAME.npy`.",
     );
-    timeout_s = key(KeyKind::Whole(1), "One call of `python` or `command` may take this many seconds.").default("60");
+    timeout_s = key(KeyKind::Whole(1), "Time limit of one call of `python` or `command`, in seconds.").default("60");
 }
 
 /// `outputs` and `shapes` of a tolerance.
 pub static OWN_TOLERANCES: Spec = Spec {
     title: "tolerance.outputs, tolerance.shapes",
-    doc: "`name = { atol = 1e-5, rtol = 1e-6 }`. An output's own bound goes before a shape's, and a shape's before that of all.",
+    doc: "`name = { atol = 1e-5, rtol = 1e-6 }`. An output's bound overrides a shape's, and a shape's overrides the general \
+          one.",
     keys: &[],
     free: Some(KeyKind::Table(&OWN_TOLERANCE.spec)),
 };
 
 keys! {
-    OWN_TOLERANCE: OwnToleranceKeys = "tolerance.outputs NAME = { ... }", "At least one of the two. `{ atol = 0 }` is exact, as indices have to be.";
+    OWN_TOLERANCE: OwnToleranceKeys = "tolerance.outputs NAME = { ... }", "At least one of the two. `{ atol = 0 }` requires equality, as for indices.";
     atol = key(KeyKind::Number, "As for all outputs.").default("0");
     rtol = key(KeyKind::Number, "As for all outputs.").default("0");
 }
 
 keys! {
-    TOLERANCE: ToleranceKeys = "tolerance = { ... }", "At least one bound. Where answers under a law are larger than those to the declared inputs, differences are divided by how many times.";
+    TOLERANCE: ToleranceKeys = "tolerance = { ... }", "At least one bound. If a law makes the expected outputs larger than the declared inputs do, differences are divided \
+         by the same factor.";
     max_abs = key(KeyKind::Number, "Largest absolute difference.");
     rel_l2 = key(KeyKind::Number, "L2 norm of the difference over the L2 norm of the reference.");
-    atol = key(KeyKind::Number, "Every element is within `atol + rtol * |expected|`; 0 where only `rtol` is given.");
-    rtol = key(KeyKind::Number, "See `atol`; 0 where only `atol` is given.");
+    atol = key(KeyKind::Number, "Every element is within `atol + rtol * |expected|`; 0 if only `rtol` is given.");
+    rtol = key(KeyKind::Number, "See `atol`; 0 if only `atol` is given.");
     mismatches = key(
         KeyKind::Number,
-        "Share of the elements that may be farther off than `atol` and `rtol` say, from 0 to 0.05.",
+        "Share of the elements that may exceed `atol` and `rtol`, from 0 to 0.05.",
     ).default("0");
     times_error = key(
         KeyKind::Number,
-        "Largest difference over the error of a plain evaluation of a built-in reference in the precision of its buffers.",
+        "Largest difference, divided by the error of a plain evaluation of a built-in reference in the precision of its \
+         buffers.",
     );
     outputs = key(
         KeyKind::Table(&OWN_TOLERANCES),
-        "Outputs with an `atol` and `rtol` of their own; outputs of integers beside outputs of floats are exact where they have none. `max_abs` and `rel_l2` hold over all outputs, where they are given.",
+        "Outputs with separate `atol` and `rtol`. Integer outputs without these, next to floating-point outputs, must be \
+         equal. `max_abs` and `rel_l2` still apply to all outputs.",
     ).default("{}");
     shapes = key(
         KeyKind::Table(&OWN_TOLERANCES),
-        "Shapes with an `atol` and `rtol` of their own, for outputs that have none.",
+        "Shapes with separate `atol` and `rtol`, for outputs without their own.",
     ).default("{}");
     allow_nan = key(
         KeyKind::Bool,
-        "Whether the reference may have NaN; the output has to be NaN there too. At least half of an output has to be finite.",
+        "Whether the reference may contain NaN; the output must then be NaN at the same places. At least half of an output \
+         must be finite.",
     ).default("false");
     untested_tolerance = key(
         KeyKind::OneOf(&words(&UntestedTolerance::WORDS)),
-        "`accept`: a tolerance that could not be tried on wrong answers does not keep the phase from passing. The first screen says so.",
+        "`accept`: the phase can pass although its tolerance could not be tested on wrong answers. The first screen says so.",
     ).otherwise("the phase does not pass");
 }
 
 pub static SCALARS: Spec = Spec {
     title: "[workload.scalars]",
-    doc: "`name = \"expression\"` is an f32; a table says the type. Expressions see dimensions and the variant's parameters.",
+    doc: "`name = \"expression\"` is an f32; a table sets another type. Expressions see dimensions and the variant's \
+          parameters.",
     keys: &[],
     free: Some(KeyKind::Either(&[KeyKind::Expr, KeyKind::Table(&SCALAR.spec)])),
 };
@@ -184,14 +196,16 @@ keys! {
     ).required();
     reduce = key(
         KeyKind::OneOf(&words(&Reduction::WORDS)),
-        "How partial results are put together before they are compared, over the axes whose extents follow the variant's parameters.",
+        "How partial results are combined before the comparison, over the axes whose extents depend on the variant.",
     );
     role = key(
         KeyKind::OneOf(&words(&Role::WORDS)),
-        "Inputs are filled and must not be written; outputs are written whole and compared; `inout` is filled, written and compared; scratch is cleared and not compared.",
+        "An `input` is filled and must not be written. An `output` must be fully written and is compared. `inout` is filled, \
+         written and compared. `scratch` is cleared and not compared.",
     ).default("\"input\"");
     init = key(
         KeyKind::Either(&[KeyKind::OneOf(INIT_WORDS), KeyKind::Table(&INIT.spec)]),
-        "How it is filled. A word takes the defaults below. An output or scratch has no default; with `init` it holds that before every launch, where a kernel accumulates into it.",
+        "Initial content. A word uses the defaults below. An output or scratch has no default; with `init` it has this \
+         content before every launch, for kernels that accumulate into it.",
     ).default("\"normal\"");
 }
