@@ -18,15 +18,18 @@ pub mod commands;
 #[doc(hidden)]
 pub mod console;
 pub(crate) mod exit;
+#[doc(hidden)]
+pub mod invocation;
 
 pub use ncugate_judge::frame::launches::LaunchFrames;
 pub use ncugate_judge::{JudgedRun, Judgement, PhaseRun};
 pub use ncugate_model::Verdict;
 
+use jiff::Timestamp;
+use jiff::civil::Date;
 use ncu_rep::MetricSelection;
 use ncugate_judge::JudgeError;
 use ncugate_judge::frame::launches::FrameError;
-use ncugate_judge::reference_runs::ReferenceRuns;
 use ncugate_judge::store::{StoreError, open_report};
 use ncugate_report::{self as report, RenderError, html, json, junit, markdown};
 use std::path::Path;
@@ -93,14 +96,19 @@ pub fn load_run(folder: &Path) -> Result<PhaseRun, Error> {
     Ok(PhaseRun::load(folder)?)
 }
 
-/// Decodes a run's reports and judges it by the gates of its phase. Requirements that name `best` or `previous` find them
+/// The day that it is now, in UTC.
+pub fn today() -> Date {
+    invocation::day(Timestamp::now())
+}
+
+/// Decodes a run's reports and judges it by the gates of its phase; `today` decides which waivers hold. Requirements that name `best` or `previous` find them
 /// in the folder of runs that it lies in.
 ///
 /// ```
 /// use ncugate::Verdict;
 ///
 /// let run = ncugate::load_run("profiles/phase_d/h200".as_ref())?;
-/// let session = ncugate::judge(&run)?;
+/// let session = ncugate::judge(&run, ncugate::today())?;
 /// let judgement = session.judgement();
 /// assert_eq!(judgement.verdict, Verdict::Fail);
 /// assert!(judgement.gates.iter().any(|gate| gate.verdict == Verdict::Fail), "{}", judgement.reason);
@@ -109,8 +117,8 @@ pub fn load_run(folder: &Path) -> Result<PhaseRun, Error> {
 ///
 /// # Errors
 /// A report of the run cannot be read or is damaged.
-pub fn judge(run: &PhaseRun) -> Result<JudgedRun<'_>, Error> {
-    Ok(JudgedRun::of(run, ReferenceRuns::of_stored_run(run))?)
+pub fn judge(run: &PhaseRun, today: Date) -> Result<JudgedRun<'_>, Error> {
+    Ok(JudgedRun::of_stored(run, today)?)
 }
 
 /// The report of a judged run. The same run renders to the same bytes on any day.
@@ -119,7 +127,7 @@ pub fn judge(run: &PhaseRun) -> Result<JudgedRun<'_>, Error> {
 /// use ncugate::Rendering;
 ///
 /// let run = ncugate::load_run("profiles/phase_d/h200".as_ref())?;
-/// let session = ncugate::judge(&run)?;
+/// let session = ncugate::judge(&run, ncugate::today())?;
 /// let page = ncugate::render(&session, Rendering::Html)?;
 /// assert!(page.starts_with("<!doctype html>") || page.starts_with("<!DOCTYPE html>"));
 /// assert!(ncugate::render(&session, Rendering::Markdown)?.contains(&run.phase.title));
@@ -130,7 +138,7 @@ pub fn judge(run: &PhaseRun) -> Result<JudgedRun<'_>, Error> {
 /// A report of the run is damaged, or a template or chart fails.
 pub fn render(session: &JudgedRun<'_>, rendering: Rendering) -> Result<String, Error> {
     let folder = session.measurements().run().folder.display().to_string();
-    let report = report::assemble(session, report::RunSource::Recorded { folder }, report::Age::Unsaid)?;
+    let report = report::assemble(session, report::RunSource::Recorded { folder }, None)?;
     Ok(match rendering {
         Rendering::Html => html::html(&report)?,
         Rendering::Markdown => markdown::markdown(&report)?,

@@ -16,7 +16,7 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return commands::report_usage(&error).into(),
     };
-    match commands::dispatch(cli) {
+    match commands::dispatch(cli, |folder| std::env::set_current_dir(folder)) {
         Ok(outcome) => outcome.into(),
         Err(error) => commands::report_error(&error).into(),
     }

@@ -1,10 +1,12 @@
 //! `ncugate try`: one candidate against the best so far.
 
 use super::measure::no_go;
+use super::project::open_phase;
 use super::{CommandError, print, signal};
 use crate::cli::TryArgs;
 use crate::console::Output;
 use crate::exit::Outcome;
+use crate::invocation::Invocation;
 use ncugate_campaign::search::{
     AttemptAnswer, AttemptHistory, AttemptPhase, AttemptRecord, AttemptSource, MAX_SOURCE, attempt_phase, line,
     usual_params,
@@ -16,16 +18,16 @@ use ncugate_judge::reference_runs::{MismatchPolicy, ReferenceRequest};
 use ncugate_model::digest::sha256;
 use ncugate_model::disk::open;
 use ncugate_model::expr::Value;
-use ncugate_phase::config::{self, Phase};
+use ncugate_phase::config::Phase;
 use ncugate_phase::plan::unroll;
 use ncugate_report::write::write;
-use ncugate_report::{Age, RunSource, assemble};
+use ncugate_report::{RunSource, assemble};
 use std::io;
 use std::path::Path;
 
 /// Measures the candidate beside the best so far, keeps it in the history, and prints one line of JSON.
-pub fn attempt(args: &TryArgs, out: &mut Output) -> Result<Outcome, CommandError> {
-    let phase = config::load(&args.config)?;
+pub fn attempt(args: &TryArgs, invocation: &Invocation, out: &mut Output) -> Result<Outcome, CommandError> {
+    let phase = open_phase(&args.config, invocation)?;
     let bytes = open::named(&args.source, MAX_SOURCE)
         .map_err(|e| CommandError::Usage(format!("--source {} cannot be read: {e}", args.source.display())))?;
     let mut history = AttemptHistory::open(&args.folders.profiles, &phase.name)?;
@@ -39,7 +41,7 @@ pub fn attempt(args: &TryArgs, out: &mut Output) -> Result<Outcome, CommandError
     let source =
         AttemptSource { file: Some(args.source.clone()), include: None, params: params(&elite.params, &args.params)? };
     let made = attempt_phase(&phase, &source, &elite)?;
-    let (report, run, commit) = measured(args, &made)?;
+    let (report, run, commit) = measured(args, &made, invocation)?;
     let number = history.attempts.len();
     let mut answer = AttemptAnswer::new(number, &report, &made.faster, &made.left_out, run.clone());
     let unchanged = open::named(&args.source, MAX_SOURCE).is_ok_and(|now| now == bytes);
@@ -71,6 +73,7 @@ pub fn attempt(args: &TryArgs, out: &mut Output) -> Result<Outcome, CommandError
 fn measured(
     args: &TryArgs,
     made: &AttemptPhase,
+    invocation: &Invocation,
 ) -> Result<(ncugate_report::RunReport, String, Option<String>), CommandError> {
     let phase: &Phase = &made.phase;
     let plan = unroll(phase)?;
@@ -88,6 +91,7 @@ fn measured(
         tools: &tools,
         profiles: &args.folders.profiles,
         request: &request,
+        today: invocation.today(),
         start: ResumePolicy::Fresh,
         sharing: Deduplication::Share,
         patience: args.waiting.into(),
@@ -100,7 +104,7 @@ fn measured(
     ended?;
     let manifest = &session.measurements().run().manifest;
     let (id, commit) = (manifest.run.clone(), manifest.git.as_ref().map(|git| git.commit.clone()));
-    let report = assemble(&session, RunSource::Live, Age::Said)?;
+    let report = assemble(&session, RunSource::Live, Some(invocation.report_time))?;
     write(&report, &args.folders.report(&phase.name, &id))?;
     let folder = args.folders.profiles.join(&phase.name).join(&id);
     Ok((report, folder.display().to_string(), commit))

@@ -5,6 +5,7 @@ use super::{CommandError, print};
 use crate::cli::{BaselineCommand, ListArgs, OutputFormat, ShowBaselineArgs};
 use crate::console::Output;
 use crate::exit::Outcome;
+use crate::invocation::Invocation;
 use ncugate_judge::reference_runs::{Leaderboard, LeaderboardEntry, phases_with_entries};
 use ncugate_model::number::text::line;
 use ncugate_report::leaderboard::{summary, value};
@@ -12,9 +13,9 @@ use serde::Serialize;
 use std::io::Write;
 
 /// Does what is asked.
-pub fn baseline(command: &BaselineCommand, out: &mut Output) -> Result<Outcome, CommandError> {
+pub fn baseline(command: &BaselineCommand, invocation: &Invocation, out: &mut Output) -> Result<Outcome, CommandError> {
     match command {
-        BaselineCommand::Promote(args) => promote(args, out),
+        BaselineCommand::Promote(args) => promote(args, invocation, out),
         BaselineCommand::List(args) => list(args, out),
         BaselineCommand::Show(args) => show(args, out),
     }

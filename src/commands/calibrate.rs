@@ -5,6 +5,7 @@ use super::{CommandError, print, signal, verbosity};
 use crate::cli::{CalibrateArgs, OutputFormat};
 use crate::console::Output;
 use crate::exit::Outcome;
+use crate::invocation::Invocation;
 use ncugate_campaign::{self as campaign, GpuTurn, Tools};
 use ncugate_model::number;
 use ncugate_phase::plan::unroll;
@@ -12,8 +13,8 @@ use serde_json::json;
 use std::io::Write;
 
 /// Times a variant against itself, keeps the noise, and says what differences can be resolved.
-pub fn calibrate(args: &CalibrateArgs, out: &mut Output) -> Result<Outcome, CommandError> {
-    let phase = open_phase(&args.config)?;
+pub fn calibrate(args: &CalibrateArgs, invocation: &Invocation, out: &mut Output) -> Result<Outcome, CommandError> {
+    let phase = open_phase(&args.config, invocation)?;
     let plan = unroll(&phase)?;
     if let Some(id) = args.variant.as_ref().filter(|id| !plan.candidates().any(|v| v.id.0 == **id)) {
         return Err(CommandError::Usage(format!("--variant {id}: the phase has no such candidate")));

@@ -6,6 +6,7 @@ use super::{CommandError, confinement, library, print, signal, verbosity};
 use crate::cli::{CheckArgs, OutputFormat};
 use crate::console::Output;
 use crate::exit::Outcome;
+use crate::invocation::Invocation;
 use ncugate_campaign::{
     Progress as _, absent_aids, absent_programs, build_for, prove_files, reference_problem, target,
 };
@@ -16,7 +17,7 @@ use ncugate_judge::{
 };
 use ncugate_model::number::counted;
 use ncugate_model::{Level, NullTest, Verdict};
-use ncugate_phase::config::{Phase, Waiver};
+use ncugate_phase::config::Phase;
 use ncugate_phase::plan::unroll;
 use ncugate_report::phase_check::{PhaseCheck, StaticVerdict};
 use ncugate_report::{mutants, static_check};
@@ -24,7 +25,7 @@ use std::io::Write;
 use std::path::Path;
 
 /// Checks every phase, each from the root of its project; the gravest outcome counts.
-pub fn check(args: &CheckArgs, out: &mut Output) -> Result<Outcome, CommandError> {
+pub fn check(args: &CheckArgs, invocation: &Invocation, out: &mut Output) -> Result<Outcome, CommandError> {
     let libraries = args.configs.iter().filter(|path| library::is_library(path)).count();
     if libraries > 0 {
         if libraries < args.configs.len() {
@@ -37,19 +38,17 @@ pub fn check(args: &CheckArgs, out: &mut Output) -> Result<Outcome, CommandError
         let why = "--baseline is for libraries, cubins and fat binaries; these are phases";
         return Err(CommandError::Usage(why.to_owned()));
     }
-    let here = std::env::current_dir()?;
     let mut outcome = Outcome::Passed;
     let mut checks = Vec::new();
     for config in &args.configs {
         let mut found = PhaseCheck { config: config.display().to_string(), ..PhaseCheck::default() };
         let ended = match args.format {
-            OutputFormat::Text => one(config, args, &mut found, out)?,
-            OutputFormat::Json => one(config, args, &mut found, &mut Output::nowhere())?,
+            OutputFormat::Text => one(config, args, invocation, &mut found, out)?,
+            OutputFormat::Json => one(config, args, invocation, &mut found, &mut Output::nowhere())?,
         };
         found.outcome = ended.words();
         checks.push(found);
         outcome = outcome.and(ended);
-        std::env::set_current_dir(&here)?;
     }
     if args.format == OutputFormat::Json {
         print::json(&checks, out)?;
@@ -88,8 +87,14 @@ fn prove_tolerance(
     Ok(())
 }
 
-fn one(config: &Path, args: &CheckArgs, found: &mut PhaseCheck, out: &mut Output) -> Result<Outcome, CommandError> {
-    let phase = open_phase(config)?;
+fn one(
+    config: &Path,
+    args: &CheckArgs,
+    invocation: &Invocation,
+    found: &mut PhaseCheck,
+    out: &mut Output,
+) -> Result<Outcome, CommandError> {
+    let (phase, today) = (open_phase(config, invocation)?, invocation.today());
     let plan = unroll(&phase)?;
     if args.confined {
         confinement::prove(&phase, &plan)?;
@@ -105,13 +110,13 @@ fn one(config: &Path, args: &CheckArgs, found: &mut PhaseCheck, out: &mut Output
         prove_tolerance(&phase, args, found, out)?;
     }
     let notes = absent_aids(&phase).into_iter().chain(unlisted_metrics(&phase)).map(|note| format!("note: {note}"));
-    let weak = loosened(&phase, Waiver::today()).into_iter().chain(weakened(&phase)).chain(by_duration_alone(&phase));
+    let weak = loosened(&phase, today).into_iter().chain(weakened(&phase)).chain(by_duration_alone(&phase));
     for caution in notes.chain(weak).chain(unlikely_limits(&phase)) {
         writeln!(out, "  {caution}")?;
         found.notes.push(caution);
     }
     let mut outcome = Outcome::Passed;
-    for problem in absent_programs(&plan) {
+    for problem in absent_programs(&phase, &plan) {
         writeln!(out, "  {} {problem}", Verdict::Fail.mark())?;
         found.problems.push(problem);
         outcome = Outcome::Failed;
@@ -155,7 +160,7 @@ fn one(config: &Path, args: &CheckArgs, found: &mut PhaseCheck, out: &mut Output
         found.problems.push(problem.to_string());
         outcome = Outcome::Failed;
     }
-    let gates = static_gates(&phase, &plan, builds, target);
+    let gates = static_gates(&phase, &plan, builds, target, today);
     found.take_gates(&gates);
     if verbosity::volume() == Verbosity::Verbose {
         write!(out, "{}", static_check::facts(&plan, &gates, &phase.objective.shape))?;

@@ -4,6 +4,7 @@ use super::{CommandError, print};
 use crate::cli::{CompareArgs, OutputFormat};
 use crate::console::Output;
 use crate::exit::Outcome;
+use jiff::civil::Date;
 use ncugate_judge::PhaseRun;
 use ncugate_judge::store::open_report;
 use ncugate_model::stats::Resampler;
@@ -14,8 +15,8 @@ use std::io::Write;
 use std::path::Path;
 
 /// Compares and says what changed; a change is not a failure.
-pub fn compare(args: &CompareArgs, out: &mut Output) -> Result<Outcome, CommandError> {
-    let comparison = RunComparison::new(&side(&args.a)?, &side(&args.b)?, &Resampler::default());
+pub fn compare(args: &CompareArgs, today: Date, out: &mut Output) -> Result<Outcome, CommandError> {
+    let comparison = RunComparison::new(&side(&args.a, today)?, &side(&args.b, today)?, &Resampler::default());
     if let Some(path) = &args.markdown {
         replace(path, &compare::markdown(&comparison))?;
     }
@@ -30,12 +31,12 @@ pub fn compare(args: &CompareArgs, out: &mut Output) -> Result<Outcome, CommandE
 }
 
 /// A folder is a run or a recording, a file an ncu report.
-fn side(path: &Path) -> Result<ComparedSide, CommandError> {
+fn side(path: &Path, today: Date) -> Result<ComparedSide, CommandError> {
     let name = path.display().to_string();
     if path.is_dir() {
         let run = PhaseRun::load(path)?;
         let workload = Some(Box::new(run.phase.workload.clone()));
-        return Ok(ComparedSide { workload, ..ComparedSide::of_run(&name, &report::stored(&run)?) });
+        return Ok(ComparedSide { workload, ..ComparedSide::of_run(&name, &report::stored(&run, today)?) });
     }
     Ok(ComparedSide::of_report(&name, &open_report(path)?)?)
 }

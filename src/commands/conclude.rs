@@ -4,11 +4,13 @@ use super::{CommandError, browser, print};
 use crate::cli::{FolderArgs, OutputArgs, StoredBaselineArgs};
 use crate::console::Output;
 use crate::exit::Outcome;
+use crate::invocation::Invocation;
+use jiff::civil::Date;
 use ncugate_judge::reference_runs::ReferenceRuns;
 use ncugate_judge::{JudgedRun, PhaseRun};
 use ncugate_report::comment::comment;
 use ncugate_report::write::{replace, write};
-use ncugate_report::{Age, RunSource, assemble};
+use ncugate_report::{RunSource, assemble};
 use std::path::Path;
 
 /// Judges a run, writes the report's files, and says how it ended.
@@ -18,14 +20,15 @@ pub fn conclude(
     against: &StoredBaselineArgs,
     folders: &FolderArgs,
     saying: &OutputArgs,
+    invocation: &Invocation,
     out: &mut Output,
 ) -> Result<Outcome, CommandError> {
-    let mut session = session(run, against, folders)?;
+    let mut session = session(run, against, folders, invocation.today())?;
     if let RunSource::Unasked { .. } = source {
         session.withhold_pass("nothing was measured");
     }
     let folder = folders.report(&run.phase.name, &run.run.manifest.run);
-    conclude_in(&folder, &session, source, saying, out)
+    conclude_in(&folder, &session, source, saying, invocation, out)
 }
 
 /// A run judged beside the stored runs that are asked for.
@@ -33,10 +36,11 @@ pub fn session<'a>(
     run: &'a PhaseRun,
     against: &StoredBaselineArgs,
     folders: &FolderArgs,
+    today: Date,
 ) -> Result<JudgedRun<'a>, CommandError> {
-    let mut references = ReferenceRuns::find(&run.phase, &run.run, &against.into(), &folders.profiles)?;
-    references.resolve_previous(&run.phase, &run.run, run.evidence, &folders.profiles)?;
-    Ok(JudgedRun::of(run, references)?)
+    let mut references = ReferenceRuns::find(&run.phase, &run.run, &against.into(), &folders.profiles, today)?;
+    references.resolve_previous(&run.phase, &run.run, run.evidence, &folders.profiles, today)?;
+    Ok(JudgedRun::of(run, references, today)?)
 }
 
 /// Writes the files of a judged run's report to a folder, and says how it ended.
@@ -45,9 +49,10 @@ pub fn conclude_in(
     session: &JudgedRun<'_>,
     source: RunSource,
     saying: &OutputArgs,
+    invocation: &Invocation,
     out: &mut Output,
 ) -> Result<Outcome, CommandError> {
-    let report = assemble(session, source, Age::Said)?;
+    let report = assemble(session, source, Some(invocation.report_time))?;
     let written = write(&report, folder)?;
     if let Some(path) = &saying.comment {
         replace(path, &comment(&report, job().as_deref()))?;

@@ -6,12 +6,13 @@ use super::embedded_recording::write_embedded;
 use crate::cli::{DemoArgs, FolderArgs, OutputFormat, StoredBaselineArgs};
 use crate::console::Output;
 use crate::exit::Outcome;
+use crate::invocation::Invocation;
 use ncugate_judge::PhaseRun;
 use ncugate_report::RunSource;
 use std::io::Write;
 
 /// Writes the recording and its report, says first that nothing was measured here, and ends as the recording does.
-pub fn demo(args: &DemoArgs, out: &mut Output) -> Result<Outcome, CommandError> {
+pub fn demo(args: &DemoArgs, invocation: &Invocation, out: &mut Output) -> Result<Outcome, CommandError> {
     let profiles = args.output.join("profiles");
     let recording = profiles.join("sdpa_fast").join("h200");
     write_embedded(&recording)?;
@@ -25,9 +26,9 @@ pub fn demo(args: &DemoArgs, out: &mut Output) -> Result<Outcome, CommandError> 
         writeln!(out, "nothing is measured here: this is a recording of the phase {phase}, made on {gpu} on {date}\n")?;
     }
     let folders = FolderArgs { profiles, reports: args.output.join("reports") };
-    let session = session(&run, &StoredBaselineArgs::default(), &folders)?;
+    let session = session(&run, &StoredBaselineArgs::default(), &folders, invocation.today())?;
     let source = RunSource::Recorded { folder: recording.display().to_string() };
-    let outcome = conclude_in(&args.output.join("report"), &session, source, &args.saying, out)?;
+    let outcome = conclude_in(&args.output.join("report"), &session, source, &args.saying, invocation, out)?;
     if is_text {
         writeln!(
             out,

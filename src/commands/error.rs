@@ -192,7 +192,7 @@ impl CommandError {
             Self::NullTest(_) | Self::Inputs(_) | Self::Baseline(_) => Outcome::Usage,
             Self::Search(_) | Self::Chosen(_) | Self::Attempt(_) => Outcome::Usage,
             Self::Build(BuildError::Arch { .. }) => Outcome::Usage,
-            Self::Judge(JudgeError::NotFound(_) | JudgeError::Clock(_) | JudgeError::Overlap(_)) => Outcome::Usage,
+            Self::Judge(JudgeError::NotFound(_) | JudgeError::Overlap(_)) => Outcome::Usage,
             Self::Campaign(CampaignError::Job(_) | CampaignError::Measure(MeasureError::Refused { .. })) => {
                 Outcome::Usage
             }

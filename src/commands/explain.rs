@@ -4,8 +4,8 @@ use super::{CommandError, print};
 use crate::cli::{ExplainArgs, OutputFormat, Reader};
 use crate::console::{Output, warn};
 use crate::exit::Outcome;
+use jiff::civil::Date;
 use ncu_rep::Report;
-use ncugate_judge::reference_runs::ReferenceRuns;
 use ncugate_judge::{JudgedRun, PhaseRun};
 use ncugate_model::metric::Catalogue;
 use ncugate_model::stats::Resampler;
@@ -24,10 +24,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// Explains what is asked for. Status 4 where no cause was found and most rules lack counters to find one by.
-pub fn explain(args: &ExplainArgs, out: &mut Output) -> Result<Outcome, CommandError> {
+pub fn explain(args: &ExplainArgs, today: Date, out: &mut Output) -> Result<Outcome, CommandError> {
     if args.rules {
         return match &args.path {
-            Some(path) => answers(path, args.format, out),
+            Some(path) => answers(path, args.format, today, out),
             None => rules(out),
         };
     }
@@ -45,15 +45,15 @@ pub fn explain(args: &ExplainArgs, out: &mut Output) -> Result<Outcome, CommandE
         return Err(CommandError::Usage(message));
     }
     if args.sweep {
-        return sweep(path, args, out);
+        return sweep(path, args, today, out);
     }
     if args.signatures {
-        return signatures(path, out);
+        return signatures(path, today, out);
     }
     if let Some(other) = &args.beside {
-        return compare_variants(path, other, args, out);
+        return compare_variants(path, other, args, today, out);
     }
-    let explanations = if path.is_dir() { of_run(path, args)? } else { of_report(path, args)? };
+    let explanations = if path.is_dir() { of_run(path, args, today)? } else { of_report(path, args, today)? };
     show(&explanations, args, out)?;
     let is_answer = |explanation: &Explanation| match explanation.outcome {
         DiagnosisOutcome::Found | DiagnosisOutcome::Clean => true,
@@ -73,10 +73,10 @@ fn metric(entry: &MetricEntry, args: &ExplainArgs, out: &mut Output) -> Result<O
     Ok(Outcome::Passed)
 }
 
-fn of_run(path: &Path, args: &ExplainArgs) -> Result<Vec<Explanation>, CommandError> {
+fn of_run(path: &Path, args: &ExplainArgs, today: Date) -> Result<Vec<Explanation>, CommandError> {
     let run = PhaseRun::load(path)?;
-    let session = JudgedRun::of(&run, ReferenceRuns::of_stored_run(&run))?;
-    let explainer = Explainer::new(&session)?.with(like(args)?);
+    let session = JudgedRun::of_stored(&run, today)?;
+    let explainer = Explainer::new(&session)?.with(like(args, today)?);
     for problem in explainer.problems() {
         warn(&format!("note: {problem}"));
     }
@@ -90,10 +90,10 @@ fn of_run(path: &Path, args: &ExplainArgs) -> Result<Vec<Explanation>, CommandEr
 }
 
 /// The inversions that the command line names.
-fn like(args: &ExplainArgs) -> Result<Vec<Inversion>, CommandError> {
+fn like(args: &ExplainArgs, today: Date) -> Result<Vec<Inversion>, CommandError> {
     let read = |path: &PathBuf| {
         let unread = |reason| CommandError::Usage(format!("--like {}: {reason}", path.display()));
-        own_inversion(path).map_err(unread)
+        own_inversion(path, today).map_err(unread)
     };
     args.like.iter().map(read).collect()
 }
@@ -133,11 +133,11 @@ fn variant(run: &PhaseRun, asked: &str) -> Result<VariantId, CommandError> {
     }
 }
 
-fn of_report(path: &Path, args: &ExplainArgs) -> Result<Vec<Explanation>, CommandError> {
+fn of_report(path: &Path, args: &ExplainArgs, today: Date) -> Result<Vec<Explanation>, CommandError> {
     let report =
         Report::open(path).map_err(|source| CommandError::Show(ShowError::Report { path: path.to_owned(), source }))?;
     let name = path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned());
-    let book = SignatureBook::shipped().with(like(args)?);
+    let book = SignatureBook::shipped().with(like(args, today)?);
     let launches = diagnose_report(&name, &report, RuleBook::shipped(), &book)
         .map_err(|source| CommandError::Show(ShowError::Report { path: path.to_owned(), source }))?;
     let asked = |kernel: &str| args.variant.as_deref().is_none_or(|asked| kernel.contains(asked));
@@ -177,12 +177,12 @@ fn show(explanations: &[Explanation], args: &ExplainArgs, out: &mut Output) -> R
 }
 
 /// What the parameters of a run do.
-fn sweep(path: &Path, args: &ExplainArgs, out: &mut Output) -> Result<Outcome, CommandError> {
+fn sweep(path: &Path, args: &ExplainArgs, today: Date, out: &mut Output) -> Result<Outcome, CommandError> {
     if !path.is_dir() {
         return Err(CommandError::Usage("--sweep is for the folder of a run: a report has no parameters".to_owned()));
     }
     let run = PhaseRun::load(path)?;
-    let session = JudgedRun::of(&run, ReferenceRuns::of_stored_run(&run))?;
+    let session = JudgedRun::of_stored(&run, today)?;
     let shape = shape(&run, args)?;
     let report = analyse(&session, &shape, &args.objectives, &Resampler::default());
     let report = report.map_err(|unknown| CommandError::Usage(unknown.to_string()))?;
@@ -202,12 +202,18 @@ fn sweep(path: &Path, args: &ExplainArgs, out: &mut Output) -> Result<Outcome, C
 }
 
 /// Two variants of a run, line by line.
-fn compare_variants(path: &Path, other: &str, args: &ExplainArgs, out: &mut Output) -> Result<Outcome, CommandError> {
+fn compare_variants(
+    path: &Path,
+    other: &str,
+    args: &ExplainArgs,
+    today: Date,
+    out: &mut Output,
+) -> Result<Outcome, CommandError> {
     if !path.is_dir() {
         return Err(CommandError::Usage("--beside is for the folder of a run, which has variants".to_owned()));
     }
     let run = PhaseRun::load(path)?;
-    let session = JudgedRun::of(&run, ReferenceRuns::of_stored_run(&run))?;
+    let session = JudgedRun::of_stored(&run, today)?;
     let (shape, other) = (shape(&run, args)?, variant(&run, other)?);
     let Some(own) = variants(&run, &session, args)?.into_iter().next() else { return Ok(Outcome::Inconclusive) };
     let Some(pair) = Explainer::new(&session)?.beside(&own, &other, &shape) else {
@@ -225,9 +231,9 @@ fn compare_variants(path: &Path, other: &str, args: &ExplainArgs, out: &mut Outp
 }
 
 /// What each defect of an inversion did.
-fn signatures(path: &Path, out: &mut Output) -> Result<Outcome, CommandError> {
+fn signatures(path: &Path, today: Date, out: &mut Output) -> Result<Outcome, CommandError> {
     let run = PhaseRun::load(path)?;
-    let session = JudgedRun::of(&run, ReferenceRuns::of_stored_run(&run))?;
+    let session = JudgedRun::of_stored(&run, today)?;
     let found = inversion(&session).map_err(|error| match error {
         SignatureError::Judge(error) => error.into(),
         SignatureError::None(_) => CommandError::Usage(error.to_string()),
@@ -237,10 +243,10 @@ fn signatures(path: &Path, out: &mut Output) -> Result<Outcome, CommandError> {
 }
 
 /// For how many variants and shapes, or launches, each rule holds.
-fn answers(path: &Path, format: OutputFormat, out: &mut Output) -> Result<Outcome, CommandError> {
+fn answers(path: &Path, format: OutputFormat, today: Date, out: &mut Output) -> Result<Outcome, CommandError> {
     let answers = if path.is_dir() {
         let run = PhaseRun::load(path)?;
-        let session = JudgedRun::of(&run, ReferenceRuns::of_stored_run(&run))?;
+        let session = JudgedRun::of_stored(&run, today)?;
         Explainer::new(&session)?.answers()?
     } else {
         let damaged = |source| CommandError::Show(ShowError::Report { path: path.to_owned(), source });

@@ -4,8 +4,8 @@ use super::CommandError;
 use crate::cli::ExportCommand;
 use crate::console::{Output, warn};
 use crate::exit::Outcome;
+use jiff::civil::Date;
 use ncugate_exchange::{ExportedRun, ProblemScore, kernel_results, problem_number, ranking, score, scored, traces};
-use ncugate_judge::reference_runs::ReferenceRuns;
 use ncugate_judge::store;
 use ncugate_judge::{JudgedRun, PhaseRun};
 use ncugate_model::disk::{Durability, replace};
@@ -16,22 +16,22 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// Writes what is asked for; what is not in it is said on standard error.
-pub fn export(command: &ExportCommand, out: &mut Output) -> Result<Outcome, CommandError> {
+pub fn export(command: &ExportCommand, today: Date, out: &mut Output) -> Result<Outcome, CommandError> {
     let (text, left_out, output) = match command {
         ExportCommand::FlashInfer(args) => {
-            let (text, left_out) = of_run(&args.run, |run| Ok(traces(run)))?;
+            let (text, left_out) = of_run(&args.run, today, |run| Ok(traces(run)))?;
             (text, left_out, &args.output)
         }
         ExportCommand::GpuMode(args) => {
-            let (text, left_out) = of_run(&args.run, |run| Ok(ranking(run)))?;
+            let (text, left_out) = of_run(&args.run, today, |run| Ok(ranking(run)))?;
             (text, left_out, &args.output)
         }
         ExportCommand::KernelBench(args) => {
-            let (results, left_out) = results(&args.runs, args.problem)?;
+            let (results, left_out) = results(&args.runs, args.problem, today)?;
             (format!("{results:#}\n"), left_out, &args.output)
         }
         ExportCommand::FastP(args) => {
-            let (problems, left_out) = problems(&args.profiles)?;
+            let (problems, left_out) = problems(&args.profiles, today)?;
             (format!("{:#}\n", score(&problems, &args.thresholds)), left_out, &args.output)
         }
     };
@@ -48,20 +48,24 @@ pub fn export(command: &ExportCommand, out: &mut Output) -> Result<Outcome, Comm
 }
 
 /// Judges a run and hands it on.
-fn of_run<T>(folder: &Path, make: impl FnOnce(&ExportedRun<'_>) -> Result<T, CommandError>) -> Result<T, CommandError> {
+fn of_run<T>(
+    folder: &Path,
+    today: Date,
+    make: impl FnOnce(&ExportedRun<'_>) -> Result<T, CommandError>,
+) -> Result<T, CommandError> {
     let run = PhaseRun::load(folder)?;
-    let session = JudgedRun::of(&run, ReferenceRuns::of_stored_run(&run))?;
+    let session = JudgedRun::of_stored(&run, today)?;
     make(&ExportedRun::new(&run, &session)?)
 }
 
 /// Entries by the number of their problem, in the order of the numbers.
-fn results(runs: &[PathBuf], number: Option<u64>) -> Result<(Value, Vec<String>), CommandError> {
+fn results(runs: &[PathBuf], number: Option<u64>, today: Date) -> Result<(Value, Vec<String>), CommandError> {
     if number.is_some() && runs.len() > 1 {
         return Err(CommandError::Usage("--problem is the number of one run; these are several".to_owned()));
     }
     let (mut by_number, mut left_out): (BTreeMap<u64, Vec<Value>>, Vec<String>) = (BTreeMap::new(), Vec::new());
     for folder in runs {
-        of_run(folder, |run| {
+        of_run(folder, today, |run| {
             let number = number.or_else(|| problem_number(run)).ok_or_else(|| {
                 let what = "the name of its problem does not begin with a number: give --problem";
                 CommandError::Usage(format!("{}: {what}", folder.display()))
@@ -80,7 +84,7 @@ fn results(runs: &[PathBuf], number: Option<u64>) -> Result<(Value, Vec<String>)
 }
 
 /// The latest run of every phase in a folder of runs. One that cannot be handed on is a problem that was not solved.
-fn problems(profiles: &Path) -> Result<(Vec<ProblemScore>, Vec<String>), CommandError> {
+fn problems(profiles: &Path, today: Date) -> Result<(Vec<ProblemScore>, Vec<String>), CommandError> {
     let mut latest: BTreeMap<PathBuf, PathBuf> = BTreeMap::new();
     for folder in store::runs(profiles)? {
         let phase = folder.parent().map(Path::to_owned).unwrap_or_default();
@@ -94,7 +98,7 @@ fn problems(profiles: &Path) -> Result<(Vec<ProblemScore>, Vec<String>), Command
     }
     let (mut found, mut said) = (Vec::new(), Vec::new());
     for folder in latest.values() {
-        match of_run(folder, |run| Ok(scored(run))) {
+        match of_run(folder, today, |run| Ok(scored(run))) {
             Ok(problem) => found.push(problem),
             Err(error) => {
                 said.push(format!("{} counts as not solved: {error}", folder.display()));

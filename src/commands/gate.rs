@@ -6,6 +6,8 @@ use super::project::open_phase;
 use crate::cli::GateArgs;
 use crate::console::Output;
 use crate::exit::Outcome;
+use crate::invocation::Invocation;
+use ncugate_campaign::manifest;
 use ncugate_judge::{Evidence, PhaseRun, foreign_run, paths};
 use ncugate_phase::config::Phase;
 use ncugate_phase::plan::{Plan, unroll};
@@ -13,8 +15,8 @@ use ncugate_report::RunSource;
 use std::path::{Path, PathBuf};
 
 /// Judges a run, a recording, or ncu reports by a phase as it is now.
-pub fn gate(args: &GateArgs, out: &mut Output) -> Result<Outcome, CommandError> {
-    let phase = open_phase(&args.config)?;
+pub fn gate(args: &GateArgs, invocation: &Invocation, out: &mut Output) -> Result<Outcome, CommandError> {
+    let phase = open_phase(&args.config, invocation)?;
     let plan = unroll(&phase)?;
     if let Some(absent) = args.profile.iter().find(|path| !path.exists()) {
         return Err(CommandError::Usage(format!("--profile names {}, which does not exist", absent.display())));
@@ -24,9 +26,9 @@ pub fn gate(args: &GateArgs, out: &mut Output) -> Result<Outcome, CommandError> 
             refuse_run(&phase, folder)?;
             let run = PhaseRun::of_phase(phase, plan, folder, |_| Vec::new())?;
             let source = RunSource::Recorded { folder: paths(&args.profile) };
-            conclude(&run, source, &args.against, &args.folders, &args.saying, out)
+            conclude(&run, source, &args.against, &args.folders, &args.saying, invocation, out)
         }
-        files => foreign(args, phase, plan, files, out),
+        files => foreign(args, phase, plan, files, invocation, out),
     }
 }
 
@@ -36,6 +38,7 @@ fn foreign(
     phase: Phase,
     plan: Plan,
     files: &[PathBuf],
+    invocation: &Invocation,
     out: &mut Output,
 ) -> Result<Outcome, CommandError> {
     let names: Vec<_> = files.iter().map(|file| file.file_name()).collect();
@@ -50,10 +53,11 @@ fn foreign(
         (false, true) => Evidence::AssumedCorrect,
         (false, false) => Evidence::Unproven,
     };
-    let foreign = foreign_run(phase, plan, files, evidence)?;
+    let reports = files.iter().map(std::path::absolute).collect::<Result<Vec<_>, _>>()?;
+    let foreign = foreign_run(phase, plan, &reports, evidence, manifest)?;
     let files = files.iter().map(|file| file.display().to_string()).collect();
     let source = RunSource::Foreign { files, made: foreign.made, captured: foreign.captured };
-    conclude(&foreign.run, source, &args.against, &args.folders, &args.saying, out)
+    conclude(&foreign.run, source, &args.against, &args.folders, &args.saying, invocation, out)
 }
 
 fn refuse_run(phase: &Phase, folder: &Path) -> Result<(), CommandError> {

@@ -4,6 +4,8 @@ use super::{CommandError, print};
 use crate::cli::{FolderArgs, IndexArgs, OutputFormat};
 use crate::console::{Output, warn};
 use crate::exit::Outcome;
+use crate::invocation::Invocation;
+use jiff::civil::Date;
 use ncugate_judge::PhaseRun;
 use ncugate_judge::store;
 use ncugate_model::number::text::{line, logged};
@@ -13,21 +15,22 @@ use ncugate_report::history::{self, History, HistoryEntry};
 use ncugate_report::write::{prove_writable, replace};
 use serde_json::json;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Judges every run and writes the page; a run that cannot be judged is named, not fatal.
-pub fn index(args: &IndexArgs, out: &mut Output) -> Result<Outcome, CommandError> {
+pub fn index(args: &IndexArgs, invocation: &Invocation, out: &mut Output) -> Result<Outcome, CommandError> {
+    let today = invocation.today();
     let (mut runs, mut problems) = (Vec::new(), Vec::new());
     for folder in store::runs(&args.folders.profiles)? {
-        match entry(&folder, &args.folders) {
+        match entry(&folder, &args.folders, today) {
             Ok(Some(run)) => runs.push(run),
             // A run of a part says nothing of the state of its phase.
             Ok(None) => {}
             Err(error) => problems.push(logged(&line(&format!("{}: {error}", folder.display())))),
         }
     }
-    let names =
-        args.configs.iter().map(|path| Ok(config::load(path)?.name)).collect::<Result<Vec<_>, CommandError>>()?;
+    let name = |path: &PathBuf| Ok(config::load(path, &invocation.here, today)?.name);
+    let names = args.configs.iter().map(name).collect::<Result<Vec<_>, CommandError>>()?;
     let mut history = History::new(runs, problems);
     if !names.is_empty() {
         let (chosen, missing) = history.of(&names);
@@ -68,12 +71,12 @@ fn seen_from(file: &Path, reports: &Path) -> Option<String> {
 }
 
 /// A run of a whole phase; none of a part of one.
-fn entry(folder: &Path, folders: &FolderArgs) -> Result<Option<HistoryEntry>, CommandError> {
+fn entry(folder: &Path, folders: &FolderArgs, today: Date) -> Result<Option<HistoryEntry>, CommandError> {
     let run = PhaseRun::load(folder)?;
     if run.run.manifest.narrowed.is_some() {
         return Ok(None);
     }
-    let report = report::stored(&run)?;
+    let report = report::stored(&run, today)?;
     let (phase, manifest) = (&run.phase.name, &run.run.manifest);
     let page = folders.report(phase, &manifest.run).join("report.html");
     let link = page.is_file().then(|| format!("./{phase}/{}/report.html", manifest.run));

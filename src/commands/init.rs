@@ -21,7 +21,7 @@ pub fn init(args: &InitArgs, out: &mut Output) -> Result<Outcome, CommandError> 
         |error: ncugate_phase::draft::DraftError| CommandError::Usage(format!("{}: {error}", args.source.display()));
     let entry = kernel_name(&source, args.entry.as_deref()).map_err(usage)?;
     let output = args.output.clone().unwrap_or_else(|| PathBuf::from(format!("{entry}.toml")));
-    let root = Project::of(&output)?.root;
+    let root = Project::of(&std::path::absolute(&output).map_err(unread)?)?.root;
     let stem = output.file_stem().map_or_else(|| entry.clone(), |stem| stem.to_string_lossy().into_owned());
     let function = output.with_file_name(format!("{stem}_reference.py"));
     let names = DraftNames {

@@ -5,6 +5,7 @@ use super::{CommandError, print};
 use crate::cli::{InputsArgs, OutputFormat};
 use crate::console::Output;
 use crate::exit::Outcome;
+use crate::invocation::Invocation;
 use ncugate_cuda::host::input_arrays;
 use ncugate_model::disk::{Durability, replace};
 use ncugate_model::number::counted;
@@ -12,10 +13,10 @@ use serde_json::json;
 use std::io::Write;
 
 /// Writes every array and says how many there are.
-pub fn inputs(args: &InputsArgs, out: &mut Output) -> Result<Outcome, CommandError> {
+pub fn inputs(args: &InputsArgs, invocation: &Invocation, out: &mut Output) -> Result<Outcome, CommandError> {
     let unwritable = |source| CommandError::Output { path: args.output.clone(), source };
     let folder = std::path::absolute(&args.output).map_err(unwritable)?;
-    let phase = open_phase(&args.config)?;
+    let phase = open_phase(&args.config, invocation)?;
     let mut files = 0;
     input_arrays(&phase, |array| {
         let path = folder.join(&array.path);

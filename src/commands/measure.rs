@@ -6,6 +6,7 @@ use super::{CommandError, report_error, verbosity};
 use crate::cli::RunArgs;
 use crate::console::Output;
 use crate::exit::Outcome;
+use crate::invocation::Invocation;
 use ncugate_campaign::search::{Exploration, SearchOutcome, with_chosen};
 use ncugate_campaign::{CampaignError, GpuWait, LiveError, LiveRun, MeasuredRun, ResumePolicy, Tools};
 use ncugate_cuda::build::Deduplication;
@@ -33,11 +34,12 @@ pub fn live(
     args: &RunArgs,
     measured: MeasurementTarget<'_>,
     tools: &Tools,
+    invocation: &Invocation,
     out: &mut Output,
 ) -> Result<Outcome, CommandError> {
     let MeasurementTarget { phase, plan, narrowed } = measured;
     let request = ReferenceRequest::from(&args.against);
-    ReferenceRuns::validate(phase, Some(&tools.fingerprint()), &request, &args.folders.profiles)?;
+    ReferenceRuns::validate(phase, Some(&tools.fingerprint()), &request, &args.folders.profiles, invocation.today())?;
     if let Some((stop, outcome)) = no_go(phase, Some(tools.device.compute_capability)) {
         writeln!(out, "{stop}")?;
         return Ok(outcome);
@@ -65,6 +67,7 @@ pub fn live(
         tools,
         profiles,
         request,
+        today: invocation.today(),
         start,
         sharing,
         patience,
@@ -93,7 +96,7 @@ pub fn live(
         ncugate_judge::store::forget_search(journal);
     }
     let folder = args.folders.report(&phase.name, &session.measurements().run().manifest.run);
-    let judged = conclude_in(&folder, &session, RunSource::Live, &args.saying, out)?;
+    let judged = conclude_in(&folder, &session, RunSource::Live, &args.saying, invocation, out)?;
     Ok(match ended {
         Ok(()) => judged,
         // What was asked for was done; the run is incomplete, and does not pass.

@@ -4,15 +4,16 @@ use super::{CommandError, print};
 use crate::cli::{MergeArgs, OutputFormat};
 use crate::console::Output;
 use crate::exit::Outcome;
+use crate::invocation::Invocation;
 use ncugate_judge::store::{self, MergeChoice};
 use ncugate_model::number::counted;
 use serde_json::json;
 use std::io::Write;
 
 /// Merges shards, and says what is open.
-pub fn merge(args: &MergeArgs, out: &mut Output) -> Result<Outcome, CommandError> {
+pub fn merge(args: &MergeArgs, invocation: &Invocation, out: &mut Output) -> Result<Outcome, CommandError> {
     let choice = if args.newest { MergeChoice::Newest } else { MergeChoice::All };
-    let merged = store::merge(&args.runs, &args.profiles, choice)?;
+    let merged = store::merge(&args.runs, &args.profiles, choice, invocation.started)?;
     if args.format == OutputFormat::Json {
         let store::MergedRun { folder, shards, gpus, warnings } = &merged;
         print::json(&json!({ "run": folder, "shards": shards, "gpus": gpus, "warnings": warnings }), out)?;

@@ -2,18 +2,17 @@
 
 use super::CommandError;
 use crate::cli::{Command, FolderArgs, OutputArgs, RunArgs};
+use crate::invocation::Invocation;
 use ncugate_phase::config::{self, Phase, Project};
-use std::env;
 use std::path::{Path, PathBuf};
 
-/// Reads a phase, and goes to the root of its project: from here on relative paths are those of the phase.
-pub fn open_phase(config: &Path) -> Result<Phase, CommandError> {
-    let phase = config::load(config)?;
-    let root = Project::of(config)?.root;
-    env::set_current_dir(&root).map_err(|e| {
+/// Reads a phase, and goes to the root of its project, where its compilers and commands work.
+pub fn open_phase(config: &Path, invocation: &Invocation) -> Result<Phase, CommandError> {
+    let phase = config::load(config, &invocation.here, invocation.today())?;
+    (invocation.enter)(&phase.root).map_err(|e| {
         CommandError::Usage(format!(
             "cannot go to {}, which the paths of {} are relative to: {e}",
-            root.display(),
+            phase.root.display(),
             config.display()
         ))
     })?;
@@ -22,7 +21,7 @@ pub fn open_phase(config: &Path) -> Result<Phase, CommandError> {
 
 /// Makes the paths of a command line absolute where its phase has another root than the working directory. The folders of
 /// profiles and reports that are not given lie in the root.
-pub fn settle(command: &mut Command) -> Result<(), CommandError> {
+pub fn settle(command: &mut Command, invocation: &Invocation) -> Result<(), CommandError> {
     let (config, paths) = match command {
         Command::Gate(args) => {
             let given = args.profile.iter_mut();
@@ -33,19 +32,22 @@ pub fn settle(command: &mut Command) -> Result<(), CommandError> {
             (&args.config, vec![&mut args.folders.profiles, &mut args.folders.reports, &mut args.jobs])
         }
         Command::Calibrate(args) => (&args.config, vec![&mut args.profiles]),
+        Command::Try(args) => {
+            let folders = &mut args.folders;
+            (&args.config, vec![&mut folders.profiles, &mut folders.reports, &mut args.source])
+        }
         _ => return Ok(()),
     };
-    settle_paths(config, paths)
+    settle_paths(config, paths, &invocation.here)
 }
 
 /// Makes the paths of `run` for one of its phases absolute.
-pub fn settle_run(config: &Path, args: &mut RunArgs) -> Result<(), CommandError> {
-    settle_paths(config, paths(&mut args.folders, &mut args.saying))
+pub fn settle_run(config: &Path, args: &mut RunArgs, invocation: &Invocation) -> Result<(), CommandError> {
+    settle_paths(config, paths(&mut args.folders, &mut args.saying), &invocation.here)
 }
 
-fn settle_paths(config: &Path, paths: Vec<&mut PathBuf>) -> Result<(), CommandError> {
-    let root = Project::of(config)?.root;
-    let Ok(here) = env::current_dir() else { return Ok(()) };
+fn settle_paths(config: &Path, paths: Vec<&mut PathBuf>, here: &Path) -> Result<(), CommandError> {
+    let root = Project::of(&here.join(config))?.root;
     if here == root || here.canonicalize().ok() == root.canonicalize().ok() {
         return Ok(());
     }

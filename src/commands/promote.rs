@@ -4,6 +4,7 @@ use super::{CommandError, print};
 use crate::cli::{OutputFormat, PromoteArgs};
 use crate::console::Output;
 use crate::exit::Outcome;
+use crate::invocation::Invocation;
 use ncugate_judge::reference_runs::{Leaderboard, LeaderboardEntry, Promotion, RegressionPolicy, entry_of_run, unfit};
 use ncugate_judge::store::Run;
 use ncugate_report::leaderboard::change;
@@ -26,8 +27,8 @@ struct PromotionResult {
 }
 
 /// Shows the difference to the entry that the run would replace, then replaces it or says why not.
-pub fn promote(args: &PromoteArgs, out: &mut Output) -> Result<Outcome, CommandError> {
-    let promoted = promoted(args)?;
+pub fn promote(args: &PromoteArgs, invocation: &Invocation, out: &mut Output) -> Result<Outcome, CommandError> {
+    let promoted = promoted(args, invocation)?;
     match args.format {
         OutputFormat::Json => print::json(&promoted, out)?,
         OutputFormat::Text => text(&promoted, out)?,
@@ -35,9 +36,9 @@ pub fn promote(args: &PromoteArgs, out: &mut Output) -> Result<Outcome, CommandE
     Ok(if promoted.promoted { Outcome::Passed } else { Outcome::Failed })
 }
 
-fn promoted(args: &PromoteArgs) -> Result<PromotionResult, CommandError> {
+fn promoted(args: &PromoteArgs, invocation: &Invocation) -> Result<PromotionResult, CommandError> {
     let phase = Run::load(&args.run)?.manifest.phase;
-    let (entry, judgement) = entry_of_run(&args.name, &args.run, &[])?;
+    let (entry, judgement) = entry_of_run(&args.name, &args.run, &[], invocation.today())?;
     let mut board = Leaderboard::open(&args.profiles, &phase)?;
     let (name, label) = (entry.name.clone(), entry.label());
     let promotion = Promotion::new(&board, entry);
@@ -56,7 +57,7 @@ fn promoted(args: &PromoteArgs) -> Result<PromotionResult, CommandError> {
     }
     found.changes = promotion.changes().iter().map(change).collect();
     let worse = if args.accept_worse { RegressionPolicy::Accept } else { RegressionPolicy::Refuse };
-    found.reason = promotion.settle(&mut board, worse)?.map(|refusal| refusal.to_string());
+    found.reason = promotion.settle(&mut board, worse, invocation.started)?.map(|refusal| refusal.to_string());
     found.promoted = found.reason.is_none();
     Ok(found)
 }

@@ -4,15 +4,16 @@ use super::{CommandError, print};
 use crate::cli::{OutputFormat, RecordArgs};
 use crate::console::Output;
 use crate::exit::Outcome;
+use crate::invocation::Invocation;
 use ncugate_judge::store::{self, Run};
 use ncugate_model::number::text::line;
 use serde_json::json;
 use std::io::Write;
 
 /// Writes the recording and says how large it is.
-pub fn record(args: &RecordArgs, out: &mut Output) -> Result<Outcome, CommandError> {
+pub fn record(args: &RecordArgs, invocation: &Invocation, out: &mut Output) -> Result<Outcome, CommandError> {
     let run = Run::load(&args.run)?;
-    let bytes = store::record(&run, &args.output)?;
+    let bytes = store::record(&run, &args.output, &invocation.here)?;
     let variants = run.plan.variants.len();
     let paths = store::absolute_paths(&run.phase);
     if args.format == OutputFormat::Json {

@@ -9,6 +9,7 @@ use super::{CommandError, report_error, signal, verbosity};
 use crate::cli::{MeasurementSource, OutputFormat, RunArgs};
 use crate::console::{Output, warn};
 use crate::exit::Outcome;
+use crate::invocation::Invocation;
 use ncugate_campaign::{self as campaign, BaseCheckout, CampaignError, Tools, with_base};
 use ncugate_judge::PhaseRun;
 use ncugate_judge::frame::required_metrics;
@@ -24,22 +25,20 @@ use std::path::Path;
 use std::time::Duration;
 
 /// Runs every phase, each from the root of its project; the gravest outcome counts, and one that fails does not stop the next.
-pub fn run(args: &RunArgs, out: &mut Output) -> Result<Outcome, CommandError> {
+pub fn run(args: &RunArgs, invocation: &Invocation, out: &mut Output) -> Result<Outcome, CommandError> {
     if let Some(seconds) = args.time_budget {
         budget(seconds);
     }
     if let [config] = args.configs.as_slice() {
-        return settled(config, args, out);
+        return settled(config, args, invocation, out);
     }
     if args.saying.comment.is_some() {
         return Err(CommandError::Usage("--comment takes one phase: each would write over the last".to_owned()));
     }
-    let here = std::env::current_dir()?;
     let mut outcomes = Vec::new();
     for config in &args.configs {
-        let ended = settled(config, args, out);
+        let ended = settled(config, args, invocation, out);
         outcomes.push(ended.unwrap_or_else(|error| report_error(&error)));
-        std::env::set_current_dir(&here)?;
         if process::interrupted() {
             break;
         }
@@ -66,15 +65,15 @@ fn budget(seconds: u64) {
     });
 }
 
-fn settled(config: &Path, args: &RunArgs, out: &mut Output) -> Result<Outcome, CommandError> {
+fn settled(config: &Path, args: &RunArgs, invocation: &Invocation, out: &mut Output) -> Result<Outcome, CommandError> {
     let mut args = args.clone();
-    settle_run(config, &mut args)?;
-    one(config, &args, out)
+    settle_run(config, &mut args, invocation)?;
+    one(config, &args, invocation, out)
 }
 
-fn one(config: &Path, args: &RunArgs, out: &mut Output) -> Result<Outcome, CommandError> {
-    let file = std::path::absolute(config)?;
-    let whole = open_phase(config)?;
+fn one(config: &Path, args: &RunArgs, invocation: &Invocation, out: &mut Output) -> Result<Outcome, CommandError> {
+    let file = invocation.here.join(config);
+    let whole = open_phase(config, invocation)?;
     let base = args.base.as_deref().map(|reference| checked_out(reference, &whole, args)).transpose()?;
     let whole = match &base {
         Some(checkout) => with_base(&whole, &file, checkout)?,
@@ -110,9 +109,9 @@ fn one(config: &Path, args: &RunArgs, out: &mut Output) -> Result<Outcome, Comma
         return Err(CommandError::Usage("--deep measures; a recording has the deep profiles that it has".to_owned()));
     }
     if args.source == MeasurementSource::Recorded {
-        return recorded(args, phase, plan, None, out);
+        return recorded(args, phase, plan, None, invocation, out);
     }
-    ReferenceRuns::validate(&phase, None, &(&args.against).into(), &args.folders.profiles)?;
+    ReferenceRuns::validate(&phase, None, &(&args.against).into(), &args.folders.profiles, invocation.today())?;
     if let Some((stop, Outcome::Failed)) = no_go(&phase, None) {
         writeln!(out, "{stop}")?;
         return Ok(Outcome::Failed);
@@ -129,6 +128,7 @@ fn one(config: &Path, args: &RunArgs, out: &mut Output) -> Result<Outcome, Comma
             args,
             MeasurementTarget { phase: &phase, plan: &plan, narrowed: narrowed.as_ref() },
             &kinds,
+            invocation,
             out,
         ),
         Err(why) if args.source == MeasurementSource::Auto && phase.recording.is_some() => {
@@ -136,7 +136,7 @@ fn one(config: &Path, args: &RunArgs, out: &mut Output) -> Result<Outcome, Comma
             if verbosity::volume() != Verbosity::Quiet {
                 warn(&format!("not measuring: {why}"));
             }
-            recorded(args, phase, plan, Some(&why), out)
+            recorded(args, phase, plan, Some(&why), invocation, out)
         }
         Err(why) => {
             // The whole reason is the error; what else can be done follows from the phase.
@@ -173,6 +173,7 @@ fn on_each_kind(
     args: &RunArgs,
     measured: MeasurementTarget<'_>,
     kinds: &[Tools],
+    invocation: &Invocation,
     out: &mut Output,
 ) -> Result<Outcome, CommandError> {
     let said = args.saying.format == OutputFormat::Text;
@@ -184,7 +185,7 @@ fn on_each_kind(
     }
     for tools in kinds {
         tools.show();
-        let ended = live(args, measured, tools, out);
+        let ended = live(args, measured, tools, invocation, out);
         outcomes.push(if kinds.len() > 1 { ended.unwrap_or_else(|error| report_error(&error)) } else { ended? });
         if process::interrupted() {
             break;
@@ -226,6 +227,7 @@ fn recorded(
     phase: Phase,
     plan: Plan,
     why: Option<&CampaignError>,
+    invocation: &Invocation,
     out: &mut Output,
 ) -> Result<Outcome, CommandError> {
     let Some(folder) = phase.recording.clone() else {
@@ -240,5 +242,5 @@ fn recorded(
         None => RunSource::Recorded { folder },
         Some(why) => RunSource::Unasked { folder, why: why.lacking() },
     };
-    conclude(&run, source, &args.against, &args.folders, &args.saying, out)
+    conclude(&run, source, &args.against, &args.folders, &args.saying, invocation, out)
 }

@@ -4,15 +4,15 @@ use super::{CommandError, print};
 use crate::cli::{OutputFormat, SearchArgs, SearchLearning, StrategyChoice};
 use crate::console::Output;
 use crate::exit::Outcome;
+use jiff::civil::Date;
 use ncugate_campaign::search::{Learning, RecordedSpace, ReplayScore, ReplaySettings, replay};
-use ncugate_judge::reference_runs::ReferenceRuns;
 use ncugate_judge::{JudgedRun, PhaseRun};
 use ncugate_phase::config::{SearchStrategy, usual_batch};
 use std::io::Write;
 use std::path::Path;
 
 /// Replays every space and prints how the strategy did.
-pub fn search(args: &SearchArgs, out: &mut Output) -> Result<Outcome, CommandError> {
+pub fn search(args: &SearchArgs, today: Date, out: &mut Output) -> Result<Outcome, CommandError> {
     let settings = ReplaySettings {
         strategy: match args.strategy {
             StrategyChoice::Model => SearchStrategy::Model,
@@ -38,7 +38,7 @@ pub fn search(args: &SearchArgs, out: &mut Output) -> Result<Outcome, CommandErr
         )?;
     }
     for path in &args.simulate {
-        let score = replay(&space(path)?, settings);
+        let score = replay(&space(path, today)?, settings);
         if args.format == OutputFormat::Text {
             writeln!(out, "{}", line(&score.space, &score.points.to_string(), &score, args.repeats))?;
         }
@@ -54,12 +54,12 @@ pub fn search(args: &SearchArgs, out: &mut Output) -> Result<Outcome, CommandErr
 }
 
 /// A cache file, or a run's folder.
-fn space(path: &Path) -> Result<RecordedSpace, CommandError> {
+fn space(path: &Path, today: Date) -> Result<RecordedSpace, CommandError> {
     if !path.is_dir() {
         return Ok(RecordedSpace::of_cache(path)?);
     }
     let run = PhaseRun::load(path)?;
-    let session = JudgedRun::of(&run, ReferenceRuns::of_stored_run(&run))?;
+    let session = JudgedRun::of_stored(&run, today)?;
     let name = run.phase.name.clone();
     RecordedSpace::of_run(name, &run.phase.objective, &run.plan, session.measurements().quantities())
         .map_err(|reason| CommandError::Usage(format!("{} cannot be replayed: {reason}", path.display())))

@@ -6,12 +6,13 @@ use super::{CommandError, print, signal, verbosity};
 use crate::cli::{OutputFormat, SubmitArgs, SubmitCommand};
 use crate::console::Output;
 use crate::exit::Outcome;
+use crate::invocation::Invocation;
+use ncugate_campaign::manifest;
 use ncugate_cuda::build::Arch;
 use ncugate_exchange::submit::{
     Engine, Follower, HyperQueue, Retries, Script, Slurm, SubmissionOutcome, SubmitFolder, Work, text,
 };
 use ncugate_judge::store::Fingerprint;
-use ncugate_judge::store::manifest;
 use ncugate_model::digest::sha256;
 use ncugate_phase::config::Phase;
 use ncugate_phase::plan::{Plan, unroll};
@@ -21,12 +22,12 @@ use std::path::{Path, PathBuf, absolute};
 use std::time::Duration;
 
 /// Submits and follows a phase; the outcome is that of judging it.
-pub fn submit(command: &SubmitCommand, out: &mut Output) -> Result<Outcome, CommandError> {
+pub fn submit(command: &SubmitCommand, invocation: &Invocation, out: &mut Output) -> Result<Outcome, CommandError> {
     let (engine, at_once) = engine(command)?;
     let args = command.args();
     let config =
         args.config.canonicalize().map_err(|source| CommandError::Input { path: args.config.clone(), source })?;
-    let phase = open_phase(&args.config)?;
+    let phase = open_phase(&args.config, invocation)?;
     let plan = unroll(&phase)?;
     refuse(&phase)?;
     let shards = args.shards.unwrap_or(at_once);
@@ -128,7 +129,7 @@ fn work(args: &SubmitArgs, phase: &Phase, config: PathBuf, shards: u32) -> Resul
     Ok(Work {
         phase: phase.name.clone(),
         config,
-        root: std::env::current_dir()?,
+        root: phase.root.clone(),
         program: std::env::current_exe()?,
         shards,
         arch,

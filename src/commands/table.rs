@@ -4,21 +4,21 @@ use super::CommandError;
 use crate::cli::{DispatchTo, TableArgs, TableTo};
 use crate::console::{Output, warn};
 use crate::exit::Outcome;
+use jiff::civil::Date;
 use ncugate_judge::frame::export::ExportError;
 use ncugate_judge::frame::{TableFormat, run_table, write_table};
-use ncugate_judge::reference_runs::ReferenceRuns;
 use ncugate_judge::{JudgedRun, PhaseRun};
 use ncugate_model::Verdict;
 use ncugate_model::disk::{Durability, replace_with};
 use ncugate_report::dispatch::{DispatchFormat, dispatch};
 use ncugate_report::write::replace;
-use ncugate_report::{Age, RunSource, assemble};
+use ncugate_report::{RunSource, assemble};
 use std::io::{IsTerminal, Write, stdout};
 
 /// Writes the table of a stored run.
-pub fn table(args: &TableArgs, out: &mut Output) -> Result<Outcome, CommandError> {
+pub fn table(args: &TableArgs, today: Date, out: &mut Output) -> Result<Outcome, CommandError> {
     if let Some(to) = args.dispatch {
-        return dispatch_table(args, to, out);
+        return dispatch_table(args, to, today, out);
     }
     let format = match args.format {
         TableTo::Csv => TableFormat::Csv,
@@ -30,7 +30,7 @@ pub fn table(args: &TableArgs, out: &mut Output) -> Result<Outcome, CommandError
         return Err(CommandError::Usage("this format is not for a terminal; name a file with --output".to_owned()));
     }
     let run = PhaseRun::load(&args.run)?;
-    let session = JudgedRun::of(&run, ReferenceRuns::of_stored_run(&run))?;
+    let session = JudgedRun::of_stored(&run, today)?;
     let table = run_table(&run.plan, session.measurements().quantities()).map_err(ExportError::from)?;
     match &args.output {
         Some(path) => replace_with(
@@ -50,15 +50,15 @@ pub fn table(args: &TableArgs, out: &mut Output) -> Result<Outcome, CommandError
 }
 
 /// Writes which variant to use at which shape, where the phase passes; the status is its verdict.
-fn dispatch_table(args: &TableArgs, to: DispatchTo, out: &mut Output) -> Result<Outcome, CommandError> {
+fn dispatch_table(args: &TableArgs, to: DispatchTo, today: Date, out: &mut Output) -> Result<Outcome, CommandError> {
     let format = match to {
         DispatchTo::Header => DispatchFormat::Header,
         DispatchTo::Json => DispatchFormat::Json,
     };
     let run = PhaseRun::load(&args.run)?;
-    let session = JudgedRun::of(&run, ReferenceRuns::of_stored_run(&run))?;
+    let session = JudgedRun::of_stored(&run, today)?;
     let source = RunSource::Recorded { folder: args.run.display().to_string() };
-    let report = assemble(&session, source, Age::Unsaid)?;
+    let report = assemble(&session, source, None)?;
     match (dispatch(&report, format)?, &args.output) {
         (None, _) => {
             warn(&format!("no table: {} {}", report.in_use.sentence, report.headline.reason));

@@ -76,3 +76,24 @@ fn a_missing_program_fails_the_check_and_one_cause_is_said_once() {
     let absent = place.run(&["check", "p.toml"]);
     assert!(absent.status == Some(1) && absent.stdout.contains("there is no program `no-such-program`"), "{absent:?}");
 }
+
+#[test]
+fn signatures_lie_in_the_project_whatever_folder_the_program_is_run_in() {
+    let place = Place::new();
+    std::fs::remove_file(place.path().join("ncugate.toml")).unwrap();
+    let config = "[phase]\nname = \"torch\"\n[explain]\nsignatures = \"own.json\"\n[[variant]]\nname = \"softmax\"\nmatch = { kernel = \"softmax*\" }\n[[gate]]\nrequire = \"registers <= 64\"\n";
+    place.write("below/torch.toml", config);
+    let data = crate::command::root();
+    std::fs::copy(data.join("tests/data/torch_nvtx.ncu-rep.zst"), place.path().join("r.ncu-rep.zst")).unwrap();
+    let report = |reports: &str| {
+        let args = ["gate", "below/torch.toml", "--profile", "r.ncu-rep.zst", "--reports", reports];
+        let judged = in_folder(&place, "", &args);
+        assert_eq!(judged.status, Some(0), "{judged:?}");
+        let run = std::fs::read_dir(place.path().join(reports).join("torch")).unwrap().next().unwrap().unwrap();
+        std::fs::read_to_string(run.path().join("results.json")).unwrap()
+    };
+    assert!(report("without").contains("own.json, which cannot be read"));
+    let own = data.join("crates/ncugate-report/src/explain/signatures/h200.json");
+    std::fs::copy(own, place.path().join("below/own.json")).unwrap();
+    assert!(!report("with").contains("cannot be read"));
+}

@@ -240,7 +240,7 @@ fn an_unfinished_run_is_not_continued_through_a_link() {
     symlink(&victim, folder.join("builds.jsonl")).unwrap();
     let phase = parse(Path::new("phase.toml"), PHASE).unwrap();
     let plan = ncugate_phase::plan::unroll(&phase).unwrap();
-    let manifest = ncugate_judge::store::manifest(&phase, &plan, crate::stored::h200());
+    let manifest = ncugate_campaign::manifest(&phase, &plan, crate::stored::h200());
     let opened = ncugate_judge::store::RunWriter::open(&folder, manifest, PHASE, &plan, &phase.workload);
     assert!(opened.is_err(), "{opened:?}");
     assert_eq!(fs::read_to_string(victim).unwrap(), "half a line");

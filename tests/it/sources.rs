@@ -1,5 +1,5 @@
 //! Rules that the compiler does not hold: claims of docs/trust.md have tests, one file writes to the standard streams, widths of formats are
-//! constants.
+//! constants, judging reads no clock.
 
 use crate::command::root;
 use std::fs;
@@ -24,7 +24,8 @@ fn code(path: &Path) -> String {
 }
 
 fn is_test(path: &Path) -> bool {
-    path.iter().any(|part| part == "tests" || part == "fixtures") || path.ends_with("tests.rs")
+    let folders = ["tests", "fixtures", "ncugate-fixtures"];
+    path.iter().any(|part| folders.iter().any(|folder| part == *folder)) || path.ends_with("tests.rs")
 }
 
 /// The code of every source file that ships, by its path in the repository.
@@ -121,4 +122,52 @@ fn no_width_of_a_format_comes_from_data() {
         let found = code.lines().find(|line| line.match_indices("$}").any(|(at, _)| is_width(line, at)));
         assert!(found.is_none(), "{}: {found:?}", file);
     }
+}
+
+/// Ways to read what differs from one call to the next with the same run.
+const OUTSIDE: [&str; 8] = [
+    "Timestamp::now",
+    "Zoned::now",
+    "SystemTime::now",
+    "Instant::now",
+    "current_dir",
+    "path::absolute",
+    "which::which",
+    "env::",
+];
+
+/// Files that read it, and judge nothing.
+const READERS: [(&str, &str); 5] = [
+    ("crates/ncugate-model/src/process/", "timeouts of child processes"),
+    ("crates/ncugate-model/src/disk/lock.rs", "since when a process holds a lock"),
+    ("crates/ncugate-model/src/disk/scratch.rs", "the folder for temporary files"),
+    ("crates/ncugate-judge/src/store/ledger.rs", "the user's record of an unfinished run, and its age"),
+    ("crates/ncugate-report/src/explain/listing/disassembly.rs", "where nvdisasm is, for who asks for instructions"),
+];
+
+#[test]
+fn a_verdict_depends_on_no_clock_no_working_directory_and_no_environment() {
+    let crates = ["ncu-rep", "ncugate-model", "ncugate-stats", "ncugate-phase", "ncugate-judge", "ncugate-report"];
+    let product = product();
+    let judging: Vec<_> = product
+        .iter()
+        .filter(|(file, _)| crates.iter().any(|name| file.starts_with(&format!("crates/{name}/"))))
+        .collect();
+    assert!(judging.len() > 250, "{}", judging.len());
+    let line = |code: &str| code.lines().find(|line| OUTSIDE.iter().any(|way| line.contains(way))).map(str::to_owned);
+    for (file, code) in &judging {
+        let found = line(code).filter(|_| !READERS.iter().any(|(reader, _)| file.starts_with(reader)));
+        assert!(found.is_none(), "{file} reads what a command passes in: {found:?}");
+    }
+    for (reader, what) in READERS {
+        let reads = judging.iter().any(|(file, code)| file.starts_with(reader) && line(code).is_some());
+        assert!(reads, "{reader} does not read {what} any more: take it off the list");
+    }
+}
+
+#[test]
+fn main_alone_changes_the_working_directory() {
+    let files: Vec<_> = product().into_iter().filter(|(_, code)| code.contains("set_current_dir")).collect();
+    let files: Vec<_> = files.iter().map(|(file, _)| file.as_str()).collect();
+    assert_eq!(files, ["src/main.rs"]);
 }

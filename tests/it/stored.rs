@@ -3,8 +3,8 @@
 use crate::command::Place;
 use crate::crafted::{Message, file, message, metric};
 use jiff::Timestamp;
+use ncugate_campaign::manifest;
 use ncugate_judge::reference_runs::{Calibration, Conditions, NoiseBook, RunSpread, ShapeNoise};
-use ncugate_judge::store::manifest;
 use ncugate_judge::store::{Fingerprint, Machine, RunState, RunVerdict, RunWriter, seal};
 use ncugate_model::digest::sha256;
 use ncugate_model::{
@@ -241,7 +241,7 @@ impl Stored {
         if self.seen {
             self.profile(&mut writer, &phase, &plan);
         }
-        writer.finish(self.state).unwrap();
+        writer.finish(self.state, Timestamp::now()).unwrap();
         writer.judged(RunVerdict { verdict: self.verdict, fallback: None, is_first: false }).unwrap();
         folder
     }

@@ -6,18 +6,20 @@ use std::fs::File;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-/// Proves that every file which the phase names can be read; the working directory is the root of its project.
+/// Proves that every file which the phase names can be read.
 ///
 /// # Errors
 /// Every one that cannot, at the place of the phase that names it.
 pub fn prove_files(phase: &Phase, plan: &Plan) -> Result<(), PlanErrors> {
-    let flaws: Vec<(NamedFile, String)> =
-        named_files(phase, plan).into_iter().filter_map(|file| flaw(&file.path).map(|flaw| (file, flaw))).collect();
+    let flaws: Vec<(NamedFile, String)> = named_files(phase, plan)
+        .into_iter()
+        .filter_map(|file| flaw(&phase.root.join(&file.path)).map(|flaw| (file, flaw)))
+        .collect();
     if flaws.is_empty() {
         return Ok(());
     }
     let places = KeyPlaces::of(&phase.text);
-    let help = format!("relative paths begin at the root of the project, {}", here());
+    let help = format!("relative paths begin at the root of the project, {}", phase.root.display());
     let mut faults = Faults::default();
     for (file, flaw) in flaws {
         let key = file.keys.iter().find(|key| places.locate(key).is_some()).or(file.keys.last());
@@ -39,11 +41,11 @@ fn flaw(path: &Path) -> Option<String> {
 }
 
 /// Programs of external commands that are not on `PATH`, a sentence each.
-pub fn absent_programs(plan: &Plan) -> Vec<String> {
-    let here = here();
+pub fn absent_programs(phase: &Phase, plan: &Plan) -> Vec<String> {
+    let root = phase.root.display();
     let absent = plan.commands().filter_map(|(variant, command)| {
         let name = command.argv.first().filter(|name| which::which(name).is_err())?;
-        Some(format!("{variant}: there is no program `{name}` (looked on PATH, and in {here} for a path)"))
+        Some(format!("{variant}: there is no program `{name}` (looked on PATH, and in {root} for a path)"))
     });
     absent.collect()
 }
@@ -68,8 +70,4 @@ pub fn absent_aids(phase: &Phase) -> Vec<String> {
         )
     });
     tools.into_iter().filter_map(tool).chain(recording).chain(signatures).collect()
-}
-
-fn here() -> String {
-    std::env::current_dir().map_or_else(|_| ".".to_owned(), |folder| folder.display().to_string())
 }

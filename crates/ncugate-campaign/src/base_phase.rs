@@ -16,7 +16,7 @@ pub fn with_base(phase: &Phase, config: &Path, checkout: &BaseCheckout) -> Resul
         return Err(BaseError::Written);
     }
     let absent = |reason: &str| written(phase, checkout, ("absent", reason));
-    let text = match there(config, checkout) {
+    let text = match there(phase, config, checkout) {
         Ok(text) => text,
         Err(reason) => return absent(&reason),
     };
@@ -37,11 +37,10 @@ pub fn with_base(phase: &Phase, config: &Path, checkout: &BaseCheckout) -> Resul
 }
 
 /// The text of the phase's file at the base.
-fn there(config: &Path, checkout: &BaseCheckout) -> Result<String, String> {
+fn there(phase: &Phase, config: &Path, checkout: &BaseCheckout) -> Result<String, String> {
     let outside = || format!("{} lies outside of the repository's project", config.display());
-    let (file, here) = (config.canonicalize(), std::env::current_dir().and_then(|here| here.canonicalize()));
-    let (Ok(file), Ok(here)) = (file, here) else { return Err(outside()) };
-    let inside = file.strip_prefix(&here).map_err(|_| outside())?;
+    let (Ok(file), Ok(root)) = (config.canonicalize(), phase.root.canonicalize()) else { return Err(outside()) };
+    let inside = file.strip_prefix(&root).map_err(|_| outside())?;
     let path = checkout.root.join(inside);
     ncugate_model::disk::open::text_if_there(&path, config::MAX_BYTES)
         .map_err(|error| format!("{} cannot be read there: {error}", inside.display()))?
@@ -61,7 +60,7 @@ fn written(phase: &Phase, checkout: &BaseCheckout, (key, value): (&str, &str)) -
     );
     let text = format!("{}\n\n{table}", phase.text.trim_end());
     let failed = |why: &str| BaseError::Form { why: why.to_owned() };
-    let with = config::parse_in(&phase.file, &text, phase.project.as_deref()).map_err(|errors| {
+    let with = config::parse_again(phase, &text).map_err(|errors| {
         failed(errors.problems().first().map_or("it does not read", |problem| problem.message.as_str()))
     })?;
     // Read as something else than meant, it would be another phase.

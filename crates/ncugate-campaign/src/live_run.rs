@@ -1,15 +1,16 @@
 //! A phase measured on this machine: the campaign, the confirmation of what it selected, deep profiles. The run is
 //! judged as its records come; what is decoded for that is kept for the report.
 
+use super::manifest::{manifest, shard_manifest};
 use super::reference_cubin::reference_cubin;
 use super::{Campaign, CampaignError, DeepChoice, DeepProfiler, GpuTurn, GpuWait, Progress, RunGpu, Tools};
 use crate::{Confirmation, ConfirmationPass, PrestartedProcesses};
+use jiff::Timestamp;
+use jiff::civil::Date;
 use ncugate_cuda::build::Deduplication;
 use ncugate_judge::frame::required_metrics;
 use ncugate_judge::reference_runs::{ReferenceRequest, ReferenceRuns};
-use ncugate_judge::store::manifest;
-use ncugate_judge::store::shard_manifest;
-use ncugate_judge::store::{self, Continuation, Manifest, ResumedRun, Run, RunState, RunWriter, StoreError};
+use ncugate_judge::store::{self, Continuation, Manifest, ResumedRun, Run, RunState, RunWriter, StoreError, inputs};
 use ncugate_judge::{Evidence, JudgeError, JudgedRun, TargetGpu, known_failures};
 use ncugate_model::{BuildRecord, NullTest, VariantId};
 use ncugate_phase::config::Phase;
@@ -45,6 +46,8 @@ pub struct LiveRun<'a> {
     pub profiles: &'a Path,
     /// What the run is compared with.
     pub request: &'a ReferenceRequest,
+    /// The day that it is judged on.
+    pub today: Date,
     /// Whether an unfinished run is continued.
     pub start: ResumePolicy,
     /// Whether equal variants are measured once.
@@ -89,7 +92,7 @@ impl<'a> LiveRun<'a> {
             .map_err(LiveError::from)
             .and_then(|()| self.confirm(&mut writer, &mut session, &early))
             .and_then(|()| self.deep_profile(&mut writer, &session))
-            .and_then(|()| seal(&mut writer));
+            .and_then(|()| self.seal(&mut writer));
         drop(early);
         if let Err(why) = &ended {
             // Where this cannot be kept either, the error itself says enough.
@@ -121,7 +124,7 @@ impl<'a> LiveRun<'a> {
         let early = part.early(&turn, &folder);
         let (mut writer, ended) = part.campaign(writer, earlier.as_deref(), (&turn, &early));
         drop(early);
-        let ended = ended.map_err(LiveError::from).and_then(|()| seal(&mut writer));
+        let ended = ended.map_err(LiveError::from).and_then(|()| self.seal(&mut writer));
         if let Err(why) = &ended {
             // Where this cannot be kept either, the error itself says enough.
             let _ = writer.stopped(&why.to_string());
@@ -181,13 +184,13 @@ impl<'a> LiveRun<'a> {
         earlier: Option<&Run>,
         (turn, early): (&GpuTurn<'_>, &PrestartedProcesses<'_>),
     ) -> (RunWriter, Result<(), CampaignError>) {
-        let Self { phase, plan, tools, sharing, progress, .. } = *self;
+        let Self { phase, plan, tools, sharing, progress, today, .. } = *self;
         let metrics = required_metrics::metrics(phase);
         let whole = writer.manifest().shard.is_none();
         let target = TargetGpu { capability: tools.device.compute_capability, sms: Some(tools.device.sms) };
         let built = |builds: &[BuildRecord]| {
             if whole {
-                known_failures(phase, plan, builds, target).iter().for_each(|line| progress.say(line));
+                known_failures(phase, plan, builds, target, today).iter().for_each(|line| progress.say(line));
             }
         };
         let mut campaign =
@@ -199,9 +202,9 @@ impl<'a> LiveRun<'a> {
     /// The run as the campaign left it, decoded and judged.
     fn session(&self, folder: &Path) -> Result<JudgedRun<'a>, LiveError> {
         let run = Arc::new(Run::load(folder)?);
-        let mut references = ReferenceRuns::find(self.phase, &run, self.request, self.profiles)?;
-        references.resolve_previous(self.phase, &run, Evidence::Measured, self.profiles)?;
-        Ok(JudgedRun::new(self.phase, self.plan, run, Evidence::Measured, references)?)
+        let mut references = ReferenceRuns::find(self.phase, &run, self.request, self.profiles, self.today)?;
+        references.resolve_previous(self.phase, &run, Evidence::Measured, self.profiles, self.today)?;
+        Ok(JudgedRun::new(self.phase, self.plan, run, Evidence::Measured, references, self.today)?)
     }
 
     /// Times anew what was selected, until noise leaves no required gate open. A run that ends meanwhile is not complete.
@@ -211,7 +214,7 @@ impl<'a> LiveRun<'a> {
         session: &mut JudgedRun<'_>,
         early: &PrestartedProcesses<'_>,
     ) -> Result<(), LiveError> {
-        writer.finish(RunState::Running)?;
+        writer.finish(RunState::Running, Timestamp::now())?;
         let (phase, plan, tools, progress) = (self.phase, self.plan, self.tools, self.progress);
         let reference = reference_cubin(phase, plan, tools)?;
         let (worker, reference) = (&tools.worker, &reference.cubin);
@@ -223,11 +226,12 @@ impl<'a> LiveRun<'a> {
                 ConfirmationPass::Open => session.unresolved(),
             })
         });
-        writer.finish(match &ended {
+        let state = match &ended {
             Ok(()) => RunState::Complete,
             Err(LiveError::Campaign(CampaignError::Interrupted)) => RunState::Interrupted,
             Err(_) => RunState::Running,
-        })?;
+        };
+        writer.finish(state, Timestamp::now())?;
         ended
     }
 
@@ -246,14 +250,14 @@ impl<'a> LiveRun<'a> {
         let ranked: Vec<VariantId> = ranked.into_iter().map(|variant| variant.variant.clone()).collect();
         self.deep.iter().flat_map(|choice| choice.variants(self.plan, &ranked)).collect()
     }
-}
 
-/// Seals a run in which everything was measured, if what it was made of stayed the same meanwhile.
-fn seal(writer: &mut RunWriter) -> Result<(), LiveError> {
-    let changed = store::changed_inputs(writer.manifest());
-    if changed.is_empty() {
-        return Ok(writer.seal()?);
+    /// Seals a run in which everything was measured, if what it was made of stayed the same meanwhile.
+    fn seal(&self, writer: &mut RunWriter) -> Result<(), LiveError> {
+        let changed = inputs::changed_inputs(&self.phase.root, writer.manifest());
+        if changed.is_empty() {
+            return Ok(writer.seal()?);
+        }
+        writer.warn(&format!("files changed while the run was measured; it began with {}", changed.join(", ")))?;
+        Ok(writer.unseal()?)
     }
-    writer.warn(&format!("files changed while the run was measured; it began with {}", changed.join(", ")))?;
-    Ok(writer.unseal()?)
 }

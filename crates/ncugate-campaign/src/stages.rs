@@ -9,6 +9,7 @@ use super::reference_cubin::reference_cubin;
 use super::targets::{self, command_folder};
 use super::tools::Tools;
 use super::{parallel_checks, profile};
+use jiff::Timestamp;
 use ncugate_cuda::build::{Builder, Cache, Deduplication};
 use ncugate_cuda::host::external;
 use ncugate_cuda::host::{JobOutcome, JobPurpose, SinkError, WorkerEvent, WorkerJob, measure};
@@ -52,7 +53,7 @@ impl Campaign<'_> {
             Err(CampaignError::Interrupted) => RunState::Interrupted,
             Err(_) => RunState::Running,
         };
-        self.writer.finish(state)?;
+        self.writer.finish(state, Timestamp::now())?;
         outcome
     }
 
@@ -64,7 +65,7 @@ impl Campaign<'_> {
         (self.built)(&builds);
         let mut cubins = cubins(self.plan, &builds, |build| build.shares.is_none());
         let reference = reference_cubin(self.phase, self.plan, self.tools)?;
-        self.writer.compiled_from(reference.files)?;
+        self.writer.compiled_from(&self.phase.root, reference.files)?;
         cubins.extend(reference.cubin);
         self.turn.take()?;
         let verified = self.timed("bench", |campaign| campaign.bench(&builds, &cubins, &earlier_records))?;
@@ -105,7 +106,7 @@ impl Campaign<'_> {
             };
             builder.build(plan, &|_| {}, &mut sink)
         })?;
-        self.writer.compiled_from(builder.files_read())?;
+        self.writer.compiled_from(&self.phase.root, builder.files_read())?;
         for (variant, _) in self.plan.python_kernels() {
             self.writer.used(variant, builder.software())?;
         }

@@ -7,11 +7,15 @@ mod phase;
 
 pub use phase::{phase, plan};
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+/// The repository's root.
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
 
 /// Works in the repository's root, so that tests name its files by their paths in it. Cargo starts the tests of a crate in the crate's
 /// folder.
 pub fn at_root() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    std::env::set_current_dir(root).unwrap_or_else(|error| panic!("{error}"));
+    std::env::set_current_dir(root()).unwrap_or_else(|error| panic!("{error}"));
 }

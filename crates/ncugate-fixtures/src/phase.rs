@@ -32,6 +32,7 @@ pub fn phase() -> Phase {
     let large = ShapeName("l".into());
     Phase {
         file: PathBuf::new(),
+        root: PathBuf::new(),
         text: String::new(),
         project: None,
         name: "copy".to_owned(),

@@ -5,7 +5,7 @@ use super::selection_basis::SelectionBasis;
 use super::unlikely_limits::unlikely_limits;
 use super::unlisted_metrics::unlisted_metrics;
 use crate::frame::required_metrics::timed_shapes;
-use crate::store::own_tools;
+use crate::store::inputs::own_tools;
 use jiff::civil::Date;
 use ncugate_model::number::{counted, short};
 use ncugate_model::{Level, NanRule, OnInconclusive, Scope, Verdict};
@@ -31,12 +31,12 @@ fn fallback_caution(fallback: &FallbackResult) -> String {
 /// What makes a phase's gates easier to hold, in a line; none where nothing does.
 pub fn loosened(phase: &Phase, today: Date) -> Option<String> {
     let gates = answered_for(phase);
-    let valid = phase.gate_plan.waivers.iter().filter(|waiver| today <= waiver.expires);
+    let valid = phase.gate_plan.waivers.iter().filter(|waiver| waiver.holds_on(today));
+    let until = valid.clone().map(|waiver| waiver.expires).max();
     let waivers: std::collections::HashSet<&str> = valid.map(|waiver| waiver.gate.as_str()).collect();
     let is_waived = |gate: &&&Gate| waivers.contains(gate.name.as_str());
     let required: Vec<&Gate> = gates.iter().copied().filter(|gate| gate.level == Level::Required).collect();
     let count = |is: &dyn Fn(&Gate) -> bool| required.iter().filter(|gate| is(gate)).count();
-    let until = phase.gate_plan.waivers.iter().map(|w| w.expires).filter(|expires| today <= *expires).max();
     let waived = required.iter().filter(is_waived).count();
     let globs: Vec<String> =
         required.iter().filter(|g| g.on.glob().is_some()).map(|g| format!("\"{}\"", g.on)).collect();

@@ -47,7 +47,4 @@ pub enum JudgeError {
     /// What was named is not there.
     #[error("{0}")]
     NotFound(String),
-    /// `SOURCE_DATE_EPOCH` is not a time.
-    #[error("SOURCE_DATE_EPOCH is '{0}', which is not a count of seconds")]
-    Clock(String),
 }

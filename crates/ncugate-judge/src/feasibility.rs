@@ -115,13 +115,14 @@ fn bound(metric: &str, launch: &KernelLaunch, chip: &Chip, sms: u32) -> Option<f
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ncugate_fixtures::at_root;
+    use ncugate_fixtures::root;
     use ncugate_phase::config::load;
     use ncugate_phase::plan::unroll;
     use std::path::Path;
 
     fn of(config: &str, sms: Option<u32>) -> Vec<String> {
-        let phase = load(Path::new(config)).map_err(|e| e.render(false)).unwrap();
+        let phase =
+            load(Path::new(config), &root(), jiff::civil::date(2026, 6, 15)).map_err(|e| e.render(false)).unwrap();
         let plan = unroll(&phase).unwrap();
         out_of_reach(&phase, &plan, TargetGpu { capability: (9, 0).into(), sms })
     }
@@ -129,7 +130,6 @@ mod tests {
     /// 128 blocks of 8 warps on 132 multiprocessors of 64 warps: 12.5 %.
     #[test]
     fn an_occupancy_that_the_grid_cannot_give_is_named_with_the_arithmetic() {
-        at_root();
         let found = of("configs/phase_d.toml", Some(132));
         let first = found.iter().find(|sentence| sentence.contains("achieved_occupancy")).unwrap();
         assert!(first.contains("no variant can have more than 12.5"), "{first}");
@@ -140,7 +140,6 @@ mod tests {
 
     #[test]
     fn what_can_be_reached_is_not_named() {
-        at_root();
         assert_eq!(of("configs/softmax.toml", Some(132)), Vec::<String>::new());
     }
 }

@@ -4,7 +4,6 @@
 
 use super::{Evidence, JudgeError, PhaseRun};
 use crate::frame::{CapturedLaunch, CapturedVariants, nvtx_text};
-use crate::store::manifest;
 use crate::store::{Fingerprint, Manifest, Run, RunState, StoreError, open_report};
 use jiff::Timestamp;
 use ncu_rep::{Launch, Report, ReportError};
@@ -36,7 +35,8 @@ pub struct CapturedVariant {
     pub kernels: Vec<String>,
 }
 
-/// A run made of launches of `files`: those that the phase's patterns fit, else those whose kernels it names, else all.
+/// A run made of launches of `files`: those that the phase's patterns fit, else those whose kernels it names, else all. The files are
+/// absolute paths; `manifest` makes the manifest of a phase and a plan.
 ///
 /// # Errors
 /// A report cannot be read, holds no launch that is asked for, or a launch fits the patterns of two variants.
@@ -45,6 +45,7 @@ pub fn foreign_run(
     plan: Plan,
     files: &[PathBuf],
     evidence: Evidence,
+    manifest: impl FnOnce(&Phase, &Plan, Fingerprint) -> Manifest,
 ) -> Result<ForeignRun, JudgeError> {
     let reports = files.iter().map(|file| OpenedReport::open(file)).collect::<Result<Vec<_>, _>>()?;
     let plan = match phase.is_of_reports() {
@@ -238,10 +239,8 @@ struct OpenedReport {
 
 impl OpenedReport {
     fn open(file: &Path) -> Result<Self, StoreError> {
-        let path = std::path::absolute(file)
-            .map_err(|e| StoreError::Report { path: file.to_owned(), reason: e.to_string() })?;
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        Ok(Self { report: open_report(file)?, path, name })
+        let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        Ok(Self { report: open_report(file)?, path: file.to_owned(), name })
     }
 
     fn failed(&self, reason: String) -> StoreError {

@@ -34,7 +34,7 @@ impl<'c, 'a> JointFeasibility<'c, 'a> {
     pub fn add_gate(&mut self, bound: &BoundGate<'_>) {
         let gate = bound.gate;
         let today = self.context.given.today;
-        let is_waived = self.context.phase.gate_plan.waivers.iter().any(|w| w.gate == gate.name && today <= w.expires);
+        let is_waived = self.context.phase.gate_plan.waivers.iter().any(|w| w.gate == gate.name && w.holds_on(today));
         // one of `any` may be another than the selected one, and so may the best of a glob
         let elsewhere = matches!(gate.on, Scope::Any | Scope::Best(_));
         if gate.level != Level::Required || is_waived || elsewhere {

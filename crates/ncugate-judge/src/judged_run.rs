@@ -3,13 +3,14 @@
 use super::measurements::{Growth, Measurements};
 use super::reference_runs::ReferenceRuns;
 use super::{
-    Clock, Context, Evidence, JudgeError, Judgement, PhaseRun, judge, missing_counters, to_confirm, traced_values,
-    unresolved, untested_tolerance,
+    Context, Evidence, JudgeError, Judgement, PhaseRun, judge, missing_counters, to_confirm, traced_values, unresolved,
+    untested_tolerance,
 };
 use crate::store::{Run, RunState, RunVerdict};
+use jiff::civil::Date;
 use ncugate_model::expr::Owner;
 use ncugate_model::{ShapeName, VariantId, Verdict};
-use ncugate_phase::config::{Phase, UntestedTolerance, Waiver};
+use ncugate_phase::config::{Phase, UntestedTolerance};
 use ncugate_phase::plan::Plan;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -22,12 +23,12 @@ const UNSEALED: &str = "the run is not sealed: its manifest does not list its fi
 pub struct JudgedRun<'a> {
     measurements: Measurements<'a>,
     references: ReferenceRuns,
-    clock: Clock,
+    today: Date,
     judgement: Judgement,
 }
 
 impl<'a> JudgedRun<'a> {
-    /// Judges a run by the phase's gates.
+    /// Judges a run by the phase's gates, on a day.
     ///
     /// # Errors
     /// A report of the run cannot be read or is damaged.
@@ -37,19 +38,27 @@ impl<'a> JudgedRun<'a> {
         run: Arc<Run>,
         evidence: Evidence,
         references: ReferenceRuns,
+        today: Date,
     ) -> Result<Self, JudgeError> {
         let measurements = Measurements::read(phase, plan, run, evidence, &[])?;
-        let clock = Clock::read()?;
-        let judgement = judgement(&measurements, &references);
-        Ok(Self { measurements, references, clock, judgement })
+        let judgement = judgement(&measurements, &references, today);
+        Ok(Self { measurements, references, today, judgement })
     }
 
     /// Judges a run that is in memory, beside what was found to compare it with.
     ///
     /// # Errors
     /// A report of the run cannot be read or is damaged.
-    pub fn of(run: &'a PhaseRun, references: ReferenceRuns) -> Result<Self, JudgeError> {
-        Self::new(&run.phase, &run.plan, Arc::clone(&run.run), run.evidence, references)
+    pub fn of(run: &'a PhaseRun, references: ReferenceRuns, today: Date) -> Result<Self, JudgeError> {
+        Self::new(&run.phase, &run.plan, Arc::clone(&run.run), run.evidence, references, today)
+    }
+
+    /// Judges a stored run, compared with what its requirements ask for in the folder that it lies in.
+    ///
+    /// # Errors
+    /// A report of the run cannot be read or is damaged.
+    pub fn of_stored(run: &'a PhaseRun, today: Date) -> Result<Self, JudgeError> {
+        Self::of(run, ReferenceRuns::of_stored_run(run, today), today)
     }
 
     /// Takes the run as it is now, and judges it again where more was measured.
@@ -59,7 +68,7 @@ impl<'a> JudgedRun<'a> {
     pub fn update(&mut self, run: Arc<Run>) -> Result<Growth, JudgeError> {
         let growth = self.measurements.update(run)?;
         match growth {
-            Growth::Grown => self.judgement = judgement(&self.measurements, &self.references),
+            Growth::Grown => self.judgement = judgement(&self.measurements, &self.references, self.today),
             Growth::Same => {}
         }
         Ok(growth)
@@ -83,9 +92,9 @@ impl<'a> JudgedRun<'a> {
         &self.references
     }
 
-    /// The time that ages are counted to.
-    pub fn clock(&self) -> Clock {
-        self.clock
+    /// The day that it is judged on.
+    pub fn today(&self) -> Date {
+        self.today
     }
 
     /// The variant that the objective selects.
@@ -117,8 +126,8 @@ impl<'a> JudgedRun<'a> {
     }
 }
 
-fn judgement(measurements: &Measurements<'_>, references: &ReferenceRuns) -> Judgement {
-    let mut context = Context::new(measurements.capability(), Waiver::today());
+fn judgement(measurements: &Measurements<'_>, references: &ReferenceRuns, today: Date) -> Judgement {
+    let mut context = Context::new(measurements.capability(), today);
     context.witness = Some(measurements.witness());
     references.add_to(&mut context);
     let traced = traced_values::is_traced(measurements.run());
@@ -174,6 +183,8 @@ mod tests {
     use ncugate_model::LatencyOutcome;
     use std::path::Path;
 
+    const TODAY: Date = jiff::civil::date(2026, 6, 15);
+
     /// A copy of the shipped recording of phase D, so that a test can take its reports away.
     fn recording() -> tempfile::TempDir {
         let folder = tempfile::tempdir().unwrap();
@@ -194,13 +205,13 @@ mod tests {
     fn a_run_of_a_part_of_its_phase_does_not_pass_nor_stands_for_the_next() {
         at_root();
         let stored = PhaseRun::load(Path::new("profiles/sdpa_fast/h200")).unwrap();
-        let whole = JudgedRun::of(&stored, ReferenceRuns::default()).unwrap();
+        let whole = JudgedRun::of(&stored, ReferenceRuns::default(), TODAY).unwrap();
         assert_eq!(whole.judgement().verdict, Verdict::Pass);
         let mut run = (*stored.run).clone();
         run.manifest.narrowed =
             Some(ncugate_phase::plan::PhaseSubset { rounds: Some(60), ..ncugate_phase::plan::PhaseSubset::default() });
         let stored = PhaseRun { run: Arc::new(run), ..stored };
-        let part = JudgedRun::of(&stored, ReferenceRuns::default()).unwrap();
+        let part = JudgedRun::of(&stored, ReferenceRuns::default(), TODAY).unwrap();
         assert_eq!(part.judgement().verdict, Verdict::Inconclusive);
         assert!(part.judgement().reason.starts_with("the run measured a part of the phase (--rounds 60)"));
         assert!(part.judgement().cautions[0].contains("does not pass"));
@@ -212,7 +223,7 @@ mod tests {
         at_root();
         let folder = recording();
         let stored = PhaseRun::load(folder.path()).unwrap();
-        let mut session = JudgedRun::of(&stored, ReferenceRuns::default()).unwrap();
+        let mut session = JudgedRun::of(&stored, ReferenceRuns::default(), TODAY).unwrap();
         let (reason, selected) = (session.judgement().reason.clone(), session.selected().cloned().unwrap());
         std::fs::remove_dir_all(folder.path().join("reports")).unwrap();
         let counters = |session: &JudgedRun<'_>| {

@@ -2,7 +2,7 @@
 //!
 //! Fail closed: a missing, infinite, empty or incomparable value is inconclusive with a reason, never a pass.
 //!
-//! Deliberately absent: the GPU, measuring.
+//! Deliberately absent: the GPU, measuring; a clock, the working directory and the environment.
 
 pub mod frame;
 pub mod store;
@@ -13,7 +13,6 @@ mod bound_gate;
 mod case_outcome;
 mod case_samples;
 mod cautions;
-mod clock;
 mod compiled_requirement;
 mod confirmation_scope;
 mod context;
@@ -68,7 +67,6 @@ pub mod witness;
 pub use base_choice::base_of;
 pub use case_outcome::CaseOutcome;
 pub use cautions::{by_duration_alone, loosened, weakened};
-pub use clock::Clock;
 pub use confirmation_scope::to_confirm;
 pub use context::{BetweenRuns, Context, Noise, StoredRun};
 pub use correctness::{correctness, name_cheats, name_profiled_cheats};

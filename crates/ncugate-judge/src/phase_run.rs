@@ -2,7 +2,7 @@
 
 use super::JudgeError;
 use crate::store::{self, Run};
-use ncugate_phase::config::{self, Phase};
+use ncugate_phase::config::{self, Phase, Project};
 use ncugate_phase::plan::{Plan, unroll};
 use std::path::Path;
 use std::sync::Arc;
@@ -46,6 +46,10 @@ impl PhaseRun {
     /// Its phase cannot be read.
     pub fn of_run(run: Run) -> Result<Self, JudgeError> {
         let phase = config::parse_in(&run.folder.join("phase.toml"), &run.phase, run.manifest.project.as_deref())?;
+        // Its paths begin at the project that it lies in.
+        let folder = run.folder.canonicalize().unwrap_or_default();
+        let root = Project::of(&folder.join("phase.toml")).map(|project| project.root).unwrap_or_default();
+        let phase = Phase { root, ..phase };
         let plan = unroll(&phase)?;
         let (phase, plan) = match &run.manifest.narrowed {
             Some(part) => part.of(&phase, &plan)?,

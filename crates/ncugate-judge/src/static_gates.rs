@@ -3,10 +3,11 @@
 use super::static_facts::{FACTS, facts};
 use super::{Context, PreconditionResult, StaticCheck, preconditions, static_check};
 use crate::frame::{ProfileCounters, Quantities, TableInputs, quantities, required_metrics};
-use crate::store::manifest;
-use crate::store::{Fingerprint, Run};
+use crate::store::{Fingerprint, Manifest, Run};
+use jiff::Timestamp;
+use jiff::civil::Date;
 use ncugate_model::{BuildOutcome, BuildRecord, ComputeCapability, Verdict};
-use ncugate_phase::config::{Phase, Waiver};
+use ncugate_phase::config::Phase;
 use ncugate_phase::plan::Plan;
 use std::path::PathBuf;
 
@@ -33,7 +34,13 @@ pub fn static_facts(
 }
 
 /// Judges the gates that build and launch alone decide.
-pub fn static_gates(phase: &Phase, plan: &Plan, builds: Vec<BuildRecord>, target: TargetGpu) -> StaticCheck {
+pub fn static_gates(
+    phase: &Phase,
+    plan: &Plan,
+    builds: Vec<BuildRecord>,
+    target: TargetGpu,
+    today: Date,
+) -> StaticCheck {
     let refused =
         |build: &&BuildRecord| matches!(build.outcome, BuildOutcome::Failed { .. } | BuildOutcome::Refused { .. });
     let refused = builds.iter().filter(refused).map(|build| build.variant.clone()).collect();
@@ -43,7 +50,7 @@ pub fn static_gates(phase: &Phase, plan: &Plan, builds: Vec<BuildRecord>, target
         FACTS.iter().map(|name| (*name).to_owned()).filter(|name| !metrics.contains(name)).collect();
     metrics.extend(more);
     let table = static_facts(phase, plan, builds, target, &metrics);
-    let context = Context { sms, ..Context::new(Some(capability), Waiver::today()) };
+    let context = Context { sms, ..Context::new(Some(capability), today) };
     let facts = facts(plan, &table, &phase.objective.shape);
     StaticCheck { facts, ..static_check(phase, plan, &table, &refused, &context) }
 }
@@ -52,7 +59,7 @@ pub fn static_gates(phase: &Phase, plan: &Plan, builds: Vec<BuildRecord>, target
 fn built_run(phase: &Phase, plan: &Plan, builds: Vec<BuildRecord>) -> Run {
     Run {
         folder: PathBuf::new(),
-        manifest: manifest(phase, plan, Fingerprint::default()),
+        manifest: Manifest::new(phase, Fingerprint::default(), Timestamp::UNIX_EPOCH),
         phase: phase.text.clone(),
         plan: plan.clone(),
         workload: serde_json::Value::Null,
@@ -67,7 +74,13 @@ fn built_run(phase: &Phase, plan: &Plan, builds: Vec<BuildRecord>) -> Run {
 }
 
 /// Gates that fail whatever is measured, and variants that cannot be launched, a sentence each.
-pub fn known_failures(phase: &Phase, plan: &Plan, builds: &[BuildRecord], target: TargetGpu) -> Vec<String> {
+pub fn known_failures(
+    phase: &Phase,
+    plan: &Plan,
+    builds: &[BuildRecord],
+    target: TargetGpu,
+    today: Date,
+) -> Vec<String> {
     let out = |record: &BuildRecord| match &record.outcome {
         BuildOutcome::Built { .. } | BuildOutcome::NotNeeded => None,
         BuildOutcome::Failed { message } => {
@@ -77,7 +90,7 @@ pub fn known_failures(phase: &Phase, plan: &Plan, builds: &[BuildRecord], target
             Some(format!("{} cannot be launched: {}", record.variant, reasons.join("; ")))
         }
     };
-    let gates = static_gates(phase, plan, builds.to_vec(), target);
+    let gates = static_gates(phase, plan, builds.to_vec(), target, today);
     builds.iter().filter_map(out).chain(gates.failures()).chain(gates.left()).collect()
 }
 

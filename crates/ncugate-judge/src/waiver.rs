@@ -17,14 +17,11 @@ pub struct Waivers<'a> {
 }
 
 impl<'a> Waivers<'a> {
-    /// Those that name `gate`; a waiver holds until the end of the day it expires on.
+    /// Those that name `gate`.
     pub fn of(gate: &str, all: &'a [Waiver], today: Date) -> Self {
         let named = || all.iter().filter(|w| w.gate == gate);
         Self {
-            in_force: named()
-                .filter(|w| today <= w.expires)
-                .filter_map(|w| Some((w, glob(&w.variant).ok()?)))
-                .collect(),
+            in_force: named().filter(|w| w.holds_on(today)).filter_map(|w| Some((w, glob(&w.variant).ok()?))).collect(),
             expired: named().find(|w| today > w.expires),
         }
     }

@@ -7,7 +7,8 @@ use super::signatures::KnownSignatures;
 use super::{DeepProfileInputs, ReportInputs, RunReport, RunSource};
 use crate::explain::{self, Clocks, DeepProfiles, Listings, NcuObservations, UnaskedRules};
 use indexmap::IndexSet;
-use ncugate_judge::reference_runs::ReferenceRuns;
+use jiff::Timestamp;
+use jiff::civil::Date;
 use ncugate_judge::{JudgeError, JudgedRun, PhaseRun};
 use ncugate_model::{ShapeName, VariantId};
 use ncugate_phase::plan::Plan;
@@ -15,20 +16,12 @@ use ncugate_phase::plan::Plan;
 /// How many variants findings are made for one by one; of a larger sweep only for those in use.
 const FEW: usize = 16;
 
-/// Whether a report says how long ago it was measured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Age {
-    /// Counted to now.
-    Said,
-    /// Left out: the same run gives the same bytes.
-    Unsaid,
-}
-
-/// The report of a judged run; nothing is written.
+/// The report of a judged run; nothing is written. It says how long before `now` the run was measured; without that, the same run
+/// gives the same bytes on any day.
 ///
 /// # Errors
 /// A report of ncu is damaged.
-pub fn assemble(session: &JudgedRun<'_>, source: RunSource, age: Age) -> Result<RunReport, JudgeError> {
+pub fn assemble(session: &JudgedRun<'_>, source: RunSource, now: Option<Timestamp>) -> Result<RunReport, JudgeError> {
     let measured = session.measurements();
     let (phase, plan, run) = (measured.phase(), measured.plan(), measured.run());
     let deep = DeepProfiles::read(run, plan, measured.capability());
@@ -79,7 +72,7 @@ pub fn assemble(session: &JudgedRun<'_>, source: RunSource, age: Age) -> Result<
         compared: &session.references().labels(),
         earlier: &session.references().comparison_runs(),
         clocks: &clocks,
-        now: (age == Age::Said).then(|| session.clock().now()),
+        now,
     }))
 }
 
@@ -87,10 +80,10 @@ pub fn assemble(session: &JudgedRun<'_>, source: RunSource, age: Age) -> Result<
 ///
 /// # Errors
 /// The run cannot be judged.
-pub fn stored(run: &PhaseRun) -> Result<RunReport, JudgeError> {
-    let session = JudgedRun::of(run, ReferenceRuns::of_stored_run(run))?;
+pub fn stored(run: &PhaseRun, today: Date) -> Result<RunReport, JudgeError> {
+    let session = JudgedRun::of_stored(run, today)?;
     let source = RunSource::Recorded { folder: run.run.folder.display().to_string() };
-    assemble(&session, source, Age::Unsaid)
+    assemble(&session, source, None)
 }
 
 /// What ncu says about each case; of the same case, what its deep profile says.

@@ -65,7 +65,7 @@ mod variants;
 mod waiver_row;
 pub mod write;
 
-pub use assemble::{Age, assemble, observations, stored};
+pub use assemble::{assemble, observations, stored};
 pub use deep_profile::{DeepMetric, DeepProfileRow, ProfiledVariant};
 pub use deltas::{Delta, ShapeDelta};
 pub use diagnosis_row::{DiagnosisOutcome, DiagnosisRow, RuleCoverage};

@@ -7,12 +7,12 @@ use crate::explain::{
     DeepProfiles, DefectSignature, Diagnosis, Finding, Inversion, MeasuredChip, MeasuredCost, RuleBook, SignatureBook,
     SignatureCounter,
 };
-use ncugate_judge::reference_runs::ReferenceRuns;
+use jiff::civil::Date;
 use ncugate_judge::{Correctness, JudgeError, JudgedRun, PhaseRun};
 use ncugate_model::VariantId;
 use ncugate_model::disk::open;
 use ncugate_model::stats::{Pairing, Resampler, compare};
-use ncugate_phase::config::{Project, RuleKind};
+use ncugate_phase::config::RuleKind;
 use ncugate_phase::plan::{Method, Variant, VariantRole};
 use std::path::Path;
 
@@ -44,9 +44,8 @@ impl KnownSignatures {
     pub fn of(session: &JudgedRun<'_>) -> Self {
         let phase = session.measurements().phase();
         let (mut own, mut problems) = (Vec::new(), Vec::new());
-        let root = Project::of(&phase.file).map(|project| project.root).unwrap_or_default();
         for path in &phase.signatures {
-            match own_inversion(&root.join(path)) {
+            match own_inversion(&phase.root.join(path), session.today()) {
                 Ok(inversion) => own.push(inversion),
                 Err(reason) => problems.push(format!(
                     "findings are not compared with the signatures of {}, which cannot be read: {reason}",
@@ -62,10 +61,10 @@ impl KnownSignatures {
 ///
 /// # Errors
 /// Neither is there, or it is something else: why.
-pub fn own_inversion(path: &Path) -> Result<Inversion, String> {
+pub fn own_inversion(path: &Path, today: Date) -> Result<Inversion, String> {
     if path.is_dir() {
         let run = PhaseRun::load(path).map_err(|error| error.to_string())?;
-        let session = JudgedRun::of(&run, ReferenceRuns::of_stored_run(&run)).map_err(|error| error.to_string())?;
+        let session = JudgedRun::of_stored(&run, today).map_err(|error| error.to_string())?;
         return inversion(&session).map_err(|error| error.to_string());
     }
     let bytes = open::named(path, MAX_BYTES).map_err(|error| error.to_string())?;

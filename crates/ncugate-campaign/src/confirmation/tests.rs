@@ -2,11 +2,10 @@
 
 use super::*;
 use crate::fixtures::tools;
-use crate::{GpuTurn, GpuWait, NoProgress};
+use crate::{GpuTurn, GpuWait, NoProgress, manifest};
 use ncugate_cuda::host::JobMode;
 use ncugate_judge::frame::{ProfileCounters, TableInputs, quantities};
 use ncugate_judge::store::Fingerprint;
-use ncugate_judge::store::manifest;
 use ncugate_judge::{Context, Judgement, SampleOrigin, correctness, judge, name_cheats, to_confirm, unresolved};
 use ncugate_model::{
     BuildOutcome, BuildRecord, CheckOutcome, CheckRecord, ComputeCapability, Differences, Resources, Verdict,

@@ -60,7 +60,7 @@ impl Replay {
         let text = std::fs::read_to_string(&path).unwrap();
         let phase = ncugate_phase::config::parse(&path, &text).unwrap();
         let plan = unroll(&phase).unwrap();
-        let mut manifest = ncugate_judge::store::manifest(&phase, &plan, Fingerprint::default());
+        let mut manifest = crate::manifest(&phase, &plan, Fingerprint::default());
         // Not what is there now: lines have to come from the report.
         manifest.sources = vec![(SOURCE.to_owned(), "0".to_owned())];
         let mut writer = RunWriter::open(&folder.path().join("run"), manifest, &text, &plan, &phase.workload).unwrap();
@@ -145,7 +145,7 @@ fn a_recording_keeps_lines_and_instructions_without_sources() {
     let mut replay = Replay::new("", &disassembled());
     let run = replay.deep_profile();
     let folder = replay.folder.path().join("kept");
-    record(&run, &folder).unwrap();
+    record(&run, &folder, Path::new("/")).unwrap();
     let kept = Run::load(&folder).unwrap();
     assert_eq!(kept.close_looks[0].listing, run.close_looks[0].listing);
     let report = Report::open(&kept.close_reports()[0]).unwrap();

@@ -104,7 +104,7 @@ pub fn attempt_phase(
     file.insert("gate".to_owned(), Toml::Array(gates));
     let text =
         toml::to_string(&file).map_err(|e| AttemptError::Form(format!("the phase cannot be written anew: {e}")))?;
-    Ok(AttemptPhase { phase: config::parse_in(&phase.file, &text, phase.project.as_deref())?, left_out, faster })
+    Ok(AttemptPhase { phase: config::parse_again(phase, &text)?, left_out, faster })
 }
 
 /// Flags of `[kernel]` as written.
@@ -186,13 +186,12 @@ fn faster_gate(shape: &ShapeName, name: &str) -> Table {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ncugate_fixtures::at_root;
+    use ncugate_fixtures::root;
     use ncugate_phase::plan::unroll;
 
     #[test]
     fn an_attempt_is_measured_beside_the_best_and_asked_what_a_variant_is_asked() {
-        at_root();
-        let phase = config::load(Path::new("configs/softmax.toml")).unwrap();
+        let phase = config::load(Path::new("configs/softmax.toml"), &root(), jiff::civil::date(2026, 6, 15)).unwrap();
         let params = usual_params(&phase);
         assert_eq!(params[0], ("THREADS".to_owned(), Value::Int(128)));
         let elite = AttemptSource { file: None, include: None, params: params.clone() };
@@ -214,8 +213,8 @@ mod tests {
 
     #[test]
     fn a_phase_without_a_kernel_has_nothing_to_replace() {
-        at_root();
-        let mut phase = config::load(Path::new("configs/softmax.toml")).unwrap();
+        let mut phase =
+            config::load(Path::new("configs/softmax.toml"), &root(), jiff::civil::date(2026, 6, 15)).unwrap();
         phase.kernel = None;
         let source = AttemptSource { file: None, include: None, params: Vec::new() };
         assert!(matches!(attempt_phase(&phase, &source, &source), Err(AttemptError::Form(_))));

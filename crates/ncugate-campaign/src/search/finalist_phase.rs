@@ -28,7 +28,7 @@ pub fn with_chosen(phase: &Phase, points: &[Vec<(String, Value)>]) -> Result<Pha
     let (before, after) = phase.text.split_at_checked(start).ok_or(ChosenError::Form)?;
     let lines: String = points.iter().map(|point| format!("  {},\n", table(point))).collect();
     let text = format!("{before}# What the search chose.\npoints = [\n{lines}]\n{after}");
-    let chosen = config::parse_in(&phase.file, &text, phase.project.as_deref()).map_err(|_| ChosenError::Form)?;
+    let chosen = config::parse_again(phase, &text).map_err(|_| ChosenError::Form)?;
     // Written somewhere else than meant, they would be other candidates.
     if chosen.sweep.points.as_deref() != Some(points) || chosen.sweep.axes != phase.sweep.axes {
         return Err(ChosenError::Form);

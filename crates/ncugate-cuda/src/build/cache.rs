@@ -13,12 +13,13 @@
 //! unnoticed until something else changes.
 
 use super::arch::Arch;
+use super::compiler_environment;
 use super::error::BuildError;
 use super::nvcc::{CompileUnit, Nvcc};
 use ncugate_model::CompiledLaunch;
 use ncugate_model::digest::{Digest, sha256};
 use ncugate_model::disk::{self, Durability, open};
-use ncugate_phase::plan::{compiler_environment, flag_files};
+use ncugate_phase::plan::flag_files;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
 use std::env;
@@ -158,7 +159,8 @@ impl Cache {
     /// The key of `unit` before its includes are known.
     pub(super) fn inputs(unit: &CompileUnit, arch: &Arch, nvcc: &Nvcc) -> io::Result<CacheInputs> {
         let defines = unit.defines.iter().map(|(name, value)| format!("{name}={value}"));
-        let named = flag_files(&unit.flags);
+        // The compiler works in the root of the project.
+        let named = flag_files(Path::new(""), &unit.flags);
         let named = named.iter().map(|file| Ok((file, fs::read(file)?))).collect::<io::Result<Vec<_>>>()?;
         let mut digest = Digest::default()
             .part(LAYOUT)

@@ -8,6 +8,7 @@ mod budget;
 mod build_work;
 mod cache;
 mod compile;
+pub mod compiler_environment;
 mod duplicates;
 mod error;
 mod launch_check;

@@ -21,7 +21,7 @@ pub struct LeaderboardEntry {
     /// The variant that stands for it: what its objective selected.
     pub variant: VariantId,
     pub measured: Timestamp,
-    /// When it became an entry.
+    /// When it became an entry; before that, when it was measured.
     pub promoted: Timestamp,
     /// Whether it was accepted although it is worse than the entry before it.
     pub accepted_worse: bool,
@@ -126,7 +126,7 @@ impl LeaderboardEntry {
             run: manifest.run.clone(),
             variant: variant.clone(),
             measured: manifest.started,
-            promoted: Timestamp::now(),
+            promoted: manifest.started,
             accepted_worse: false,
             git: manifest.git.clone(),
             conditions: conditions.clone(),

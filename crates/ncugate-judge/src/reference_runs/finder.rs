@@ -6,8 +6,9 @@ use crate::measurements::Measurements;
 use crate::store::{MANIFEST, Manifest, Run, RunState, RunVerdict};
 use crate::traced_values::{is_traced, without_durations};
 use crate::{Context, JudgeError, Judgement, PhaseRun, judge};
+use jiff::civil::Date;
 use ncugate_model::disk;
-use ncugate_phase::config::{self, Phase, Waiver};
+use ncugate_phase::config::{self, Phase};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -30,6 +31,7 @@ pub fn entry_of_run(
     name: &str,
     folder: &Path,
     metrics: &[String],
+    today: Date,
 ) -> Result<(LeaderboardEntry, Judgement), JudgeError> {
     let lacking = |reason: &str| JudgeError::NoReference { folder: folder.to_owned(), reason: reason.to_owned() };
     let run = Run::load(folder)?;
@@ -48,7 +50,7 @@ pub fn entry_of_run(
     let PhaseRun { phase, plan, run, evidence } = PhaseRun::of_run(run)?;
     let conditions = conditions_of(&run)?;
     let measured = Measurements::read(&phase, &plan, Arc::clone(&run), evidence, metrics)?;
-    let context = Context { witness: Some(measured.witness()), ..Context::new(measured.capability(), Waiver::today()) };
+    let context = Context { witness: Some(measured.witness()), ..Context::new(measured.capability(), today) };
     let judgement = judge(&phase, &plan, measured.quantities(), measured.correctness(), &context);
     let selected = judgement.selected.as_ref();
     let selected = selected.ok_or_else(|| lacking("no variant of it is both correct and measured by its objective"))?;
@@ -75,6 +77,8 @@ pub struct Finder<'a> {
     pub profiles: &'a Path,
     /// Conditions of the run that is judged.
     pub conditions: Conditions,
+    /// The day that stored runs are judged on.
+    pub today: Date,
 }
 
 impl Finder<'_> {
@@ -88,7 +92,7 @@ impl Finder<'_> {
 
     /// The folder of a run that a name stands for.
     pub fn folder(&self, name: &str) -> Option<PathBuf> {
-        let folders = [PathBuf::from(name), self.profiles.join(&self.phase.name).join(name)];
+        let folders = [self.phase.root.join(name), self.profiles.join(&self.phase.name).join(name)];
         folders.into_iter().find(|folder| folder.join("manifest.json").is_file())
     }
 
@@ -109,7 +113,7 @@ impl Finder<'_> {
 
     fn of_run(&self, folder: &Path) -> Result<LeaderboardEntry, JudgeError> {
         let name = folder.file_name().unwrap_or_default().to_string_lossy();
-        Ok(entry_of_run(&name, folder, &required_metrics::metrics(self.phase))?.0)
+        Ok(entry_of_run(&name, folder, &required_metrics::metrics(self.phase), self.today)?.0)
     }
 
     /// The leaderboard's best, or why there is none to compare with.

@@ -3,6 +3,7 @@
 use super::{Leaderboard, LeaderboardEntry, Lookup};
 use crate::store::StoreError;
 use crate::{GateResult, Judgement};
+use jiff::Timestamp;
 use ncugate_model::expr::Owner;
 use ncugate_model::{Better, Level, ShapeName, Verdict};
 
@@ -145,8 +146,13 @@ impl Promotion {
         })
     }
 
-    /// Appends the entry; a refusal leaves the leaderboard as it is.
-    pub fn settle(mut self, board: &mut Leaderboard, worse: RegressionPolicy) -> Result<Option<Refusal>, StoreError> {
+    /// Appends the entry, which is promoted `now`; a refusal leaves the leaderboard as it is.
+    pub fn settle(
+        mut self,
+        board: &mut Leaderboard,
+        worse: RegressionPolicy,
+        now: Timestamp,
+    ) -> Result<Option<Refusal>, StoreError> {
         match (self.refusal(), worse) {
             (Some(refusal @ Refusal::Already { .. }), _) | (Some(refusal), RegressionPolicy::Refuse) => {
                 return Ok(Some(refusal));
@@ -154,6 +160,7 @@ impl Promotion {
             (Some(_), RegressionPolicy::Accept) => self.entry.accepted_worse = true,
             (None, _) => {}
         }
+        self.entry.promoted = now;
         board.append(self.entry)?;
         Ok(None)
     }

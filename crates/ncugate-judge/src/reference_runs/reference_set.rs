@@ -5,6 +5,7 @@ use super::{BEST, Calibration, Conditions, LeaderboardEntry, MismatchPolicy, Noi
 use crate::frame::{Quantities, required_metrics};
 use crate::store::{Fingerprint, Run};
 use crate::{Context, Evidence, JudgeError, PhaseRun, StoredRun};
+use jiff::civil::Date;
 use ncugate_model::VariantId;
 use ncugate_model::expr::Owner;
 use ncugate_phase::config::Phase;
@@ -40,9 +41,15 @@ impl ReferenceRuns {
     ///
     /// # Errors
     /// What is named is not there or cannot be read, or, unless that is allowed, its conditions are unlike.
-    pub fn find(phase: &Phase, run: &Run, request: &ReferenceRequest, profiles: &Path) -> Result<Self, JudgeError> {
+    pub fn find(
+        phase: &Phase,
+        run: &Run,
+        request: &ReferenceRequest,
+        profiles: &Path,
+        today: Date,
+    ) -> Result<Self, JudgeError> {
         let mut found = Self::default();
-        let finder = Finder { phase, profiles, conditions: conditions_of(run)? };
+        let finder = Finder { phase, profiles, conditions: conditions_of(run)?, today };
         found.noise = NoiseBook::open(profiles, &phase.name)?.find(&finder.conditions).cloned();
         if let Some(name) = &request.name {
             found.insert("baseline", finder.named(name)?, &finder.conditions, request.mismatch)?;
@@ -78,10 +85,11 @@ impl ReferenceRuns {
         fingerprint: Option<&Fingerprint>,
         request: &ReferenceRequest,
         profiles: &Path,
+        today: Date,
     ) -> Result<(), JudgeError> {
         let Some(name) = &request.name else { return Ok(()) };
         let now = Conditions::ahead(phase, &fingerprint.cloned().unwrap_or_default());
-        let finder = Finder { phase, profiles, conditions: now };
+        let finder = Finder { phase, profiles, conditions: now, today };
         if fingerprint.is_some() {
             let entry = finder.named(name)?;
             return Self::default().insert("baseline", entry, &finder.conditions, request.mismatch);
@@ -97,10 +105,10 @@ impl ReferenceRuns {
 
     /// What the requirements of a stored run ask for, in the folder of runs that it lies in. What cannot be compared is a
     /// warning: then the requirement that asks for it is inconclusive.
-    pub fn of_stored_run(run: &PhaseRun) -> Self {
-        let folder = std::path::absolute(&run.run.folder).unwrap_or_default();
+    pub fn of_stored_run(run: &PhaseRun, today: Date) -> Self {
+        let folder = run.run.folder.canonicalize().unwrap_or_default();
         let Some(profiles) = folder.parent().and_then(Path::parent) else { return Self::default() };
-        Self::find(&run.phase, &run.run, &ReferenceRequest::default(), profiles)
+        Self::find(&run.phase, &run.run, &ReferenceRequest::default(), profiles, today)
             .unwrap_or_else(|error| Self { warnings: vec![error.to_string()], ..Self::default() })
     }
 
@@ -115,11 +123,12 @@ impl ReferenceRuns {
         run: &Run,
         evidence: Evidence,
         profiles: &Path,
+        today: Date,
     ) -> Result<(), JudgeError> {
         if self.stored.contains_key("previous") || evidence != Evidence::Measured {
             return Ok(());
         }
-        let finder = Finder { phase, profiles, conditions: conditions_of(run)? };
+        let finder = Finder { phase, profiles, conditions: conditions_of(run)?, today };
         match finder.previous(&run.manifest) {
             Ok(entry) => self.before = entry.map(|entry| (entry.clone(), entry.quantities())),
             Err(error) => self.warnings.push(format!("no comparison with the run before this one: {error}")),
@@ -206,19 +215,21 @@ impl ReferenceRuns {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ncugate_fixtures::at_root;
+    use ncugate_fixtures::{at_root, root};
     use ncugate_phase::config;
 
     #[test]
     fn unlike_machines_and_tools_are_refused_before_anything_is_measured() {
         at_root();
-        let phase = config::load(Path::new("configs/phase_d.toml")).unwrap();
+        let today = jiff::civil::date(2026, 6, 15);
+        let phase = config::load(Path::new("configs/phase_d.toml"), &root(), today).unwrap();
         let recording = phase.recording.clone().unwrap();
         let then = Run::load(&recording).unwrap().manifest.fingerprint;
         let validated = |now: &Fingerprint, allow_mismatch: bool| {
             let name = Some(recording.display().to_string());
             let mismatch = if allow_mismatch { MismatchPolicy::Allow } else { MismatchPolicy::Refuse };
-            ReferenceRuns::validate(&phase, Some(now), &ReferenceRequest { name, mismatch }, Path::new("profiles"))
+            let request = ReferenceRequest { name, mismatch };
+            ReferenceRuns::validate(&phase, Some(now), &request, Path::new("profiles"), today)
         };
         assert!(validated(&then, false).is_ok(), "the recording is like itself");
         type Change = fn(&mut Fingerprint);

@@ -2,10 +2,13 @@
 
 use super::*;
 use crate::frame::Quantities;
-use crate::store::{Fingerprint, Machine, Manifest, RunState, SCHEMA};
+use crate::store::{Fingerprint, Machine, Manifest, RunState};
+use jiff::Timestamp;
 use ncugate_model::{Better, Cell, ComputeCapability, Gpu, ShapeName, VariantId};
 use ncugate_phase::config::Objective;
 use std::collections::BTreeMap;
+
+const MOMENT: Timestamp = Timestamp::UNIX_EPOCH;
 
 fn conditions() -> Conditions {
     let gpu = Gpu {
@@ -39,37 +42,9 @@ fn entry(run: &str, latency: f64, conditions: &Conditions) -> LeaderboardEntry {
     quantities.set_column("latency_p50", vec![Cell::Value(latency)]);
     quantities.set_column("dram_bytes", vec![Cell::Missing("not profiled".into())]);
     quantities.set_samples(0, [latency; 6].as_slice().into());
-    let manifest = Manifest {
-        schema: SCHEMA,
-        ncugate: String::new(),
-        phase: "p".to_owned(),
-        run: run.to_owned(),
-        state: RunState::Complete,
-        started: jiff::Timestamp::UNIX_EPOCH,
-        finished: None,
-        argv: Vec::new(),
-        fingerprint: conditions.fingerprint.clone(),
-        config_sha256: String::new(),
-        plan_sha256: String::new(),
-        sources: Vec::new(),
-        null_test: None,
-        inputs: None,
-        settings: std::collections::BTreeMap::new(),
-        project: None,
-        git: None,
-        stage_seconds: Vec::new(),
-        software: std::collections::BTreeMap::new(),
-        redacted: false,
-        verdict: None,
-        stopped: None,
-        shard: None,
-        narrowed: None,
-        others: Vec::new(),
-        merged: Vec::new(),
-        warnings: Vec::new(),
-        continued: Vec::new(),
-        seal: None,
-    };
+    let phase = ncugate_fixtures::phase();
+    let fresh = Manifest::new(&phase, conditions.fingerprint.clone(), MOMENT);
+    let manifest = Manifest { run: run.to_owned(), state: RunState::Complete, ..fresh };
     let objective = Objective { metric: "latency_p50".to_owned(), better: Better::Lower, shape };
     let subject = EntrySource {
         manifest: &manifest,
@@ -137,7 +112,7 @@ fn a_better_run_replaces_a_worse_one_is_refused() {
     let (_folder, mut board) = board();
     let c = conditions();
     let settle = |board: &mut Leaderboard, run, latency, worse| {
-        Promotion::new(board, entry(run, latency, &c)).settle(board, worse).unwrap()
+        Promotion::new(board, entry(run, latency, &c)).settle(board, worse, MOMENT).unwrap()
     };
     assert_eq!(settle(&mut board, "a", 10.0, RegressionPolicy::Refuse), None);
     assert_eq!(settle(&mut board, "b", 9.0, RegressionPolicy::Refuse), None);
@@ -160,8 +135,9 @@ fn coded(run: &str, latency: f64, code: &str) -> LeaderboardEntry {
 fn the_best_of_a_kernel_measured_often_is_its_median_and_not_its_luckiest_run() {
     let (_folder, mut board) = board();
     let c = conditions();
-    let settle =
-        |board: &mut Leaderboard, entry| Promotion::new(board, entry).settle(board, RegressionPolicy::Refuse).unwrap();
+    let settle = |board: &mut Leaderboard, entry| {
+        Promotion::new(board, entry).settle(board, RegressionPolicy::Refuse, MOMENT).unwrap()
+    };
     for (run, latency) in [("a", 10.0), ("b", 9.8), ("c", 10.1), ("d", 9.9), ("e", 10.2)] {
         assert_eq!(settle(&mut board, coded(run, latency, "k1")), None, "{run} is another measurement of the same");
     }

@@ -2,6 +2,7 @@
 
 use super::ledger::Ledger;
 use super::{Manifest, Resumption, Run, RunState, folder, inputs};
+use jiff::Timestamp;
 use ncugate_model::ProfileOutcome;
 use ncugate_model::disk::FileLock;
 use ncugate_phase::config::Phase;
@@ -31,13 +32,13 @@ pub struct ResumedRun {
     pub owned: (FileLock, Ledger),
 }
 
-/// The newest run of `phase` under `profiles` that did not finish and was made of the same things.
+/// The newest run of `phase` under `profiles` that did not finish and was made of the same things as the one that `manifest` starts.
 pub fn unfinished(profiles: &Path, manifest: &Manifest, phase: &Phase, plan: &Plan) -> Continuation {
     let mut refused = Continuation::None;
     for (folder, run) in newest_first(profiles, manifest) {
         let differs = run.map_or_else(Some, |run| difference(&run, manifest, phase, plan));
         let reason = match differs {
-            None => match owned(&folder) {
+            None => match owned(&folder, manifest.started) {
                 Ok(Some(unfinished)) => return Continuation::Of(Box::new(unfinished)),
                 Ok(None) => continue,
                 Err(reason) => reason,
@@ -52,7 +53,7 @@ pub fn unfinished(profiles: &Path, manifest: &Manifest, phase: &Phase, plan: &Pl
 }
 
 /// The run, owned and read again: whoever wrote it may have finished it meanwhile, which gives none.
-fn owned(folder: &Path) -> Result<Option<ResumedRun>, String> {
+fn owned(folder: &Path, at: Timestamp) -> Result<Option<ResumedRun>, String> {
     let lock = folder::claim(folder).map_err(|error| error.to_string())?;
     if Run::load(folder).map_err(|error| error.to_string())?.manifest.state == RunState::Complete {
         return Ok(None);
@@ -61,7 +62,7 @@ fn owned(folder: &Path) -> Result<Option<ResumedRun>, String> {
     let mut run = Run::load(folder).map_err(|error| error.to_string())?;
     ledger.prove_reports(&[run.reports(), run.close_reports()].concat())?;
     let records = record_count(&run) as u64;
-    run.manifest.continued.push(Resumption { at: jiff::Timestamp::now(), written, records });
+    run.manifest.continued.push(Resumption { at, written, records });
     Ok(Some(ResumedRun { run, owned: (lock, ledger) }))
 }
 

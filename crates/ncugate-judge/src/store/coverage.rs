@@ -13,7 +13,7 @@ const MOST: usize = 12;
 
 /// What `run` lacks of the phase as it is now, a line each; nothing when it can stand for it.
 ///
-/// `counters` are the ncu metrics that judging needs. Files are compared with those of the working directory. Gates, tiers and
+/// `counters` are the ncu metrics that judging needs. Files are compared with those of the phase's project. Gates, tiers and
 /// titles may have changed: they are judged anew.
 pub fn lacks(run: &Run, phase: &Phase, plan: &Plan, counters: &[String]) -> Vec<String> {
     let mut lacks = Vec::new();

@@ -36,15 +36,15 @@ pub struct Destination {
 }
 
 impl Destination {
-    /// `folder`, for a recording of the run in `run`.
+    /// `folder`, for a recording of the run in `run`; paths are relative to `here`.
     ///
     /// # Errors
-    /// It holds anything but a recording, or is, holds or lies in the run, or is or holds the working directory.
-    pub fn new(folder: &Path, run: &Path) -> Result<Self, StoreError> {
+    /// It holds anything but a recording, or is, holds or lies in the run, or is or holds `here`.
+    pub fn new(folder: &Path, run: &Path, here: &Path) -> Result<Self, StoreError> {
         let refused = |reason: String| StoreError::Destination { folder: folder.to_owned(), reason };
-        let found = resolve(folder).map_err(refused)?;
+        let found = resolve(&here.join(folder)).map_err(refused)?;
         let whole = |path: &Path| path.canonicalize().map_err(|e| refused(format!("{}: {e}", path.display())));
-        let (run, here) = (whole(run)?, whole(Path::new("."))?);
+        let (run, here) = (whole(&here.join(run))?, whole(here)?);
         if here.starts_with(&found.folder) {
             return Err(refused("it is the working directory, or contains it".to_owned()));
         }
@@ -126,8 +126,7 @@ fn real(folder: &Path) -> Result<PathBuf, String> {
         Ok(real) => Ok(real),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let name = folder.file_name().ok_or("it leads through a folder that does not exist")?;
-            let parent = folder.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-            Ok(real(parent)?.join(name))
+            Ok(real(folder.parent().unwrap_or(Path::new("/")))?.join(name))
         }
         Err(error) => Err(error.to_string()),
     }

@@ -1,7 +1,7 @@
 //! The files that a run was made of, by content.
 //!
 //! A phase names some: kernel sources, files in flags and in command lines, references. The compiler names the others when it
-//! has read them. Paths are relative to the working directory where a file is inside of it.
+//! has read them. Paths are relative to the root of the project if a file is inside of it.
 
 use super::seal::file_sha256;
 use super::settings;
@@ -21,22 +21,27 @@ const CODE: [&str; 9] = ["py", "sh", "cu", "cuh", "h", "hpp", "c", "cc", "cpp"];
 /// Most bytes of a file that a run is made of: arrays of a reference are the largest.
 const MAX_INPUT: u64 = 4 << 30;
 
-fn input_sha256(path: &Path) -> Result<String, StoreError> {
+/// SHA-256 of a file.
+///
+/// # Errors
+/// It cannot be read, or it is larger than any input.
+pub fn input_sha256(path: &Path) -> Result<String, StoreError> {
     file_sha256(path, MAX_INPUT)
 }
 
 /// SHA-256 by path; files that cannot be read are left out.
-pub fn hashes(paths: BTreeSet<PathBuf>) -> BTreeMap<String, String> {
-    paths.into_iter().filter_map(|path| Some((path.display().to_string(), input_sha256(&path).ok()?))).collect()
+pub fn hashes(root: &Path, paths: BTreeSet<PathBuf>) -> BTreeMap<String, String> {
+    let hash = |path: &Path| input_sha256(&root.join(path)).ok();
+    paths.into_iter().filter_map(|path| Some((path.display().to_string(), hash(&path)?))).collect()
 }
 
 /// Every kernel source of the plan and every header beside it.
-pub fn sources(plan: &Plan) -> BTreeSet<PathBuf> {
+pub fn sources(root: &Path, plan: &Plan) -> BTreeSet<PathBuf> {
     let mut paths = BTreeSet::new();
     for variant in &plan.variants {
         if let Method::Kernel(kernel) = &variant.method {
             paths.insert(kernel.source.clone());
-            paths.extend(sibling_files(&kernel.source, &HEADERS));
+            paths.extend(sibling_files(root, &kernel.source, &HEADERS));
         }
     }
     paths
@@ -44,41 +49,33 @@ pub fn sources(plan: &Plan) -> BTreeSet<PathBuf> {
 
 /// Every file that the phase names, whether or not it is there.
 pub fn named(phase: &Phase, plan: &Plan) -> BTreeSet<PathBuf> {
-    let mut paths = sources(plan);
+    let root = &phase.root;
+    let mut paths = sources(root, plan);
     for variant in &plan.variants {
         match &variant.method {
-            Method::Kernel(kernel) => paths.extend(flag_files(&kernel.flags).iter().map(|file| inside(file))),
+            Method::Kernel(kernel) => {
+                paths.extend(flag_files(root, &kernel.flags).iter().map(|file| inside(root, file)))
+            }
             Method::Function(function) => {
-                paths.insert(inside(&function.file));
-                paths.extend(sibling_files(&inside(&function.file), &CODE));
+                let file = inside(root, &function.file);
+                paths.extend(sibling_files(root, &file, &CODE));
+                paths.insert(file);
             }
             Method::Captured(_) => {}
-            Method::Command(command) => paths.extend(scripts(&command.argv)),
+            Method::Command(command) => paths.extend(scripts(root, &command.argv)),
         }
     }
     paths.extend(arrays(phase));
-    paths.extend(reference_plan(phase, plan).iter().flat_map(sources));
+    paths.extend(reference_plan(phase, plan).iter().flat_map(|plan| sources(root, plan)));
     paths.extend(own_tools(phase).map(|(_, path)| path));
     paths
 }
 
 /// Tools that the project supplies in place of those of the machine: the key of the phase, and the file.
 pub fn own_tools(phase: &Phase) -> impl Iterator<Item = (&'static str, PathBuf)> {
-    let own = |tool: Option<&PathBuf>| tool.and_then(|path| own_program(&path.to_string_lossy()));
+    let own = |tool: Option<&PathBuf>| tool.and_then(|path| own_program(&phase.root, &path.to_string_lossy()));
     let found = [("[profile] ncu", own(phase.profile.ncu.as_ref())), ("[build] nvcc", own(phase.build.nvcc.as_ref()))];
     found.into_iter().filter_map(|(key, path)| Some((key, path?)))
-}
-
-/// Programs outside of the project, by name, with the hash of what is found now. They are of the machine: a run is not
-/// continued with others, but a recording is judged on any machine.
-pub fn programs(plan: &Plan) -> BTreeMap<String, Option<String>> {
-    let program = |argv: &[String]| argv.first().filter(|name| own_program(name).is_none()).cloned();
-    let hash = |name: &str| {
-        let path = which::which(name).ok()?.canonicalize().ok()?;
-        input_sha256(&path).ok()
-    };
-    let names = plan.commands().filter_map(|(_, command)| program(&command.argv));
-    names.map(|name| (name.clone(), hash(&name))).collect()
 }
 
 /// In what the files differ that a run was made of, a phrase each: those it lists as they are now, and those that the phase
@@ -86,23 +83,23 @@ pub fn programs(plan: &Plan) -> BTreeMap<String, Option<String>> {
 pub fn differences(manifest: &Manifest, phase: &Phase, plan: &Plan) -> Vec<String> {
     let Some(recorded) = &manifest.inputs else {
         let recorded: BTreeMap<String, String> = manifest.sources.iter().cloned().collect();
-        let named = sources(plan);
+        let named = sources(&phase.root, plan);
         let (recorded, mut outside) = of_project(&recorded, &named, plan);
-        outside.extend(compared(&recorded, named));
+        outside.extend(compared(&phase.root, &recorded, named));
         return outside;
     };
     let named = named(phase, plan);
     let (recorded, mut outside) = of_project(recorded, &named, plan);
     // The files of a base are there while its run measures; afterwards its commit says what they were.
     let of_base = |path: &Path| phase.base.as_ref().is_some_and(|base| path.starts_with(&base.folder));
-    let is_gone = |path: &Path| of_base(path) && !path.exists();
+    let is_gone = |path: &Path| of_base(path) && !phase.root.join(path).exists();
     let recorded = recorded.iter().filter(|(path, _)| !is_gone(Path::new(path)));
     let recorded = recorded.map(|(path, hash)| (path.clone(), hash.clone())).collect();
-    outside.extend(compared(&recorded, named.into_iter().filter(|path| !is_gone(path)).collect()));
+    outside.extend(compared(&phase.root, &recorded, named.into_iter().filter(|path| !is_gone(path)).collect()));
     outside
 }
 
-/// The files of a recording that may be looked at here: those below the working directory, that the phase names, or that lie in a folder
+/// The files of a recording that may be looked at here: those below the root of the project, that the phase names, or that lie in a folder
 /// which a flag of the phase names. With a phrase for each of the others, which are never opened: what a recording lists is anybody's to
 /// write.
 fn of_project(
@@ -136,8 +133,8 @@ fn of_project(
 }
 
 /// The files that a run lists and that are not what they were when it began, a phrase each.
-pub fn changed_inputs(manifest: &Manifest) -> Vec<String> {
-    manifest.inputs.as_ref().map_or_else(Vec::new, |recorded| compared(recorded, BTreeSet::new()))
+pub fn changed_inputs(root: &Path, manifest: &Manifest) -> Vec<String> {
+    manifest.inputs.as_ref().map_or_else(Vec::new, |recorded| compared(root, recorded, BTreeSet::new()))
 }
 
 /// The files that two runs were both made of and that are not the same, a phrase each, and settings in which they differ.
@@ -148,11 +145,11 @@ pub fn changed_between(one: &Manifest, other: &Manifest) -> Vec<String> {
     files.chain(settings::differences(&one.settings, &other.settings)).collect()
 }
 
-fn compared(recorded: &BTreeMap<String, String>, named: BTreeSet<PathBuf>) -> Vec<String> {
+fn compared(root: &Path, recorded: &BTreeMap<String, String>, named: BTreeSet<PathBuf>) -> Vec<String> {
     let paths: BTreeSet<PathBuf> = recorded.keys().map(PathBuf::from).chain(named).collect();
     let difference = |path: PathBuf| {
         let name = path.display().to_string();
-        match (recorded.get(&name), input_sha256(&path)) {
+        match (recorded.get(&name), input_sha256(&root.join(&path))) {
             (Some(then), Ok(now)) if *then == now => None,
             (Some(_), Ok(_)) => Some(format!("an older text of '{name}'")),
             (None, Ok(_)) => Some(format!("no text of '{name}'")),
@@ -162,22 +159,22 @@ fn compared(recorded: &BTreeMap<String, String>, named: BTreeSet<PathBuf>) -> Ve
     paths.into_iter().filter_map(difference).collect()
 }
 
-/// The path of a program that is inside the working directory.
-fn own_program(name: &str) -> Option<PathBuf> {
-    Some(inside(Path::new(name))).filter(|path| name.contains('/') && path.is_relative())
+/// The path of a program that is inside the project.
+pub fn own_program(root: &Path, name: &str) -> Option<PathBuf> {
+    Some(inside(root, Path::new(name))).filter(|path| name.contains('/') && path.is_relative())
 }
 
-/// Files in a command line that are inside the working directory, with the code beside them; the program also where it is not
+/// Files in a command line that are inside the project, with the code beside them; the program also where it is not
 /// there.
-fn scripts(argv: &[String]) -> BTreeSet<PathBuf> {
+fn scripts(root: &Path, argv: &[String]) -> BTreeSet<PathBuf> {
     let mut paths = BTreeSet::new();
-    let program = argv.first().and_then(|name| own_program(name));
+    let program = argv.first().and_then(|name| own_program(root, name));
     let arguments = argv.iter().flat_map(|word| [Some(word.as_str()), word.split_once('=').map(|(_, value)| value)]);
-    let files = arguments.flatten().map(|word| inside(Path::new(word))).filter(|path| path.is_relative());
-    for path in files.filter(|path| path.is_file()).chain(program) {
+    let files = arguments.flatten().map(|word| inside(root, Path::new(word))).filter(|path| path.is_relative());
+    for path in files.filter(|path| root.join(path).is_file()).chain(program) {
         let is_code = path.extension().is_some_and(|extension| CODE.iter().any(|code| extension == *code));
         if is_code {
-            paths.extend(sibling_files(&path, &CODE));
+            paths.extend(sibling_files(root, &path, &CODE));
         }
         paths.insert(path);
     }
@@ -185,12 +182,12 @@ fn scripts(argv: &[String]) -> BTreeSet<PathBuf> {
 }
 
 /// Files of a program that gives expected outputs, with the code beside them.
-fn program_files(program: &ProgramKind) -> BTreeSet<PathBuf> {
+fn program_files(root: &Path, program: &ProgramKind) -> BTreeSet<PathBuf> {
     match program {
-        ProgramKind::Command { argv } => scripts(argv),
+        ProgramKind::Command { argv } => scripts(root, argv),
         ProgramKind::Python { file, .. } => {
-            let file = inside(file);
-            sibling_files(&file, &CODE).into_iter().chain([file]).collect()
+            let file = inside(root, file);
+            sibling_files(root, &file, &CODE).into_iter().chain([file]).collect()
         }
     }
 }
@@ -199,7 +196,7 @@ fn program_files(program: &ProgramKind) -> BTreeSet<PathBuf> {
 fn arrays(phase: &Phase) -> BTreeSet<PathBuf> {
     let (reference, mut paths) = match &phase.workload.reference {
         WorkloadReference::Npy { path } => (Some(path.to_string_lossy()), BTreeSet::new()),
-        WorkloadReference::Program(reference) => (None, program_files(&reference.program)),
+        WorkloadReference::Program(reference) => (None, program_files(&phase.root, &reference.program)),
         WorkloadReference::Builtin { .. } | WorkloadReference::Entry { .. } | WorkloadReference::Absent => {
             (None, BTreeSet::new())
         }
@@ -228,23 +225,25 @@ fn arrays(phase: &Phase) -> BTreeSet<PathBuf> {
 }
 
 /// Files in the folder of `path` with one of these extensions.
-fn sibling_files(path: &Path, extensions: &[&str]) -> Vec<PathBuf> {
+fn sibling_files(root: &Path, path: &Path, extensions: &[&str]) -> Vec<PathBuf> {
     let folder = path.parent().unwrap_or(Path::new(""));
-    let listed = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let wanted = |path: &PathBuf| path.extension().is_some_and(|e| extensions.iter().any(|known| e == *known));
-    let entries = std::fs::read_dir(listed).into_iter().flatten().filter_map(Result::ok);
-    entries.map(|entry| folder.join(entry.file_name())).filter(wanted).filter(|path| path.is_file()).collect()
+    let entries = std::fs::read_dir(root.join(folder)).into_iter().flatten().filter_map(Result::ok);
+    entries
+        .map(|entry| folder.join(entry.file_name()))
+        .filter(wanted)
+        .filter(|path| root.join(path).is_file())
+        .collect()
 }
 
-/// A path relative to the working directory where it is inside of it, without `..`.
-pub fn inside(path: &Path) -> PathBuf {
+/// A path relative to the root if it is inside of it, without `..`.
+pub fn inside(root: &Path, path: &Path) -> PathBuf {
     let plain = path.is_relative() && path.components().all(|part| matches!(part, Component::Normal(_)));
     if plain {
         return path.to_owned();
     }
-    let here = std::env::current_dir().and_then(|here| here.canonicalize());
-    match (path.canonicalize(), here) {
-        (Ok(real), Ok(here)) => real.strip_prefix(here).unwrap_or(&real).to_owned(),
+    match (root.join(path).canonicalize(), root.canonicalize()) {
+        (Ok(real), Ok(root)) => real.strip_prefix(root).unwrap_or(&real).to_owned(),
         _ => path.to_owned(),
     }
 }
@@ -252,31 +251,31 @@ pub fn inside(path: &Path) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ncugate_fixtures::at_root;
+    use ncugate_fixtures::root;
 
     #[test]
     fn scripts_are_the_files_of_a_command_line_and_the_code_beside_them() {
-        at_root();
+        let root = root();
         let argv = ["python3", "kernels/baselines/sdpa_torch.py", "--backend", "default"].map(str::to_owned);
-        let names: Vec<String> = scripts(&argv).iter().map(|path| path.display().to_string()).collect();
+        let names: Vec<String> = scripts(&root, &argv).iter().map(|path| path.display().to_string()).collect();
         assert!(names.contains(&"kernels/baselines/attention.py".to_owned()), "{names:?}");
         assert!(names.contains(&"kernels/baselines/sdpa_cutlass.cu".to_owned()), "{names:?}");
         assert!(!names.iter().any(|name| name.ends_with("README.md") || name == "python3"), "{names:?}");
         let absolute = [format!("{}/../../Cargo.toml", env!("CARGO_MANIFEST_DIR"))];
-        assert_eq!(scripts(&absolute), BTreeSet::from([PathBuf::from("Cargo.toml")]));
+        assert_eq!(scripts(&root, &absolute), BTreeSet::from([PathBuf::from("Cargo.toml")]));
     }
 
     #[test]
     fn what_differs_or_cannot_be_read_is_named() {
-        at_root();
-        let of = |path: &str| input_sha256(Path::new(path)).unwrap();
+        let root = root();
+        let of = |path: &str| input_sha256(&root.join(path)).unwrap();
         let recorded: BTreeMap<String, String> = [
             ("Cargo.toml".to_owned(), of("Cargo.toml")),
             ("Cargo.lock".to_owned(), "another".to_owned()),
             ("gone.cuh".to_owned(), of("Cargo.toml")),
         ]
         .into();
-        let found = compared(&recorded, BTreeSet::from([PathBuf::from("LICENSE"), PathBuf::from("absent.cu")]));
+        let found = compared(&root, &recorded, BTreeSet::from([PathBuf::from("LICENSE"), PathBuf::from("absent.cu")]));
         let expected = [
             "an older text of 'Cargo.lock'",
             "no text of 'LICENSE'",

@@ -1,7 +1,11 @@
 //! What a run was: when, where, with what.
 
+use super::SCHEMA;
+use super::settings::settings;
 use jiff::Timestamp;
+use ncugate_model::digest::sha256;
 use ncugate_model::{Gpu, NullTest, VariantId, Verdict};
+use ncugate_phase::config::Phase;
 use ncugate_phase::plan::{PhaseSubset, Shard};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -206,4 +210,41 @@ pub struct Manifest {
     /// Every file of a run that is complete; none while it is measured, and in a run of an earlier version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seal: Option<Seal>,
+}
+
+impl Manifest {
+    /// That of a run which starts, and of which nothing is known but its phase and the machine.
+    pub fn new(phase: &Phase, fingerprint: Fingerprint, started: Timestamp) -> Self {
+        Self {
+            schema: SCHEMA,
+            ncugate: env!("CARGO_PKG_VERSION").to_owned(),
+            phase: phase.name.clone(),
+            run: started.strftime("%Y%m%dT%H%M%SZ").to_string(),
+            state: RunState::Running,
+            started,
+            finished: None,
+            continued: Vec::new(),
+            argv: Vec::new(),
+            fingerprint,
+            config_sha256: sha256(phase.text.as_bytes()),
+            plan_sha256: String::new(),
+            sources: Vec::new(),
+            null_test: None,
+            inputs: None,
+            settings: settings(phase),
+            project: phase.project.clone(),
+            git: None,
+            stage_seconds: Vec::new(),
+            software: BTreeMap::new(),
+            redacted: false,
+            verdict: None,
+            stopped: None,
+            shard: None,
+            narrowed: None,
+            others: Vec::new(),
+            merged: Vec::new(),
+            warnings: Vec::new(),
+            seal: None,
+        }
+    }
 }

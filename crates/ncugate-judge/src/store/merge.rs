@@ -6,6 +6,7 @@
 
 use super::folder::new_folder;
 use super::{Fingerprint, Manifest, MergedShard, Run, RunState, RunWriter, StoreError, changed_between};
+use jiff::Timestamp;
 use ncugate_model::stats::median;
 use ncugate_model::{LatencyOutcome, ProfileOutcome, ProfileRecord, ShapeName, VariantId};
 use ncugate_phase::config::{self, ConfigErrors, Phase};
@@ -82,11 +83,16 @@ pub enum MergeChoice {
     Newest,
 }
 
-/// Merges all shards of a phase into a new run under `profiles`.
+/// Merges all shards of a phase into a new run under `profiles`, which starts `now`.
 ///
 /// # Errors
 /// A shard is missing, twice, incomplete, or unlike the others; or a run cannot be read or written.
-pub fn merge(folders: &[PathBuf], profiles: &Path, choice: MergeChoice) -> Result<MergedRun, MergeError> {
+pub fn merge(
+    folders: &[PathBuf],
+    profiles: &Path,
+    choice: MergeChoice,
+    now: Timestamp,
+) -> Result<MergedRun, MergeError> {
     let mut shards = match choice {
         MergeChoice::All => folders.iter().map(|folder| ShardRun::load(folder)).collect::<Result<Vec<_>, _>>()?,
         // What cannot be read or is not whole is no shard; where that leaves one out, the merge is refused below.
@@ -102,7 +108,7 @@ pub fn merge(folders: &[PathBuf], profiles: &Path, choice: MergeChoice) -> Resul
     let phase = config::parse_in(&first.run.folder.join("phase.toml"), &first.run.phase, project)?;
     let plan = unroll(&phase)?;
     shards.iter().try_for_each(|shard| shard.prove_planned(&plan))?;
-    write(&phase, &plan, &shards, profiles)
+    write(&phase, &plan, &shards, profiles, now)
 }
 
 /// Of each shard the run that ended last.
@@ -225,8 +231,14 @@ fn prove_complete(shards: &[ShardRun]) -> Result<(), MergeError> {
     }
 }
 
-fn write(phase: &Phase, plan: &Plan, shards: &[ShardRun], profiles: &Path) -> Result<MergedRun, MergeError> {
-    let mut manifest = manifest(shards);
+fn write(
+    phase: &Phase,
+    plan: &Plan,
+    shards: &[ShardRun],
+    profiles: &Path,
+    now: Timestamp,
+) -> Result<MergedRun, MergeError> {
+    let mut manifest = manifest(shards, now);
     let folder = new_folder(profiles, &mut manifest)?;
     let mut writer = RunWriter::open(&folder, manifest, &phase.text, plan, &phase.workload)?;
     let baselines: BTreeSet<&VariantId> =
@@ -250,7 +262,7 @@ fn write(phase: &Phase, plan: &Plan, shards: &[ShardRun], profiles: &Path) -> Re
     let warnings = [of_shards(shards), unlike_speeds(shards, &baselines)].concat();
     warnings.iter().try_for_each(|warning| writer.warn(warning))?;
     writer.spent("merge", 0.0)?;
-    writer.finish(RunState::Running)?;
+    writer.finish(RunState::Running, now)?;
     writer.stopped("its shards were merged, and what they selected is not confirmed; `ncugate run` goes on")?;
     let gpus: BTreeSet<_> = shards.iter().map(|shard| &shard.run.manifest.fingerprint.machine).map(machine).collect();
     Ok(MergedRun { folder, shards: shards.len(), gpus: gpus.len(), warnings })
@@ -261,9 +273,9 @@ fn machine(machine: &super::Machine) -> (Option<&str>, Option<&str>) {
 }
 
 /// The manifest of the whole.
-fn manifest(shards: &[ShardRun]) -> Manifest {
+fn manifest(shards: &[ShardRun], now: Timestamp) -> Manifest {
     let mut manifest = shards[0].run.manifest.clone();
-    manifest.run = format!("{}-merged", jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ"));
+    manifest.run = format!("{}-merged", now.strftime("%Y%m%dT%H%M%SZ"));
     manifest.state = RunState::Running;
     manifest.seal = None;
     manifest.plan_sha256.clone_from(&shards[0].part.whole_sha256);

@@ -7,12 +7,11 @@ mod continuation;
 mod coverage;
 mod destination;
 mod folder;
-mod inputs;
+pub mod inputs;
 mod journal;
 mod ledger;
 mod manifest;
 mod merge;
-mod provenance;
 mod recording;
 mod records;
 mod report_file;
@@ -27,19 +26,18 @@ pub use continuation::{Continuation, ResumedRun, unfinished};
 pub use coverage::lacks;
 pub use folder::new_folder;
 use inputs::changed_between;
-pub use inputs::{changed_inputs, own_tools};
 pub use journal::Journal;
 pub use manifest::{
     Fingerprint, Git, Machine, Manifest, MergedShard, Resumption, RunState, RunVerdict, Seal, SealedFile, ShardOf,
 };
 pub use merge::{MergeChoice, MergeError, MergedRun, merge};
-pub use provenance::{manifest, shard_manifest};
 pub use recording::{absolute_paths, record};
 pub use report_file::{is_report_name, prove_report};
 pub use reports::{open_report, open_reports};
 pub use run::{Run, RunWriter, SCHEMA, runs};
 pub use seal::seal;
 pub use search_journal::{SearchJournal, forget_search, take_search};
+pub use settings::settings;
 pub use source_text::{is_commit, source_text};
 
 use ncugate_model::disk::{self, Durability, LockOwner};

@@ -14,21 +14,21 @@ use std::path::Path;
 /// zstd level of records: a recording is written once and cloned often.
 const LEVEL: i32 = 19;
 
-/// Writes `run` as a recording into `folder`: records compressed, reports as `.ncu-repz`, and host names, addresses,
+/// Writes `run` as a recording into `folder`, relative to `here`: records compressed, reports as `.ncu-repz`, and host names, addresses,
 /// users' folders and machine code taken out. An older recording there is replaced once the new one is whole. Gives its
 /// size in bytes.
 ///
 /// # Errors
 /// `folder` may not be written to (see `Destination::new`), or the run cannot be read or the recording not be written.
-pub fn record(run: &Run, folder: &Path) -> Result<u64, StoreError> {
-    let destination = Destination::new(folder, &run.folder)?;
+pub fn record(run: &Run, folder: &Path, here: &Path) -> Result<u64, StoreError> {
+    let destination = Destination::new(folder, &run.folder, here)?;
     let draft = destination.draft()?;
     if let Err(error) = write(run, &draft).and_then(|()| destination.take(&draft)) {
         // What there is of the draft may not be removable either; the first error is the one to report.
         let _ = destination::remove(&draft);
         return Err(error);
     }
-    size(folder).map_err(|source| StoreError::Read { path: folder.to_owned(), source })
+    size(&here.join(folder)).map_err(|source| StoreError::Read { path: folder.to_owned(), source })
 }
 
 fn write(run: &Run, draft: &Path) -> Result<(), StoreError> {

@@ -4,6 +4,7 @@ use super::journal::{self, Journal};
 use super::ledger::Ledger;
 use super::records::{checks, confirmations, deep_profiles, latencies, latest, profiles};
 use super::{Machine, Manifest, RunState, RunVerdict, StoreError, folder, inputs, seal};
+use jiff::Timestamp;
 use ncugate_model::disk::{FileLock, open};
 use ncugate_model::number::text;
 use ncugate_model::{
@@ -264,9 +265,9 @@ impl RunWriter {
         self.save_manifest()
     }
 
-    /// Keeps files that the compiler read, with their SHA-256.
-    pub fn compiled_from(&mut self, files: BTreeMap<PathBuf, String>) -> Result<(), StoreError> {
-        let named = files.into_iter().map(|(path, hash)| (inputs::inside(&path).display().to_string(), hash));
+    /// Keeps files that the compiler read for the project at `root`, with their SHA-256.
+    pub fn compiled_from(&mut self, root: &Path, files: BTreeMap<PathBuf, String>) -> Result<(), StoreError> {
+        let named = files.into_iter().map(|(path, hash)| (inputs::inside(root, &path).display().to_string(), hash));
         self.manifest.inputs.get_or_insert_default().extend(named);
         self.save_manifest()
     }
@@ -285,13 +286,13 @@ impl RunWriter {
         self.save_manifest()
     }
 
-    /// Says how the run ended; one that is complete is sealed.
-    pub fn finish(&mut self, state: RunState) -> Result<(), StoreError> {
+    /// Says how and when the run ended; one that is complete is sealed.
+    pub fn finish(&mut self, state: RunState, at: Timestamp) -> Result<(), StoreError> {
         self.manifest.state = state;
         if state == RunState::Complete {
             self.manifest.stopped = None;
         }
-        self.manifest.finished = Some(jiff::Timestamp::now());
+        self.manifest.finished = Some(at);
         self.save_manifest()?;
         self.seal()
     }

@@ -143,6 +143,13 @@ fn a_waiver_lets_a_shortfall_through_until_it_expires() {
 }
 
 #[test]
+fn a_waiver_without_an_end_excuses_nothing() {
+    assert_eq!(waived("2027-06-16", "*").judge().verdict, PASS, "366 days");
+    let judgement = waived("2027-06-17", "*").judge();
+    assert!(judgement.verdict == FAIL && judgement.gates[0].waived.is_none(), "{}", judgement.reason);
+}
+
+#[test]
 fn a_waiver_excuses_nothing_of_what_is_not_proven() {
     let mut fixture = waived("2026-12-31", "*");
     fixture.unproven(0).unproven(1).unproven(2).unproven(3);

@@ -6,6 +6,8 @@ use ncugate_model::{ComputeCapability, Verdict};
 use ncugate_phase::config::parse;
 use std::path::Path;
 
+const TODAY: jiff::civil::Date = jiff::civil::date(2026, 6, 15);
+
 const PHASE: &str = r#"
 [phase]
 name = "copy"
@@ -292,7 +294,7 @@ fn honest_variants_of_every_recording_agree_with_their_counters() {
     let mut all: Vec<(f64, String)> = Vec::new();
     let mut bytes: Vec<(f64, String)> = Vec::new();
     for run in recordings().into_iter().filter(|run| run.phase.name != "cheats") {
-        let session = JudgedRun::of(&run, ReferenceRuns::default()).unwrap();
+        let session = JudgedRun::of(&run, ReferenceRuns::default(), TODAY).unwrap();
         let measured = session.measurements();
         for variant in &run.plan.variants {
             for shape in &run.phase.workload.shapes {
@@ -324,7 +326,7 @@ fn honest_variants_of_every_recording_agree_with_their_counters() {
 /// A recording with the latencies of its selected variant, or of all variants, changed.
 fn forged(factor: f64, all: bool) -> (PhaseRun, VariantId) {
     let mut run = PhaseRun::load(Path::new("profiles/softmax/h200")).unwrap();
-    let selected = JudgedRun::of(&run, ReferenceRuns::default()).unwrap().selected().cloned().unwrap();
+    let selected = JudgedRun::of(&run, ReferenceRuns::default(), TODAY).unwrap().selected().cloned().unwrap();
     let mut changed = (*run.run).clone();
     for record in changed.latencies.iter_mut().filter(|record| all || record.variant == selected) {
         if let LatencyOutcome::Timed { samples, .. } = &mut record.outcome {
@@ -339,7 +341,7 @@ fn forged(factor: f64, all: bool) -> (PhaseRun, VariantId) {
 fn a_variant_that_is_too_fast_for_its_counters_is_selected_after_all_others() {
     at_root();
     let (run, forged_one) = forged(0.3, false);
-    let session = JudgedRun::of(&run, ReferenceRuns::default()).unwrap();
+    let session = JudgedRun::of(&run, ReferenceRuns::default(), TODAY).unwrap();
     assert_ne!(session.selected(), Some(&forged_one));
     let found = session.judgement().variants.iter().find(|v| v.variant == forged_one).unwrap();
     assert!(found.doubt.as_deref().unwrap().contains("two durations disagree"), "{found:?}");
@@ -350,7 +352,7 @@ fn a_variant_that_is_too_fast_for_its_counters_is_selected_after_all_others() {
 fn a_gate_on_a_latency_that_does_not_count_is_inconclusive() {
     at_root();
     let (run, _) = forged(0.3, true);
-    let session = JudgedRun::of(&run, ReferenceRuns::default()).unwrap();
+    let session = JudgedRun::of(&run, ReferenceRuns::default(), TODAY).unwrap();
     let gate = &session.judgement().gates[0];
     let wide = gate.cases.iter().find(|case| case.shape.0 == "wide").unwrap();
     let outcome = &wide.outcome;
@@ -363,7 +365,7 @@ fn a_gate_on_a_latency_that_does_not_count_is_inconclusive() {
 fn a_variant_twenty_times_too_fast_for_its_counters_cheats() {
     at_root();
     let (run, forged_one) = forged(0.01, false);
-    let session = JudgedRun::of(&run, ReferenceRuns::default()).unwrap();
+    let session = JudgedRun::of(&run, ReferenceRuns::default(), TODAY).unwrap();
     assert_ne!(session.selected(), Some(&forged_one), "a cheat is never selected");
     let found = session.judgement().variants.iter().find(|v| v.variant == forged_one).unwrap();
     assert!(matches!(&found.correctness, Correctness::Cheats { .. }), "{found:?}");
@@ -381,7 +383,7 @@ fn kernels_that_were_not_verified_do_not_count_beside_those_that_were() {
         }
     }
     run.run = Arc::new(changed);
-    let session = JudgedRun::of(&run, ReferenceRuns::default()).unwrap();
+    let session = JudgedRun::of(&run, ReferenceRuns::default(), TODAY).unwrap();
     assert_ne!(session.selected(), Some(&selected));
     let doubt = session.measurements().witness().doubt(&selected, &run.phase.objective.shape);
     assert_eq!(doubt.map(|reason| &**reason), Some("outputs of its timed launches were not verified"));
@@ -392,7 +394,7 @@ fn kernels_that_were_not_verified_do_not_count_beside_those_that_were() {
 fn a_program_that_no_counter_saw_is_refused_as_a_comparison() {
     at_root();
     let run = PhaseRun::load(Path::new("profiles/sdpa_fast/h200")).unwrap();
-    let session = JudgedRun::of(&run, ReferenceRuns::default()).unwrap();
+    let session = JudgedRun::of(&run, ReferenceRuns::default(), TODAY).unwrap();
     let shape = &run.phase.objective.shape;
     for command in run.plan.variants.iter().filter(|v| matches!(v.method, Method::Command(_))) {
         let seen = run.phase.workload.shapes.iter().any(|shape| {

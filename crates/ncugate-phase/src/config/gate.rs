@@ -111,10 +111,14 @@ impl Waiver {
     /// Fewest words of a reason.
     pub const FEWEST_WORDS: usize = 3;
 
-    /// The day that waivers are held against, in UTC. Neither `SOURCE_DATE_EPOCH` nor `TZ` moves it: whoever sets a variable
-    /// would else decide whether a gate may fail.
-    pub fn today() -> jiff::civil::Date {
-        jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date()
+    /// The latest day that a waiver can name on a day.
+    pub fn latest(today: jiff::civil::Date) -> jiff::civil::Date {
+        today.saturating_add(jiff::Span::new().days(Self::LONGEST))
+    }
+
+    /// Whether it excuses a failure on a day. One without an end never does.
+    pub fn holds_on(&self, today: jiff::civil::Date) -> bool {
+        today <= self.expires && self.expires <= Self::latest(today)
     }
 }
 

@@ -43,7 +43,7 @@ pub use phase::{
 pub use problem_origin::{ImportFormat, ProblemOrigin, Ranking};
 pub use project::{MAX_BYTES, PROJECT_FILE, Project};
 pub use reader::is_name;
-pub use resolve::{load, parse, parse_in, rules};
+pub use resolve::{load, parse, parse_again, parse_in, rules};
 pub use rule::{Confidence, Rule, RuleCase, RuleKind};
 pub use schema::schema;
 pub use search::{ConditionalAxis, SearchBudget, SearchSettings, SearchStrategy, usual_batch};

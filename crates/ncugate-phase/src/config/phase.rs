@@ -160,6 +160,8 @@ impl Phase {
 pub struct Phase {
     /// The file it was read from.
     pub file: PathBuf,
+    /// The folder that its paths are relative to; empty for a text that belongs to no project.
+    pub root: PathBuf,
     /// The file's text, as run.
     pub text: String,
     /// The text of the project's `ncugate.toml`, whose settings are those of the phase where it has none of its own.

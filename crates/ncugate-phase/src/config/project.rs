@@ -21,14 +21,13 @@ pub struct Project {
 }
 
 impl Project {
-    /// The project of a phase's file.
+    /// The project of a phase's file, which is an absolute path.
     ///
     /// # Errors
     /// There is an `ncugate.toml`, and it cannot be read.
     pub fn of(phase: &Path) -> Result<Self, ConfigErrors> {
-        let file = std::path::absolute(phase).unwrap_or_else(|_| phase.to_owned());
         // A link stands where it is, not where it points to.
-        let folder = file.parent().unwrap_or(Path::new("/")).to_owned();
+        let folder = phase.parent().unwrap_or(Path::new("/")).to_owned();
         for root in folder.ancestors() {
             let path = root.join(PROJECT_FILE);
             match text_of(&path) {

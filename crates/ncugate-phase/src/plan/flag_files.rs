@@ -6,25 +6,25 @@ use std::path::{Path, PathBuf};
 /// Bytes of a file of options that are looked at for further files.
 const OPTIONS: usize = 1 << 20;
 
-/// Files that flags name and that are there: as a word of its own (`-include x.h`), behind `=` or `@`
+/// Files that flags name and that are there, as a path relative to `root`: a word of its own (`-include x.h`), behind `=` or `@`
 /// (`--options-file=x`), or in a list (`-Xcompiler -include,x.h`). A file of options is read for those that it names.
-pub fn flag_files(flags: &[String]) -> BTreeSet<PathBuf> {
+pub fn flag_files(root: &Path, flags: &[String]) -> BTreeSet<PathBuf> {
     let mut found = BTreeSet::new();
-    collect(flags.iter().map(String::as_str), &mut found);
+    collect(root, flags.iter().map(String::as_str), &mut found);
     found
 }
 
-fn collect<'a>(words: impl Iterator<Item = &'a str>, found: &mut BTreeSet<PathBuf>) {
+fn collect<'a>(root: &Path, words: impl Iterator<Item = &'a str>, found: &mut BTreeSet<PathBuf>) {
     let parts = words.flat_map(|word| word.split([',', '=', '@', '"', '\'']).chain([word]));
     let files: Vec<PathBuf> =
-        parts.filter(|part| !part.is_empty() && Path::new(part).is_file()).map(PathBuf::from).collect();
+        parts.filter(|part| !part.is_empty() && root.join(part).is_file()).map(PathBuf::from).collect();
     for file in files {
         if found.insert(file.clone())
-            && let Ok(text) = std::fs::read_to_string(&file)
+            && let Ok(text) = std::fs::read_to_string(root.join(&file))
             && text.len() <= OPTIONS
             && is_options(&file)
         {
-            collect(text.split_whitespace(), found);
+            collect(root, text.split_whitespace(), found);
         }
     }
 }
@@ -48,7 +48,10 @@ mod tests {
         }
         std::fs::write(path("options"), format!("-O3 -include {}", path("inner.h"))).unwrap();
         let of = |flags: &[String]| -> Vec<String> {
-            flag_files(flags).iter().map(|file| file.file_name().unwrap().to_str().unwrap().to_owned()).collect()
+            flag_files(Path::new("/"), flags)
+                .iter()
+                .map(|file| file.file_name().unwrap().to_str().unwrap().to_owned())
+                .collect()
         };
         assert_eq!(of(&[format!("--options-file={}", path("options"))]), ["inner.h", "options"]);
         assert_eq!(of(&["-include".to_owned(), path("pre.h")]), ["pre.h"]);

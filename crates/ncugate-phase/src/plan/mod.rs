@@ -5,7 +5,6 @@
 mod arg;
 mod arguments;
 mod base;
-pub mod compiler_environment;
 mod fault;
 mod flag_files;
 mod launch;

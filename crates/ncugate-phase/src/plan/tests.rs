@@ -2,14 +2,13 @@
 
 use super::{Arg, BufferElement, Method, Plan, ScalarValue, Step, Swizzle, TensorMap, VariantRole, unroll};
 use crate::config::{Phase, load, parse};
-use ncugate_fixtures::at_root;
+use ncugate_fixtures::root;
 use ncugate_model::LaunchMode;
 use ncugate_model::{CompiledArg, CompiledLaunch, LaunchExtents, ShapeLaunch};
 use std::path::Path;
 
 fn phase_d() -> Phase {
-    at_root();
-    load(Path::new("configs/phase_d.toml")).unwrap_or_else(|e| panic!("{e}"))
+    load(Path::new("configs/phase_d.toml"), &root(), jiff::civil::date(2026, 6, 15)).unwrap_or_else(|e| panic!("{e}"))
 }
 
 /// `phase_d` with a piece of its text replaced.
@@ -64,8 +63,7 @@ fn a_condition_prunes_and_leaves_the_other_ids_as_they_are() {
 
 /// The softmax phase with a kernel that has no parameters.
 fn without_sweep() -> String {
-    at_root();
-    let softmax = load(Path::new("configs/softmax.toml")).unwrap();
+    let softmax = load(Path::new("configs/softmax.toml"), &root(), jiff::civil::date(2026, 6, 15)).unwrap();
     let (before, after) = softmax.text.split_once("[sweep]").unwrap();
     let (_, after) = after.split_once("# The simplest").unwrap();
     format!("{before}# The simplest{after}")

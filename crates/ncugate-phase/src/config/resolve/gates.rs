@@ -5,6 +5,7 @@ use super::scope::NameScope;
 use crate::config::keys::{FALLBACK, GATE, Key, PRECONDITION, ROOT, STAGE, TIER, WAIVER};
 use crate::config::reader::{Item, Table};
 use crate::config::{Fallback, Gate, GatePlan, OnStageFailure, Precondition, Shape, Stage, Tier, Waiver};
+use jiff::civil::Date;
 use ncugate_model::expr::{Owner, Quantity, Reference, Requirement, Source, Span};
 use ncugate_model::metric::{Catalogue, MetricSource};
 use ncugate_model::{CleanText, GlobError, Level, OnInconclusive, Scope, ShapeName};
@@ -22,6 +23,8 @@ pub struct Vocabulary<'n> {
     pub default_shape: Option<ShapeName>,
     /// Whether the variants are launches of ncu reports: then nothing is timed, compared or selected.
     pub of_reports: bool,
+    /// The day that a file is read on, which limits its waivers; none for a text that was kept.
+    pub today: Option<Date>,
 }
 
 /// Defaults of the gates of a group, if they differ from those of the keys.
@@ -265,7 +268,8 @@ impl Vocabulary<'_> {
         let mut names: Vec<&str> = flat.iter().chain(plan.gates()).map(|gate| gate.name.as_str()).collect();
         names.sort_unstable();
         names.dedup();
-        let waivers = root.list(&ROOT.waiver).iter().filter_map(|item| waiver(&item.table()?, &names)).collect();
+        let waivers =
+            root.list(&ROOT.waiver).iter().filter_map(|item| waiver(&item.table()?, &names, self.today)).collect();
         GatePlan { waivers, ..plan }
     }
 
@@ -335,7 +339,7 @@ fn range(item: &Item<'_>) -> Option<(f64, f64)> {
 }
 
 /// `gates` are the names of all gates, sorted.
-fn waiver(table: &Table<'_>, gates: &[&str]) -> Option<Waiver> {
+fn waiver(table: &Table<'_>, gates: &[&str], today: Option<Date>) -> Option<Waiver> {
     let gate = table.read(&WAIVER.gate, |item| {
         let text = CleanText::from(item.text()?);
         if gates.binary_search(&text.as_str()).is_err() {
@@ -356,8 +360,7 @@ fn waiver(table: &Table<'_>, gates: &[&str]) -> Option<Waiver> {
     });
     let expires = table.read(&WAIVER.expires, |item| {
         let expires = item.date()?;
-        let last = Waiver::today().saturating_add(jiff::Span::new().days(Waiver::LONGEST));
-        if expires > last {
+        if let Some(last) = today.map(Waiver::latest).filter(|last| expires > *last) {
             let help = "waive it for a while, and look at it again then".to_owned();
             item.expected(&format!("a day within {} days, at the latest {last}", Waiver::LONGEST), Some(help));
         }

@@ -26,12 +26,14 @@ use super::phase::Phase;
 use super::project::{PROJECT_FILE, Project, text_of};
 use super::reader::{Table, TomlText};
 use super::rule::Rule;
+use jiff::civil::Date;
 use std::path::{Path, PathBuf};
 use toml::de::DeTable;
 
-/// Reads and understands the phase in a file.
-pub fn load(path: &Path) -> Result<Phase, ConfigErrors> {
-    let text = text_of(path).map_err(|e| {
+/// Reads and understands the phase in a file, a path relative to the folder `here`. Its waivers end within a year from `today`.
+pub fn load(path: &Path, here: &Path, today: Date) -> Result<Phase, ConfigErrors> {
+    let file: PathBuf = here.join(path).components().collect();
+    let text = text_of(&file).map_err(|e| {
         let problem = ConfigError {
             place: None,
             message: format!("cannot read the config: {e}"),
@@ -39,13 +41,19 @@ pub fn load(path: &Path) -> Result<Phase, ConfigErrors> {
         };
         ConfigErrors::new(path, "", vec![problem])
     })?;
-    let project = Project::of(path)?;
-    parse_with(path, &text, project.text.as_deref().map(|text| (project.file(), text)))
+    let project = Project::of(&file)?;
+    let phase = parse_with(path, &text, project.text.as_deref().map(|text| (project.file(), text)), Some(today))?;
+    Ok(Phase { root: project.root, ..phase })
+}
+
+/// Understands another text of a phase, in the same project.
+pub fn parse_again(phase: &Phase, text: &str) -> Result<Phase, ConfigErrors> {
+    Ok(Phase { root: phase.root.clone(), ..parse_in(&phase.file, text, phase.project.as_deref())? })
 }
 
 /// Understands the text of a phase without a project; `path` is only named in errors.
 pub fn parse(path: &Path, text: &str) -> Result<Phase, ConfigErrors> {
-    parse_with(path, text, None)
+    parse_with(path, text, None, None)
 }
 
 /// Understands the text of a file of rules; `path` is only named in errors.
@@ -55,16 +63,21 @@ pub fn rules(path: &Path, text: &str) -> Result<Vec<Rule>, ConfigErrors> {
 
 /// Understands the text of a phase in a project whose `ncugate.toml` has this text; `path` is only named in errors.
 pub fn parse_in(path: &Path, text: &str, project: Option<&str>) -> Result<Phase, ConfigErrors> {
-    parse_with(path, text, project.map(|text| (path.with_file_name(PROJECT_FILE), text)))
+    parse_with(path, text, project.map(|text| (path.with_file_name(PROJECT_FILE), text)), None)
 }
 
-fn parse_with(path: &Path, text: &str, project: Option<(PathBuf, &str)>) -> Result<Phase, ConfigErrors> {
-    let Some((file, defaults)) = project else { return read_phase(path, text, None) };
+fn parse_with(
+    path: &Path,
+    text: &str,
+    project: Option<(PathBuf, &str)>,
+    today: Option<Date>,
+) -> Result<Phase, ConfigErrors> {
+    let Some((file, defaults)) = project else { return read_phase(path, text, None, today) };
     let document = document(&file, defaults)?;
     let source = TomlText::new(defaults);
     let table = Table::new(&source, &PROJECT, Place::default(), document.get_ref());
     table.check_tables();
-    let phase = read_phase(path, text, Some(&table));
+    let phase = read_phase(path, text, Some(&table), today);
     let problems = source.into_problems();
     if !problems.is_empty() {
         return Err(ConfigErrors::new(&file, defaults, problems));
@@ -85,10 +98,15 @@ fn document<'t>(path: &Path, text: &'t str) -> Result<toml::Spanned<DeTable<'t>>
     Ok(document)
 }
 
-fn read_phase(path: &Path, text: &str, project: Option<&Table<'_>>) -> Result<Phase, ConfigErrors> {
+fn read_phase(
+    path: &Path,
+    text: &str,
+    project: Option<&Table<'_>>,
+    today: Option<Date>,
+) -> Result<Phase, ConfigErrors> {
     read(path, text, &ROOT.spec, |root| {
         let base = root.read(&ROOT.base, |item| base::base(item, &|text| parse(path, text)));
-        let phase = phase::phase(root, project, path, text)?;
+        let phase = phase::phase(root, project, path, text, today)?;
         Some(Phase { base, ..phase })
     })
 }

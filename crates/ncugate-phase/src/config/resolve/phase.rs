@@ -11,6 +11,7 @@ use crate::config::{
     BASE, BenchSettings, BuildSettings, CloseLookAt, CounterPolicy, Gate, GatePlan, KernelTemplate, L2State, Objective,
     Phase, ProfileSettings, Selection, Sweep, VariantSpec, Verification, Workload,
 };
+use jiff::civil::Date;
 use ncugate_model::expr::Requirement;
 use ncugate_model::metric::{Catalogue, MetricSource};
 use ncugate_model::{Better, ShapeName};
@@ -18,7 +19,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Reads the file; none when something it needs could not be read (an error says what).
-pub fn phase<'a>(root: &Table<'a>, project: Option<&Table<'a>>, path: &Path, text: &str) -> Option<Phase> {
+pub fn phase<'a>(
+    root: &Table<'a>,
+    project: Option<&Table<'a>>,
+    path: &Path,
+    text: &str,
+    today: Option<Date>,
+) -> Option<Phase> {
     let sweep = root.get(&ROOT.sweep).map(|item| kernel::sweep(&item)).unwrap_or_default();
     let search = root.read(&ROOT.search, |item| super::search::search(item, &sweep));
     let params = all_params(&sweep, &[root.list(&ROOT.variant), root.list(&ROOT.baseline)].concat());
@@ -42,6 +49,7 @@ pub fn phase<'a>(root: &Table<'a>, project: Option<&Table<'a>>, path: &Path, tex
         shapes: &workload.shapes,
         default_shape: workload.shapes.last().map(|shape| shape.name.clone()),
         of_reports: workload.is_of_reports(),
+        today,
     };
     let head = root.read(&ROOT.phase, Item::table);
     let head = head.as_ref();
@@ -70,6 +78,7 @@ pub fn phase<'a>(root: &Table<'a>, project: Option<&Table<'a>>, path: &Path, tex
     let (groups, signatures) = (groups(root), signatures(root, project));
     Some(Phase {
         file: path.to_owned(),
+        root: PathBuf::new(),
         text: text.to_owned(),
         project: None,
         title: title.or_else(|| name.clone())?,

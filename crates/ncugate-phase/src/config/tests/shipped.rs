@@ -2,26 +2,26 @@
 
 use super::{SMALL, read, right};
 use crate::config::{Amount, Init, WorkloadReference, load};
-use ncugate_fixtures::at_root;
+use ncugate_fixtures::root;
 use ncugate_model::expr::Expr;
 use ncugate_model::{Better, Level, Scope};
 use std::path::Path;
 use std::time::Duration;
 
+const TODAY: jiff::civil::Date = jiff::civil::date(2026, 6, 15);
+
 #[test]
 fn every_shipped_phase_is_right() {
-    at_root();
-    for file in std::fs::read_dir("configs").unwrap() {
+    for file in std::fs::read_dir(root().join("configs")).unwrap() {
         let path = file.unwrap().path();
-        let phase = load(&path).unwrap_or_else(|e| panic!("{e}"));
+        let phase = load(&path, &root(), TODAY).unwrap_or_else(|e| panic!("{e}"));
         crate::plan::unroll(&phase).unwrap_or_else(|e| panic!("{e}"));
     }
 }
 
 #[test]
 fn a_file_that_is_not_there_is_an_error() {
-    at_root();
-    let errors = load(Path::new("configs/none.toml")).unwrap_err();
+    let errors = load(Path::new("configs/none.toml"), &root(), TODAY).unwrap_err();
     insta::assert_snapshot!(errors, @r##"
     error: cannot read the config: No such file or directory (os error 2)
     --> configs/none.toml

@@ -1,14 +1,15 @@
 //! What a run has to remember of where it came from: hashes, commit, command line.
 
-use super::settings::settings;
-use super::{Fingerprint, Git, Manifest, RunState, SCHEMA, ShardOf, inputs};
 use jiff::Timestamp;
+use ncugate_cuda::build::compiler_environment;
+use ncugate_judge::store::{Fingerprint, Git, Manifest, ShardOf, inputs, settings};
 use ncugate_model::digest::sha256;
 use ncugate_model::process;
 use ncugate_phase::config::Phase;
-use ncugate_phase::plan::{Plan, Shard, compiler_environment};
+use ncugate_phase::plan::{Plan, Shard};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::path::Path;
 use std::time::Duration;
 
 /// git answers in milliseconds or not at all.
@@ -16,38 +17,15 @@ const GIT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The manifest of a run that starts now.
 pub fn manifest(phase: &Phase, plan: &Plan, fingerprint: Fingerprint) -> Manifest {
-    let started = Timestamp::now();
-    let settings = settings(phase);
+    let fresh = Manifest::new(phase, fingerprint, Timestamp::now());
     Manifest {
-        schema: SCHEMA,
-        ncugate: env!("CARGO_PKG_VERSION").to_owned(),
-        phase: phase.name.clone(),
-        run: started.strftime("%Y%m%dT%H%M%SZ").to_string(),
-        state: RunState::Running,
-        started,
-        finished: None,
-        continued: Vec::new(),
         argv: argv(std::env::args_os()),
-        fingerprint,
-        config_sha256: sha256(phase.text.as_bytes()),
-        plan_sha256: measured_sha256(phase, plan, &settings),
-        sources: inputs::hashes(inputs::sources(plan)).into_iter().collect(),
-        null_test: None,
-        inputs: Some(inputs::hashes(inputs::named(phase, plan))),
-        settings,
-        project: phase.project.clone(),
-        git: git(),
-        stage_seconds: Vec::new(),
-        software: BTreeMap::new(),
-        redacted: false,
-        verdict: None,
-        stopped: None,
-        shard: None,
-        narrowed: None,
-        others: Vec::new(),
-        merged: Vec::new(),
+        plan_sha256: measured_sha256(phase, plan, &fresh.settings),
+        sources: inputs::hashes(&phase.root, inputs::sources(&phase.root, plan)).into_iter().collect(),
+        inputs: Some(inputs::hashes(&phase.root, inputs::named(phase, plan))),
+        git: git(&phase.root),
         warnings: compiler_environment::added_flags().map(flags_of_environment).collect(),
-        seal: None,
+        ..fresh
     }
 }
 
@@ -76,16 +54,28 @@ fn measured_sha256(phase: &Phase, plan: &Plan, settings: &BTreeMap<String, Strin
         "workload": phase.workload,
         "settings": settings,
         "profiled": format!("{:?}", phase.profile),
-        "programs": inputs::programs(plan),
+        "programs": programs(&phase.root, plan),
         "compiler": compiler_environment::variables(),
     });
     sha256(parts.to_string().as_bytes())
 }
 
-/// The commit of the working directory, if it is in a git repository.
-fn git() -> Option<Git> {
+/// Programs outside of the project, by name, with the hash of what is found now. They are of the machine: a run is not
+/// continued with others, but a recording is judged on any machine.
+fn programs(root: &Path, plan: &Plan) -> BTreeMap<String, Option<String>> {
+    let program = |argv: &[String]| argv.first().filter(|name| inputs::own_program(root, name).is_none()).cloned();
+    let hash = |name: &str| {
+        let path = which::which(name).ok()?.canonicalize().ok()?;
+        inputs::input_sha256(&path).ok()
+    };
+    let names = plan.commands().filter_map(|(_, command)| program(&command.argv));
+    names.map(|name| (name.clone(), hash(&name))).collect()
+}
+
+/// The commit of the project, if it is in a git repository.
+fn git(root: &Path) -> Option<Git> {
     let ask = |args: &[&str]| {
-        let output = process::run(process::git().args(args), GIT_TIMEOUT).ok()?;
+        let output = process::run(process::git().arg("-C").arg(root).args(args), GIT_TIMEOUT).ok()?;
         output.ending.completed().then(|| output.stdout.trim().to_owned())
     };
     let commit = ask(&["rev-parse", "HEAD"])?;
