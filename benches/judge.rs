@@ -13,9 +13,7 @@ use ncugate_model::metric::Catalogue;
 use ncugate_model::{Cell, VariantId};
 use ncugate_phase::config::parse;
 use ncugate_phase::plan::{Plan, unroll};
-use ncugate_report::explain::{
-    ChipKnowledge, Compilation, DeclaredWork, Diagnosis, RuleBook, ShapeFacts, SignatureBook,
-};
+use ncugate_report::explain::{ChipKnowledge, Compilation, DeclaredWork, Diagnosis, RuleBook, ShapeFacts};
 use std::collections::HashMap;
 use std::fmt::Write;
 use std::path::Path;
@@ -113,12 +111,11 @@ fn diagnosed() {
     }
     let diagnosis = Diagnosis {
         rules: RuleBook::shipped(),
-        signatures: SignatureBook::shipped(),
         quantities: &quantities,
         plan: Some(&plan),
         compilation: Compilation::default(),
         shapes: std::slice::from_ref(&shape),
-        chip: &ChipKnowledge { name: None, capability: Some((9, 0).into()), sms: Some(132), dram_peak: Some(4.8e12) },
+        chip: &ChipKnowledge { capability: Some((9, 0).into()), sms: Some(132), dram_peak: Some(4.8e12) },
         observations: &[],
         reports: &HashMap::new(),
     };

@@ -32,12 +32,6 @@ pub struct ExplainArgs {
     /// Set the source lines and the machine code of that variant beside those of this one; both need a deep profile
     #[arg(long, value_name = "ID", conflicts_with_all = ["each", "sweep", "reader", "rules"])]
     pub beside: Option<String>,
-    /// Write what each defect of an inversion costs and what it does to the counters, as a JSON file that findings are compared with
-    #[arg(long, conflicts_with_all = ["variant", "shape", "each", "sweep", "reader", "rules", "format", "beside"])]
-    pub signatures: bool,
-    /// Compare what is found with the defects of this inversion too: the folder of its run, or a file that `--signatures` wrote
-    #[arg(long, value_name = "RUN|FILE", conflicts_with_all = ["sweep", "signatures", "beside", "rules"])]
-    pub like: Vec<PathBuf>,
     /// Who reads it
     #[arg(long = "for", value_enum, value_name = "READER", default_value_t = Reader::Person)]
     pub reader: Reader,

@@ -91,7 +91,7 @@ fn refusal(phase: &Phase, plan: &Plan) -> Result<(), String> {
         return Err("`workload.reference` is a program".to_owned());
     }
     named_files(phase, plan).iter().try_for_each(|file| inside(&file.path))?;
-    phase.recording.iter().chain(&phase.signatures).try_for_each(|path| inside(path))?;
+    phase.recording.iter().try_for_each(|path| inside(path))?;
     plan.variants.iter().try_for_each(|variant| match &variant.method {
         Method::Kernel(kernel) => of_kernel(kernel).map_err(|why| format!("variant `{}`: {why}", variant.id)),
         // They are not run without a GPU.

@@ -2,7 +2,7 @@
 
 use super::{CommandError, print};
 use crate::cli::{ExplainArgs, OutputFormat, Reader};
-use crate::console::{Output, warn};
+use crate::console::Output;
 use crate::exit::Outcome;
 use jiff::civil::Date;
 use ncu_rep::Report;
@@ -12,16 +12,15 @@ use ncugate_model::stats::Resampler;
 use ncugate_model::{ShapeName, VariantId, nearest};
 use ncugate_phase::config::rule::FACTS;
 use ncugate_report::chart::svg::{Setting, draw};
-use ncugate_report::explain::{Inversion, RuleAnswers, RuleBook, SignatureBook, answers_of_report, diagnose_report};
+use ncugate_report::explain::{RuleAnswers, RuleBook, answers_of_report, diagnose_report};
 use ncugate_report::explanation::{Explainer, Explanation, brief, of_launch, table, text};
 use ncugate_report::metric_entry::{MetricEntry, metric_entry, metric_text};
 use ncugate_report::show::ShowError;
-use ncugate_report::signatures::{SignatureError, inversion, own_inversion};
 use ncugate_report::sweep::{analyse, words};
 use ncugate_report::write::replace;
 use ncugate_report::{DiagnosisOutcome, RenderError, line_pairs};
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Explains what is asked for. Status 4 where no cause was found and most rules lack counters to find one by.
 pub fn explain(args: &ExplainArgs, today: Date, out: &mut Output) -> Result<Outcome, CommandError> {
@@ -46,9 +45,6 @@ pub fn explain(args: &ExplainArgs, today: Date, out: &mut Output) -> Result<Outc
     }
     if args.sweep {
         return sweep(path, args, today, out);
-    }
-    if args.signatures {
-        return signatures(path, today, out);
     }
     if let Some(other) = &args.beside {
         return compare_variants(path, other, args, today, out);
@@ -76,10 +72,7 @@ fn metric(entry: &MetricEntry, args: &ExplainArgs, out: &mut Output) -> Result<O
 fn of_run(path: &Path, args: &ExplainArgs, today: Date) -> Result<Vec<Explanation>, CommandError> {
     let run = PhaseRun::load(path)?;
     let session = JudgedRun::of_stored(&run, today)?;
-    let explainer = Explainer::new(&session)?.with(like(args, today)?);
-    for problem in explainer.problems() {
-        warn(&format!("note: {problem}"));
-    }
+    let explainer = Explainer::new(&session)?;
     if args.variant.is_none() && args.shape.is_none() && !args.each {
         let none = || CommandError::Usage("no variant is selected; name one with --variant".to_owned());
         return explainer.in_use()?.map(|found| vec![found]).ok_or_else(none);
@@ -87,15 +80,6 @@ fn of_run(path: &Path, args: &ExplainArgs, today: Date) -> Result<Vec<Explanatio
     let shape = shape(&run, args)?;
     let variants = variants(&run, &session, args)?;
     variants.iter().map(|variant| Ok(explainer.explain(variant, &shape)?)).collect()
-}
-
-/// The inversions that the command line names.
-fn like(args: &ExplainArgs, today: Date) -> Result<Vec<Inversion>, CommandError> {
-    let read = |path: &PathBuf| {
-        let unread = |reason| CommandError::Usage(format!("--like {}: {reason}", path.display()));
-        own_inversion(path, today).map_err(unread)
-    };
-    args.like.iter().map(read).collect()
 }
 
 fn shape(run: &PhaseRun, args: &ExplainArgs) -> Result<ShapeName, CommandError> {
@@ -137,8 +121,7 @@ fn of_report(path: &Path, args: &ExplainArgs, today: Date) -> Result<Vec<Explana
     let report =
         Report::open(path).map_err(|source| CommandError::Show(ShowError::Report { path: path.to_owned(), source }))?;
     let name = path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned());
-    let book = SignatureBook::shipped().with(like(args, today)?);
-    let launches = diagnose_report(&name, &report, RuleBook::shipped(), &book)
+    let launches = diagnose_report(&name, &report, RuleBook::shipped())
         .map_err(|source| CommandError::Show(ShowError::Report { path: path.to_owned(), source }))?;
     let asked = |kernel: &str| args.variant.as_deref().is_none_or(|asked| kernel.contains(asked));
     let found: Vec<Explanation> =
@@ -227,18 +210,6 @@ fn compare_variants(
             print::json(&pair, out)?;
         }
     }
-    Ok(Outcome::Passed)
-}
-
-/// What each defect of an inversion did.
-fn signatures(path: &Path, today: Date, out: &mut Output) -> Result<Outcome, CommandError> {
-    let run = PhaseRun::load(path)?;
-    let session = JudgedRun::of_stored(&run, today)?;
-    let found = inversion(&session).map_err(|error| match error {
-        SignatureError::Judge(error) => error.into(),
-        SignatureError::None(_) => CommandError::Usage(error.to_string()),
-    })?;
-    print::json(&found, out)?;
     Ok(Outcome::Passed)
 }
 

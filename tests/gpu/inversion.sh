@@ -3,8 +3,6 @@
 # of the repository, on a machine with a GPU, nvcc and ncu; about a minute, of which the deep profiles take some 20 s:
 #
 #     tests/gpu/inversion.sh path/to/ncugate OUT
-#
-# After that, what defects cost is written anew: `NCUGATE_BLESS=1 cargo test --test it explained::`.
 set -euo pipefail
 binary=$(realpath "$1")
 out=${2:?folder for the recording}
@@ -18,6 +16,5 @@ run=$(find "$work/inversion" -mindepth 1 -maxdepth 1 -type d | head -n 1)
 echo "deep profiles: $(grep -c '"profiled"' "$run/closelooks.jsonl")"
 "$binary" record "$run" -o "$out/inversion"
 "$binary" explain "$out/inversion" --each
-"$binary" explain "$out/inversion" --signatures > "$out/h200.json"
 du -sk "$out/inversion"
 exit $status

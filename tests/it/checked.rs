@@ -98,12 +98,10 @@ fn a_folder_or_a_pipe_is_no_file() {
 #[test]
 fn what_a_run_can_do_without_is_a_note() {
     let place = Place::new();
-    let more = format!("{ONE}[explain]\nsignatures = \"gone.toml\"\n[profile]\nncu = \"/gone/ncu\"\n");
+    let more = format!("{ONE}[profile]\nncu = \"/gone/ncu\"\n");
     let noted = checked(&place, "name = \"copy\"", "name = \"copy\"\nrecording = \"profiles/gone\"", &more);
     assert_eq!(noted.status, Some(0), "{noted:?}");
-    for said in
-        ["`explain.signatures` names `gone.toml`", "`profile.ncu` is `/gone/ncu`", "`ncugate record` puts one there"]
-    {
+    for said in ["`profile.ncu` is `/gone/ncu`", "`ncugate record` puts one there"] {
         assert!(noted.stdout.contains(said), "{said}: {noted:?}");
     }
 }

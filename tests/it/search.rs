@@ -256,7 +256,6 @@ fn an_agent_runs_no_program_by_a_check_and_leaves_its_folder_by_none() {
         ("source", phase.replace("\"copy.cu\"", "\"link/copy.cu\""), "outside of the working directory"),
         ("input", phase.replace("init = \"normal\"", "init = { npy = \"/etc/passwd\" }"), "/etc/passwd is outside"),
         ("ncu", format!("{phase}[profile]\nncu = \"./evil\"\n"), "`profile.ncu` names ./evil"),
-        ("signatures", format!("{phase}[explain]\nsignatures = \"/etc/passwd\"\n"), "/etc/passwd is outside"),
     ] {
         assert_ne!(text, phase, "{name}");
         place.write(&format!("{name}.toml"), &text);

@@ -51,7 +51,7 @@ pub fn absent_programs(phase: &Phase, plan: &Plan) -> Vec<String> {
 }
 
 /// What the phase names and a run can do without, or finds on another machine, a sentence each: tools, a recording that is
-/// not made yet, signatures.
+/// not made yet.
 pub fn absent_aids(phase: &Phase) -> Vec<String> {
     let tools =
         [("build.nvcc", &phase.build.nvcc), ("build.python", &phase.build.python), ("profile.ncu", &phase.profile.ncu)];
@@ -63,11 +63,5 @@ pub fn absent_aids(phase: &Phase) -> Vec<String> {
     let recording = phase.recording.iter().filter(|path| !is_run(path)).map(|path| {
         format!("`phase.recording` is `{}`, which has no run yet; `ncugate record` puts one there", path.display())
     });
-    let signatures = phase.signatures.iter().filter(|path| std::fs::metadata(path).is_err()).map(|path| {
-        format!(
-            "`explain.signatures` names `{}`, which does not exist; findings are not compared with it",
-            path.display()
-        )
-    });
-    tools.into_iter().filter_map(tool).chain(recording).chain(signatures).collect()
+    tools.into_iter().filter_map(tool).chain(recording).collect()
 }

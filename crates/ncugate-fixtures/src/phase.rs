@@ -85,7 +85,6 @@ pub fn phase() -> Phase {
         gates: Vec::new(),
         gate_plan: GatePlan::default(),
         rules: Vec::new(),
-        signatures: Vec::new(),
         imported: None,
         base: None,
     }

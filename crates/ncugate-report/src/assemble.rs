@@ -3,7 +3,6 @@
 use super::diagnosis_row::DiagnosisRow;
 use super::in_use::subjects;
 use super::rule_answers::{diagnosis_row, with_diagnosis};
-use super::signatures::KnownSignatures;
 use super::{DeepProfileInputs, ReportInputs, RunReport, RunSource};
 use crate::explain::{self, Clocks, DeepProfiles, Listings, NcuObservations, UnaskedRules};
 use indexmap::IndexSet;
@@ -31,13 +30,11 @@ pub fn assemble(session: &JudgedRun<'_>, source: RunSource, now: Option<Timestam
     let subjects = subjects(phase, plan, session.judgement(), measured.quantities());
     let variants = explained(plan, &subjects);
     let (selected, shape) = (session.judgement().selected.as_ref(), &phase.objective.shape);
-    let known = KnownSignatures::of(session);
-    let (findings, unasked, speed_of_light) =
-        with_diagnosis(session, &seen, &observations, &known.book, |diagnosis| {
-            let of_selected = selected.map(|selected| diagnosis.speed_of_light(&selected.variant, shape));
-            let unasked: Vec<UnaskedRules> = subjects.iter().map(|(id, shape)| diagnosis.unasked(id, shape)).collect();
-            (diagnosis.findings(&variants), unasked, of_selected.unwrap_or_default())
-        })?;
+    let (findings, unasked, speed_of_light) = with_diagnosis(session, &seen, &observations, |diagnosis| {
+        let of_selected = selected.map(|selected| diagnosis.speed_of_light(&selected.variant, shape));
+        let unasked: Vec<UnaskedRules> = subjects.iter().map(|(id, shape)| diagnosis.unasked(id, shape)).collect();
+        (diagnosis.findings(&variants), unasked, of_selected.unwrap_or_default())
+    })?;
     let has_cause = |place: &(VariantId, ShapeName)| {
         findings.iter().any(|found| found.is_cause() && (&found.variant, &found.shape) == (&place.0, &place.1))
     };
@@ -60,7 +57,6 @@ pub fn assemble(session: &JudgedRun<'_>, source: RunSource, now: Option<Timestam
         findings: &findings,
         subjects: &subjects,
         diagnosis: &diagnosis,
-        unread: &known.problems,
         speed_of_light: &speed_of_light,
         said: &observations,
         deep: DeepProfileInputs {

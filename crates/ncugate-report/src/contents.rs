@@ -72,7 +72,6 @@ impl RunReport {
                 .chain(&inputs.judgement.warnings)
                 .chain(&inputs.manifest.warnings)
                 .chain(&out_of_reach)
-                .chain(inputs.unread)
                 .map(CleanText::from)
                 .collect(),
             reproduce: provenance::reproduce(inputs).iter().map(|command| CleanText::whole(command)).collect(),

@@ -233,7 +233,6 @@ pub fn findings(inputs: &ReportInputs<'_>) -> Vec<FindingRow> {
             launch: Some(format!("deep profile, {id}@{}", profile.shape).into()),
             lines: Vec::new(),
             symptom_of: None,
-            signature: None,
             leading: false,
         }
     };

@@ -1,10 +1,7 @@
 //! Findings as readers and programs are given them.
 
-use super::{number, text};
-use crate::explain::{
-    ChipMatch, EstimateSource, EvidenceValue, Finding, FindingLine, MeasuredPair, SavingEstimate, Severity,
-    SignatureMatch,
-};
+use super::text;
+use crate::explain::{EstimateSource, EvidenceValue, Finding, FindingLine, MeasuredPair, SavingEstimate, Severity};
 use ncugate_model::{CleanText, ShapeName};
 use ncugate_phase::config::{Confidence, RuleKind};
 use schemars::JsonSchema;
@@ -45,8 +42,6 @@ pub struct FindingRow {
     pub lines: Vec<FindingLine>,
     /// The rule that it is a symptom of.
     pub symptom_of: Option<CleanText>,
-    /// A defect, measured on purpose in another kernel, that this one looks like.
-    pub signature: Option<SignatureRow>,
     /// Whether the page shows it at first sight.
     pub leading: bool,
 }
@@ -62,29 +57,6 @@ pub struct SavingRow {
     pub source: EstimateSource,
     /// A variant of the run without the trouble.
     pub pair: Option<MeasuredPair>,
-    /// In words.
-    pub words: CleanText,
-}
-
-/// A defect that a variant looks like by its counters.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct SignatureRow {
-    /// The variant that has the defect on purpose.
-    pub defect: CleanText,
-    /// The phase that measured what it costs.
-    pub family: CleanText,
-    /// The chip that it was measured on.
-    pub chip: CleanText,
-    /// Whether that is the chip at hand.
-    pub on: ChipMatch,
-    /// How much more time it took there, in percent.
-    pub cost_percent: f64,
-    /// The interval of that at 95 %.
-    pub cost_interval: [f64; 2],
-    /// How alike the two are: from 0, the kernel without the defect, to 1, the kernel with it.
-    pub likeness: f64,
-    /// Its opposite: what to try.
-    pub opposite: CleanText,
     /// In words.
     pub words: CleanText,
 }
@@ -116,7 +88,6 @@ impl FindingRow {
             launch: finding.report.as_ref().map(|report| format!("{report}, {case}").into()),
             lines: finding.lines.clone(),
             symptom_of: finding.symptom_of.as_ref().map(CleanText::from),
-            signature: finding.signature.as_ref().map(signature),
             leading: false,
         }
     }
@@ -141,33 +112,4 @@ fn row(saving: &SavingEstimate, expected: f64) -> SavingRow {
     let modelled = format!("at most {:.0} % of the time, by the counters", saving.percent);
     let words = [Some(modelled), measured].into_iter().flatten().collect::<Vec<_>>().join("; ");
     SavingRow { percent: saving.percent, expected, source: saving.source, pair, words: words.into() }
-}
-
-fn signature(found: &SignatureMatch) -> SignatureRow {
-    let [family, defect, chip] = [&found.family, &found.defect, &found.chip.name].map(CleanText::from);
-    let percent = |percent: f64| number::change(1.0 + percent / 100.0);
-    let there = match found.on {
-        ChipMatch::Same => format!("on this chip, {chip}"),
-        ChipMatch::Other => format!("on {chip}, which is another chip"),
-        ChipMatch::Unknown => format!("on {chip}; which chip this is, is not known"),
-    };
-    let words = format!(
-        "it has the signature of the defect {defect} of {family} ({} of {} counters), which cost {} ({} to {}) in that family {there}",
-        found.alike,
-        found.compared,
-        percent(found.cost.percent),
-        percent(found.cost.low),
-        percent(found.cost.high)
-    );
-    SignatureRow {
-        defect,
-        family,
-        chip,
-        on: found.on,
-        cost_percent: found.cost.percent,
-        cost_interval: [found.cost.low, found.cost.high],
-        likeness: found.likeness,
-        opposite: text::sentence(&found.opposite).into(),
-        words: text::sentence(&words).into(),
-    }
 }

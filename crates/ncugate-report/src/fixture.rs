@@ -9,7 +9,7 @@ use super::rule_answers::shape_facts;
 use super::run_report::RunReport;
 use crate::explain::{
     ChipKnowledge, Clocks, Compilation, Diagnosis, Finding, HotLine, HotSpot, NcuObservations, NcuRuleMessage,
-    RuleBook, SignatureBook, Utilisation,
+    RuleBook, Utilisation,
 };
 use ncu_rep::SpeedupScope;
 use ncugate_judge::frame::Quantities;
@@ -102,10 +102,9 @@ impl Fixture {
         let judgement = judge(&phase, &plan, &quantities, &proven, &context);
         let selected = judgement.selected.as_ref().unwrap().variant.clone();
         let capability = Some(ComputeCapability::new(9, 0));
-        let chip = ChipKnowledge { name: None, capability, sms: Some(132), dram_peak: Some(4.8e12) };
+        let chip = ChipKnowledge { capability, sms: Some(132), dram_peak: Some(4.8e12) };
         let diagnosis = Diagnosis {
             rules: RuleBook::shipped(),
-            signatures: SignatureBook::shipped(),
             quantities: &quantities,
             plan: Some(&plan),
             compilation: Compilation::default(),
@@ -156,7 +155,6 @@ impl Fixture {
             findings: &self.findings,
             subjects: &self.subjects,
             diagnosis: &self.diagnosis,
-            unread: &[],
             speed_of_light: &self.speed_of_light,
             said: &self.said,
             deep: DeepProfileInputs { profiles: &self.deep_profiles, quantities: &self.deep, problem: None },

@@ -65,8 +65,6 @@ pub struct ReportInputs<'a> {
     pub subjects: &'a [(VariantId, ShapeName)],
     /// What the rules could say of each of them.
     pub diagnosis: &'a [DiagnosisRow],
-    /// Why something that the findings are compared with cannot be read.
-    pub unread: &'a [String],
     /// How busy the units of the chip were in the selected variant's launches at the objective's shape.
     pub speed_of_light: &'a [explain::Utilisation],
     /// What ncu's own rules and sampler say.

@@ -5,7 +5,7 @@ use super::provenance::quoted;
 use super::text;
 use crate::explain::{
     ChipKnowledge, Compilation, DeclaredWork, Diagnosis, Finding, NcuObservations, RuleAnswers, RuleBook, ShapeFacts,
-    SignatureBook, UnaskedRules,
+    UnaskedRules,
 };
 use ncugate_judge::frame::Quantities;
 use ncugate_judge::store::Run;
@@ -38,10 +38,9 @@ pub fn diagnose(
     session: &JudgedRun<'_>,
     seen: &Quantities,
     observations: &[NcuObservations],
-    signatures: &SignatureBook,
     variants: &[VariantId],
 ) -> Result<Vec<Finding>, JudgeError> {
-    with_diagnosis(session, seen, observations, signatures, |diagnosis| diagnosis.findings(variants))
+    with_diagnosis(session, seen, observations, |diagnosis| diagnosis.findings(variants))
 }
 
 /// How often each rule holds among all variants of a run.
@@ -50,7 +49,7 @@ pub fn diagnose(
 /// A report of ncu is damaged.
 pub fn answers(session: &JudgedRun<'_>, seen: &Quantities) -> Result<Vec<RuleAnswers>, JudgeError> {
     let all: Vec<VariantId> = session.measurements().plan().variants.iter().map(|variant| variant.id.clone()).collect();
-    with_diagnosis(session, seen, &[], SignatureBook::shipped(), |diagnosis| diagnosis.answers(&all))
+    with_diagnosis(session, seen, &[], |diagnosis| diagnosis.answers(&all))
 }
 
 /// Asks something of the rules and everything that they read of a run.
@@ -61,14 +60,12 @@ pub fn with_diagnosis<T>(
     session: &JudgedRun<'_>,
     seen: &Quantities,
     observations: &[NcuObservations],
-    signatures: &SignatureBook,
     ask: impl FnOnce(&Diagnosis<'_>) -> T,
 ) -> Result<T, JudgeError> {
     let measured = session.measurements();
     let attributes =
         ChipFacts::read(measured.reports(), measured.capability()).map_err(|e| measured.run().damaged(&e))?;
     let chip = ChipKnowledge {
-        name: measured.run().manifest.fingerprint.gpu.as_ref().map(|gpu| gpu.name.clone()),
         capability: measured.capability(),
         sms: measured.sms(),
         dram_peak: attributes.dram_bytes_per_second(),
@@ -76,7 +73,6 @@ pub fn with_diagnosis<T>(
     let rules = RuleBook::shipped().with(&measured.phase().rules);
     let diagnosis = Diagnosis {
         rules: &rules,
-        signatures,
         quantities: seen,
         plan: Some(measured.plan()),
         compilation: Compilation::default(),
@@ -99,8 +95,7 @@ pub fn unasked(
     variant: &VariantId,
     shape: &ShapeName,
 ) -> Result<UnaskedRules, JudgeError> {
-    let ask = |diagnosis: &Diagnosis<'_>| diagnosis.unasked(variant, shape);
-    with_diagnosis(session, seen, observations, SignatureBook::shipped(), ask)
+    with_diagnosis(session, seen, observations, |diagnosis| diagnosis.unasked(variant, shape))
 }
 
 /// What the rules could say of a variant at a shape, by its findings and the rules that could not be asked.

@@ -260,7 +260,6 @@ keys! {
     waiver = key(KeyKind::List(&KeyKind::Table(&WAIVER.spec)), "Permission for a gate to fail for a limited time.");
     rule = key(KeyKind::List(&KeyKind::Table(&RULE.spec)), "A rule of the diagnosis, in addition to the built-in ones.");
     imported = key(KeyKind::Table(&IMPORTED.spec), "The origin of a phase made by `ncugate import`.");
-    explain = key(KeyKind::Table(&EXPLAIN.spec), "Comparisons of the diagnosis.");
     base = key(KeyKind::Table(&BASE.spec), "The commit that a run compares with, written by `ncugate run --base`.");
 }
 
@@ -268,7 +267,7 @@ keys! {
 pub static PROJECT: Spec = Spec {
     title: "ncugate.toml",
     doc: "What all phases below its folder share. A key of a phase goes before it.",
-    keys: &[ROOT.build, ROOT.bench, ROOT.profile, ROOT.explain],
+    keys: &[ROOT.build, ROOT.bench, ROOT.profile],
     free: None,
 };
 

@@ -201,8 +201,6 @@ pub struct Phase {
     pub gate_plan: GatePlan,
     /// Rules of the diagnosis that the phase adds or replaces.
     pub rules: Vec<Rule>,
-    /// Inversions of the user's that findings are compared with: folders of runs, or files of signatures.
-    pub signatures: Vec<PathBuf>,
     /// Whose problem it was made of, where it was imported. Nothing that is measured or judged depends on it.
     pub imported: Option<ProblemOrigin>,
     /// The kernels of another commit that a run compares with.

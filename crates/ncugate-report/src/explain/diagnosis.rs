@@ -10,7 +10,6 @@ use super::growth::{ShapeFacts, ShapeGrowth, growth};
 use super::pair::Pairs;
 use super::profiler::NcuObservations;
 use super::rule_book::RuleBook;
-use super::signature::{SignatureBook, traits};
 use ncugate_judge::frame::Quantities;
 use ncugate_judge::witness::durations::Durations;
 use ncugate_model::expr::Value;
@@ -26,8 +25,6 @@ use std::collections::HashMap;
 #[derive(Debug, Clone, Copy)]
 pub struct Diagnosis<'a> {
     pub rules: &'a RuleBook,
-    /// Defects whose cost is known.
-    pub signatures: &'a SignatureBook,
     /// Everything measured, what deep profiles counted beside it.
     pub quantities: &'a Quantities,
     /// The variants with their flags and parameters, where there is a plan.
@@ -138,15 +135,6 @@ impl Diagnosis<'_> {
         SPEED_OF_LIGHT.iter().map(of).collect()
     }
 
-    /// What a signature may consist of, of a variant at a shape; without what is not known.
-    pub fn traits(&self, variant: &VariantId, shape: &ShapeName) -> HashMap<&'static str, f64> {
-        let common = self.common();
-        let asked = DiagnosisWorker { common: &common, table: CaseTable::new(&common.columns) };
-        let Some(shape) = self.shapes.iter().find(|known| &known.name == shape) else { return HashMap::new() };
-        let Some(facts) = self.facts(&asked, variant, shape, None) else { return HashMap::new() };
-        traits().filter_map(|name| Some((name, facts.number(name)?))).collect()
-    }
-
     /// Asks something of all that is known of a variant at a shape; of nothing, where it was not measured there.
     pub(super) fn with_facts<T>(
         &self,
@@ -244,13 +232,8 @@ impl Diagnosis<'_> {
             lines: self.lines(rule, variant, shape),
             advice: rule.advice.iter().filter_map(|advice| advice.render_with(&read, &written)).collect(),
             symptom_of: None,
-            signature: None,
         };
         finding.severity = severity(&finding);
-        if finding.kind == RuleKind::Defect && finding.severity > Severity::Note {
-            let chip = self.chip.name.as_deref();
-            finding.signature = self.signatures.find(&rule.id, chip, |name| facts.number(name));
-        }
         Some(finding)
     }
 
@@ -293,7 +276,6 @@ impl Diagnosis<'_> {
                     .to_owned(),
             ],
             symptom_of: None,
-            signature: None,
         })
     }
 

@@ -10,8 +10,6 @@ use ncugate_phase::config::rule::SHARE;
 /// What is known of the chip.
 #[derive(Debug, Clone, Default)]
 pub struct ChipKnowledge {
-    /// Its name: `NVIDIA H200`.
-    pub name: Option<String>,
     pub capability: Option<ComputeCapability>,
     pub sms: Option<u32>,
     /// Peak of DRAM in bytes a second, by its clock and the width of its bus.
@@ -287,12 +285,8 @@ mod tests {
         }
         let columns = CaseColumns::new(&quantities, &[]);
         let table = CaseTable::new(&columns);
-        let chip = ChipKnowledge {
-            name: None,
-            capability: Some(ComputeCapability::new(9, 0)),
-            sms: Some(132),
-            dram_peak: Some(4.8e12),
-        };
+        let chip =
+            ChipKnowledge { capability: Some(ComputeCapability::new(9, 0)), sms: Some(132), dram_peak: Some(4.8e12) };
         let growth = ShapeGrowth {
             dimension: "B".to_owned(),
             from: ShapeName("b1".into()),

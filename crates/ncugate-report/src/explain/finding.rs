@@ -1,6 +1,5 @@
 //! What a diagnosis finds.
 
-use super::signature::SignatureMatch;
 use ncugate_model::{CleanText, ShapeName, VariantId};
 use ncugate_phase::config::{Confidence, RuleKind};
 use schemars::JsonSchema;
@@ -107,8 +106,6 @@ pub struct Finding {
     pub advice: Vec<String>,
     /// The finding of the same variant and shape that it is a symptom of.
     pub symptom_of: Option<String>,
-    /// A defect, measured on purpose in another kernel, that this one looks like.
-    pub signature: Option<SignatureMatch>,
 }
 
 impl Finding {

@@ -6,7 +6,6 @@ use super::finding::Finding;
 use super::growth::{DeclaredWork, ShapeFacts};
 use super::profiler::{NcuObservations, observe, source_of};
 use super::rule_book::RuleBook;
-use super::signature::SignatureBook;
 use super::unasked_rules::UnaskedRules;
 use ncu_rep::{Launch, Report, ReportError};
 use ncugate_judge::frame::Quantities;
@@ -35,13 +34,8 @@ pub struct DiagnosedLaunch {
 ///
 /// # Errors
 /// A damaged report.
-pub fn diagnose_report(
-    name: &str,
-    report: &Report,
-    rules: &RuleBook,
-    signatures: &SignatureBook,
-) -> Result<Vec<DiagnosedLaunch>, ReportError> {
-    report.launches().map(|launch| diagnose_launch(name, report, &launch, (rules, signatures))).collect()
+pub fn diagnose_report(name: &str, report: &Report, rules: &RuleBook) -> Result<Vec<DiagnosedLaunch>, ReportError> {
+    report.launches().map(|launch| diagnose_launch(name, report, &launch, rules)).collect()
 }
 
 /// How often each rule holds among the launches of a report.
@@ -50,11 +44,10 @@ pub fn diagnose_report(
 /// A damaged report.
 pub fn answers_of_report(report: &Report, rules: &RuleBook) -> Result<Vec<RuleAnswers>, ReportError> {
     let mut sums: Vec<RuleAnswers> = Vec::new();
-    let books = (rules, SignatureBook::shipped());
     for launch in report.launches() {
         let variant = VariantId((&*launch.kernel_name()).into());
         let read = |diagnosis: &Diagnosis<'_>| diagnosis.answers(std::slice::from_ref(&variant));
-        let answers = with_diagnosis("", report, &launch, books, &variant, read)?;
+        let answers = with_diagnosis("", report, &launch, rules, &variant, read)?;
         if sums.is_empty() {
             sums = answers;
         } else {
@@ -76,12 +69,12 @@ pub fn diagnose_launch(
     name: &str,
     report: &Report,
     launch: &Launch<'_>,
-    books: (&RuleBook, &SignatureBook),
+    rules: &RuleBook,
 ) -> Result<DiagnosedLaunch, ReportError> {
     let demangled = launch.demangled_name();
     let kernel = if demangled.is_empty() { launch.kernel_name() } else { demangled }.into_owned();
     let variant = VariantId((&kernel).into());
-    with_diagnosis(name, report, launch, books, &variant, |diagnosis| DiagnosedLaunch {
+    with_diagnosis(name, report, launch, rules, &variant, |diagnosis| DiagnosedLaunch {
         findings: diagnosis.findings(std::slice::from_ref(&variant)),
         unasked: diagnosis.shapes.first().map(|shape| diagnosis.unasked(&variant, &shape.name)).unwrap_or_default(),
         duration: diagnosis
@@ -99,7 +92,7 @@ fn with_diagnosis<T>(
     name: &str,
     report: &Report,
     launch: &Launch<'_>,
-    (rules, signatures): (&RuleBook, &SignatureBook),
+    rules: &RuleBook,
     variant: &VariantId,
     ask: impl FnOnce(&Diagnosis<'_>) -> T,
 ) -> Result<T, ReportError> {
@@ -110,13 +103,10 @@ fn with_diagnosis<T>(
     let says_nothing = seen.rules.is_empty() && seen.lines.is_empty() && seen.hot.is_empty() && seen.timeline.is_none();
     let observations = (!says_nothing).then_some(seen);
     let facts = ChipFacts::of(launch)?;
-    let device = launch.device_name()?.map(|name| name.into_owned());
-    let chip =
-        ChipKnowledge { name: device, capability, sms: launch.sm_count()?, dram_peak: facts.dram_bytes_per_second() };
+    let chip = ChipKnowledge { capability, sms: launch.sm_count()?, dram_peak: facts.dram_bytes_per_second() };
     let key = (variant.clone(), shape.clone());
     let diagnosis = Diagnosis {
         rules,
-        signatures,
         quantities: &quantities,
         plan: None,
         compilation: Compilation { debug: is_debug(report, launch)?, optimisation: None },
@@ -172,7 +162,7 @@ mod tests {
     fn a_report_of_anybody_is_diagnosed() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/full1.ncu-rep.zst");
         let report = Report::open(path).unwrap();
-        let launches = diagnose_report("full1", &report, RuleBook::shipped(), SignatureBook::shipped()).unwrap();
+        let launches = diagnose_report("full1", &report, RuleBook::shipped()).unwrap();
         assert_eq!(launches.len(), 1);
         let first = &launches[0].findings[0];
         assert!(!first.evidence.is_empty() && first.report.as_deref() == Some("full1"), "{first:?}");

@@ -20,7 +20,6 @@ mod profiler;
 mod roofline;
 mod rule_book;
 mod sensitivity;
-mod signature;
 mod sweep;
 mod timeline;
 mod unasked_rules;
@@ -45,10 +44,6 @@ pub use profiler::{
 pub use roofline::{Ceiling, Roofline, RooflinePoint, roofline};
 pub use rule_book::RuleBook;
 pub use sensitivity::{Effect, ParameterLevel, sensitivity};
-pub use signature::{
-    ChipMatch, DefectSignature, Inversion, MeasuredChip, MeasuredCost, SignatureBook, SignatureCounter, SignatureMatch,
-    traits,
-};
 pub use sweep::{Interaction, MainEffect, MatchedChange, RangeEdge, Separation, SweepAnalysis, sweep};
 pub use timeline::{Timeline, TimelineSeries};
 pub use unasked_rules::UnaskedRules;

@@ -1,7 +1,6 @@
 //! An explanation for a program that reads few tokens: one JSON object under 2 KB.
 
 use super::Explanation;
-use crate::explain::ChipMatch;
 use crate::finding_row::FindingRow;
 use crate::text;
 use serde_json::{Map, Value, json};
@@ -30,7 +29,6 @@ pub fn brief(explanation: &Explanation) -> String {
         "task.open_gates",
         "task.params",
         "bottleneck.lines",
-        "bottleneck.signature",
         "bottleneck.evidence",
         "bottleneck.measured",
         "task.kernel",
@@ -132,13 +130,6 @@ fn bottleneck(row: &FindingRow) -> Value {
             let measured = json!({ "variant": clip(&pair.variant.0), "differs_in": clip(&pair.differs_in), "saves_pct": rounded(pair.percent) });
             out.insert("measured".into(), measured);
         }
-    }
-    if let Some(found) = &row.signature {
-        let signature = json!({
-            "defect": clip(&format!("{} ({})", found.defect, found.family)), "cost_pct": rounded(found.cost_percent),
-            "chip": clip(&found.chip), "same_chip": found.on == ChipMatch::Same, "opposite": clip(&found.opposite),
-        });
-        out.insert("signature".into(), signature);
     }
     out.insert("evidence".into(), Value::Object(evidence));
     insert(&mut out, "launch", row.launch.as_deref().map(clip));

@@ -13,8 +13,7 @@ use super::in_use::subjects;
 use super::line_pairs::{PairedLines, SampledVariant, pair};
 use super::number;
 use super::rule_answers::{answers, diagnose, diagnosis_row, unasked};
-use super::signatures::KnownSignatures;
-use crate::explain::{DeepProfiles, DiagnosedLaunch, Finding, Inversion, RuleAnswers};
+use crate::explain::{DeepProfiles, DiagnosedLaunch, Finding, RuleAnswers};
 use ncugate_judge::frame::Quantities;
 use ncugate_judge::{Correctness, JudgeError, JudgedRun};
 use ncugate_model::{CleanText, Level, ShapeName, VariantId, Verdict};
@@ -94,7 +93,6 @@ pub struct Explainer<'s, 'a> {
     session: &'s JudgedRun<'a>,
     seen: Quantities,
     observations: Vec<crate::explain::NcuObservations>,
-    known: KnownSignatures,
 }
 
 impl<'s, 'a> Explainer<'s, 'a> {
@@ -106,20 +104,7 @@ impl<'s, 'a> Explainer<'s, 'a> {
         let measured = session.measurements();
         let deep = DeepProfiles::read(measured.run(), measured.plan(), measured.capability());
         let observations = observations(session, &deep)?;
-        let known = KnownSignatures::of(session);
-        Ok(Self { session, seen: measured.quantities().filled_from(&deep.quantities), observations, known })
-    }
-
-    /// Compares with these defects too.
-    #[must_use]
-    pub fn with(mut self, own: Vec<Inversion>) -> Self {
-        self.known.book = self.known.book.with(own);
-        self
-    }
-
-    /// Why inversions that the phase names cannot be read.
-    pub fn problems(&self) -> &[String] {
-        &self.known.problems
+        Ok(Self { session, seen: measured.quantities().filled_from(&deep.quantities), observations })
     }
 
     /// What is said of a variant at a shape.
@@ -127,8 +112,7 @@ impl<'s, 'a> Explainer<'s, 'a> {
     /// # Errors
     /// A report of ncu is damaged.
     pub fn explain(&self, variant: &VariantId, shape: &ShapeName) -> Result<Explanation, JudgeError> {
-        let found =
-            diagnose(self.session, &self.seen, &self.observations, &self.known.book, std::slice::from_ref(variant))?;
+        let found = diagnose(self.session, &self.seen, &self.observations, std::slice::from_ref(variant))?;
         let of_shape: Vec<Finding> = found.into_iter().filter(|finding| &finding.shape == shape).collect();
         let microseconds = self.latency(variant, shape);
         let has_cause = of_shape.iter().any(Finding::is_cause);

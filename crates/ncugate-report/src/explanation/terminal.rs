@@ -65,10 +65,6 @@ fn whole(row: &FindingRow) -> String {
     if let Some(saving) = &row.saving {
         let _ = writeln!(out, "  could save {} ({} confidence)", saving.words, confidence(row.confidence));
     }
-    if let Some(signature) = &row.signature {
-        let _ = writeln!(out, "  {}", signature.words);
-        let _ = writeln!(out, "  its opposite: {}", signature.opposite);
-    }
     let evidence: Vec<String> = row.evidence.iter().map(|value| format!("{} {}", value.name, value.text)).collect();
     let launch = row.launch.as_ref().map_or_else(String::new, |launch| format!(" [{launch}]"));
     let _ = writeln!(out, "  evidence: {}{launch}", evidence.join(", "));

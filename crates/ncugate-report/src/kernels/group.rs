@@ -1,6 +1,6 @@
 //! Launches of a report by kernel and NVTX range.
 
-use crate::explain::{self, DiagnosedLaunch, NcuObservations, RuleBook, SignatureBook};
+use crate::explain::{self, DiagnosedLaunch, NcuObservations, RuleBook};
 use crate::launch_shape::LaunchShape;
 use crate::text;
 use indexmap::{IndexMap, IndexSet};
@@ -150,8 +150,8 @@ impl ProfiledReport {
         for (at, group) in groups.iter_mut().enumerate() {
             group.median_launch = group.median_launch();
             let Some(launch) = report.launch(group.median_launch).filter(|_| at < DIAGNOSED) else { continue };
-            let books = (RuleBook::shipped(), SignatureBook::shipped());
-            group.diagnosed = Some(explain::diagnose_launch(name, report, &launch, books).map_err(damaged)?);
+            group.diagnosed =
+                Some(explain::diagnose_launch(name, report, &launch, RuleBook::shipped()).map_err(damaged)?);
         }
         let sms = counts.first().copied().flatten().filter(|_| counts.len() == 1);
         devices.retain(|device| !device.is_empty());

@@ -313,9 +313,6 @@ fn findings(report: &RunReport) -> Option<String> {
         if let Some(saving) = finding.saving.as_ref().filter(|_| finding.rule != NCU) {
             let _ = writeln!(out, "   Could save {}.", escape(&saving.words));
         }
-        if let Some(signature) = &finding.signature {
-            let _ = writeln!(out, "   {}", escape(&signature.words));
-        }
         if !finding.advice.is_empty() {
             let _ = writeln!(out, "   Try: {}", escape(&finding.advice));
         }

@@ -33,15 +33,6 @@ keys! {
 }
 
 keys! {
-    EXPLAIN: ExplainKeys = "[explain]", "Comparisons of the diagnosis. No verdict depends on it.";
-    signatures = key(
-        KeyKind::Either(&[KeyKind::Text, TEXTS]),
-        "Inversions of your own, whose defects findings are compared with, beside those that the program has: each the folder of a run, or a file \
-         that `ncugate explain RUN --signatures` wrote.",
-    ).otherwise("those of the program");
-}
-
-keys! {
     RULE_CASE: RuleCaseKeys = "[[rule.case]]", "One way to detect the problem. Names are metrics, ncu's metrics, and facts of the diagnosis.";
     when = key(KeyKind::Expr, "The condition.").required();
     saves = key(

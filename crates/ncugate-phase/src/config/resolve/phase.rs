@@ -5,7 +5,7 @@ use super::kernel::{self, KernelCompleteness, KernelParts};
 use super::names::KernelNames;
 use super::workload::{self, dims_of};
 use super::{report_phase, rule};
-use crate::config::keys::{BENCH, BUILD, EXPLAIN, MACHINE, OBJECTIVE, PHASE, PROFILE, ROOT, STAGE, VARIANT};
+use crate::config::keys::{BENCH, BUILD, MACHINE, OBJECTIVE, PHASE, PROFILE, ROOT, STAGE, VARIANT};
 use crate::config::reader::{Item, Table};
 use crate::config::{
     BASE, BenchSettings, BuildSettings, CloseLookAt, CounterPolicy, Gate, GatePlan, KernelTemplate, L2State, Objective,
@@ -75,7 +75,7 @@ pub fn phase<'a>(
     if bench.as_ref().is_some_and(|bench| bench.l2 == L2State::Warm) && workload.has_state() {
         check_warm_cache(root);
     }
-    let (groups, signatures) = (groups(root), signatures(root, project));
+    let groups = groups(root);
     Some(Phase {
         file: path.to_owned(),
         root: PathBuf::new(),
@@ -99,19 +99,10 @@ pub fn phase<'a>(
         gates,
         gate_plan,
         rules,
-        signatures,
         imported,
         base: None,
         workload,
     })
-}
-
-/// Inversions to compare findings with: one path, or several.
-fn signatures<'a>(root: &Table<'a>, project: Option<&Table<'a>>) -> Vec<PathBuf> {
-    let table = root.section(&ROOT.explain, project);
-    let Some(item) = table.and_then(|table| table.get(&EXPLAIN.signatures)) else { return Vec::new() };
-    let items = if item.is_list() { item.list() } else { vec![item] };
-    items.iter().filter_map(Item::text).map(PathBuf::from).collect()
 }
 
 /// Everything that computes the workload.

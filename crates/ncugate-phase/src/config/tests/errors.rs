@@ -124,7 +124,7 @@ fn unknown_table() {
     25 | [sweeps]
        |  ^^^^^^
        |
-       = help: did you mean `sweep`? allowed here: phase, build, bench, profile, machine, workload, kernel, sweep, search, variant, baseline, gate, tier, stage, fallback, precondition, waiver, rule, imported, explain, base
+       = help: did you mean `sweep`? allowed here: phase, build, bench, profile, machine, workload, kernel, sweep, search, variant, baseline, gate, tier, stage, fallback, precondition, waiver, rule, imported, base
     "##);
 }
 

@@ -6,12 +6,8 @@ use ncugate_phase::plan::unroll;
 use std::path::Path;
 use std::time::Instant;
 
-const CHIP: ChipKnowledge = ChipKnowledge {
-    name: None,
-    capability: Some(ComputeCapability::new(9, 0)),
-    sms: Some(132),
-    dram_peak: Some(4.8e12),
-};
+const CHIP: ChipKnowledge =
+    ChipKnowledge { capability: Some(ComputeCapability::new(9, 0)), sms: Some(132), dram_peak: Some(4.8e12) };
 
 fn shape(name: &str, b: i64) -> ShapeFacts {
     let work = DeclaredWork { flops: Some(1e9 * b as f64), bytes: Some(1e6 * b as f64) };
@@ -21,7 +17,6 @@ fn shape(name: &str, b: i64) -> ShapeFacts {
 fn diagnose(quantities: &Quantities, shapes: &[ShapeFacts], variants: &[VariantId]) -> Vec<Finding> {
     let diagnosis = Diagnosis {
         rules: RuleBook::shipped(),
-        signatures: SignatureBook::shipped(),
         quantities,
         plan: None,
         compilation: Compilation::default(),
@@ -238,7 +233,6 @@ fn a_thousand_variants_are_diagnosed_quickly() {
     let started = Instant::now();
     let diagnosis = Diagnosis {
         rules: RuleBook::shipped(),
-        signatures: SignatureBook::shipped(),
         quantities: &quantities,
         plan: Some(&plan),
         compilation: Compilation::default(),
