@@ -4,13 +4,13 @@
 #
 #   benches/search.sh [held-out|training] [OPTION...]
 #
-# Options are those of `ncugate search` (--strategy random, --repeats 20). The settings of the model were chosen on the spaces of
-# `training`; those of `held-out` are for the figure alone. Environment: NCUGATE (target/release/ncugate), SPACES (a folder that
+# Options are those of the example `search` of ncugate-campaign (--strategy random, --repeats 20). The settings of the model were chosen on the spaces of
+# `training`; those of `held-out` are for the figure alone. Environment: SPACES (a folder that
 # keeps the recordings; target/spaces), HUB (a clone of benchmark_hub, or its address), KERNEL_TUNER (a Python with kernel_tuner: its strategies
 # are run on the same spaces, over an hour on two cores; SEEDS=10 takes a tenth of it. Ends with 1 where one of them is better).
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
-ncugate=${NCUGATE:-$root/target/release/ncugate}
+search=(cargo run --release --quiet --manifest-path "$root/Cargo.toml" -p ncugate-campaign --example search --)
 spaces=${SPACES:-$root/target/spaces}
 hub=${HUB:-https://github.com/AutoTuningAssociation/benchmark_hub}
 commit=8eeb99e7179e6838af95d392ac6c60cebfd8c434
@@ -55,9 +55,9 @@ done
 files=()
 for path in "${paths[@]}"; do files+=("$(name_of "$path")"); done
 if [[ -z ${KERNEL_TUNER:-} ]]; then
-    exec "$ncugate" search --simulate "${files[@]}" "$@"
+    exec "${search[@]}" "${files[@]}" "$@"
 fi
 ours=$(mktemp)
 trap 'rm -f "$ours"' EXIT
-"$ncugate" search --simulate "${files[@]}" "$@" --format json > "$ours"
+"${search[@]}" "${files[@]}" "$@" --json > "$ours"
 "$KERNEL_TUNER" "$root/benches/search_beside.py" "$ours" "${files[@]}"

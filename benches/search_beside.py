@@ -1,8 +1,8 @@
-"""What the search strategies of kernel_tuner reach on recorded spaces, in its own simulation mode, beside what `ncugate search` reached.
+"""What the search strategies of kernel_tuner reach on recorded spaces, in its own simulation mode, beside what the example `search` reached.
 
     search_beside.py OURS SPACE...
 
-OURS is what `ncugate search --simulate SPACE... --format json` printed; SPACE are the same files. Each strategy has its usual settings, a budget of 100
+OURS is what the example `search` printed with `--json`; SPACE are the same files. Each strategy has its usual settings, a budget of 100
 different evaluations and the seeds 0 to 99 (SEEDS=n: fewer). Prints a table: for each space and strategy the mean of the optimum over the best found, and what nine
 seeds of ten reach. Ends with 1 where a strategy reaches a higher mean over all spaces, or a higher mean worst tenth. Runs on all processors;
 needs kernel_tuner.

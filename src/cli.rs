@@ -21,7 +21,7 @@ pub use maintenance::{
     BaselineCommand, CalibrateArgs, CompletionsArgs, ListArgs, ManArgs, PromoteArgs, SchemaArgs, ShowBaselineArgs,
     WorkerArgs,
 };
-pub use search::{NextArgs, SearchArgs, SearchLearning, StrategyChoice, TryArgs};
+pub use search::{NextArgs, TryArgs};
 pub use show::ShowArgs;
 pub use show_detail::{DetailArgs, RowFormat};
 pub use submit::{HyperQueueArgs, MergeArgs, SlurmArgs, SubmitArgs, SubmitCommand};
@@ -113,8 +113,6 @@ pub enum Command {
     Next(NextArgs),
     /// Serve `try`, `next` and `check` to an agent: the Model Context Protocol over standard input and output
     Mcp,
-    /// Try a search strategy on spaces that were measured before, without a GPU
-    Search(SearchArgs),
     /// Launch kernels for a parent process
     #[command(hide = true)]
     Worker(WorkerArgs),

@@ -1,57 +1,8 @@
-//! Arguments of searches: `search`, `try`, `next`.
+//! Arguments of searches: `try`, `next`.
 
-use super::{FolderArgs, GpuWaitArgs, OutputFormat};
-use clap::{Args, ValueEnum};
+use super::{FolderArgs, GpuWaitArgs};
+use clap::Args;
 use std::path::PathBuf;
-
-/// `ncugate search`
-#[derive(Debug, Args)]
-pub struct SearchArgs {
-    /// Recorded spaces: cache files of kernel_tuner (JSON, unpacked), or folders of runs whose sweep was measured
-    #[arg(long, value_name = "SPACE", required = true, num_args = 1..)]
-    pub simulate: Vec<PathBuf>,
-    /// How points are proposed
-    #[arg(long, value_enum, default_value_t = StrategyChoice::Model)]
-    pub strategy: StrategyChoice,
-    /// What the model learns from beside parameters
-    #[arg(long, value_enum, default_value_t = SearchLearning::Facts)]
-    pub learn: SearchLearning,
-    /// Points that a search tries; those that fail count
-    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(4..))]
-    pub evaluations: u32,
-    /// Points that are proposed together [default: an eighth of the evaluations, from 1 to 8]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub batch: Option<u32>,
-    /// Searches of each space, each with a seed of its own
-    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
-    pub repeats: u32,
-    /// The first seed
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub seed: u64,
-    /// What standard output carries
-    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
-    pub format: OutputFormat,
-}
-
-/// Strategies of a search.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum StrategyChoice {
-    /// A forest over parameters and what else is known of trials
-    Model,
-    /// At random
-    Random,
-    /// In the order of the space
-    Exhaustive,
-}
-
-/// What a model learns from beside parameters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum SearchLearning {
-    /// Times alone
-    Times,
-    /// Times, and what a run has of each variant: registers, occupancy, counters
-    Facts,
-}
 
 /// `ncugate try`
 #[derive(Debug, Args)]

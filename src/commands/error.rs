@@ -3,7 +3,7 @@
 use super::verbosity;
 use crate::console::warn;
 use crate::exit::Outcome;
-use ncugate_campaign::search::{AttemptError, ChosenError, RecordedError, SearchError};
+use ncugate_campaign::search::{AttemptError, ChosenError, SearchError};
 use ncugate_campaign::{BaseError, CalibrationError, CampaignError, LiveError};
 use ncugate_cuda::build::BuildError;
 use ncugate_cuda::host::{InputArraysError, MeasureError, NullTestError, WorkError};
@@ -88,9 +88,6 @@ pub enum CommandError {
     /// What kernels used before cannot be read.
     #[error(transparent)]
     Baseline(#[from] BaselineError),
-    /// A recorded space cannot be read.
-    #[error(transparent)]
-    Recorded(#[from] RecordedError),
     /// A search cannot go on.
     #[error(transparent)]
     Search(SearchError),
@@ -223,7 +220,6 @@ impl CommandError {
             | Self::Render(_)
             | Self::Write(_)
             | Self::Compare(_)
-            | Self::Recorded(_)
             | Self::Export(_)
             | Self::Base(_)
             | Self::Calibration(_) => Outcome::Environment,

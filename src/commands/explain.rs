@@ -49,7 +49,7 @@ pub fn explain(args: &ExplainArgs, today: Date, out: &mut Output) -> Result<Outc
     if let Some(other) = &args.beside {
         return compare_variants(path, other, args, today, out);
     }
-    let explanations = if path.is_dir() { of_run(path, args, today)? } else { of_report(path, args, today)? };
+    let explanations = if path.is_dir() { of_run(path, args, today)? } else { of_report(path, args)? };
     show(&explanations, args, out)?;
     let is_answer = |explanation: &Explanation| match explanation.outcome {
         DiagnosisOutcome::Found | DiagnosisOutcome::Clean => true,
@@ -117,7 +117,7 @@ fn variant(run: &PhaseRun, asked: &str) -> Result<VariantId, CommandError> {
     }
 }
 
-fn of_report(path: &Path, args: &ExplainArgs, today: Date) -> Result<Vec<Explanation>, CommandError> {
+fn of_report(path: &Path, args: &ExplainArgs) -> Result<Vec<Explanation>, CommandError> {
     let report =
         Report::open(path).map_err(|source| CommandError::Show(ShowError::Report { path: path.to_owned(), source }))?;
     let name = path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned());

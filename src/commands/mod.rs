@@ -36,7 +36,6 @@ mod redact;
 mod render;
 mod run;
 mod schema;
-mod search;
 mod show;
 mod signal;
 mod submit;
@@ -96,7 +95,6 @@ fn act(command: &Command, invocation: &Invocation, out: &mut Output) -> Result<O
         Command::Try(args) => attempt::attempt(args, invocation, out),
         Command::Next(args) => next::next_steps(args, today, out),
         Command::Mcp => mcp::mcp(io::BufReader::new(io::stdin()), out),
-        Command::Search(args) => search::search(args, today, out),
         Command::Show(args) => show::show(args, out),
         Command::Table(args) => table::table(args, today, out),
         Command::Export(command) => export::export(command, today, out),

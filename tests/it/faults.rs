@@ -285,7 +285,6 @@ fn a_pipe_where_a_file_should_be_is_refused_and_not_waited_for() {
         (&["baseline", "show", "copy"][..], 3),
         (&["try", "phase.toml", "--source", "pipe"], 2),
         (&["try", "phase.toml", "--source", "phase.toml"], 3),
-        (&["search", "--simulate", "pipe"], 3),
         (&["redact", "pipe", "-o", "out.ncu-rep"], 3),
         (&["inputs", "pipe", "-o", "inputs"], 2),
     ] {

@@ -1,45 +1,13 @@
-//! `ncugate search --simulate`, `next`, `try` and `mcp` through the real binary.
+//! `ncugate next`, `try` and `mcp` through the real binary.
 
 use crate::command::{Place, binary, root};
 use crate::live::machine_that_counts;
 use std::time::Duration;
 
-const SPACE: &str = "tests/data/search/bowl.json";
-
 /// Runs the binary at the root of the repository.
 fn at_root(args: &[&str]) -> crate::command::Finished {
     let place = Place::new();
     crate::command::Finished::of(place.ncugate(args).current_dir(root()))
-}
-
-#[test]
-fn a_strategy_is_tried_on_a_recorded_space_and_equal_seeds_give_equal_tables() {
-    let args = ["search", "--simulate", SPACE, "--evaluations", "24", "--repeats", "20", "--batch", "4"];
-    let run = at_root(&args);
-    assert_eq!(run.status, Some(0), "{}", run.stderr);
-    let lines: Vec<&str> = run.stdout.lines().collect();
-    assert_eq!(lines.len(), 3, "a head, the space and the mean: {}", run.stdout);
-    assert!(lines[1].starts_with("bowl ") && lines[2].starts_with("mean "), "{}", run.stdout);
-    assert_eq!(run.stdout, at_root(&args).stdout);
-}
-
-#[test]
-fn a_recorded_sweep_is_a_space_too_and_its_best_is_found_in_a_quarter_of_it() {
-    let args =
-        ["search", "--simulate", "profiles/phase_d/h200", "--evaluations", "25", "--repeats", "10", "--format", "json"];
-    let run = at_root(&args);
-    assert_eq!(run.status, Some(0), "{}", run.stderr);
-    let scores: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
-    let found = scores.pointer("/0/within_percent").unwrap().as_u64().unwrap();
-    println!("{found} of 10 seeds within 1 %");
-    assert_eq!(found, 10, "{}", run.stdout);
-}
-
-#[test]
-fn what_is_not_a_recorded_space_is_an_error() {
-    let run = at_root(&["search", "--simulate", "Cargo.toml"]);
-    assert_eq!(run.status, Some(3), "{}", run.stdout);
-    assert!(run.stderr.contains("Cargo.toml is not a recorded space"), "{}", run.stderr);
 }
 
 #[test]

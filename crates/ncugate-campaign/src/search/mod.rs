@@ -13,8 +13,6 @@ mod forest;
 mod history;
 mod next;
 mod proposer;
-mod recorded_space;
-mod replay;
 mod trial;
 
 pub use answer::{ANSWER_BYTES, AgentFinding, AttemptAnswer, line};
@@ -26,6 +24,4 @@ pub use finalist_phase::{ChosenError, with_chosen};
 pub use history::{AttemptHistory, AttemptRecord, MAX_SOURCE};
 pub use next::{NextAnswer, NextPoint, next};
 pub use proposer::{Proposal, Proposer};
-pub use recorded_space::{RecordedError, RecordedSpace};
-pub use replay::{Learning, ReplayScore, ReplaySettings, replay};
 pub use trial::SearchTrial;

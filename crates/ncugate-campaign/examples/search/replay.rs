@@ -1,9 +1,7 @@
 //! A strategy tried on spaces that were measured before, without a GPU.
 
-use super::candidates::PointList;
-use super::proposer::Proposer;
 use super::recorded_space::RecordedSpace;
-use super::trial::SearchTrial;
+use ncugate_campaign::search::{PointList, Proposer, SearchTrial};
 use ncugate_phase::config::SearchStrategy;
 use rayon::prelude::*;
 use serde::Serialize;
@@ -146,8 +144,8 @@ fn score(found: &[Vec<f64>], random: &[f64], optimum: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::encoding::AxisScale;
     use super::*;
+    use ncugate_campaign::search::AxisScale;
     use ncugate_phase::plan::Point;
 
     fn bowl() -> RecordedSpace {

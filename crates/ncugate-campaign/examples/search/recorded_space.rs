@@ -1,6 +1,6 @@
 //! A space of which every point was measured: a cache file of kernel_tuner, or a run of this program.
 
-use super::encoding::{AxisScale, Encoding};
+use ncugate_campaign::search::{AxisScale, Encoding};
 use ncugate_judge::frame::Quantities;
 use ncugate_model::disk::open;
 use ncugate_model::expr::Value;
