@@ -9,9 +9,7 @@ use crate::exit::Outcome;
 use crate::invocation::Invocation;
 use ncugate_campaign::manifest;
 use ncugate_cuda::build::Arch;
-use ncugate_exchange::submit::{
-    Engine, Follower, HyperQueue, Retries, Script, Slurm, SubmissionOutcome, SubmitFolder, Work, text,
-};
+use ncugate_exchange::submit::{Follower, Scheduler, SchedulerKind, SubmissionOutcome, SubmitFolder, Work, script};
 use ncugate_judge::store::Fingerprint;
 use ncugate_model::digest::sha256;
 use ncugate_phase::config::Phase;
@@ -23,49 +21,49 @@ use std::time::Duration;
 
 /// Submits and follows a phase; the outcome is that of judging it.
 pub fn submit(command: &SubmitCommand, invocation: &Invocation, out: &mut Output) -> Result<Outcome, CommandError> {
-    let (engine, at_once) = engine(command)?;
+    let scheduler = scheduler(command)?;
     let args = command.args();
     let config =
         args.config.canonicalize().map_err(|source| CommandError::Input { path: args.config.clone(), source })?;
     let phase = open_phase(&args.config, invocation)?;
     let plan = unroll(&phase)?;
     refuse(&phase)?;
-    let shards = args.shards.unwrap_or(at_once);
+    let shards = args.shards.unwrap_or(scheduler.at_once);
     let work = work(args, &phase, config, shards)?;
     let jobs = absolute(&args.jobs)?;
     let key = key(&phase, &plan, shards);
     if args.dry_run {
-        return dry_run(&*engine, &work, &SubmitFolder::preview(&jobs, &phase.name, &key), args.format, out);
+        return dry_run(&scheduler, &work, &SubmitFolder::name(&jobs, &phase.name, &key), args.format, out);
     }
     signal::watch();
     let folder = SubmitFolder::open(&jobs, &phase.name, &key, args.fresh)?;
     let progress = verbosity::progress();
     let follower = Follower {
-        engine: &*engine,
+        scheduler: &scheduler,
         work: &work,
         folder: &folder,
-        retries: Retries(args.retries),
+        retries: args.retries,
         interval: Duration::from_secs(args.interval),
         progress: &progress,
     };
-    let submission = follower.begin()?;
+    let jobs = follower.begin()?;
     let is_text = args.format == OutputFormat::Text;
     if is_text {
-        writeln!(out, "submitted to {}: {}", engine.name(), folder.path().display())?;
+        writeln!(out, "submitted to {}: {}", scheduler.name(), folder.path().display())?;
     }
-    let followed = if args.detach { None } else { Some(follower.follow(submission)?) };
+    let followed = if args.detach { None } else { Some(follower.follow(jobs)?) };
     // The follower takes no other status for a verdict.
     let outcome = followed
         .as_ref()
         .map_or(Outcome::Inconclusive, |followed| Outcome::of_status(followed.status).unwrap_or(Outcome::Environment));
     match &followed {
-        Some(SubmissionOutcome { said, .. }) if is_text => write!(out, "{said}")?,
+        Some(SubmissionOutcome { output, .. }) if is_text => write!(out, "{output}")?,
         None if is_text => {
             writeln!(out, "nothing was judged: the same command without --detach follows to the verdict")?
         }
         _ => {
-            let said = followed.as_ref().map(|followed| &followed.said);
-            let (engine, folder) = (engine.name(), folder.path());
+            let said = followed.as_ref().map(|followed| &followed.output);
+            let (engine, folder) = (scheduler.name(), folder.path());
             let found = json!({ "engine": engine, "folder": folder, "outcome": outcome.words(), "said": said });
             print::json(&found, out)?;
         }
@@ -73,28 +71,33 @@ pub fn submit(command: &SubmitCommand, invocation: &Invocation, out: &mut Output
     Ok(outcome)
 }
 
-/// The engine, and how many tasks it may run at once.
-fn engine(command: &SubmitCommand) -> Result<(Box<dyn Engine>, u32), CommandError> {
+/// The scheduler, with the options of the command line.
+fn scheduler(command: &SubmitCommand) -> Result<Scheduler, CommandError> {
     match command {
         SubmitCommand::Slurm(args) => {
-            let given = args.options.iter().chain(&args.cpu_options).chain(&args.time);
-            given.clone().try_for_each(|option| one_line(option))?;
-            let slurm = Slurm {
-                gres: args.gres.clone(),
-                nodes: args.nodes,
-                time: args.time.clone(),
+            let mut given = args.options.iter().chain(&args.cpu_options).chain(&args.time);
+            given.try_for_each(|option| one_line(option))?;
+            let gres = format!("--gres={}:1", args.gres.kind);
+            Ok(Scheduler {
+                kind: SchedulerKind::Slurm,
+                at_once: args.gres.count.saturating_mul(args.nodes),
                 options: args.options.clone(),
+                gpu_options: [gres].into_iter().chain(args.time.iter().map(|time| format!("--time={time}"))).collect(),
                 cpu_options: args.cpu_options.clone(),
-            };
-            let at_once = slurm.at_once();
-            Ok((Box::new(slurm), at_once))
+            })
         }
         SubmitCommand::Hq(args) => {
-            let Some(shards) = args.submit.shards else {
+            let Some(at_once) = args.submit.shards else {
                 let what = "HyperQueue does not say how many GPUs there will be: give --shards N";
                 return Err(CommandError::Usage(what.to_owned()));
             };
-            Ok((Box::new(HyperQueue { resource: args.resource.clone(), options: args.options.clone() }), shards))
+            Ok(Scheduler {
+                kind: SchedulerKind::HyperQueue,
+                at_once,
+                options: args.options.clone(),
+                gpu_options: vec![format!("--resource={}=1", args.resource)],
+                cpu_options: Vec::new(),
+            })
         }
     }
 }
@@ -155,19 +158,18 @@ fn key(phase: &Phase, plan: &Plan, shards: u32) -> String {
 }
 
 fn dry_run(
-    engine: &dyn Engine,
+    scheduler: &Scheduler,
     work: &Work,
-    folder: &SubmitFolder,
+    folder: &Path,
     format: OutputFormat,
     out: &mut Output,
 ) -> Result<Outcome, CommandError> {
     let mut scripts = Vec::new();
     for stage in work.stages() {
-        let script = Script { stage, work, folder: folder.path(), shards: (1..=work.shards).collect() };
-        let path: &Path = &script.path();
+        let (path, text) = (folder.join(format!("{stage}.sh")), script(stage, work, folder, scheduler)?);
         match format {
-            OutputFormat::Json => scripts.push(json!({ "file": path, "text": text(&script, engine)? })),
-            OutputFormat::Text => writeln!(out.machine(), "# {}\n{}", path.display(), text(&script, engine)?)?,
+            OutputFormat::Json => scripts.push(json!({ "file": path, "text": text })),
+            OutputFormat::Text => writeln!(out.machine(), "# {}\n{text}", path.display())?,
         }
     }
     if format == OutputFormat::Json {

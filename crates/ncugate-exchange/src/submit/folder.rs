@@ -1,63 +1,52 @@
-//! The folder of a submission: scripts, outputs, shards, and what has ended. It lies on the disk that all nodes share.
+//! The folder of a submission: scripts, outputs, shards, and the stages that have ended. It lies on the disk that all nodes share.
 
-use super::engine::Engine;
-use super::error::SubmitError;
-use super::script::Script;
-use super::stage::{ClusterJob, SubmissionStage, Work};
-use super::text::text;
+use super::scheduler::Scheduler;
+use super::{ClusterJob, SubmissionStage, SubmitError, Work, script};
 use ncugate_model::disk::{self, Durability, FileLock, LockAttempt, open};
-use serde::{Deserialize, Serialize};
+use ncugate_model::number::text::{clip, line};
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Most bytes that are read of a small file here.
-const SMALL: u64 = 1 << 20;
-/// Most bytes of what judging said that are shown.
-const SAID: u64 = 1 << 20;
+/// Most bytes that are read of a file here.
+const MAX_BYTES: u64 = 1 << 20;
 /// Bytes at the end of an output that are quoted.
 const TAIL: u64 = 2000;
 
-/// The jobs of a submission.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Submission {
-    pub engine: String,
-    /// The last job of each stage.
-    pub jobs: BTreeMap<SubmissionStage, ClusterJob>,
-    /// How often a stage was submitted again.
-    pub again: BTreeMap<SubmissionStage, u32>,
-}
+/// The last job of each stage that was submitted.
+pub type StageJobs = BTreeMap<SubmissionStage, ClusterJob>;
 
-/// The folder of a submission.
 #[derive(Debug)]
 pub struct SubmitFolder {
     path: PathBuf,
     /// One process follows.
-    _lock: Option<FileLock>,
+    _lock: FileLock,
 }
 
 impl SubmitFolder {
-    /// The folder as it would be named, for scripts that are only shown.
-    pub fn preview(jobs: &Path, phase: &str, key: &str) -> Self {
-        Self { path: jobs.join(phase).join(new_name(key)), _lock: None }
+    /// A new folder, not created.
+    pub fn name(jobs: &Path, phase: &str, key: &str) -> PathBuf {
+        jobs.join(phase).join(format!("{key}-{}", jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ")))
     }
 
-    /// The newest folder of these files and settings whose phase is not judged yet; else a new one.
+    /// The newest folder of these files and settings whose phase is not judged yet, unless the submission is `fresh`; else a new one.
     ///
     /// # Errors
     /// It cannot be made, or another process follows the submission.
-    pub fn open(jobs: &Path, phase: &str, key: &str, anew: bool) -> Result<Self, SubmitError> {
-        let all = jobs.join(phase);
-        let earlier = if anew { None } else { newest(&all, key) };
-        let path = earlier.unwrap_or_else(|| all.join(new_name(key)));
+    pub fn open(jobs: &Path, phase: &str, key: &str, fresh: bool) -> Result<Self, SubmitError> {
+        let earlier = if fresh { None } else { newest(&jobs.join(phase), key) };
+        let path = earlier.unwrap_or_else(|| Self::name(jobs, phase, key));
         for part in ["logs", "shards", "done", "status"] {
             let part = path.join(part);
-            std::fs::create_dir_all(&part).map_err(|source| SubmitError::File { what: "make", path: part, source })?;
+            std::fs::create_dir_all(&part).map_err(|source| SubmitError::File {
+                action: "make",
+                path: part,
+                source,
+            })?;
         }
         let lock = path.join("follow.lock");
-        match FileLock::take(&lock).map_err(|source| SubmitError::File { what: "lock", path: lock, source })? {
-            LockAttempt::Acquired(lock) => Ok(Self { path, _lock: Some(lock) }),
+        match FileLock::take(&lock).map_err(|source| SubmitError::File { action: "lock", path: lock, source })? {
+            LockAttempt::Acquired(lock) => Ok(Self { path, _lock: lock }),
             LockAttempt::HeldBy(owner) => Err(SubmitError::Held { folder: path, owner: owner.to_string() }),
         }
     }
@@ -66,87 +55,68 @@ impl SubmitFolder {
         &self.path
     }
 
-    pub fn logs(&self) -> PathBuf {
+    pub(super) fn logs(&self) -> PathBuf {
         self.path.join("logs")
     }
 
     /// The jobs that were submitted; none of a new folder.
-    ///
-    /// # Errors
-    /// The file cannot be read.
-    pub fn submission(&self) -> Result<Option<Submission>, SubmitError> {
+    pub(super) fn jobs(&self) -> Result<StageJobs, SubmitError> {
         let path = self.path.join("submission.json");
-        let failed = |source| SubmitError::File { what: "read", path: path.clone(), source };
-        let Some(text) = open::text_if_there(&path, SMALL).map_err(failed)? else { return Ok(None) };
-        serde_json::from_str(&text).map(Some).map_err(|error| failed(io::Error::other(error)))
+        let failed = |source| SubmitError::File { action: "read", path: path.clone(), source };
+        let Some(text) = open::text_if_there(&path, MAX_BYTES).map_err(failed)? else { return Ok(StageJobs::new()) };
+        serde_json::from_str(&text).map_err(|error| failed(io::Error::other(error)))
     }
 
-    /// Keeps the jobs that were submitted.
-    ///
-    /// # Errors
-    /// The file cannot be written.
-    pub fn keep(&self, submission: &Submission) -> Result<(), SubmitError> {
-        let text = serde_json::to_vec_pretty(submission).map_err(io::Error::other);
-        self.write("submission.json", text.map(|text| (text, Durability::Synced)))
+    pub(super) fn keep_jobs(&self, jobs: &StageJobs) -> Result<(), SubmitError> {
+        self.write("submission.json", serde_json::json!(jobs).to_string().as_bytes(), Durability::Synced)
     }
 
-    /// Writes a script.
-    ///
-    /// # Errors
-    /// It cannot be written.
-    pub fn write_script(&self, script: &Script<'_>, engine: &dyn Engine) -> Result<(), SubmitError> {
-        let text = text(script, engine)?;
-        self.write(&format!("{}.sh", script.stage), Ok((text.into_bytes(), Durability::Cached)))
+    pub(super) fn write_script(
+        &self,
+        stage: SubmissionStage,
+        work: &Work,
+        scheduler: &Scheduler,
+    ) -> Result<(), SubmitError> {
+        let text = script(stage, work, &self.path, scheduler)?;
+        self.write(&format!("{stage}.sh"), text.as_bytes(), Durability::Cached)
     }
 
     /// Notes that the phase is judged: the next submission is a new one.
-    ///
-    /// # Errors
-    /// It cannot be written.
-    pub fn close(&self) -> Result<(), SubmitError> {
-        self.write("judged", Ok((b"judged\n".to_vec(), Durability::Synced)))
+    pub(super) fn close(&self) -> Result<(), SubmitError> {
+        self.write("judged", b"judged\n", Durability::Synced)
     }
 
-    fn write(&self, name: &str, text: io::Result<(Vec<u8>, Durability)>) -> Result<(), SubmitError> {
+    fn write(&self, name: &str, text: &[u8], durability: Durability) -> Result<(), SubmitError> {
         let path = self.path.join(name);
-        text.and_then(|(text, durability)| disk::replace(&path, &text, durability))
-            .map_err(|source| SubmitError::File { what: "write", path, source })
+        disk::replace(&path, text, durability).map_err(|source| SubmitError::File { action: "write", path, source })
     }
 
     /// The status that the job of a stage ended with, once it has.
-    pub fn status(&self, stage: SubmissionStage, job: ClusterJob) -> Option<u8> {
-        let path = self.path.join("status").join(format!("{stage}.{job}"));
-        let bytes = open::bytes(&path, SMALL).ok()?;
+    pub(super) fn status(&self, stage: SubmissionStage, job: ClusterJob) -> Option<u8> {
+        let bytes = open::bytes(&self.path.join("status").join(format!("{stage}.{job}")), MAX_BYTES).ok()?;
         std::str::from_utf8(&bytes).ok()?.trim().parse().ok()
     }
 
     /// Shards that are not measured yet.
-    pub fn missing(&self, work: &Work) -> Vec<u32> {
-        let done = |shard: &u32| open::regular(&self.path.join("done").join(format!("shard-{shard}")), SMALL).is_ok();
-        (1..=work.shards).filter(|shard| !done(shard)).collect()
+    pub(super) fn missing(&self, shards: u32) -> Vec<u32> {
+        let done = self.path.join("done");
+        (1..=shards).filter(|shard| open::regular(&done.join(format!("shard-{shard}")), MAX_BYTES).is_err()).collect()
     }
 
-    /// What judging said on standard output.
-    pub fn judge_output(&self, job: ClusterJob) -> String {
-        let bytes = open::bytes(&self.path.join(format!("said.{job}")), SAID).unwrap_or_default();
+    /// The standard output of judging.
+    pub(super) fn judge_output(&self, job: ClusterJob) -> String {
+        let bytes = open::bytes(&self.path.join(format!("said.{job}")), MAX_BYTES).unwrap_or_default();
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
-    /// The end of the output of a stage, or of a shard of it.
-    pub fn tail(&self, stage: SubmissionStage, job: ClusterJob, shard: Option<u32>) -> Option<String> {
-        let name = match shard {
-            Some(shard) => format!("{stage}-{job}-{shard}.txt"),
-            None => format!("{stage}-{job}.txt"),
-        };
-        let bytes = open::end(&self.logs().join(name), TAIL).ok()?;
+    /// The last error in the output of a stage, or of a shard of it; else its last line.
+    pub(super) fn tail(&self, stage: SubmissionStage, job: ClusterJob, shard: Option<u32>) -> Option<String> {
+        let shard = shard.map(|shard| format!("-{shard}")).unwrap_or_default();
+        let bytes = open::end(&self.logs().join(format!("{stage}-{job}{shard}.txt")), TAIL).ok()?;
         let text = String::from_utf8_lossy(&bytes);
-        let line = text.lines().rev().find(|line| line.contains("error")).or(text.lines().last())?;
-        Some(ncugate_model::number::text::clip(&ncugate_model::number::text::line(line), 300))
+        let last = text.lines().rev().find(|line| line.contains("error")).or(text.lines().last())?;
+        Some(clip(&line(last), 300))
     }
-}
-
-fn new_name(key: &str) -> String {
-    format!("{key}-{}", jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ"))
 }
 
 /// The newest folder with this key that is not closed.
@@ -155,7 +125,7 @@ fn newest(all: &Path, key: &str) -> Option<PathBuf> {
     let ours = |path: &PathBuf| {
         let name = path.file_name().and_then(|name| name.to_str());
         name.and_then(|name| name.strip_prefix(key)).is_some_and(|rest| rest.starts_with('-'))
-            && disk::open::folder(path).is_ok()
+            && open::folder(path).is_ok()
     };
     entries.filter(ours).max().filter(|path| !path.join("judged").exists())
 }

@@ -1,169 +1,151 @@
 //! Follows a submission to its end: submits what is next, and again what was lost.
 
-use super::engine::{Engine, LiveJobs};
-use super::error::SubmitError;
-use super::folder::{Submission, SubmitFolder};
-use super::script::Script;
-use super::stage::{ClusterJob, SubmissionStage, Work};
+use super::folder::{StageJobs, SubmitFolder};
+use super::scheduler::{LiveJobs, Scheduler, SchedulerKind};
+use super::{ClusterJob, SubmissionStage, SubmitError, Work};
 use ncugate_campaign::Progress;
 use ncugate_model::number::counted;
 use ncugate_model::process;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// Looks in a row at which a job has ended and left no file before it counts as lost: a shared disk shows files late.
 const LOOKS: u32 = 2;
-/// Failures of the engine in a row before it is given up.
+/// Failures of the scheduler in a row before it is given up.
 const SILENCES: u32 = 30;
 /// Shards that are named.
 const NAMED: usize = 8;
-
-/// How often each stage is submitted again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Retries(pub u32);
 
 /// How a submission ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SubmissionOutcome {
     pub status: u8,
-    pub said: String,
+    /// The standard output of judging.
+    pub output: String,
 }
 
 /// A submission that is followed.
 pub struct Follower<'a> {
-    pub engine: &'a dyn Engine,
+    pub scheduler: &'a Scheduler,
     pub work: &'a Work,
     pub folder: &'a SubmitFolder,
     /// How often each stage is submitted again.
-    pub retries: Retries,
-    /// How often the engine is asked.
+    pub retries: u32,
+    /// How often the scheduler is asked.
     pub interval: Duration,
-    /// What the user sees meanwhile.
     pub progress: &'a dyn Progress,
 }
 
-enum Step {
-    /// The stage has to be submitted.
-    Submit(SubmissionStage),
-    /// A job goes on.
-    Wait,
-    /// A job of this stage has ended, and what it should leave is not there.
-    Gone(SubmissionStage, ClusterJob),
-    /// The phase is judged.
-    Judged(ClusterJob, u8),
-}
-
 impl Follower<'_> {
-    /// Submits what is not submitted: all of it, where jobs can wait for one another.
+    /// Submits what is not submitted: all of it, if jobs can wait for one another.
     ///
     /// # Errors
-    /// The engine refuses, or a script cannot be written.
-    pub fn begin(&self) -> Result<Submission, SubmitError> {
-        let mut submission = self.folder.submission()?.unwrap_or_default();
-        submission.engine = self.engine.name().to_owned();
-        submission.again.clear();
-        let alive = self.engine.alive()?;
-        match self.step(&submission, &alive) {
+    /// The scheduler refuses, or a script cannot be written.
+    pub fn begin(&self) -> Result<StageJobs, SubmitError> {
+        let mut jobs = self.folder.jobs()?;
+        let alive = self.scheduler.alive()?;
+        let stage = self.next(&jobs);
+        let goes_on = jobs.get(&stage).is_some_and(|job| alive.contains_key(job));
+        if goes_on || self.judged(&jobs).is_some() {
+            self.progress.say(&format!("following the submission in {}", self.folder.path().display()));
+        } else {
             // What was given up before is tried again when the user asks again.
-            Step::Submit(stage) | Step::Gone(stage, _) => self.submit(&mut submission, stage, &alive)?,
-            Step::Wait | Step::Judged(..) => {
-                self.progress.say(&format!("following the submission in {}", self.folder.path().display()));
-            }
+            self.submit(&mut jobs, stage, &alive)?;
         }
-        Ok(submission)
+        Ok(jobs)
     }
 
     /// Follows until the phase is judged.
     ///
     /// # Errors
-    /// A stage fails for good, the engine does not answer, or the user asks to stop: then every job is cancelled.
-    pub fn follow(&self, mut submission: Submission) -> Result<SubmissionOutcome, SubmitError> {
-        let (mut gone, mut silent, mut shown) = (0, 0, String::new());
+    /// A stage fails for good, the scheduler does not answer, or the user asks to stop: then every job is cancelled.
+    pub fn follow(&self, mut jobs: StageJobs) -> Result<SubmissionOutcome, SubmitError> {
+        let (mut gone, mut silent, mut shown, mut again) = (0, 0, String::new(), BTreeMap::new());
         loop {
             if process::interrupted() {
-                return Err(self.stop(&submission));
+                return Err(self.stop(&jobs));
             }
-            let alive = match self.engine.alive() {
+            let alive = match self.scheduler.alive() {
                 Ok(alive) => alive,
-                Err(SubmitError::Engine { command, said }) => {
+                Err(SubmitError::Scheduler { command, reason }) if silent + 1 >= SILENCES => {
+                    let reason = format!(
+                        "it failed {SILENCES} times in a row: {reason}; the jobs may go on, and the same command follows them again"
+                    );
+                    return Err(SubmitError::Scheduler { command, reason });
+                }
+                Err(SubmitError::Scheduler { .. }) => {
                     silent += 1;
-                    if silent >= SILENCES {
-                        return Err(SubmitError::Silent { command, times: silent, said });
-                    }
                     process::sleep(self.interval);
                     continue;
                 }
                 Err(other) => return Err(other),
             };
             silent = 0;
-            let state = self.state(&submission, &alive);
+            let state = self.state(&jobs, &alive);
             if state != shown {
                 self.progress.say(&state);
                 shown = state;
             }
-            match self.step(&submission, &alive) {
-                Step::Judged(job, status) => {
-                    self.folder.close()?;
-                    return Ok(SubmissionOutcome { status, said: self.folder.judge_output(job) });
-                }
-                Step::Submit(stage) => self.submit(&mut submission, stage, &alive)?,
-                Step::Gone(stage, job) => {
+            if let Some((job, status)) = self.judged(&jobs) {
+                self.folder.close()?;
+                return Ok(SubmissionOutcome { status, output: self.folder.judge_output(job) });
+            }
+            let stage = self.next(&jobs);
+            match jobs.get(&stage).copied() {
+                None => self.submit(&mut jobs, stage, &alive)?,
+                Some(job) if alive.contains_key(&job) => gone = 0,
+                Some(job) => {
                     gone += 1;
                     if gone >= LOOKS {
                         gone = 0;
-                        self.again(&mut submission, stage, job, &alive)?;
+                        self.note_loss(stage, job, again.entry(stage).or_default())?;
+                        self.submit(&mut jobs, stage, &alive)?;
                     }
                 }
-                Step::Wait => gone = 0,
             }
             process::sleep(self.interval);
         }
     }
 
-    /// The first thing that is not done.
-    fn step(&self, submission: &Submission, alive: &LiveJobs) -> Step {
-        let mut judged = None;
-        for stage in self.work.stages() {
-            let job = submission.jobs.get(&stage).copied();
-            match (self.done(stage, job), job) {
-                (Some(status), Some(job)) if stage == SubmissionStage::Judge => judged = Some((job, status)),
-                (Some(_), _) => {}
-                (None, Some(job)) if alive.contains_key(&job) => return Step::Wait,
-                (None, Some(job)) => return Step::Gone(stage, job),
-                (None, None) => return Step::Submit(stage),
-            }
-        }
-        judged.map_or(Step::Submit(SubmissionStage::Judge), |(job, status)| Step::Judged(job, status))
+    /// The first stage that is not done; the last if all are.
+    fn next(&self, jobs: &StageJobs) -> SubmissionStage {
+        self.work.stages().find(|stage| self.done(*stage, jobs).is_none()).unwrap_or(SubmissionStage::Judge)
+    }
+
+    /// The job that judged the phase, and its status.
+    fn judged(&self, jobs: &StageJobs) -> Option<(ClusterJob, u8)> {
+        let job = jobs.get(&SubmissionStage::Judge).copied()?;
+        Some((job, self.done(SubmissionStage::Judge, jobs)?))
     }
 
     /// The status of a stage that has done what the next needs.
-    fn done(&self, stage: SubmissionStage, job: Option<ClusterJob>) -> Option<u8> {
-        let status = || self.folder.status(stage, job?);
+    fn done(&self, stage: SubmissionStage, jobs: &StageJobs) -> Option<u8> {
+        let status = || self.folder.status(stage, *jobs.get(&stage)?);
         match stage {
             // A variant that does not build, or that static gates refuse, is a result.
             SubmissionStage::Build | SubmissionStage::Judge => status().filter(|status| [0, 1, 4].contains(status)),
-            SubmissionStage::Measure => self.folder.missing(self.work).is_empty().then_some(0),
+            SubmissionStage::Measure => self.folder.missing(self.work.shards).is_empty().then_some(0),
             SubmissionStage::Merge => status().filter(|status| *status == 0),
         }
     }
 
-    /// Submits a stage, and those after it where they can wait for it.
-    fn submit(&self, submission: &mut Submission, from: SubmissionStage, alive: &LiveJobs) -> Result<(), SubmitError> {
-        let later: Vec<SubmissionStage> = self.work.stages().filter(|stage| *stage >= from).collect();
-        let old: Vec<ClusterJob> = later.iter().filter_map(|stage| submission.jobs.remove(stage)).collect();
-        let left: Vec<ClusterJob> = old.into_iter().filter(|job| alive.contains_key(job)).collect();
+    /// Submits a stage, and those after it if they can wait for it.
+    fn submit(&self, jobs: &mut StageJobs, from: SubmissionStage, alive: &LiveJobs) -> Result<(), SubmitError> {
+        let old = jobs.split_off(&from);
+        let left: Vec<ClusterJob> = old.into_values().filter(|job| alive.contains_key(job)).collect();
         if !left.is_empty() {
-            self.engine.cancel(&left)?;
+            self.scheduler.cancel(&left)?;
         }
         let mut after = None;
-        for stage in later {
-            let shards = if stage == SubmissionStage::Measure { self.folder.missing(self.work) } else { Vec::new() };
-            let script = Script { stage, work: self.work, folder: self.folder.path(), shards };
-            self.folder.write_script(&script, self.engine)?;
-            let job = self.engine.submit(&script, after)?;
-            submission.jobs.insert(stage, job);
+        for stage in self.work.stages().filter(|stage| *stage >= from) {
+            let is_array = stage == SubmissionStage::Measure;
+            let shards = if is_array { self.folder.missing(self.work.shards) } else { Vec::new() };
+            self.folder.write_script(stage, self.work, self.scheduler)?;
+            let job = self.scheduler.submit(stage, self.work, self.folder.path(), &shards, after)?;
+            jobs.insert(stage, job);
             // What is submitted is known before anything else can fail.
-            self.folder.keep(submission)?;
-            if !self.engine.has_dependencies() {
+            self.folder.keep_jobs(jobs)?;
+            if self.scheduler.kind == SchedulerKind::HyperQueue {
                 break;
             }
             after = Some(job);
@@ -171,58 +153,47 @@ impl Follower<'_> {
         Ok(())
     }
 
-    /// Submits again what a job did not do, unless that was tried often enough.
-    fn again(
-        &self,
-        submission: &mut Submission,
-        stage: SubmissionStage,
-        job: ClusterJob,
-        alive: &LiveJobs,
-    ) -> Result<(), SubmitError> {
-        let missing = self.folder.missing(self.work);
-        let shard = missing.first().copied().filter(|_| stage == SubmissionStage::Measure);
-        let tried = submission.again.entry(stage).or_default();
+    /// Says that a job has ended without its result; an error if it was submitted often enough.
+    fn note_loss(&self, stage: SubmissionStage, job: ClusterJob, again: &mut u32) -> Result<(), SubmitError> {
+        let missing = self.folder.missing(self.work.shards);
+        let is_array = stage == SubmissionStage::Measure;
         // A merge that refuses would refuse again.
-        if *tried >= self.retries.0 || (stage == SubmissionStage::Merge && self.folder.status(stage, job).is_some()) {
-            let of = match stage {
-                SubmissionStage::Measure => {
-                    format!("{} not measured: {}", counted(missing.len(), "shard"), named(&missing))
-                }
-                _ => format!("job {job} has ended"),
+        if *again >= self.retries || (stage == SubmissionStage::Merge && self.folder.status(stage, job).is_some()) {
+            let of = match is_array {
+                true => format!("{} not measured: {}", counted(missing.len(), "shard"), named(&missing)),
+                false => format!("job {job} has ended"),
             };
+            let shard = missing.first().copied().filter(|_| is_array);
             let said = self.folder.tail(stage, job, shard).map(|said| format!(" ({said})")).unwrap_or_default();
-            return Err(SubmitError::Failed { stage, reason: format!("{of}{said}"), logs: self.folder.logs() });
+            return Err(SubmitError::Stage { stage, reason: format!("{of}{said}"), logs: self.folder.logs() });
         }
-        *tried += 1;
-        let what = match stage {
-            SubmissionStage::Measure => format!("shards {}", named(&missing)),
-            _ => stage.to_string(),
-        };
-        self.progress.say(&format!("job {job} has ended without {what}; submitting again"));
-        self.submit(submission, stage, alive)
+        *again += 1;
+        let lacks = if is_array { format!("shards {}", named(&missing)) } else { stage.to_string() };
+        self.progress.say(&format!("job {job} has ended without {lacks}; submitting again"));
+        Ok(())
     }
 
-    fn stop(&self, submission: &Submission) -> SubmitError {
-        let jobs: Vec<ClusterJob> = submission.jobs.values().copied().collect();
-        let list = jobs.iter().map(ClusterJob::to_string).collect::<Vec<_>>().join(", ");
-        match self.engine.cancel(&jobs) {
-            Ok(()) => SubmitError::Interrupted { cancelled: format!("jobs {list}") },
-            Err(SubmitError::Engine { command, said }) => {
-                SubmitError::Engine { command, said: format!("{said}; jobs {list} may go on") }
+    fn stop(&self, jobs: &StageJobs) -> SubmitError {
+        let all: Vec<ClusterJob> = jobs.values().copied().collect();
+        let list = all.iter().map(ClusterJob::to_string).collect::<Vec<_>>().join(", ");
+        match self.scheduler.cancel(&all) {
+            Ok(()) => SubmitError::Interrupted { jobs: list },
+            Err(SubmitError::Scheduler { command, reason }) => {
+                SubmitError::Scheduler { command, reason: format!("{reason}; jobs {list} may go on") }
             }
             Err(other) => other,
         }
     }
 
     /// Where the submission is, in a line.
-    fn state(&self, submission: &Submission, alive: &LiveJobs) -> String {
-        let measured = self.work.shards as usize - self.folder.missing(self.work).len();
-        let jobs = self.work.stages().filter_map(|stage| {
-            let job = submission.jobs.get(&stage)?;
-            Some(format!("{stage} {job}: {}", alive.get(job).map_or("ended", String::as_str)))
+    fn state(&self, jobs: &StageJobs, alive: &LiveJobs) -> String {
+        let shards = self.work.shards;
+        let measured = shards as usize - self.folder.missing(shards).len();
+        let jobs = jobs.iter().map(|(stage, job)| {
+            let state = alive.get(job).map_or("ended", String::as_str);
+            format!("{stage} {job}: {state}")
         });
-        let jobs = jobs.collect::<Vec<_>>().join("; ");
-        format!("{measured} of {} shards measured; {jobs}", self.work.shards)
+        format!("{measured} of {shards} shards measured; {}", jobs.collect::<Vec<_>>().join("; "))
     }
 }
 

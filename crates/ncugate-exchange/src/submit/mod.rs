@@ -1,24 +1,104 @@
-//! A phase on a cluster: scripts for an engine that schedules, jobs that follow one another, and what has become of them.
+//! A phase on a cluster: scripts for a scheduler, jobs that follow one another, and the stages that they have done.
 //!
-//! Nothing is scheduled here. What is done is seen by files that the scripts leave in the folder of the submission, so that whoever
-//! follows it can stop and go on, and no database of the engine has to be asked.
+//! Nothing is scheduled here. The scripts leave files in the folder of the submission that say what is done, so that whoever
+//! follows it can stop and go on, and no database of the scheduler has to be asked.
 
-mod engine;
-mod error;
 mod folder;
 mod follow;
-mod hyperqueue;
+mod scheduler;
 mod script;
-mod slurm;
-mod stage;
-mod text;
 
-pub use engine::Engine;
-pub use error::SubmitError;
 pub use folder::SubmitFolder;
-pub use follow::{Follower, Retries, SubmissionOutcome};
-pub use hyperqueue::HyperQueue;
-pub use script::Script;
-pub use slurm::{Gres, Slurm};
-pub use stage::Work;
-pub use text::text;
+pub use follow::{Follower, SubmissionOutcome};
+pub use scheduler::{Gres, Scheduler, SchedulerKind};
+pub use script::script;
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+/// A step of a submission; each needs the one before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SubmissionStage {
+    /// Variants are compiled into the shared cache, on a node without a GPU.
+    Build,
+    /// Shards are measured, each by a task of an array.
+    Measure,
+    /// Shards are put together.
+    Merge,
+    /// The selected variant is confirmed on one GPU, and judged.
+    Judge,
+}
+
+impl SubmissionStage {
+    /// Whether it runs on a GPU.
+    pub const fn on_gpu(self) -> bool {
+        matches!(self, Self::Measure | Self::Judge)
+    }
+}
+
+impl fmt::Display for SubmissionStage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Build => "build",
+            Self::Measure => "measure",
+            Self::Merge => "merge",
+            Self::Judge => "judge",
+        })
+    }
+}
+
+/// The phase that is submitted. Its paths are absolute.
+#[derive(Debug, Clone)]
+pub struct Work {
+    pub phase: String,
+    pub config: PathBuf,
+    /// The folder that paths of the phase are relative to.
+    pub root: PathBuf,
+    pub program: PathBuf,
+    pub shards: u32,
+    /// The architecture to build for before a GPU is there; none if each shard builds its own.
+    pub arch: Option<String>,
+    /// The compile cache that all nodes share.
+    pub cache: PathBuf,
+    pub profiles: PathBuf,
+    pub reports: PathBuf,
+}
+
+impl Work {
+    pub fn stages(&self) -> impl Iterator<Item = SubmissionStage> {
+        use SubmissionStage::{Build, Judge, Measure, Merge};
+        self.arch.as_ref().map(|_| Build).into_iter().chain([Measure, Merge, Judge])
+    }
+}
+
+/// The number that a scheduler gave to a job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct ClusterJob(pub u64);
+
+impl fmt::Display for ClusterJob {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// Why a phase cannot be submitted or followed.
+#[derive(Debug, thiserror::Error)]
+pub enum SubmitError {
+    /// A command of the scheduler cannot be started, or refuses.
+    #[error("{command}: {reason}")]
+    Scheduler { command: String, reason: String },
+    #[error("cannot {action} {}", path.display())]
+    File { action: &'static str, path: PathBuf, source: io::Error },
+    #[error("the path '{path}' cannot be written into a script: {reason}")]
+    Path { path: String, reason: &'static str },
+    #[error("{} is followed by {owner}", folder.display())]
+    Held { folder: PathBuf, owner: String },
+    /// A stage has failed too often, or for a reason that stays.
+    #[error("{stage} failed: {reason}; its output is in {}", logs.display())]
+    Stage { stage: SubmissionStage, reason: String, logs: PathBuf },
+    #[error("interrupted: jobs {jobs} were cancelled; what was measured is kept, and the same command goes on")]
+    Interrupted { jobs: String },
+}

@@ -1,0 +1,275 @@
+//! Slurm (`sbatch`, `squeue`, `scancel`) and HyperQueue (`hq`). The accounting database of Slurm is not asked; many clusters have none.
+
+use super::{ClusterJob, SubmissionStage, SubmitError, Work};
+use ncugate_model::process::{self, ProcessExit};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+use std::str::FromStr;
+use std::time::Duration;
+
+/// How long a command of a scheduler may take.
+const LIMIT: Duration = Duration::from_secs(120);
+/// Seconds before a time limit at which Slurm tells a task to keep what it has.
+const NOTICE: u32 = 60;
+
+/// Jobs that have not ended, each with its state in words.
+pub type LiveJobs = BTreeMap<ClusterJob, String>;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SchedulerKind {
+    Slurm,
+    /// Its jobs do not wait for one another: each stage is submitted when the one before has ended.
+    HyperQueue,
+}
+
+/// A scheduler with the options that its jobs are submitted with.
+#[derive(Debug, Clone)]
+pub struct Scheduler {
+    pub kind: SchedulerKind,
+    /// Tasks of an array that may run at once; of HyperQueue as many as it has GPUs.
+    pub at_once: u32,
+    /// Options of every job.
+    pub options: Vec<String>,
+    /// Options of jobs on a GPU, each of which takes one: it is scheduled, lost and started again by itself.
+    pub gpu_options: Vec<String>,
+    pub cpu_options: Vec<String>,
+}
+
+/// GPUs of a node, as Slurm writes them: `gpu:8`, `gpu:h200:8`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Gres {
+    pub kind: String,
+    pub count: u32,
+}
+
+impl FromStr for Gres {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || format!("'{text}' is not GPUs of a node; write gpu:8, or gpu:h200:8");
+        let plain =
+            |part: &&str| !part.is_empty() && part.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c));
+        let parts: Vec<&str> = text.split(':').collect();
+        if !parts.iter().all(plain) {
+            return Err(wrong());
+        }
+        let (kind, count) = match parts[..] {
+            [name] => (name.to_owned(), "1"),
+            [name, count] => (name.to_owned(), count),
+            [name, kind, count] => (format!("{name}:{kind}"), count),
+            _ => return Err(wrong()),
+        };
+        let count = count.parse().ok().filter(|count| *count > 0).ok_or_else(wrong)?;
+        Ok(Self { kind, count })
+    }
+}
+
+/// What `hq job list` says of a job.
+#[derive(Debug, Deserialize)]
+struct JobListing {
+    id: u64,
+    task_stats: TaskStats,
+}
+
+#[derive(Debug, Deserialize)]
+struct TaskStats {
+    running: u64,
+    waiting: u64,
+}
+
+impl Scheduler {
+    pub const fn name(&self) -> &'static str {
+        match self.kind {
+            SchedulerKind::Slurm => "Slurm",
+            SchedulerKind::HyperQueue => "HyperQueue",
+        }
+    }
+
+    /// The shell's variables with the number of a job, and with the number of a task in its array.
+    pub(super) const fn variables(&self) -> (&'static str, &'static str) {
+        match self.kind {
+            SchedulerKind::Slurm => ("SLURM_JOB_ID", "SLURM_ARRAY_TASK_ID"),
+            SchedulerKind::HyperQueue => ("HQ_JOB_ID", "HQ_TASK_ID"),
+        }
+    }
+
+    fn options(&self, stage: SubmissionStage) -> impl Iterator<Item = &String> {
+        let own = if stage.on_gpu() { &self.gpu_options } else { &self.cpu_options };
+        own.iter().chain(&self.options)
+    }
+
+    /// The lines of a script that Slurm reads.
+    pub(super) fn directives(&self, stage: SubmissionStage, work: &Work, folder: &Path) -> Vec<String> {
+        if self.kind == SchedulerKind::HyperQueue {
+            return Vec::new();
+        }
+        let output = if stage == SubmissionStage::Measure { "%A-%a" } else { "%j" };
+        let output = folder.join("logs").join(format!("{stage}-{output}.txt"));
+        let own = [
+            format!("--job-name=ncugate-{}-{stage}", work.phase),
+            format!("--output={}", quoted(&output.to_string_lossy())),
+            "--open-mode=append".to_owned(),
+            "--nodes=1".to_owned(),
+            "--ntasks=1".to_owned(),
+            "--requeue".to_owned(),
+            "--kill-on-invalid-dep=yes".to_owned(),
+            format!("--signal=B:TERM@{NOTICE}"),
+        ];
+        own.iter().chain(self.options(stage)).map(|option| format!("#SBATCH {option}")).collect()
+    }
+
+    /// Submits the script of a stage; an array if there are shards. Under Slurm it starts when `after` has ended well.
+    ///
+    /// # Errors
+    /// The scheduler refuses.
+    pub(super) fn submit(
+        &self,
+        stage: SubmissionStage,
+        work: &Work,
+        folder: &Path,
+        shards: &[u32],
+        after: Option<ClusterJob>,
+    ) -> Result<ClusterJob, SubmitError> {
+        let script = folder.join(format!("{stage}.sh"));
+        let array = (!shards.is_empty()).then(|| format!("--array={}", ranges(shards)));
+        let mut command;
+        match self.kind {
+            SchedulerKind::Slurm => {
+                command = Command::new("sbatch");
+                command.arg("--parsable").args(after.map(|after| format!("--dependency=afterok:{after}")));
+                command.args(array.map(|array| format!("{array}%{}", self.at_once)));
+            }
+            SchedulerKind::HyperQueue => {
+                let output = if array.is_some() { "%{JOB_ID}-%{TASK_ID}" } else { "%{JOB_ID}" };
+                let output = folder.join("logs").join(format!("{stage}-{output}.txt"));
+                command = Command::new("hq");
+                command.args(["--output-mode=quiet", "submit"]);
+                command.arg(format!("--name=ncugate-{}-{stage}", work.phase));
+                command.arg(format!("--stderr={}", output.display()));
+                command.arg(format!("--stdout={}", output.with_extension("out.txt").display()));
+                command.args(array).args(self.options(stage)).args(["--", "/bin/sh"]);
+            }
+        }
+        let said = query(command.arg(script))?;
+        // `id`; of a federation of Slurm `id;cluster`.
+        let id = said.trim().split(';').next().and_then(|id| id.parse().ok());
+        id.map(ClusterJob).ok_or_else(|| SubmitError::Scheduler {
+            command: self.name().to_owned(),
+            reason: format!("it gave no number of a job: {}", said.trim()),
+        })
+    }
+
+    /// The user's jobs that have not ended.
+    ///
+    /// # Errors
+    /// The scheduler does not answer.
+    pub(super) fn alive(&self) -> Result<LiveJobs, SubmitError> {
+        match self.kind {
+            SchedulerKind::Slurm => {
+                let said = query(Command::new("squeue").args(["--me", "--noheader", "--format=%F|%T|%r"]))?;
+                Ok(queue(&said))
+            }
+            SchedulerKind::HyperQueue => {
+                let list = ["--output-mode=json", "job", "list", "--filter=running,waiting"];
+                let said = query(Command::new("hq").args(list))?;
+                let jobs: Vec<JobListing> = serde_json::from_str(&said).map_err(|error| SubmitError::Scheduler {
+                    command: "hq job list".to_owned(),
+                    reason: error.to_string(),
+                })?;
+                let state = |stats: &TaskStats| format!("{} running, {} waiting", stats.running, stats.waiting);
+                Ok(jobs.iter().map(|job| (ClusterJob(job.id), state(&job.task_stats))).collect())
+            }
+        }
+    }
+
+    /// # Errors
+    /// The scheduler refuses.
+    pub(super) fn cancel(&self, jobs: &[ClusterJob]) -> Result<(), SubmitError> {
+        let jobs: Vec<String> = jobs.iter().map(ClusterJob::to_string).collect();
+        let said = match self.kind {
+            SchedulerKind::Slurm => query(Command::new("scancel").args(jobs)),
+            SchedulerKind::HyperQueue => query(Command::new("hq").args(["job", "cancel", &jobs.join(",")])),
+        };
+        said.map(drop)
+    }
+}
+
+/// The jobs of a list of `job|STATE|reason`, which has a line for each state of an array.
+fn queue(listed: &str) -> LiveJobs {
+    let mut jobs = LiveJobs::new();
+    for line in listed.lines() {
+        let mut parts = line.trim().split('|');
+        let (Some(id), Some(state)) = (parts.next().and_then(|id| id.parse().ok()), parts.next()) else { continue };
+        let reason = parts.next().filter(|why| state == "PENDING" && !["None", "", "Dependency"].contains(why));
+        let reason = reason.map(|reason| format!(" ({reason})")).unwrap_or_default();
+        let words = format!("{}{reason}", state.to_ascii_lowercase());
+        let known: &mut String = jobs.entry(ClusterJob(id)).or_default();
+        if !known.split(", ").any(|other| other == words) {
+            *known += if known.is_empty() { "" } else { ", " };
+            *known += &words;
+        }
+    }
+    jobs
+}
+
+/// Runs a command of a scheduler; returns its standard output.
+fn query(command: &mut Command) -> Result<String, SubmitError> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let failed = |reason: String| SubmitError::Scheduler { command: name.clone(), reason };
+    let output = process::run_apart(command, LIMIT).map_err(|error| failed(error.to_string()))?;
+    match output.ending {
+        ProcessExit::Completed => Ok(output.stdout),
+        ending => {
+            let said = if output.stderr.trim().is_empty() { &output.stdout } else { &output.stderr };
+            Err(failed(format!("it {ending}: {}", said.trim())))
+        }
+    }
+}
+
+/// Numbers as ranges: `1-3,7`.
+fn ranges(numbers: &[u32]) -> String {
+    let runs = numbers.chunk_by(|a, b| a + 1 == *b).map(|run| match run {
+        [only] => only.to_string(),
+        [first, .., last] => format!("{first}-{last}"),
+        [] => String::new(),
+    });
+    runs.collect::<Vec<_>>().join(",")
+}
+
+/// The value of a directive, quoted if it has blanks or quotes.
+fn quoted(text: &str) -> String {
+    match text.contains([' ', '\'', '"']) {
+        true => format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"")),
+        false => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_written_as_ranges() {
+        assert_eq!(ranges(&[1, 2, 3, 7, 9, 10]), "1-3,7,9-10");
+        assert_eq!(ranges(&[4]), "4");
+    }
+
+    #[test]
+    fn a_queue_has_each_state_of_a_job_once() {
+        let jobs = queue("7|RUNNING|None\n7|RUNNING|None\n7|PENDING|Resources\n8|PENDING|Dependency\nslurm: odd\n");
+        let jobs: Vec<(u64, &str)> = jobs.iter().map(|(job, state)| (job.0, state.as_str())).collect();
+        assert_eq!(jobs, [(7, "running, pending (Resources)"), (8, "pending")]);
+    }
+
+    #[test]
+    fn gpus_of_a_node_are_read_as_slurm_writes_them() {
+        for (text, kind, count) in [("gpu", "gpu", 1), ("gpu:8", "gpu", 8), ("gpu:h200:4", "gpu:h200", 4)] {
+            assert_eq!(text.parse(), Ok(Gres { kind: kind.to_owned(), count }));
+        }
+        for wrong in ["", "gpu:0", "gpu:x", "gpu:a:b:1", "gpu:8\n#SBATCH", "gpu: 8"] {
+            assert!(wrong.parse::<Gres>().is_err(), "{wrong:?}");
+        }
+    }
+}
