@@ -95,14 +95,14 @@ where
         match arg {
             Arg::TensorMap(map) => self.tensor_map(map).map(Argument::TensorMap),
             Arg::Scalar(value) => Ok(Argument::Word(value.bits())),
-            Arg::Struct(_) => {
+            Arg::Struct { .. } => {
                 let mut bytes = Vec::new();
                 self.lay_out(arg, &mut bytes)?;
                 Ok(Argument::Bytes(bytes))
             }
             Arg::Texture(view) => self.object(&view.buffer, ImageView::Texture(view)).map(Argument::Word),
             Arg::Surface(view) => self.object(&view.buffer, ImageView::Surface(view)).map(Argument::Word),
-            Arg::Buffer(_) | Arg::Element(_) | Arg::Null | Arg::Pointers(_) | Arg::Workspace(_) | Arg::Alignment(_) => {
+            Arg::Buffer(_) | Arg::Element(_) | Arg::Null | Arg::Pointers(_) | Arg::Workspace(_) => {
                 self.pointer(arg).map(Argument::Word)
             }
         }
@@ -139,8 +139,7 @@ where
             }
             Arg::TensorMap(_)
             | Arg::Scalar(_)
-            | Arg::Struct(_)
-            | Arg::Alignment(_)
+            | Arg::Struct { .. }
             | Arg::Workspace(_)
             | Arg::Texture(_)
             | Arg::Surface(_) => Err(DeviceError::Launch(format!("{} is not a pointer", arg.described()))),
@@ -153,8 +152,7 @@ where
         bytes.resize(bytes.len().next_multiple_of(alignment), 0);
         let end = bytes.len() + size;
         match arg {
-            Arg::Struct(fields) => fields.iter().try_for_each(|field| self.lay_out(field, bytes))?,
-            Arg::Alignment(_) => {}
+            Arg::Struct { fields, .. } => fields.iter().try_for_each(|field| self.lay_out(field, bytes))?,
             Arg::Scalar(value) => bytes.extend(&value.bits().to_le_bytes()[..size]),
             Arg::Texture(view) => bytes.extend(self.object(&view.buffer, ImageView::Texture(view))?.to_le_bytes()),
             Arg::Surface(view) => bytes.extend(self.object(&view.buffer, ImageView::Surface(view))?.to_le_bytes()),
@@ -314,12 +312,13 @@ mod tests {
         use ncugate_phase::plan::BufferElement;
         let x = buffer("x", Dtype::F32, &[4], Role::Input);
         let element = |bytes| Arg::Element(BufferElement { buffer: "x".to_owned(), bytes });
+        let plain = |fields| Arg::Struct { align: None, fields };
         let args = [
-            Arg::Struct(vec![
+            plain(vec![
                 Arg::Scalar(ScalarValue::I16(-2)),
                 element(8),
                 Arg::Scalar(ScalarValue::Bool(true)),
-                Arg::Struct(vec![Arg::Scalar(ScalarValue::F16(1.0)), Arg::Scalar(ScalarValue::I32(3))]),
+                plain(vec![Arg::Scalar(ScalarValue::F16(1.0)), Arg::Scalar(ScalarValue::I32(3))]),
             ]),
             Arg::Null,
             Arg::Pointers(vec![Arg::Buffer("x".to_owned()), Arg::Null, element(12)]),
@@ -338,8 +337,8 @@ mod tests {
         ];
         assert_eq!(made.0, [Argument::Bytes(fields.concat()), Argument::Word(0), Argument::Word(0x9000)]);
         let one = || Arg::Scalar(ScalarValue::F32(1.0));
-        let float2 = Arg::Struct(vec![Arg::Alignment(8), one(), one()]);
-        let aligned = Arg::Struct(vec![one(), float2]);
+        let float2 = Arg::Struct { align: Some(8), fields: vec![one(), one()] };
+        let aligned = plain(vec![one(), float2]);
         let made = KernelArguments::new(&[aligned], |_| None, refused, no_image, no_table, no_workspace).unwrap();
         let one = 1.0_f32.to_le_bytes();
         assert_eq!(made.0, [Argument::Bytes([one, [0; 4], one, one].concat())]);

@@ -22,10 +22,12 @@ pub enum ArgTemplate {
         dtype: ScalarType,
         value: Expr,
     },
-    /// A struct by value, its fields in order.
-    Struct(Vec<ArgTemplate>),
-    /// What a struct that has it as a field is aligned to; it takes no bytes.
-    Alignment(u32),
+    /// A struct by value.
+    Struct {
+        /// Bytes that it is aligned to at least (`__align__`).
+        align: Option<u32>,
+        fields: Vec<ArgTemplate>,
+    },
     /// A device array of pointers: buffers, elements of buffers, and `nullptr`.
     Pointers(Vec<ArgTemplate>),
     /// A texture object over a buffer.
@@ -56,14 +58,13 @@ impl ArgTemplate {
     /// Every argument in it that has no parts, itself where it has none.
     pub fn parts(&self) -> Vec<&Self> {
         match self {
-            Self::Struct(parts) | Self::Pointers(parts) => parts.iter().flat_map(Self::parts).collect(),
+            Self::Struct { fields: parts, .. } | Self::Pointers(parts) => parts.iter().flat_map(Self::parts).collect(),
             Self::Named(_)
             | Self::Null
             | Self::Element { .. }
             | Self::Value { .. }
             | Self::Texture(_)
-            | Self::Surface(_)
-            | Self::Alignment(_) => vec![self],
+            | Self::Surface(_) => vec![self],
         }
     }
 
@@ -73,7 +74,7 @@ impl ArgTemplate {
             Self::Named(name) | Self::Element { buffer: name, .. } => Some(name),
             Self::Texture(texture) => Some(&texture.buffer),
             Self::Surface(surface) => Some(&surface.buffer),
-            Self::Null | Self::Value { .. } | Self::Struct(_) | Self::Pointers(_) | Self::Alignment(_) => None,
+            Self::Null | Self::Value { .. } | Self::Struct { .. } | Self::Pointers(_) => None,
         }
     }
 
@@ -88,8 +89,7 @@ impl ArgTemplate {
             Self::Element { offset: expr, .. } | Self::Value { value: expr, .. } => Some(expr),
             Self::Named(_)
             | Self::Null
-            | Self::Struct(_)
-            | Self::Alignment(_)
+            | Self::Struct { .. }
             | Self::Pointers(_)
             | Self::Texture(_)
             | Self::Surface(_) => None,

@@ -22,10 +22,13 @@ pub enum Arg {
     Scalar(ScalarValue),
     /// Device pointer of so many bytes that only this kernel uses; a null pointer where there are none.
     Workspace(u64),
-    /// A struct by value, its fields in order.
-    Struct(Vec<Arg>),
-    /// What a struct that has it as a field is aligned to; it takes no bytes.
-    Alignment(u32),
+    /// A struct by value.
+    Struct {
+        /// Bytes that it is aligned to at least (`__align__`).
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        align: Option<u32>,
+        fields: Vec<Arg>,
+    },
     /// Device pointer to an array of pointers.
     Pointers(Vec<Arg>),
     /// A texture object over a buffer.
@@ -113,9 +116,9 @@ impl Arg {
             | Self::Surface(_) => (POINTER, POINTER),
             Self::TensorMap(_) => TENSOR_MAP,
             Self::Scalar(value) => (value.size(), value.size()),
-            Self::Alignment(bytes) => (0, *bytes as usize),
-            Self::Struct(fields) => {
-                let (end, alignment) = fields.iter().fold((0_usize, 1_usize), |(end, most), field| {
+            Self::Struct { align, fields } => {
+                let least = align.map_or(1, |bytes| bytes as usize);
+                let (end, alignment) = fields.iter().fold((0_usize, least), |(end, most), field| {
                     let (size, alignment) = field.layout();
                     (end.next_multiple_of(alignment) + size, most.max(alignment))
                 });
@@ -128,7 +131,7 @@ impl Arg {
     /// Every argument in it that has no parts, itself where it has none.
     pub fn parts(&self) -> Vec<&Self> {
         match self {
-            Self::Struct(parts) | Self::Pointers(parts) => parts.iter().flat_map(Self::parts).collect(),
+            Self::Struct { fields: parts, .. } | Self::Pointers(parts) => parts.iter().flat_map(Self::parts).collect(),
             Self::Buffer(_)
             | Self::Element(_)
             | Self::Null
@@ -136,8 +139,7 @@ impl Arg {
             | Self::Scalar(_)
             | Self::Workspace(_)
             | Self::Texture(_)
-            | Self::Surface(_)
-            | Self::Alignment(_) => vec![self],
+            | Self::Surface(_) => vec![self],
         }
     }
 
@@ -148,12 +150,7 @@ impl Arg {
             Self::TensorMap(map) => Some(&map.buffer),
             Self::Texture(view) => Some(&view.buffer),
             Self::Surface(view) => Some(&view.buffer),
-            Self::Null
-            | Self::Scalar(_)
-            | Self::Struct(_)
-            | Self::Alignment(_)
-            | Self::Pointers(_)
-            | Self::Workspace(_) => None,
+            Self::Null | Self::Scalar(_) | Self::Struct { .. } | Self::Pointers(_) | Self::Workspace(_) => None,
         }
     }
 
@@ -168,11 +165,7 @@ impl Arg {
             Self::Workspace(bytes) => format!("workspace of {bytes} bytes"),
             Self::Texture(view) => format!("texture over `{}`", view.buffer),
             Self::Surface(view) => format!("surface over `{}`", view.buffer),
-            Self::Alignment(bytes) => format!("alignment of {bytes} bytes"),
-            Self::Struct(fields) => {
-                let count = fields.iter().filter(|field| !matches!(field, Self::Alignment(_))).count();
-                format!("struct of {count} fields")
-            }
+            Self::Struct { fields, .. } => format!("struct of {} fields", fields.len()),
             Self::Pointers(pointers) => format!("array of {} pointers", pointers.len()),
         }
     }
@@ -299,23 +292,21 @@ mod tests {
     #[test]
     fn structs_are_laid_out_as_in_c() {
         let buffer = || Arg::Buffer("x".to_owned());
-        assert_eq!(
-            Arg::Struct(vec![scalar(ScalarValue::I8(1)), buffer(), scalar(ScalarValue::I32(1))]).layout(),
-            (24, 8)
-        );
-        assert_eq!(Arg::Struct(vec![scalar(ScalarValue::F32(1.0)); 3]).layout(), (12, 4));
-        let inner = Arg::Struct(vec![scalar(ScalarValue::I8(1)), scalar(ScalarValue::F64(1.0))]);
+        let plain = |fields| Arg::Struct { align: None, fields };
+        assert_eq!(plain(vec![scalar(ScalarValue::I8(1)), buffer(), scalar(ScalarValue::I32(1))]).layout(), (24, 8));
+        assert_eq!(plain(vec![scalar(ScalarValue::F32(1.0)); 3]).layout(), (12, 4));
+        let inner = plain(vec![scalar(ScalarValue::I8(1)), scalar(ScalarValue::F64(1.0))]);
         assert_eq!(inner.layout(), (16, 8));
         assert_eq!(
-            Arg::Struct(vec![scalar(ScalarValue::I32(1)), inner]).layout(),
+            plain(vec![scalar(ScalarValue::I32(1)), inner]).layout(),
             (24, 8),
             "a struct in a struct is aligned"
         );
-        assert_eq!(Arg::Struct(Vec::new()).layout(), (1, 1));
+        assert_eq!(plain(Vec::new()).layout(), (1, 1));
         // struct { int n; float4 c; }
-        let float4 = Arg::Struct([vec![Arg::Alignment(16)], vec![scalar(ScalarValue::F32(1.0)); 4]].concat());
+        let float4 = Arg::Struct { align: Some(16), fields: vec![scalar(ScalarValue::F32(1.0)); 4] };
         assert_eq!((float4.layout(), float4.described().as_str()), ((16, 16), "struct of 4 fields"));
-        assert_eq!(Arg::Struct(vec![scalar(ScalarValue::I32(1)), float4]).layout(), (32, 16));
+        assert_eq!(plain(vec![scalar(ScalarValue::I32(1)), float4]).layout(), (32, 16));
         assert_eq!(Arg::Pointers(vec![buffer(), Arg::Null]).layout(), (8, 8));
     }
 
@@ -324,7 +315,8 @@ mod tests {
         let text = |arg: &Arg| serde_json::to_string(arg).unwrap();
         assert_eq!(text(&Arg::Buffer("q".to_owned())), r#"{"buffer":"q"}"#);
         assert_eq!(text(&scalar(ScalarValue::F32(0.125))), r#"{"scalar":{"f32":0.125}}"#);
-        let all = Arg::Struct(vec![Arg::Null, Arg::Pointers(vec![Arg::Null]), scalar(ScalarValue::Bool(true))]);
+        let fields = vec![Arg::Null, Arg::Pointers(vec![Arg::Null]), scalar(ScalarValue::Bool(true))];
+        let all = Arg::Struct { align: Some(8), fields };
         assert_eq!(serde_json::from_str::<Arg>(&text(&all)).unwrap(), all);
     }
 }

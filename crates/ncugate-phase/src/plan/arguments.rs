@@ -26,8 +26,9 @@ impl StepContext<'_> {
             ArgTemplate::Value { dtype, value } => self.literal(key, *dtype, value, faults).map(Arg::Scalar),
             ArgTemplate::Texture(texture) => self.texture(key, texture, faults).map(Arg::Texture),
             ArgTemplate::Surface(surface) => self.surface(key, surface, faults).map(Arg::Surface),
-            ArgTemplate::Alignment(bytes) => Some(Arg::Alignment(*bytes)),
-            ArgTemplate::Struct(fields) => self.parts(key, fields, faults).map(Arg::Struct),
+            ArgTemplate::Struct { align, fields } => {
+                Some(Arg::Struct { align: *align, fields: self.parts(key, fields, faults)? })
+            }
             ArgTemplate::Pointers(pointers) => self.parts(key, pointers, faults).map(Arg::Pointers),
         }
     }

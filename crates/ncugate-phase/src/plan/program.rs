@@ -283,7 +283,8 @@ fn argument(compiled: &CompiledArg, given: &[Arg]) -> Option<Arg> {
         CompiledArg::Whole { bytes: 8, value } => Some(Arg::Scalar(ScalarValue::U64(*value))),
         CompiledArg::Whole { .. } => None,
         CompiledArg::Struct(fields) => {
-            fields.iter().map(|field| argument(field, given)).collect::<Option<_>>().map(Arg::Struct)
+            let fields = fields.iter().map(|field| argument(field, given)).collect::<Option<_>>()?;
+            Some(Arg::Struct { align: None, fields })
         }
     }
 }

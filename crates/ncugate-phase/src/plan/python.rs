@@ -66,8 +66,7 @@ fn is_aligned(arg: &Arg) -> bool {
         Arg::Element(element) => element.bytes % 16 == 0,
         Arg::Scalar(_)
         | Arg::Null
-        | Arg::Struct(_)
-        | Arg::Alignment(_)
+        | Arg::Struct { .. }
         | Arg::Pointers(_)
         | Arg::TensorMap(_)
         | Arg::Workspace(_)
@@ -98,7 +97,7 @@ fn type_name(workload: &Workload, arg: &Arg) -> String {
         Arg::Scalar(ScalarValue::Bf16(_)) => "bf16".to_owned(),
         Arg::Null | Arg::Pointers(_) | Arg::Workspace(_) | Arg::Texture(_) | Arg::Surface(_) => "*i8".to_owned(),
         // No compiler knows these, and each says so.
-        Arg::TensorMap(_) | Arg::Struct(_) | Arg::Alignment(_) => "struct".to_owned(),
+        Arg::TensorMap(_) | Arg::Struct { .. } => "struct".to_owned(),
     }
 }
 

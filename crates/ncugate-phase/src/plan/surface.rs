@@ -92,7 +92,7 @@ fn is_alike(arg: &Arg, surface: &SurfaceView) -> bool {
 /// Moves textures in an argument to the array of the surface that has their texels.
 fn into_arrays(arg: &mut Arg, surfaces: &[SurfaceView]) {
     match arg {
-        Arg::Struct(parts) => parts.iter_mut().for_each(|part| into_arrays(part, surfaces)),
+        Arg::Struct { fields, .. } => fields.iter_mut().for_each(|part| into_arrays(part, surfaces)),
         Arg::Texture(texture) if surfaces.iter().any(|surface| texture.surface() == *surface) => {
             texture.memory = TexelMemory::Array;
         }

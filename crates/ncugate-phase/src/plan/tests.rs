@@ -275,7 +275,8 @@ fn a_compilers_launch_at_a_shape_takes_the_place_of_the_plans_and_what_it_does_n
     let whole = CompiledArg::Whole { bytes: 8, value: 1 << 40 };
     let launch = compiled(None, vec![CompiledArg::Given(1), CompiledArg::Struct(vec![into, whole])]);
     let element = Arg::Element(BufferElement { buffer: first.clone(), bytes: 64 });
-    let fields = Arg::Struct(vec![element, Arg::Scalar(ScalarValue::U64(1 << 40))]);
+    let fields = vec![element, Arg::Scalar(ScalarValue::U64(1 << 40))];
+    let fields = Arg::Struct { align: None, fields };
     assert_eq!((launch.args, launch.grid), (vec![own.args[1].clone(), fields], own.grid));
     let said = LaunchExtents { grid: [7, 1, 1], block: [96, 1, 1], cluster: [1, 1, 1], dynamic_shared: 512 };
     let launch = compiled(Some(said), Vec::new());

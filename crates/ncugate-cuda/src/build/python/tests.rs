@@ -318,7 +318,8 @@ fn the_host_function_of_cute_dsl_says_how_its_kernel_is_launched_at_each_shape()
     let launch = |record: &BuildRecord, shape: &str| launch(&phase, record, shape);
     let at = launch(&records[1], "t");
     assert_eq!((at.entry.as_str(), at.grid, at.block), ("softmax_rows", [5, 1, 1], [256, 1, 1]));
-    let tensor = |name: &str| Arg::Struct(vec![buffer(name), word(33), word(100), word(100), word(0)]);
+    let tensor =
+        |name: &str| Arg::Struct { align: None, fields: vec![buffer(name), word(33), word(100), word(100), word(0)] };
     assert_eq!(at.args, [tensor("x"), tensor("y")]);
     let at = launch(&records[0], "s");
     assert_eq!((at.grid, at.block, at.dynamic_shared), ([32, 1, 1], [64, 1, 1], 0));
@@ -413,7 +414,7 @@ fn numbers_and_tensors_of_one_axis_reach_a_cute_kernel_and_what_the_host_code_le
         );
     let phase = read(&text);
     let (records, _) = build_with(&nvcc, "nvidia-cutlass-dsl", &phase, &python, &folder.path().join("cache")).unwrap();
-    let tensor = |name: &str| Arg::Struct(vec![buffer(name), word(3300), word(0)]);
+    let tensor = |name: &str| Arg::Struct { align: None, fields: vec![buffer(name), word(3300), word(0)] };
     let at = launch(&phase, &records[0], "t");
     assert_eq!((at.grid, at.args), ([104, 1, 1], vec![tensor("x"), tensor("y"), word(2.5_f32.to_bits())]));
 }
@@ -472,7 +473,7 @@ fn a_tensor_map_that_the_host_code_of_cute_dsl_makes_is_an_argument_with_the_add
     let (records, _) = build_with(&nvcc, "nvidia-cutlass-dsl", &phase, &python, &folder.path().join("cache")).unwrap();
     let at = launch(&phase, &records[0], "s");
     assert!(at.grid == [2, 4, 1] && at.dynamic_shared >= 64 * 64 * 4, "{at:?}");
-    let Arg::Struct(map) = &at.args[0] else { panic!("{:?}", at.args[0]) };
+    let Arg::Struct { fields: map, .. } = &at.args[0] else { panic!("{:?}", at.args[0]) };
     // Extents less 1 are in it, the innermost first.
     assert_eq!((at.args[0].layout().0, &map[0], &map[7..9]), (128, &buffer("x"), [word(255), word(127)].as_slice()));
 }

@@ -75,11 +75,12 @@ fn argument(item: &Item<'_>, depth: usize) -> Option<ArgTemplate> {
     if *kind == ARGUMENT.pointers {
         return Some(ArgTemplate::Pointers(pointers(&inner, depth)?));
     }
-    let mut parts = fields(&inner, depth)?;
-    if let Some(item) = table.get(&ARGUMENT.align) {
-        parts.insert(0, ArgTemplate::Alignment(alignment(&item)?));
-    }
-    Some(ArgTemplate::Struct(parts))
+    let fields = fields(&inner, depth)?;
+    let align = match table.get(&ARGUMENT.align) {
+        Some(item) => Some(alignment(&item)?),
+        None => None,
+    };
+    Some(ArgTemplate::Struct { align, fields })
 }
 
 /// Bytes that a struct is aligned to.
@@ -180,7 +181,7 @@ pub fn check(
 fn arg_pointers(arg: &ArgTemplate) -> Vec<&str> {
     match arg {
         ArgTemplate::Pointers(pointers) => pointers.iter().filter_map(ArgTemplate::name).collect(),
-        ArgTemplate::Struct(fields) => fields.iter().flat_map(arg_pointers).collect(),
+        ArgTemplate::Struct { fields, .. } => fields.iter().flat_map(arg_pointers).collect(),
         _ => Vec::new(),
     }
 }

@@ -44,14 +44,14 @@ impl SymbolParts {
 
     fn pointer(&self, names: &KernelNames<'_>) -> Option<String> {
         match &self.value.value {
-            ArgTemplate::Named(_) | ArgTemplate::Value { .. } | ArgTemplate::Alignment(_) => None,
-            ArgTemplate::Struct(_) => {
+            ArgTemplate::Named(_) | ArgTemplate::Value { .. } => None,
+            ArgTemplate::Struct { .. } => {
                 let is_buffer = |name: &&str| names.buffers.iter().any(|buffer| buffer.name == **name);
                 self.value.value.parts().into_iter().find_map(|part| match part {
                     ArgTemplate::Named(name) => {
                         Some(name.as_str()).filter(is_buffer).map(|name| format!("a pointer to `{name}`"))
                     }
-                    ArgTemplate::Value { .. } | ArgTemplate::Alignment(_) => None,
+                    ArgTemplate::Value { .. } => None,
                     _ => Some("a pointer".to_owned()),
                 })
             }
