@@ -1,6 +1,6 @@
 //! Kernel arguments as the driver wants them: values behind pointers, tensor maps described for its encoder.
 //!
-//! Pure: the driver's own encoding of a tensor map is the device's, and is handed in.
+//! Pure: objects of the driver and memory come from an [`ArgumentMemory`].
 
 use super::buffer::BufferSpec;
 use super::error::DeviceError;
@@ -19,6 +19,33 @@ pub enum ImageView<'a> {
     Surface(&'a SurfaceView),
 }
 
+/// Objects and memory that arguments point to: the device's. A method that is not overridden refuses.
+pub trait ArgumentMemory {
+    /// Encodes a tensor map.
+    fn tensor_map(&self, tiling: &Tiling<'_>) -> Result<CUtensorMap, DeviceError> {
+        Err(refused(&format!("tensor map '{}'", tiling.map.name)))
+    }
+
+    /// A texture or surface object over a buffer at an address.
+    fn image(&self, _: ImageView<'_>, _: u64, _: &BufferSpec) -> Result<u64, DeviceError> {
+        Err(refused("a texture or surface"))
+    }
+
+    /// The address of an array of pointers.
+    fn table(&self, _: &[u64]) -> Result<u64, DeviceError> {
+        Err(refused("an array of pointers"))
+    }
+
+    /// The address of so many bytes for the argument at a place.
+    fn workspace(&self, _: usize, _: u64) -> Result<u64, DeviceError> {
+        Err(refused("a workspace"))
+    }
+}
+
+fn refused(kind: &str) -> DeviceError {
+    DeviceError::Launch(format!("{kind} is not possible here"))
+}
+
 /// Arguments of one launch, on the buffers that it was made for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KernelArguments(Vec<Argument>);
@@ -34,21 +61,16 @@ enum Argument {
 }
 
 impl KernelArguments {
-    /// The arguments of a launch: `buffer` knows each buffer and its address, `encode` makes a tensor map, `table` puts
-    /// pointers into memory of the device and gives its address, `image` makes a texture or surface object over a buffer,
-    /// `workspace` gives memory of so many bytes for the argument at a place.
+    /// The arguments of a launch; `buffer` knows each buffer and its address.
     pub fn new<'b>(
         args: &[Arg],
-        buffer: impl Fn(&str) -> Option<(u64, &'b BufferSpec)>,
-        encode: impl Fn(&Tiling<'_>) -> Result<CUtensorMap, DeviceError>,
-        image: impl Fn(ImageView<'_>, u64, &BufferSpec) -> Result<u64, DeviceError>,
-        table: impl Fn(&[u64]) -> Result<u64, DeviceError>,
-        workspace: impl Fn(usize, u64) -> Result<u64, DeviceError>,
+        buffer: &dyn Fn(&str) -> Option<(u64, &'b BufferSpec)>,
+        memory: &dyn ArgumentMemory,
     ) -> Result<Self, DeviceError> {
-        let maker = Maker { buffer, encode, image, table };
+        let maker = Maker { buffer, memory };
         let argument = |(at, arg): (usize, &Arg)| match arg {
             Arg::Workspace(0) => Ok(Argument::Word(0)),
-            Arg::Workspace(bytes) => workspace(at, *bytes).map(Argument::Word),
+            Arg::Workspace(bytes) => memory.workspace(at, *bytes).map(Argument::Word),
             other => maker.argument(other),
         };
         args.iter().enumerate().map(argument).collect::<Result<_, _>>().map(Self)
@@ -77,20 +99,12 @@ impl KernelArguments {
 }
 
 /// What arguments are made of.
-struct Maker<B, E, X, T> {
-    buffer: B,
-    encode: E,
-    image: X,
-    table: T,
+struct Maker<'a, 'b> {
+    buffer: &'a dyn Fn(&str) -> Option<(u64, &'b BufferSpec)>,
+    memory: &'a dyn ArgumentMemory,
 }
 
-impl<'b, B, E, X, T> Maker<B, E, X, T>
-where
-    B: Fn(&str) -> Option<(u64, &'b BufferSpec)>,
-    E: Fn(&Tiling<'_>) -> Result<CUtensorMap, DeviceError>,
-    X: Fn(ImageView<'_>, u64, &BufferSpec) -> Result<u64, DeviceError>,
-    T: Fn(&[u64]) -> Result<u64, DeviceError>,
-{
+impl<'b> Maker<'_, 'b> {
     fn argument(&self, arg: &Arg) -> Result<Argument, DeviceError> {
         match arg {
             Arg::TensorMap(map) => self.tensor_map(map).map(Argument::TensorMap),
@@ -114,12 +128,12 @@ where
 
     fn tensor_map(&self, map: &TensorMap) -> Result<CUtensorMap, DeviceError> {
         let (address, buffer) = self.buffer_of(&map.buffer)?;
-        (self.encode)(&Tiling::new(map, address, buffer)?)
+        self.memory.tensor_map(&Tiling::new(map, address, buffer)?)
     }
 
     fn object(&self, name: &str, view: ImageView<'_>) -> Result<u64, DeviceError> {
         let (address, buffer) = self.buffer_of(name)?;
-        (self.image)(view, address, buffer)
+        self.memory.image(view, address, buffer)
     }
 
     fn pointer(&self, arg: &Arg) -> Result<u64, DeviceError> {
@@ -135,7 +149,7 @@ where
             Arg::Null => Ok(0),
             Arg::Pointers(pointers) => {
                 let addresses = pointers.iter().map(|pointer| self.pointer(pointer)).collect::<Result<Vec<_>, _>>()?;
-                (self.table)(&addresses)
+                self.memory.table(&addresses)
             }
             Arg::TensorMap(_)
             | Arg::Scalar(_)
@@ -173,15 +187,10 @@ where
 /// # Errors
 /// It has a pointer or a tensor map, or names a buffer.
 pub(super) fn value_bytes(value: &Arg) -> Result<Vec<u8>, DeviceError> {
-    let foreign = |what: &str| DeviceError::Launch(format!("{what} in the value of a variable"));
-    let maker = Maker {
-        buffer: |_: &str| None,
-        encode: |_: &Tiling<'_>| Err(foreign("a tensor map")),
-        image: |_: ImageView<'_>, _: u64, _: &BufferSpec| Err(foreign("a texture or surface")),
-        table: |_: &[u64]| Err(foreign("an array of pointers")),
-    };
+    struct NoMemory;
+    impl ArgumentMemory for NoMemory {}
     let mut bytes = Vec::new();
-    maker.lay_out(value, &mut bytes)?;
+    Maker { buffer: &|_| None, memory: &NoMemory }.lay_out(value, &mut bytes)?;
     Ok(bytes)
 }
 
@@ -260,21 +269,24 @@ mod tests {
     use ncugate_model::Role;
     use ncugate_phase::plan::ScalarValue;
 
-    fn refused(_: &Tiling<'_>) -> Result<CUtensorMap, DeviceError> {
-        Err(DeviceError::Launch("no driver".to_owned()))
+    /// Every tensor map is the address of its buffer; arrays of pointers are at one place.
+    struct FakeMemory;
+
+    impl ArgumentMemory for FakeMemory {
+        fn tensor_map(&self, tiling: &Tiling<'_>) -> Result<CUtensorMap, DeviceError> {
+            Ok(CUtensorMap { opaque: [tiling.address; 16] })
+        }
+
+        fn table(&self, addresses: &[u64]) -> Result<u64, DeviceError> {
+            assert_eq!(addresses, [0x1000, 0, 0x100c]);
+            Ok(0x9000)
+        }
     }
 
-    fn no_workspace(_: usize, _: u64) -> Result<u64, DeviceError> {
-        Err(DeviceError::Launch("no driver".to_owned()))
-    }
+    /// Refuses everything.
+    struct NoMemory;
 
-    fn no_image(_: ImageView<'_>, _: u64, _: &BufferSpec) -> Result<u64, DeviceError> {
-        Err(DeviceError::Launch("no textures".to_owned()))
-    }
-
-    fn no_table(_: &[u64]) -> Result<u64, DeviceError> {
-        Err(DeviceError::Launch("no memory".to_owned()))
-    }
+    impl ArgumentMemory for NoMemory {}
 
     fn map(box_dims: &[u32], swizzle: Swizzle) -> TensorMap {
         TensorMap { name: "tiles".to_owned(), buffer: "k".to_owned(), box_dims: box_dims.to_vec(), swizzle }
@@ -289,22 +301,11 @@ mod tests {
             Arg::Scalar(ScalarValue::I64(-1)),
         ];
         let x = buffer("x", Dtype::F32, &[4], Role::Input);
-        let arguments = KernelArguments::new(
-            &args,
-            |name| (name == "x").then_some((0x1000, &x)),
-            refused,
-            no_image,
-            no_table,
-            no_workspace,
-        )
-        .unwrap();
+        let known = |name: &str| (name == "x").then_some((0x1000, &x));
+        let arguments = KernelArguments::new(&args, &known, &NoMemory).unwrap();
         assert_eq!(arguments.0, [0x1000, 0x3f80_0000, 0xffff_ffff, u64::MAX].map(Argument::Word));
-        assert!(
-            KernelArguments::new(&args, |_| None, refused, no_image, no_table, no_workspace)
-                .unwrap_err()
-                .to_string()
-                .contains("no buffer 'x'")
-        );
+        let error = KernelArguments::new(&args, &|_| None, &NoMemory).unwrap_err().to_string();
+        assert!(error.contains("no buffer 'x'"), "{error}");
     }
 
     #[test]
@@ -323,11 +324,8 @@ mod tests {
             Arg::Null,
             Arg::Pointers(vec![Arg::Buffer("x".to_owned()), Arg::Null, element(12)]),
         ];
-        let table = |addresses: &[u64]| {
-            assert_eq!(addresses, [0x1000, 0, 0x100c]);
-            Ok(0x9000)
-        };
-        let made = KernelArguments::new(&args, |_| Some((0x1000, &x)), refused, no_image, table, no_workspace).unwrap();
+        let known = |_: &str| Some((0x1000, &x));
+        let made = KernelArguments::new(&args, &known, &FakeMemory).unwrap();
         let fields = [
             [0xfe, 0xff, 0, 0, 0, 0, 0, 0].as_slice(),
             &0x1008_u64.to_le_bytes(),
@@ -339,11 +337,10 @@ mod tests {
         let one = || Arg::Scalar(ScalarValue::F32(1.0));
         let float2 = Arg::Struct { align: Some(8), fields: vec![one(), one()] };
         let aligned = plain(vec![one(), float2]);
-        let made = KernelArguments::new(&[aligned], |_| None, refused, no_image, no_table, no_workspace).unwrap();
+        let made = KernelArguments::new(&[aligned], &known, &NoMemory).unwrap();
         let one = 1.0_f32.to_le_bytes();
         assert_eq!(made.0, [Argument::Bytes([one, [0; 4], one, one].concat())]);
-        let outside =
-            KernelArguments::new(&[element(20)], |_| Some((0x1000, &x)), refused, no_image, no_table, no_workspace);
+        let outside = KernelArguments::new(&[element(20)], &known, &NoMemory);
         assert_eq!(outside.unwrap_err().to_string(), "cannot launch: buffer `x` from byte 20 is outside of it");
     }
 
@@ -387,14 +384,12 @@ mod tests {
             Arg::TensorMap(map(&[64, 64], Swizzle::Span128)),
             Arg::Buffer("k".to_owned()),
         ];
-        let encode = |tiling: &Tiling<'_>| Ok(CUtensorMap { opaque: [tiling.address; 16] });
-        let arguments =
-            KernelArguments::new(&args, |_| Some((0x4000, &k)), encode, no_image, no_table, no_workspace).unwrap();
+        let known = |_: &str| Some((0x4000, &k));
+        let arguments = KernelArguments::new(&args, &known, &FakeMemory).unwrap();
         assert_eq!(arguments.0[1], Argument::TensorMap(CUtensorMap { opaque: [0x4000; 16] }));
         assert_eq!(arguments.0[2], Argument::Word(0x4000));
         assert_eq!(arguments.pointers()[1] as usize % 64, 0);
-        let error =
-            KernelArguments::new(&args, |_| Some((0x4000, &k)), refused, no_image, no_table, no_workspace).unwrap_err();
-        assert_eq!(error.to_string(), "cannot launch: no driver");
+        let error = KernelArguments::new(&args, &known, &NoMemory).unwrap_err();
+        assert_eq!(error.to_string(), "cannot launch: tensor map 'tiles' is not possible here");
     }
 }

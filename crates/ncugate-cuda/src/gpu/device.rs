@@ -3,7 +3,7 @@
 //! The library is loaded when a device is opened; where it is absent that is an error, not the end of the program.
 //! One thread uses a device. Fills are copies from the host: the driver's memset may launch kernels a profiler sees.
 
-use super::arguments::{ImageView, KernelArguments, Tiling};
+use super::arguments::{ArgumentMemory, ImageView, KernelArguments, Tiling};
 use super::attributes::{DeviceAttributes, attributes_of, find};
 use super::buffer::BufferSpec;
 use super::error::{DeviceError, cuda};
@@ -14,7 +14,7 @@ use super::surface_array::{Surface, SurfaceKey};
 use cudarc::driver::{result, sys};
 use ncugate_model::ComputeCapability;
 use ncugate_model::LaunchMode;
-use ncugate_phase::plan::{Arg, KernelLaunch};
+use ncugate_phase::plan::KernelLaunch;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -164,45 +164,6 @@ impl CudaDevice {
         Ok(LoadedKernel { function: function(&module, name)?, _module: module })
     }
 
-    /// The arguments of a launch on buffers that `buffer` knows with their addresses.
-    pub fn arguments<'b>(
-        &self,
-        args: &[Arg],
-        buffer: impl Fn(&str) -> Option<(u64, &'b BufferSpec)>,
-    ) -> Result<KernelArguments, DeviceError> {
-        KernelArguments::new(
-            args,
-            buffer,
-            |tiling| self.encode(tiling),
-            |view, address, buffer| match view {
-                ImageView::Texture(view) => self.texture(view, address, buffer),
-                ImageView::Surface(view) => self.surface(view, address, buffer).map(|surface| surface.object),
-            },
-            |addresses| self.table(addresses),
-            |at, bytes| self.workspace(at, bytes),
-        )
-    }
-
-    /// Memory of so many bytes for the argument at a place, the same each time.
-    fn workspace(&self, at: usize, bytes: u64) -> Result<u64, DeviceError> {
-        let mut workspaces = self.workspaces.borrow_mut();
-        let memory = match workspaces.entry((at, bytes)) {
-            Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(place) => {
-                let size = usize::try_from(bytes)
-                    .map_err(|_| DeviceError::Launch(format!("a workspace of {bytes} bytes is too large")))?;
-                place.insert(self.allocate(size)?)
-            }
-        };
-        Ok(memory.address())
-    }
-
-    /// The address of an array of pointers, which stays where it is as long as the device is open: graphs may have it.
-    fn table(&self, addresses: &[u64]) -> Result<u64, DeviceError> {
-        let bytes: Vec<u8> = addresses.iter().flat_map(|address| address.to_le_bytes()).collect();
-        self.keep(&bytes)
-    }
-
     /// The address of a copy of bytes, which stays where it is as long as the device is open.
     pub(super) fn keep(&self, bytes: &[u8]) -> Result<u64, DeviceError> {
         let mut image = self.pinned(bytes.len())?;
@@ -212,45 +173,6 @@ impl CudaDevice {
         let address = memory.address();
         self.tables.borrow_mut().push(memory);
         Ok(address)
-    }
-
-    /// A tensor map: not interleaved, 256 bytes fetched into L2 at a time, zeros outside the buffer.
-    fn encode(&self, tiling: &Tiling<'_>) -> Result<sys::CUtensorMap, DeviceError> {
-        let (name, buffer) = (tiling.map.name.clone(), tiling.map.buffer.clone());
-        let (known, needed) = ((self.attributes.cuda, self.attributes.compute_capability), TENSOR_MAPS);
-        // The bindings panic where the driver lacks a call.
-        if known.0 < needed.0 || known.1 < needed.1 {
-            let words = |((major, minor), capability): ((u32, u32), ComputeCapability)| {
-                format!("CUDA {major}.{minor} and compute capability {capability}")
-            };
-            let reason = format!("it needs {}; this driver and device have {}", words(needed), words(known));
-            return Err(DeviceError::TensorMap { name, buffer, reason });
-        }
-        let mut encoded = sys::CUtensorMap { opaque: [0; 16] };
-        // SAFETY: every array has at least `rank` values; the address is only written into the map, which is aligned by
-        // its type.
-        unsafe {
-            sys::cuTensorMapEncodeTiled(
-                &raw mut encoded,
-                tiling.data_type,
-                tiling.rank,
-                tiling.address as *mut c_void,
-                tiling.sizes.as_ptr(),
-                tiling.strides.as_ptr(),
-                tiling.box_dims.as_ptr(),
-                [1; 5].as_ptr(),
-                sys::CUtensorMapInterleave::CU_TENSOR_MAP_INTERLEAVE_NONE,
-                tiling.swizzle,
-                sys::CUtensorMapL2promotion::CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
-                sys::CUtensorMapFloatOOBfill::CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE,
-            )
-        }
-        .result()
-        .map_err(|error| {
-            let reason = cuda("cuTensorMapEncodeTiled")(error).to_string();
-            DeviceError::TensorMap { name, buffer, reason }
-        })?;
-        Ok(encoded)
     }
 
     /// Launches a kernel on the stream, or adds it to the graph being captured.
@@ -462,6 +384,74 @@ fn load_image(image: &[u8]) -> Result<LoadedModule, DeviceError> {
 fn function(module: &LoadedModule, entry: CString) -> Result<sys::CUfunction, DeviceError> {
     // SAFETY: the module is loaded.
     unsafe { result::module::get_function(module.module, entry) }.map_err(cuda("cuModuleGetFunction"))
+}
+
+impl ArgumentMemory for CudaDevice {
+    /// A tensor map: not interleaved, 256 bytes fetched into L2 at a time, zeros outside the buffer.
+    fn tensor_map(&self, tiling: &Tiling<'_>) -> Result<sys::CUtensorMap, DeviceError> {
+        let (name, buffer) = (tiling.map.name.clone(), tiling.map.buffer.clone());
+        let (known, needed) = ((self.attributes.cuda, self.attributes.compute_capability), TENSOR_MAPS);
+        // The bindings panic where the driver lacks a call.
+        if known.0 < needed.0 || known.1 < needed.1 {
+            let words = |((major, minor), capability): ((u32, u32), ComputeCapability)| {
+                format!("CUDA {major}.{minor} and compute capability {capability}")
+            };
+            let reason = format!("it needs {}; this driver and device have {}", words(needed), words(known));
+            return Err(DeviceError::TensorMap { name, buffer, reason });
+        }
+        let mut encoded = sys::CUtensorMap { opaque: [0; 16] };
+        // SAFETY: every array has at least `rank` values; the address is only written into the map, which is aligned by
+        // its type.
+        unsafe {
+            sys::cuTensorMapEncodeTiled(
+                &raw mut encoded,
+                tiling.data_type,
+                tiling.rank,
+                tiling.address as *mut c_void,
+                tiling.sizes.as_ptr(),
+                tiling.strides.as_ptr(),
+                tiling.box_dims.as_ptr(),
+                [1; 5].as_ptr(),
+                sys::CUtensorMapInterleave::CU_TENSOR_MAP_INTERLEAVE_NONE,
+                tiling.swizzle,
+                sys::CUtensorMapL2promotion::CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+                sys::CUtensorMapFloatOOBfill::CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE,
+            )
+        }
+        .result()
+        .map_err(|error| {
+            let reason = cuda("cuTensorMapEncodeTiled")(error).to_string();
+            DeviceError::TensorMap { name, buffer, reason }
+        })?;
+        Ok(encoded)
+    }
+
+    fn image(&self, view: ImageView<'_>, address: u64, buffer: &BufferSpec) -> Result<u64, DeviceError> {
+        match view {
+            ImageView::Texture(view) => self.texture(view, address, buffer),
+            ImageView::Surface(view) => self.surface(view, address, buffer).map(|surface| surface.object),
+        }
+    }
+
+    /// The array stays where it is as long as the device is open: graphs may have it.
+    fn table(&self, addresses: &[u64]) -> Result<u64, DeviceError> {
+        let bytes: Vec<u8> = addresses.iter().flat_map(|address| address.to_le_bytes()).collect();
+        self.keep(&bytes)
+    }
+
+    /// The memory is the same each time.
+    fn workspace(&self, at: usize, bytes: u64) -> Result<u64, DeviceError> {
+        let mut workspaces = self.workspaces.borrow_mut();
+        let memory = match workspaces.entry((at, bytes)) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(place) => {
+                let size = usize::try_from(bytes)
+                    .map_err(|_| DeviceError::Launch(format!("a workspace of {bytes} bytes is too large")))?;
+                place.insert(self.allocate(size)?)
+            }
+        };
+        Ok(memory.address())
+    }
 }
 
 impl Drop for CudaDevice {

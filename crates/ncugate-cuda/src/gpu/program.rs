@@ -75,7 +75,7 @@ impl CudaDevice {
         let bound = |step: &'p Step| match step {
             Step::Launch(launch) => {
                 let target = loaded.target(&launch.entry)?;
-                let arguments = self.arguments(&launch.args, &buffer)?;
+                let arguments = KernelArguments::new(&launch.args, &buffer, self)?;
                 match target {
                     LaunchTarget::Entry(function) => {
                         self.check_mode(function, launch)?;
