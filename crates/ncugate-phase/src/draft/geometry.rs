@@ -2,6 +2,7 @@
 
 use super::family::KernelFamily;
 use super::source::{KernelSource, SweptParameter};
+use super::token::{Tokens, integer};
 use super::usage::Division;
 
 /// Grid and block, and a parameter of the sweep where threads are free to choose.
@@ -27,10 +28,13 @@ pub fn geometry(kernel: &KernelSource<'_>, rows: &str, columns: &str) -> Geometr
     for axis in 0..kernel.usage.block_axes {
         let threads = block.get(axis).map_or("1", String::as_str);
         grid.push(match kernel.usage.bound(axis) {
-            Some(bound) => {
-                let stride = bound.stride.as_deref().and_then(|stride| resolved(kernel, stride));
-                let elements = stride.filter(|_| bound.division == Division::Threads);
-                divided(&bound.extent, bound.division, elements.as_deref().unwrap_or(threads), &block)
+            Some((extent, index)) => {
+                let stride = index.stride.as_deref().and_then(|stride| resolved(kernel, stride));
+                match (index.division, block.as_slice()) {
+                    (Division::Threads, _) => over(extent, stride.as_deref().unwrap_or(threads)),
+                    (Division::Warps, [one]) => format!("(32 * {extent} + {one} - 1) // {one}"),
+                    (Division::Blocks | Division::Warps, _) => extent.to_owned(),
+                }
             }
             None => {
                 guessed.push(axis);
@@ -41,34 +45,15 @@ pub fn geometry(kernel: &KernelSource<'_>, rows: &str, columns: &str) -> Geometr
     Geometry { grid, guessed, block, swept }
 }
 
-fn divided(extent: &str, division: Division, threads: &str, block: &[String]) -> String {
-    match division {
-        Division::Blocks => extent.to_owned(),
-        Division::Threads => over(extent, threads),
-        Division::Warps => match block {
-            [one] => format!("(32 * {extent} + {one} - 1) // {one}"),
-            _ => extent.to_owned(),
-        },
-    }
-}
-
 /// A factor of compile-time numbers as an expression; none where it has anything else, such as `blockDim`.
 fn resolved(kernel: &KernelSource<'_>, factor: &str) -> Option<String> {
-    let is_wordy = |c: char| c.is_alphanumeric() || c == '_';
-    let (mut text, mut rest) = (String::new(), factor);
-    while let Some(first) = rest.chars().next() {
-        let length = rest.find(|c| is_wordy(c) != is_wordy(first)).unwrap_or(rest.len());
-        let (part, left) = rest.split_at(length);
-        rest = left;
-        match part {
-            "*" | "+" | "-" => text.push_str(&format!(" {part} ")),
-            _ if first.is_ascii_digit() => text.push_str(&super::token::integer(part)?.to_string()),
-            _ if is_wordy(first) => text.push_str(&kernel.number(part)?),
-            _ => return None,
-        }
-    }
-    let is_one = text.chars().all(is_wordy);
-    Some(if is_one { text } else { format!("({text})") })
+    let tokens = Tokens::of(factor);
+    let parts = tokens.list.iter().map(|token| match token.text {
+        "*" | "+" | "-" => Some(format!(" {} ", token.text)),
+        text => integer(text).map(|number| number.to_string()).or_else(|| kernel.number(text)),
+    });
+    let text = parts.collect::<Option<String>>()?;
+    Some(if text.contains(' ') { format!("({text})") } else { text })
 }
 
 /// `(N + 255) // 256`
@@ -160,8 +145,7 @@ fn block(kernel: &KernelSource<'_>) -> (Vec<String>, Option<SweptParameter>) {
         let number = kernel.number(name).unwrap_or_default();
         return (vec![if square { format!("{number} * {number}") } else { number }], None);
     }
-    let bound = kernel.signature.launch_bound.as_ref();
-    let bound = bound.and_then(|text| text.parse().ok().or_else(|| kernel.tokens.constant(text)));
+    let bound = kernel.signature.launch_bound.as_ref().and_then(|text| kernel.tokens.number(text));
     let of_site = kernel.site.block.as_ref().and_then(|block| match block.as_slice() {
         [one] => Some(*one),
         _ => None,

@@ -1,7 +1,7 @@
 //! Where the source's own host code launches a kernel: `reduce<float, 256><<<grid, 256>>>(...)`.
 
 use super::signature::{KernelSignature, joined, parts};
-use super::token::{CudaToken, Tokens, integer};
+use super::token::{CudaToken, Tokens, closing};
 use super::types::element;
 
 /// What host code says of a launch.
@@ -22,7 +22,7 @@ impl LaunchSite {
         let mut site = Self::default();
         for at in (0..list.len()).filter(|at| list[*at].text == kernel.name && !kernel.body.contains(at)) {
             let mut place = at + 1;
-            if list.get(place).is_some_and(|next| next.text == "<") && !is_launch(list, place) {
+            if list.get(place).is_some_and(|next| next.text == "<") && !are_three(list, place, "<") {
                 let Some(end) = angle_end(list, place) else { continue };
                 let arguments = parts(&list[place + 1..end]);
                 let resolved: Option<Vec<String>> = arguments.iter().map(|part| argument(tokens, part)).collect();
@@ -31,8 +31,8 @@ impl LaunchSite {
                 }
                 place = end + 1;
             }
-            if site.written.is_none() && is_launch(list, place) {
-                let end = (place..list.len().saturating_sub(2)).find(|end| is_end(list, *end));
+            if site.written.is_none() && are_three(list, place, "<") {
+                let end = (place..list.len()).find(|end| are_three(list, *end, ">"));
                 let Some(inside) = end.map(|end| &list[place + 3..end]) else { continue };
                 let configuration = parts(inside);
                 site.written = Some(joined(inside));
@@ -43,12 +43,9 @@ impl LaunchSite {
     }
 }
 
-fn is_launch(list: &[CudaToken<'_>], at: usize) -> bool {
-    list.get(at..at + 3).is_some_and(|marks| marks.iter().all(|mark| mark.text == "<"))
-}
-
-fn is_end(list: &[CudaToken<'_>], at: usize) -> bool {
-    list.get(at..at + 3).is_some_and(|marks| marks.iter().all(|mark| mark.text == ">"))
+/// Whether `<<<` or `>>>` stands there.
+fn are_three(list: &[CudaToken<'_>], at: usize, mark: &str) -> bool {
+    list.get(at..at + 3).is_some_and(|marks| marks.iter().all(|token| token.text == mark))
 }
 
 /// The `>` that ends template arguments without expressions in them.
@@ -60,20 +57,15 @@ fn angle_end(list: &[CudaToken<'_>], open: usize) -> Option<usize> {
 /// A template argument that means the same elsewhere: a number, a constant of the file, a type.
 fn argument(tokens: &Tokens<'_>, part: &[CudaToken<'_>]) -> Option<String> {
     let text = joined(part);
-    match integer(&text).or_else(|| tokens.constant(&text)) {
+    match tokens.number(&text) {
         Some(number) => Some(number.to_string()),
-        None if matches!(text.as_str(), "true" | "false") => Some(text),
-        None => element(tokens, &text).map(|_| text),
+        None => (matches!(text.as_str(), "true" | "false") || element(tokens, &text).is_some()).then_some(text),
     }
 }
 
 /// `256`, a constant, `dim3(16, 16)`, or a variable `dim3 block(16, 16)`.
 fn extents(tokens: &Tokens<'_>, part: &[CudaToken<'_>]) -> Option<Vec<i64>> {
-    let number = |part: &[CudaToken<'_>]| -> Option<i64> {
-        let text = joined(part);
-        integer(&text).or_else(|| tokens.constant(&text)).or_else(|| product(tokens, part))
-    };
-    if let Some(value) = number(part) {
+    if let Some(value) = product(tokens, part) {
         return Some(vec![value]);
     }
     let inside = match part {
@@ -81,14 +73,14 @@ fn extents(tokens: &Tokens<'_>, part: &[CudaToken<'_>]) -> Option<Vec<i64>> {
         [name] => declared(tokens, name.text)?,
         _ => return None,
     };
-    let all: Option<Vec<i64>> = parts(&inside).into_iter().map(number).collect();
+    let all: Option<Vec<i64>> = parts(&inside).into_iter().map(|part| product(tokens, part)).collect();
     all.filter(|all| (1..=3).contains(&all.len()))
 }
 
-/// `32 * 8` of constants.
+/// A number, a constant, or a product of them: `32 * 8`.
 fn product(tokens: &Tokens<'_>, part: &[CudaToken<'_>]) -> Option<i64> {
     let mut factors = part.split(|token| token.text == "*").map(|factor| match factor {
-        [one] => integer(one.text).or_else(|| tokens.constant(one.text)),
+        [one] => tokens.number(one.text),
         _ => None,
     });
     factors.try_fold(1_i64, |all, factor| all.checked_mul(factor?))
@@ -107,7 +99,7 @@ fn declared<'s>(tokens: &Tokens<'s>, name: &str) -> Option<Vec<CudaToken<'s>>> {
     match open.filter(|open| *open < end) {
         Some(open) => {
             let close = if list[open].text == "(" { ")" } else { "}" };
-            let close = super::token::closing(list, open, list[open].text, close)?;
+            let close = closing(list, open, list[open].text, close)?;
             Some(list[open + 1..close].to_vec())
         }
         None if list[at + 1].text == "=" => Some(list[at + 2..end].to_vec()),

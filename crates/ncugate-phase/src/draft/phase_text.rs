@@ -5,7 +5,7 @@ use super::geometry::Geometry;
 use super::source::{ArgumentKind, KernelArgument, KernelSource};
 use super::traffic::{MovedBuffer, moved_bytes};
 use super::types::scalar;
-use super::workload::{DraftBuffer, DraftReference, DraftWorkload};
+use super::workload::{DraftBuffer, DraftReference, DraftWorkload, extent_text};
 use crate::config::keys::{KERNEL, KeyDefault};
 use ncugate_model::Dtype;
 use std::fmt::Write as _;
@@ -67,23 +67,17 @@ pub fn phase_text(
 }
 
 fn reference(work: &DraftWorkload, names: DraftNames<'_>) -> String {
-    match &work.reference {
+    let python = format!("{{ python = \"{}:reference\" }}", names.reference);
+    let (said, reference) = match &work.reference {
         DraftReference::Builtin(text) => {
-            format!(
-                "# CHECK: the kernel's name says what is right (docs/references.md says what each built-in computes).\nreference = {text}\n"
-            )
+            ("CHECK: the kernel's name says what is right (docs/references.md says what each built-in computes)", text)
         }
-        DraftReference::Python(_) => {
-            format!(
-                "# CHECK: the kernel's name says what is right; the function is a guess.\nreference = {{ python = \"{}:reference\" }}\n",
-                names.reference
-            )
+        DraftReference::Python(_) => ("CHECK: the kernel's name says what is right; the function is a guess", &python),
+        DraftReference::Unwritten => {
+            ("FILL: the name does not say what is computed; write the function, in NumPy", &python)
         }
-        DraftReference::Unwritten => format!(
-            "# FILL: the name does not say what is computed; write the function, in NumPy.\nreference = {{ python = \"{}:reference\" }}\n",
-            names.reference
-        ),
-    }
+    };
+    format!("# {said}.\nreference = {reference}\n")
 }
 
 /// A bound for the least precise output.
@@ -149,7 +143,7 @@ fn shapes(kernel: &KernelSource<'_>, work: &DraftWorkload) -> String {
         let pairs: Vec<String> = work.dimensions.iter().map(|d| format!("{} = {}", d.name, extent(d))).collect();
         pairs.join(", ")
     };
-    let bounded = kernel.usage.bounds.iter().filter(|bound| bound.extent != "1").count();
+    let bounded = kernel.usage.bounds().count();
     let has_tails = bounded >= kernel.usage.block_axes.min(2) && kernel.usage.block_axes > 0 && bounded > 0;
     let ragged = format!("ragged = {{ {} }}\n", shape(|d| d.ragged));
     let ragged = match has_tails {
@@ -170,8 +164,10 @@ fn buffers(work: &DraftWorkload) -> String {
     let mut text = format!(
         "\n# {mark}: extents in elements, outermost first, and what is an input, an output or both (inout).\n[workload.buffers]\n"
     );
-    if !has_output(work) {
-        text.push_str(NO_OUTPUT);
+    if work.buffers.iter().all(|buffer| buffer.role.is_none()) {
+        text.push_str(
+            "# FILL: no output was found: give each buffer that the kernel writes `role = \"output\"`, or \"inout\".\n",
+        );
     }
     for buffer in &work.buffers {
         let shape: Vec<String> = buffer.shape.iter().map(|extent| extent_text(extent)).collect();
@@ -182,19 +178,6 @@ fn buffers(work: &DraftWorkload) -> String {
         let _ = writeln!(text, "{} = {{ {} }}", buffer.name, keys.join(", "));
     }
     text
-}
-
-/// Said where the body stores through no pointer that could be seen.
-const NO_OUTPUT: &str =
-    "# FILL: no output was found: give each buffer that the kernel writes `role = \"output\"`, or \"inout\".\n";
-
-fn has_output(work: &DraftWorkload) -> bool {
-    work.buffers.iter().any(|buffer| buffer.role.is_some())
-}
-
-/// A number as one, anything else as an expression.
-fn extent_text(extent: &str) -> String {
-    if extent.parse::<i64>().is_ok() { extent.to_owned() } else { format!("{extent:?}") }
 }
 
 fn launch(kernel: &KernelSource<'_>, work: &DraftWorkload, geometry: &Geometry, names: DraftNames<'_>) -> String {

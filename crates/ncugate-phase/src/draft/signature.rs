@@ -1,6 +1,7 @@
 //! The `__global__` functions of a source: name, template parameters, parameters, body.
 
 use super::token::{CudaToken, Tokens, closing};
+use super::types::{element, is_whole};
 use std::ops::Range;
 
 /// A kernel as it is declared.
@@ -55,24 +56,25 @@ pub struct Parameter {
 
 /// Every kernel that the source defines, in its order. A declaration without a body is not one.
 pub fn kernels(tokens: &Tokens<'_>) -> Vec<KernelSignature> {
-    let list = &tokens.list;
-    let found = list.iter().enumerate().filter(|(_, token)| token.text == "__global__");
-    found.filter_map(|(at, _)| kernel(list, at)).collect()
+    let found = tokens.list.iter().enumerate().filter(|(_, token)| token.text == "__global__");
+    found.filter_map(|(at, _)| kernel(tokens, at)).collect()
 }
 
 /// The kernel whose `__global__` stands at `at`.
-fn kernel(list: &[CudaToken<'_>], at: usize) -> Option<KernelSignature> {
-    let template = template_before(list, at)?;
-    let (mut place, mut launch_bound) = (at + 1, bound_before(list, at));
+fn kernel(tokens: &Tokens<'_>, at: usize) -> Option<KernelSignature> {
+    let list = &tokens.list;
+    let start = start_of_declaration(list, at);
+    let template = template_before(tokens, start)?;
+    let bounds = (start..at).find(|place| list[*place].text == "__launch_bounds__");
+    let (mut place, mut launch_bound) = (at + 1, bounds.and_then(|bounds| first_argument(list, bounds + 1)));
     loop {
         let (token, next) = (list.get(place)?, list.get(place + 1)?);
         match (token.is_word(), next.text) {
             (true, "(") if token.text.starts_with("__") && is_attribute(token.text) => {
-                let end = closing(list, place + 1, "(", ")")?;
                 if token.text == "__launch_bounds__" {
-                    launch_bound = Some(first_argument(&list[place + 2..end]));
+                    launch_bound = first_argument(list, place + 1);
                 }
-                place = end + 1;
+                place = closing(list, place + 1, "(", ")")? + 1;
             }
             (true, "(") => break,
             // A specialisation or an instance has arguments at its name.
@@ -105,9 +107,10 @@ fn is_attribute(word: &str) -> bool {
     )
 }
 
-fn first_argument(inside: &[CudaToken<'_>]) -> String {
-    let end = inside.iter().position(|token| token.text == ",").unwrap_or(inside.len());
-    joined(&inside[..end])
+/// The first argument in the parenthesis at `open`, as it is written.
+fn first_argument(list: &[CudaToken<'_>], open: usize) -> Option<String> {
+    let inside = list.get(open + 1..closing(list, open, "(", ")")?)?;
+    inside.split(|token| token.text == ",").next().map(joined)
 }
 
 /// The place behind which nothing belongs to the function any more, going back from its `__global__`.
@@ -126,16 +129,9 @@ fn start_of_declaration(list: &[CudaToken<'_>], at: usize) -> usize {
     start
 }
 
-fn bound_before(list: &[CudaToken<'_>], at: usize) -> Option<String> {
-    let start = start_of_declaration(list, at);
-    let bounds = (start..at).find(|place| list[*place].text == "__launch_bounds__")?;
-    let end = closing(list, bounds + 1, "(", ")")?;
-    Some(first_argument(&list[bounds + 2..end]))
-}
-
 /// The template parameters that stand before a kernel; none where it is an instance or a specialisation, not a definition of its own.
-fn template_before(list: &[CudaToken<'_>], at: usize) -> Option<Vec<TemplateParameter>> {
-    let start = start_of_declaration(list, at);
+fn template_before(tokens: &Tokens<'_>, start: usize) -> Option<Vec<TemplateParameter>> {
+    let list = &tokens.list;
     let Some(before) = start.checked_sub(1) else { return Some(Vec::new()) };
     match list[before].text {
         "template" => None,
@@ -153,50 +149,26 @@ fn template_before(list: &[CudaToken<'_>], at: usize) -> Option<Vec<TemplatePara
                 return Some(Vec::new());
             }
             let inside = &list[open + 1..before];
-            if inside.is_empty() {
-                None
-            } else {
-                Some(parts(inside).into_iter().filter_map(template_parameter).collect())
-            }
+            let parameters = || parts(inside).into_iter().filter_map(|part| template_parameter(tokens, part)).collect();
+            (!inside.is_empty()).then(parameters)
         }
         _ => Some(Vec::new()),
     }
 }
 
-fn template_parameter(part: &[CudaToken<'_>]) -> Option<TemplateParameter> {
-    let equals = part.iter().position(|token| token.text == "=");
-    let (declared, default) = match equals {
-        Some(at) => (&part[..at], Some(joined(&part[at + 1..]))),
-        None => (part, None),
-    };
+fn template_parameter(tokens: &Tokens<'_>, part: &[CudaToken<'_>]) -> Option<TemplateParameter> {
+    let mut sides = part.splitn(2, |token| token.text == "=");
+    let (declared, default) = (sides.next()?, sides.next().map(joined));
     let name = declared.iter().rev().find(|token| token.is_word())?.text;
-    let words: Vec<&str> = declared.iter().map(|token| token.text).filter(|word| *word != "const").collect();
-    let kind = match words.as_slice() {
-        ["typename" | "class", _] => TemplateKind::Type,
-        ["bool", _] => TemplateKind::Bool,
-        [of @ .., _] if !of.is_empty() && of.iter().all(|word| is_integer_word(word)) => TemplateKind::Number,
+    let words: Vec<CudaToken<'_>> = declared.iter().copied().filter(|token| token.text != "const").collect();
+    let (_, of) = words.split_last()?;
+    let kind = match joined(of).as_str() {
+        "typename" | "class" => TemplateKind::Type,
+        "bool" => TemplateKind::Bool,
+        of if element(tokens, of).is_some_and(|of| is_whole(of.dtype)) => TemplateKind::Number,
         _ => TemplateKind::Other,
     };
     Some(TemplateParameter { name: name.to_owned(), kind, default })
-}
-
-fn is_integer_word(word: &str) -> bool {
-    matches!(
-        word,
-        "int"
-            | "unsigned"
-            | "signed"
-            | "long"
-            | "short"
-            | "size_t"
-            | "uint"
-            | "int32_t"
-            | "uint32_t"
-            | "int64_t"
-            | "uint64_t"
-            | "std"
-            | "::"
-    )
 }
 
 fn parameters(inside: &[CudaToken<'_>]) -> Option<Vec<Parameter>> {

@@ -3,11 +3,12 @@
 use super::family::{KernelFamily, by_name};
 use super::launch_site::LaunchSite;
 use super::signature::{KernelSignature, Parameter, TemplateKind, TemplateParameter};
-use super::token::{Tokens, integer};
+use super::token::Tokens;
 use super::types::{ElementType, element, is_whole};
 use super::usage::{PointerUse, Usage};
 use ncugate_model::Dtype;
 use ncugate_model::metric::Catalogue;
+use std::collections::HashSet;
 
 /// A parameter of the sweep.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,7 +63,7 @@ impl<'s> KernelSource<'s> {
     /// Reads a kernel of a source.
     pub fn of(tokens: &'s Tokens<'s>, signature: &'s KernelSignature) -> Self {
         let mut usage = Usage::of(tokens, signature);
-        usage.bounds.iter_mut().for_each(|bound| bound.extent = plain(&bound.extent));
+        usage.indices.iter_mut().flat_map(|index| &mut index.extent).for_each(|extent| *extent = plain(extent));
         let site = LaunchSite::of(tokens, signature);
         let mut swept = guarded_macros(tokens, signature, &usage);
         let mut template = Vec::new();
@@ -70,7 +71,7 @@ impl<'s> KernelSource<'s> {
             let told = site.template.get(at).or(parameter.default.as_ref()).cloned();
             template.push(template_argument(parameter, told, tokens, &usage, &mut swept));
         }
-        let mut met = std::collections::HashSet::new();
+        let mut met = HashSet::new();
         swept.retain(|parameter| met.insert(parameter.name.clone()));
         let chosen: Vec<(&str, &str)> =
             signature.template.iter().map(|p| p.name.as_str()).zip(template.iter().map(String::as_str)).collect();
@@ -103,10 +104,8 @@ impl<'s> KernelSource<'s> {
 
     /// A compile-time number: a parameter of the sweep by its name, or a constant of the file by its value.
     pub fn number(&self, name: &str) -> Option<String> {
-        let swept = self.swept.iter().find(|parameter| parameter.name == name);
-        swept
-            .map(|parameter| parameter.name.clone())
-            .or_else(|| self.tokens.constant(name).map(|value| value.to_string()))
+        let is_swept = self.swept.iter().any(|parameter| parameter.name == name);
+        if is_swept { Some(name.to_owned()) } else { self.tokens.constant(name).map(|value| value.to_string()) }
     }
 
     /// Names of compile-time numbers that the kernel reads: parameters of the sweep first.
@@ -114,15 +113,8 @@ impl<'s> KernelSource<'s> {
         let swept = self.swept.iter().map(|parameter| parameter.name.as_str());
         let words = self.usage.words.iter().map(String::as_str);
         let constants = words.filter(|word| self.tokens.constant(word).is_some());
-        let mut all: Vec<&str> = swept.chain(constants).collect();
-        let mut met = Vec::new();
-        all.retain(|name| {
-            !met.contains(name) && {
-                met.push(*name);
-                true
-            }
-        });
-        all
+        let mut met = HashSet::new();
+        swept.chain(constants).filter(|name| met.insert(*name)).collect()
     }
 }
 
@@ -146,7 +138,7 @@ fn template_argument(
         TemplateKind::Type => told.filter(|text| element(tokens, text).is_some()).unwrap_or_else(|| "float".to_owned()),
         TemplateKind::Bool => told.filter(|text| text == "true").unwrap_or_else(|| "false".to_owned()),
         TemplateKind::Number => {
-            let number = told.and_then(|text| integer(&text).or_else(|| tokens.constant(&text)));
+            let number = told.and_then(|text| tokens.number(&text));
             let values = vec![number.unwrap_or_else(|| usual(&parameter.name, usage))];
             swept.push(SweptParameter {
                 name: parameter.name.clone(),

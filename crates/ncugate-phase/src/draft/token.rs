@@ -141,14 +141,18 @@ impl<'s> Tokens<'s> {
         }
     }
 
+    /// A whole number, or the value of a name that the file fixes.
+    pub fn number(&self, text: &str) -> Option<i64> {
+        integer(text).or_else(|| self.constant(text))
+    }
+
     /// The value of a name that the file fixes: a macro, or `const int NAME = 32;`.
     pub fn constant(&self, name: &str) -> Option<i64> {
         let of_macro = self.macros.iter().find(|known| known.name == name).map(|known| known.value);
         of_macro.or_else(|| {
             let declared = self.list.windows(6).chain(self.included.windows(6)).find(|window| {
                 let is_constant = window[..3].iter().any(|token| matches!(token.text, "const" | "constexpr"));
-                let words: Vec<&str> = window.iter().map(|token| token.text).collect();
-                is_constant && words[2] == name && words[3] == "=" && words[5] == ";"
+                is_constant && [2, 3, 5].map(|at| window[at].text) == [name, "=", ";"]
             });
             integer(declared?[4].text)
         })

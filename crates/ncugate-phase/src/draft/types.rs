@@ -18,7 +18,7 @@ pub fn element(tokens: &Tokens<'_>, text: &str) -> Option<ElementType> {
     let mut text = text.trim();
     for _ in 0..8 {
         let plain = text.trim_start_matches("std::").trim_start_matches("cuda::");
-        if let Some(found) = element_type(plain).or_else(|| vector(plain)) {
+        if let Some(found) = element_type(plain) {
             return Some(found);
         }
         text = tokens.aliases.get(plain)?;
@@ -27,7 +27,16 @@ pub fn element(tokens: &Tokens<'_>, text: &str) -> Option<ElementType> {
 }
 
 fn element_type(text: &str) -> Option<ElementType> {
-    let dtype = match text {
+    if let Some(dtype) = dtype(text) {
+        return Some(ElementType { dtype, lanes: 1 });
+    }
+    let of = text.strip_suffix(['2', '3', '4'])?;
+    Some(ElementType { dtype: dtype(of)?, lanes: text.as_bytes().last()? - b'0' })
+}
+
+/// The type of a number, also as the stem of a vector's: `longlong` of `longlong2`.
+fn dtype(text: &str) -> Option<Dtype> {
+    Some(match text {
         "float" => Dtype::F32,
         "double" => Dtype::F64,
         "half" | "__half" => Dtype::F16,
@@ -36,41 +45,19 @@ fn element_type(text: &str) -> Option<ElementType> {
         "__nv_fp8_e5m2" => Dtype::Fp8E5m2,
         "int" | "signed" | "signed int" | "int32_t" => Dtype::I32,
         "unsigned" | "unsigned int" | "uint" | "uint32_t" => Dtype::U32,
-        "long" | "long int" | "long long" | "long long int" | "int64_t" | "ptrdiff_t" | "ssize_t" => Dtype::I64,
-        "unsigned long" | "unsigned long long" | "unsigned long long int" | "uint64_t" | "size_t" => Dtype::U64,
+        "long" | "long int" | "long long" | "long long int" | "longlong" | "int64_t" | "ptrdiff_t" | "ssize_t" => {
+            Dtype::I64
+        }
+        "unsigned long" | "unsigned long long" | "unsigned long long int" | "ulonglong" | "uint64_t" | "size_t" => {
+            Dtype::U64
+        }
         "short" | "int16_t" => Dtype::I16,
-        "unsigned short" | "uint16_t" => Dtype::U16,
+        "unsigned short" | "ushort" | "uint16_t" => Dtype::U16,
         "char" | "signed char" | "int8_t" => Dtype::I8,
         "unsigned char" | "uint8_t" | "uchar" => Dtype::U8,
         "bool" => Dtype::Bool,
         _ => return None,
-    };
-    Some(ElementType { dtype, lanes: 1 })
-}
-
-fn vector(text: &str) -> Option<ElementType> {
-    let lanes = match text.as_bytes().last()? {
-        b'2' => 2,
-        b'3' => 3,
-        b'4' => 4,
-        _ => return None,
-    };
-    let of = match &text[..text.len() - 1] {
-        "float" => Dtype::F32,
-        "double" => Dtype::F64,
-        "half" | "__half" => Dtype::F16,
-        "nv_bfloat16" | "__nv_bfloat16" | "__nv_bfloat16_" => Dtype::Bf16,
-        "int" => Dtype::I32,
-        "uint" => Dtype::U32,
-        "short" => Dtype::I16,
-        "ushort" => Dtype::U16,
-        "char" => Dtype::I8,
-        "uchar" => Dtype::U8,
-        "longlong" => Dtype::I64,
-        "ulonglong" => Dtype::U64,
-        _ => return None,
-    };
-    Some(ElementType { dtype: of, lanes })
+    })
 }
 
 /// Whether it is a whole number.

@@ -28,37 +28,24 @@ pub enum Division {
     Blocks,
 }
 
-/// An extent that bounds the index of an axis of the grid.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct IndexBound {
-    pub extent: String,
-    /// Axis of the grid: 0 is `x`.
-    pub axis: usize,
-    /// What one element takes.
-    pub division: Division,
-    /// What the index of the block is multiplied by, where that is written: `TILE` of `blockIdx.x * TILE + threadIdx.x`.
-    pub stride: Option<String>,
-}
-
 /// An index that blocks make.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BlockIndex {
     pub name: String,
-    /// Axis of the grid.
+    /// Axis of the grid: 0 is `x`.
     pub axis: usize,
-    /// What one element takes.
     pub division: Division,
-    /// What the index of the block is multiplied by.
+    /// The factor of the block's index, if one is written: `TILE` of `blockIdx.x * TILE + threadIdx.x`.
     pub stride: Option<String>,
+    /// The extent that it is compared with first. Of the indices of an axis one at most has one.
+    pub extent: Option<String>,
 }
 
 /// What the body of a kernel shows.
 #[derive(Debug, Clone, Default)]
 pub struct Usage {
     pub pointers: BTreeMap<String, PointerUse>,
-    /// Extents and the axes that they bound, in the order in which they are met.
-    pub bounds: Vec<IndexBound>,
-    /// Indices that blocks make, by name, with the axis of the grid.
+    /// Indices that blocks make, in the order of their declarations.
     pub indices: Vec<BlockIndex>,
     pub thread_axes: usize,
     pub block_axes: usize,
@@ -73,35 +60,32 @@ impl Usage {
     /// Reads the body of a kernel.
     pub fn of(tokens: &Tokens<'_>, kernel: &KernelSignature) -> Self {
         let body = &tokens.list[kernel.body.clone()];
-        let pointers: Vec<&str> =
-            kernel.parameters.iter().filter(|p| p.pointers > 0).map(|p| p.name.as_str()).collect();
+        let statements = statements(body);
         let extents: Vec<&str> =
             kernel.parameters.iter().filter(|p| p.pointers == 0).map(|p| p.name.as_str()).collect();
         let axes = |of: &str| {
             let named = |axis: &str| body.windows(3).any(|w| w[0].text == of && w[1].text == "." && w[2].text == axis);
-            if named("z") {
-                3
-            } else if named("y") {
-                2
-            } else {
-                1
-            }
+            1 + ["y", "z"].iter().rposition(|axis| named(axis)).map_or(0, |last| last + 1)
         };
         Self {
-            pointers: pointer_uses(body, kernel, &pointers),
-            bounds: bounds(body, &extents),
-            indices: indices(body),
+            pointers: pointer_uses(&statements, kernel),
+            indices: indices(body, &extents),
             thread_axes: axes("threadIdx"),
             block_axes: axes("blockIdx"),
             has_dynamic_shared: body.windows(2).any(|w| w[0].text == "extern" && w[1].text == "__shared__"),
-            shared_extents: shared_extents(body, tokens),
+            shared_extents: shared_extents(&statements, tokens),
             words: body.iter().filter(|token| token.is_word()).map(|token| token.text.to_owned()).collect(),
         }
     }
 
-    /// The extent that bounds an axis of the grid.
-    pub fn bound(&self, axis: usize) -> Option<&IndexBound> {
-        self.bounds.iter().find(|bound| bound.axis == axis)
+    /// The extent that bounds an axis of the grid, with the index.
+    pub fn bound(&self, axis: usize) -> Option<(&str, &BlockIndex)> {
+        self.bounds().find(|(_, index)| index.axis == axis)
+    }
+
+    /// Extents with the indices that they bound.
+    pub fn bounds(&self) -> impl Iterator<Item = (&str, &BlockIndex)> {
+        self.indices.iter().filter_map(|index| Some((index.extent.as_deref()?, index)))
     }
 }
 
@@ -143,9 +127,9 @@ fn without_heads<'t, 's>(mut statement: &'t [CudaToken<'s>]) -> &'t [CudaToken<'
 }
 
 /// Names that stand for a pointer parameter: `float4* x4 = reinterpret_cast<float4*>(x);`
-fn aliases<'s>(body: &[CudaToken<'s>], pointers: &[&str]) -> BTreeMap<&'s str, String> {
+fn aliases<'s>(statements: &[&[CudaToken<'s>]], pointers: &[&str]) -> BTreeMap<&'s str, String> {
     let mut found: BTreeMap<&str, String> = BTreeMap::new();
-    for statement in statements(body) {
+    for statement in statements {
         let Some(at) = statement.iter().position(|token| token.text == "=").filter(|at| *at > 1) else { continue };
         if !makes_alias(statement, at) {
             continue;
@@ -179,10 +163,11 @@ enum Access {
     Add,
 }
 
-fn pointer_uses(body: &[CudaToken<'_>], kernel: &KernelSignature, pointers: &[&str]) -> BTreeMap<String, PointerUse> {
-    let aliases = aliases(body, pointers);
+fn pointer_uses(statements: &[&[CudaToken<'_>]], kernel: &KernelSignature) -> BTreeMap<String, PointerUse> {
+    let pointers: Vec<&str> = kernel.parameters.iter().filter(|p| p.pointers > 0).map(|p| p.name.as_str()).collect();
+    let aliases = aliases(statements, &pointers);
     let mut met: BTreeMap<&str, Vec<Access>> = BTreeMap::new();
-    for statement in statements(body) {
+    for statement in statements {
         let mut accesses = accesses(statement, |name| {
             let own = pointers.iter().find(|pointer| **pointer == name).copied();
             own.or_else(|| aliases.get(name).and_then(|of| pointers.iter().find(|pointer| *pointer == of).copied()))
@@ -210,42 +195,35 @@ fn pointer_uses(body: &[CudaToken<'_>], kernel: &KernelSignature, pointers: &[&s
 
 /// What a statement does with pointers, in the order of its text.
 fn accesses<'p>(statement: &[CudaToken<'_>], pointer: impl Fn(&str) -> Option<&'p str>) -> Vec<(&'p str, Access)> {
-    let mut depth = 0_i32;
-    let top: Vec<i32> = statement
-        .iter()
-        .map(|token| {
-            match token.text {
-                "[" => depth += 1,
-                "]" => depth -= 1,
-                _ => {}
-            }
-            depth
-        })
-        .collect();
-    let assignment = (0..statement.len()).find(|at| top[*at] == 0 && ASSIGNING.contains(&statement[*at].text));
+    let depths = statement.iter().scan(0_i32, |depth, token| {
+        *depth += i32::from(token.text == "[") - i32::from(token.text == "]");
+        Some(*depth == 0)
+    });
+    let is_outer: Vec<bool> = depths.collect();
+    let assignment = (0..statement.len()).find(|at| is_outer[*at] && ASSIGNING.contains(&statement[*at].text));
     let makes_alias = assignment.is_some_and(|equals| makes_alias(statement, equals));
     let steps = statement.iter().any(|token| matches!(token.text, "++" | "--"));
     let mut found = Vec::new();
     for (at, token) in statement.iter().enumerate() {
         let Some(name) = pointer(token.text) else { continue };
         let next = statement.get(at + 1).map(|token| token.text);
-        let is_target = top[at] == 0 && assignment.is_some_and(|equals| at < equals);
-        let is_declared = is_target && assignment == Some(at + 1) && at > 0 && statement[0].text != "*";
-        // `x += offset;` moves the pointer.
+        let is_target = is_outer[at] && assignment.is_some_and(|equals| at < equals);
+        // `float *x = y;` declares the pointer, and `x += offset;` moves it.
         let moves = is_target && assignment == Some(at + 1) && statement[0].text != "*";
         // `float *row = x + r * C;` gives it another name.
         let is_address =
             || assignment.is_some_and(|equals| statement[equals..at].iter().any(|before| before.text == "&"));
         let is_named_anew = makes_alias && !is_target && (next != Some("[") || is_address());
-        if is_declared || moves || is_named_anew {
+        if moves || is_named_anew {
             continue;
         }
-        if top[at] == 0 && added_to(statement, at) {
+        let adds = assignment.is_some_and(|equals| statement[equals].text != "=");
+        let is_step = steps && next == Some("[") && assignment.is_none();
+        if is_outer[at] && is_first_of(statement, at, is_atomic) {
             found.push((name, Access::Add));
-        } else if is_target || top[at] == 0 && stored_to(statement, at) {
-            let adds = assignment.is_some_and(|equals| statement[equals].text != "=");
+        } else if is_target || is_outer[at] && is_first_of(statement, at, is_store) {
             found.push((name, if adds { Access::Add } else { Access::Write }));
-        } else if steps && next == Some("[") && top[at] == 0 && assignment.is_none() {
+        } else if is_outer[at] && is_step {
             found.push((name, Access::Add));
         } else if next == Some("[") || at > 0 {
             found.push((name, Access::Read));
@@ -266,29 +244,27 @@ fn is_first_of(statement: &[CudaToken<'_>], at: usize, is: impl Fn(&str) -> bool
     })
 }
 
-fn added_to(statement: &[CudaToken<'_>], at: usize) -> bool {
-    is_first_of(statement, at, |word| word.starts_with("atomic"))
+fn is_atomic(word: &str) -> bool {
+    word.starts_with("atomic")
 }
 
-fn stored_to(statement: &[CudaToken<'_>], at: usize) -> bool {
-    is_first_of(statement, at, |word| {
-        word.starts_with("__st") || word.to_lowercase().starts_with("store") || word.starts_with("st_")
-    })
+fn is_store(word: &str) -> bool {
+    word.starts_with("__st") || word.to_lowercase().starts_with("store") || word.starts_with("st_")
 }
 
-fn shared_extents(body: &[CudaToken<'_>], tokens: &Tokens<'_>) -> Vec<i64> {
-    let declarations = statements(body).into_iter().filter(|statement| {
+fn shared_extents(statements: &[&[CudaToken<'_>]], tokens: &Tokens<'_>) -> Vec<i64> {
+    let declarations = statements.iter().filter(|statement| {
         statement.iter().any(|token| token.text == "__shared__") && statement.iter().all(|token| token.text != "extern")
     });
     let extent = |window: &[CudaToken<'_>]| match (window[0].text, window[2].text) {
-        ("[", "]") => super::token::integer(window[1].text).or_else(|| tokens.constant(window[1].text)),
+        ("[", "]") => tokens.number(window[1].text),
         _ => None,
     };
     declarations.flat_map(|statement| statement.windows(3).filter_map(extent).collect::<Vec<_>>()).collect()
 }
 
-/// Indices that blocks make, by name: the axis of the grid, and what an element takes.
-fn indices(body: &[CudaToken<'_>]) -> Vec<BlockIndex> {
+/// Indices that blocks make, with what bounds them.
+fn indices(body: &[CudaToken<'_>], extents: &[&str]) -> Vec<BlockIndex> {
     let mut found: Vec<BlockIndex> = Vec::new();
     for at in 1..body.len() {
         let is_pointer = at > 1 && matches!(body[at - 2].text, "*" | "&");
@@ -307,14 +283,16 @@ fn indices(body: &[CudaToken<'_>]) -> Vec<BlockIndex> {
             }
             end += 1;
         }
-        if let Some((axis, division, stride)) = index(&body[at + 1..end], &found) {
-            found.push(BlockIndex { name: body[at - 1].text.to_owned(), axis, division, stride });
-        }
+        found.extend(index(body[at - 1].text, &body[at + 1..end], &found));
     }
+    bound(&mut found, body, extents);
     found
 }
 
-fn index(right: &[CudaToken<'_>], known: &[BlockIndex]) -> Option<(usize, Division, Option<String>)> {
+/// The index that `name = right` makes.
+fn index(name: &str, right: &[CudaToken<'_>], known: &[BlockIndex]) -> Option<BlockIndex> {
+    let made =
+        |axis, division, stride| Some(BlockIndex { name: name.to_owned(), axis, division, stride, extent: None });
     let has = |word: &str| right.iter().any(|token| token.text == word);
     let threads = ["threadIdx", "thread_rank", "tid", "tidx", "tx", "ty", "t"].into_iter().any(has);
     let warps = right.iter().any(|token| token.text.to_lowercase().contains("warp"))
@@ -327,40 +305,38 @@ fn index(right: &[CudaToken<'_>], known: &[BlockIndex]) -> Option<(usize, Divisi
     let block = right.windows(3).position(|w| w[0].text == "blockIdx" && w[1].text == ".");
     let axis = block.and_then(|at| ["x", "y", "z"].iter().position(|axis| *axis == right[at + 2].text));
     if let (Some(axis), Some(at)) = (axis, block) {
-        return Some((axis, division, factor(right, at, at + 3)));
+        return made(axis, division, factor(right, at, at + 3));
     }
     if has("thread_rank") && has("this_grid") {
-        return Some((0, Division::Threads, None));
+        return made(0, Division::Threads, None);
     }
     // The `x` of `threadIdx.x` is no index of that name.
     let is_member = |at: usize| at > 0 && right[at - 1].text == ".";
-    let is_known = |at: &usize| !is_member(*at) && known.iter().any(|index| index.name == right[*at].text);
-    let at = (0..right.len()).find(is_known)?;
-    let of = known.iter().find(|index| index.name == right[at].text)?;
-    let plain = right.iter().all(|token| token.text != "[");
+    let of = |at: usize| known.iter().find(|index| !is_member(at) && index.name == right[at].text);
+    let (at, of) = (0..right.len()).find_map(|at| Some((at, of(at)?)))?;
+    if has("[") {
+        return None;
+    }
     let stride = factor(right, at, at + 1).or_else(|| of.stride.clone());
-    plain.then_some((of.axis, if threads { Division::Threads } else { of.division }, stride))
+    made(of.axis, if threads { Division::Threads } else { of.division }, stride)
 }
 
 /// What stands beside `right[from..to]` as a factor: `TILE`, or the inside of a parenthesis.
 fn factor(right: &[CudaToken<'_>], from: usize, to: usize) -> Option<String> {
     let is_times = |at: usize| right.get(at).is_some_and(|token| token.text == "*");
     if is_times(to) {
-        let next = right.get(to + 1)?;
-        let end = if next.text == "(" { closing(right, to + 1, "(", ")")? } else { to + 2 };
-        let inside = if next.text == "(" { &right[to + 2..end] } else { &right[to + 1..end] };
-        return Some(joined(inside));
+        return Some(match right.get(to + 1)?.text {
+            "(" => joined(&right[to + 2..closing(right, to + 1, "(", ")")?]),
+            word => word.to_owned(),
+        });
     }
     let before = from.checked_sub(2)?;
     let is_member = before > 0 && right[before - 1].text == ".";
     (is_times(from - 1) && !is_member).then(|| right[before].text.to_owned())
 }
 
-/// Comparisons of such an index with an extent: `row < M`, `n > i`, `i + 3 < n`.
-fn bounds(body: &[CudaToken<'_>], extents: &[&str]) -> Vec<IndexBound> {
-    let indices = indices(body);
-    let of = |token: &CudaToken<'_>| indices.iter().find(|index| index.name == token.text);
-    let mut found: Vec<IndexBound> = Vec::new();
+/// Notes extents that indices are compared with: `row < M`, `n > i`, `i + 3 < n`.
+fn bound(indices: &mut [BlockIndex], body: &[CudaToken<'_>], extents: &[&str]) {
     for (at, token) in body.iter().enumerate().filter(|(_, token)| extents.contains(&token.text)) {
         let before = at > 0 && matches!(body[at - 1].text, "<" | ">=" | "<=");
         let after = body.get(at + 1).is_some_and(|next| matches!(next.text, ">" | "<="));
@@ -373,15 +349,13 @@ fn bounds(body: &[CudaToken<'_>], extents: &[&str]) -> Vec<IndexBound> {
         };
         let cut = window.iter().rposition(|token| matches!(token.text, "(" | "&&" | "||" | ";")).filter(|_| before);
         let window = &window[cut.map_or(0, |cut| cut + 1)..];
-        if let Some(index) = window.iter().find_map(of) {
-            let BlockIndex { axis, division, stride, .. } = index.clone();
-            let bound = IndexBound { extent: token.text.to_owned(), axis, division, stride };
-            if !found.iter().any(|known| known.axis == bound.axis) {
-                found.push(bound);
-            }
+        let of = |token: &CudaToken<'_>| indices.iter().position(|index| index.name == token.text);
+        let Some(place) = window.iter().find_map(of) else { continue };
+        let axis = indices[place].axis;
+        if indices.iter().all(|index| index.axis != axis || index.extent.is_none()) {
+            indices[place].extent = Some(token.text.to_owned());
         }
     }
-    found
 }
 
 #[cfg(test)]
@@ -423,41 +397,36 @@ mod tests {
         assert_eq!(uses(stored), [Read, Written]);
     }
 
+    fn bounds(usage: &Usage) -> Vec<(&str, usize, Division, Option<&str>)> {
+        usage.bounds().map(|(extent, index)| (extent, index.axis, index.division, index.stride.as_deref())).collect()
+    }
+
     #[test]
     fn extents_are_tied_to_axes_of_the_grid() {
-        let of_stride = |extent: &str, axis, division, stride: Option<&str>| IndexBound {
-            extent: extent.to_owned(),
-            axis,
-            division,
-            stride: stride.map(str::to_owned),
-        };
-        let bound = |extent: &str, axis, division| of_stride(extent, axis, division, None);
+        use Division::{Blocks, Threads};
         let plain = of(
             "__global__ void g(int n, float *x) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) x[i] = 0; }",
         );
-        assert_eq!(plain.bounds, [of_stride("n", 0, Division::Threads, Some("blockDim"))]);
+        assert_eq!(bounds(&plain), [("n", 0, Threads, Some("blockDim"))]);
         let grid = of("__global__ void g(int M, int N, float *x) { const int row = blockIdx.y * 16 + threadIdx.y;
             const int col = blockIdx.x * (2 * T) + threadIdx.x; if (row >= M || col >= N) return; x[0] = 1; }");
-        let (rows, columns) =
-            (of_stride("M", 1, Division::Threads, Some("16")), of_stride("N", 0, Division::Threads, Some("2*T")));
-        assert_eq!(grid.bounds, [rows, columns]);
+        assert_eq!(bounds(&grid), [("M", 1, Threads, Some("16")), ("N", 0, Threads, Some("2*T"))]);
         assert_eq!((grid.thread_axes, grid.block_axes), (2, 2));
         let square = of(
             "__global__ void g(int n, float *x) { int bx = blockIdx.x, by = blockIdx.y; int r = by * T + threadIdx.y;
             int c = bx * T + threadIdx.x; if (r < n && c < n) x[r * n + c] = 0; }",
         );
-        let of_t = |axis| of_stride("n", axis, Division::Threads, Some("T"));
-        assert_eq!(square.bounds, [of_t(1), of_t(0)]);
+        assert_eq!(bounds(&square), [("n", 1, Threads, Some("T")), ("n", 0, Threads, Some("T"))]);
         let rows = of("__global__ void g(int R, int C, float *x) { int r = blockIdx.x; if (r >= R) return;
             for (int c = threadIdx.x; c < C; c += blockDim.x) x[r * C + c] = 0; }");
-        assert_eq!(rows.bounds, [bound("R", 0, Division::Blocks)]);
+        assert_eq!(bounds(&rows), [("R", 0, Blocks, None)]);
         let of_pointer =
             of("__global__ void g(int C, float *in, float *out) { int row = blockIdx.x; float *x = in + row * C;
             for (int i = threadIdx.x; i < C; i += blockDim.x) out[row * C + i] = x[i]; }");
-        assert!(of_pointer.bounds.is_empty());
+        assert!(bounds(&of_pointer).is_empty());
         let looped = of(
             "__global__ void g(int n, float *x) { for (int i = blockDim.x * blockIdx.x + threadIdx.x; i < n; i += 8) x[i] = 0; }",
         );
-        assert_eq!(looped.bounds, [bound("n", 0, Division::Threads)]);
+        assert_eq!(bounds(&looped), [("n", 0, Threads, None)]);
     }
 }

@@ -56,11 +56,11 @@ pub struct DraftWorkload {
     pub columns: String,
 }
 
-/// Extents of the rows and columns of a kernel, and dimensions that are not arguments of it.
+/// Extents of the rows and columns of a kernel, and a dimension that is not an argument of it.
 struct Axes {
     rows: String,
     columns: String,
-    added: Vec<&'static str>,
+    added: Option<&'static str>,
 }
 
 /// Drafts the workload. An output that each block writes one element of has the extent 1 here, and says how its elements are put
@@ -70,7 +70,7 @@ pub fn workload(kernel: &KernelSource<'_>) -> DraftWorkload {
     let axes = axes(kernel, family);
     let reference = reference(kernel, family, &axes);
     let extents = kernel.extents();
-    let names: Vec<&str> = extents.iter().copied().chain(axes.added.iter().copied()).collect();
+    let names: Vec<&str> = extents.iter().copied().chain(axes.added).collect();
     let dimensions = names.iter().map(|name| dimension(kernel, family, name, &axes, names.len())).collect();
     let mut buffers: Vec<DraftBuffer> =
         kernel.buffers().map(|(name, of, used)| buffer(kernel, family, &axes, (name, of, used), &names)).collect();
@@ -145,22 +145,21 @@ fn gemm_extents<'e>(extents: &[&'e str]) -> Option<[&'e str; 3]> {
 
 fn axes(kernel: &KernelSource<'_>, family: KernelFamily) -> Axes {
     let extents = kernel.extents();
-    let plain =
-        |rows: &str, columns: &str| Axes { rows: rows.to_owned(), columns: columns.to_owned(), added: Vec::new() };
+    let plain = |rows: &str, columns: &str| Axes { rows: rows.to_owned(), columns: columns.to_owned(), added: None };
     if let (KernelFamily::Gemm, Some([m, n, _])) = (family, gemm_extents(&extents)) {
         return plain(m, n);
     }
-    let by_row = kernel.usage.bounds.iter().find(|b| b.division != Division::Threads).map(|b| b.extent.as_str());
+    let by_row = kernel.usage.bounds().find(|(_, index)| index.division != Division::Threads).map(|(extent, _)| extent);
     let block_a_row = kernel.usage.indices.iter().any(|index| index.axis == 0 && index.division == Division::Blocks);
     match extents.as_slice() {
-        [] => Axes { rows: "N".to_owned(), columns: "N".to_owned(), added: vec!["N"] },
+        [] => Axes { rows: "N".to_owned(), columns: "N".to_owned(), added: Some("N") },
         [one] if family == KernelFamily::Transpose => plain(one, one),
         [one]
             if by_row.is_none()
                 && block_a_row
                 && !matches!(family, KernelFamily::Unknown | KernelFamily::Reduce(_)) =>
         {
-            Axes { rows: "ROWS".to_owned(), columns: (*one).to_owned(), added: vec!["ROWS"] }
+            Axes { rows: "ROWS".to_owned(), columns: (*one).to_owned(), added: Some("ROWS") }
         }
         [one] => plain(one, one),
         [first, second] => {
@@ -222,7 +221,7 @@ fn buffer(
         && family != KernelFamily::Gemm
         && family != KernelFamily::Gemv;
     let matrix = || if is_vector { vec![rows.clone()] } else { vec![rows.clone(), columns.clone()] };
-    let bins = || extents.iter().find(|name| name.to_lowercase().contains("bin")).map_or("256", |name| name).to_owned();
+    let bins = bins(&extents);
     let lower = name.to_lowercase();
     let is_row_statistic = ["mean", "rstd", "inv", "var"].iter().any(|part| lower.contains(part));
     let mut shape = match (family, place) {
@@ -235,9 +234,9 @@ fn buffer(
         (KernelFamily::Reduce(_), None) => vec![rows.clone()],
         (KernelFamily::LayerNorm | KernelFamily::RmsNorm, Some(at)) if at > 0 => vec![columns.clone()],
         (KernelFamily::LayerNorm | KernelFamily::RmsNorm, None) if is_row_statistic => vec![rows.clone()],
-        (KernelFamily::Histogram, None) => vec![bins()],
+        (KernelFamily::Histogram, None) => vec![bins.to_owned()],
         (KernelFamily::Histogram, Some(_)) => {
-            vec![extents.iter().copied().find(|name| *name != bins()).unwrap_or("N").to_owned()]
+            vec![extents.iter().copied().find(|name| *name != bins).unwrap_or("N").to_owned()]
         }
         (KernelFamily::Gemv, Some(1)) => vec![columns.clone()],
         (KernelFamily::Gemv, None) => vec![rows.clone()],
@@ -248,29 +247,31 @@ fn buffer(
     if let (true, Some(last)) = (of.lanes > 1, shape.last_mut()) {
         *last = format!("{} * {last}", of.lanes);
     }
-    let (role, init) = match used {
-        PointerUse::Read => (None, None),
-        PointerUse::Written => (Some("output"), None),
-        PointerUse::Added if family == KernelFamily::Reduce("max") => (Some("output"), Some("\"-inf\"".to_owned())),
-        PointerUse::Added => (Some("output"), Some("{ constant = 0 }".to_owned())),
-        PointerUse::Changed if family == KernelFamily::Histogram => {
-            (Some("output"), Some("{ constant = 0 }".to_owned()))
-        }
-        PointerUse::Changed => (Some("inout"), None),
+    let role = match used {
+        PointerUse::Read => None,
+        PointerUse::Changed if family != KernelFamily::Histogram => Some("inout"),
+        PointerUse::Written | PointerUse::Changed | PointerUse::Added => Some("output"),
     };
     let init = match (family, used) {
-        (KernelFamily::Histogram, PointerUse::Read) => {
-            let bins = bins();
-            Some(if bins.parse::<i64>().is_ok() {
-                format!("{{ indices = {bins} }}")
-            } else {
-                format!("{{ indices = \"{bins}\" }}")
-            })
+        (KernelFamily::Histogram, PointerUse::Read) => Some(format!("{{ indices = {} }}", extent_text(bins))),
+        (_, PointerUse::Read | PointerUse::Changed) if role != Some("output") && is_whole(of.dtype) => {
+            Some("{ indices = 100 }".to_owned())
         }
-        (_, PointerUse::Read | PointerUse::Changed) if is_whole(of.dtype) => Some("{ indices = 100 }".to_owned()),
-        _ => init,
+        (KernelFamily::Reduce("max"), PointerUse::Added) => Some("\"-inf\"".to_owned()),
+        (_, PointerUse::Added) | (KernelFamily::Histogram, PointerUse::Changed) => Some("{ constant = 0 }".to_owned()),
+        (_, PointerUse::Read | PointerUse::Written | PointerUse::Changed) => None,
     };
     DraftBuffer { name: name.to_owned(), dtype: of.dtype, shape, role, init, reduce: None }
+}
+
+/// The extent of a histogram.
+fn bins<'e>(extents: &[&'e str]) -> &'e str {
+    extents.iter().copied().find(|name| name.to_lowercase().contains("bin")).unwrap_or("256")
+}
+
+/// A number as one, anything else as an expression.
+pub fn extent_text(extent: &str) -> String {
+    if extent.parse::<i64>().is_ok() { extent.to_owned() } else { format!("{extent:?}") }
 }
 
 fn reference(kernel: &KernelSource<'_>, family: KernelFamily, axes: &Axes) -> DraftReference {
@@ -294,8 +295,7 @@ fn reference(kernel: &KernelSource<'_>, family: KernelFamily, axes: &Axes) -> Dr
         }
         KernelFamily::Transpose => returns(format!("{}.T", input(0))),
         KernelFamily::Histogram => {
-            let bins = kernel.extents().into_iter().find(|name| name.to_lowercase().contains("bin")).unwrap_or("256");
-            returns(format!("np.bincount({}.astype(int), minlength={bins})", input(0)))
+            returns(format!("np.bincount({}.astype(int), minlength={})", input(0), bins(&kernel.extents())))
         }
         KernelFamily::Gemv => returns(format!("{} @ {}", input(0), input(1))),
         KernelFamily::Dot => returns(format!("np.array([({} * {}).sum()])", input(0), input(1))),
