@@ -2,6 +2,7 @@
 
 use super::problem::{Direction, ScalarInput, Tensor};
 use super::tensor::torch_name;
+use ncugate_model::Dtype;
 use std::fmt::Write;
 
 /// What another project's function is given in a place.
@@ -41,7 +42,7 @@ pub(super) fn names(tensors: &[Tensor], direction: Direction) -> impl Iterator<I
 pub(super) fn types(tensors: &[Tensor]) -> String {
     let mut text = "TYPES = {\n".to_owned();
     for tensor in tensors {
-        let name = torch_name(&tensor.dtype).unwrap_or("float32");
+        let name = torch_name(tensor.dtype).unwrap_or("float32");
         let _ = writeln!(text, "    {}: {},", literal(&tensor.name), literal(name));
     }
     text + "}\n"
@@ -55,9 +56,9 @@ pub(super) fn without_axes(tensors: &[Tensor]) -> String {
 
 /// A number as an argument, of the type that Python has for it.
 pub(super) fn number(number: &ScalarInput) -> String {
-    let kind = match number.dtype.as_str() {
-        "bool" => "bool",
-        kind if super::tensor::is_float(kind) => "float",
+    let kind = match number.dtype {
+        Dtype::Bool => "bool",
+        dtype if dtype.has_nan() => "float",
         _ => "int",
     };
     format!("{kind}({})", number.name)

@@ -97,7 +97,7 @@ impl Parser {
         task_file::readable(path)?;
         let mut command = Command::new(&self.python);
         let tensor =
-            |one: &GivenTensor| json!({ "dtype": torch_name(&one.dtype), "shape": one.shape, "init": one.init });
+            |one: &GivenTensor| json!({ "dtype": torch_name(one.dtype), "shape": one.shape, "init": one.init });
         let given: Map<String, Value> = given.iter().map(|one| (one.name.clone(), tensor(one))).collect();
         command.args(["-I", "-c", PROGRAM]).arg(path).args([function, model, &Value::Object(given).to_string()]);
         let output = process::run(&mut command, LIMIT).map_err(|error| failed(error.to_string()))?;
@@ -185,7 +185,7 @@ impl Part {
         let dtype = dtype_of(&made.dtype).ok_or_else(|| format!("`{name}` is of type {}", made.dtype))?;
         Ok(Some(Tensor {
             name: name.to_owned(),
-            dtype: dtype.to_owned(),
+            dtype,
             shape: made.shape.clone(),
             direction: if made.empty { Direction::Output } else { Direction::Input },
             init: made.init.clone(),
@@ -206,7 +206,7 @@ fn unknown_inputs(problem: &str, function: &str, unknown: Vec<(String, String)>)
 pub(super) fn of_command_line(given: &GivenTensor) -> Tensor {
     Tensor {
         name: given.name.clone(),
-        dtype: given.dtype.clone(),
+        dtype: given.dtype,
         shape: given.shape.clone(),
         direction: Direction::Input,
         init: given.init.as_ref().and_then(|init| serde_json::to_value(init).ok()),

@@ -49,10 +49,10 @@ impl<'a> ExportedRun<'a> {
         Ok(Self { run, session, hardware: gpu.name.clone() })
     }
 
-    /// Candidates that this program launched, and ids of those that grade themselves.
-    pub(super) fn candidates(&self) -> (Vec<&'a Variant>, Vec<&'a VariantId>) {
+    /// Candidates that this program launched, and a note on each other one.
+    pub(super) fn candidates(&self) -> (Vec<&'a Variant>, Vec<String>) {
         let (own, others): (Vec<_>, Vec<_>) = self.run.plan.candidates().partition(|variant| is_proven_here(variant));
-        (own, others.into_iter().map(|variant| &variant.id).collect())
+        (own, others.iter().map(|variant| format!("{} grades itself, and is left out", variant.id)).collect())
     }
 
     pub(super) fn evaluated(&self, variant: &VariantId, shape: &ShapeName) -> CaseEvaluation {

@@ -12,6 +12,7 @@ use super::trace_set::{
     Axis, Binding, CompileOptions, InputSpec, LanguageFamily, Solution, TensorSpec, TraceDefinition, TraceSet,
     TraceWorkload, WorkloadTrace, parse,
 };
+use ncugate_model::Dtype;
 use ncugate_phase::config::ImportFormat;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -169,8 +170,8 @@ fn scalar(definition: &TraceDefinition, workload: &TraceWorkload, name: &str) ->
     })
 }
 
-fn dtype(definition: &TraceDefinition, name: &str, spec: &TensorSpec) -> Result<String, ImportError> {
-    dtype_of(&spec.dtype).map(str::to_owned).ok_or_else(|| {
+fn dtype(definition: &TraceDefinition, name: &str, spec: &TensorSpec) -> Result<Dtype, ImportError> {
+    dtype_of(&spec.dtype).ok_or_else(|| {
         ImportError::unmapped(
             &definition.name,
             format!("`{name}` is of type {}, which a phase does not have", spec.dtype),
@@ -286,7 +287,7 @@ fn stored_tensors(
             if extents.is_empty() {
                 extents.push(1);
             }
-            let bytes = safetensors::npy_of(&set.root.join(path), tensor_key, &tensor.dtype, &extents)?;
+            let bytes = safetensors::npy_of(&set.root.join(path), tensor_key, tensor.dtype, &extents)?;
             files.push((format!("{}-{}.npy", size.name, tensor.name), bytes));
         }
     }

@@ -25,8 +25,7 @@ pub fn problem_number(run: &ExportedRun<'_>) -> Option<u64> {
 
 /// The entries of a run, a sample each, and what is not among them.
 pub fn kernel_results(run: &ExportedRun<'_>) -> (Vec<Value>, Vec<String>) {
-    let (candidates, graded) = run.candidates();
-    let left_out = graded.iter().map(|id| format!("{id} grades itself, and is left out")).collect();
+    let (candidates, left_out) = run.candidates();
     (candidates.iter().enumerate().map(|(at, variant)| entry(run, variant, at)).collect(), left_out)
 }
 

@@ -7,8 +7,9 @@ use super::problem::{
     Call, Candidate, Direction, ForeignProblem, ImportTarget, NewPhase, OutputTolerance, Size, Tensor, distinct,
     plain_name,
 };
-use super::tensor::{GivenTensor, is_float};
+use super::tensor::{GivenTensor, torch_name};
 use super::trace_set::text;
+use ncugate_model::Dtype;
 use ncugate_phase::config::ImportFormat;
 use std::path::PathBuf;
 
@@ -21,11 +22,11 @@ pub enum Precision {
 }
 
 impl Precision {
-    const fn dtype(self) -> &'static str {
+    const fn dtype(self) -> Dtype {
         match self {
-            Self::Fp32 => "f32",
-            Self::Fp16 => "f16",
-            Self::Bf16 => "bf16",
+            Self::Fp32 => Dtype::F32,
+            Self::Fp16 => Dtype::F16,
+            Self::Bf16 => Dtype::Bf16,
         }
     }
 
@@ -82,9 +83,9 @@ pub fn import_kernelbench(
     }
     for tensor in tensors
         .iter_mut()
-        .filter(|tensor| is_float(&tensor.dtype) && !given.inputs.iter().any(|i| i.name == tensor.name))
+        .filter(|tensor| tensor.dtype.has_nan() && !given.inputs.iter().any(|i| i.name == tensor.name))
     {
-        tensor.dtype = given.precision.dtype().to_owned();
+        tensor.dtype = given.precision.dtype();
     }
     tensors.extend(given.outputs.iter().map(|o| Tensor {
         direction: Direction::Output,
@@ -146,7 +147,7 @@ fn calls(tensors: &[Tensor], arguments: &[Argument], precision: Precision, candi
     let inputs: Vec<&str> = names(tensors, Direction::Input).collect();
     let parameters = inputs.join(", ");
     let typed: Vec<String> = inputs.iter().map(|name| format!("{name}: torch.Tensor")).collect();
-    let torch_type = super::tensor::torch_name(precision.dtype()).unwrap_or("float32");
+    let torch_type = torch_name(precision.dtype()).unwrap_or("float32");
     let passed = |how: &str| -> Vec<String> {
         arguments.iter().map(|argument| argument.written(|name| format!("{how}({}, {name})", literal(name)))).collect()
     };

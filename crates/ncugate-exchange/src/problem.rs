@@ -1,7 +1,6 @@
 //! A problem as a phase and the files that it calls.
 
 use super::error::ImportError;
-use super::tensor::is_float;
 use ncugate_model::Dtype;
 use ncugate_model::disk::{Durability, replace};
 use ncugate_phase::config::{ImportFormat, Project, Ranking};
@@ -92,8 +91,7 @@ pub(super) enum Direction {
 #[derive(Debug, Clone)]
 pub(super) struct Tensor {
     pub name: String,
-    /// As a phase writes it.
-    pub dtype: String,
+    pub dtype: Dtype,
     /// Expressions over the dimensions; empty for a tensor without axes, which is one element.
     pub shape: Vec<String>,
     pub direction: Direction,
@@ -105,8 +103,7 @@ pub(super) struct Tensor {
 #[derive(Debug, Clone)]
 pub(super) struct ScalarInput {
     pub name: String,
-    /// As a phase writes it.
-    pub dtype: String,
+    pub dtype: Dtype,
     /// An expression over the dimensions.
     pub value: String,
 }
@@ -248,11 +245,9 @@ impl ForeignProblem {
     /// Bytes that a launch moves at least: outputs written once and inputs read once. Whole numbers may be places in other inputs, of
     /// which a part is then read: with such an input, outputs alone.
     fn bytes(&self) -> Option<String> {
-        let is_indexed = self.tensors.iter().any(|t| t.direction == Direction::Input && !is_float(&t.dtype));
+        let is_indexed = self.tensors.iter().any(|t| t.direction == Direction::Input && !t.dtype.has_nan());
         let counted = self.tensors.iter().filter(|t| t.direction == Direction::Output || !is_indexed);
-        let size = |t: &Tensor| serde_json::from_value::<Dtype>(json!(t.dtype)).ok().map(|dtype: Dtype| dtype.size());
-        let sized = counted.map(|t| Some((size(t)?, t))).collect::<Option<Vec<(usize, &Tensor)>>>()?;
-        moved_bytes(sized.into_iter().map(|(size, tensor)| MovedBuffer { size, shape: &tensor.shape, times: 1 }))
+        moved_bytes(counted.map(|t| MovedBuffer { size: t.dtype.size(), shape: &t.shape, times: 1 }))
     }
 
     /// The comment above the phase: what it was made of, and what is otherwise in it.

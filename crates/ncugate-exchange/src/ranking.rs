@@ -31,8 +31,7 @@ pub fn ranking(run: &ExportedRun<'_>) -> (String, Vec<String>) {
     let phase = &run.run.phase;
     let imported = phase.imported.as_ref().filter(|imported| imported.format == ImportFormat::GpuMode);
     let by = imported.map_or(Ranking::Last, |imported| imported.ranking);
-    let (candidates, graded) = run.candidates();
-    let left_out = graded.iter().map(|id| format!("{id} grades itself, and is left out")).collect();
+    let (candidates, left_out) = run.candidates();
     let benchmarks = &phase.bench.shapes;
     let submissions = candidates.iter().map(|variant| Submission { variant, means: means(run, variant, benchmarks) });
     let mut scored: Vec<(Option<f64>, Submission<'_>)> = submissions

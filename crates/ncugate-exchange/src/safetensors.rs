@@ -21,8 +21,8 @@ struct Entry {
     data_offsets: [u64; 2],
 }
 
-/// A tensor of a file as a NumPy file. It has to have this type, as a phase writes it, and these extents.
-pub(super) fn npy_of(path: &Path, key: &str, dtype: &str, extents: &[usize]) -> Result<Vec<u8>, ImportError> {
+/// A tensor of a file as a NumPy file. It has to have this type and these extents.
+pub(super) fn npy_of(path: &Path, key: &str, dtype: Dtype, extents: &[usize]) -> Result<Vec<u8>, ImportError> {
     let unreadable = |source| ImportError::Read { path: path.to_owned(), source };
     let mut file = File::open(path).map_err(unreadable)?;
     let size = file.metadata().map_err(unreadable)?.len();
@@ -38,38 +38,39 @@ pub(super) fn npy_of(path: &Path, key: &str, dtype: &str, extents: &[usize]) -> 
     let entry = header.get(key).ok_or_else(|| ImportError::format(path, format!("it has no tensor `{key}`")))?;
     let entry: Entry =
         serde_json::from_value(entry.clone()).map_err(|error| ImportError::format(path, error.to_string()))?;
-    let (name, kind) = kind(&entry.dtype).ok_or_else(|| {
+    let own = dtype_of(&entry.dtype).ok_or_else(|| {
         ImportError::format(path, format!("tensor `{key}` is of type {}, which a phase does not have", entry.dtype))
     })?;
     let [from, to] = entry.data_offsets;
     let bytes = to.checked_sub(from).and_then(|bytes| usize::try_from(bytes).ok());
-    let expected = extents.iter().try_fold(kind.size(), |size, extent| size.checked_mul(*extent));
+    let expected = extents.iter().try_fold(own.size(), |size, extent| size.checked_mul(*extent));
     // a tensor without axes is a buffer of one element
     let shape = if entry.shape.is_empty() { vec![1] } else { entry.shape };
-    if name != dtype || shape != extents || bytes.is_none() || bytes != expected || begin.saturating_add(to) > size {
-        let what = format!("tensor `{key}` is {name} {shape:?}; the definition has {dtype} {extents:?}");
+    if own != dtype || shape != extents || bytes.is_none() || bytes != expected || begin.saturating_add(to) > size {
+        let what =
+            format!("tensor `{key}` is {} {shape:?}; the definition has {} {extents:?}", own.name(), dtype.name());
         return Err(ImportError::format(path, what));
     }
     let mut elements = vec![0; bytes.unwrap_or(0)];
     file.seek(SeekFrom::Start(begin + from)).map_err(unreadable)?;
     file.read_exact(&mut elements).map_err(unreadable)?;
-    Ok(npy_bytes(kind, &shape, &elements))
+    Ok(npy_bytes(own, &shape, &elements))
 }
 
-fn kind(name: &str) -> Option<(&'static str, Dtype)> {
+fn dtype_of(name: &str) -> Option<Dtype> {
     Some(match name {
-        "F64" => ("f64", Dtype::F64),
-        "F32" => ("f32", Dtype::F32),
-        "F16" => ("f16", Dtype::F16),
-        "BF16" => ("bf16", Dtype::Bf16),
-        "F8_E4M3" => ("fp8-e4m3", Dtype::Fp8E4m3),
-        "F8_E5M2" => ("fp8-e5m2", Dtype::Fp8E5m2),
-        "I64" => ("i64", Dtype::I64),
-        "I32" => ("i32", Dtype::I32),
-        "I16" => ("i16", Dtype::I16),
-        "I8" => ("i8", Dtype::I8),
-        "U8" => ("u8", Dtype::U8),
-        "BOOL" => ("bool", Dtype::Bool),
+        "F64" => Dtype::F64,
+        "F32" => Dtype::F32,
+        "F16" => Dtype::F16,
+        "BF16" => Dtype::Bf16,
+        "F8_E4M3" => Dtype::Fp8E4m3,
+        "F8_E5M2" => Dtype::Fp8E5m2,
+        "I64" => Dtype::I64,
+        "I32" => Dtype::I32,
+        "I16" => Dtype::I16,
+        "I8" => Dtype::I8,
+        "U8" => Dtype::U8,
+        "BOOL" => Dtype::Bool,
         _ => return None,
     })
 }

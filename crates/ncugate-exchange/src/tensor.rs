@@ -1,56 +1,38 @@
 //! Tensors as other projects describe them.
 
+use ncugate_model::Dtype;
 use std::str::FromStr;
 
-/// The name of an element type in a phase, by its name in PyTorch.
-pub(super) fn dtype_of(torch: &str) -> Option<&'static str> {
-    Some(match torch {
-        "float64" => "f64",
-        "float32" => "f32",
-        "float16" => "f16",
-        "bfloat16" => "bf16",
-        "float8_e4m3fn" => "fp8-e4m3",
-        "float8_e5m2" => "fp8-e5m2",
-        "int64" => "i64",
-        "int32" => "i32",
-        "int16" => "i16",
-        "int8" => "i8",
-        "uint8" => "u8",
-        "bool" => "bool",
-        _ => return None,
-    })
+/// Element types that PyTorch and phases both have, by PyTorch's names.
+const TORCH: [(&str, Dtype); 12] = [
+    ("float64", Dtype::F64),
+    ("float32", Dtype::F32),
+    ("float16", Dtype::F16),
+    ("bfloat16", Dtype::Bf16),
+    ("float8_e4m3fn", Dtype::Fp8E4m3),
+    ("float8_e5m2", Dtype::Fp8E5m2),
+    ("int64", Dtype::I64),
+    ("int32", Dtype::I32),
+    ("int16", Dtype::I16),
+    ("int8", Dtype::I8),
+    ("uint8", Dtype::U8),
+    ("bool", Dtype::Bool),
+];
+
+/// The element type of this name in PyTorch.
+pub(super) fn dtype_of(torch: &str) -> Option<Dtype> {
+    TORCH.iter().find(|(name, _)| *name == torch).map(|(_, dtype)| *dtype)
 }
 
-/// The name of an element type in PyTorch, by its name in a phase.
-pub(super) fn torch_name(dtype: &str) -> Option<&'static str> {
-    const NAMES: [&str; 12] = [
-        "float64",
-        "float32",
-        "float16",
-        "bfloat16",
-        "float8_e4m3fn",
-        "float8_e5m2",
-        "int64",
-        "int32",
-        "int16",
-        "int8",
-        "uint8",
-        "bool",
-    ];
-    NAMES.into_iter().find(|name| dtype_of(name) == Some(dtype))
-}
-
-/// Whether a type of a phase is one of real numbers, not whole ones.
-pub(super) fn is_float(dtype: &str) -> bool {
-    dtype.starts_with('f') || dtype == "bf16"
+pub(super) fn torch_name(dtype: Dtype) -> Option<&'static str> {
+    TORCH.iter().find(|(_, known)| *known == dtype).map(|(name, _)| *name)
 }
 
 /// A tensor that the command line describes: `x=f32[N, 2 * K]` or `mask=bool[N]:{ mask = 0.5 }`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GivenTensor {
     pub name: String,
-    /// Type of its elements, as a phase writes it.
-    pub dtype: String,
+    pub dtype: Dtype,
     /// Its extents, expressions over the problem's constants; none for a tensor of one element without axes.
     pub shape: Vec<String>,
     /// How it is filled, as a phase writes it.
@@ -70,10 +52,8 @@ impl FromStr for GivenTensor {
         let (dtype, rest) = rest.split_once('[').ok_or_else(form)?;
         let (extents, init) = rest.split_once(']').ok_or_else(form)?;
         let (name, dtype) = (name.trim().to_owned(), dtype.trim());
-        let dtype = dtype_of(dtype).map_or(dtype, |known| known).to_owned();
-        if torch_name(&dtype).is_none() || !is_identifier(&name) {
-            return Err(form());
-        }
+        let known = TORCH.iter().find(|(torch, known)| *torch == dtype || known.name() == dtype);
+        let dtype = known.filter(|_| is_identifier(&name)).ok_or_else(form)?.1;
         let shape =
             extents.split(',').map(|extent| extent.trim().to_owned()).filter(|extent| !extent.is_empty()).collect();
         let init = match init.trim().strip_prefix(':') {
@@ -106,12 +86,9 @@ mod tests {
     #[test]
     fn a_tensor_of_the_command_line_has_a_type_extents_and_maybe_an_init() {
         let x: GivenTensor = "x=f16[N, 2 * K]".parse().unwrap();
-        assert_eq!(
-            (x.name.as_str(), x.dtype.as_str(), x.shape),
-            ("x", "f16", vec!["N".to_owned(), "2 * K".to_owned()])
-        );
+        assert_eq!((x.name.as_str(), x.dtype, x.shape), ("x", Dtype::F16, vec!["N".to_owned(), "2 * K".to_owned()]));
         let index: GivenTensor = "at=int32[N]:{ indices = \"V\" }".parse().unwrap();
-        assert_eq!(index.dtype, "i32");
+        assert_eq!(index.dtype, Dtype::I32);
         assert_eq!(index.init.unwrap().get("indices").and_then(|v| v.as_str()), Some("V"));
         let loss: GivenTensor = "loss=f32[]".parse().unwrap();
         assert!(loss.shape.is_empty());

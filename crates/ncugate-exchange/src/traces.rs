@@ -7,37 +7,20 @@ use ncugate_phase::config::{ProblemOrigin, Shape};
 use ncugate_phase::plan::Variant;
 use serde_json::{Map, Value, json};
 
-/// What a folder of FlashInfer-Trace keeps of an evaluation.
-const STATUSES: [(&str, CorrectnessField); 5] = [
-    ("PASSED", CorrectnessField::Needed),
-    ("INCORRECT_NUMERICAL", CorrectnessField::Needed),
-    ("RUNTIME_ERROR", CorrectnessField::Absent),
-    ("COMPILE_ERROR", CorrectnessField::Absent),
-    ("TIMEOUT", CorrectnessField::Absent),
-];
-
-/// Whether an evaluation of a status says how far answers were off.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum CorrectnessField {
-    Needed,
-    Absent,
-}
-
-const fn status(ending: &EvaluationStatus) -> (&'static str, CorrectnessField) {
+const fn status(ending: &EvaluationStatus) -> &'static str {
     match ending {
-        EvaluationStatus::Timed(_) => STATUSES[0],
-        EvaluationStatus::Wrong(_) | EvaluationStatus::Cheats(_) => STATUSES[1],
+        EvaluationStatus::Timed(_) => "PASSED",
+        EvaluationStatus::Wrong(_) | EvaluationStatus::Cheats(_) => "INCORRECT_NUMERICAL",
         // a trace that passed has a latency; one without is an evaluation that failed
-        EvaluationStatus::Crashed(_) | EvaluationStatus::Untimed(_) | EvaluationStatus::NotRun(_) => STATUSES[2],
-        EvaluationStatus::NotBuilt(_) => STATUSES[3],
-        EvaluationStatus::TimedOut(_) => STATUSES[4],
+        EvaluationStatus::Crashed(_) | EvaluationStatus::Untimed(_) | EvaluationStatus::NotRun(_) => "RUNTIME_ERROR",
+        EvaluationStatus::NotBuilt(_) => "COMPILE_ERROR",
+        EvaluationStatus::TimedOut(_) => "TIMEOUT",
     }
 }
 
 /// The traces of a run, a line of JSON each, and what is not among them.
 pub fn traces(run: &ExportedRun<'_>) -> (String, Vec<String>) {
-    let (candidates, graded) = run.candidates();
-    let mut left_out: Vec<String> = graded.iter().map(|id| format!("{id} grades itself, and is left out")).collect();
+    let (candidates, mut left_out) = run.candidates();
     let mut lines = String::new();
     let timed = &run.run.phase.bench.shapes;
     for shape in &run.run.phase.workload.shapes {
@@ -81,18 +64,19 @@ fn workload(run: &ExportedRun<'_>, imported: Option<&ProblemOrigin>, shape: &Sha
 
 fn evaluation(run: &ExportedRun<'_>, variant: &Variant, shape: &Shape) -> Value {
     let CaseEvaluation { ending, differences, .. } = run.evaluated(&variant.id, &shape.name);
-    let (status, field) = status(&ending);
     let manifest = &run.run.run.manifest;
     let mut log: Vec<String> = vec![format!("ncugate {} run {}", manifest.ncugate, manifest.run)];
     log.extend(Some(ending.reason().to_owned()).filter(|reason| !reason.is_empty()));
-    let correctness = match (field, differences) {
-        (CorrectnessField::Needed, Some(found)) => json!({
+    let is_answer =
+        matches!(ending, EvaluationStatus::Timed(_) | EvaluationStatus::Wrong(_) | EvaluationStatus::Cheats(_));
+    let correctness = match differences {
+        _ if !is_answer => Value::Null,
+        Some(found) => json!({
             "max_relative_error": "NaN",
             "max_absolute_error": number(found.max_abs),
             "extra": { "rel_l2": number(found.rel_l2), "compared": found.compared, "nonfinite": found.nonfinite },
         }),
-        (CorrectnessField::Needed, None) => json!({ "max_relative_error": "NaN", "max_absolute_error": "NaN" }),
-        (CorrectnessField::Absent, _) => Value::Null,
+        None => json!({ "max_relative_error": "NaN", "max_absolute_error": "NaN" }),
     };
     let performance = ending.samples().map_or(Value::Null, |samples| {
         let latency = mean_ms(samples);
@@ -105,7 +89,7 @@ fn evaluation(run: &ExportedRun<'_>, variant: &Variant, shape: &Shape) -> Value 
         json!({ "latency_ms": latency, "reference_latency_ms": reference.unwrap_or(0.0), "speedup_factor": speedup })
     });
     json!({
-        "status": status,
+        "status": status(&ending),
         "environment": { "hardware": run.hardware, "libs": libraries(run, variant) },
         "timestamp": manifest.finished.unwrap_or(manifest.started).to_string(),
         "log": log.join("\n"),
