@@ -1,0 +1,225 @@
+//! The kernels of another commit that a run compares with: their files in a git worktree that lives as long as the run, and the phase
+//! with its base written into it, so that the run says what it measured and is judged by its own phase as any other.
+
+use ncugate_model::disk::{FileLock, LockAttempt};
+use ncugate_model::process::{self, ProcessExit, ProcessOutput};
+use ncugate_phase::config::{self, BaseKernels, Phase};
+use ncugate_phase::plan::unroll;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// git looks up a commit in milliseconds, and writes the files of a large repository in minutes.
+const LIMIT: Duration = Duration::from_secs(600);
+/// The folder of worktrees in that of runs.
+const FOLDER: &str = ".base";
+
+/// Why there is no base to measure.
+#[derive(Debug, thiserror::Error)]
+pub enum BaseError {
+    #[error("--base takes a git repository: {why}")]
+    NoRepository { why: String },
+    #[error(
+        "--base {reference}: there is no such commit here; hint: git fetch it (in CI: check out with the whole history)"
+    )]
+    NoCommit {
+        /// What was asked for.
+        reference: String,
+    },
+    #[error(
+        "--base {reference}: it has no commit in common with what is checked out; hint: a shallow clone lacks it (in CI: check out with the whole history)"
+    )]
+    NothingInCommon {
+        /// What was asked for.
+        reference: String,
+    },
+    /// Its files cannot be written.
+    #[error("--base {reference}: its files cannot be checked out: {why}")]
+    Checkout {
+        /// What was asked for.
+        reference: String,
+        why: String,
+    },
+    /// The folder for its files cannot be made.
+    #[error("cannot keep the files of the base in {}: {source}", path.display())]
+    Folder {
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Another run has its files.
+    #[error("another run of this phase ({owner}) has the files of the base in {}; wait for it", path.display())]
+    Held { path: PathBuf, owner: String },
+    /// The phase cannot have a base.
+    #[error("--base: the phase has a [base] already; runs write that table, remove it from the file")]
+    Written,
+    /// The text of the phase with its base does not read as what was meant.
+    #[error("--base: the base cannot be written into the phase: {why}")]
+    Form { why: String },
+}
+
+/// The files of a commit. They are removed when this is dropped; what a killed run left is replaced by the next.
+#[derive(Debug)]
+pub struct BaseCheckout {
+    /// What was asked for.
+    pub reference: String,
+    /// The last commit that it has in common with the one that is checked out.
+    pub commit: String,
+    /// The folder there that the working directory corresponds to.
+    pub root: PathBuf,
+    worktree: PathBuf,
+    lock: Option<FileLock>,
+}
+
+impl BaseCheckout {
+    /// Checks out the merge base of `reference` and the commit of the working directory, for runs of one phase.
+    ///
+    /// # Errors
+    /// The working directory is in no repository; both have no commit in common; the files cannot be written; another run of the
+    /// phase has them.
+    pub fn of(reference: &str, phase: &str, profiles: &Path) -> Result<Self, BaseError> {
+        let inside = git(&["rev-parse", "--show-prefix"]).map_err(|why| BaseError::NoRepository { why })?;
+        let asked = format!("{reference}^{{commit}}");
+        let theirs = git(&["rev-parse", "--verify", "--quiet", "--end-of-options", &asked])
+            .map_err(|_| BaseError::NoCommit { reference: reference.to_owned() })?;
+        let commit = git(&["merge-base", "HEAD", &theirs])
+            .map_err(|_| BaseError::NothingInCommon { reference: reference.to_owned() })?;
+        let short = commit.get(..12).unwrap_or(&commit);
+        let (folder, name) = (profiles.join(FOLDER), format!("{phase}-{short}"));
+        let failed = |source| BaseError::Folder { path: folder.clone(), source };
+        std::fs::create_dir_all(&folder).map_err(failed)?;
+        let lock = match FileLock::take(&folder.join(format!("{name}.lock"))).map_err(failed)? {
+            LockAttempt::Acquired(lock) => lock,
+            LockAttempt::HeldBy(owner) => {
+                return Err(BaseError::Held { path: folder.join(name), owner: owner.to_string() });
+            }
+        };
+        let worktree = folder.join(name);
+        let checkout =
+            Self { root: worktree.join(&inside), reference: reference.to_owned(), commit, worktree, lock: Some(lock) };
+        checkout.remove();
+        let path = checkout.worktree.display().to_string();
+        let add = ["worktree", "add", "--detach", "--force", &path, &checkout.commit];
+        git(&add).map_err(|why| BaseError::Checkout { reference: reference.to_owned(), why })?;
+        Ok(checkout)
+    }
+
+    fn remove(&self) {
+        // What is not there needs no removing, and what cannot be removed is replaced by the next run.
+        let _ = std::fs::remove_dir_all(&self.worktree);
+        let _ = process::run_apart(process::git().args(["worktree", "prune"]), LIMIT);
+    }
+}
+
+impl Drop for BaseCheckout {
+    fn drop(&mut self) {
+        self.remove();
+        drop(self.lock.take());
+        if let Some(folder) = self.worktree.parent() {
+            // Where another phase has files there, they stay.
+            let _ = std::fs::remove_dir(folder);
+        }
+    }
+}
+
+/// What git prints, or why it failed.
+fn git(args: &[&str]) -> Result<String, String> {
+    let output = process::run(process::git().args(args), LIMIT).map_err(|error| error.to_string())?;
+    match output {
+        ProcessOutput { ending: ProcessExit::Completed, stdout, .. } => Ok(stdout.trim().to_owned()),
+        ProcessOutput { ending: ProcessExit::NonZero(_), stderr, .. } if !stderr.trim().is_empty() => {
+            Err(stderr.lines().last().unwrap_or_default().to_owned())
+        }
+        ProcessOutput { ending, .. } => Err(format!("git {ending}")),
+    }
+}
+
+/// The phase with the candidates that its file `config` has at the base, in its text too. What the base cannot give is written in
+/// their place: gates that read it are inconclusive for that reason.
+///
+/// # Errors
+/// The phase has a base already, or its text cannot take one.
+pub fn with_base(phase: &Phase, config: &Path, checkout: &BaseCheckout) -> Result<Phase, BaseError> {
+    if phase.base.is_some() {
+        return Err(BaseError::Written);
+    }
+    let absent = |reason: &str| written(phase, checkout, ("absent", reason));
+    let text = match there(phase, config, checkout) {
+        Ok(text) => text,
+        Err(reason) => return absent(&reason),
+    };
+    if let Err(errors) = config::parse(config, &text) {
+        let first = errors.problems().first().map_or_else(String::new, |problem| format!(": {}", problem.message));
+        return absent(&format!("{} cannot be read there{first}", config.display()));
+    }
+    let with = written(phase, checkout, ("phase", &text))?;
+    match unroll(&with) {
+        Ok(_) => Ok(with),
+        // An error of the phase's own is told where that is unrolled.
+        Err(_) if unroll(phase).is_err() => Ok(with),
+        Err(errors) => {
+            let problem = errors.0.problems().first().map_or("", |problem| problem.message.as_str());
+            absent(problem.trim_start_matches("`base.phase`: "))
+        }
+    }
+}
+
+/// The text of the phase's file at the base.
+fn there(phase: &Phase, config: &Path, checkout: &BaseCheckout) -> Result<String, String> {
+    let outside = || format!("{} lies outside of the repository's project", config.display());
+    let (Ok(file), Ok(root)) = (config.canonicalize(), phase.root.canonicalize()) else { return Err(outside()) };
+    let inside = file.strip_prefix(&root).map_err(|_| outside())?;
+    let path = checkout.root.join(inside);
+    ncugate_model::disk::open::text_if_there(&path, config::MAX_BYTES)
+        .map_err(|error| format!("{} cannot be read there: {error}", inside.display()))?
+        .ok_or_else(|| format!("{} is not there", inside.display()))
+}
+
+/// The phase with `[base]` behind its text.
+fn written(phase: &Phase, checkout: &BaseCheckout, (key, value): (&str, &str)) -> Result<Phase, BaseError> {
+    let BaseCheckout { reference, commit, root, .. } = checkout;
+    let folder = root.display().to_string();
+    let table = format!(
+        "# Written by `ncugate run --base`.\n[base]\nref = {}\ncommit = {}\nfolder = {}\n{key} = {}\n",
+        toml(reference),
+        toml(commit),
+        toml(folder.trim_end_matches('/')),
+        toml(value)
+    );
+    let text = format!("{}\n\n{table}", phase.text.trim_end());
+    let failed = |why: &str| BaseError::Form { why: why.to_owned() };
+    let with = config::parse_again(phase, &text).map_err(|errors| {
+        failed(errors.problems().first().map_or("it does not read", |problem| problem.message.as_str()))
+    })?;
+    // Read as something else than meant, it would be another phase.
+    let same = Phase { base: None, text: phase.text.clone(), ..with.clone() } == *phase;
+    let meant = with.base.as_ref().is_some_and(|base| match &base.kernels {
+        BaseKernels::Of(there) => key == "phase" && there.text == value,
+        BaseKernels::Absent { reason } => key == "absent" && reason == value,
+    });
+    if same && meant { Ok(with) } else { Err(failed("it reads as another phase")) }
+}
+
+/// A text as TOML has it: in lines where that is possible, since people read it.
+fn toml(text: &str) -> String {
+    let plain = |c: char| c == '\n' || c == '\t' || !c.is_control();
+    if text.contains('\n') && !text.contains("'''") && !text.ends_with('\'') && text.chars().all(plain) {
+        return format!("'''\n{text}'''");
+    }
+    // A text of JSON is one of TOML, but for one character.
+    serde_json::Value::String(text.to_owned()).to_string().replace('\u{7f}', "\\u007f")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::toml;
+    use std::collections::BTreeMap;
+
+    #[test]
+    fn texts_of_every_kind_are_read_as_they_were() {
+        for text in ["a", "a\nb\n", "\n", "it's\n'''\n", "ends with '\n'", "\u{7f}\n", "\r\n\"\\", "'", ""] {
+            let read: BTreeMap<String, String> = toml::from_str(&format!("x = {}", toml(text))).unwrap();
+            assert_eq!(read["x"], text);
+        }
+    }
+}
