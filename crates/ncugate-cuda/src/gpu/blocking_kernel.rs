@@ -5,7 +5,6 @@ use super::device::CudaDevice;
 use super::error::DeviceError;
 use super::kernel::LoadedKernel;
 use super::memory::PinnedMemory;
-use std::ffi::c_void;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -53,10 +52,8 @@ impl BlockingKernel {
         self.launch(device, 0)
     }
 
-    fn launch(&self, device: &CudaDevice, mut limit: u64) -> Result<(), DeviceError> {
-        let mut flag = self.word.address();
-        let mut parameters = [&mut flag, &mut limit].map(|value| std::ptr::from_mut(value).cast::<c_void>());
-        device.launch_plain(&self.kernel, [1, 1, 1], [1, 1, 1], &mut parameters)
+    fn launch(&self, device: &CudaDevice, limit: u64) -> Result<(), DeviceError> {
+        device.launch_plain(&self.kernel, [1, 1, 1], [1, 1, 1], &[self.word.address(), limit])
     }
 }
 

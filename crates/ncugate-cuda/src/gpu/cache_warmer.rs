@@ -4,7 +4,6 @@ use super::device::CudaDevice;
 use super::error::DeviceError;
 use super::kernel::LoadedKernel;
 use super::memory::DeviceMemory;
-use std::ffi::c_void;
 
 /// The kernel; ends with NUL, as the driver wants it.
 const PTX: &str = concat!(include_str!("warm.ptx"), "\0");
@@ -41,11 +40,8 @@ impl CacheWarmer {
     /// # Errors
     /// The driver refuses.
     pub fn warm(&self, device: &CudaDevice, memory: &DeviceMemory) -> Result<(), DeviceError> {
-        let (mut from, mut bytes) = (memory.address(), memory.bytes() as u64);
-        let (mut never, mut out) = (0x9e37_79b9_7f4a_7c15_u64, self.sum.address());
-        let mut parameters =
-            [&mut from, &mut bytes, &mut never, &mut out].map(|value| std::ptr::from_mut(value).cast::<c_void>());
+        let words = [memory.address(), memory.bytes() as u64, 0x9e37_79b9_7f4a_7c15, self.sum.address()];
         let blocks = memory.bytes().div_ceil(THREADS * BYTES_A_THREAD).clamp(1, MAX_BLOCKS);
-        device.launch_plain(&self.kernel, [blocks as u32, 1, 1], [THREADS as u32, 1, 1], &mut parameters)
+        device.launch_plain(&self.kernel, [blocks as u32, 1, 1], [THREADS as u32, 1, 1], &words)
     }
 }

@@ -7,7 +7,6 @@ use super::device::CudaDevice;
 use super::error::DeviceError;
 use super::kernel::LoadedKernel;
 use super::memory::DeviceMemory;
-use std::ffi::c_void;
 use std::ops::Range;
 
 /// The kernel; ends with NUL, as the driver wants it.
@@ -55,12 +54,9 @@ impl Copier {
         if range.is_empty() {
             return Ok(());
         }
-        let (mut target, mut source) = (to.address() + at as u64, from.address() + range.start as u64);
-        let mut bytes = range.len() as u64;
-        let mut parameters =
-            [&mut target, &mut source, &mut bytes].map(|value| std::ptr::from_mut(value).cast::<c_void>());
+        let words = [to.address() + at as u64, from.address() + range.start as u64, range.len() as u64];
         let blocks = range.len().div_ceil(THREADS * BYTES_A_THREAD).clamp(1, MAX_BLOCKS);
-        device.launch_plain(&self.kernel, [blocks as u32, 1, 1], [THREADS as u32, 1, 1], &mut parameters)
+        device.launch_plain(&self.kernel, [blocks as u32, 1, 1], [THREADS as u32, 1, 1], &words)
     }
 }
 

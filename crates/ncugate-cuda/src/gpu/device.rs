@@ -10,7 +10,7 @@ use super::error::{DeviceError, cuda};
 use super::function::{Caller, Delivery, FunctionCall, FunctionCaller};
 use super::kernel::{ExecutableGraph, LoadedKernel, LoadedModule, LoadedProgram};
 use super::memory::{DeviceMemory, PinnedMemory, check_sizes};
-use super::surface_array::{Surface, SurfaceKey};
+use super::surface::{Surface, SurfaceKey};
 use cudarc::driver::{result, sys};
 use ncugate_model::ComputeCapability;
 use ncugate_model::LaunchMode;
@@ -242,7 +242,7 @@ impl CudaDevice {
         graph.deliveries.iter().try_for_each(|copy| copy.queue(self.stream))
     }
 
-    /// Launches a kernel of this program on the stream, or adds it to the graph being captured.
+    /// Launches a kernel of this program on the stream, or adds it to the graph being captured. Its parameters are words.
     ///
     /// # Errors
     /// The driver refuses.
@@ -251,8 +251,10 @@ impl CudaDevice {
         kernel: &LoadedKernel,
         grid: [u32; 3],
         block: [u32; 3],
-        parameters: &mut [*mut c_void],
+        words: &[u64],
     ) -> Result<(), DeviceError> {
+        let mut parameters: Vec<*mut c_void> =
+            words.iter().map(|word| std::ptr::from_ref(word).cast_mut().cast()).collect();
         let config = sys::CUlaunchConfig {
             gridDimX: grid[0],
             gridDimY: grid[1],
@@ -265,7 +267,7 @@ impl CudaDevice {
             attrs: std::ptr::null_mut(),
             numAttrs: 0,
         };
-        // SAFETY: the caller's parameters are those of its own kernel, and the call copies them.
+        // SAFETY: the parameters are words, as those of the program's own kernels are, and the call copies them.
         unsafe {
             sys::cuLaunchKernelEx(&raw const config, kernel.function, parameters.as_mut_ptr(), std::ptr::null_mut())
         }

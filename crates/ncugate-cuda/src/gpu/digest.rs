@@ -9,7 +9,6 @@ use super::error::DeviceError;
 use super::kernel::LoadedKernel;
 use super::memory::PinnedMemory;
 use rayon::prelude::*;
-use std::ffi::c_void;
 
 /// The kernel; ends with NUL, as the driver wants it.
 const PTX: &str = concat!(include_str!("digest.ptx"), "\0");
@@ -126,14 +125,10 @@ impl Digester {
     pub fn request(&mut self, device: &CudaDevice, row: &MemoryRow) -> Result<PendingDigests, DeviceError> {
         let blocks = row.bytes.div_ceil(THREADS * BYTES_A_THREAD).clamp(1, MAX_BLOCKS);
         let pending = self.reserve(device, blocks, row.count)?;
-        let mut base = row.address;
-        let (mut stride, mut bytes) = (row.stride as u64, row.bytes as u64);
-        let mut key = self.key;
-        let mut out = self.pages[pending.page].address() + pending.offset as u64;
-        let mut parameters = [&mut base, &mut stride, &mut bytes, &mut key, &mut out]
-            .map(|value| std::ptr::from_mut(value).cast::<c_void>());
+        let out = self.pages[pending.page].address() + pending.offset as u64;
+        let words = [row.address, row.stride as u64, row.bytes as u64, self.key, out];
         let grid = [blocks as u32, row.count as u32, 1];
-        device.launch_plain(&self.kernel, grid, [THREADS as u32, 1, 1], &mut parameters)?;
+        device.launch_plain(&self.kernel, grid, [THREADS as u32, 1, 1], &words)?;
         Ok(pending)
     }
 

@@ -25,7 +25,6 @@ mod memory;
 mod nvtx;
 mod program;
 mod surface;
-mod surface_array;
 mod texture;
 mod transfer;
 
@@ -46,4 +45,4 @@ pub use kernel::{ExecutableGraph, LoadedProgram};
 pub use memory::{DeviceMemory, PinnedMemory};
 pub use nvtx::RangeGuard;
 pub use program::BoundProgram;
-pub use surface_array::{Surface, SurfaceCopy};
+pub use surface::{Surface, SurfaceCopy};

@@ -5,7 +5,7 @@ use super::buffer::BufferSpec;
 use super::device::CudaDevice;
 use super::error::{DeviceError, cuda};
 use super::kernel::{LaunchTarget, LoadedProgram};
-use super::surface_array::{Surface, SurfaceCopy};
+use super::surface::{Surface, SurfaceCopy};
 use cudarc::driver::{result, sys};
 use ncugate_model::ComputeCapability;
 use ncugate_model::LaunchMode;

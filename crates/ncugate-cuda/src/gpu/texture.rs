@@ -3,15 +3,11 @@
 use super::buffer::BufferSpec;
 use super::device::CudaDevice;
 use super::error::{DeviceError, cuda};
-use ncugate_model::Dtype;
-use ncugate_model::TextureAddress;
-use ncugate_model::TextureFilter;
-use ncugate_model::TextureRead;
-
 use cudarc::driver::sys::{
     self, CUaddress_mode as AddressMode, CUarray_format as Format, CUfilter_mode as FilterMode,
     CUresourcetype as ResourceType,
 };
+use ncugate_model::{Dtype, TextureAddress, TextureFilter, TextureRead};
 use ncugate_phase::plan::{TexelMemory, TextureView};
 
 /// `CU_TRSF_READ_AS_INTEGER` and `CU_TRSF_NORMALIZED_COORDINATES` of cuda.h.
@@ -50,23 +46,19 @@ fn resource(view: &TextureView, address: u64, format: Format, texel: usize) -> s
     match view.height {
         None => {
             resource.resType = ResourceType::CU_RESOURCE_TYPE_LINEAR;
-            let mut linear = unsafe { resource.res.linear };
-            linear.devPtr = address;
-            linear.format = format;
-            linear.numChannels = view.channels;
-            linear.sizeInBytes = width * texel;
-            resource.res.linear = linear;
+            resource.res.linear.devPtr = address;
+            resource.res.linear.format = format;
+            resource.res.linear.numChannels = view.channels;
+            resource.res.linear.sizeInBytes = width * texel;
         }
         Some(height) => {
             resource.resType = ResourceType::CU_RESOURCE_TYPE_PITCH2D;
-            let mut rows = unsafe { resource.res.pitch2D };
-            rows.devPtr = address;
-            rows.format = format;
-            rows.numChannels = view.channels;
-            rows.width = width;
-            rows.height = height as usize;
-            rows.pitchInBytes = width * texel;
-            resource.res.pitch2D = rows;
+            resource.res.pitch2D.devPtr = address;
+            resource.res.pitch2D.format = format;
+            resource.res.pitch2D.numChannels = view.channels;
+            resource.res.pitch2D.width = width;
+            resource.res.pitch2D.height = height as usize;
+            resource.res.pitch2D.pitchInBytes = width * texel;
         }
     }
     resource
@@ -83,6 +75,7 @@ fn sampling(view: &TextureView, dtype: Dtype) -> sys::CUDA_TEXTURE_DESC {
     let whole = !dtype.has_nan() && sampling.read == TextureRead::Element;
     let normalized = if sampling.normalized { NORMALIZED_COORDINATES } else { 0 };
     // SAFETY: all zeros are a valid description of this plain C struct.
+    let zeros: sys::CUDA_TEXTURE_DESC = unsafe { std::mem::zeroed() };
     sys::CUDA_TEXTURE_DESC {
         addressMode: [address; 3],
         filterMode: match sampling.filter {
@@ -90,7 +83,7 @@ fn sampling(view: &TextureView, dtype: Dtype) -> sys::CUDA_TEXTURE_DESC {
             TextureFilter::Linear => FilterMode::CU_TR_FILTER_MODE_LINEAR,
         },
         flags: normalized | if whole { READ_AS_INTEGER } else { 0 },
-        ..unsafe { std::mem::zeroed() }
+        ..zeros
     }
 }
 
