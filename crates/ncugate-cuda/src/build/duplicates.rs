@@ -2,29 +2,23 @@
 
 use ncugate_model::digest::sha256;
 use ncugate_model::{BuildOutcome, BuildRecord, CompiledLaunch, VariantId};
-use ncugate_phase::plan::{KernelLaunch, Method, Plan, ShapeProgram, Step};
+use ncugate_phase::plan::{Method, Plan, ShapeProgram, Step};
 
 /// The variant of `earlier` whose measurements `record` can share: the same code, launched the same way with the same
 /// arguments, and the same fills and copies, at every shape. Names of entries are not compared: their code is.
 pub fn twin(earlier: &[BuildRecord], record: &BuildRecord, plan: &Plan) -> Option<VariantId> {
     let code = code(record)?;
-    let programs = programs(plan, &record.variant)?;
+    let own = programs(plan, &record.variant)?;
     earlier
         .iter()
         .filter(|other| other.shares.is_none() && self::code(other) == Some(code))
-        .find(|other| self::programs(plan, &other.variant).is_some_and(|theirs| have_equal_programs(theirs, programs)))
+        .find(|other| programs(plan, &other.variant).as_ref() == Some(&own))
         .map(|other| other.variant.clone())
 }
 
 /// A hash of what makes two variants one measurement, which tells variants of different plans apart; none where nothing was built.
 pub fn code_hash(record: &BuildRecord, plan: &Plan) -> Option<String> {
-    let mut programs = programs(plan, &record.variant)?.to_vec();
-    for step in programs.iter_mut().flat_map(|program| &mut program.steps) {
-        if let Step::Launch(launch) = step {
-            launch.entry.clear();
-        }
-    }
-    let text = serde_json::to_vec(&(code(record)?, programs)).ok()?;
+    let text = serde_json::to_vec(&(code(record)?, programs(plan, &record.variant)?)).ok()?;
     Some(sha256(&text))
 }
 
@@ -36,27 +30,16 @@ fn code(record: &BuildRecord) -> Option<(&str, Option<&CompiledLaunch>)> {
     }
 }
 
-fn programs<'a>(plan: &'a Plan, id: &VariantId) -> Option<&'a [ShapeProgram]> {
-    match &plan.variant(id)?.method {
-        Method::Kernel(kernel) => Some(&kernel.programs),
-        Method::Function(_) | Method::Command(_) | Method::Captured(_) => None,
-    }
-}
-
-fn have_equal_programs(a: &[ShapeProgram], b: &[ShapeProgram]) -> bool {
-    let program = |(a, b): (&ShapeProgram, &ShapeProgram)| {
-        a.shape == b.shape
-            && a.symbols == b.symbols
-            && a.left_out == b.left_out
-            && a.steps.len() == b.steps.len()
-            && a.steps.iter().zip(&b.steps).all(|(a, b)| same(a, b))
+/// The programs of a kernel without the names of its entries.
+fn programs(plan: &Plan, id: &VariantId) -> Option<Vec<ShapeProgram>> {
+    let mut programs = match &plan.variant(id)?.method {
+        Method::Kernel(kernel) => kernel.programs.clone(),
+        Method::Function(_) | Method::Command(_) | Method::Captured(_) => return None,
     };
-    a.len() == b.len() && a.iter().zip(b).all(program)
-}
-
-fn same(a: &Step, b: &Step) -> bool {
-    match (a, b) {
-        (Step::Launch(a), Step::Launch(b)) => *a == KernelLaunch { entry: a.entry.clone(), ..b.clone() },
-        (a, b) => a == b,
+    for step in programs.iter_mut().flat_map(|program| &mut program.steps) {
+        if let Step::Launch(launch) = step {
+            launch.entry.clear();
+        }
     }
+    Some(programs)
 }
