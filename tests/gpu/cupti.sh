@@ -88,7 +88,7 @@ PY
 
 compare() { # phase, config, launches of an evaluation by variant; 0: they overlap
     cp "$2" "$phases/with.toml"
-    grep -q '^\[profile\]' "$2" || printf '\n[profile]\nclose_look = "none"\n' >> "$phases/with.toml"
+    grep -q '^\[profile\]' "$2" || printf '\n[profile]\ndeep_profile = "none"\n' >> "$phases/with.toml"
     measure "$1-ncu" "$phases/with.toml" "$1"
     local with=$results with_status=$status
     sed 's/^\[profile\]/[profile]\nncu = "no-such-ncu"/' "$phases/with.toml" > "$phases/hidden.toml"

@@ -11,11 +11,11 @@ mkdir -p "$out"
 echo "run: status $?"
 status=0
 run=$(find "$out/profiles/softmax" -mindepth 1 -maxdepth 1 -type d | head -1)
-profiled=$(grep -c '"Profiled"\|"profiled"' "$run/closelooks.jsonl" 2> /dev/null)
+profiled=$(grep -c '"Profiled"\|"profiled"' "$run/deep_profiles.jsonl" 2> /dev/null)
 echo "deep profiles: ${profiled:-0}"
 [ "${profiled:-0}" -ge 3 ] || status=1
 # One ncu process takes all of them: three variants and the baseline, in less than 8 seconds.
-seconds=$(grep -h -o '"seconds":[0-9.]*' "$run/closelooks.jsonl" | sort -u | sed 's/.*://' | awk '{ sum += $1 } END { print sum }')
+seconds=$(grep -h -o '"seconds":[0-9.]*' "$run/deep_profiles.jsonl" | sort -u | sed 's/.*://' | awk '{ sum += $1 } END { print sum }')
 echo "seconds: $seconds"
 awk -v seconds="$seconds" 'BEGIN { exit !(seconds > 0 && seconds < 8) }' || { echo "deep profiles took 8 s or more"; status=1; }
 page=$(find "$out/reports" -name report.html | head -1)

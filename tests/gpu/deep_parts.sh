@@ -22,7 +22,7 @@ task = json.load(open(job))
 task["kernels"] = task["kernels"][:2]
 job = os.path.join(out, "job.json")
 json.dump(task, open(job, "w"))
-deep = [json.loads(line) for line in open(os.path.join(run, "closelooks.jsonl"))][0]
+deep = [json.loads(line) for line in open(os.path.join(run, "deep_profiles.jsonl"))][0]
 metrics, sections = deep["metrics"], deep["sections"]
 print(f"in the run: {deep['seconds']:.2f} s, {deep['passes']} passes, {len(metrics)} metrics, {', '.join(sections)}")
 

@@ -13,7 +13,7 @@ status=0
 "$binary" run configs/inversion.toml --source gpu --fresh --deep each --profiles "$work" --reports "$work/reports" > "$out/inversion.txt" 2>&1 || status=$?
 echo "inversion: status $status"
 run=$(find "$work/inversion" -mindepth 1 -maxdepth 1 -type d | head -n 1)
-echo "deep profiles: $(grep -c '"profiled"' "$run/closelooks.jsonl")"
+echo "deep profiles: $(grep -c '"profiled"' "$run/deep_profiles.jsonl")"
 "$binary" record "$run" -o "$out/inversion"
 "$binary" explain "$out/inversion" --each
 du -sk "$out/inversion"

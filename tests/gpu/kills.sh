@@ -30,7 +30,7 @@ for function in honest honest_in_place; do
     printf '\n[[variant]]\nname = "%s"\npython = "tests/gpu/functions/functions.py:%s"\n' "$function" "$function" >> "$place/host.toml"
 done
 printf '\n[[gate]]\nname = "correct"\nrequire = "correct == 1"\n' >> "$place/host.toml"
-for phase in kernels host; do printf '\n[profile]\nclose_look = "none"\n' >> "$place/$phase.toml"; done
+for phase in kernels host; do printf '\n[profile]\ndeep_profile = "none"\n' >> "$place/$phase.toml"; done
 
 run() { # phase
     "$binary" run "$place/$1.toml" --source gpu --no-share --profiles "$work/p" --reports "$work/r" > "$work/out" 2> "$work/err"

@@ -18,23 +18,23 @@ fn place() -> Place {
     for path in ["configs/phase_d.toml", "kernels/baselines", "kernels/sdpa_scalar", "profiles/phase_d/h200"] {
         place.copy(path);
     }
-    let look = json!({
+    let deep = json!({
         "variant": LOOKED_AT, "shape": "mission", "metrics": [STATE], "sections": ["SourceCounters"], "passes": 25,
-        "seconds": 2.5, "outcome": { "status": "profiled", "report": "close-9.ncu-repz" },
+        "seconds": 2.5, "outcome": { "status": "profiled", "report": "deep-9.ncu-repz" },
         "listing": {
             "instructions": [{ "offset": 0x1060, "text": "@!P0 STS.128 [R69], R16", "line": 0 }],
             "lines": [{ "file": "kernels/sdpa_scalar/sdpa_scalar.cu", "line": 141, "text": "k_tile[key] = <b>zero</b>;" }],
             "lacks": [],
         },
     });
-    place.write("profiles/phase_d/h200/closelooks.jsonl", &format!("{look}\n"));
-    fs::copy(captures::data("close.ncu-rep.zst"), report(&place)).unwrap();
+    place.write("profiles/phase_d/h200/deep_profiles.jsonl", &format!("{deep}\n"));
+    fs::copy(captures::data("deep.ncu-rep.zst"), report(&place)).unwrap();
     reseal(&place.path().join("profiles/phase_d/h200"));
     place
 }
 
 fn report(place: &Place) -> PathBuf {
-    place.path().join("profiles/phase_d/h200/reports/close-9.ncu-repz")
+    place.path().join("profiles/phase_d/h200/reports/deep-9.ncu-repz")
 }
 
 fn rendered(place: &Place, name: &str) -> String {
@@ -65,11 +65,11 @@ fn the_deep_profile_is_on_the_page_in_markdown_and_in_the_results() {
     let markdown = rendered(&place, "report.md");
     assert!(markdown.contains("## Deep profile") && markdown.contains("sdpa_scalar.cu:141"), "{markdown}");
     assert!(markdown.contains("charts/stalls.svg") && markdown.contains("Nsight Compute: Theoretical Occupancy"));
-    let look = &results["close_looks"][0];
-    assert_eq!((look["variant"].as_str(), look["passes"].as_u64()), (Some(LOOKED_AT), Some(25)));
+    let deep = &results["deep_profiles"][0];
+    assert_eq!((deep["variant"].as_str(), deep["passes"].as_u64()), (Some(LOOKED_AT), Some(25)));
     let capture = Report::open(report(&place)).unwrap();
     let counted = capture.launch(0).unwrap().metric(STATE).unwrap().unwrap().as_f64();
-    assert_eq!(look["values"]["stall_long_scoreboard"].as_f64(), counted);
+    assert_eq!(deep["values"]["stall_long_scoreboard"].as_f64(), counted);
     assert!(counted.is_some());
 }
 
@@ -77,8 +77,8 @@ fn the_deep_profile_is_on_the_page_in_markdown_and_in_the_results() {
 fn the_deep_profile_changes_no_verdict_and_no_judged_counter() {
     let with = results(&place()).1;
     let without = place();
-    fs::remove_file(without.path().join("profiles/phase_d/h200/closelooks.jsonl")).unwrap();
-    let packed = without.path().join("profiles/phase_d/h200/closelooks.jsonl.zst");
+    fs::remove_file(without.path().join("profiles/phase_d/h200/deep_profiles.jsonl")).unwrap();
+    let packed = without.path().join("profiles/phase_d/h200/deep_profiles.jsonl.zst");
     if packed.exists() {
         fs::remove_file(packed).unwrap();
     }
@@ -91,7 +91,7 @@ fn the_deep_profile_changes_no_verdict_and_no_judged_counter() {
         results["variants"].as_array().unwrap().iter().map(|v| v["shapes"]["mission"]["values"].clone()).collect()
     };
     assert_eq!(values(&with), values(&without));
-    assert_eq!(without["close_looks"], json!([]));
+    assert_eq!(without["deep_profiles"], json!([]));
     let missing = without["missing"].to_string();
     assert!(missing.contains("no deep profile of the selected variant: the run has none"), "{missing}");
 }
@@ -106,8 +106,8 @@ fn an_unreadable_deep_profile_is_reported_and_changes_nothing() {
     assert_eq!(finished.status, Some(1), "{}", finished.stderr);
     let missing = results["missing"].to_string();
     assert!(
-        missing.contains("no deep profile of the selected variant: ") && missing.contains("close-9.ncu-repz"),
+        missing.contains("no deep profile of the selected variant: ") && missing.contains("deep-9.ncu-repz"),
         "{missing}"
     );
-    assert_eq!(results["close_looks"], json!([]));
+    assert_eq!(results["deep_profiles"], json!([]));
 }

@@ -183,7 +183,7 @@ fn answered(paths: impl Iterator<Item = std::path::PathBuf>) -> std::collections
 fn rules_have_recorded_cases_for_and_against() {
     let runs = glob::glob(root().join("profiles/*/h200").to_str().unwrap()).unwrap();
     let captures =
-        ["full1", "source", "close", "defects"].map(|name| root().join(format!("tests/data/{name}.ncu-rep.zst")));
+        ["full1", "source", "deep", "defects"].map(|name| root().join(format!("tests/data/{name}.ncu-rep.zst")));
     let sums = answered(runs.map(Result::unwrap).chain(captures));
     let without = |at: usize| -> Vec<&str> {
         sums.iter().filter(|(_, sum)| sum[at] == 0).map(|(rule, _)| rule.as_str()).collect()

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Captures whose kernels were compiled with -lineinfo.
-const LINED: [&str; 3] = ["full1.ncu-rep.zst", "source.ncu-rep.zst", "close.ncu-rep.zst"];
+const LINED: [&str; 3] = ["full1.ncu-rep.zst", "source.ncu-rep.zst", "deep.ncu-rep.zst"];
 
 /// What `tests/oracle/lines.py` says: rows of launch, offset, file, line, text.
 fn oracle(python: &str, name: &str) -> Vec<Value> {

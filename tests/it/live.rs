@@ -726,15 +726,15 @@ fn counters_of_a_baseline_that_a_gate_names_are_collected() {
 
 #[test]
 fn the_selected_variant_gets_a_deep_profile_unless_the_phase_wants_none() {
-    for (close_look, report) in [("selected", Some("deep-1.ncu-rep")), ("none", None)] {
+    for (deep_profile, report) in [("selected", Some("deep-1.ncu-rep")), ("none", None)] {
         let (place, mut variables) = machine_that_counts(&["copy_honest"], "rounds = 60");
         let starts = place.path().join("starts.txt");
         variables.push(("NCUGATE_DOUBLE_STARTS", starts.display().to_string()));
         let phase = fs::read_to_string(place.path().join("phase.toml")).unwrap();
-        place.write("phase.toml", &format!("{phase}[profile]\nclose_look = \"{close_look}\"\n"));
+        place.write("phase.toml", &format!("{phase}[profile]\ndeep_profile = \"{deep_profile}\"\n"));
         let mut command = place.ncugate(&["run", "phase.toml", "--source", "gpu"]);
         let finished = Finished::of(command.envs(variables).timeout(Duration::from_secs(100)));
-        let text = fs::read_to_string(run_of(&place).join("closelooks.jsonl")).unwrap_or_default();
+        let text = fs::read_to_string(run_of(&place).join("deep_profiles.jsonl")).unwrap_or_default();
         let record: Value = serde_json::from_str(text.lines().next().unwrap_or("null")).unwrap();
         assert_eq!(record["outcome"]["report"].as_str(), report, "{finished:?}");
         let said = fs::read_to_string(&starts).unwrap();

@@ -224,7 +224,7 @@ fn a_page_shows_the_kernels_of_any_report_and_asks_the_network_for_nothing() {
     let ranges = page(&["torch_nvtx.ncu-rep.zst"]);
     assert!(ranges.contains("outer &gt; inner") && ranges.contains("softmax_warp_forward"), "kernels by range");
     assert!(ranges.contains("holds no throughputs"), "what was not collected is said");
-    assert!(page(&["close.ncu-rep.zst"]).contains("Source: <bdi>sdpa_scalar.cu"), "the file that the report holds");
+    assert!(page(&["deep.ncu-rep.zst"]).contains("Source: <bdi>sdpa_scalar.cu"), "the file that the report holds");
     for report in ["range", "graph_whole", "graph_nodes", "processes", "cluster", "g12"] {
         assert!(page(&[&format!("{report}.ncu-rep.zst")]).contains("<h2>Kernels</h2>"), "{report}");
     }
@@ -280,7 +280,7 @@ fn a_page_is_refused_where_it_would_show_less_than_it_seems_to() {
         (out.status.code(), String::from_utf8(out.stderr).unwrap())
     };
     let g12 = path("g12.ncu-rep.zst");
-    let (status, message) = refused(&[g12.clone(), path("full1.ncu-rep.zst"), path("close.ncu-rep.zst")]);
+    let (status, message) = refused(&[g12.clone(), path("full1.ncu-rep.zst"), path("deep.ncu-rep.zst")]);
     assert!(status == Some(2) && message.contains("3 were given"), "{message}");
     let (status, message) = refused(&[path("direct.csv")]);
     assert!(status == Some(2) && message.contains("is CSV"), "{message}");

@@ -181,7 +181,7 @@ impl Stored {
         self
     }
 
-    /// Nothing was timed anew, as in a run of an earlier version.
+    /// Nothing was timed anew.
     pub fn unconfirmed(mut self) -> Self {
         self.confirmed = Confirmed::Never;
         self
@@ -200,7 +200,7 @@ impl Stored {
         let folder = place.path().join("profiles").join(&phase.name).join(&self.id);
         let mut manifest = manifest(&phase, &plan, self.fingerprint.clone());
         manifest.run = self.id.clone();
-        manifest.inputs = Some(sources(&plan, place));
+        manifest.inputs = sources(&plan, place);
         manifest.started = format!("2026-11-21T00:00:{:02}Z", self.id.len()).parse::<Timestamp>().unwrap();
         let mut writer = RunWriter::open(&folder, manifest, &self.text, &plan, &phase.workload).unwrap();
         for variant in &plan.variants {
@@ -307,7 +307,10 @@ impl Stored {
         let differences =
             Differences { max_abs: 1e-4, rel_l2: 1e-4, nonfinite: 0, compared: 1024, ..Differences::default() };
         match wrong {
-            true => CheckOutcome::Wrong { differences, reason: "max_abs is 1".to_owned(), defects: None },
+            true => {
+                let differences = Differences { max_abs: 1.0, ..differences };
+                CheckOutcome::Wrong { differences, reason: "max_abs is 1".to_owned(), defects: Vec::new() }
+            }
             false => CheckOutcome::Correct { differences },
         }
     }

@@ -22,7 +22,7 @@ use ncugate_ncu::{
     Contents, Job, LifeSampling, Ncu, NcuFailure, Processes, ProfileDetail, ProfiledCase, ReportReader, Runner,
     SessionOutcome, Subject,
 };
-use ncugate_phase::config::{CloseLookAt, Phase};
+use ncugate_phase::config::{DeepProfileTarget, Phase};
 use ncugate_phase::plan::{Method, Plan, VariantRole};
 use ncugate_report::explain::listing::{Code, Disassembler, ListingError, UserSources, listing};
 use ncugate_report::explain::{InstructionSamples, source_of, texts};
@@ -74,9 +74,9 @@ impl DeepProfiler<'_> {
     }
 
     fn profiled_variants(&self, selected: Option<&VariantId>, asked: &[VariantId]) -> Vec<VariantId> {
-        let selected = match self.phase.profile.close_look {
-            CloseLookAt::None => None,
-            CloseLookAt::Selected => selected,
+        let selected = match self.phase.profile.deep_profile {
+            DeepProfileTarget::None => None,
+            DeepProfileTarget::Selected => selected,
         };
         let mut wanted: Vec<VariantId> = Vec::new();
         for id in selected.into_iter().chain(asked) {
@@ -88,7 +88,7 @@ impl DeepProfiler<'_> {
     }
 
     fn metrics(&self) -> Vec<String> {
-        required_metrics::close_counters(Some(self.tools.device.compute_capability))
+        required_metrics::deep_counters(Some(self.tools.device.compute_capability))
     }
 
     /// How the life of the launches of some cases is sampled.
@@ -174,7 +174,7 @@ impl DeepProfiler<'_> {
             }
         }
         let known = |case: &ProfiledCase| {
-            run.close_looks.iter().any(|known| {
+            run.deep_profiles.iter().any(|known| {
                 (&known.variant, &known.shape) == (&case.0, &case.1)
                     && matches!(known.outcome, ProfileOutcome::Profiled { .. })
             })
@@ -218,7 +218,7 @@ impl DeepProfiler<'_> {
                 (ProfileOutcome::Profiled { .. }, Some(path)) => self.listing(run, path, case, runner.logs),
                 _ => Listing::default(),
             };
-            self.writer.close_look(&DeepProfile {
+            self.writer.deep_profile(&DeepProfile {
                 variant: case.0.clone(),
                 shape: case.1.clone(),
                 metrics: profiled.metrics.clone(),
@@ -251,7 +251,7 @@ impl DeepProfiler<'_> {
                 .run(&Job {
                     stem: STEM,
                     metrics: &metrics,
-                    detail: ProfileDetail::Close(sampling),
+                    detail: ProfileDetail::Deep(sampling),
                     target: &target,
                     selection: &subject.selection,
                     processes: subject.processes,

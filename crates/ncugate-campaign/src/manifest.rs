@@ -22,7 +22,7 @@ pub fn manifest(phase: &Phase, plan: &Plan, fingerprint: Fingerprint) -> Manifes
         argv: argv(std::env::args_os()),
         plan_sha256: measured_sha256(phase, plan, &fresh.settings),
         sources: inputs::hashes(&phase.root, inputs::sources(&phase.root, plan)).into_iter().collect(),
-        inputs: Some(inputs::hashes(&phase.root, inputs::named(phase, plan))),
+        inputs: inputs::hashes(&phase.root, inputs::named(phase, plan)),
         git: git(&phase.root),
         warnings: compiler_environment::added_flags().map(flags_of_environment).collect(),
         ..fresh

@@ -7,7 +7,7 @@ use ncugate_model::expr::Expr;
 use ncugate_model::{Better, Law};
 use ncugate_model::{ShapeName, Tolerance};
 use ncugate_phase::config::{
-    BenchSettings, Buffer, BuildSettings, CloseLookAt, CounterPolicy, GatePlan, L2State, Laws, Objective, Phase,
+    BenchSettings, Buffer, BuildSettings, CounterPolicy, DeepProfileTarget, GatePlan, L2State, Laws, Objective, Phase,
     ProfileSettings, Shape, Sweep, Verification, Workload, WorkloadReference,
 };
 use ncugate_phase::plan::{
@@ -60,7 +60,7 @@ pub fn phase() -> Phase {
             metrics: Vec::new(),
             timeout: Duration::from_secs(60),
             repeat: 1,
-            close_look: CloseLookAt::Selected,
+            deep_profile: DeepProfileTarget::Selected,
         },
         counting: CounterPolicy::IfPossible,
         groups: Vec::new(),

@@ -162,8 +162,8 @@ mod tests {
         at_root();
         let mut launches = 0;
         for name in [
-            "close",
             "cluster",
+            "deep",
             "defects",
             "full1",
             "further",

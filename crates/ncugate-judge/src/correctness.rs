@@ -78,8 +78,8 @@ pub fn name_cheats<'a>(
 /// counted of it is not what it does.
 pub fn name_profiled_cheats(proofs: BTreeMap<VariantId, Correctness>, run: &Run) -> BTreeMap<VariantId, Correctness> {
     let profiles = run.profiles.iter().map(|record| (&record.variant, &record.shape, &record.outputs));
-    let looks = run.close_looks.iter().map(|look| (&look.variant, &look.shape, &look.outputs));
-    let found = profiles.chain(looks).filter_map(|(variant, shape, outputs)| {
+    let deep = run.deep_profiles.iter().map(|deep| (&deep.variant, &deep.shape, &deep.outputs));
+    let found = profiles.chain(deep).filter_map(|(variant, shape, outputs)| {
         let wrong = outputs.as_ref()?.wrong()?;
         let reason = format!("at shape '{shape}' output of a profiled launch differs: {wrong}");
         Some((variant, Correctness::Cheats { reason }))

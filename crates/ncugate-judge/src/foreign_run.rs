@@ -103,7 +103,7 @@ fn run(manifest: Manifest, phase: &Phase, plan: &Plan, profiles: Vec<ProfileReco
         latencies: Vec::new(),
         confirmations: Vec::new(),
         profiles,
-        close_looks: Vec::new(),
+        deep_profiles: Vec::new(),
         search: Vec::new(),
     }
 }

@@ -261,7 +261,7 @@ fn unchecked(plan: &Plan, answer: &Correctness) -> BTreeMap<VariantId, Correctne
 /// Whether two states of a run hold the same of everything that verdicts rest on. Counters of deep profiles, warnings and times of stages
 /// are not among it.
 fn measures_the_same(a: &Run, b: &Run) -> bool {
-    let outputs = |run: &Run| run.close_looks.iter().map(|look| look.outputs.clone()).collect::<Vec<_>>();
+    let outputs = |run: &Run| run.deep_profiles.iter().map(|deep| deep.outputs.clone()).collect::<Vec<_>>();
     a.manifest.fingerprint == b.manifest.fingerprint
         && a.is_sealed() == b.is_sealed()
         && a.manifest.state == b.manifest.state

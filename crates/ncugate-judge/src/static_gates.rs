@@ -68,7 +68,7 @@ fn built_run(phase: &Phase, plan: &Plan, builds: Vec<BuildRecord>) -> Run {
         latencies: Vec::new(),
         confirmations: Vec::new(),
         profiles: Vec::new(),
-        close_looks: Vec::new(),
+        deep_profiles: Vec::new(),
         search: Vec::new(),
     }
 }

@@ -25,7 +25,7 @@ pub struct Audit {
     /// of the cache is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub l2_share: Option<f64>,
-    /// Samples without repeats, one entry a process. None if an earlier version recorded the latency: it took none.
+    /// Samples without repeats, one entry a process. None if the timed launches were not audited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unrepeated: Option<Vec<UnrepeatedSamples>>,
 }

@@ -42,10 +42,8 @@ pub enum CheckOutcome {
         differences: Differences,
         /// Why it counted as wrong when it ran: every defect and every bound that it broke.
         reason: String,
-        /// What is wrong with it whatever the tolerance. None in a record of an earlier version, which kept the reason
-        /// alone: such a case stays wrong.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        defects: Option<Vec<Defect>>,
+        /// What is wrong with it whatever the tolerance.
+        defects: Vec<Defect>,
     },
     /// The launch failed, the worker died, or it ran past its time.
     Crashed {
@@ -66,19 +64,16 @@ impl CheckOutcome {
         let reasons = defects.iter().map(ToString::to_string).chain(violations.iter().map(ToString::to_string));
         let under = differences.law.filter(|law| *law != Law::Declared).map(|law| format!("under {law} inputs: "));
         let reason = under.unwrap_or_default() + &reasons.collect::<Vec<_>>().join("; ");
-        Self::Wrong { differences, reason, defects: Some(defects) }
+        Self::Wrong { differences, reason, defects }
     }
 
-    /// The outcome of the same measurement under another tolerance. What is wrong for another reason stays wrong, and so
-    /// does a record that does not say whether it has another one.
+    /// The outcome of the same measurement under another tolerance. What is wrong for another reason stays wrong.
     #[must_use]
     pub fn judged_by(&self, tolerance: &Tolerance) -> Self {
         match self {
             Self::Correct { differences } => Self::of(*differences, Vec::new(), tolerance),
-            Self::Wrong { differences, defects: Some(defects), .. } => {
-                Self::of(*differences, defects.clone(), tolerance)
-            }
-            Self::Wrong { defects: None, .. } | Self::Crashed { .. } | Self::Skipped { .. } => self.clone(),
+            Self::Wrong { differences, defects, .. } => Self::of(*differences, defects.clone(), tolerance),
+            Self::Crashed { .. } | Self::Skipped { .. } => self.clone(),
         }
     }
 
@@ -96,7 +91,7 @@ pub struct CheckRecord {
     pub seed: u64,
     pub outcome: CheckOutcome,
     /// Wrong answers that the tolerance was tried on with the inputs of this case, and rejected. 0 where another record of the shape has
-    /// them, and in a record of an earlier version.
+    /// them.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub nulls: u32,
 }
@@ -116,7 +111,7 @@ pub enum LatencyOutcome {
         /// Launches in the graph each sample is the mean of.
         launches: u32,
         /// What was verified of the launches that were timed. None where the outputs of timed launches were not looked at:
-        /// of a program that times itself, and in a record of an earlier version.
+        /// of a program that times itself.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         audit: Option<Audit>,
     },
@@ -219,14 +214,12 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_case_of_an_earlier_version_is_read_and_stays_wrong() {
-        let stored = r#"{"status":"wrong","differences":{"max_abs":0.5,"rel_l2":0.25,"nonfinite":0,"compared":8},"reason":"max |diff| 5.000e-1 exceeds 1e-1"}"#;
-        let outcome: CheckOutcome = serde_json::from_str(stored).unwrap();
-        assert_eq!(outcome.judged_by(&LOOSE), outcome);
-        assert_eq!(serde_json::to_string(&outcome).unwrap(), stored);
+    fn a_wrong_case_without_its_defects_is_refused() {
         let kept = CheckOutcome::of(DIFFERENCES, vec![Defect::NothingFinite], &LOOSE);
-        let text = serde_json::to_string(&kept).unwrap();
-        assert_eq!(serde_json::from_str::<CheckOutcome>(&text).unwrap(), kept);
+        let mut text = serde_json::to_value(&kept).unwrap();
+        assert_eq!(serde_json::from_value::<CheckOutcome>(text.clone()).unwrap(), kept);
+        text.as_object_mut().unwrap().remove("defects");
+        assert!(serde_json::from_value::<CheckOutcome>(text).unwrap_err().to_string().contains("defects"));
     }
 
     #[test]

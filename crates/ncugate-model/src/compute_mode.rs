@@ -3,11 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 /// How many processes may have a context on a device at once; `nvidia-smi -q -d COMPUTE` shows it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ComputeMode {
     /// Any number.
-    #[default]
     Default,
     /// One.
     ExclusiveProcess,

@@ -3,22 +3,14 @@
 use serde::{Deserialize, Serialize};
 
 /// How a launch stands to the launch before it and to its own blocks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LaunchMode {
     /// It begins when what is before it has ended.
-    #[default]
     Ordinary,
     /// All of its blocks are resident at once, so that they can wait for each other (`grid.sync()`).
     Cooperative,
     /// Programmatic dependent launch: it may begin before the launch before it has ended, and waits for it itself
     /// (`griddepcontrol.wait`).
     Programmatic,
-}
-
-impl LaunchMode {
-    /// Whether it is that of a plain launch.
-    pub fn is_ordinary(&self) -> bool {
-        *self == Self::Ordinary
-    }
 }

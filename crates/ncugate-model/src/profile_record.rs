@@ -61,7 +61,7 @@ impl ProfiledOutputs {
     }
 }
 
-/// A line of `closelooks.jsonl`: a variant profiled once more, with ncu's sections, samples and sources.
+/// A line of `deep_profiles.jsonl`: a variant profiled once more, with ncu's sections, samples and sources.
 ///
 /// Judging reads nothing of it but whether its outputs are right.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -77,10 +77,9 @@ pub struct DeepProfile {
     /// Wall seconds of the ncu process, which may have looked at several variants.
     pub seconds: f64,
     /// The sampled instructions, as far as they are known.
-    #[serde(default)]
     pub listing: Listing,
     pub outcome: ProfileOutcome,
-    /// Whether its outputs are right; none where it failed, and in runs of earlier versions, which compared none.
+    /// Whether its outputs are right; none if it failed, and in a run that compared none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outputs: Option<ProfiledOutputs>,
 }

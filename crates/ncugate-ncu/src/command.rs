@@ -71,7 +71,7 @@ pub enum ProfileDetail {
     #[default]
     Counters,
     /// Sections with what their rules say, samples of every instruction and over the launch's life, machine code and source text.
-    Close(LifeSampling),
+    Deep(LifeSampling),
 }
 
 /// How the life of a launch is sampled (ncu's section PmSampling).
@@ -145,7 +145,7 @@ impl ProfileDetail {
     const fn sections(self) -> &'static [&'static str] {
         match self {
             Self::Counters => &[],
-            Self::Close(_) => &Self::SECTIONS,
+            Self::Deep(_) => &Self::SECTIONS,
         }
     }
 }
@@ -232,7 +232,7 @@ impl NcuSession {
         for section in self.detail.sections() {
             option("--section", section.as_ref());
         }
-        if let ProfileDetail::Close(sampling) = self.detail {
+        if let ProfileDetail::Deep(sampling) = self.detail {
             option("--import-source", "yes".as_ref());
             sampling.options().iter().for_each(|(name, value)| option(name, value.as_ref()));
         }
@@ -258,7 +258,7 @@ impl NcuSession {
             ("TMPDIR", self.scratch.clone().into_os_string()),
             ("NV_COMPUTE_PROFILER_DISABLE_STOCK_FILE_DEPLOYMENT", "1".into()),
         ];
-        if matches!(self.detail, ProfileDetail::Close(_)) {
+        if matches!(self.detail, ProfileDetail::Deep(_)) {
             // The pass that finds out which functions a launch calls: our modules have few.
             variables.push(("NV_COMPUTE_PROFILER_DISABLE_SW_PRE_PASS", "1".into()));
         }
@@ -284,7 +284,7 @@ impl NcuSession {
 
     /// Metrics that belong to instructions are dropped by ncu when the machine code is not imported.
     fn needs_machine_code(&self) -> bool {
-        matches!(self.detail, ProfileDetail::Close(_))
+        matches!(self.detail, ProfileDetail::Deep(_))
             || self
                 .metrics
                 .iter()
@@ -382,14 +382,11 @@ mod tests {
 
     #[test]
     fn a_deep_profile_names_its_sections_and_imports_sources() {
-        let close = line(&NcuSession { detail: ProfileDetail::Close(LifeSampling::Automatic), ..session() });
+        let deep = line(&NcuSession { detail: ProfileDetail::Deep(LifeSampling::Automatic), ..session() });
         let sections = ProfileDetail::SECTIONS.map(|section| format!("--section {section}")).join(" ");
-        assert!(
-            close.contains(&format!("--import-sass yes {sections} --import-source yes --metrics gpu__")),
-            "{close}"
-        );
+        assert!(deep.contains(&format!("--import-sass yes {sections} --import-source yes --metrics gpu__")), "{deep}");
         assert!(!line(&session()).contains("--section"));
-        let fixed = ProfileDetail::Close(LifeSampling::Every { nanoseconds: 3000 });
+        let fixed = ProfileDetail::Deep(LifeSampling::Every { nanoseconds: 3000 });
         let fixed = line(&NcuSession { detail: fixed, ..session() });
         assert!(
             fixed.contains(

@@ -60,7 +60,7 @@ pub fn assemble(session: &JudgedRun<'_>, source: RunSource, now: Option<Timestam
         speed_of_light: &speed_of_light,
         said: &observations,
         deep: DeepProfileInputs {
-            profiles: &run.close_looks,
+            profiles: &run.deep_profiles,
             quantities: &deep.quantities,
             problem: deep.problem.as_deref(),
         },

@@ -12,7 +12,7 @@ use crate::explain::{EstimateSource, NcuRuleMessage, Severity};
 use ncu_rep::SpeedupScope;
 use ncugate_model::metric::Catalogue;
 use ncugate_model::{Cell, CleanText, DeepProfile, ProfileOutcome, VariantId};
-use ncugate_phase::config::{CloseLookAt, Confidence, RuleKind};
+use ncugate_phase::config::{Confidence, DeepProfileTarget, RuleKind};
 use serde::Serialize;
 
 /// A variant profiled once more, with every section, sample and source that shows where its time goes.
@@ -174,7 +174,7 @@ fn note(profile: &DeepProfile) -> String {
 /// Why there is no deep profile of the selected variant, where the phase wants one and something was measured.
 pub fn missing(inputs: &ReportInputs<'_>) -> Option<String> {
     let selected = inputs.judgement.selected.as_ref()?;
-    if inputs.phase.profile.close_look == CloseLookAt::None || inputs.manifest.stage_seconds.is_empty() {
+    if inputs.phase.profile.deep_profile == DeepProfileTarget::None || inputs.manifest.stage_seconds.is_empty() {
         return None;
     }
     let say = |why: &str| Some(text::line(&format!("no deep profile of the selected variant: {why}")));

@@ -221,7 +221,7 @@ fn deep_profiles(selected: &VariantId, phase: &Phase) -> Vec<DeepProfile> {
         passes: Some(33),
         seconds: 3.2,
         listing: Listing::default(),
-        outcome: ProfileOutcome::Profiled { report: "close-1.ncu-rep".to_owned() },
+        outcome: ProfileOutcome::Profiled { report: "deep-1.ncu-rep".to_owned() },
         outputs: None,
     }]
 }

@@ -127,10 +127,10 @@ fn collection(session: &JudgedRun<'_>, variant: &VariantId, shape: &ShapeName) -
         return Collection::Unproven;
     }
     let file = text::line(&phase.file.display().to_string());
-    let is_profiled = run.close_looks.iter().any(|look| {
-        &look.variant == run.measured_as(variant)
-            && &look.shape == shape
-            && matches!(look.outcome, ProfileOutcome::Profiled { .. })
+    let is_profiled = run.deep_profiles.iter().any(|deep| {
+        &deep.variant == run.measured_as(variant)
+            && &deep.shape == shape
+            && matches!(deep.outcome, ProfileOutcome::Profiled { .. })
     });
     let has_deep = matches!(method, Some(Method::Kernel(_) | Method::Command(_)));
     if has_deep && !is_profiled && shape == &phase.objective.shape {

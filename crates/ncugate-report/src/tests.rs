@@ -61,7 +61,7 @@ fn json_holds_every_value_that_the_report_has() {
     let row = &report.deltas[0].rows[0];
     assert_eq!((number(&delta["selected"]), number(&delta["other"])), (Some(row.after.value), Some(row.before.value)));
     assert_eq!((&delta["judged"], &delta["change"]), (&json!(row.judged.word()), &json!(row.change)));
-    assert_eq!(results["close_looks"][0]["values"]["stall_wait"], 1.9);
+    assert_eq!(results["deep_profiles"][0]["values"]["stall_wait"], 1.9);
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn json_keeps_the_keys_that_programs_read() {
         assert!(results["metrics"]["latency_p50"].get(key).is_some(), "{key}");
     }
     let profile = ["missing", "passes", "seconds", "shape", "values", "variant"].map(str::to_owned);
-    assert_eq!(keys(&results["close_looks"][0]), BTreeSet::from(profile));
+    assert_eq!(keys(&results["deep_profiles"][0]), BTreeSet::from(profile));
     let schema: Value = serde_json::from_str(&json::schema().unwrap()).unwrap();
     let mut always = keys(&schema["properties"]);
     assert!(always.remove("not_measured"), "it is there only where a recording is shown without `--source recorded`");
@@ -344,7 +344,7 @@ fn every_page_has_what_its_template_names() {
         compared(&fixture);
         indexed(&fixture);
     }
-    kernels(&["close"]);
+    kernels(&["deep"]);
 }
 
 #[test]
@@ -383,7 +383,7 @@ fn pages() {
         std::fs::write(folder.join("took.txt"), format!("{took:.3} s, {bytes} bytes\n")).unwrap();
     }
     std::fs::write(folder.join("changes.json"), changes().to_string()).unwrap();
-    let captures = [("kernels", vec!["close"]), ("kernels-ranges", vec!["torch_nvtx"])];
+    let captures = [("kernels", vec!["deep"]), ("kernels-ranges", vec!["torch_nvtx"])];
     for (name, reports) in captures.into_iter().chain([("kernels-compared", vec!["g12", "g12"])]) {
         let folder = folder.join(name);
         std::fs::create_dir_all(&folder).unwrap();

@@ -1,4 +1,4 @@
-//! Deep profiles through the double of ncu, which replays the report of a real one (`tests/data/close.ncu-rep.zst`).
+//! Deep profiles through the double of ncu, which replays the report of a real one (`tests/data/deep.ncu-rep.zst`).
 
 use super::*;
 use crate::NoProgress;
@@ -44,7 +44,7 @@ fn worker() -> WorkerCommand {
 
 fn tools(folder: &Path, environment: &str, disassembler: &str) -> Tools {
     let capture = folder.join("capture.ncu-rep");
-    let packed = std::fs::File::open(format!("{ROOT}/tests/data/close.ncu-rep.zst")).unwrap();
+    let packed = std::fs::File::open(format!("{ROOT}/tests/data/deep.ncu-rep.zst")).unwrap();
     std::fs::write(&capture, zstd::stream::decode_all(packed).unwrap()).unwrap();
     let double =
         format!("{environment} NCUGATE_DOUBLE_REPORT={} exec {ROOT}/tests/doubles/ncu \"$@\"", capture.display());
@@ -113,9 +113,9 @@ fn a_deep_profile_is_kept_apart_from_what_gates_judge() {
     let mut replay = Replay::new("", &disassembled());
     let run = replay.deep_profile();
     assert_eq!(run.manifest.warnings, Vec::<String>::new());
-    let [deep] = run.close_looks.as_slice() else { unreachable!("{:?}", run.close_looks) };
+    let [deep] = run.deep_profiles.as_slice() else { unreachable!("{:?}", run.deep_profiles) };
     assert_eq!((deep.variant.0.as_str(), deep.shape.0.as_str(), deep.passes), (SELECTED, "mission", Some(25)));
-    assert_eq!((run.reports().len(), run.close_reports().len(), run.profiles.len()), (0, 1, 0));
+    assert_eq!((run.reports().len(), run.deep_reports().len(), run.profiles.len()), (0, 1, 0));
     let spent: Vec<&str> = run.manifest.stage_seconds.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(spent, ["deep profile"]);
     assert!(deep.metrics.iter().any(|name| name.contains("issue_stalled_long_scoreboard")));
@@ -137,7 +137,7 @@ fn a_variant_is_profiled_once() {
     replay.deep_profile();
     let run = replay.deep_profile();
     let reports = std::fs::read_dir(run.folder.join("reports")).unwrap().count();
-    assert_eq!((run.close_looks.len(), reports), (1, 1));
+    assert_eq!((run.deep_profiles.len(), reports), (1, 1));
 }
 
 #[test]
@@ -147,12 +147,12 @@ fn a_recording_keeps_lines_and_instructions_without_sources() {
     let folder = replay.folder.path().join("kept");
     record(&run, &folder, Path::new("/")).unwrap();
     let kept = Run::load(&folder).unwrap();
-    assert_eq!(kept.close_looks[0].listing, run.close_looks[0].listing);
-    let report = Report::open(&kept.close_reports()[0]).unwrap();
+    assert_eq!(kept.deep_profiles[0].listing, run.deep_profiles[0].listing);
+    let report = Report::open(&kept.deep_reports()[0]).unwrap();
     assert!(report.sources().unwrap().is_empty());
-    let deep = &kept.close_looks[0];
+    let deep = &kept.deep_profiles[0];
     let listings = Listings::from([((deep.variant.clone(), deep.shape.clone()), &deep.listing)]);
-    let said = observations(&[("close".to_owned(), report)], &replay.plan, &listings).unwrap();
+    let said = observations(&[("deep".to_owned(), report)], &replay.plan, &listings).unwrap();
     assert_eq!(said[0].hot[0].text.as_deref(), Some("@!P0 STS.128 [R69], R16"));
     assert_eq!(said[0].lines[0].line.line, 141);
     assert!((said[0].lines[0].share - 19.63).abs() < 0.01, "{}", said[0].lines[0].share);
@@ -162,13 +162,13 @@ fn a_recording_keeps_lines_and_instructions_without_sources() {
 fn a_failed_deep_profile_is_a_warning_and_does_not_end_the_run() {
     let mut replay = Replay::new("NCUGATE_DOUBLE_SCENARIO=permission", &disassembled());
     let run = replay.deep_profile();
-    assert!(matches!(run.close_looks[0].outcome, ProfileOutcome::Failed { .. }));
+    assert!(matches!(run.deep_profiles[0].outcome, ProfileOutcome::Failed { .. }));
     let [warning] = run.manifest.warnings.as_slice() else { unreachable!("{:?}", run.manifest.warnings) };
     assert!(
         warning.starts_with(&format!("no deep profile of {SELECTED}: ")) && warning.contains("permission"),
         "{warning}"
     );
-    assert!(run.close_reports().is_empty());
+    assert!(run.deep_reports().is_empty());
 }
 
 #[test]
@@ -176,14 +176,18 @@ fn a_metric_that_this_ncu_does_not_know_is_left_out() {
     let unknown = "sm__inst_executed.avg.per_cycle_active";
     let environment = format!("NCUGATE_DOUBLE_SCENARIO=unknown-metric NCUGATE_DOUBLE_UNKNOWN={unknown}");
     let run = Replay::new(&environment, &disassembled()).deep_profile();
-    assert!(matches!(run.close_looks[0].outcome, ProfileOutcome::Profiled { .. }), "{:?}", run.close_looks[0].outcome);
-    assert!(!run.close_looks[0].metrics.iter().any(|name| name == unknown));
+    assert!(
+        matches!(run.deep_profiles[0].outcome, ProfileOutcome::Profiled { .. }),
+        "{:?}",
+        run.deep_profiles[0].outcome
+    );
+    assert!(!run.deep_profiles[0].metrics.iter().any(|name| name == unknown));
 }
 
 #[test]
 fn without_a_disassembler_lines_stay_and_the_reason_is_recorded() {
     let run = Replay::new("", "echo no licence >&2; exit 3").deep_profile();
-    let listing = &run.close_looks[0].listing;
+    let listing = &run.deep_profiles[0].listing;
     let hottest = listing.at(0x1060).unwrap();
     assert_eq!((&hottest.text, listing.line(hottest.line).map(|line| line.line)), (&None, Some(141)));
     assert_eq!(listing.lacks, ["nvdisasm exited with status 3: no licence"]);
@@ -192,17 +196,17 @@ fn without_a_disassembler_lines_stay_and_the_reason_is_recorded() {
 #[test]
 fn variants_are_profiled_on_request() {
     let mut replay = Replay::new("", &disassembled());
-    replay.phase.profile.close_look = CloseLookAt::None;
+    replay.phase.profile.deep_profile = DeepProfileTarget::None;
     let unproven = "REGCAP=64,THREADS=128,TILE_M=32,K_TILE=16";
     let run = replay.deep_profile_of(Some(SELECTED), &[unproven, SELECTED, SELECTED]);
-    let profiled: Vec<&str> = run.close_looks.iter().map(|look| look.variant.0.as_str()).collect();
+    let profiled: Vec<&str> = run.deep_profiles.iter().map(|deep| deep.variant.0.as_str()).collect();
     assert_eq!(profiled, [SELECTED], "what is not proven correct is not profiled");
 }
 
 #[test]
 fn a_phase_can_leave_the_deep_profile_out() {
     let mut replay = Replay::new("", "");
-    replay.phase.profile.close_look = CloseLookAt::None;
+    replay.phase.profile.deep_profile = DeepProfileTarget::None;
     let run = replay.deep_profile();
-    assert!(run.close_looks.is_empty() && run.manifest.stage_seconds.is_empty());
+    assert!(run.deep_profiles.is_empty() && run.manifest.stage_seconds.is_empty());
 }

@@ -93,7 +93,7 @@ pub fn attempt_phase(
     }
     let profile = file.entry("profile").or_insert_with(|| Toml::Table(Table::new()));
     if let Toml::Table(profile) = profile {
-        profile.insert("close_look".to_owned(), "none".into());
+        profile.insert("deep_profile".to_owned(), "none".into());
     }
     file.insert("variant".to_owned(), Toml::Array(vec![variant(ATTEMPT, attempt, &flags)?]));
     file.insert("baseline".to_owned(), Toml::Array(vec![variant(ELITE, elite, &flags)?]));

@@ -96,7 +96,6 @@ pub enum CacheError {
 struct CacheEntry {
     cubin_sha256: String,
     log: String,
-    #[serde(default)]
     launch: Option<CompiledLaunch>,
 }
 

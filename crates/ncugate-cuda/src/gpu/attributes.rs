@@ -44,10 +44,8 @@ pub struct DeviceAttributes {
     /// Newest CUDA version the driver knows, major and minor.
     pub cuda: (u32, u32),
     /// UUID of the GPU as `nvidia-smi` writes it, where the driver says.
-    #[serde(default)]
     pub uuid: Option<String>,
     /// How many processes may use it at once.
-    #[serde(default)]
     pub compute_mode: ComputeMode,
 }
 

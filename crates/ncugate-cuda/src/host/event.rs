@@ -119,7 +119,7 @@ mod tests {
         let differences =
             Differences { max_abs: 1e-3, rel_l2: f64::MAX, nonfinite: 2, compared: 3, ..Differences::default() };
         let (variant, shape) = (VariantId("a=1".into()), ShapeName("s".into()));
-        let outcome = CheckOutcome::Wrong { differences, reason: "x".into(), defects: Some(Vec::new()) };
+        let outcome = CheckOutcome::Wrong { differences, reason: "x".into(), defects: Vec::new() };
         let events = [
             WorkerEvent::Checked(CheckRecord {
                 variant: variant.clone(),

@@ -24,7 +24,6 @@ pub struct WorkerJob {
     /// Seeds of the inputs that are checked.
     pub seeds: Vec<u64>,
     /// Laws of the inputs that cases are checked under.
-    #[serde(default)]
     pub laws: CaseLaws,
     pub reference: ReferenceSpec,
     /// How near to it an output must be.
@@ -34,7 +33,6 @@ pub struct WorkerJob {
     /// Variants, in the order of the plan.
     pub kernels: Vec<JobKernel>,
     /// The Python that functions run in; where there are none it is not started.
-    #[serde(default)]
     pub python: Option<PathBuf>,
 }
 
@@ -96,7 +94,6 @@ pub struct JobKernel {
     pub variant: VariantId,
     pub cubin: PathBuf,
     /// The Python function that takes the place of a cubin.
-    #[serde(default)]
     pub function: Option<JobFunction>,
     /// What it runs at every shape.
     pub programs: Vec<ShapeProgram>,

@@ -36,7 +36,6 @@ pub enum ReferenceSpec {
     Program {
         program: ReferenceProgram,
         /// The Python that calls a function; `python3` on `PATH` where the phase names none.
-        #[serde(default)]
         python: Option<PathBuf>,
     },
     /// None: nothing is checked in this mode.

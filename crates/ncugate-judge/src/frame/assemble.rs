@@ -91,10 +91,7 @@ fn code(index: &RecordIndex<'_>, variant: &Variant, shape: &Shape) -> Option<Arc
     let outcome = &index.builds.get(&variant.id)?.outcome;
     let BuildOutcome::Built { code_sha256, arch, launch, .. } = outcome else { return None };
     let program = program.compiled_as(launch.as_ref());
-    let parts = match program.stored_launch() {
-        Some((entry, launch)) => serde_json::to_string(&(code_sha256, arch, entry, launch)).ok()?,
-        None => serde_json::to_string(&(code_sha256, arch, program)).ok()?,
-    };
+    let parts = serde_json::to_string(&(code_sha256, arch, program)).ok()?;
     (!code_sha256.is_empty()).then(|| sha256(parts.as_bytes()).into())
 }
 

@@ -4,8 +4,8 @@
 mod assemble;
 mod captured_launches;
 mod case;
-mod close;
 mod decode;
+mod deep_profile;
 mod evaluations;
 pub mod export;
 mod launch_facts;
@@ -26,7 +26,7 @@ mod transfers;
 
 pub use assemble::{TableInputs, quantities};
 pub use captured_launches::{CapturedLaunch, CapturedVariants};
-pub use close::{CloseRow, close_quantities};
+pub use deep_profile::{DeepProfileCase, deep_quantities};
 pub use nvtx::{case_of, nvtx_text};
 pub use profile_counters::{Ownership, ProfileCounters, ProfiledCases};
 pub use quantities::{Bounds, FreshSamples, MetricCells, Program, Quantities, Sampling};

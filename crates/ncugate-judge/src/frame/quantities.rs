@@ -295,10 +295,10 @@ mod tests {
         let rows = rows();
         let mut judged = Quantities::new(rows.clone());
         judged.set_column("dram_bytes", vec![Cell::Value(1.0), Cell::Missing("not profiled".into())]);
-        let mut close = Quantities::new(rows.clone());
-        close.set_column("dram_bytes", vec![Cell::Value(7.0), Cell::Value(8.0)]);
-        close.set_column("sm_pct", vec![Cell::Value(9.0)]);
-        let both = judged.filled_from(&close);
+        let mut deep = Quantities::new(rows.clone());
+        deep.set_column("dram_bytes", vec![Cell::Value(7.0), Cell::Value(8.0)]);
+        deep.set_column("sm_pct", vec![Cell::Value(9.0)]);
+        let both = judged.filled_from(&deep);
         let read =
             |table: &Quantities, row: usize, metric: &str| table.read(&rows[row].0, &rows[row].1, metric).value();
         assert_eq!((read(&both, 0, "dram_bytes"), read(&both, 1, "dram_bytes")), (Some(1.0), Some(8.0)));

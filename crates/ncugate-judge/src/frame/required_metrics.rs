@@ -8,14 +8,14 @@ use ncugate_phase::plan::{Method, Variant, VariantRole};
 use std::collections::BTreeSet;
 
 /// ncu's own names of what a deep profile asks for beside its sections; what a section derives, it derives unasked.
-pub fn close_counters(capability: Option<ComputeCapability>) -> Vec<String> {
-    let mut names = counters(&close_metrics(), capability);
+pub fn deep_counters(capability: Option<ComputeCapability>) -> Vec<String> {
+    let mut names = counters(&deep_metrics(), capability);
     names.retain(|name| !name.starts_with("derived__"));
     names.extend(asked_signals(capability).iter().map(|name| (*name).to_owned()));
     names
 }
 
-pub fn close_metrics() -> Vec<String> {
+pub fn deep_metrics() -> Vec<String> {
     Catalogue::embedded().shown(ShownIn::Deep).map(str::to_owned).collect()
 }
 

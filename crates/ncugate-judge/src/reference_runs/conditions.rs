@@ -22,16 +22,11 @@ pub struct Conditions {
     pub max_launches: u32,
     /// Sets of buffers that launches rotate over.
     pub buffer_sets: u32,
-    /// What the L2 cache held when a launch started; launches rotated before this was written down.
-    #[serde(default = "rotated")]
+    /// What the L2 cache held when a launch started.
     pub l2: L2State,
     /// What external commands said they are made of, by variant. Only what both measurements know is compared.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub software: BTreeMap<String, BTreeMap<String, String>>,
-}
-
-const fn rotated() -> L2State {
-    L2State::Rotate
 }
 
 impl Conditions {

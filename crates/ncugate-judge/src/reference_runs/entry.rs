@@ -60,11 +60,9 @@ pub struct LatencySamples {
     pub shape: ShapeName,
     /// Microseconds, in the order they were taken: those of the confirmation where there are some.
     pub samples: Vec<f64>,
-    /// Launches that each is the mean of; none in an entry of an earlier version.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub launches: Option<u32>,
-    /// Digest of machine code and launch; none for a command, and in an entry of an earlier version.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Launches that each is the mean of.
+    pub launches: u32,
+    /// Digest of machine code and launch; none for a command.
     pub code: Option<String>,
 }
 
@@ -115,8 +113,9 @@ impl LeaderboardEntry {
             let row = quantities.row(variant, shape)?;
             let sampling = quantities.sampling_at(row);
             let fresh = sampling.and_then(|sampling| sampling.fresh.as_ref());
-            let anew = fresh.and_then(|fresh| Some((fresh.samples.as_ref().ok()?.clone(), Some(fresh.launches))));
-            let swept = || Some((quantities.samples_at(row)?.clone(), sampling.map(|sampling| sampling.launches)));
+            let anew = fresh.and_then(|fresh| Some((fresh.samples.as_ref().ok()?.clone(), fresh.launches)));
+            let swept =
+                || Some((quantities.samples_at(row)?.clone(), sampling.map_or(1, |sampling| sampling.launches)));
             let (samples, launches) = anew.or_else(swept)?;
             let code = sampling.and_then(|sampling| sampling.code.as_ref()).map(ToString::to_string);
             Some(LatencySamples { shape: (*shape).clone(), samples: samples.to_vec(), launches, code })
@@ -189,7 +188,7 @@ impl LeaderboardEntry {
                     row,
                     Sampling {
                         program: Program::Kernel,
-                        launches: latency.launches.unwrap_or(1),
+                        launches: latency.launches,
                         fresh: None,
                         code: latency.code.as_deref().map(Into::into),
                     },

@@ -60,7 +60,7 @@ fn owned(folder: &Path, at: Timestamp) -> Result<Option<ResumedRun>, String> {
     }
     let (ledger, written) = Ledger::resume(folder)?;
     let mut run = Run::load(folder).map_err(|error| error.to_string())?;
-    ledger.prove_reports(&[run.reports(), run.close_reports()].concat())?;
+    ledger.prove_reports(&[run.reports(), run.deep_reports()].concat())?;
     let records = record_count(&run) as u64;
     run.manifest.continued.push(Resumption { at, written, records });
     Ok(Some(ResumedRun { run, owned: (lock, ledger) }))
@@ -114,9 +114,6 @@ fn difference(run: &Run, now: &Manifest, phase: &Phase, plan: &Plan) -> Option<S
         return Some(
             "the phase asks for other variants, another workload or other settings, or a program is another".to_owned(),
         );
-    }
-    if then.inputs.is_none() {
-        return Some("it does not say which files it was made of".to_owned());
     }
     let differences = inputs::differences(then, phase, plan);
     (!differences.is_empty()).then(|| format!("it was made with {}", differences.join(", ")))

@@ -25,9 +25,7 @@ pub fn lacks(run: &Run, phase: &Phase, plan: &Plan, counters: &[String]) -> Vec<
     if serde_json::to_value(&phase.workload).ok().as_ref() != Some(&run.workload) {
         lacks.push("another workload (shapes, seeds, buffers, reference or tolerance)".to_owned());
     }
-    if run.is_sealed() || !run.manifest.settings.is_empty() {
-        lacks.extend(settings::differences(&run.manifest.settings, &settings::settings(phase)));
-    }
+    lacks.extend(settings::differences(&run.manifest.settings, &settings::settings(phase)));
     lacks.extend(shortened(inputs::differences(&run.manifest, phase, plan)));
     let counted: BTreeSet<&String> = run
         .profiles

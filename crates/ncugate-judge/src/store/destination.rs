@@ -20,7 +20,7 @@ const FILES: [&str; 10] = [
     "latencies.jsonl.zst",
     "confirmations.jsonl.zst",
     "profiles.jsonl.zst",
-    "closelooks.jsonl.zst",
+    "deep_profiles.jsonl.zst",
 ];
 /// Its folder of reports.
 const REPORTS: &str = "reports";

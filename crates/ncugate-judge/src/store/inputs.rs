@@ -81,15 +81,8 @@ pub fn own_tools(phase: &Phase) -> impl Iterator<Item = (&'static str, PathBuf)>
 /// In what the files differ that a run was made of, a phrase each: those it lists as they are now, and those that the phase
 /// names now. What cannot be read differs.
 pub fn differences(manifest: &Manifest, phase: &Phase, plan: &Plan) -> Vec<String> {
-    let Some(recorded) = &manifest.inputs else {
-        let recorded: BTreeMap<String, String> = manifest.sources.iter().cloned().collect();
-        let named = sources(&phase.root, plan);
-        let (recorded, mut outside) = of_project(&recorded, &named, plan);
-        outside.extend(compared(&phase.root, &recorded, named));
-        return outside;
-    };
     let named = named(phase, plan);
-    let (recorded, mut outside) = of_project(recorded, &named, plan);
+    let (recorded, mut outside) = of_project(&manifest.inputs, &named, plan);
     // The files of a base are there while its run measures; afterwards its commit says what they were.
     let of_base = |path: &Path| phase.base.as_ref().is_some_and(|base| path.starts_with(&base.folder));
     let is_gone = |path: &Path| of_base(path) && !phase.root.join(path).exists();
@@ -134,13 +127,12 @@ fn of_project(
 
 /// The files that a run lists and that are not what they were when it began, a phrase each.
 pub fn changed_inputs(root: &Path, manifest: &Manifest) -> Vec<String> {
-    manifest.inputs.as_ref().map_or_else(Vec::new, |recorded| compared(root, recorded, BTreeSet::new()))
+    compared(root, &manifest.inputs, BTreeSet::new())
 }
 
 /// The files that two runs were both made of and that are not the same, a phrase each, and settings in which they differ.
 pub fn changed_between(one: &Manifest, other: &Manifest) -> Vec<String> {
-    let (mine, theirs) = (one.inputs.clone().unwrap_or_default(), other.inputs.clone().unwrap_or_default());
-    let unlike = mine.iter().filter(|(path, hash)| theirs.get(*path).is_some_and(|other| other != *hash));
+    let unlike = one.inputs.iter().filter(|(path, hash)| other.inputs.get(*path).is_some_and(|other| other != *hash));
     let files = unlike.map(|(path, _)| format!("another text of '{path}'"));
     files.chain(settings::differences(&one.settings, &other.settings)).collect()
 }

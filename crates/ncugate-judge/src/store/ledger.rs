@@ -28,7 +28,7 @@ const MAX_JOURNAL: u64 = 1 << 30;
 const HEAD: &str = "ncugate unfinished run 1";
 /// Files that records are appended to.
 const JOURNALS: [&str; 6] =
-    ["builds.jsonl", "checks.jsonl", "latencies.jsonl", "confirmations.jsonl", "profiles.jsonl", "closelooks.jsonl"];
+    ["builds.jsonl", "checks.jsonl", "latencies.jsonl", "confirmations.jsonl", "profiles.jsonl", "deep_profiles.jsonl"];
 /// The journal of a search, which the run has a copy of.
 const SEARCH: &str = "search.jsonl";
 /// Why there is no ledger where there is no home folder.

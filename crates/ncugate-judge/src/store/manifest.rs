@@ -43,8 +43,7 @@ pub struct Fingerprint {
     pub ncu: Option<String>,
     /// nvcc version (`13.0.88`).
     pub nvcc: Option<String>,
-    /// Which GPU and host; a run of an earlier version does not say.
-    #[serde(default)]
+    /// Which GPU and host.
     pub machine: Machine,
     /// ncu's clock control (`none`).
     pub clock_control: String,
@@ -182,11 +181,9 @@ pub struct Manifest {
     pub sources: Vec<(String, String)>,
     /// SHA-256 of every file that the run was made of, by path: sources, what the compiler read for them, files that flags
     /// name, programs and scripts with the code beside them, references. The toolkit's own headers are not among them: nvcc's
-    /// version stands for those. None in a run of an earlier version.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub inputs: Option<BTreeMap<String, String>>,
-    /// How it was built, timed and profiled, by key of the phase's file (`bench.rounds`); empty in a run of an earlier version.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    /// version stands for those.
+    pub inputs: BTreeMap<String, String>,
+    /// How it was built, timed and profiled, by key of the phase's file (`bench.rounds`).
     pub settings: BTreeMap<String, String>,
     /// The text of the project's `ncugate.toml`, whose settings are those of the phase where it has none of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -207,7 +204,7 @@ pub struct Manifest {
     pub stopped: Option<String>,
     /// What went wrong beside single variants.
     pub warnings: Vec<String>,
-    /// Every file of a run that is complete; none while it is measured, and in a run of an earlier version.
+    /// Every file of a run that is complete; none while it is measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seal: Option<Seal>,
 }
@@ -230,7 +227,7 @@ impl Manifest {
             plan_sha256: String::new(),
             sources: Vec::new(),
             null_test: None,
-            inputs: None,
+            inputs: BTreeMap::new(),
             settings: settings(phase),
             project: phase.project.clone(),
             git: None,

@@ -288,7 +288,7 @@ fn manifest(shards: &[ShardRun], now: Timestamp) -> Manifest {
         manifest.started = manifest.started.min(of.started);
         manifest.finished = manifest.finished.max(of.finished);
         manifest.software.extend(of.software.clone());
-        manifest.inputs.get_or_insert_default().extend(of.inputs.clone().unwrap_or_default());
+        manifest.inputs.extend(of.inputs.clone());
         let known: BTreeSet<&String> = manifest.sources.iter().map(|(path, _)| path).collect();
         let new: Vec<_> = of.sources.iter().filter(|(path, _)| !known.contains(path)).cloned().collect();
         manifest.sources.extend(new);

@@ -50,7 +50,7 @@ fn size(folder: &Path) -> std::io::Result<u64> {
 fn reports(run: &Run, draft: &Path) -> Result<BTreeMap<String, String>, StoreError> {
     let redaction = ncu_rep::Redaction { sources: ncu_rep::SourcePolicy::Drop };
     let mut names = BTreeMap::new();
-    for path in run.reports().into_iter().chain(run.close_reports()) {
+    for path in run.reports().into_iter().chain(run.deep_reports()) {
         let failed = |reason: String| StoreError::Report { path: path.clone(), reason };
         super::prove_report(&path).map_err(|e| failed(e.to_string()))?;
         let bytes = open::bytes(&path, u64::MAX).map_err(|e| failed(e.to_string()))?;
@@ -78,9 +78,9 @@ fn write_records(run: &Run, names: &BTreeMap<String, String>, draft: &Path) -> R
     }
     let profiles: Vec<ProfileRecord> = run.profiles.iter().map(|p| renamed(p, names)).collect();
     pack(draft, "profiles.jsonl", &profiles)?;
-    if !run.close_looks.is_empty() {
-        let close_looks: Vec<DeepProfile> = run.close_looks.iter().map(|look| redacted_look(look, names)).collect();
-        pack(draft, "closelooks.jsonl", &close_looks)?;
+    if !run.deep_profiles.is_empty() {
+        let deep: Vec<DeepProfile> = run.deep_profiles.iter().map(|deep| redacted_deep(deep, names)).collect();
+        pack(draft, "deep_profiles.jsonl", &deep)?;
     }
     if !run.search.is_empty() {
         let search: Vec<SearchRecord> = run.search.iter().map(redacted_search).collect();
@@ -99,8 +99,7 @@ fn redacted_manifest(manifest: &Manifest) -> Manifest {
     manifest.argv = manifest.argv.iter().map(|word| without_folders(word)).collect();
     manifest.stopped = manifest.stopped.map(|why| without_folders(&why));
     manifest.warnings = manifest.warnings.iter().map(|text| without_folders(text)).collect();
-    manifest.inputs =
-        manifest.inputs.map(|files| files.into_iter().map(|(path, hash)| (without_folders(&path), hash)).collect());
+    manifest.inputs = manifest.inputs.into_iter().map(|(path, hash)| (without_folders(&path), hash)).collect();
     manifest
 }
 
@@ -150,11 +149,11 @@ fn renamed(record: &ProfileRecord, names: &BTreeMap<String, String>) -> ProfileR
 }
 
 /// Instructions and lines stay: the report that is kept has neither machine code nor sources any more.
-fn redacted_look(look: &DeepProfile, names: &BTreeMap<String, String>) -> DeepProfile {
-    let mut look = look.clone();
-    rename(&mut look.outcome, names);
-    look.listing.lacks = look.listing.lacks.iter().map(|text| without_folders(text)).collect();
-    look
+fn redacted_deep(deep: &DeepProfile, names: &BTreeMap<String, String>) -> DeepProfile {
+    let mut deep = deep.clone();
+    rename(&mut deep.outcome, names);
+    deep.listing.lacks = deep.listing.lacks.iter().map(|text| without_folders(text)).collect();
+    deep
 }
 
 fn rename(outcome: &mut ProfileOutcome, names: &BTreeMap<String, String>) {

@@ -46,7 +46,7 @@ pub struct Run {
     /// One record a variant, shape and group of metrics.
     pub profiles: Vec<ProfileRecord>,
     /// Deep profiles: one record a variant and shape; gates never read them.
-    pub close_looks: Vec<DeepProfile>,
+    pub deep_profiles: Vec<DeepProfile>,
     /// How its candidates were found; empty where they are a sweep.
     pub search: Vec<SearchRecord>,
 }
@@ -77,12 +77,12 @@ impl Run {
             latencies: latencies(journal::read(folder, "latencies")?),
             confirmations: confirmations(journal::read(folder, "confirmations")?),
             profiles: profiles(journal::read(folder, "profiles")?),
-            close_looks: deep_profiles(journal::read(folder, "closelooks")?),
+            deep_profiles: deep_profiles(journal::read(folder, "deep_profiles")?),
             search: journal::read(folder, "search")?,
             manifest,
         };
         reported(folder, "profiles.jsonl", run.profiles.iter().map(|record| &record.outcome))?;
-        reported(folder, "closelooks.jsonl", run.close_looks.iter().map(|look| &look.outcome))?;
+        reported(folder, "deep_profiles.jsonl", run.deep_profiles.iter().map(|deep| &deep.outcome))?;
         Ok(run)
     }
 
@@ -100,8 +100,8 @@ impl Run {
     }
 
     /// Paths of the ncu reports of deep profiles, sorted, each once.
-    pub fn close_reports(&self) -> Vec<PathBuf> {
-        self.paths(self.close_looks.iter().map(|record| &record.outcome))
+    pub fn deep_reports(&self) -> Vec<PathBuf> {
+        self.paths(self.deep_profiles.iter().map(|record| &record.outcome))
     }
 
     fn paths<'a>(&self, outcomes: impl Iterator<Item = &'a ProfileOutcome>) -> Vec<PathBuf> {
@@ -141,7 +141,7 @@ pub struct RunWriter {
     latencies: Journal,
     confirmations: Journal,
     profiles: Journal,
-    close_looks: Journal,
+    deep_profiles: Journal,
 }
 
 impl RunWriter {
@@ -192,7 +192,7 @@ impl RunWriter {
             latencies: Journal::open(&folder.join("latencies.jsonl"))?,
             confirmations: Journal::open(&folder.join("confirmations.jsonl"))?,
             profiles: Journal::open(&folder.join("profiles.jsonl"))?,
-            close_looks: Journal::open(&folder.join("closelooks.jsonl"))?,
+            deep_profiles: Journal::open(&folder.join("deep_profiles.jsonl"))?,
         };
         writer.save_manifest()?;
         Ok(writer)
@@ -232,16 +232,16 @@ impl RunWriter {
     }
 
     /// Keeps a deep profile.
-    pub fn close_look(&mut self, record: &DeepProfile) -> Result<(), StoreError> {
+    pub fn deep_profile(&mut self, record: &DeepProfile) -> Result<(), StoreError> {
         self.writing()?;
         self.ledger.note_report(&self.folder, &record.outcome);
-        kept(&mut self.close_looks, &mut self.ledger, record)
+        kept(&mut self.deep_profiles, &mut self.ledger, record)
     }
 
     /// Adds wall time to a stage that is over; a continued run adds up. What it measured outlives the machine from here on.
     pub fn spent(&mut self, stage: &str, seconds: f64) -> Result<(), StoreError> {
         let journals =
-            [&self.builds, &self.checks, &self.latencies, &self.confirmations, &self.profiles, &self.close_looks];
+            [&self.builds, &self.checks, &self.latencies, &self.confirmations, &self.profiles, &self.deep_profiles];
         journals.into_iter().try_for_each(Journal::sync)?;
         let seconds = if seconds.is_finite() { seconds } else { 0.0 };
         match self.manifest.stage_seconds.iter_mut().find(|(name, _)| name == stage) {
@@ -268,7 +268,7 @@ impl RunWriter {
     /// Keeps files that the compiler read for the project at `root`, with their SHA-256.
     pub fn compiled_from(&mut self, root: &Path, files: BTreeMap<PathBuf, String>) -> Result<(), StoreError> {
         let named = files.into_iter().map(|(path, hash)| (inputs::inside(root, &path).display().to_string(), hash));
-        self.manifest.inputs.get_or_insert_default().extend(named);
+        self.manifest.inputs.extend(named);
         self.save_manifest()
     }
 

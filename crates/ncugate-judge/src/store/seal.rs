@@ -22,7 +22,7 @@ pub const FILES: [&str; 10] = [
     "latencies.jsonl",
     "confirmations.jsonl",
     "profiles.jsonl",
-    "closelooks.jsonl",
+    "deep_profiles.jsonl",
     "search.jsonl",
 ];
 /// Stands for the manifest's own hash while that is computed.

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Settings that decide no number: how long to wait, and what is collected beside what gates read (that is compared by
 /// counter).
-const NOT_MEASURED: [&str; 4] = ["bench.timeout", "profile.timeout", "profile.metrics", "profile.close_look"];
+const NOT_MEASURED: [&str; 4] = ["bench.timeout", "profile.timeout", "profile.metrics", "profile.deep_profile"];
 
 /// Settings of a phase by key (`bench.rounds`), as JSON.
 pub fn settings(phase: &Phase) -> BTreeMap<String, String> {

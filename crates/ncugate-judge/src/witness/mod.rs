@@ -97,7 +97,7 @@ pub(super) struct CaseCounters<'a> {
     sets: f64,
     /// Whether its duration is CUPTI's.
     is_traced: bool,
-    /// Its samples without repeats; none where an earlier version recorded the latency.
+    /// Its samples without repeats; none if the run took none.
     unrepeated: Option<Vec<&'a UnrepeatedSamples>>,
 }
 
@@ -185,7 +185,7 @@ impl<'a> SampleLaunches<'a> {
         let timed = [self.of.get(&(measured_as, shape)), self.anew.get(&(measured_as, shape))];
         let each = timed.into_iter().flatten().map(|(_, audit)| audit.and_then(|audit| audit.unrepeated.as_ref()));
         let each: Vec<Option<&'a Vec<UnrepeatedSamples>>> = each.collect();
-        // An earlier version recorded none at all. One record without them among others has lost them.
+        // A run takes them of every case or of none. One record without them among others has lost them.
         each.iter().any(Option::is_some).then(|| match each.into_iter().collect::<Option<Vec<_>>>() {
             Some(all) => all.into_iter().flatten().collect(),
             None => Vec::new(),

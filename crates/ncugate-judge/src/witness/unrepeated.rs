@@ -27,7 +27,7 @@ const CLEAR: f64 = 3.0;
 /// What the samples without repeats say of a latency.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Repeats {
-    /// There are none: an earlier version recorded the latency.
+    /// The run took none.
     NotRecorded,
     /// There are not enough of them.
     TooFew(String),

@@ -45,7 +45,7 @@ pub use rule::*;
 pub use search::*;
 pub use workload::*;
 
-use super::{CloseLookAt, L2State, Selection, Verification};
+use super::{DeepProfileTarget, L2State, Selection, Verification};
 use ncugate_model::MOST_SAMPLES;
 use std::ops::RangeInclusive;
 
@@ -373,8 +373,8 @@ keys! {
         KeyKind::Whole(1),
         "Profiled launches of each variant and shape, for the spread of counters.",
     ).default("1");
-    close_look = key(
-        KeyKind::OneOf(&words(&CloseLookAt::WORDS)),
+    deep_profile = key(
+        KeyKind::OneOf(&words(&DeepProfileTarget::WORDS)),
         "Which variant gets a deep profile after the sweep, for the report only (warp states, throughputs, hot source lines, \
          ncu's rules). No gate reads it.",
     ).default("\"selected\"");

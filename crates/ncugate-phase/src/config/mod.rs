@@ -37,7 +37,7 @@ pub use kernel::{
 pub use locate::{KeyPlaces, within};
 pub use own_bound::{BoundOf, OwnBound};
 pub use phase::{
-    BASE, Base, BaseKernels, BenchSettings, BuildSettings, CloseLookAt, CounterPolicy, L2State, Objective, Phase,
+    BASE, Base, BaseKernels, BenchSettings, BuildSettings, CounterPolicy, DeepProfileTarget, L2State, Objective, Phase,
     ProfileSettings, Selection, Verification,
 };
 pub use problem_origin::{ImportFormat, ProblemOrigin, Ranking};

@@ -123,7 +123,7 @@ pub struct ProfileSettings {
     /// Launches of each variant and shape (spread of counters).
     pub repeat: u32,
     /// What is profiled once more when the selected variant is known.
-    pub close_look: CloseLookAt,
+    pub deep_profile: DeepProfileTarget,
 }
 
 /// What happens where no counters can be collected: no ncu, no permission, a driver that does not fit.
@@ -137,13 +137,13 @@ pub enum CounterPolicy {
 
 /// What a deep profile is taken of, after everything that gates judge has been measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub enum CloseLookAt {
+pub enum DeepProfileTarget {
     /// The selected variant, and the first baseline that is a kernel of this program.
     Selected,
     None,
 }
 
-impl CloseLookAt {
+impl DeepProfileTarget {
     /// All of them by the word that a phase uses.
     pub const WORDS: [(&'static str, Self); 2] = [("selected", Self::Selected), ("none", Self::None)];
 }

@@ -63,7 +63,6 @@ pub struct TextureView {
     pub height: Option<u64>,
     /// How texels are read.
     pub sampling: TextureSampling,
-    #[serde(default, skip_serializing_if = "TexelMemory::is_linear")]
     pub memory: TexelMemory,
 }
 
@@ -77,22 +76,13 @@ impl TextureView {
 }
 
 /// Where the texels of a texture are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TexelMemory {
     /// In the buffer.
-    #[default]
     Linear,
     /// In the array of the program's surface over the buffer.
     Array,
-}
-
-impl TexelMemory {
-    /// Whether they are in the buffer.
-    #[must_use]
-    pub fn is_linear(&self) -> bool {
-        *self == Self::Linear
-    }
 }
 
 /// An element of a buffer that a pointer is to.
@@ -311,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_are_written_as_they_always_were() {
+    fn arguments_are_written_and_read() {
         let text = |arg: &Arg| serde_json::to_string(arg).unwrap();
         assert_eq!(text(&Arg::Buffer("q".to_owned())), r#"{"buffer":"q"}"#);
         assert_eq!(text(&scalar(ScalarValue::F32(0.125))), r#"{"scalar":{"f32":0.125}}"#);

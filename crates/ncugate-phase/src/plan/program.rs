@@ -1,8 +1,5 @@
 //! What a variant runs at a shape: launches, fills and copies in order, over the workload's buffers.
 
-mod stored;
-
-use self::stored::{StoredKernelPlan, StoredLaunch};
 use super::arg::{Arg, BufferElement, ScalarValue};
 use ncugate_model::LaunchMode;
 use ncugate_model::expr::Value;
@@ -12,7 +9,6 @@ use std::path::PathBuf;
 
 /// A source with one choice of defines and flags, and what is launched of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(into = "StoredKernelPlan", try_from = "StoredKernelPlan")]
 pub struct KernelPlan {
     pub source: PathBuf,
     pub code: KernelCode,
@@ -25,23 +21,15 @@ pub struct KernelPlan {
 }
 
 /// What the file of a kernel holds.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum KernelCode {
-    #[default]
     Cuda,
     /// PTX, which nvcc assembles.
     Ptx,
     Cubin,
     /// A Python module with a kernel, which is compiled by the compiler of its decorator.
-    #[serde(rename = "triton")]
     Python(PythonKernel),
-}
-
-impl KernelCode {
-    pub const fn is_cuda(&self) -> bool {
-        matches!(self, Self::Cuda)
-    }
 }
 
 /// What a function in Python is compiled for.
@@ -52,7 +40,6 @@ pub struct PythonKernel {
     /// Parameters of the variant: constants of the function, or options of the compiler.
     pub constants: Vec<(String, Value)>,
     /// What the phase says of the launch; which of it is needed, the compiler decides.
-    #[serde(default = "grid_alone", skip_serializing_if = "is_grid_alone")]
     pub given: Vec<LaunchKey>,
 }
 
@@ -66,15 +53,6 @@ pub enum LaunchKey {
     Block,
     /// Dynamic shared memory a block.
     DynamicShared,
-}
-
-/// What plans of earlier versions have, whose kernels in Python were Triton's.
-fn grid_alone() -> Vec<LaunchKey> {
-    vec![LaunchKey::Grid]
-}
-
-fn is_grid_alone(given: &[LaunchKey]) -> bool {
-    given == [LaunchKey::Grid]
 }
 
 impl KernelPlan {
@@ -144,12 +122,6 @@ impl ShapeProgram {
         })
     }
 
-    /// The entry and the rest of its only launch, as runs keep them; none for a program of several steps.
-    pub fn stored_launch(&self) -> Option<(&str, impl Serialize + use<>)> {
-        let launch = self.single()?;
-        Some((&launch.entry, StoredLaunch::new(self.shape.clone(), launch.clone())))
-    }
-
     /// Its only step, where that is a launch and nothing is written before it.
     pub fn single(&self) -> Option<&KernelLaunch> {
         match self.steps.as_slice() {
@@ -216,7 +188,6 @@ pub struct KernelLaunch {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dynamic_arrays: Vec<(String, u32)>,
     /// How it stands to the launch before it and to its own blocks.
-    #[serde(default, skip_serializing_if = "LaunchMode::is_ordinary")]
     pub mode: LaunchMode,
     /// Percent of L1 and shared memory that is asked for as shared memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -43,7 +43,7 @@ impl StepContext<'_> {
         for arg in steps.iter().flat_map(args_of) {
             let Arg::Texture(texture) = arg else { continue };
             let buffer = self.workload.buffers.iter().find(|buffer| buffer.name == texture.buffer);
-            if texture.memory.is_linear() && buffer.is_some_and(|buffer| buffer.role != Role::Input) {
+            if texture.memory == TexelMemory::Linear && buffer.is_some_and(|buffer| buffer.role != Role::Input) {
                 let message = format!("has a texture over `{}`, which launches write", texture.buffer);
                 let help = "a texture is read alone: name a buffer with role \"input\", or write it through a surface";
                 self.fault(faults, "args", message, help);

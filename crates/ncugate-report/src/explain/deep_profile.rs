@@ -2,7 +2,7 @@
 
 use super::{Clocks, Listings, NcuObservations, observations};
 use ncugate_judge::frame::{
-    CloseRow, Ownership, ProfileCounters, ProfiledCases, Quantities, close_quantities, required_metrics,
+    DeepProfileCase, Ownership, ProfileCounters, ProfiledCases, Quantities, deep_quantities, required_metrics,
 };
 use ncugate_judge::store::{Run, open_reports};
 use ncugate_model::metric::signal_counters;
@@ -25,7 +25,7 @@ pub struct DeepProfiles {
 impl DeepProfiles {
     /// Reads the reports of a run's deep profiles.
     pub fn read(run: &Run, plan: &Plan, capability: Option<ComputeCapability>) -> Self {
-        if run.close_looks.is_empty() {
+        if run.deep_profiles.is_empty() {
             return Self::default();
         }
         Self::readable(run, plan, capability)
@@ -33,19 +33,19 @@ impl DeepProfiles {
     }
 
     fn readable(run: &Run, plan: &Plan, capability: Option<ComputeCapability>) -> Result<Self, Box<dyn Error>> {
-        let reports = open_reports(&run.close_reports())?;
-        let mut metrics = required_metrics::close_metrics();
+        let reports = open_reports(&run.deep_reports())?;
+        let mut metrics = required_metrics::deep_metrics();
         metrics.extend(signal_counters().map(str::to_owned));
-        let looks = run.close_looks.iter();
-        let profiled = ProfiledCases::of(looks.map(|look| (&look.variant, &look.shape, &look.outcome)));
+        let cases = run.deep_profiles.iter().map(|deep| (&deep.variant, &deep.shape, &deep.outcome));
+        let profiled = ProfiledCases::of(cases);
         let ownership = Ownership::Recorded(&profiled);
         let counted = ProfileCounters::read(&reports, plan, ownership, &required_metrics::read(&metrics, capability))?;
-        let rows: Vec<CloseRow> = run.close_looks.iter().flat_map(|deep| rows(run, plan, deep)).collect();
+        let rows: Vec<DeepProfileCase> = run.deep_profiles.iter().flat_map(|deep| rows(run, plan, deep)).collect();
         let listings: Listings<'_> =
-            run.close_looks.iter().map(|l| ((l.variant.clone(), l.shape.clone()), &l.listing)).collect();
+            run.deep_profiles.iter().map(|deep| ((deep.variant.clone(), deep.shape.clone()), &deep.listing)).collect();
         let observations = observations(&reports, plan, &listings).map_err(|e| run.damaged(&e))?;
         let clocks = Clocks::read(&reports).map_err(|e| run.damaged(&e))?;
-        let quantities = close_quantities(&counted, &rows, &metrics, capability);
+        let quantities = deep_quantities(&counted, &rows, &metrics, capability);
         Ok(Self { quantities, observations, clocks, problem: None })
     }
 
@@ -56,9 +56,9 @@ impl DeepProfiles {
 }
 
 /// The variants that a deep profile stands for: the one that was launched, and those that share its code.
-fn rows(run: &Run, plan: &Plan, deep: &DeepProfile) -> Vec<CloseRow> {
+fn rows(run: &Run, plan: &Plan, deep: &DeepProfile) -> Vec<DeepProfileCase> {
     let shared = plan.variants.iter().filter(|variant| run.measured_as(&variant.id) == &deep.variant);
-    let row = |variant: &Variant| CloseRow {
+    let row = |variant: &Variant| DeepProfileCase {
         variant: variant.id.clone(),
         shape: deep.shape.clone(),
         measured_as: deep.variant.clone(),

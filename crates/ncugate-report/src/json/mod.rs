@@ -97,7 +97,7 @@ pub struct Results<'a> {
     /// What the counters say, gravest first.
     pub findings: &'a [FindingRow],
     /// Deep profiles, the selected variant's first.
-    pub close_looks: Vec<DeepProfileValues<'a>>,
+    pub deep_profiles: Vec<DeepProfileValues<'a>>,
     /// What is not in the numbers, and why.
     pub missing: &'a [CleanText],
     /// What the reader must be warned of.
@@ -161,7 +161,7 @@ impl<'a> Results<'a> {
             deltas: report.deltas.iter().map(values::delta).collect(),
             diagnosis: &report.diagnosis,
             findings: &report.findings,
-            close_looks: report.deep_profile.as_ref().map_or_else(Vec::new, values::deep_profiles),
+            deep_profiles: report.deep_profile.as_ref().map_or_else(Vec::new, values::deep_profiles),
             missing: &report.missing,
             warnings: &report.warnings,
             provenance: report.provenance.facts.iter().map(text).collect(),

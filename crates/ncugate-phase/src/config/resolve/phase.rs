@@ -8,8 +8,8 @@ use super::{report_phase, rule};
 use crate::config::keys::{BENCH, BUILD, MACHINE, OBJECTIVE, PHASE, PROFILE, ROOT, STAGE, VARIANT};
 use crate::config::reader::{Item, Table};
 use crate::config::{
-    BASE, BenchSettings, BuildSettings, CloseLookAt, CounterPolicy, Gate, GatePlan, KernelTemplate, L2State, Objective,
-    Phase, ProfileSettings, Selection, Sweep, VariantSpec, Verification, Workload,
+    BASE, BenchSettings, BuildSettings, CounterPolicy, DeepProfileTarget, Gate, GatePlan, KernelTemplate, L2State,
+    Objective, Phase, ProfileSettings, Selection, Sweep, VariantSpec, Verification, Workload,
 };
 use jiff::civil::Date;
 use ncugate_model::expr::Requirement;
@@ -311,14 +311,14 @@ fn check_warm_cache(root: &Table<'_>) {
 fn profile(table: &Table<'_>, vocabulary: &Vocabulary<'_>, judged: &[ShapeName]) -> Option<ProfileSettings> {
     let timeout = table.read(&PROFILE.timeout_s, Item::count);
     let repeat = table.read(&PROFILE.repeat, Item::count);
-    let close_look = table.read(&PROFILE.close_look, |item| item.one_of(&CloseLookAt::WORDS));
+    let deep_profile = table.read(&PROFILE.deep_profile, |item| item.one_of(&DeepProfileTarget::WORDS));
     Some(ProfileSettings {
         ncu: table.read(&PROFILE.ncu, Item::text).map(Into::into),
         shapes: measured(table.get(&PROFILE.shapes), vocabulary, judged),
         metrics: table.list(&PROFILE.metrics).iter().filter_map(|item| vocabulary.metric(item)).collect(),
         timeout: Duration::from_secs(u64::from(timeout?)),
         repeat: repeat?,
-        close_look: close_look?,
+        deep_profile: deep_profile?,
     })
 }
 

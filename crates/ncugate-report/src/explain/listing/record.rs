@@ -121,7 +121,7 @@ mod tests {
 
     /// The cubin of the capture of a deep profile: one kernel, `sdpa_scalar`, 0x4000 bytes of code.
     fn cubin() -> Vec<u8> {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/close.ncu-rep.zst");
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/deep.ncu-rep.zst");
         let report = ncu_rep::Report::open(path).unwrap();
         report.sources().unwrap()[0].binary.to_vec()
     }

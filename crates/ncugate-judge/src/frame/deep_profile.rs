@@ -7,7 +7,7 @@ use ncugate_model::{Cell, ComputeCapability, ShapeName, VariantId};
 
 /// The variant and shape of a row, and the variant whose measurements stand for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CloseRow {
+pub struct DeepProfileCase {
     pub variant: VariantId,
     pub shape: ShapeName,
     /// Itself, or the one it shares measurements with.
@@ -15,9 +15,9 @@ pub struct CloseRow {
 }
 
 /// The table over variants that have a deep profile.
-pub fn close_quantities(
+pub fn deep_quantities(
     counted: &ProfileCounters,
-    rows: &[CloseRow],
+    rows: &[DeepProfileCase],
     metrics: &[String],
     capability: Option<ComputeCapability>,
 ) -> Quantities {
@@ -26,7 +26,7 @@ pub fn close_quantities(
         let cells = match Catalogue::embedded().definition(metric, capability) {
             Ok(definition) => {
                 let values = counted.evaluate(&definition);
-                let of_row = |row: &CloseRow| values.get(counted.place(&row.measured_as, &row.shape)?);
+                let of_row = |row: &DeepProfileCase| values.get(counted.place(&row.measured_as, &row.shape)?);
                 let absent = || Cell::Missing("its report has no such launch".into());
                 rows.iter().map(|row| of_row(row).map_or_else(absent, |value| value.cell.clone())).collect()
             }
