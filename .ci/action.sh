@@ -11,7 +11,7 @@ if [ -n "${COMMENT:-}" ]; then arguments+=(--comment "$COMMENT"); fi
 
 started=$(mktemp)
 if [ -n "${PROFILE:-}" ]; then
-    "$ncugate" gate "$CONFIG" --profile "$PROFILE" "${arguments[@]}"
+    "$ncugate" gate "$CONFIG" "$PROFILE" "${arguments[@]}"
 else
     if [ -n "${BASE:-}" ]; then arguments+=(--base "$BASE"); fi
     "$ncugate" run "$CONFIG" --source gpu --fresh "${arguments[@]}"

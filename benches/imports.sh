@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# How many problems of other projects `ncugate import` reads without --input: every one of KernelBench's levels 1 to 3, and every task of
+# How many problems of other projects `ncugate problem import` reads without --input: every one of KernelBench's levels 1 to 3, and every task of
 # gpu-mode, from clones of their repositories. What forward or ref_kernel returns, and bounds, are given; nothing is executed or measured.
 # Needs python3.
 #
@@ -19,7 +19,7 @@ count() { # name; problems on standard input, each with the arguments of its imp
     local all=0 read=0
     while read -r problem; do
         all=$((all + 1))
-        if "$ncugate" import "$1" "$problem" "${@:2}" -o "$1_$all.toml" > said 2>&1; then
+        if "$ncugate" problem import "$1" "$problem" "${@:2}" -o "$1_$all.toml" > said 2>&1; then
             read=$((read + 1))
         elif grep -q 'has nothing to say' said; then
             # generate_input makes room for the outputs itself

@@ -92,7 +92,7 @@ def by_ncugate(binary, work):
         (run,) = (profiles / "phase_d").iterdir()
         stages = dict(json.loads((run / "manifest.json").read_text())["stage_seconds"])
         start = time.perf_counter()
-        subprocess.run([binary, "report", run, "--reports", profiles / "again"], stdout=subprocess.DEVNULL, check=False)
+        subprocess.run([binary, "page", run, "--reports", profiles / "again"], stdout=subprocess.DEVNULL, check=False)
         records = (json.loads(line) for line in (run / "profiles.jsonl").read_text().splitlines())
         collected = {metric for record in records for metric in record["metrics"]}
         best = (stages["profile"], time.perf_counter() - start, len(collected))

@@ -34,7 +34,7 @@ for pass in cold warm; do
     whole=$(since "$start")
     run=$(ls -d "$work/$pass/phase_d"/2*)
     start=$(now)
-    "$binary" report "$run" --reports "$work/$pass/again" > /dev/null
+    "$binary" page "$run" --reports "$work/$pass/again" > /dev/null
     judged=$(since "$start")
     profile=$(stage "$run/manifest.json" profile)
     build=$(stage "$run/manifest.json" build)

@@ -45,7 +45,7 @@ native=$(median "all metrics")
 gated=$(median "12 metrics")
 echo "12 metrics only: $(ratio "$native" "$gated") times faster than all"
 for format in parquet csv json; do
-    echo "ncugate show --export $format: $(milliseconds "$ncugate" show "$report" --export $format -o "$work/out") ms"
+    echo "ncugate export --to $format: $(milliseconds "$ncugate" export "$report" --to $format -o "$work/out") ms"
 done
 
 cat > "$work/read.py" <<'PY'

@@ -1,16 +1,18 @@
 //! The command line as typed. What it means is the commands' business.
 
+mod agent;
+mod cluster;
 mod demo_init;
 mod exchange;
 mod explain;
 mod maintenance;
-mod search;
 mod show;
 mod show_detail;
-mod submit;
 mod subset;
 mod verbosity;
 
+pub use agent::{NextArgs, TryArgs};
+pub use cluster::{ClusterCommand, HyperQueueArgs, MergeArgs, SlurmArgs, SubmitArgs};
 pub use demo_init::{DemoArgs, InitArgs};
 pub use exchange::{
     ExportCommand, ExportFastPArgs, ExportFlashInferArgs, ExportKernelBenchArgs, GivenTensors, ImportCommand,
@@ -18,17 +20,15 @@ pub use exchange::{
 };
 pub use explain::{ExplainArgs, OccupancyArgs, Reader};
 pub use maintenance::{
-    BaselineCommand, CalibrateArgs, CompletionsArgs, ListArgs, ManArgs, PromoteArgs, SchemaArgs, ShowBaselineArgs,
+    CalibrateArgs, CompletionsArgs, LeaderboardCommand, ListArgs, ManArgs, PromoteArgs, SchemaArgs, ShowEntryArgs,
     WorkerArgs,
 };
-pub use search::{NextArgs, TryArgs};
-pub use show::ShowArgs;
+pub use show::{LaunchArgs, ShowArgs};
 pub use show_detail::{DetailArgs, RowFormat};
-pub use submit::{HyperQueueArgs, MergeArgs, SlurmArgs, SubmitArgs, SubmitCommand};
 pub use subset::SubsetArgs;
 pub use verbosity::{ColorChoice, VerbosityArgs};
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use ncugate_campaign::{DeepChoice, GpuChoice, GpuWait};
 use ncugate_judge::reference_runs::{MismatchPolicy, ReferenceRequest};
 use ncugate_phase::plan::Shard;
@@ -53,72 +53,125 @@ pub struct Cli {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Show the report of a built-in recording: no GPU, no CUDA, no repository
+    Demo(DemoArgs),
+    /// Draft a phase from a kernel's source, with a mark at every guess
+    Init(InitArgs),
+    /// Check a phase without a GPU: its config, its build, and the gates that these decide
+    Check(CheckArgs),
     /// Build, verify, time, profile and judge a phase, and write its report
     Run(RunArgs),
-    /// Show the report of a recording that the program carries: no GPU, no CUDA, no repository
-    Demo(DemoArgs),
-    /// Draft a phase from a kernel's source: its signature, indices and host code, with a mark at every guess
-    Init(InitArgs),
-    /// Check a phase without a GPU: the config, the build, and the gates that they decide
-    Check(CheckArgs),
-    /// Judge what was measured earlier: a run, a recording, or ncu reports
-    Gate(GateArgs),
-    /// Show the launches and metrics of ncu reports
+    /// Print the verdict of a run, or the launches and metrics of ncu reports
     Show(ShowArgs),
-    /// Say why a kernel takes the time that it takes: one bottleneck, the evidence, what to try next
+    /// Write the HTML page of a run or an ncu report; of two, their comparison
+    Page(PageArgs),
+    /// Say why a kernel is slow: one bottleneck, its evidence, what to try next
     Explain(ExplainArgs),
-    /// How many blocks of a kernel a multiprocessor holds, what limits that, and what to change for one more
-    Occupancy(OccupancyArgs),
+    /// Print two runs or ncu reports side by side: changes, noise, changed verdicts
+    Compare(CompareArgs),
+    /// Write the numbers of a run or an ncu report as CSV, JSON, Parquet or Arrow
+    Export(ExportArgs),
+    /// Write a page over all runs with their history
+    History(HistoryArgs),
+    /// Judge an earlier run, a recording, or ncu reports by a phase
+    Gate(GateArgs),
+    /// Keep a run in the repository: compressed, without host names, addresses and paths
+    Record(RecordArgs),
+    /// Promote runs to the leaderboard of a phase, and list its entries
+    #[command(subcommand)]
+    Leaderboard(LeaderboardCommand),
     /// Check this machine: GPU, driver, nvcc, ncu, permissions, and how to fix what is missing
     Doctor(DoctorArgs),
-    /// Render the report of a stored run again
-    Report(ReportArgs),
-    /// Show two runs, recordings or ncu reports side by side: changes, their noise, verdicts that turned
-    Compare(CompareArgs),
-    /// Write a page over all runs, with their history, and a summary of a set of phases
-    Index(IndexArgs),
-    /// Write everything a run measured as one table: a row a variant and shape, a column a metric
-    Table(TableArgs),
-    /// Put the shards of a phase together, as a run that `run` confirms and judges
-    Merge(MergeArgs),
-    /// Measure a phase on a cluster: a job array of shards, merged and judged; follows it, and cancels it on Ctrl-C
+    /// Try a source, ask what to try next, serve both to an agent
     #[command(subcommand)]
-    Submit(SubmitCommand),
-    /// Write what the buffers of a phase hold before a launch, as NumPy files: DIR/SHAPE/SEED/BUFFER.npy
-    Inputs(InputsArgs),
-    /// Make a phase of another project's problem: FlashInfer-Trace, KernelBench, gpu-mode
+    Agent(AgentCommand),
+    /// Measure a phase on Slurm or HyperQueue, or merge the shards of a phase
     #[command(subcommand)]
-    Import(ImportCommand),
-    /// Write results in the forms of other projects: FlashInfer-Trace, KernelBench
+    Cluster(ClusterCommand),
+    /// Import and export problems and results of FlashInfer-Trace, KernelBench and gpu-mode
     #[command(subcommand)]
-    Export(ExportCommand),
-    /// Keep a run in the repository: compressed, with host names, addresses and paths taken out
-    Record(RecordArgs),
-    /// Take host names, addresses and users' folders out of an ncu report
-    Redact(RedactArgs),
-    /// The leaderboard of a phase: promote a run to it, list and show its entries
+    Problem(ProblemCommand),
+    /// Occupancy, timing noise, inputs, redaction, schemas, completions, man pages
     #[command(subcommand)]
-    Baseline(BaselineCommand),
-    /// Measure and save this machine's timing noise by an A/A test; gates tighter than it say so
-    Calibrate(CalibrateArgs),
-    /// Print the JSON Schema of the config, for editors, or of the results
-    Schema(SchemaArgs),
-    /// Print completions for a shell: `ncugate completions bash > /etc/bash_completion.d/ncugate`
-    Completions(CompletionsArgs),
-    /// Write man pages to a folder
-    Man(ManArgs),
-    /// Build, prove, time, profile and judge one source against the best so far; answers in one line of JSON
-    Try(TryArgs),
-    /// Say what to try next, by a run, in one line of JSON
-    Next(NextArgs),
-    /// Serve `try`, `next` and `check` to an agent: the Model Context Protocol over standard input and output
-    Mcp,
+    Tools(ToolsCommand),
     /// Launch kernels for a parent process
     #[command(hide = true)]
     Worker(WorkerArgs),
     /// End the children of a parent process that is killed
     #[command(hide = true)]
     Guard,
+}
+
+/// `ncugate agent`
+#[derive(Debug, Subcommand)]
+pub enum AgentCommand {
+    /// Build, verify, time, profile and judge one source against the best so far; prints one line of JSON
+    Try(TryArgs),
+    /// Print what to try next after a run, as one line of JSON
+    Next(NextArgs),
+    /// Serve `try`, `next` and `check` by the Model Context Protocol over standard input and output
+    Serve,
+}
+
+/// `ncugate problem`
+#[derive(Debug, Subcommand)]
+pub enum ProblemCommand {
+    /// Make a phase of another project's problem
+    #[command(subcommand)]
+    Import(ImportCommand),
+    /// Write results in another project's format
+    #[command(subcommand)]
+    Export(ExportCommand),
+}
+
+/// `ncugate tools`
+#[derive(Debug, Subcommand)]
+pub enum ToolsCommand {
+    /// Compute how many blocks of a kernel fit on a multiprocessor, and what limits them
+    Occupancy(OccupancyArgs),
+    /// Measure this machine's timing noise by an A/A test; gates tighter than it say so
+    Calibrate(CalibrateArgs),
+    /// Write the inputs of a phase as NumPy files: DIR/SHAPE/SEED/BUFFER.npy
+    Inputs(InputsArgs),
+    /// Remove host names, addresses and users' folders from an ncu report
+    Redact(RedactArgs),
+    /// Print the JSON Schema of the config, for editors, or of the results
+    Schema(SchemaArgs),
+    /// Print completions for a shell
+    Completions(CompletionsArgs),
+    /// Write man pages to a folder
+    Man(ManArgs),
+}
+
+/// First-level commands by what they are for, in the order of the help.
+pub const GROUPS: [(&str, &[&str]); 5] = [
+    ("Start", &["demo", "init", "check", "run"]),
+    ("Results", &["show", "page", "explain", "compare", "export", "history"]),
+    ("Merge", &["gate", "record", "leaderboard"]),
+    ("Machine", &["doctor"]),
+    ("More", &["agent", "cluster", "problem", "tools"]),
+];
+
+impl Cli {
+    /// The command line with its help in groups.
+    pub fn grouped() -> clap::Command {
+        let command = Self::command();
+        let heading = command.get_styles().get_header();
+        let literal = command.get_styles().get_literal();
+        let mut list = String::new();
+        for (group, names) in GROUPS {
+            list += &format!("{heading}{group}:{heading:#}\n");
+            for name in names {
+                let about = command.find_subcommand(name).and_then(clap::Command::get_about).unwrap_or_default();
+                list += &format!("  {literal}{name:<12}{literal:#} {about}\n");
+            }
+            list.push('\n');
+        }
+        let template = format!(
+            "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{list}{heading}Options:{heading:#}\n{{options}}{{after-help}}\n"
+        );
+        command.help_template(template)
+    }
 }
 
 /// Where measurements come from.
@@ -208,9 +261,12 @@ impl From<GpuWaitArgs> for GpuWait {
 /// `ncugate run`
 #[derive(Debug, Clone, Args)]
 pub struct RunArgs {
-    /// The phases; of several each is run, and the gravest status counts
-    #[arg(value_name = "CONFIG", required = true)]
+    /// The phases; of several each is run, and the gravest status counts. Of a kernel's source a phase is drafted and kept
+    #[arg(value_name = "CONFIG|KERNEL.cu", required = true)]
     pub configs: Vec<PathBuf>,
+    /// The kernel of a source that defines several
+    #[arg(long, value_name = "NAME")]
+    pub entry: Option<String>,
     /// Where measurements come from
     #[arg(long, value_enum, default_value_t = MeasurementSource::Auto)]
     pub source: MeasurementSource,
@@ -220,7 +276,7 @@ pub struct RunArgs {
     /// Start anew instead of continuing an unfinished run
     #[arg(long)]
     pub fresh: bool,
-    /// Measure one of N equal parts of the candidates, with every baseline, and judge nothing; `merge` puts parts together
+    /// Measure one of N equal parts of the candidates, with every baseline, and judge nothing; `cluster merge` puts parts together
     #[arg(long, value_name = "I/N", conflicts_with_all = ["against", "allow_mismatch", "comment", "open", "SubsetArgs"])]
     pub shard: Option<Shard>,
     /// The part that is measured
@@ -285,7 +341,7 @@ pub struct CheckArgs {
     /// List what the tolerance accepts: answers with faults in their inputs, arithmetic or result
     #[arg(long)]
     pub mutants: bool,
-    /// Refuse a phase that names a program to run or a file outside of its project, as `mcp` does for an agent
+    /// Refuse a phase that names a program to run or a file outside of its project, as `agent serve` does for an agent
     #[arg(long, hide = true)]
     pub confined: bool,
 }
@@ -296,9 +352,9 @@ pub struct GateArgs {
     /// The phase
     #[arg(value_name = "CONFIG")]
     pub config: PathBuf,
-    /// A run, a recording, or ncu reports (.ncu-rep, .ncu-repz)
-    #[arg(long, value_name = "PATH", required = true, num_args = 1..)]
-    pub profile: Vec<PathBuf>,
+    /// A run, or ncu reports (.ncu-rep, .ncu-repz)
+    #[arg(value_name = "RUN|REPORT", required = true)]
+    pub paths: Vec<PathBuf>,
     /// Judge plain ncu reports although they do not say whether results were correct
     #[arg(long)]
     pub assume_correct: bool,
@@ -313,49 +369,63 @@ pub struct GateArgs {
     pub saying: OutputArgs,
 }
 
-/// `ncugate report`
+/// `ncugate page`
 #[derive(Debug, Args)]
-pub struct ReportArgs {
-    /// The run's folder
-    #[arg(value_name = "RUN")]
-    pub run: PathBuf,
-    /// Folder of this report, instead of one named after phase and run in the folder of reports
-    #[arg(short, long, value_name = "DIR")]
+pub struct PageArgs {
+    /// A run or an ncu report; of two, their comparison
+    #[arg(value_name = "RUN|REPORT", required = true, num_args = 1..=2)]
+    pub paths: Vec<PathBuf>,
+    /// Of a run the folder of its report, by default reports/PHASE/RUN; else the page's file, `-` for standard output
+    #[arg(short, long, value_name = "PATH")]
     pub output: Option<PathBuf>,
+    /// Launches
+    #[command(flatten)]
+    pub launches: LaunchArgs,
     /// Comparison
     #[command(flatten)]
     pub against: StoredBaselineArgs,
     /// Folders
     #[command(flatten)]
     pub folders: FolderArgs,
-    /// Output
-    #[command(flatten)]
-    pub saying: OutputArgs,
+    /// Also write a Markdown comment body (under 65,536 characters) to this file
+    #[arg(long, value_name = "FILE")]
+    pub comment: Option<PathBuf>,
+    /// Open the page in the browser
+    #[arg(long)]
+    pub open: bool,
 }
 
 /// `ncugate compare`
 #[derive(Debug, Args)]
 pub struct CompareArgs {
-    /// The folder of a run or recording, or an ncu report (.ncu-rep, .ncu-repz)
+    /// A run or an ncu report (.ncu-rep, .ncu-repz)
     #[arg(value_name = "A")]
     pub a: PathBuf,
-    /// What is compared with it
+    /// The run or report to compare with it
     #[arg(value_name = "B")]
     pub b: PathBuf,
-    /// What standard output carries
-    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
-    pub format: OutputFormat,
-    /// Also write the comparison as Markdown to this file
-    #[arg(long, value_name = "FILE")]
-    pub markdown: Option<PathBuf>,
-    /// Also write the comparison as a self-contained page to this file
-    #[arg(long, value_name = "FILE")]
-    pub html: Option<PathBuf>,
+    /// Format of standard output
+    #[arg(long, value_enum, default_value_t = CompareFormat::Text)]
+    pub format: CompareFormat,
+    /// Folder of runs
+    #[arg(long, value_name = "DIR", default_value = "profiles")]
+    pub profiles: PathBuf,
 }
 
-/// `ncugate index`
+/// Formats of a comparison.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum CompareFormat {
+    /// Tables for people
+    Text,
+    /// JSON, and nothing else
+    Json,
+    /// Markdown
+    Markdown,
+}
+
+/// `ncugate history`
 #[derive(Debug, Args)]
-pub struct IndexArgs {
+pub struct HistoryArgs {
     /// Phases to show, in this order; without any, all that have runs
     #[arg(value_name = "CONFIG")]
     pub configs: Vec<PathBuf>,
@@ -365,57 +435,58 @@ pub struct IndexArgs {
     /// Folders
     #[command(flatten)]
     pub folders: FolderArgs,
-    /// What standard output carries
+    /// Format of standard output
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     pub format: OutputFormat,
 }
 
-/// `ncugate table`
+/// `ncugate export`
 #[derive(Debug, Args)]
-pub struct TableArgs {
-    /// The folder of a run or recording
-    #[arg(value_name = "RUN")]
-    pub run: PathBuf,
-    /// File format; arrow is an IPC file (Feather)
-    #[arg(long = "to", value_enum, value_name = "FORMAT", default_value_t = TableTo::Csv)]
-    pub format: TableTo,
-    /// Write instead which variant to use at which shape; the status is the verdict of the phase, and a phase that does not
-    /// pass has no such table
-    #[arg(long, value_enum, value_name = "FORMAT", conflicts_with = "format")]
-    pub dispatch: Option<DispatchTo>,
-    /// File to write, replaced if it is there; else standard output
+pub struct ExportArgs {
+    /// A run; or ncu reports (.ncu-rep, .ncu-repz), ncu's CSV, or globs of them
+    #[arg(value_name = "RUN|REPORT", required = true)]
+    pub paths: Vec<String>,
+    /// Format of the file
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = ExportFormat::Csv)]
+    pub to: ExportFormat,
+    /// File to write, replaced if it exists; else standard output
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+    /// Metrics of reports to export: full names or globs, as often as needed
+    #[arg(long = "metric", value_name = "NAME|GLOB", value_delimiter = ',')]
+    pub metrics: Vec<String>,
+    /// Of reports, write one row a launch with one column a metric, instead of one row a launch and metric
+    #[arg(long)]
+    pub wide: bool,
+    /// Launches
+    #[command(flatten)]
+    pub launches: LaunchArgs,
+    /// Folder of runs
+    #[arg(long, value_name = "DIR", default_value = "profiles")]
+    pub profiles: PathBuf,
 }
 
-/// File format of a dispatch table.
+/// Formats of an export.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum DispatchTo {
-    /// A C header
-    Header,
-    /// JSON
-    Json,
-}
-
-/// File format of a run's table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum TableTo {
+pub enum ExportFormat {
     /// Comma-separated values
     Csv,
+    /// An array of objects
+    Json,
     /// Apache Parquet
     Parquet,
-    /// Apache Arrow
+    /// Apache Arrow, an IPC file (Feather)
     Arrow,
-    /// An array of objects, one a line
-    Json,
+    /// A C header with the variant to use at each shape; the status is the verdict of the run, and a run that does not pass
+    /// has no such table
+    DispatchHeader,
+    /// The same as JSON
+    DispatchJson,
 }
 
 /// `ncugate doctor`
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
-    /// Print the checks as JSON, and nothing else: `--format json`
-    #[arg(long)]
-    pub json: bool,
     /// What standard output carries
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     pub format: OutputFormat,

@@ -3,7 +3,7 @@
 mod allocator;
 
 use allocator::HugePages;
-use clap::Parser;
+use clap::FromArgMatches;
 use ncugate::cli::Cli;
 use ncugate::commands;
 use std::process::ExitCode;
@@ -12,7 +12,7 @@ use std::process::ExitCode;
 static ALLOCATOR: HugePages = HugePages;
 
 fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let cli = match Cli::grouped().try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
         Err(error) => return commands::report_usage(&error).into(),
     };

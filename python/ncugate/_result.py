@@ -53,7 +53,7 @@ class RunResult:
     warnings: str = ""
     """What the program said on standard error."""
     results: Dict[str, Any] = field(default_factory=dict, repr=False)
-    """The whole `results.json`; `ncugate schema --results` describes it."""
+    """The whole `results.json`; `ncugate tools schema --results` describes it."""
 
     @property
     def passed(self) -> bool:
@@ -107,8 +107,8 @@ def judge(
     reports: Optional[PathLike] = None,
     arguments: Sequence[str] = (),
 ) -> RunResult:
-    """Judges a run, a recording or an ncu report by a phase: `ncugate gate CONFIG --profile PATH`. As `run` else."""
-    words: List[PathLike] = ["gate", positional(config), "--profile", positional(profile)]
+    """Judges a run, a recording or an ncu report by a phase: `ncugate gate CONFIG PATH`. As `run` else."""
+    words: List[PathLike] = ["gate", positional(config), positional(profile)]
     return _judged(words, against, profiles, reports, arguments)
 
 

@@ -60,7 +60,7 @@ def read_report(path: PathLike, metrics: Sequence[str] = (), *, wide: bool = Fal
     `metrics` are full names or globs; without them every metric is read. With `wide`, a row is a launch and a column a metric.
     Raises NcugateError where the file is not a report, or is damaged.
     """
-    arguments: List[PathLike] = ["show", positional(path), "--export", "arrow"]
+    arguments: List[PathLike] = ["export", positional(path), "--to", "arrow"]
     for metric in metrics:
         arguments.append(f"--metric={metric}")
     if wide:
@@ -74,4 +74,4 @@ def load_run(folder: PathLike) -> ArrowTable:
     A metric that was not measured is null, with the reason in the column `METRIC.reason`. Raises NcugateError where the folder is not
     a run.
     """
-    return ArrowTable(output(["table", positional(folder), "--to", "arrow"]))
+    return ArrowTable(output(["export", positional(folder), "--to", "arrow"]))

@@ -5,7 +5,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use ncugate_exchange::{GivenTensor, THRESHOLDS};
 use std::path::PathBuf;
 
-/// `ncugate import`
+/// `ncugate problem import`
 #[derive(Debug, Subcommand)]
 pub enum ImportCommand {
     /// A definition of FlashInfer-Trace, with its workloads and solutions
@@ -19,7 +19,7 @@ pub enum ImportCommand {
     GpuMode(ImportGpuModeArgs),
 }
 
-/// `ncugate import flashinfer`
+/// `ncugate problem import flashinfer`
 #[derive(Debug, Args)]
 pub struct ImportFlashInferArgs {
     /// The folder with definitions, workloads and solutions
@@ -67,7 +67,7 @@ pub enum ImportPrecision {
     Bf16,
 }
 
-/// `ncugate import kernelbench`
+/// `ncugate problem import kernelbench`
 #[derive(Debug, Args)]
 pub struct ImportKernelBenchArgs {
     /// The problem: `Model`, `get_inputs`, `get_init_inputs`
@@ -90,7 +90,7 @@ pub struct ImportKernelBenchArgs {
     pub format: OutputFormat,
 }
 
-/// `ncugate import gpumode`
+/// `ncugate problem import gpumode`
 #[derive(Debug, Args)]
 pub struct ImportGpuModeArgs {
     /// The task
@@ -116,7 +116,7 @@ pub struct ImportGpuModeArgs {
     pub format: OutputFormat,
 }
 
-/// `ncugate export`
+/// `ncugate problem export`
 #[derive(Debug, Subcommand)]
 pub enum ExportCommand {
     /// Traces of FlashInfer-Trace, a line of JSON for each candidate and timed shape
@@ -133,10 +133,10 @@ pub enum ExportCommand {
     FastP(ExportFastPArgs),
 }
 
-/// `ncugate export flashinfer` and `ncugate export gpumode`
+/// `ncugate problem export flashinfer` and `ncugate problem export gpumode`
 #[derive(Debug, Args)]
 pub struct ExportFlashInferArgs {
-    /// The folder of a run or recording
+    /// The run: its folder, its id, a phase for its newest run, or `latest`
     #[arg(value_name = "RUN")]
     pub run: PathBuf,
     /// File to write, replaced if it is there; else standard output
@@ -144,10 +144,10 @@ pub struct ExportFlashInferArgs {
     pub output: Option<PathBuf>,
 }
 
-/// `ncugate export kernelbench`
+/// `ncugate problem export kernelbench`
 #[derive(Debug, Args)]
 pub struct ExportKernelBenchArgs {
-    /// Folders of runs or recordings, each of another problem
+    /// Runs, each of another problem
     #[arg(value_name = "RUN", required = true)]
     pub runs: Vec<PathBuf>,
     /// The problem's number, where its name does not begin with it
@@ -158,7 +158,7 @@ pub struct ExportKernelBenchArgs {
     pub output: Option<PathBuf>,
 }
 
-/// `ncugate export fast-p`
+/// `ncugate problem export fast-p`
 #[derive(Debug, Args)]
 pub struct ExportFastPArgs {
     /// The folder of runs

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 /// `ncugate explain`
 #[derive(Debug, Args)]
 pub struct ExplainArgs {
-    /// A run's folder, an ncu report, or the name of a metric: the catalogue's or Nsight Compute's
+    /// A run, an ncu report, or the name of a metric: the catalogue's or Nsight Compute's
     #[arg(value_name = "RUN|REPORT|METRIC", required_unless_present = "rules")]
     pub path: Option<PathBuf>,
     /// The variant to explain, instead of the selected one; of a report, a part of the kernel's name
@@ -32,6 +32,9 @@ pub struct ExplainArgs {
     /// Set the source lines and the machine code of that variant beside those of this one; both need a deep profile
     #[arg(long, value_name = "ID", conflicts_with_all = ["each", "sweep", "reader", "rules"])]
     pub beside: Option<String>,
+    /// Folder of runs
+    #[arg(long, value_name = "DIR", default_value = "profiles")]
+    pub profiles: PathBuf,
     /// Who reads it
     #[arg(long = "for", value_enum, value_name = "READER", default_value_t = Reader::Person)]
     pub reader: Reader,
@@ -44,7 +47,7 @@ pub struct ExplainArgs {
     pub rules: bool,
 }
 
-/// `ncugate occupancy`
+/// `ncugate tools occupancy`
 #[derive(Debug, Args)]
 pub struct OccupancyArgs {
     /// Compute capability

@@ -5,21 +5,21 @@ use clap::{Args, Subcommand};
 use clap_complete::Shell;
 use std::path::PathBuf;
 
-/// `ncugate baseline`
+/// `ncugate leaderboard`
 #[derive(Debug, Subcommand)]
-pub enum BaselineCommand {
+pub enum LeaderboardCommand {
     /// Put a run on the leaderboard of its phase; shows the difference to the entry it replaces
     Promote(PromoteArgs),
     /// List the entries that count now
     List(ListArgs),
     /// Show the history of an entry and its values
-    Show(ShowBaselineArgs),
+    Show(ShowEntryArgs),
 }
 
-/// `ncugate baseline promote`
+/// `ncugate leaderboard promote`
 #[derive(Debug, Args)]
 pub struct PromoteArgs {
-    /// The run's folder
+    /// The run: its folder, its id, a phase for its newest run, or `latest`
     #[arg(value_name = "RUN")]
     pub run: PathBuf,
     /// Name of the entry; the entry `best` is `best.` in requirements
@@ -36,7 +36,7 @@ pub struct PromoteArgs {
     pub format: OutputFormat,
 }
 
-/// `ncugate baseline list`
+/// `ncugate leaderboard list`
 #[derive(Debug, Args)]
 pub struct ListArgs {
     /// Name of a phase; all without it
@@ -50,9 +50,9 @@ pub struct ListArgs {
     pub format: OutputFormat,
 }
 
-/// `ncugate baseline show`
+/// `ncugate leaderboard show`
 #[derive(Debug, Args)]
-pub struct ShowBaselineArgs {
+pub struct ShowEntryArgs {
     /// Name of the phase
     #[arg(value_name = "PHASE")]
     pub phase: String,
@@ -67,7 +67,7 @@ pub struct ShowBaselineArgs {
     pub format: OutputFormat,
 }
 
-/// `ncugate calibrate`
+/// `ncugate tools calibrate`
 #[derive(Debug, Args)]
 pub struct CalibrateArgs {
     /// The phase
@@ -90,7 +90,7 @@ pub struct CalibrateArgs {
     pub format: OutputFormat,
 }
 
-/// `ncugate schema`
+/// `ncugate tools schema`
 #[derive(Debug, Args)]
 pub struct SchemaArgs {
     /// The schema of `results.json` and `--format json` instead
@@ -98,7 +98,7 @@ pub struct SchemaArgs {
     pub results: bool,
 }
 
-/// `ncugate completions`
+/// `ncugate tools completions`
 #[derive(Debug, Args)]
 pub struct CompletionsArgs {
     /// The shell
@@ -106,7 +106,7 @@ pub struct CompletionsArgs {
     pub shell: Shell,
 }
 
-/// `ncugate man`
+/// `ncugate tools man`
 #[derive(Debug, Args)]
 pub struct ManArgs {
     /// Folder that the pages go to

@@ -19,13 +19,13 @@ pub struct DetailArgs {
     /// Show the instructions of kernels with addresses, source lines, executions and samples; `nvdisasm` gives their text
     #[arg(long, conflicts_with_all = OTHERS, conflicts_with_all = ["sources", "source_metrics", "warp_stalls"])]
     pub disasm: bool,
-    /// How `--sources`, `--source-metrics`, `--warp-stalls` and `--disasm` are written; json and csv have every row and metric
+    /// Format of standard output; csv is for `--sources`, `--source-metrics`, `--warp-stalls` and `--disasm`
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = RowFormat::Text)]
     pub format: RowFormat,
 }
 
 /// What else `show` can do, one thing at a time.
-const OTHERS: [&str; 4] = ["export", "html", "rules", "session"];
+const OTHERS: [&str; 2] = ["rules", "session"];
 
 /// How rows are written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
@@ -33,7 +33,7 @@ pub enum RowFormat {
     /// Columns for people
     #[default]
     Text,
-    /// An array of objects, one a launch
+    /// JSON, and nothing else
     Json,
     /// Comma-separated values
     Csv,

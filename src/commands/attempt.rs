@@ -1,4 +1,4 @@
-//! `ncugate try`: one candidate against the best so far.
+//! `ncugate agent try`: one candidate against the best so far.
 
 use super::measure::no_go;
 use super::project::open_phase;

@@ -1,4 +1,4 @@
-//! `ncugate calibrate`: the A/A test, how small a difference this machine can resolve.
+//! `ncugate tools calibrate`: the A/A test, how small a difference this machine can resolve.
 
 use super::project::open_phase;
 use super::{CommandError, print, signal, verbosity};

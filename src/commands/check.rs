@@ -126,7 +126,7 @@ fn one(
     }
     if phase.is_of_reports() {
         let file = config.display();
-        writeln!(out, "  nothing is built: `ncugate gate {file} --profile REPORT` judges launches of ncu reports")?;
+        writeln!(out, "  nothing is built: `ncugate gate {file} REPORT` judges launches of ncu reports")?;
         return Ok(outcome);
     }
     let asked = args.arch.as_ref().or(phase.build.arch.as_ref()).map(|text| text.parse::<Arch>()).transpose()?;

@@ -1,7 +1,8 @@
 //! `ncugate compare`: two runs, recordings or ncu reports side by side.
 
+use super::run_name::run_named;
 use super::{CommandError, print};
-use crate::cli::{CompareArgs, OutputFormat};
+use crate::cli::{CompareArgs, CompareFormat};
 use crate::console::Output;
 use crate::exit::Outcome;
 use jiff::civil::Date;
@@ -10,31 +11,29 @@ use ncugate_judge::store::open_report;
 use ncugate_model::stats::Resampler;
 use ncugate_report as report;
 use ncugate_report::compare::{self, ComparedSide, RunComparison};
-use ncugate_report::write::replace;
 use std::io::Write;
 use std::path::Path;
 
 /// Compares and says what changed; a change is not a failure.
 pub fn compare(args: &CompareArgs, today: Date, out: &mut Output) -> Result<Outcome, CommandError> {
-    let comparison = RunComparison::new(&side(&args.a, today)?, &side(&args.b, today)?, &Resampler::default());
-    if let Some(path) = &args.markdown {
-        replace(path, &compare::markdown(&comparison))?;
-    }
-    if let Some(path) = &args.html {
-        replace(path, &compare::html(&comparison)?)?;
-    }
+    let comparison = comparison(&args.a, &args.b, &args.profiles, today)?;
     match args.format {
-        OutputFormat::Json => print::json(&comparison, out)?,
-        OutputFormat::Text => write!(out, "{}", compare::terminal(&comparison, print::columns()))?,
+        CompareFormat::Json => print::json(&comparison, out)?,
+        CompareFormat::Markdown => write!(out.machine(), "{}", compare::markdown(&comparison))?,
+        CompareFormat::Text => write!(out, "{}", compare::terminal(&comparison, print::columns()))?,
     }
     Ok(Outcome::Passed)
 }
 
-/// A folder is a run or a recording, a file an ncu report.
-fn side(path: &Path, today: Date) -> Result<ComparedSide, CommandError> {
+/// Two runs or ncu reports side by side.
+pub fn comparison(a: &Path, b: &Path, profiles: &Path, today: Date) -> Result<RunComparison, CommandError> {
+    Ok(RunComparison::new(&side(a, profiles, today)?, &side(b, profiles, today)?, &Resampler::default()))
+}
+
+fn side(path: &Path, profiles: &Path, today: Date) -> Result<ComparedSide, CommandError> {
     let name = path.display().to_string();
-    if path.is_dir() {
-        let run = PhaseRun::load(path)?;
+    if let Some(folder) = run_named(path, profiles)? {
+        let run = PhaseRun::load(&folder)?;
         let workload = Some(Box::new(run.phase.workload.clone()));
         return Ok(ComparedSide { workload, ..ComparedSide::of_run(&name, &report::stored(&run, today)?) });
     }

@@ -23,7 +23,7 @@ pub fn conclude(
     invocation: &Invocation,
     out: &mut Output,
 ) -> Result<Outcome, CommandError> {
-    let mut session = session(run, against, folders, invocation.today())?;
+    let mut session = session(run, against, &folders.profiles, invocation.today())?;
     if let RunSource::Unasked { .. } = source {
         session.withhold_pass("nothing was measured");
     }
@@ -35,11 +35,11 @@ pub fn conclude(
 pub fn session<'a>(
     run: &'a PhaseRun,
     against: &StoredBaselineArgs,
-    folders: &FolderArgs,
+    profiles: &Path,
     today: Date,
 ) -> Result<JudgedRun<'a>, CommandError> {
-    let mut references = ReferenceRuns::find(&run.phase, &run.run, &against.into(), &folders.profiles, today)?;
-    references.resolve_previous(&run.phase, &run.run, run.evidence, &folders.profiles, today)?;
+    let mut references = ReferenceRuns::find(&run.phase, &run.run, &against.into(), profiles, today)?;
+    references.resolve_previous(&run.phase, &run.run, run.evidence, profiles, today)?;
     Ok(JudgedRun::of(run, references, today)?)
 }
 

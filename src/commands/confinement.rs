@@ -1,4 +1,4 @@
-//! What a phase may ask of `check` where an agent chose it (`check --confined`, which `mcp` asks for): no program that the phase names is run,
+//! What a phase may ask of `check` where an agent chose it (`check --confined`, which `agent serve` asks for): no program that the phase names is run,
 //! and no file outside of the project is opened.
 
 use super::CommandError;

@@ -3,7 +3,7 @@
 use super::CommandError;
 use super::conclude::{conclude_in, session};
 use super::embedded_recording::write_embedded;
-use crate::cli::{DemoArgs, FolderArgs, OutputFormat, StoredBaselineArgs};
+use crate::cli::{DemoArgs, OutputFormat, StoredBaselineArgs};
 use crate::console::Output;
 use crate::exit::Outcome;
 use crate::invocation::Invocation;
@@ -25,8 +25,7 @@ pub fn demo(args: &DemoArgs, invocation: &Invocation, out: &mut Output) -> Resul
         let phase = &manifest.phase;
         writeln!(out, "nothing is measured here: this is a recording of the phase {phase}, made on {gpu} on {date}\n")?;
     }
-    let folders = FolderArgs { profiles, reports: args.output.join("reports") };
-    let session = session(&run, &StoredBaselineArgs::default(), &folders, invocation.today())?;
+    let session = session(&run, &StoredBaselineArgs::default(), &profiles, invocation.today())?;
     let source = RunSource::Recorded { folder: recording.display().to_string() };
     let outcome = conclude_in(&args.output.join("report"), &session, source, &args.saying, invocation, out)?;
     if is_text {

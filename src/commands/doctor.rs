@@ -35,8 +35,7 @@ pub fn doctor(args: &DoctorArgs, out: &mut Output) -> Result<Outcome, CommandErr
     };
     let cupti = facts.device.is_ok().then(|| campaign::cupti(args.probe));
     let facts = Facts { trial, cupti, ..facts };
-    let is_json = args.json || args.format == OutputFormat::Json;
-    Ok(if is_json { write_json(&facts, &mut out.machine())? } else { say(&facts, out)? })
+    Ok(if args.format == OutputFormat::Json { write_json(&facts, &mut out.machine())? } else { say(&facts, out)? })
 }
 
 /// The checks for programs.

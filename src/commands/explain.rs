@@ -1,5 +1,6 @@
 //! `ncugate explain`: why a kernel takes the time that it takes.
 
+use super::run_name::run_folder;
 use super::{CommandError, print};
 use crate::cli::{ExplainArgs, OutputFormat, Reader};
 use crate::console::Output;
@@ -26,7 +27,7 @@ use std::path::Path;
 pub fn explain(args: &ExplainArgs, today: Date, out: &mut Output) -> Result<Outcome, CommandError> {
     if args.rules {
         return match &args.path {
-            Some(path) => answers(path, args.format, today, out),
+            Some(path) => answers(&run_folder(path, &args.profiles)?, args.format, today, out),
             None => rules(out),
         };
     }
@@ -36,13 +37,14 @@ pub fn explain(args: &ExplainArgs, today: Date, out: &mut Output) -> Result<Outc
     if let Some(entry) = path.to_str().filter(|_| !path.exists()).and_then(metric_entry) {
         return metric(&entry, args, out);
     }
-    if !path.exists()
-        && let Some(near) = path.to_str().and_then(|name| Catalogue::embedded().nearest(name))
-    {
-        let name = path.display();
-        let message = format!("{name} is neither a run, a report nor a metric; did you mean the metric '{near}'?");
-        return Err(CommandError::Usage(message));
-    }
+    let path = &run_folder(path, &args.profiles).map_err(|error| {
+        let near = path.to_str().and_then(|name| Catalogue::embedded().nearest(name));
+        near.map_or(error, |near| {
+            let name = path.display();
+            let message = format!("{name} is neither a run, a report nor a metric; did you mean the metric '{near}'?");
+            CommandError::Usage(message)
+        })
+    })?;
     if args.sweep {
         return sweep(path, args, today, out);
     }

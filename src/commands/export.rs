@@ -1,110 +1,128 @@
-//! `ncugate export`: results in the forms of other projects.
+//! `ncugate export`: everything that a run measured, or the metrics of ncu reports, as a file.
 
 use super::CommandError;
-use crate::cli::ExportCommand;
+use super::run_name::run_named;
+use super::show::is_report;
+use crate::cli::{ExportArgs, ExportFormat};
 use crate::console::{Output, warn};
 use crate::exit::Outcome;
 use jiff::civil::Date;
-use ncugate_exchange::{ExportedRun, ProblemScore, kernel_results, problem_number, ranking, score, scored, traces};
-use ncugate_judge::store;
+use ncugate_judge::frame::export::{ExportError, ExportLayout};
+use ncugate_judge::frame::{TableFormat, run_table, write_table};
 use ncugate_judge::{JudgedRun, PhaseRun};
-use ncugate_model::disk::{Durability, replace};
-use ncugate_model::number::text::escaped_json;
-use serde_json::{Map, Value};
-use std::collections::BTreeMap;
-use std::io::Write;
+use ncugate_model::Verdict;
+use ncugate_model::disk::{Durability, replace_with};
+use ncugate_report::dispatch::{DispatchFormat, dispatch};
+use ncugate_report::show::{self, ShowContent, ShowRequest};
+use ncugate_report::write::replace;
+use ncugate_report::{RunSource, assemble};
+use std::io::{IsTerminal, Write, stdout};
 use std::path::{Path, PathBuf};
 
-/// Writes what is asked for; what is not in it is said on standard error.
-pub fn export(command: &ExportCommand, today: Date, out: &mut Output) -> Result<Outcome, CommandError> {
-    let (text, left_out, output) = match command {
-        ExportCommand::FlashInfer(args) => {
-            let (text, left_out) = of_run(&args.run, today, |run| Ok(traces(run)))?;
-            (text, left_out, &args.output)
-        }
-        ExportCommand::GpuMode(args) => {
-            let (text, left_out) = of_run(&args.run, today, |run| Ok(ranking(run)))?;
-            (text, left_out, &args.output)
-        }
-        ExportCommand::KernelBench(args) => {
-            let (results, left_out) = results(&args.runs, args.problem, today)?;
-            (format!("{results:#}\n"), left_out, &args.output)
-        }
-        ExportCommand::FastP(args) => {
-            let (problems, left_out) = problems(&args.profiles, today)?;
-            (format!("{:#}\n", score(&problems, &args.thresholds)), left_out, &args.output)
-        }
+/// Writes the file. Of a dispatch table the status is the verdict of its run.
+pub fn export(args: &ExportArgs, today: Date, out: &mut Output) -> Result<Outcome, CommandError> {
+    let run = match args.paths.as_slice() {
+        [path] if !is_report(path) => run_named(Path::new(path), &args.profiles)?,
+        _ => None,
     };
-    let text = escaped_json(&text);
-    for sentence in left_out {
-        warn(&format!("note: {sentence}"));
+    let format = match args.to {
+        ExportFormat::Csv => TableFormat::Csv,
+        ExportFormat::Json => TableFormat::Json,
+        ExportFormat::Parquet => TableFormat::Parquet,
+        ExportFormat::Arrow => TableFormat::Arrow,
+        ExportFormat::DispatchHeader => return dispatch_table(run, args, DispatchFormat::Header, today, out),
+        ExportFormat::DispatchJson => return dispatch_table(run, args, DispatchFormat::Json, today, out),
+    };
+    if args.output.is_none() && matches!(format, TableFormat::Parquet | TableFormat::Arrow) && stdout().is_terminal() {
+        return Err(CommandError::Usage("this format is not for a terminal; name a file with --output".to_owned()));
     }
-    match output {
-        Some(path) => replace(path, text.as_bytes(), Durability::Synced)
-            .map_err(|source| CommandError::Output { path: path.clone(), source })?,
-        None => out.machine().write_all(text.as_bytes())?,
+    match run {
+        Some(folder) => table(&folder, args, format, today, out)?,
+        None => metrics(args, format, out)?,
     }
     Ok(Outcome::Passed)
 }
 
-/// Judges a run and hands it on.
-fn of_run<T>(
+/// Writes a row a variant and shape.
+fn table(
     folder: &Path,
+    args: &ExportArgs,
+    format: TableFormat,
     today: Date,
-    make: impl FnOnce(&ExportedRun<'_>) -> Result<T, CommandError>,
-) -> Result<T, CommandError> {
+    out: &mut Output,
+) -> Result<(), CommandError> {
+    refuse_options_of_reports(args)?;
     let run = PhaseRun::load(folder)?;
     let session = JudgedRun::of_stored(&run, today)?;
-    make(&ExportedRun::new(&run, &session)?)
-}
-
-/// Entries by the number of their problem, in the order of the numbers.
-fn results(runs: &[PathBuf], number: Option<u64>, today: Date) -> Result<(Value, Vec<String>), CommandError> {
-    if number.is_some() && runs.len() > 1 {
-        return Err(CommandError::Usage("--problem is the number of one run; these are several".to_owned()));
-    }
-    let (mut by_number, mut left_out): (BTreeMap<u64, Vec<Value>>, Vec<String>) = (BTreeMap::new(), Vec::new());
-    for folder in runs {
-        of_run(folder, today, |run| {
-            let number = number.or_else(|| problem_number(run)).ok_or_else(|| {
-                let what = "the name of its problem does not begin with a number: give --problem";
-                CommandError::Usage(format!("{}: {what}", folder.display()))
-            })?;
-            let (entries, graded) = kernel_results(run);
-            if by_number.insert(number, entries).is_some() {
-                return Err(CommandError::Usage(format!("two of the runs are of problem {number}")));
-            }
-            left_out.extend(graded);
-            Ok(())
-        })?;
-    }
-    let all: Map<String, Value> =
-        by_number.into_iter().map(|(number, entries)| (number.to_string(), entries.into())).collect();
-    Ok((all.into(), left_out))
-}
-
-/// The latest run of every phase in a folder of runs. One that cannot be handed on is a problem that was not solved.
-fn problems(profiles: &Path, today: Date) -> Result<(Vec<ProblemScore>, Vec<String>), CommandError> {
-    let mut latest: BTreeMap<PathBuf, PathBuf> = BTreeMap::new();
-    for folder in store::runs(profiles)? {
-        let phase = folder.parent().map(Path::to_owned).unwrap_or_default();
-        let newest = latest.entry(phase).or_insert_with(|| folder.clone());
-        if folder.file_name() > newest.file_name() {
-            *newest = folder;
+    let table = run_table(&run.plan, session.measurements().quantities()).map_err(ExportError::from)?;
+    match &args.output {
+        Some(path) => replace_with(
+            path,
+            Durability::Synced,
+            |file| Ok(write_table(table, format, file)?),
+            |source| CommandError::Output { path: path.clone(), source },
+        ),
+        None => {
+            // Made whole first, so that a reader who closes the pipe early is not an export that failed.
+            let mut bytes = Vec::new();
+            write_table(table, format, &mut bytes)?;
+            Ok(out.machine().write_all(&bytes)?)
         }
     }
-    if latest.is_empty() {
-        return Err(CommandError::Usage(format!("{}: there is no run in it", profiles.display())));
-    }
-    let (mut found, mut said) = (Vec::new(), Vec::new());
-    for folder in latest.values() {
-        match of_run(folder, today, |run| Ok(scored(run))) {
-            Ok(problem) => found.push(problem),
-            Err(error) => {
-                said.push(format!("{} counts as not solved: {error}", folder.display()));
-                found.push(ProblemScore::Absent);
-            }
+}
+
+/// Writes the metrics of reports.
+fn metrics(args: &ExportArgs, format: TableFormat, out: &mut Output) -> Result<(), CommandError> {
+    let request = ShowRequest {
+        reports: args.paths.clone(),
+        kernel: args.launches.kernel.clone(),
+        nvtx: args.launches.nvtx.clone(),
+        metrics: args.metrics.clone(),
+        launch: args.launches.launch,
+        shown: ShowContent::Export {
+            format,
+            layout: if args.wide { ExportLayout::Wide } else { ExportLayout::Long },
+            output: args.output.clone().unwrap_or_else(|| PathBuf::from("-")),
+        },
+    };
+    Ok(show::show(&request, &mut out.machine())?)
+}
+
+fn refuse_options_of_reports(args: &ExportArgs) -> Result<(), CommandError> {
+    match args.wide || args.launches.is_given() || !args.metrics.is_empty() {
+        true => {
+            Err(CommandError::Usage("--wide, --metric, --kernel, --nvtx and --launch are for ncu reports".to_owned()))
         }
+        false => Ok(()),
     }
-    Ok((found, said))
+}
+
+/// Writes which variant to use at which shape, where the phase passes; the status is its verdict.
+fn dispatch_table(
+    folder: Option<PathBuf>,
+    args: &ExportArgs,
+    format: DispatchFormat,
+    today: Date,
+    out: &mut Output,
+) -> Result<Outcome, CommandError> {
+    refuse_options_of_reports(args)?;
+    let Some(folder) = folder else {
+        return Err(CommandError::Usage("a dispatch table is made of one run; a report has no variants".to_owned()));
+    };
+    let run = PhaseRun::load(&folder)?;
+    let session = JudgedRun::of_stored(&run, today)?;
+    let source = RunSource::Recorded { folder: folder.display().to_string() };
+    let report = assemble(&session, source, None)?;
+    match (dispatch(&report, format)?, &args.output) {
+        (None, _) => {
+            warn(&format!("no table: {} {}", report.in_use.sentence, report.headline.reason));
+        }
+        (Some(table), Some(path)) => replace(path, &table)?,
+        (Some(table), None) => out.machine().write_all(table.as_bytes())?,
+    }
+    Ok(match report.headline.verdict {
+        // a phase that passes and gives nothing to use has not said what ships
+        Verdict::Pass if report.in_use.by_variant().is_empty() => Outcome::Inconclusive,
+        verdict => verdict.into(),
+    })
 }

@@ -3,12 +3,13 @@
 use super::CommandError;
 use super::conclude::conclude;
 use super::project::open_phase;
+use super::run_name::run_named;
 use crate::cli::GateArgs;
 use crate::console::Output;
 use crate::exit::Outcome;
 use crate::invocation::Invocation;
 use ncugate_campaign::manifest;
-use ncugate_judge::{Evidence, PhaseRun, foreign_run, paths};
+use ncugate_judge::{Evidence, PhaseRun, foreign_run};
 use ncugate_phase::config::Phase;
 use ncugate_phase::plan::{Plan, unroll};
 use ncugate_report::RunSource;
@@ -18,17 +19,22 @@ use std::path::{Path, PathBuf};
 pub fn gate(args: &GateArgs, invocation: &Invocation, out: &mut Output) -> Result<Outcome, CommandError> {
     let phase = open_phase(&args.config, invocation)?;
     let plan = unroll(&phase)?;
-    if let Some(absent) = args.profile.iter().find(|path| !path.exists()) {
-        return Err(CommandError::Usage(format!("--profile names {}, which does not exist", absent.display())));
+    let mut runs = Vec::new();
+    for path in &args.paths {
+        runs.extend(run_named(path, &args.folders.profiles)?);
     }
-    match args.profile.as_slice() {
-        [folder] if folder.is_dir() => {
+    match runs.as_slice() {
+        [folder] if args.paths.len() == 1 => {
             refuse_run(&phase, folder)?;
             let run = PhaseRun::of_phase(phase, plan, folder, |_| Vec::new())?;
-            let source = RunSource::Recorded { folder: paths(&args.profile) };
+            let source = RunSource::Recorded { folder: folder.display().to_string() };
             conclude(&run, source, &args.against, &args.folders, &args.saying, invocation, out)
         }
-        files => foreign(args, phase, plan, files, invocation, out),
+        [] => foreign(args, phase, plan, &args.paths, invocation, out),
+        [folder, ..] => {
+            let message = format!("{} is a run; give one run, or ncu reports alone", folder.display());
+            Err(CommandError::Usage(message))
+        }
     }
 }
 
@@ -44,8 +50,7 @@ fn foreign(
     let names: Vec<_> = files.iter().map(|file| file.file_name()).collect();
     if let Some(at) = (1..names.len()).find(|at| names[..*at].contains(&names[*at])) {
         let file = files[at].display();
-        let message =
-            format!("--profile names two reports whose file name is that of {file}: give each a name of its own");
+        let message = format!("another report has the same file name as {file}: rename one");
         return Err(CommandError::Usage(message));
     }
     let evidence = match (phase.is_of_reports(), args.assume_correct) {

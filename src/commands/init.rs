@@ -1,70 +1,145 @@
-//! `ncugate init`: a phase drafted from the source of a kernel.
+//! `ncugate init`, and `ncugate run KERNEL.cu`: a phase drafted from the source of a kernel.
 
 use super::{CommandError, print};
 use crate::cli::{InitArgs, OutputFormat};
-use crate::console::Output;
+use crate::console::{Output, warn};
 use crate::exit::Outcome;
+use crate::invocation::Invocation;
 use ncugate_model::number::counted;
-use ncugate_phase::config::{Project, is_name};
-use ncugate_phase::draft::{DraftNames, KernelFile, draft, kernel_name};
+use ncugate_phase::config::{self, Project, is_name};
+use ncugate_phase::draft::{DraftError, DraftNames, KernelFile, draft, kernel_name};
+use ncugate_phase::plan::{Method, unroll};
 use serde_json::json;
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Writes the phase, and its reference where that is a function to look at; says which places are guesses.
+/// Writes the phase, and its reference if that is a function to look at; says which places are guesses.
 pub fn init(args: &InitArgs, out: &mut Output) -> Result<Outcome, CommandError> {
-    let unread = |source| CommandError::Input { path: args.source.clone(), source };
-    let whole = args.source.canonicalize().map_err(unread)?;
-    let source = KernelFile::read(&whole).map_err(unread)?;
-    let usage =
-        |error: ncugate_phase::draft::DraftError| CommandError::Usage(format!("{}: {error}", args.source.display()));
-    let entry = kernel_name(&source, args.entry.as_deref()).map_err(usage)?;
-    let output = args.output.clone().unwrap_or_else(|| PathBuf::from(format!("{entry}.toml")));
-    let root = Project::of(&std::path::absolute(&output).map_err(unread)?)?.root;
-    let stem = output.file_stem().map_or_else(|| entry.clone(), |stem| stem.to_string_lossy().into_owned());
-    let function = output.with_file_name(format!("{stem}_reference.py"));
-    let names = DraftNames {
-        phase: if is_name(&stem) { &stem } else { &entry },
-        file: &output.display().to_string(),
-        source: &from_root(&whole, &root),
-        reference: &from_root(&std::path::absolute(&function).map_err(unread)?, &root),
-    };
-    let drafted = draft(&source, Some(&entry), names).map_err(usage)?;
-    let mut files = vec![(output.as_path(), drafted.text.as_str())];
-    files.extend(drafted.reference.as_deref().map(|text| (function.as_path(), text)));
-    if let Some((there, _)) = files.iter().find(|(path, _)| path.symlink_metadata().is_ok()) {
-        let message = format!("{} is there already; name another file with --output", there.display());
-        return Err(CommandError::Usage(message));
+    let draft = PhaseFiles::draft(&args.source, args.entry.as_deref(), args.output.as_deref())?;
+    draft.write()?;
+    let next = format!("ncugate check {} --arch sm_90", draft.phase().display());
+    if args.format == OutputFormat::Json {
+        let file = |(path, text): &(PathBuf, String)| {
+            let places: Vec<_> = marks(text).map(|(line, says)| json!({ "line": line, "says": says })).collect();
+            json!({ "file": path, "places": places })
+        };
+        let files: Vec<_> = draft.files.iter().map(file).collect();
+        print::json(&json!({ "files": files, "next": next }), out)?;
+        return Ok(Outcome::Passed);
     }
-    let mut written = Vec::new();
-    for (path, text) in &files {
-        create(path, text)?;
-        if args.format == OutputFormat::Json {
-            let marked = |(at, line): (usize, &str)| {
-                let said = line.split_once("# ").map_or(line, |(_, said)| said);
-                let is_marked = line.contains("CHECK:") || line.contains("FILL:");
-                is_marked.then(|| json!({ "line": at + 1, "says": said }))
-            };
-            let places: Vec<_> = text.lines().enumerate().filter_map(marked).collect();
-            written.push(json!({ "file": path, "places": places }));
-            continue;
-        }
-        let places = |mark: &str| counted(text.lines().filter(|line| line.contains(mark)).count(), "place");
-        let (check, fill) = (places("CHECK:"), places("FILL:"));
-        writeln!(out, "{}: {check} to check, {fill} to fill in", path.display())?;
-        for (at, line) in text.lines().enumerate().filter(|(_, line)| line.contains("CHECK:") || line.contains("FILL:"))
-        {
-            let said = line.split_once("# ").map_or(line, |(_, said)| said);
-            writeln!(out, "  {:>3}  {said}", at + 1)?;
-        }
-    }
-    let next = format!("ncugate check {} --arch sm_90", output.display());
-    match args.format {
-        OutputFormat::Json => print::json(&json!({ "files": written, "next": next }), out)?,
-        OutputFormat::Text => writeln!(out, "next: {next}")?,
-    }
+    draft.describe(out)?;
+    writeln!(out, "next: {next}")?;
     Ok(Outcome::Passed)
+}
+
+/// The phase of a kernel's source: the one drafted before, or a draft that is kept.
+///
+/// # Errors
+/// The draft has places to fill in, which it names; or the file that it would be kept in is another phase.
+pub fn phase_of_source(source: &Path, entry: Option<&str>, invocation: &Invocation) -> Result<PathBuf, CommandError> {
+    let draft = PhaseFiles::draft(source, entry, None)?;
+    let phase = draft.phase();
+    if phase.symlink_metadata().is_ok() {
+        let written = config::load(phase, &invocation.here, invocation.today())?;
+        let (plan, own) = (unroll(&written)?, source.canonicalize().ok());
+        let sources = plan.variants.iter().filter_map(|variant| match &variant.method {
+            Method::Kernel(kernel) => written.root.join(&kernel.source).canonicalize().ok(),
+            Method::Function(_) | Method::Command(_) | Method::Captured(_) => None,
+        });
+        if !sources.into_iter().any(|source| Some(source) == own) {
+            return Err(CommandError::Usage(format!(
+                "{} exists and is not a phase of {}: draft one by `ncugate init {} -o FILE`",
+                phase.display(),
+                source.display(),
+                source.display()
+            )));
+        }
+        warn(&format!("using {}, which was drafted before", phase.display()));
+        return Ok(phase.to_owned());
+    }
+    draft.write()?;
+    for (path, text) in &draft.files {
+        warn(&format!("drafted {}: {} to check", path.display(), places(text, "CHECK:")));
+    }
+    let open: Vec<String> = draft
+        .files
+        .iter()
+        .flat_map(|(path, text)| marks(text).map(move |(line, says)| (path, line, says)))
+        .filter(|(.., says)| says.starts_with("FILL:"))
+        .map(|(path, line, says)| format!("\n  {}:{line} {says}", path.display()))
+        .collect();
+    match open.is_empty() {
+        true => Ok(phase.to_owned()),
+        false => Err(CommandError::Usage(format!(
+            "fill in what the source does not say, then `ncugate run {}`:{}",
+            phase.display(),
+            open.concat()
+        ))),
+    }
+}
+
+/// The files of a drafted phase and their texts; the first is the phase.
+struct PhaseFiles {
+    files: Vec<(PathBuf, String)>,
+}
+
+impl PhaseFiles {
+    fn draft(path: &Path, entry: Option<&str>, output: Option<&Path>) -> Result<Self, CommandError> {
+        let unread = |source| CommandError::Input { path: path.to_owned(), source };
+        let whole = path.canonicalize().map_err(unread)?;
+        let source = KernelFile::read(&whole).map_err(unread)?;
+        let usage = |error: DraftError| CommandError::Usage(format!("{}: {error}", path.display()));
+        let entry = kernel_name(&source, entry).map_err(usage)?;
+        let output = output.map_or_else(|| PathBuf::from(format!("{entry}.toml")), Path::to_owned);
+        let root = Project::of(&std::path::absolute(&output).map_err(unread)?)?.root;
+        let stem = output.file_stem().map_or_else(|| entry.clone(), |stem| stem.to_string_lossy().into_owned());
+        let function = output.with_file_name(format!("{stem}_reference.py"));
+        let names = DraftNames {
+            phase: if is_name(&stem) { &stem } else { &entry },
+            file: &output.display().to_string(),
+            source: &from_root(&whole, &root),
+            reference: &from_root(&std::path::absolute(&function).map_err(unread)?, &root),
+        };
+        let drafted = draft(&source, Some(&entry), names).map_err(usage)?;
+        let mut files = vec![(output, drafted.text)];
+        files.extend(drafted.reference.map(|text| (function, text)));
+        Ok(Self { files })
+    }
+
+    fn phase(&self) -> &Path {
+        &self.files[0].0
+    }
+
+    /// Writes the files; nothing if one of them exists.
+    fn write(&self) -> Result<(), CommandError> {
+        if let Some((path, _)) = self.files.iter().find(|(path, _)| path.symlink_metadata().is_ok()) {
+            let message = format!("{} exists; name another file with --output", path.display());
+            return Err(CommandError::Usage(message));
+        }
+        self.files.iter().try_for_each(|(path, text)| create(path, text))
+    }
+
+    /// Says which places are guesses.
+    fn describe(&self, out: &mut Output) -> Result<(), CommandError> {
+        for (path, text) in &self.files {
+            let (check, fill) = (places(text, "CHECK:"), places(text, "FILL:"));
+            writeln!(out, "{}: {check} to check, {fill} to fill in", path.display())?;
+            marks(text).try_for_each(|(line, says)| writeln!(out, "  {line:>3}  {says}"))?;
+        }
+        Ok(())
+    }
+}
+
+/// How many lines have this mark.
+fn places(text: &str, mark: &str) -> String {
+    counted(text.lines().filter(|line| line.contains(mark)).count(), "place")
+}
+
+/// Lines with a mark, by their number, with what they say.
+fn marks(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let marked = text.lines().enumerate().filter(|(_, line)| line.contains("CHECK:") || line.contains("FILL:"));
+    marked.map(|(at, line)| (at + 1, line.split_once("# ").map_or(line, |(_, says)| says)))
 }
 
 /// A path as the phase writes it: from its root, where it lies there.

@@ -1,4 +1,4 @@
-//! `ncugate inputs`: writes what the buffers of a phase hold before a launch.
+//! `ncugate tools inputs`: writes what the buffers of a phase hold before a launch.
 
 use super::project::open_phase;
 use super::{CommandError, print};

@@ -1,4 +1,4 @@
-//! `ncugate completions` and `ncugate man`: what a package installs beside the program, made from its command line.
+//! `ncugate tools completions` and `ncugate tools man`: what a package installs beside the program, made from its command line.
 
 use super::{CommandError, print};
 use crate::cli::{Cli, CompletionsArgs, ManArgs, OutputFormat};
@@ -8,6 +8,16 @@ use clap::CommandFactory as _;
 use clap_mangen::Man;
 use serde_json::json;
 use std::io::Write;
+
+/// A page for a command, and for each of its own commands.
+fn pages_of(command: &clap::Command, name: &str, pages: &mut Vec<(String, Man)>) {
+    pages.push((format!("{name}.1"), Man::new(command.clone()).title(name)));
+    for subcommand in command.get_subcommands().filter(|subcommand| !subcommand.is_hide_set()) {
+        if subcommand.get_name() != "help" {
+            pages_of(subcommand, &format!("{name}-{}", subcommand.get_name()), pages);
+        }
+    }
+}
 
 /// Prints completions of a shell.
 pub fn completions(args: &CompletionsArgs, out: &mut Output) -> Result<Outcome, CommandError> {
@@ -23,11 +33,8 @@ pub fn man(args: &ManArgs, out: &mut Output) -> Result<Outcome, CommandError> {
     std::fs::create_dir_all(&args.folder).map_err(written)?;
     let mut command = Cli::command();
     command.build();
-    let mut pages = vec![("ncugate.1".to_owned(), Man::new(command.clone()))];
-    for subcommand in command.get_subcommands().filter(|subcommand| !subcommand.is_hide_set()) {
-        let name = format!("ncugate-{}", subcommand.get_name());
-        pages.push((format!("{name}.1"), Man::new(subcommand.clone()).title(name)));
-    }
+    let mut pages = Vec::new();
+    pages_of(&command, "ncugate", &mut pages);
     let mut files = Vec::with_capacity(pages.len());
     for (name, page) in pages {
         let mut text = Vec::new();

@@ -1,4 +1,4 @@
-//! `ncugate mcp`: the commands of an agent's loop as tools of the Model Context Protocol, over standard input and output
+//! `ncugate agent serve`: the commands of an agent's loop as tools of the Model Context Protocol, over standard input and output
 //! (JSON-RPC 2.0, a message a line; specification 2025-06-18). Each call is a process of this program, so that one that ends badly
 //! ends alone. Calls wait for each other; every other message is answered meanwhile.
 
@@ -335,10 +335,11 @@ fn argv(tool: &str, arguments: &Value) -> Result<Vec<String>, String> {
         Ok::<_, String>(path)
     };
     match tool {
-        "next" => Ok(vec!["next".to_owned(), path("run")?]),
+        "next" => Ok(vec!["agent".to_owned(), "next".to_owned(), path("run")?]),
         "check" => Ok(vec!["check".to_owned(), path("config")?, "--confined".to_owned()]),
         "try" => {
-            let mut argv = vec!["try".to_owned(), path("config")?, "--source".to_owned(), path("source")?];
+            let mut argv =
+                vec!["agent".to_owned(), "try".to_owned(), path("config")?, "--source".to_owned(), path("source")?];
             if let Some(idea) = text("idea")? {
                 argv.push(format!("--idea={idea}"));
             }
@@ -416,7 +417,7 @@ mod tests {
         };
         let said = call(json!({"config": "c.toml", "source": "k.cu", "idea": "vector loads", "params": {"VEC": 4}}));
         let text = said.pointer("/result/content/0/text").unwrap();
-        assert_eq!(text, "try c.toml --source k.cu --idea=vector loads --param=VEC=4");
+        assert_eq!(text, "agent try c.toml --source k.cu --idea=vector loads --param=VEC=4");
         let refused = call(json!({"config": "--profiles=/", "source": "k.cu"}));
         assert_eq!(refused.pointer("/error/code").unwrap(), -32602);
         assert_eq!(call(json!({"config": "c.toml"})).pointer("/error/message").unwrap(), "`source` is missing");

@@ -83,7 +83,7 @@ pub fn live(
         let folder = measured?;
         writeln!(
             out,
-            "shard {shard} measured in {}\nnothing was judged: `ncugate merge` puts all shards together",
+            "shard {shard} measured in {}\nnothing was judged: `ncugate cluster merge` puts all shards together",
             folder.display()
         )?;
         return Ok(Outcome::Inconclusive);

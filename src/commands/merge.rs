@@ -1,4 +1,4 @@
-//! `ncugate merge`: the shards of a phase as one run.
+//! `ncugate cluster merge`: the shards of a phase as one run.
 
 use super::{CommandError, print};
 use crate::cli::{MergeArgs, OutputFormat};

@@ -1,10 +1,10 @@
 //! One file a subcommand: parses, calls, prints.
 
 mod attempt;
-mod baseline;
 mod browser;
 mod calibrate;
 mod check;
+mod cluster;
 mod compare;
 mod conclude;
 mod confinement;
@@ -15,11 +15,11 @@ mod error;
 mod explain;
 mod export;
 mod gate;
-mod import;
-mod index;
+mod history;
 mod init;
 mod inputs;
 mod install;
+mod leaderboard;
 mod library;
 mod list;
 mod mcp;
@@ -27,26 +27,27 @@ mod measure;
 mod merge;
 mod next;
 mod occupancy;
+mod page;
 mod print;
+mod problem_export;
+mod problem_import;
 mod progress;
 mod project;
 mod promote;
 mod record;
 mod redact;
-mod render;
 mod run;
+mod run_name;
 mod schema;
 mod show;
 mod signal;
-mod submit;
-mod table;
 mod threads;
 mod verbosity;
 mod worker;
 
 pub use error::{CommandError, report_error, report_usage};
 
-use crate::cli::{Cli, Command};
+use crate::cli::{AgentCommand, Cli, ClusterCommand, Command, ProblemCommand, ToolsCommand};
 use crate::console::Output;
 use crate::exit::Outcome;
 use crate::invocation::Invocation;
@@ -78,34 +79,35 @@ pub fn dispatch(mut cli: Cli, enter: fn(&Path) -> io::Result<()>) -> Result<Outc
 fn act(command: &Command, invocation: &Invocation, out: &mut Output) -> Result<Outcome, CommandError> {
     let today = invocation.today();
     match command {
-        Command::Run(args) => run::run(args, invocation, out),
-        Command::Check(args) => check::check(args, invocation, out),
         Command::Demo(args) => demo::demo(args, invocation, out),
         Command::Init(args) => init::init(args, out),
-        Command::Completions(args) => install::completions(args, out),
-        Command::Man(args) => install::man(args, out),
-        Command::Doctor(args) => doctor::doctor(args, out),
-        Command::Merge(args) => merge::merge(args, invocation, out),
-        Command::Submit(command) => submit::submit(command, invocation, out),
-        Command::Record(args) => record::record(args, invocation, out),
-        Command::Redact(args) => redact::redact(args, out),
-        Command::Baseline(command) => baseline::baseline(command, invocation, out),
-        Command::Calibrate(args) => calibrate::calibrate(args, invocation, out),
-        Command::Schema(args) => schema::schema(args, out),
-        Command::Try(args) => attempt::attempt(args, invocation, out),
-        Command::Next(args) => next::next_steps(args, today, out),
-        Command::Mcp => mcp::mcp(io::BufReader::new(io::stdin()), out),
-        Command::Show(args) => show::show(args, out),
-        Command::Table(args) => table::table(args, today, out),
-        Command::Export(command) => export::export(command, today, out),
+        Command::Check(args) => check::check(args, invocation, out),
+        Command::Run(args) => run::run(args, invocation, out),
+        Command::Show(args) => show::show(args, invocation, out),
+        Command::Page(args) => page::page(args, invocation, out),
         Command::Explain(args) => explain::explain(args, today, out),
-        Command::Occupancy(args) => occupancy::occupancy(args, out),
-        Command::Gate(args) => gate::gate(args, invocation, out),
-        Command::Report(args) => render::render(args, invocation, out),
-        Command::Import(command) => import::import(command, out),
-        Command::Inputs(args) => inputs::inputs(args, invocation, out),
-        Command::Index(args) => index::index(args, invocation, out),
         Command::Compare(args) => compare::compare(args, today, out),
+        Command::Export(args) => export::export(args, today, out),
+        Command::History(args) => history::history(args, invocation, out),
+        Command::Gate(args) => gate::gate(args, invocation, out),
+        Command::Record(args) => record::record(args, invocation, out),
+        Command::Leaderboard(command) => leaderboard::leaderboard(command, invocation, out),
+        Command::Doctor(args) => doctor::doctor(args, out),
+        Command::Agent(AgentCommand::Try(args)) => attempt::attempt(args, invocation, out),
+        Command::Agent(AgentCommand::Next(args)) => next::next_steps(args, today, out),
+        Command::Agent(AgentCommand::Serve) => mcp::mcp(io::BufReader::new(io::stdin()), out),
+        Command::Cluster(ClusterCommand::Merge(args)) => merge::merge(args, invocation, out),
+        Command::Cluster(ClusterCommand::Slurm(args)) => cluster::slurm(args, invocation, out),
+        Command::Cluster(ClusterCommand::Hq(args)) => cluster::hyper_queue(args, invocation, out),
+        Command::Problem(ProblemCommand::Import(command)) => problem_import::import(command, out),
+        Command::Problem(ProblemCommand::Export(command)) => problem_export::export(command, today, out),
+        Command::Tools(ToolsCommand::Occupancy(args)) => occupancy::occupancy(args, out),
+        Command::Tools(ToolsCommand::Calibrate(args)) => calibrate::calibrate(args, invocation, out),
+        Command::Tools(ToolsCommand::Inputs(args)) => inputs::inputs(args, invocation, out),
+        Command::Tools(ToolsCommand::Redact(args)) => redact::redact(args, out),
+        Command::Tools(ToolsCommand::Schema(args)) => schema::schema(args, out),
+        Command::Tools(ToolsCommand::Completions(args)) => install::completions(args, out),
+        Command::Tools(ToolsCommand::Man(args)) => install::man(args, out),
         Command::Guard => {
             process::guard(io::stdin().lock())?;
             Ok(Outcome::Passed)

@@ -1,5 +1,6 @@
-//! `ncugate next`: what to try next, by a run.
+//! `ncugate agent next`: what to try next, by a run.
 
+use super::run_name::run_folder;
 use super::{CommandError, print};
 use crate::cli::NextArgs;
 use crate::console::Output;
@@ -12,7 +13,7 @@ use std::io;
 
 /// Prints one line of JSON.
 pub fn next_steps(args: &NextArgs, today: Date, out: &mut Output) -> Result<Outcome, CommandError> {
-    let run = PhaseRun::load(&args.run)?;
+    let run = PhaseRun::load(&run_folder(&args.run, &args.profiles)?)?;
     let session = JudgedRun::of_stored(&run, today)?;
     let mut answer = next(&run, &session, &stored(&run, today)?);
     let text = line(&mut answer, |answer| answer.proposals.pop().is_some() || answer.findings.pop().is_some());

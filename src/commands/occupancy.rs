@@ -1,4 +1,4 @@
-//! `ncugate occupancy`: how many blocks of a kernel a multiprocessor holds, and what to change for one more.
+//! `ncugate tools occupancy`: how many blocks of a kernel a multiprocessor holds, and what to change for one more.
 
 use super::{CommandError, print};
 use crate::cli::{OccupancyArgs, OutputFormat};

@@ -12,29 +12,35 @@ use std::fs::OpenOptions;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
-/// Prints a report; on GitHub also its annotations and summary.
+/// Prints a report that was written to `page`; on GitHub also its annotations and summary.
 pub fn report(report: &RunReport, page: &Path, format: OutputFormat, out: &mut Output) -> Result<(), CommandError> {
-    match format {
-        OutputFormat::Json => write!(out.machine(), "{}", json::json(report)?)?,
-        OutputFormat::Text if verbosity::volume() == Verbosity::Quiet => {
-            write!(out, "{}", conclusion(report, screen()))?
+    if format == OutputFormat::Text && verbosity::volume() != Verbosity::Quiet {
+        if let Some(unasked) = &report.source.unasked {
+            writeln!(out, "not measured: {unasked}\n")?;
         }
-        OutputFormat::Text => {
-            if let Some(unasked) = &report.source.unasked {
-                writeln!(out, "not measured: {unasked}\n")?;
-            }
-            if std::env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true") {
-                write!(out.machine(), "{}", github::annotations(report)?)?;
-            }
-            writeln!(out, "report: {}\n", page.display())?;
-            write!(out, "{}", terminal(report, screen())?)?;
+        if std::env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true") {
+            write!(out.machine(), "{}", github::annotations(report)?)?;
         }
+        writeln!(out, "report: {}\n", page.display())?;
     }
+    result(report, format, out)?;
     if let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY") {
         let summary = github::summary(report)?;
         let file = OpenOptions::new().create(true).append(true).open(&path);
         let written = file.and_then(|mut file| writeln!(file, "{summary}"));
         written.map_err(|source| CommandError::Output { path: path.into(), source })?;
+    }
+    Ok(())
+}
+
+/// Prints what a run found.
+pub fn result(report: &RunReport, format: OutputFormat, out: &mut Output) -> Result<(), CommandError> {
+    match format {
+        OutputFormat::Json => write!(out.machine(), "{}", json::json(report)?)?,
+        OutputFormat::Text if verbosity::volume() == Verbosity::Quiet => {
+            write!(out, "{}", conclusion(report, screen()))?
+        }
+        OutputFormat::Text => write!(out, "{}", terminal(report, screen())?)?,
     }
     Ok(())
 }

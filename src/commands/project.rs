@@ -1,7 +1,9 @@
 //! The folder that paths of a phase are relative to: commands go there, and what the command line names stays what it was.
 
 use super::CommandError;
-use crate::cli::{Command, FolderArgs, OutputArgs, RunArgs};
+use crate::cli::{
+    AgentCommand, ClusterCommand, Command, FolderArgs, HyperQueueArgs, OutputArgs, RunArgs, SlurmArgs, ToolsCommand,
+};
 use crate::invocation::Invocation;
 use ncugate_phase::config::{self, Phase, Project};
 use std::path::{Path, PathBuf};
@@ -24,15 +26,14 @@ pub fn open_phase(config: &Path, invocation: &Invocation) -> Result<Phase, Comma
 pub fn settle(command: &mut Command, invocation: &Invocation) -> Result<(), CommandError> {
     let (config, paths) = match command {
         Command::Gate(args) => {
-            let given = args.profile.iter_mut();
-            (&args.config, paths(&mut args.folders, &mut args.saying).into_iter().chain(given).collect())
+            let named = args.paths.iter_mut().filter(|path| path.exists());
+            (&args.config, paths(&mut args.folders, &mut args.saying).into_iter().chain(named).collect())
         }
-        Command::Submit(command) => {
-            let args = command.args_mut();
-            (&args.config, vec![&mut args.folders.profiles, &mut args.folders.reports, &mut args.jobs])
-        }
-        Command::Calibrate(args) => (&args.config, vec![&mut args.profiles]),
-        Command::Try(args) => {
+        Command::Cluster(
+            ClusterCommand::Slurm(SlurmArgs { submit, .. }) | ClusterCommand::Hq(HyperQueueArgs { submit, .. }),
+        ) => (&submit.config, vec![&mut submit.folders.profiles, &mut submit.folders.reports, &mut submit.jobs]),
+        Command::Tools(ToolsCommand::Calibrate(args)) => (&args.config, vec![&mut args.profiles]),
+        Command::Agent(AgentCommand::Try(args)) => {
             let folders = &mut args.folders;
             (&args.config, vec![&mut folders.profiles, &mut folders.reports, &mut args.source])
         }

@@ -1,5 +1,6 @@
-//! `ncugate baseline promote`: a run becomes an entry of its phase's leaderboard.
+//! `ncugate leaderboard promote`: a run becomes an entry of its phase's leaderboard.
 
+use super::run_name::run_folder;
 use super::{CommandError, print};
 use crate::cli::{OutputFormat, PromoteArgs};
 use crate::console::Output;
@@ -37,8 +38,9 @@ pub fn promote(args: &PromoteArgs, invocation: &Invocation, out: &mut Output) ->
 }
 
 fn promoted(args: &PromoteArgs, invocation: &Invocation) -> Result<PromotionResult, CommandError> {
-    let phase = Run::load(&args.run)?.manifest.phase;
-    let (entry, judgement) = entry_of_run(&args.name, &args.run, &[], invocation.today())?;
+    let run = run_folder(&args.run, &args.profiles)?;
+    let phase = Run::load(&run)?.manifest.phase;
+    let (entry, judgement) = entry_of_run(&args.name, &run, &[], invocation.today())?;
     let mut board = Leaderboard::open(&args.profiles, &phase)?;
     let (name, label) = (entry.name.clone(), entry.label());
     let promotion = Promotion::new(&board, entry);

@@ -1,5 +1,6 @@
 //! `ncugate record`: keeps a run in the repository.
 
+use super::run_name::{PROFILES, run_folder};
 use super::{CommandError, print};
 use crate::cli::{OutputFormat, RecordArgs};
 use crate::console::Output;
@@ -9,10 +10,11 @@ use ncugate_judge::store::{self, Run};
 use ncugate_model::number::text::line;
 use serde_json::json;
 use std::io::Write;
+use std::path::Path;
 
 /// Writes the recording and says how large it is.
 pub fn record(args: &RecordArgs, invocation: &Invocation, out: &mut Output) -> Result<Outcome, CommandError> {
-    let run = Run::load(&args.run)?;
+    let run = Run::load(&run_folder(&args.run, Path::new(PROFILES))?)?;
     let bytes = store::record(&run, &args.output, &invocation.here)?;
     let variants = run.plan.variants.len();
     let paths = store::absolute_paths(&run.phase);

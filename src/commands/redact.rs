@@ -1,4 +1,4 @@
-//! `ncugate redact`: a report without host names, addresses and users' folders, to share or to keep.
+//! `ncugate tools redact`: a report without host names, addresses and users' folders, to share or to keep.
 
 use super::{CommandError, print};
 use crate::cli::{OutputFormat, RedactArgs};

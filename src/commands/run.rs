@@ -1,6 +1,7 @@
 //! `ncugate run`: measures a phase, or takes its recording, then judges and reports.
 
 use super::conclude::conclude;
+use super::init::phase_of_source;
 use super::list::list;
 use super::measure::{MeasurementTarget, live, no_go};
 use super::progress::Verbosity;
@@ -26,6 +27,7 @@ use std::time::Duration;
 
 /// Runs every phase, each from the root of its project; the gravest outcome counts, and one that fails does not stop the next.
 pub fn run(args: &RunArgs, invocation: &Invocation, out: &mut Output) -> Result<Outcome, CommandError> {
+    let args = &with_drafts(args, invocation)?;
     if let Some(seconds) = args.time_budget {
         budget(seconds);
     }
@@ -52,6 +54,15 @@ pub fn run(args: &RunArgs, invocation: &Invocation, out: &mut Output) -> Result<
     }
     let all = outcomes.iter().copied().reduce(Outcome::and).unwrap_or(Outcome::Inconclusive);
     Ok(if outcomes.len() < args.configs.len() { all.and(Outcome::Inconclusive) } else { all })
+}
+
+/// The arguments with a drafted phase for each source of a kernel.
+fn with_drafts(args: &RunArgs, invocation: &Invocation) -> Result<RunArgs, CommandError> {
+    let mut args = args.clone();
+    for config in args.configs.iter_mut().filter(|config| config.extension().is_some_and(|end| end == "cu")) {
+        *config = phase_of_source(config, args.entry.as_deref(), invocation)?;
+    }
+    Ok(args)
 }
 
 /// Ends measuring after so many seconds, as the first Ctrl-C does: what was measured is kept.
@@ -215,7 +226,7 @@ pub fn refuse_reports(phase: &Phase) -> Result<(), CommandError> {
     let file = phase.file.display();
     match phase.is_of_reports() {
         true => Err(CommandError::Usage(format!(
-            "{file} measures nothing: its variants are launches of ncu reports; judge them with `ncugate gate {file} --profile REPORT`"
+            "{file} measures nothing: its variants are launches of ncu reports; judge them with `ncugate gate {file} REPORT`"
         ))),
         false => Ok(()),
     }

@@ -1,4 +1,4 @@
-//! `ncugate schema`: the JSON Schema of the config or of the results.
+//! `ncugate tools schema`: the JSON Schema of the config or of the results.
 
 use super::CommandError;
 use crate::cli::SchemaArgs;

@@ -1,75 +1,78 @@
-//! `ncugate show`: what is in Nsight Compute reports.
+//! `ncugate show`: a run's verdict, or the contents of ncu reports.
 
-use super::CommandError;
-use crate::cli::{RowFormat, ShowArgs};
+use super::conclude::session;
+use super::run_name::run_named;
+use super::{CommandError, print};
+use crate::cli::{OutputFormat, RowFormat, ShowArgs};
 use crate::console::Output;
 use crate::exit::Outcome;
-use ncugate_judge::frame::export::ExportLayout;
-use ncugate_report::kernels::{self, KernelFilter};
-use ncugate_report::show::{self, SheetFormat, ShowContent, ShowRequest};
-use ncugate_report::write::replace;
-use std::io::{IsTerminal, Write, stdout};
+use crate::invocation::Invocation;
+use ncugate_judge::PhaseRun;
+use ncugate_report::show::{self, ShowContent, ShowRequest};
+use ncugate_report::{RunSource, assemble};
 use std::path::Path;
 
-/// Shows what is asked for, or exports it.
-pub fn show(args: &ShowArgs, out: &mut Output) -> Result<Outcome, CommandError> {
-    if args.html {
-        return page(args, out);
+/// Prints what a run found, with its verdict as the status; or what reports hold.
+pub fn show(args: &ShowArgs, invocation: &Invocation, out: &mut Output) -> Result<Outcome, CommandError> {
+    if let [path] = args.paths.as_slice()
+        && !is_report(path)
+        && let Some(folder) = run_named(Path::new(path), &args.profiles)?
+    {
+        return run(&folder, args, invocation, out);
     }
-    if args.export.is_none() && args.output != Path::new("-") {
-        return Err(CommandError::Usage("--output is for --export and --html".to_owned()));
+    reports(args, out)
+}
+
+/// Whether a name is that of a file, or a glob of files.
+pub fn is_report(path: &str) -> bool {
+    path.contains(['*', '?', '[']) || Path::new(path).is_file()
+}
+
+fn run(folder: &Path, args: &ShowArgs, invocation: &Invocation, out: &mut Output) -> Result<Outcome, CommandError> {
+    let asks_for_launches = args.launches.is_given() || args.rules || args.session || !args.metrics.is_empty();
+    if asks_for_launches || args.detail.detail().is_some() {
+        let message = "a run has no launches to show by itself: name one of its reports, or leave these options out";
+        return Err(CommandError::Usage(message.to_owned()));
     }
-    let inside = args.inside.detail().map(|inside| ShowContent::Inside { inside, format: args.inside.format.into() });
-    let shown = match args.export {
-        Some(format) => ShowContent::Export {
-            format: format.into(),
-            layout: if args.wide { ExportLayout::Wide } else { ExportLayout::Long },
-            output: args.output.clone(),
-        },
-        None if args.inside.detail().is_none() && args.inside.format != RowFormat::Text => {
-            let needs =
-                "--format is for --sources, --source-metrics, --warp-stalls and --disasm; metrics have --export";
-            return Err(CommandError::Usage(needs.to_owned()));
+    let format = match args.detail.format {
+        RowFormat::Text => OutputFormat::Text,
+        RowFormat::Json => OutputFormat::Json,
+        RowFormat::Csv => return Err(CommandError::Usage("a run's table is `ncugate export RUN --to csv`".to_owned())),
+    };
+    let run = PhaseRun::load(folder)?;
+    let session = session(&run, &args.against, &args.profiles, invocation.today())?;
+    let source = RunSource::Recorded { folder: folder.display().to_string() };
+    print::result(&assemble(&session, source, Some(invocation.report_time))?, format, out)?;
+    Ok(session.judgement().verdict.into())
+}
+
+fn reports(args: &ShowArgs, out: &mut Output) -> Result<Outcome, CommandError> {
+    if args.against.against.is_some() || args.against.allow_mismatch {
+        return Err(CommandError::Usage("--against and --allow-mismatch are for a run".to_owned()));
+    }
+    let format = args.detail.format;
+    let shown = match args.detail.detail() {
+        Some(inside) => ShowContent::Inside { inside, format: format.into() },
+        None if format != RowFormat::Text => {
+            let message = "--format is for --sources, --source-metrics, --warp-stalls and --disasm; metrics are written \
+                by `ncugate export`";
+            return Err(CommandError::Usage(message.to_owned()));
         }
         None if args.session => ShowContent::Session,
         None if args.rules => ShowContent::Rules,
         None => ShowContent::Launches,
     };
     let request = ShowRequest {
-        reports: args.reports.clone(),
-        kernel: args.kernel.clone(),
-        nvtx: args.nvtx.clone(),
+        reports: args.paths.clone(),
+        kernel: args.launches.kernel.clone(),
+        nvtx: args.launches.nvtx.clone(),
         metrics: args.metrics.clone(),
-        launch: args.launch,
-        shown: inside.unwrap_or(shown),
+        launch: args.launches.launch,
+        shown,
     };
-    let is_text = match &request.shown {
-        ShowContent::Export { .. } => false,
-        ShowContent::Inside { format, .. } => *format == SheetFormat::Text,
-        ShowContent::Launches | ShowContent::Session | ShowContent::Rules => true,
-    };
-    if is_text {
-        show::show(&request, out)?
-    } else {
-        show::show(&request, &mut out.machine())?
-    }
-    Ok(Outcome::Passed)
-}
-
-/// Writes the page over the kernels of one report, or of two.
-fn page(args: &ShowArgs, out: &mut Output) -> Result<Outcome, CommandError> {
-    let to_output = args.output == Path::new("-");
-    if to_output && stdout().is_terminal() {
-        return Err(CommandError::Usage("a page is not for a terminal; name a file with --output".to_owned()));
-    }
-    let filter = KernelFilter { kernel: args.kernel.clone(), nvtx: args.nvtx.clone(), launch: args.launch };
-    let page = show::kernels(&args.reports, &filter)?;
-    let html = kernels::html(&page)?;
-    if to_output {
-        out.machine().write_all(html.as_bytes())?;
-    } else {
-        replace(&args.output, &html)?;
-        writeln!(out, "page: {}", args.output.display())?;
+    match format {
+        RowFormat::Text => show::show(&request, out)?,
+        RowFormat::Json | RowFormat::Csv => show::show(&request, &mut out.machine())?,
     }
     Ok(Outcome::Passed)
 }

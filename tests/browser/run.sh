@@ -13,11 +13,11 @@ for tool in node "${CHROMIUM:-chromium}"; do
 done
 pages=$(mktemp -d)
 trap 'rm -rf "$pages"' EXIT
-NCUGATE_PAGES=$pages cargo test --quiet --lib -- --ignored --exact report::tests::pages >/dev/null
+NCUGATE_PAGES=$pages cargo test --quiet -p ncugate-report --lib -- --ignored --exact tests::pages >/dev/null
 # Every shipped recording, as its page is now.
 cargo build --quiet --bin ncugate
 program=${CARGO_TARGET_DIR:-target}/debug/ncugate
 for recording in profiles/*/h200; do
-    "$program" report "$recording" --output "$pages/shipped/$(basename "$(dirname "$recording")")" >/dev/null || [ $? -lt 5 ]
+    "$program" page "$recording" --output "$pages/shipped/$(basename "$(dirname "$recording")")" >/dev/null || [ $? -lt 5 ]
 done
 NCUGATE_PROFILE=$pages/browser timeout 400 node tests/browser/check.mjs "$pages"

@@ -14,7 +14,7 @@ binary, config, folder = sys.argv[1:4]
 # What to change, in the order of what is tried: a script has no insight.
 MUTATIONS = [{"VEC": 4}, {"THREADS": 256}, {"ROWS_PER_BLOCK": 4}, {"THREADS": 512}]
 
-server = subprocess.Popen([binary, "mcp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+server = subprocess.Popen([binary, "agent", "serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 asked = 0
 
 

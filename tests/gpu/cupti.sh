@@ -19,7 +19,7 @@ expect() { # what, got, wanted
     if [[ $2 == "$3" ]]; then echo "ok      $1: $2"; else echo "FAILED  $1: $2, wanted $3"; failed=1; fi
 }
 
-"$binary" doctor --json --probe > "$work/doctor.json"
+"$binary" doctor --format json --probe > "$work/doctor.json"
 found=$(python3 -c '
 import json, sys
 checks = {check["name"]: check for check in json.load(open(sys.argv[1]))["checks"]}

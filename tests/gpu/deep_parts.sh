@@ -46,7 +46,7 @@ def measure(name, sections, metrics, options=(), environment=None):
         said = [line for line in open(export + ".log", errors="replace") if "ERROR" in line] if os.path.exists(export + ".log") else []
         print(f"| {name} | {seconds:.2f} | status {ended.returncode}: {' '.join(said).strip()[:120]} | |", flush=True)
         return
-    shown = subprocess.run([binary, "show", report, "--metric", "profiler__replayer_passes", "--export", "csv"], capture_output=True, text=True).stdout
+    shown = subprocess.run([binary, "export", report, "--metric", "profiler__replayer_passes", "--to", "csv"], capture_output=True, text=True).stdout
     passes = ", ".join(line.rsplit(",", 1)[1] for line in shown.splitlines()[1:])
     print(f"| {name} | {seconds:.2f} | {passes} | {os.path.getsize(report) / 1e6:.2f} |", flush=True)
 

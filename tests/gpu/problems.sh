@@ -14,7 +14,7 @@ cp -r tests/data/problems "$work/problems"
 cd "$work"
 touch ncugate.toml
 
-import() { "$ncugate" import "$@" > import.log || { cat import.log; exit 1; }; }
+import() { "$ncugate" problem import "$@" > import.log || { cat import.log; exit 1; }; }
 bench() { import kernelbench "problems/kernelbench/$1.py" --solution "problems/kernelbench/solutions/$1.py" -o "kb_$1.toml" "${@:2}"; }
 bench 1_Row_softmax --returns 'y=f32[batch_size, dim]'
 bench 2_Matmul --returns 'C=f32[M, N]'
@@ -46,10 +46,10 @@ export -f measure
 export ncugate work gpus=${GPUS:-$(nvidia-smi --query-gpu=index --format=csv,noheader | xargs)}
 printf '%s\n' kb_*.toml fi_*.toml gm_*.toml | xargs -P "$(wc -w <<< "$gpus")" -L 1 --process-slot-var=lane bash -c 'measure "$0"'
 for run in profiles/*/2*; do
-    "$ncugate" export flashinfer "$run" >> traces.jsonl
+    "$ncugate" problem export flashinfer "$run" >> traces.jsonl
 done
-"$ncugate" export kernelbench profiles/kb_*/2* -o eval_results.json
-"$ncugate" export fast-p > score.json
+"$ncugate" problem export kernelbench profiles/kb_*/2* -o eval_results.json
+"$ncugate" problem export fast-p > score.json
 python3 - <<'PYTHON'
 import json, sys
 

@@ -40,7 +40,7 @@ for name in numba cute; do
     fi
     echo "$name: status $status, $(python3 tests/gpu/counted.py "$results")" || failed=1
     [ $status -eq 0 ] || { failed=1; grep -E '^(FAIL|INCONCLUSIVE|error)' "$work/$name.out" | head; tail -n 5 "$work/$name.out"; }
-    "$ncugate" table "$(ls -d "$work"/runs/"${name}_softmax"/2* | tail -n 1)" 2> /dev/null | cut -c1-160 | head -n 12 || true
+    "$ncugate" export "$(ls -d "$work"/runs/"${name}_softmax"/2* | tail -n 1)" 2> /dev/null | cut -c1-160 | head -n 12 || true
 done
 [ $action = measure ] || du -sh "$folder"
 exit $failed

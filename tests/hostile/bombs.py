@@ -111,7 +111,7 @@ def main():
         cases = [(name, text.encode(), None) for name, text in bombs()]
         cases += [(name, BASE.encode(), arguments) for name, arguments in (
             ("a config that is no text", [b"check", b"\xff.toml"]),
-            ("folders that are no text", [b"gate", b"phase.toml", b"--profile", b"\xff"]),
+            ("folders that are no text", [b"gate", b"phase.toml", b"\xff"]),
             ("a device", [b"check", b"/dev/zero", b"--no-build"]),
             ("a folder", [b"check", b"/", b"--no-build"]))]
         cases += [(name, text, None) for name, text in mutants(seed, count)]

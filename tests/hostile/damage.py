@@ -64,7 +64,7 @@ def judged(binary, phase, recording, place):
     """Status, what was said, and the results without times of today; none where it took too long."""
     reports = place / "reports"
     shutil.rmtree(reports, ignore_errors=True)
-    command = [binary, "gate", str(phase), "--profile", str(recording), "--reports", str(reports)]
+    command = [binary, "gate", str(phase), str(recording), "--reports", str(reports)]
     try:
         ended = subprocess.run(command, cwd=ROOT, capture_output=True, timeout=SECONDS, preexec_fn=limited)
     except subprocess.TimeoutExpired:

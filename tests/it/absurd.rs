@@ -49,7 +49,7 @@ fn absurd_samples_and_results_cost_their_variant_and_not_the_run() {
         assert!(reason.contains(said), "{variant}: {reason}");
     }
     assert!(!folder.join("logs/file/result.json").exists(), "what is no result is not kept");
-    let again = place.run(&["report", folder.to_str().unwrap()]);
+    let again = place.run(&["page", folder.to_str().unwrap()]);
     assert_eq!(again.status, Some(4), "{again:?}");
     let json = fs::read_to_string(folder.join("manifest.json")).unwrap();
     let seconds = &serde_json::from_str::<Value>(&json).unwrap()["stage_seconds"];
@@ -90,7 +90,7 @@ fn reports_and_logs_that_are_no_files_or_huge_are_not_profiled() {
         assert!(text.len() < 100_000, "{what}: {}", text.len());
         let logs = fs::read_dir(folder.join("logs")).unwrap().map(|entry| entry.unwrap().metadata().unwrap().size());
         assert!(logs.max().unwrap() <= 16 << 20, "{what}");
-        let again = place.run(&["report", folder.to_str().unwrap()]);
+        let again = place.run(&["page", folder.to_str().unwrap()]);
         assert_eq!(again.status, Some(4), "{what}: {again:?}");
     }
 }

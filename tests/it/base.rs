@@ -131,20 +131,16 @@ fn a_kernel_that_became_faster_passes_and_its_run_is_judged_again_without_the_ba
     );
     repository.assert_clean();
     let run = fs::read_dir(repository.place.path().join("profiles/copy")).unwrap().next().unwrap().unwrap().path();
-    let again = repository.place.run(&["report", run.to_str().unwrap()]);
+    let again = repository.place.run(&["page", run.to_str().unwrap()]);
     assert_eq!(again.status, Some(0), "{again:?}");
     // another machine has the change, and neither the base nor a GPU
     let recorded = repository.place.run(&["record", run.to_str().unwrap(), "-o", "kept"]);
     assert_eq!(recorded.status, Some(0), "{recorded:?}");
-    let judged = repository.place.run(&["gate", "phase.toml", "--profile", "kept"]);
+    let judged = repository.place.run(&["gate", "phase.toml", "kept"]);
     assert_eq!(judged.status, Some(0), "{judged:?}");
     let source = repository.place.path().join("copy.cu");
     fs::write(&source, fs::read_to_string(&source).unwrap() + "\n# later\n").unwrap();
-    assert_eq!(
-        repository.place.run(&["gate", "phase.toml", "--profile", "kept"]).status,
-        Some(3),
-        "made of other things"
-    );
+    assert_eq!(repository.place.run(&["gate", "phase.toml", "kept"]).status, Some(3), "made of other things");
 }
 
 #[test]

@@ -15,13 +15,13 @@ fn timed(id: &str, us: f64) -> Stored {
 
 fn gate(place: &Place, run: &Path, more: &[&str]) -> Finished {
     let config = place.write("regression.toml", &regression());
-    let mut args = vec!["gate", config.to_str().unwrap(), "--profile", run.to_str().unwrap()];
+    let mut args = vec!["gate", config.to_str().unwrap(), run.to_str().unwrap()];
     args.extend(more);
     place.run(&args)
 }
 
 fn promote(place: &Place, run: &Path, more: &[&str]) -> Finished {
-    let mut args = vec!["baseline", "promote", run.to_str().unwrap()];
+    let mut args = vec!["leaderboard", "promote", run.to_str().unwrap()];
     args.extend(more);
     place.run(&args)
 }
@@ -67,12 +67,12 @@ fn a_worse_run_is_promoted_only_when_told_so_and_history_stays() {
     let board = std::fs::read_to_string(place.path().join("profiles/regression/leaderboard.jsonl")).unwrap();
     assert_eq!(board.lines().count(), 2);
     assert!(board.len() < 32_000, "{} bytes are too many to commit", board.len());
-    let list = place.run(&["baseline", "list"]);
+    let list = place.run(&["leaderboard", "list"]);
     assert!(list.stdout.contains("run slower") && !list.stdout.contains("run fast"), "{}", list.stdout);
     assert!(list.stdout.contains("accepted although worse"), "{}", list.stdout);
-    let show = place.run(&["baseline", "show", "regression"]);
+    let show = place.run(&["leaderboard", "show", "regression"]);
     assert!(show.stdout.contains("run fast") && show.stdout.contains("120 latency samples"), "{}", show.stdout);
-    assert_eq!(place.run(&["baseline", "show", "nothing"]).status, Some(2));
+    assert_eq!(place.run(&["leaderboard", "show", "nothing"]).status, Some(2));
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn a_stored_run_answers_for_the_baseline() {
     let config = place.write("own.toml", &text);
     calibrate(&place, &regression(), 0.2);
     let judged = |run: &Path, more: &[&str]| {
-        let mut args = vec!["gate", config.to_str().unwrap(), "--profile", run.to_str().unwrap()];
+        let mut args = vec!["gate", config.to_str().unwrap(), run.to_str().unwrap()];
         args.extend(more);
         place.run(&args)
     };

@@ -254,7 +254,7 @@ fn a_stored_run_is_judged_and_its_status_is_the_steps() {
         Stored::new(&text, id).latency(move |_, round| us * (1.0 + 0.003 * wiggle(round, 1))).write(&place)
     };
     let (fast, slow) = (write("fast", 10.0), write("slower", 11.0));
-    assert_eq!(place.run(&["baseline", "promote", fast.to_str().unwrap()]).status, Some(0));
+    assert_eq!(place.run(&["leaderboard", "promote", fast.to_str().unwrap()]).status, Some(0));
     calibrate(&place, &text, 0.2);
     let judge = |profile: &str, strict: &str| {
         let variables = [
@@ -297,7 +297,7 @@ fn only_true_is_github_and_a_summary_that_cannot_be_written_is_named() {
     let run = Stored::new(text, "run").write(&place);
     place.write("phase.toml", text);
     let gate = |name: &str, value: &str| {
-        Finished::of(place.ncugate(&["gate", "phase.toml", "--profile", run.to_str().unwrap()]).env(name, value))
+        Finished::of(place.ncugate(&["gate", "phase.toml", run.to_str().unwrap()]).env(name, value))
     };
     let [there, elsewhere] = ["true", "false"].map(|value| gate("GITHUB_ACTIONS", value));
     assert_eq!((there.status, elsewhere.status), (Some(1), Some(1)), "{there:?} {elsewhere:?}");

@@ -78,7 +78,7 @@ fn a_gpu_that_is_measured_on_is_waited_for_or_refused() {
     assert!(started.elapsed() < SOON, "{:?}", started.elapsed());
     assert!(stderr.contains("is being written by process"), "the first one's run is not continued: {stderr}");
 
-    let (status, _, stderr) = ended(start(&place, &variables, &["calibrate", "phase.toml", "--wait", "0"]));
+    let (status, _, stderr) = ended(start(&place, &variables, &["tools", "calibrate", "phase.toml", "--wait", "0"]));
     assert_eq!(status, Some(3), "{stderr}");
 
     let waiting = start(&place, &variables, &[&RUN[..], &["--fresh", "--wait", "1"]].concat());

@@ -24,7 +24,7 @@ require = "latency_p50 <= 0.98 * base.latency_p50"
 fn gate(place: &Place, text: &str, run: &Stored) -> Finished {
     let folder = run.write(place);
     let config = place.write("phase.toml", text);
-    place.run(&["gate", config.to_str().unwrap(), "--profile", folder.to_str().unwrap()])
+    place.run(&["gate", config.to_str().unwrap(), folder.to_str().unwrap()])
 }
 
 /// A run in which `a` was lucky: 5 % faster than the baseline while it was selected.

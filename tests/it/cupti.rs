@@ -160,10 +160,10 @@ fn doctor_says_which_cupti_there_is() {
     let (place, mut variables) = machine();
     with_cupti(&mut variables, "ok");
     for (mode, args, status) in [
-        ("ok", &["doctor", "--json"][..], "ok"),
-        ("ok", &["doctor", "--json", "--probe"], "ok"),
-        ("refuses", &["doctor", "--json", "--probe"], "either"),
-        ("unknown", &["doctor", "--json"], "either"),
+        ("ok", &["doctor", "--format", "json"][..], "ok"),
+        ("ok", &["doctor", "--format", "json", "--probe"], "ok"),
+        ("refuses", &["doctor", "--format", "json", "--probe"], "either"),
+        ("unknown", &["doctor", "--format", "json"], "either"),
     ] {
         variables.retain(|(name, _)| *name != "NCUGATE_DOUBLE_CUPTI");
         variables.push(("NCUGATE_DOUBLE_CUPTI", mode.to_owned()));

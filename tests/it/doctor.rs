@@ -7,7 +7,7 @@ use std::time::Duration;
 
 /// The check of one counter; none where none was made.
 fn tried(place: &Place, variables: &[(&'static str, String)], args: &[&str]) -> (Option<i32>, Option<Value>) {
-    let mut command = place.ncugate(&[&["doctor", "--json"][..], args].concat());
+    let mut command = place.ncugate(&[&["doctor", "--format", "json"][..], args].concat());
     let finished = Finished::of(command.envs(variables.to_vec()).timeout(Duration::from_secs(60)));
     let said: Value = serde_json::from_str(&finished.stdout).unwrap();
     (finished.status, said["checks"].as_array().unwrap().iter().find(|check| check["name"] == "one counter").cloned())

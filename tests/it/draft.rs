@@ -109,7 +109,7 @@ fn several_kernels_none_and_a_file_that_is_there_are_said() {
     assert!(none.status == Some(2) && none.stderr.contains("no `__global__` function"), "{none:?}");
     place.write("first.toml", "mine");
     let there = place.run(&["init", "two.cu", "--entry", "first"]);
-    assert!(there.status == Some(2) && there.stderr.contains("first.toml is there already"), "{there:?}");
+    assert!(there.status == Some(2) && there.stderr.contains("first.toml exists"), "{there:?}");
     assert_eq!(std::fs::read_to_string(place.path().join("first.toml")).unwrap(), "mine");
     assert_eq!(place.run(&["init", "absent.cu"]).status, Some(3));
 }
@@ -162,4 +162,28 @@ fn block_bytes_and_an_absent_output_are_marked_and_what_is_no_toml_is_not_writte
             status => assert!(status == Some(2) && !place.path().join(output).exists(), "{finished:?}"),
         }
     }
+}
+
+#[test]
+fn a_kernel_is_run_by_a_draft_that_is_kept() {
+    let place = Place::new();
+    let source = std::fs::read_to_string(crate::command::root().join("tests/data/drafts/elementwise.cu")).unwrap();
+    place.write("kernel.cu", &source);
+    let listed = place.run(&["run", "kernel.cu", "--entry", "saxpy", "--list"]);
+    assert!(listed.status == Some(0) && listed.stdout.starts_with("saxpy: "), "{listed:?}");
+    assert!(listed.stderr.contains("drafted saxpy.toml: 8 places to check"), "{listed:?}");
+    let draft = std::fs::read_to_string(place.path().join("saxpy.toml")).unwrap();
+    let again = place.run(&["run", "kernel.cu", "--entry", "saxpy", "--list"]);
+    assert_eq!(again.stdout, listed.stdout);
+    assert!(again.stderr.contains("using saxpy.toml"), "{again:?}");
+    assert_eq!(std::fs::read_to_string(place.path().join("saxpy.toml")).unwrap(), draft);
+
+    let several = place.run(&["run", "kernel.cu", "--list"]);
+    assert!(several.status == Some(2) && several.stderr.contains("--entry"), "{several:?}");
+    let open = place.run(&["run", "kernel.cu", "--entry", "rope", "--list"]);
+    assert!(open.status == Some(2) && open.stderr.contains("rope.toml:") && open.stderr.contains("FILL:"), "{open:?}");
+    // the phase of another kernel is not taken for a draft of this one
+    place.write("other.cu", &source);
+    let other = place.run(&["run", "other.cu", "--entry", "saxpy", "--list"]);
+    assert!(other.status == Some(2) && other.stderr.contains("is not a phase of other.cu"), "{other:?}");
 }

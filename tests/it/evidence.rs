@@ -38,7 +38,7 @@ fn place() -> Place {
 
 fn gate(place: &Place) -> Finished {
     place.write("phase.toml", PHASE);
-    place.run(&["gate", "phase.toml", "--profile", RUN])
+    place.run(&["gate", "phase.toml", RUN])
 }
 
 /// A place with a run, judged.
@@ -81,7 +81,7 @@ fn what_was_not_touched_passes_as_a_run_and_as_a_recording() {
     let place = place();
     assert_eq!(gate(&place).status, Some(0), "{:?}", gate(&place));
     assert_eq!(place.run(&["record", RUN, "-o", "kept"]).status, Some(0));
-    let kept = place.run(&["gate", "phase.toml", "--profile", "kept"]);
+    let kept = place.run(&["gate", "phase.toml", "kept"]);
     assert_eq!(kept.status, Some(0), "{kept:?}");
 }
 
@@ -119,8 +119,7 @@ fn a_file_of_a_run_that_was_changed_is_named() {
         reseal(&place.path().join(RUN));
         assert_eq!(gate(&place).status, Some(0), "before {name} is changed");
         tamper(&place);
-        for command in [&["gate", "phase.toml", "--profile", RUN][..], &["report", RUN], &["record", RUN, "-o", "kept"]]
-        {
+        for command in [&["gate", "phase.toml", RUN][..], &["page", RUN], &["record", RUN, "-o", "kept"]] {
             let refused = place.run(command);
             assert_eq!(refused.status, Some(3), "{name}: {refused:?}");
             assert!(refused.stderr.contains(name), "{name}: {}", refused.stderr);
@@ -154,7 +153,7 @@ fn a_journal_that_was_put_beside_a_recording_is_not_read_in_its_place() {
     place.write("phase.toml", PHASE);
     assert_eq!(place.run(&["record", RUN, "-o", "kept"]).status, Some(0));
     fs::copy(place.path().join(RUN).join("checks.jsonl"), place.path().join("kept/checks.jsonl")).unwrap();
-    let refused = place.run(&["gate", "phase.toml", "--profile", "kept"]);
+    let refused = place.run(&["gate", "phase.toml", "kept"]);
     assert_eq!(refused.status, Some(3), "{refused:?}");
     assert!(refused.stderr.contains("kept/checks.jsonl is not one of the files"), "{}", refused.stderr);
 }
@@ -170,7 +169,7 @@ fn a_run_that_does_not_list_its_files_is_shown_and_does_not_pass() {
     assert!(withheld.stdout.contains("not sealed"), "{}", withheld.stdout);
     // nor is it sealed by being recorded
     assert_eq!(place.run(&["record", RUN, "-o", "kept"]).status, Some(0));
-    assert_eq!(place.run(&["gate", "phase.toml", "--profile", "kept"]).status, Some(4));
+    assert_eq!(place.run(&["gate", "phase.toml", "kept"]).status, Some(4));
     // a failure stays one
     let failing = Place::new();
     passing().registers(70).write(&failing);
@@ -250,7 +249,7 @@ fn a_value_beyond_what_the_chip_can_do_is_refused() {
     let place = Place::new();
     Stored::new(&text, "run").write(&place);
     place.write("phase.toml", &text);
-    let refused = place.run(&["gate", "phase.toml", "--profile", RUN]);
+    let refused = place.run(&["gate", "phase.toml", RUN]);
     assert_eq!(refused.status, Some(4), "{refused:?}");
     assert!(refused.stdout.contains("faster than this chip can be"), "{}", refused.stdout);
 }
@@ -270,13 +269,13 @@ fn another_way_to_measure_is_another_measurement() {
     let place = place();
     for (name, table) in settings {
         place.write("other.toml", &format!("{PHASE}{table}"));
-        let refused = place.run(&["gate", "other.toml", "--profile", RUN]);
+        let refused = place.run(&["gate", "other.toml", RUN]);
         assert_eq!(refused.status, Some(3), "{name}: {refused:?}");
         assert!(refused.stderr.contains(name), "{name}: {}", refused.stderr);
     }
     // how long to wait is not a measurement
     place.write("other.toml", &format!("{PHASE}[bench]\ntimeout_s = 7\n"));
-    let patient = place.run(&["gate", "other.toml", "--profile", RUN]);
+    let patient = place.run(&["gate", "other.toml", RUN]);
     assert_eq!(patient.status, Some(0), "{patient:?}");
 }
 
@@ -323,7 +322,7 @@ fn a_recording_is_not_judged_when_what_it_was_made_of_is_another() {
         assert_ne!(before.status, Some(3), "{phase}: {before:?}");
         change(place.path());
         let recording = format!("profiles/{phase}/h200");
-        let gate = place.run(&["gate", &format!("configs/{phase}.toml"), "--profile", &recording]);
+        let gate = place.run(&["gate", &format!("configs/{phase}.toml"), &recording]);
         for refused in [replayed(&place, phase), gate] {
             assert_eq!(refused.status, Some(3), "{named}: {refused:?}");
             assert!(refused.stderr.contains(named), "{named}: {}", refused.stderr);
@@ -348,8 +347,7 @@ fn a_profile_that_failed_gives_no_values_although_its_report_is_there() {
             + "\n[[gate]]\nname = \"counted\"\nrequire = \"duration >= 1\"\non = \"selected\"\n"),
     );
     let gate = |place: &Place| {
-        let page =
-            place.run(&["gate", "configs/sdpa_fast.toml", "--profile", "profiles/sdpa_fast/h200", "--format", "json"]);
+        let page = place.run(&["gate", "configs/sdpa_fast.toml", "profiles/sdpa_fast/h200", "--format", "json"]);
         let results: Value = serde_json::from_str(&page.stdout).unwrap();
         let gates = results["gates"].as_array().unwrap();
         gates.iter().find(|gate| gate["name"] == "counted").unwrap()["verdict"].clone()
@@ -431,7 +429,7 @@ fn a_program_that_is_changed_while_it_is_measured_does_not_pass() {
 fn an_entry_of_a_leaderboard_that_cannot_have_been_measured_is_refused() {
     let place = place();
     place.write("phase.toml", PHASE);
-    let promoted = place.run(&["baseline", "promote", RUN]);
+    let promoted = place.run(&["leaderboard", "promote", RUN]);
     assert_eq!(promoted.status, Some(0), "{promoted:?}");
     let board = "profiles/copy/leaderboard.jsonl";
     let text = fs::read_to_string(place.path().join(board)).unwrap();
@@ -443,7 +441,7 @@ fn an_entry_of_a_leaderboard_that_cannot_have_been_measured_is_refused() {
     for change in changes {
         place.write(board, &text);
         edit_records(&place, board, change);
-        let refused = place.run(&["baseline", "list"]);
+        let refused = place.run(&["leaderboard", "list"]);
         assert_eq!(refused.status, Some(3), "{refused:?}");
         assert!(refused.stderr.contains("leaderboard.jsonl:1"), "{}", refused.stderr);
     }
@@ -455,13 +453,13 @@ fn a_run_that_does_not_list_its_files_is_nothing_to_compare_with() {
     edit_json(&place, &format!("{RUN}/manifest.json"), |manifest| {
         manifest.as_object_mut().unwrap().remove("seal");
     });
-    let promoted = place.run(&["baseline", "promote", RUN]);
+    let promoted = place.run(&["leaderboard", "promote", RUN]);
     assert_eq!(promoted.status, Some(3), "{promoted:?}");
     assert!(promoted.stderr.contains("not sealed"), "{}", promoted.stderr);
     let again = Stored::new(PHASE, "later").latency(|_, round| 10.0 * (1.0 + 0.01 * wiggle(round, 1)));
     again.write(&place);
     place.write("phase.toml", PHASE);
-    let against = place.run(&["gate", "phase.toml", "--profile", "profiles/copy/later", "--against", RUN]);
+    let against = place.run(&["gate", "phase.toml", "profiles/copy/later", "--against", RUN]);
     assert_eq!(against.status, Some(3), "{against:?}");
 }
 
@@ -495,7 +493,7 @@ fn files_that_a_manifest_lists_outside_of_its_run_or_project_are_not_looked_at()
     let up = format!("../../../{path}");
     for (where_, said) in [("seal", "no file of a run"), ("inputs", "a file outside of the project")] {
         for path in [path.as_str(), &up, "/nothing/there"] {
-            let gate = ["gate", "phase.toml", "--profile", RUN];
+            let gate = ["gate", "phase.toml", RUN];
             let of = |hash: &str| listing(&place, where_, path, hash, &gate);
             let (known, unknown) = (of(&right), of(&wrong));
             assert_eq!(known.status, Some(3), "{where_} {path}: {known:?}");

@@ -366,7 +366,7 @@ fn a_page_and_explain_agree() {
     for run in ["profiles/sdpa_fast/h200", "profiles/softmax/h200", "profiles/phase_d/h200", "profiles/cheats/h200"] {
         let place = Place::new();
         let copied = place.path().join("report");
-        let shown = Finished::of(place.ncugate(&["report", run, "-o", copied.to_str().unwrap()]).current_dir(root()));
+        let shown = Finished::of(place.ncugate(&["page", run, "-o", copied.to_str().unwrap()]).current_dir(root()));
         assert!(copied.join("results.json").exists(), "{}", shown.stderr);
         let results: Value =
             serde_json::from_str(&std::fs::read_to_string(copied.join("results.json")).unwrap()).unwrap();

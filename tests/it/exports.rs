@@ -103,7 +103,7 @@ fn at_root(place: &Place, args: &[&str]) -> Finished {
 #[test]
 fn the_schemas_refuse_what_the_forms_do_not_have() {
     let place = Place::new();
-    let good = traces(&at_root(&place, &["export", "flashinfer", "profiles/softmax/h200"])).remove(0);
+    let good = traces(&at_root(&place, &["problem", "export", "flashinfer", "profiles/softmax/h200"])).remove(0);
     let text = fs::read_to_string(root().join("tests/data/problems/trace.schema.json")).unwrap();
     let schema: Value = serde_json::from_str(&text).unwrap();
     for (pointer, wrong) in [
@@ -124,23 +124,23 @@ fn the_schemas_refuse_what_the_forms_do_not_have() {
 #[test]
 fn recordings_are_handed_on_and_what_cheats_or_is_wrong_has_not_passed() {
     let place = Place::new();
-    let passed = traces(&at_root(&place, &["export", "flashinfer", "profiles/softmax/h200"]));
+    let passed = traces(&at_root(&place, &["problem", "export", "flashinfer", "profiles/softmax/h200"]));
     assert!(passed.iter().all(|trace| trace["evaluation"]["status"] == "PASSED"), "{passed:#?}");
     assert!(passed.iter().all(|trace| trace["evaluation"]["performance"]["speedup_factor"].as_f64() > Some(0.0)));
-    let cheats = traces(&at_root(&place, &["export", "flashinfer", "profiles/cheats/h200"]));
+    let cheats = traces(&at_root(&place, &["problem", "export", "flashinfer", "profiles/cheats/h200"]));
     let honest = |trace: &Value| trace["evaluation"]["status"] == "PASSED";
     let names: Vec<&str> = cheats.iter().filter(|t| honest(t)).map(|t| t["solution"].as_str().unwrap()).collect();
     // the one that asks L2 to keep its inputs is right and timed as it is, which is slower
     assert_eq!(names, ["honest", "evict_last"]);
 
-    let results = at_root(&place, &["export", "kernelbench", "profiles/cheats/h200", "--problem", "7"]);
+    let results = at_root(&place, &["problem", "export", "kernelbench", "profiles/cheats/h200", "--problem", "7"]);
     let results: Value = serde_json::from_str(&results.stdout).unwrap();
     hold("eval_results.schema.json", &results);
     for entry in results["7"].as_array().unwrap() {
         let correct = names.contains(&entry["metadata"]["variant"].as_str().unwrap());
         assert_eq!((&entry["correctness"], entry["runtime"] != -1.0), (&json!(correct), correct), "{entry:#}");
     }
-    let nameless = at_root(&place, &["export", "kernelbench", "profiles/cheats/h200"]);
+    let nameless = at_root(&place, &["problem", "export", "kernelbench", "profiles/cheats/h200"]);
     assert_eq!(nameless.status, Some(2), "{nameless:?}");
     assert!(nameless.stderr.contains("does not begin with a number: give --problem"), "{nameless:?}");
 }
@@ -170,7 +170,7 @@ fn run_of_imported() -> (Place, PathBuf) {
 fn a_run_of_an_imported_problem_is_handed_on_under_its_names() {
     let (place, run) = run_of_imported();
     let run = run.to_str().unwrap();
-    let traces = traces(&place.run(&["export", "flashinfer", run]));
+    let traces = traces(&place.run(&["problem", "export", "flashinfer", run]));
     let told: Vec<(&str, &str)> =
         traces.iter().map(|t| (t["solution"].as_str().unwrap(), t["evaluation"]["status"].as_str().unwrap())).collect();
     let expected = [
@@ -186,7 +186,7 @@ fn a_run_of_an_imported_problem_is_handed_on_under_its_names() {
     let performance = &traces[0]["evaluation"]["performance"];
     assert!(performance["reference_latency_ms"].as_f64() > Some(0.0), "{performance}");
 
-    let results: Value = serde_json::from_str(&place.run(&["export", "kernelbench", run]).stdout).unwrap();
+    let results: Value = serde_json::from_str(&place.run(&["problem", "export", "kernelbench", run]).stdout).unwrap();
     hold("eval_results.schema.json", &results);
     let entries = results["19"].as_array().unwrap();
     assert_eq!((&entries[0]["correctness"], &entries[1]["correctness"]), (&json!(true), &json!(false)));
@@ -198,12 +198,12 @@ fn a_run_of_an_imported_problem_is_handed_on_under_its_names() {
     // a problem whose run is not whole is one that was not solved
     let unfinished = place.path().join("profiles/other/20260101T000000");
     place.write("profiles/other/20260101T000000/manifest.json", "{}");
-    let score = place.run(&["export", "fast-p", "--threshold", "0.5", "--threshold", "2"]);
+    let score = place.run(&["problem", "export", "fast-p", "--threshold", "0.5", "--threshold", "2"]);
     let found: Value = serde_json::from_str(&score.stdout).unwrap_or_else(|_| panic!("{score:?}"));
     assert_eq!((&found["total_count"], &found["correct_count"]), (&json!(2), &json!(1)));
     assert_eq!(found["fast_p"], json!({ "0.5": 0.5, "2.0": 0.0 }));
     assert!(score.stderr.contains("counts as not solved"), "{score:?}");
-    let refused = place.run(&["export", "flashinfer", unfinished.to_str().unwrap()]);
+    let refused = place.run(&["problem", "export", "flashinfer", unfinished.to_str().unwrap()]);
     assert_eq!((refused.status, refused.stdout.as_str()), (Some(3), ""), "{refused:?}");
 }
 
@@ -211,7 +211,7 @@ fn a_run_of_an_imported_problem_is_handed_on_under_its_names() {
 #[test]
 fn a_ranking_has_a_score_for_what_is_right_and_timed_alone() {
     let place = Place::new();
-    let said = at_root(&place, &["export", "gpumode", "profiles/softmax/h200"]).stdout;
+    let said = at_root(&place, &["problem", "export", "gpumode", "profiles/softmax/h200"]).stdout;
     let ranking: Value = serde_json::from_str(&said).unwrap();
     let of = |at: usize, key: &str| ranking["submissions"][at][key].clone();
     assert_eq!((ranking["ranking_by"].as_str(), ranking["unit"].as_str()), (Some("last"), Some("s")));
@@ -222,7 +222,8 @@ fn a_ranking_has_a_score_for_what_is_right_and_timed_alone() {
     let scores: Vec<f64> = (0..12).filter_map(|at| of(at, "score").as_f64()).collect();
     assert!(scores.len() > 1 && scores.is_sorted() && scores[0] > 1e-5 && scores[0] < 1e-4, "{scores:?}");
     let cheats: Value =
-        serde_json::from_str(&at_root(&place, &["export", "gpumode", "profiles/cheats/h200"]).stdout).unwrap();
+        serde_json::from_str(&at_root(&place, &["problem", "export", "gpumode", "profiles/cheats/h200"]).stdout)
+            .unwrap();
     let unscored = cheats["submissions"].as_array().unwrap().iter().filter(|entry| entry["score"].is_null());
     let reasons: Vec<&str> = unscored.filter_map(|entry| entry["reason"].as_str()).collect();
     assert!(!reasons.is_empty() && reasons.iter().all(|reason| !reason.is_empty()), "{cheats}");

@@ -282,11 +282,11 @@ fn a_pipe_where_a_file_should_be_is_refused_and_not_waited_for() {
     place.write("phase.toml", &phase);
     place.write("npy.toml", &phase.replace("reference = \"copy\"", "reference = { npy = \"pipe\" }"));
     for (args, status) in [
-        (&["baseline", "show", "copy"][..], 3),
-        (&["try", "phase.toml", "--source", "pipe"], 2),
-        (&["try", "phase.toml", "--source", "phase.toml"], 3),
-        (&["redact", "pipe", "-o", "out.ncu-rep"], 3),
-        (&["inputs", "pipe", "-o", "inputs"], 2),
+        (&["leaderboard", "show", "copy"][..], 3),
+        (&["agent", "try", "phase.toml", "--source", "pipe"], 2),
+        (&["agent", "try", "phase.toml", "--source", "phase.toml"], 3),
+        (&["tools", "redact", "pipe", "-o", "out.ncu-rep"], 3),
+        (&["tools", "inputs", "pipe", "-o", "inputs"], 2),
     ] {
         let refused = Finished::of(place.ncugate(args).timeout(SOON));
         assert_eq!(refused.status, Some(status), "{args:?}: {refused:?}");

@@ -19,7 +19,7 @@ fn place(config: &str) -> Place {
 /// Status, standard output and standard error of `gate` on the capture.
 fn gate(config: &str, more: &[&str]) -> (Option<i32>, String, String) {
     let report = report();
-    let args = [&["gate", "phase.toml", "--profile", report.as_str()], more].concat();
+    let args = [&["gate", "phase.toml", report.as_str()], more].concat();
     let finished = place(config).run(&args);
     (finished.status, finished.stdout, finished.stderr)
 }
@@ -44,7 +44,7 @@ fn a_phase_of_launches_needs_no_workload_and_names_kernels() {
     assert!(json["variants"][0]["build"].as_str().unwrap().contains("softmax_warp_forward"), "{json}");
     assert_eq!(json["selected"], serde_json::Value::Null);
     let place = place(&config);
-    place.run(&["gate", "phase.toml", "--profile", &report()]);
+    place.run(&["gate", "phase.toml", &report()]);
     let folder = std::fs::read_dir(place.path().join("reports/torch")).unwrap().next().unwrap().unwrap().path();
     for file in ["junit.xml", "report.md", "report.html"] {
         let text = std::fs::read_to_string(folder.join(file)).unwrap();
@@ -74,7 +74,7 @@ fn settings_of_a_repository_start_no_program() {
     git(&["status"]);
     assert!(executed.exists(), "git itself runs it");
     std::fs::remove_file(&executed).unwrap();
-    let judged = place.run(&["gate", "phase.toml", "--profile", &report()]);
+    let judged = place.run(&["gate", "phase.toml", &report()]);
     assert_eq!(judged.status, Some(0), "{judged:?}");
     assert!(!executed.exists());
 }
@@ -119,7 +119,7 @@ fn a_phase_of_launches_has_nothing_to_build_or_measure() {
     let checked = place(&config).run(&["check", "phase.toml"]);
     assert!(checked.status == Some(0) && checked.stdout.contains("nothing is built"), "{checked:?}");
     let run = place(&config).run(&["run", "phase.toml"]);
-    assert!(run.status == Some(2) && run.stderr.contains("ncugate gate phase.toml --profile REPORT"), "{run:?}");
+    assert!(run.status == Some(2) && run.stderr.contains("ncugate gate phase.toml REPORT"), "{run:?}");
     let mixed = format!("{config}[kernel]\nsource = \"k.cu\"\n");
     let mixed = place(&mixed).run(&["check", "phase.toml"]);
     assert!(mixed.status == Some(2) && mixed.stderr.contains("means nothing in a phase whose variants"), "{mixed:?}");
@@ -133,9 +133,9 @@ fn a_phase_of_kernels_judges_launches_by_name_only_as_assumed() {
     let text = text.replace("entry = \"copy\"", "entry = \"attn\"");
     let gate = "[[gate]]\nrequire = \"registers <= 255\"\non = \"each\"\n";
     place.write("phase.toml", &format!("{text}\n[sweep]\nTHREADS = [128]\n{gate}"));
-    let unproven = place.run(&["gate", "phase.toml", "--profile", &report]);
+    let unproven = place.run(&["gate", "phase.toml", &report]);
     assert_eq!(unproven.status, Some(4), "{unproven:?}");
-    let assumed = place.run(&["gate", "phase.toml", "--profile", &report, "--assume-correct"]);
+    let assumed = place.run(&["gate", "phase.toml", &report, "--assume-correct"]);
     assert_eq!(assumed.status, Some(0), "{assumed:?}");
     assert!(assumed.stdout.contains("#4 attn is launch 4 of g12.ncu-rep.zst, attn"), "{}", assumed.stdout);
     assert!(!assumed.stdout.contains("proven correct"), "{}", assumed.stdout);
@@ -154,7 +154,7 @@ fn forged(place_of_number: usize) -> (Option<i32>, String) {
     let by_number = "[[variant]]\nname = \"second\"\nmatch = { kernel = \"softmax*\", launch = 4 }\n";
     let place = place(&[HEAD, by_number, "[[gate]]\nrequire = \"duration <= 1000\"\n"].concat());
     std::fs::write(place.path().join("forged.ncu-rep"), bytes).unwrap();
-    let finished = place.run(&["gate", "phase.toml", "--profile", "forged.ncu-rep"]);
+    let finished = place.run(&["gate", "phase.toml", "forged.ncu-rep"]);
     (finished.status, finished.stdout.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 

@@ -35,7 +35,7 @@ fn a_report_of_another_program_is_judged() {
     let place = Place::new();
     place.copy("examples/foreign_report");
     let folder = "examples/foreign_report";
-    let judged = at(&place, folder, Path::new("python3"), &["gate", "softmax.toml", "--profile", "torch.ncu-rep.zst"]);
+    let judged = at(&place, folder, Path::new("python3"), &["gate", "softmax.toml", "torch.ncu-rep.zst"]);
     assert_eq!(judged.status, Some(0), "{judged:?}");
     assert!(judged.stdout.contains("softmax is launches 2, 4 of torch.ncu-rep.zst"), "{}", judged.stdout);
     let listed = at(&place, folder, Path::new("python3"), &["show", "torch.ncu-rep.zst"]);

@@ -60,7 +60,7 @@ command = ["true"]
 fn inputs_are_written_as_numpy_files_and_read_again() {
     let place = Place::new();
     place.write("phase.toml", PHASE);
-    let written = place.run(&["inputs", "phase.toml", "-o", "arrays"]);
+    let written = place.run(&["tools", "inputs", "phase.toml", "-o", "arrays"]);
     assert_eq!((written.status, written.stdout.as_str()), (Some(0), "1 array in arrays\n"), "{written:?}");
     let bytes = std::fs::read(place.path().join("arrays/small/3/ids.npy")).unwrap();
     let header = String::from_utf8_lossy(&bytes[10..128]).into_owned();
@@ -71,12 +71,12 @@ fn inputs_are_written_as_numpy_files_and_read_again() {
 
     let from_files = r#"{ npy = "arrays/{{ shape }}/{{ seed }}/{{ buffer }}.npy" }"#;
     place.write("again.toml", &PHASE.replace(r#"{ indices = "V" }"#, from_files));
-    let again = place.run(&["inputs", "again.toml", "-o", "same"]);
+    let again = place.run(&["tools", "inputs", "again.toml", "-o", "same"]);
     assert_eq!(again.status, Some(0), "{again:?}");
     assert_eq!(std::fs::read(place.path().join("same/small/3/ids.npy")).unwrap(), bytes);
 
     std::fs::remove_file(place.path().join("arrays/small/3/ids.npy")).unwrap();
-    let absent = place.run(&["inputs", "again.toml", "-o", "same"]);
+    let absent = place.run(&["tools", "inputs", "again.toml", "-o", "same"]);
     assert_eq!(absent.status, Some(2), "{absent:?}");
     assert!(absent.stderr.contains("cannot read arrays/small/3/ids.npy"), "{}", absent.stderr);
     assert_eq!(place.run(&["check", "again.toml", "--no-build"]).status, Some(2), "check reads it as well");

@@ -32,7 +32,7 @@ fn sharded(count: u32) -> (Place, Variables, Vec<PathBuf>) {
 
 fn merge(place: &Place, folders: &[PathBuf]) -> Finished {
     let folders: Vec<&str> = folders.iter().map(|folder| folder.to_str().unwrap()).collect();
-    place.run(&[&["merge"][..], &folders].concat())
+    place.run(&[&["cluster", "merge"][..], &folders].concat())
 }
 
 fn edit(folder: &Path, change: impl FnOnce(&mut Value)) {
@@ -56,7 +56,7 @@ fn shards_are_merged_and_the_run_goes_on_to_the_verdict_of_one_that_was_measured
     assert_eq!(ids.iter().flatten().collect::<BTreeSet<_>>().len(), NAMES.len());
 
     // a shard by itself passes nothing
-    let alone = place.run(&["report", shards[0].to_str().unwrap()]);
+    let alone = place.run(&["page", shards[0].to_str().unwrap()]);
     assert_ne!(alone.status, Some(0), "{alone:?}");
 
     let merged = merge(&place, &shards);
@@ -65,7 +65,7 @@ fn shards_are_merged_and_the_run_goes_on_to_the_verdict_of_one_that_was_measured
     let folder = folders(&place).into_iter().find(|folder| !shards.contains(folder)).unwrap();
     let said = manifest(&folder);
     assert_eq!((&said["state"], said["merged"].as_array().map(Vec::len)), (&json!("running"), Some(3)));
-    let open = place.run(&["report", folder.to_str().unwrap()]);
+    let open = place.run(&["page", folder.to_str().unwrap()]);
     assert!(open.status != Some(0) && open.stdout.contains("merged"), "nothing was confirmed yet: {open:?}");
 
     let judged = run(&place, &variables, &["run", "phase.toml", "--source", "gpu"]);

@@ -80,17 +80,17 @@ fn a_run_of_a_part_says_so_and_is_no_standard_for_others() {
     assert_eq!(manifest["narrowed"]["rounds"], 8);
     assert!(!fs::read_to_string(run.join("builds.jsonl")).unwrap().contains("copy_skip"));
     let folder = run.display().to_string();
-    let again = place.run(&["report", &folder]);
+    let again = place.run(&["page", &folder]);
     assert!(again.status == Some(4) && again.stdout.replace('\n', " ").contains(said), "{again:?}");
-    let gated = place.run(&["gate", "phase.toml", "--profile", &folder]);
+    let gated = place.run(&["gate", "phase.toml", &folder]);
     assert!(gated.status == Some(3) && gated.stderr.contains("a part of the phase alone"), "{gated:?}");
-    let index = place.run(&["index", "--summary", "summary.md"]);
+    let index = place.run(&["history", "--summary", "summary.md"]);
     assert_eq!(index.status, Some(0), "{index:?}");
     assert!(
         !fs::read_to_string(place.path().join("summary.md")).unwrap().contains("copy"),
         "it is no state of the phase"
     );
-    let promoted = place.run(&["baseline", "promote", &folder]);
+    let promoted = place.run(&["leaderboard", "promote", &folder]);
     assert!(promoted.status == Some(3) && promoted.stderr.contains("measured a part of its phase"), "{promoted:?}");
 }
 

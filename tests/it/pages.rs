@@ -39,7 +39,7 @@ fn render(output: &Path) {
     let place = Place::new();
     // Runs of this machine have no say in it.
     let none = place.path().join("profiles");
-    let args = ["report", RECORDING, "--output", output.to_str().unwrap(), "--profiles", none.to_str().unwrap()];
+    let args = ["page", RECORDING, "--output", output.to_str().unwrap(), "--profiles", none.to_str().unwrap()];
     let status = place.ncugate(&args).current_dir(root()).env("SOURCE_DATE_EPOCH", MOMENT).output().unwrap().status;
     assert!(matches!(status.code(), Some(0 | 1 | 4)), "{status}");
 }
@@ -69,9 +69,9 @@ fn runs_of_unlike_workloads_are_said_to_be() {
     assert!(said.contains("another workload (reference, buffers"), "{said}");
     let causal = place.run(&["compare", &folder("sdpa_fast"), &folder("sdpa_fast_causal")]);
     assert!(causal.stdout.contains("another workload (reference"), "{}", causal.stdout);
-    let files =
-        ["compare", &folder("sdpa_fast"), &folder("sdpa_fast_causal"), "--markdown", "u.md", "--html", "u.html"];
-    let json = place.run(&[&files[..], &["--format", "json"]].concat()).stdout;
+    let sides = [folder("sdpa_fast"), folder("sdpa_fast_causal")];
+    let in_format = |format: &str| place.run(&["compare", &sides[0], &sides[1], "--format", format]).stdout;
+    let (json, file) = (in_format("json"), in_format("markdown"));
     let value: serde_json::Value = serde_json::from_str(&json).unwrap();
     for pair in value["pairs"].as_array().unwrap() {
         assert!(pair["latency"].is_null(), "{pair}");
@@ -81,8 +81,8 @@ fn runs_of_unlike_workloads_are_said_to_be() {
             assert!(!metric.starts_with("latency") || row["change"] == "not compared", "{row}");
         }
     }
+    assert_eq!(place.run(&["page", &sides[0], &sides[1], "-o", "u.html"]).status, Some(0));
     let page = read(&place.path().join("u.html"));
-    let file = read(&place.path().join("u.md"));
     for text in [&causal.stdout, &file, &json] {
         for word in ["are faster", "slower", "median change"] {
             assert!(!text.contains(word), "{word}: {text}");
@@ -98,16 +98,17 @@ fn runs_of_unlike_workloads_are_said_to_be() {
 #[test]
 fn a_recording_compared_with_itself_has_not_changed() {
     let place = Place::new();
-    let finished = place.run(&["compare", &recording(), &recording(), "--markdown", "c.md", "--html", "c.html"]);
+    let finished = place.run(&["compare", &recording(), &recording()]);
     assert_eq!(finished.status, Some(0), "{}", finished.stderr);
     assert!(
         finished.stdout.contains("of 92 timed on both sides 0 are faster, 92 within noise, 0 slower"),
         "{}",
         finished.stdout
     );
-    let file = read(&place.path().join("c.md"));
+    let file = place.run(&["compare", &recording(), &recording(), "--format", "markdown"]).stdout;
     assert!(file.contains("## Gates") && !file.contains("turned"), "{file}");
-    let page = read(&place.path().join("c.html"));
+    assert_eq!(place.run(&["page", &recording(), &recording()]).stdout, "page: compare.html\n");
+    let page = read(&place.path().join("compare.html"));
     assert!(page.contains("within noise") && !page.contains("<script"));
 }
 
@@ -148,9 +149,9 @@ fn the_index_links_what_is_rendered_and_names_what_cannot_be_judged() {
     place.write("profiles/phase_d/broken/manifest.json", "{}");
     let kept = place.path().join("profiles/phase_d/h200");
     copy(&root().join(RECORDING), &kept);
-    let rendered = place.run(&["report", kept.to_str().unwrap()]);
+    let rendered = place.run(&["page", kept.to_str().unwrap()]);
     assert!(matches!(rendered.status, Some(0 | 1 | 4)), "{rendered:?}");
-    let finished = place.run(&["index", "--summary", "final_summary.md"]);
+    let finished = place.run(&["history", "--summary", "final_summary.md"]);
     assert_eq!(finished.status, Some(0), "{}", finished.stderr);
     assert!(finished.stderr.contains("not judged: profiles/phase_d/broken"), "{}", finished.stderr);
     let page = read(&place.path().join("reports/index.html"));
@@ -178,7 +179,7 @@ fn the_run_before_is_set_beside_the_selected_variant() {
     std::fs::write(then.join("manifest.json"), dated(&now)).unwrap();
     crate::stored::reseal(&then);
     let report = |folder: &Path, output: &str| {
-        let finished = place.run(&["report", folder.to_str().unwrap(), "--output", output]);
+        let finished = place.run(&["page", folder.to_str().unwrap(), "--output", output]);
         assert!(matches!(finished.status, Some(0 | 1 | 4)), "{finished:?}");
         let results = read(&place.path().join(output).join("results.json"));
         (finished.stdout, serde_json::from_str::<serde_json::Value>(&results).unwrap())
@@ -230,7 +231,7 @@ fn the_summary_shows_what_changed_in_the_code() {
         std::fs::write(&path, manifest.to_string()).unwrap();
         crate::stored::reseal(folder);
     }
-    let finished = place.run(&["index", "--summary", "final_summary.md"]);
+    let finished = place.run(&["history", "--summary", "final_summary.md"]);
     assert_eq!(finished.status, Some(0), "{}", finished.stderr);
     let summary = read(&place.path().join("final_summary.md"));
     assert!(summary.contains("k.cu since run 20261120T090000Z: 1 line added, 1 removed."), "{summary}");
@@ -238,7 +239,7 @@ fn the_summary_shows_what_changed_in_the_code() {
     assert!(read(&place.path().join("reports/index.html")).contains("int a = 2;"));
     // a text of another hash is not the run's
     place.write("k.cu", "another\n");
-    let finished = place.run(&["index", "--summary", "final_summary.md"]);
+    let finished = place.run(&["history", "--summary", "final_summary.md"]);
     assert_eq!(finished.status, Some(0), "{}", finished.stderr);
     let summary = read(&place.path().join("final_summary.md"));
     assert!(!summary.contains("int a = 1") && !summary.contains("another"), "{summary}");
@@ -253,7 +254,7 @@ fn an_earlier_run_that_cannot_be_read_is_a_warning() {
     copy(&root().join(RECORDING), &now);
     std::fs::create_dir_all(&then).unwrap();
     std::fs::write(then.join("manifest.json"), dated(&now)).unwrap();
-    let finished = place.run(&["report", now.to_str().unwrap(), "--output", "now"]);
+    let finished = place.run(&["page", now.to_str().unwrap(), "--output", "now"]);
     assert_eq!(finished.status, Some(1), "{finished:?}");
     assert!(finished.stdout.contains("no comparison with the run before this one"), "{}", finished.stdout);
 }
@@ -262,7 +263,7 @@ fn an_earlier_run_that_cannot_be_read_is_a_warning() {
 fn the_index_judges_a_run_by_its_leaderboard() {
     let place = Place::new();
     copy(&root().join("profiles/regression"), &place.path().join("profiles/regression"));
-    let finished = place.run(&["index", "--summary", "final_summary.md"]);
+    let finished = place.run(&["history", "--summary", "final_summary.md"]);
     assert_eq!(finished.status, Some(0), "{}", finished.stderr);
     let summary = read(&place.path().join("final_summary.md"));
     assert!(summary.starts_with("# 1 of 1 phase passes"), "{summary}");

@@ -24,6 +24,10 @@ fn paths_begin_at_the_nearest_ncugate_toml_else_at_the_phase() {
         assert_eq!(checked.status, Some(0), "{folder}: {checked:?}");
         assert!(checked.stdout.contains("1 of 1 candidates are external commands"), "{checked:?}");
     }
+    // a folder that `..` leaves is not above the phase
+    place.write("elsewhere/ncugate.toml", "");
+    let beside = in_folder(&place, "elsewhere", &["check", "../project/phases/p.toml"]);
+    assert_eq!(beside.status, Some(0), "{beside:?}");
     place.write("project/ncugate.toml", "");
     let moved = in_folder(&place, "elsewhere", &["check", "../project/phases/p.toml"]);
     let looked = format!("begin at the root of the project, {}", place.path().join("project").display());
@@ -57,14 +61,10 @@ fn reports_and_profiles_lie_in_the_project() {
     place.write("below/x", "");
     let report = crate::command::root().join("tests/data/torch_nvtx.ncu-rep.zst");
     std::fs::copy(report, place.path().join("below/r.ncu-rep.zst")).unwrap();
-    let judged = in_folder(&place, "below", &["gate", "../phases/torch.toml", "--profile", "r.ncu-rep.zst"]);
+    let judged = in_folder(&place, "below", &["gate", "../phases/torch.toml", "r.ncu-rep.zst"]);
     assert_eq!(judged.status, Some(0), "{judged:?}");
     assert!(place.path().join("reports/torch").is_dir() && !place.path().join("below/reports").exists());
-    let given = in_folder(
-        &place,
-        "below",
-        &["gate", "../phases/torch.toml", "--profile", "r.ncu-rep.zst", "--reports", "mine"],
-    );
+    let given = in_folder(&place, "below", &["gate", "../phases/torch.toml", "r.ncu-rep.zst", "--reports", "mine"]);
     assert!(given.status == Some(0) && place.path().join("below/mine/torch").is_dir(), "{given:?}");
 }
 
@@ -78,22 +78,28 @@ fn a_missing_program_fails_the_check_and_one_cause_is_said_once() {
 }
 
 #[test]
-fn signatures_lie_in_the_project_whatever_folder_the_program_is_run_in() {
+fn a_run_is_named_by_its_folder_its_id_its_phase_or_as_the_latest() {
     let place = Place::new();
-    std::fs::remove_file(place.path().join("ncugate.toml")).unwrap();
-    let config = "[phase]\nname = \"torch\"\n[explain]\nsignatures = \"own.json\"\n[[variant]]\nname = \"softmax\"\nmatch = { kernel = \"softmax*\" }\n[[gate]]\nrequire = \"registers <= 64\"\n";
-    place.write("below/torch.toml", config);
-    let data = crate::command::root();
-    std::fs::copy(data.join("tests/data/torch_nvtx.ncu-rep.zst"), place.path().join("r.ncu-rep.zst")).unwrap();
-    let report = |reports: &str| {
-        let args = ["gate", "below/torch.toml", "--profile", "r.ncu-rep.zst", "--reports", reports];
-        let judged = in_folder(&place, "", &args);
-        assert_eq!(judged.status, Some(0), "{judged:?}");
-        let run = std::fs::read_dir(place.path().join(reports).join("torch")).unwrap().next().unwrap().unwrap();
-        std::fs::read_to_string(run.path().join("results.json")).unwrap()
+    place.copy("profiles/softmax/h200");
+    place.copy("profiles/whole_kv/h200");
+    let verdict = |name: &str| place.run(&["show", name, "-q"]);
+    let folder = verdict("profiles/whole_kv/h200");
+    assert_eq!(folder.status, Some(1), "{folder:?}");
+    for name in ["whole_kv", "profiles/whole_kv"] {
+        assert_eq!(verdict(name).stdout, folder.stdout, "{name}");
+    }
+    let started = |phase: &str| {
+        let text = std::fs::read_to_string(place.path().join(format!("profiles/{phase}/h200/manifest.json"))).unwrap();
+        serde_json::from_str::<serde_json::Value>(&text).unwrap()["started"].as_str().unwrap().to_owned()
     };
-    assert!(report("without").contains("own.json, which cannot be read"));
-    let own = data.join("crates/ncugate-report/src/explain/signatures/h200.json");
-    std::fs::copy(own, place.path().join("below/own.json")).unwrap();
-    assert!(!report("with").contains("cannot be read"));
+    let newest = if started("softmax") > started("whole_kv") { "softmax" } else { "whole_kv" };
+    assert_eq!(verdict("latest").stdout, verdict(newest).stdout);
+    let several = verdict("h200");
+    assert!(several.status == Some(2) && several.stderr.contains("several runs are named 'h200'"), "{several:?}");
+    let unknown = verdict("softmaks");
+    assert!(unknown.status == Some(2) && unknown.stderr.contains("did you mean 'softmax'?"), "{unknown:?}");
+    // without its date a run may be the newest: no other one is taken for it
+    std::fs::write(place.path().join("profiles/softmax/h200/manifest.json"), "{}").unwrap();
+    let damaged = verdict("latest");
+    assert!(damaged.status == Some(3) && damaged.stderr.contains("softmax/h200/manifest.json"), "{damaged:?}");
 }

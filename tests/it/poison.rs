@@ -179,7 +179,7 @@ fn poisoned(recording: &str, config: &str) -> usize {
     let mut open = vec![accepted];
     while let Some(spots) = open.pop() {
         let before = apply(&mut all, &spots);
-        let ended = ran(&place, &["report", run, "--comment", "comment.md"]);
+        let ended = ran(&place, &["page", run, "--comment", "comment.md"]);
         files(&place.path().join("reports")).iter().for_each(|path| assert_file(path));
         for (texts, values) in all.iter_mut().zip(before) {
             texts.values = values;
@@ -194,21 +194,22 @@ fn poisoned(recording: &str, config: &str) -> usize {
         }
     }
     apply(&mut all, &held);
-    let commands: [&[&str]; 16] = [
-        &["report", run, "--comment", "comment.md"],
-        &["report", run, "--format", "json"],
-        &["gate", config, "--profile", run],
+    let commands: [&[&str]; 17] = [
+        &["page", run, "--comment", "comment.md"],
+        &["show", run, "--format", "json"],
+        &["gate", config, run],
         &["run", config, "--source", "recorded"],
-        &["compare", run, run, "--markdown", "compare.md", "--html", "compare.html"],
+        &["compare", run, run, "--format", "markdown"],
+        &["page", run, run, "--output", "compare.html"],
         &["compare", run, run, "--format", "json"],
-        &["index", "--summary", "summary.md"],
+        &["history", "--summary", "summary.md"],
         &["explain", run],
         &["explain", run, "--format", "json"],
-        &["next", run],
-        &["table", run, "--to", "csv", "--output", "table.csv"],
-        &["table", run, "--to", "json", "--output", "table.json"],
-        &["table", run, "--dispatch", "header"],
-        &["baseline", "promote", run],
+        &["agent", "next", run],
+        &["export", run, "--to", "csv", "--output", "table.csv"],
+        &["export", run, "--to", "json", "--output", "table.json"],
+        &["export", run, "--to", "dispatch-header"],
+        &["leaderboard", "promote", run],
         &["check", config, "--no-build"],
         &["record", run, "-o", "kept"],
     ];
@@ -281,7 +282,7 @@ fn texts_of_a_phase_act_in_no_message() {
     place.write("x\n::error::PWNED.toml", &format!("[\"{}\"]\n", "x\\n::error::PWNED"));
     ran(&place, &["check", "x\n::error::PWNED.toml", "--no-build"]);
     for name in [POISON, "::error::PWNED"] {
-        for command in ["check", "report", "show", "gate", "explain", "redact", "index", "compare", "next"] {
+        for command in ["check", "page", "show", "gate", "explain", "export", "history", "compare", "record"] {
             ran(&place, &[command, name]);
         }
     }
@@ -337,7 +338,7 @@ fn texts_of_a_report_act_in_no_output() {
     let place = Place::new();
     fs::write(place.path().join("r.ncu-rep"), hostile_report()).unwrap();
     place.write("phase.toml", "[phase]\nname = \"x\"\n[[variant]]\nname = \"x\"\nmatch = { kernel = \"*\" }\n[[gate]]\nrequire = \"registers <= 64\"\non = \"each\"\n");
-    let commands: [&[&str]; 21] = [
+    let commands: [&[&str]; 22] = [
         &["show", "r.ncu-rep"],
         &["show", "r.ncu-rep", "--nvtx"],
         &["show", "r.ncu-rep", "--launch", "0"],
@@ -347,18 +348,19 @@ fn texts_of_a_report_act_in_no_output() {
         &["show", "r.ncu-rep", "--sources"],
         &["show", "r.ncu-rep", "--warp-stalls"],
         &["show", "r.ncu-rep", "--sources", "--format", "json"],
-        &["show", "r.ncu-rep", "--export", "csv"],
-        &["show", "r.ncu-rep", "--export", "csv", "--wide"],
-        &["show", "r.ncu-rep", "--export", "json"],
-        &["show", "r.ncu-rep", "--html", "--output", "page.html"],
-        &["show", "r.ncu-rep", "r.ncu-rep", "--html", "--output", "two.html"],
-        &["compare", "r.ncu-rep", "r.ncu-rep", "--markdown", "compare.md", "--html", "compare.html"],
+        &["export", "r.ncu-rep", "--to", "csv"],
+        &["export", "r.ncu-rep", "--to", "csv", "--wide"],
+        &["export", "r.ncu-rep", "--to", "json"],
+        &["page", "r.ncu-rep", "--output", "page.html"],
+        &["page", "r.ncu-rep", "r.ncu-rep", "--output", "two.html"],
+        &["compare", "r.ncu-rep", "r.ncu-rep", "--format", "markdown"],
+        &["compare", "r.ncu-rep", "r.ncu-rep"],
         &["compare", "r.ncu-rep", "r.ncu-rep", "--format", "json"],
         &["explain", "r.ncu-rep"],
         &["explain", "r.ncu-rep", "--format", "json"],
-        &["gate", "phase.toml", "--profile", "r.ncu-rep", "--comment", "comment.md"],
-        &["gate", "phase.toml", "--profile", "r.ncu-rep", "--format", "json"],
-        &["redact", "r.ncu-rep", "-o", "redacted.ncu-rep"],
+        &["gate", "phase.toml", "r.ncu-rep", "--comment", "comment.md"],
+        &["gate", "phase.toml", "r.ncu-rep", "--format", "json"],
+        &["tools", "redact", "r.ncu-rep", "-o", "redacted.ncu-rep"],
     ];
     for command in commands {
         ran(&place, command);

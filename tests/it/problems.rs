@@ -48,7 +48,7 @@ fn ncugate(place: &Place, path: &str, args: &[&str]) -> Finished {
 /// Imports a problem, then checks the phase, both with status 0. Gives the phase's text and what the import said.
 fn imported(place: &Place, path: &str, name: &str, args: &[&str]) -> (String, String) {
     let phase = format!("{name}.toml");
-    let made = ncugate(place, path, &[&["import"], args, &["--output", &phase]].concat());
+    let made = ncugate(place, path, &[&["problem", "import"], args, &["--output", &phase]].concat());
     assert_eq!(made.status, Some(0), "{name}: {made:?}");
     let checked = ncugate(place, path, &["check", &phase]);
     assert_eq!(checked.status, Some(0), "{name}: {checked:?}");
@@ -124,8 +124,18 @@ fn a_name_of_forward_is_what_is_passed_there_whatever_has_that_name_in_get_input
                    def get_init_inputs():\n    return []\n";
     place.write("swapped.py", problem);
     let solution = format!("{KERNELBENCH}/solutions/1_Row_softmax.py");
-    let args =
-        ["import", "kernelbench", "swapped.py", "--solution", &solution, "--returns", "z=f32[N, M]", "-o", "p.toml"];
+    let args = [
+        "problem",
+        "import",
+        "kernelbench",
+        "swapped.py",
+        "--solution",
+        &solution,
+        "--returns",
+        "z=f32[N, M]",
+        "-o",
+        "p.toml",
+    ];
     let asked = place.run(&args);
     assert!(
         asked.stderr.contains("torch.tril(torch.rand(N, M))` is not understood; say what it is with --input \"y="),
@@ -199,12 +209,13 @@ fn a_tensor_that_a_method_fills_is_an_input_and_one_that_a_loop_fills_is_asked_f
     assert_eq!(text.matches("role = \"output\"").count(), 1, "{text}");
     let calls = fs::read_to_string(place.path().join("filling/calls.py")).unwrap();
     assert!(calls.contains("with_axes(\"steps\", steps), 2.5, with_axes(\"output\", output),)"), "{calls}");
-    let without = place.run(&[&["import"], &task[..], &["--output", "without.toml"]].concat());
+    let without = place.run(&[&["problem", "import"], &task[..], &["--output", "without.toml"]].concat());
     assert_eq!(without.status, Some(2), "{without:?}");
-    let typo = place.run(&[&["import"], &task[..], &["--input", "step=f32[n]", "--output", "typo.toml"]].concat());
+    let typo =
+        place.run(&[&["problem", "import"], &task[..], &["--input", "step=f32[n]", "--output", "typo.toml"]].concat());
     assert!(typo.stderr.contains("say what it is with --input \"steps="), "{typo:?}");
     let both = ["--input", "steps=f32[n]", "--input", "step=f32[n]", "--output", "both.toml"];
-    let both = place.run(&[&["import"], &task[..], &both[..]].concat());
+    let both = place.run(&[&["problem", "import"], &task[..], &both[..]].concat());
     assert!(both.stderr.contains("generate_input makes no `step`, which --input describes"), "{both:?}");
     let reference = place.path().join("tests/data/problems/gpumode/filling/reference.py");
     let text = fs::read_to_string(&reference).unwrap();
@@ -215,19 +226,20 @@ fn a_tensor_that_a_method_fills_is_an_input_and_one_that_a_loop_fills_is_asked_f
     };
     // a parameter that a branch sets is not the extent that a case gives
     begins_with("    if kind == \"wide\":\n        n = 2 * n\n");
-    let changed =
-        place.run(&[&["import"], &task[..], &["--input", "steps=f32[n]", "--output", "changed.toml"]].concat());
+    let changed = place
+        .run(&[&["problem", "import"], &task[..], &["--input", "steps=f32[n]", "--output", "changed.toml"]].concat());
     assert!(changed.stderr.contains("`if kind == 'wide': n = 2 * n` is not understood"), "{changed:?}");
     // a constant that no input is made of is not asked for
     begins_with("    tile = torch.rand(TILE)\n");
-    let passed = place.run(&[&["import"], &task[..], &["--input", "steps=f32[n]", "--output", "passed.toml"]].concat());
+    let passed = place
+        .run(&[&["problem", "import"], &task[..], &["--input", "steps=f32[n]", "--output", "passed.toml"]].concat());
     assert_eq!(passed.status, Some(0), "{passed:?}");
     // where nothing is understood, the command line describes it all
     begins_with("    if kind == \"zeros\":\n        return zeros(n)\n");
-    let unknown = place.run(&[&["import"], &task[..], &["--output", "unknown.toml"]].concat());
+    let unknown = place.run(&[&["problem", "import"], &task[..], &["--output", "unknown.toml"]].concat());
     assert!(unknown.stderr.contains("`if kind == 'zeros': return zeros(n)` is not understood"), "{unknown:?}");
     let all = ["--input", "a=f32[n]", "--input", "steps=f32[n]:\"arange\"", "--returns", "y=f32[n]"];
-    let described = place.run(&[&["import"], &task[..], &all[..], &["--output", "described.toml"]].concat());
+    let described = place.run(&[&["problem", "import"], &task[..], &all[..], &["--output", "described.toml"]].concat());
     assert_eq!(described.status, Some(0), "{described:?}");
     let said = "line 20: `for at in range(n): steps[at] = at` is not understood; say what it is with --input \"steps=f32[EXTENT, ...]\"";
     assert!(without.stderr.contains(said), "{without:?}");
@@ -279,7 +291,7 @@ fn what_a_phase_cannot_express_is_an_error_that_names_it_and_writes_nothing() {
         (&["flashinfer", "tests"], 2, "it is not a folder of FlashInfer-Trace"),
     ];
     for (args, status, said) in refused {
-        let finished = place.run(&[&["import"], args, &["--output", "refused.toml"]].concat());
+        let finished = place.run(&[&["problem", "import"], args, &["--output", "refused.toml"]].concat());
         assert_eq!(finished.status, Some(status), "{args:?}: {finished:?}");
         assert!(finished.stderr.contains(said), "{said}\n{finished:?}");
         assert!(!place.path().join("refused.toml").exists() && !place.path().join("refused").exists(), "{args:?}");
@@ -302,6 +314,7 @@ fn an_import_executes_nothing_and_replaces_nothing() {
     place.write("problem.py", &(text + executes));
     place.write("solution.py", &(solution + executes));
     let args = [
+        "problem",
         "import",
         "kernelbench",
         "problem.py",
@@ -336,7 +349,18 @@ fn an_import_copies_files_of_the_task_alone_and_says_which() {
     let secret = place.write("secret/key", "precious");
     std::os::unix::fs::symlink(&secret, place.path().join("task/link.py")).unwrap();
     let import = || {
-        let args = ["import", "gpumode", "task/task.yml", "--returns", "y=f32[n]", "--rtol", "1e-4", "--atol", "1e-4"];
+        let args = [
+            "problem",
+            "import",
+            "gpumode",
+            "task/task.yml",
+            "--returns",
+            "y=f32[n]",
+            "--rtol",
+            "1e-4",
+            "--atol",
+            "1e-4",
+        ];
         place.run(&[&args[..], &["-o", "out/p.toml"]].concat())
     };
     place.write("out/.keep", "");
@@ -362,7 +386,7 @@ fn an_import_copies_files_of_the_task_alone_and_says_which() {
 
     nix::unistd::mkfifo(&place.path().join("fifo.py"), nix::sys::stat::Mode::S_IRWXU).unwrap();
     for unreadable in ["fifo.py", "/dev/zero"] {
-        let mut command = place.ncugate(&["import", "gpumode", "task/task.yml", "--solution", unreadable]);
+        let mut command = place.ncugate(&["problem", "import", "gpumode", "task/task.yml", "--solution", unreadable]);
         command.args(["--returns", "y=f32[n]", "--rtol", "1e-4", "--atol", "1e-4", "-o", "out/q.toml"]);
         let refused = Finished::of(command.timeout(std::time::Duration::from_secs(10)));
         assert!(refused.status == Some(3) && refused.stderr.contains(unreadable), "{unreadable}: {refused:?}");

@@ -119,7 +119,7 @@ fn a_kernel_that_was_edited_since_is_not_judged_by_its_past() {
     let finished = place.run(&RUN);
     assert_eq!(finished.status, Some(3), "{}", finished.stdout);
     assert!(finished.stderr.contains("an older text of 'kernels/sdpa_scalar/sdpa_scalar.cu'"), "{}", finished.stderr);
-    let gate = place.run(&["gate", "configs/phase_d.toml", "--profile", "profiles/phase_d/h200"]);
+    let gate = place.run(&["gate", "configs/phase_d.toml", "profiles/phase_d/h200"]);
     assert_eq!(gate.status, Some(3), "{}", gate.stdout);
     assert!(gate.stderr.contains("an older text of"), "{}", gate.stderr);
 }
@@ -129,7 +129,7 @@ fn a_speedup_beside_what_to_use_is_said_of_the_variant_that_has_it() {
     let place = Place::new();
     let folder = |name: &str| root().join(name).to_str().unwrap().to_owned();
     let (config, profile) = (folder("configs/attention_f16.toml"), folder("profiles/attention_f16/h200"));
-    let judged = place.run(&["gate", &config, "--profile", &profile, "--format", "json"]);
+    let judged = place.run(&["gate", &config, &profile, "--format", "json"]);
     let results: Value = serde_json::from_str(&judged.stdout).unwrap();
     let sentence = results["use"]["sentence"].as_str().unwrap();
     assert_eq!(results["selected"], "d128", "{sentence}");
@@ -143,7 +143,7 @@ fn a_shape_that_advisory_gates_alone_judge_uses_what_they_judged() {
     let place = Place::new();
     let folder = |name: &str| root().join(name).to_str().unwrap().to_owned();
     let (config, profile) = (folder("configs/attention_bf16.toml"), folder("profiles/attention_bf16/h200"));
-    let judged = place.run(&["gate", &config, "--profile", &profile, "--format", "json"]);
+    let judged = place.run(&["gate", &config, &profile, "--format", "json"]);
     let results: Value = serde_json::from_str(&judged.stdout).unwrap();
     let shapes = results["use"]["shapes"].as_array().unwrap();
     let used = shapes.iter().find(|shape| shape["shape"] == "intern_vit").unwrap();
@@ -165,7 +165,7 @@ fn what_to_use_has_the_numbers_that_gates_judge() {
     let place = Place::new();
     let folder = |name: &str| root().join(name).to_str().unwrap().to_owned();
     let (config, profile) = (folder("configs/sdpa_fast.toml"), folder("profiles/sdpa_fast/h200"));
-    let judged = place.run(&["gate", &config, "--profile", &profile, "--format", "json"]);
+    let judged = place.run(&["gate", &config, &profile, "--format", "json"]);
     let results: Value = serde_json::from_str(&judged.stdout).unwrap();
     let gates = results["gates"].as_array().unwrap();
     let speedup = gates.iter().find(|gate| gate["name"] == "10 % faster than PyTorch, mission").unwrap();
@@ -271,11 +271,11 @@ fn a_report_folder_that_cannot_be_written_is_found_out_first() {
 #[test]
 fn a_recording_can_be_judged_by_name_and_rendered_again() {
     let place = Place::new();
-    let gate = place.run_at_root(&["gate", "configs/phase_d.toml", "--profile", "profiles/phase_d/h200"]);
+    let gate = place.run_at_root(&["gate", "configs/phase_d.toml", "profiles/phase_d/h200"]);
     assert_eq!(gate.status, Some(1), "{}", gate.stderr);
-    let report = place.run_at_root(&["report", "profiles/phase_d/h200"]);
+    let report = place.run_at_root(&["page", "profiles/phase_d/h200"]);
     assert_eq!(report.status, Some(1), "{}", report.stderr);
-    let none = place.run_at_root(&["gate", "configs/phase_d.toml", "--profile", "configs"]);
+    let none = place.run_at_root(&["gate", "configs/phase_d.toml", "configs"]);
     assert_eq!(none.status, Some(3));
     assert!(none.stderr.contains("configs is not a run: it has no manifest.json"), "{}", none.stderr);
 }

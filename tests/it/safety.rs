@@ -101,7 +101,7 @@ fn an_older_recording_is_replaced_whole_and_nothing_beside_it() {
         fs::create_dir_all(place.path().join("empty")).unwrap();
         let kept = place.run(&["record", "profiles/copy/run", "-o", output]);
         assert_eq!(kept.status, Some(0), "{output}: {kept:?}");
-        let judged = place.run(&["gate", "phase.toml", "--profile", output]);
+        let judged = place.run(&["gate", "phase.toml", output]);
         assert_eq!(judged.status, Some(0), "{output}: {judged:?}");
     }
     assert_eq!(fs::read_to_string(place.path().join("out.new/notes.txt")).unwrap(), "mine");
@@ -122,10 +122,10 @@ fn a_recording_cannot_name_a_place_to_write_to() {
     let outside = tempfile::tempdir().unwrap();
     let absolute = outside.path().join("x").display().to_string();
     let commands: [&[&str]; 5] = [
-        &["gate", "phase.toml", "--profile", "kept"],
+        &["gate", "phase.toml", "kept"],
         &["run", "recorded.toml", "--source", "recorded"],
-        &["report", "kept"],
-        &["baseline", "promote", "kept"],
+        &["page", "kept"],
+        &["leaderboard", "promote", "kept"],
         &["record", "kept", "-o", "again"],
     ];
     for (key, own) in [("run", "run"), ("phase", "copy")] {
@@ -150,12 +150,12 @@ fn a_recording_cannot_name_a_place_to_write_to() {
 fn a_run_lies_in_the_folder_of_its_name() {
     let place = place();
     edit(&place, "profiles/copy/run/manifest.json", "\"run\": \"run\"", "\"run\": \"other\"");
-    let refused = place.run(&["report", "profiles/copy/run"]);
+    let refused = place.run(&["page", "profiles/copy/run"]);
     assert_eq!(refused.status, Some(3), "{refused:?}");
     assert!(refused.stderr.contains("other"), "{}", refused.stderr);
     assert!(!place.path().join("reports/copy/other").exists());
     // a recording keeps the name that the run had
-    assert_eq!(place.run(&["report", "kept"]).status, Some(0));
+    assert_eq!(place.run(&["page", "kept"]).status, Some(0));
 }
 
 #[test]
@@ -167,7 +167,7 @@ fn a_report_removes_charts_of_its_own_alone() {
     }
     fs::create_dir_all(place.path().join(charts).join("sensitivity.svg")).unwrap();
     symlink("mine.svg", place.path().join(charts).join("roofline.svg")).unwrap();
-    let rendered = place.run(&["report", "profiles/copy/run"]);
+    let rendered = place.run(&["page", "profiles/copy/run"]);
     assert_eq!(rendered.status, Some(0), "{rendered:?}");
     let there = |name: &str| fs::symlink_metadata(place.path().join(charts).join(name)).is_ok();
     assert!(there("mine.svg") && there("scaling.svg") && there("sensitivity.svg") && there("roofline.svg"));
@@ -194,7 +194,7 @@ fn a_report_is_a_file_of_the_run_or_nothing() {
         [secret.path().to_str().unwrap(), "../manifest.json", "../../kept/x.ncu-rep", "a/b.ncu-rep", "x.txt", ""];
     for name in names {
         let place = with_report(name);
-        for command in [&["report", "profiles/copy/run"][..], &["record", "profiles/copy/run", "-o", "again"]] {
+        for command in [&["page", "profiles/copy/run"][..], &["record", "profiles/copy/run", "-o", "again"]] {
             let refused = run_in(&place, ".", command);
             assert_eq!(refused.status, Some(3), "{name}: {refused:?}");
             let said = refused.stderr.contains("the name of a report");
@@ -221,7 +221,7 @@ fn links_and_pipes_are_not_files_of_a_run() {
             let path = place.path().join("profiles/copy/run").join(file);
             let _ = fs::remove_file(&path);
             plant(&path, &secret);
-            for command in [&["report", "profiles/copy/run"][..], &["record", "profiles/copy/run", "-o", "again"]] {
+            for command in [&["page", "profiles/copy/run"][..], &["record", "profiles/copy/run", "-o", "again"]] {
                 let refused = run_in(&place, ".", command);
                 assert_eq!(refused.status, Some(3), "{file} is {what}: {refused:?}");
                 assert!(!refused.stderr.contains("hunter2"), "{file} is {what}: {}", refused.stderr);
@@ -368,14 +368,14 @@ fn a_precondition_that_holds_is_no_gate() {
     for text in [format!("{bare}{precondition}"), advisory] {
         let folder = Stored::new(&text, "run").wrong().write(&place);
         place.write("phase.toml", &text);
-        let judged = place.run(&["gate", "phase.toml", "--profile", folder.to_str().unwrap()]);
+        let judged = place.run(&["gate", "phase.toml", folder.to_str().unwrap()]);
         assert_eq!(judged.status, Some(4), "every variant is wrong: {judged:?}");
         assert!(judged.stdout.contains("no required gate"), "{}", judged.stdout);
     }
     let text = format!("{PHASE}{precondition}");
     let folder = Stored::new(&text, "held").write(&place);
     place.write("phase.toml", &text);
-    let judged = place.run(&["gate", "phase.toml", "--profile", folder.to_str().unwrap()]);
+    let judged = place.run(&["gate", "phase.toml", folder.to_str().unwrap()]);
     assert_eq!(judged.status, Some(0), "{judged:?}");
     assert!(judged.stdout.contains("The one requirement holds"), "{}", judged.stdout);
 }
@@ -441,15 +441,16 @@ fn text_of_a_recording_is_no_command_of_a_runner_in_any_output() {
     manifest["verdict"] = serde_json::json!({ "verdict": HOSTILE });
     fs::write(damaged.join("manifest.json"), manifest.to_string()).unwrap();
     let run = folder.to_str().unwrap();
-    let commands: [&[&str]; 8] = [
-        &["report", run, "--comment", "comment.md"],
-        &["report", run, "--format", "json"],
-        &["gate", "phase.toml", "--profile", run],
-        &["compare", run, run, "--markdown", "compare.md", "--html", "compare.html"],
+    let commands: [&[&str]; 9] = [
+        &["page", run, "--comment", "comment.md"],
+        &["show", run, "--format", "json"],
+        &["gate", "phase.toml", run],
+        &["compare", run, run, "--format", "markdown"],
+        &["page", run, run, "--output", "compare.html"],
         &["compare", run, run, "--format", "json"],
-        &["index", "--summary", "summary.md"],
+        &["history", "--summary", "summary.md"],
         &["explain", run],
-        &["report", "profiles/nothing\n::error::x"],
+        &["page", "profiles/nothing\n::error::x"],
     ];
     for command in commands {
         let ended = Finished::of(place.ncugate(command).env("COLUMNS", "40"));
@@ -489,9 +490,9 @@ fn a_report_that_has_no_end_is_refused_at_once() {
     for (endless, said) in [("pipe", "it is a named pipe"), ("/dev/zero", "it is a device")] {
         let commands: [&[&str]; 5] = [
             &["show", endless],
-            &["show", endless, "--html"],
+            &["page", endless],
             &["compare", endless, endless],
-            &["gate", "phase.toml", "--profile", endless],
+            &["gate", "phase.toml", endless],
             &["explain", endless],
         ];
         for command in commands {
@@ -536,7 +537,8 @@ fn messages_are_not_longer_than_what_they_are_about() {
         place.write(&format!("t{at}/definitions/x/rmsnorm_h64.json"), &changed.to_string());
         place.write(&format!("t{at}/workloads/.keep"), "");
         let output = format!("o{at}.toml");
-        let words = ["import", "flashinfer", &format!("t{at}"), "--definition", "rmsnorm_h64", "-o", &output];
+        let words =
+            ["problem", "import", "flashinfer", &format!("t{at}"), "--definition", "rmsnorm_h64", "-o", &output];
         commands.push(words.map(str::to_owned).to_vec());
     }
     assert!(commands.len() > 8, "{}", commands.len());

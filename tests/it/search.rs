@@ -12,7 +12,7 @@ fn at_root(args: &[&str]) -> crate::command::Finished {
 
 #[test]
 fn a_run_says_what_to_try_next_in_less_than_two_kilobytes() {
-    let run = at_root(&["next", "profiles/softmax/h200"]);
+    let run = at_root(&["agent", "next", "profiles/softmax/h200"]);
     assert_eq!(run.status, Some(0), "{}", run.stderr);
     assert!(run.stdout.len() <= 2001, "{}", run.stdout.len());
     let answer: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
@@ -24,12 +24,12 @@ fn a_candidate_without_a_gpu_is_a_matter_of_the_environment_and_not_of_the_histo
     let place = Place::new();
     place.copy("configs/softmax.toml");
     place.copy("kernels/softmax");
-    let run = place.run(&["try", "configs/softmax.toml", "--source", "kernels/softmax/softmax.cu"]);
+    let run = place.run(&["agent", "try", "configs/softmax.toml", "--source", "kernels/softmax/softmax.cu"]);
     assert_eq!((run.status, run.stdout.as_str()), (Some(3), ""), "{}", run.stderr);
     assert!(!place.path().join("profiles/softmax/attempts/history.jsonl").exists());
-    let run = place.run(&["try", "configs/softmax.toml", "--source", "none.cu"]);
+    let run = place.run(&["agent", "try", "configs/softmax.toml", "--source", "none.cu"]);
     assert_eq!(run.status, Some(2), "{}", run.stderr);
-    let args = ["try", "configs/softmax.toml", "--source", "kernels/softmax/softmax.cu", "--param", "NONE=1"];
+    let args = ["agent", "try", "configs/softmax.toml", "--source", "kernels/softmax/softmax.cu", "--param", "NONE=1"];
     assert_eq!(place.run(&args).status, Some(2));
 }
 
@@ -47,7 +47,7 @@ fn an_agent_is_served_over_standard_input_and_output() {
         r#"{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"next","arguments":{"run":"nowhere"}}}"#,
         "\n",
     );
-    let run = crate::command::Finished::of(place.ncugate(&["mcp"]).write_stdin(messages));
+    let run = crate::command::Finished::of(place.ncugate(&["agent", "serve"]).write_stdin(messages));
     assert_eq!(run.status, Some(0), "{}", run.stderr);
     let answers: Vec<serde_json::Value> = run.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(answers.len(), 3, "{}", run.stdout);
@@ -65,7 +65,7 @@ fn a_phase_with_a_search_is_not_judged_by_a_run_that_no_search_made() {
     place.copy("profiles/phase_d/h200");
     let text = std::fs::read_to_string(root().join("configs/phase_d.toml")).unwrap();
     place.write("configs/phase_d.toml", &format!("{text}\n[search]\nbudget = {{ measured = 20 }}\n"));
-    let run = place.run(&["gate", "configs/phase_d.toml", "--profile", "profiles/phase_d/h200"]);
+    let run = place.run(&["gate", "configs/phase_d.toml", "profiles/phase_d/h200"]);
     assert_eq!(run.status, Some(3), "{}", run.stdout);
     assert!(run.stderr.contains("no candidates that a search chose"), "{}", run.stderr);
 }
@@ -142,7 +142,7 @@ struct Server {
 impl Server {
     fn start(place: &Place, path: &str) -> Self {
         let mut command = std::process::Command::new(binary());
-        command.arg("mcp").current_dir(place.path()).env("PATH", path).env_remove("CUDA_HOME");
+        command.args(["agent", "serve"]).current_dir(place.path()).env("PATH", path).env_remove("CUDA_HOME");
         command.env("NCUGATE_CACHE", place.path().join("cache")).env("CUDA_VISIBLE_DEVICES", "");
         command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
         let mut child = command.spawn().unwrap();

@@ -8,28 +8,32 @@ use serde_json::Value;
 use crate::captures;
 use crate::crafted::{Message, file, message, metric};
 
-fn show(arguments: &[&str]) -> Command {
+fn ncugate(name: &str, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ncugate"));
-    command.arg("show").args(arguments).stdin(Stdio::null());
+    command.arg(name).args(arguments).stdin(Stdio::null());
     command
 }
 
-/// Standard output of a run that succeeds.
-fn output(arguments: &[&str]) -> Vec<u8> {
-    let out = show(arguments).output().unwrap();
+fn show(arguments: &[&str]) -> Command {
+    ncugate("show", arguments)
+}
+
+/// Standard output of a command that succeeds.
+fn output(name: &str, arguments: &[&str]) -> Vec<u8> {
+    let out = ncugate(name, arguments).output().unwrap();
     assert!(out.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&out.stderr));
     out.stdout
 }
 
 fn text(arguments: &[&str]) -> String {
-    String::from_utf8(output(arguments)).unwrap()
+    String::from_utf8(output("show", arguments)).unwrap()
 }
 
 fn path(name: &str) -> String {
     captures::data(name).to_string_lossy().into_owned()
 }
 
-/// Standard error of a run that fails.
+/// Standard error of a `show` that fails.
 fn failure(arguments: &[&str]) -> String {
     let out = show(arguments).output().unwrap();
     assert!(!out.status.success(), "{arguments:?} succeeded");
@@ -87,12 +91,12 @@ fn one_launch_in_full_rules_and_session() {
 fn csv_and_json_hold_every_value_exactly() {
     let name = "full1.ncu-rep.zst";
     let report = Report::open(captures::data(name)).unwrap();
-    let csv = output(&[&path(name), "--export", "csv"]);
+    let csv = output("export", &[&path(name), "--to", "csv"]);
     let mut reader = csv::Reader::from_reader(csv.as_slice());
     let header = reader.headers().unwrap().clone();
     assert_eq!(header.iter().collect::<Vec<_>>(), ["report", "launch", "kernel", "metric", "unit", "value"]);
     let rows: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).collect();
-    let json_text = text(&[&path(name), "--export", "json"]);
+    let json_text = String::from_utf8(output("export", &[&path(name), "--to", "json"])).unwrap();
     let json: Vec<Value> = serde_json::from_str(&json_text).unwrap();
     // serde_json's own reader is allowed to be off by one bit, so the digits are taken from the text.
     let digits: Vec<&str> =
@@ -124,7 +128,7 @@ fn parquet_reads_back_and_files_appear_whole() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("out.parquet");
     let printed =
-        output(&[&path("g12.ncu-rep.zst"), "--export", "parquet", "-o", file.to_str().unwrap(), "--launch", "2"]);
+        output("export", &[&path("g12.ncu-rep.zst"), "--to", "parquet", "-o", file.to_str().unwrap(), "--launch", "2"]);
     assert!(printed.is_empty());
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "nothing else is left");
     let frame = {
@@ -139,7 +143,11 @@ fn parquet_reads_back_and_files_appear_whole() {
 
 #[test]
 fn the_wide_form_has_a_column_a_metric() {
-    let wide = text(&[&path("g12.ncu-rep.zst"), "--export", "csv", "--wide", "--metric", "gpu__time_duration.*"]);
+    let wide = String::from_utf8(output(
+        "export",
+        &[&path("g12.ncu-rep.zst"), "--to", "csv", "--wide", "--metric", "gpu__time_duration.*"],
+    ))
+    .unwrap();
     let mut lines = wide.lines();
     assert_eq!(
         lines.next(),
@@ -165,7 +173,7 @@ fn several_reports_globs_and_csv_at_once() {
 #[test]
 fn a_reader_that_leaves_early_is_no_error() {
     use std::io::Read;
-    let mut child = show(&[&path("g1200.ncu-rep.zst"), "--export", "csv"])
+    let mut child = ncugate("export", &[&path("g1200.ncu-rep.zst"), "--to", "csv"])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -184,8 +192,8 @@ fn csv_of_ncu_gives_the_values_of_the_report() {
     std::fs::write(&csv, captures::plain("g1200.raw.csv.zst")).unwrap();
     let columns = ["dram__bytes.sum", "gpu__time_duration.sum", "launch__shared_mem_per_block"];
     let rows = |input: &str| {
-        let arguments = [input, "--export", "json", "--metric", &columns.join(",")];
-        let mut rows = serde_json::from_slice::<Vec<Value>>(&output(&arguments)).unwrap();
+        let arguments = [input, "--to", "json", "--metric", &columns.join(",")];
+        let mut rows = serde_json::from_slice::<Vec<Value>>(&output("export", &arguments)).unwrap();
         rows.sort_by_key(|row| (row["launch"].as_u64(), row["metric"].as_str().map(str::to_owned)));
         rows
     };
@@ -204,8 +212,8 @@ fn page(reports: &[&str]) -> String {
     let file = folder.path().join("page.html");
     let paths: Vec<String> = reports.iter().map(|name| path(name)).collect();
     let mut arguments: Vec<&str> = paths.iter().map(String::as_str).collect();
-    arguments.extend(["--html", "--output", file.to_str().unwrap()]);
-    assert!(text(&arguments).starts_with("page: "));
+    arguments.extend(["--output", file.to_str().unwrap()]);
+    assert!(output("page", &arguments).starts_with(b"page: "));
     std::fs::read_to_string(file).unwrap()
 }
 
@@ -275,7 +283,7 @@ fn a_page_is_refused_where_it_would_show_less_than_it_seems_to() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("page.html");
     let refused = |reports: &[String]| {
-        let out = show(&["--html", "--output", file.to_str().unwrap()]).args(reports).output().unwrap();
+        let out = ncugate("page", &["--output", file.to_str().unwrap()]).args(reports).output().unwrap();
         assert!(!file.exists(), "nothing is written");
         (out.status.code(), String::from_utf8(out.stderr).unwrap())
     };
@@ -315,11 +323,11 @@ fn counters_by_source_line_add_up_to_those_of_the_launch() {
     assert!(rows.iter().all(|row| row["file"] == "attn.cu" && row["line"].as_u64().is_some_and(|line| line > 0)));
     let chosen = text(&[&full1, "--source-metrics", "--metric", "inst_executed"]);
     assert!(chosen.lines().nth(1).unwrap().contains("inst_executed") && !chosen.contains("pcsamp"), "{chosen}");
-    let csv = output(&[&full1, "--source-metrics", "--format", "csv"]);
+    let csv = output("show", &[&full1, "--source-metrics", "--format", "csv"]);
     let mut reader = csv::Reader::from_reader(csv.as_slice());
     assert_eq!(
         reader.headers().unwrap().iter().take(5).collect::<Vec<_>>(),
-        ["report", "launch", "kernel", "file", "line"]
+        ["page", "launch", "kernel", "file", "line"]
     );
     assert_eq!(reader.records().map(Result::unwrap).count(), rows.len());
     let g12 = text(&[&path("g12.ncu-rep.zst"), "--source-metrics", "--launch", "0"]);
@@ -401,17 +409,17 @@ fn cells_and_ranges_of_any_length_are_shown() {
         std::fs::write(&path, report).unwrap();
         let report = path.to_str().unwrap();
         let page = folder.path().join(format!("{at}.html"));
-        let asked: [&[&str]; 7] = [
-            &[report],
-            &[report, "--nvtx"],
-            &[report, "--launch", "0"],
-            &[report, "--session"],
-            &[report, "--rules"],
-            &[report, "--metric", "a__text"],
-            &[report, "--html", "--output", page.to_str().unwrap()],
+        let asked: [(&str, &[&str]); 7] = [
+            ("show", &[report]),
+            ("show", &[report, "--nvtx"]),
+            ("show", &[report, "--launch", "0"]),
+            ("show", &[report, "--session"]),
+            ("show", &[report, "--rules"]),
+            ("show", &[report, "--metric", "a__text"]),
+            ("page", &[report, "--output", page.to_str().unwrap()]),
         ];
-        for arguments in asked {
-            let out = show(arguments).env("COLUMNS", "200000").output().unwrap();
+        for (name, arguments) in asked {
+            let out = ncugate(name, arguments).env("COLUMNS", "200000").output().unwrap();
             let said = String::from_utf8_lossy(&out.stderr);
             assert!(out.status.success(), "{at} {arguments:?}: {} {}", out.status, said.get(..200).unwrap_or(&said));
         }

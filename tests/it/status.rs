@@ -31,7 +31,7 @@ fn run() -> Stored {
 
 fn gate(place: &Place, folder: &Path, text: &str) -> Finished {
     let config = place.write("status.toml", text);
-    place.run(&["gate", config.to_str().unwrap(), "--profile", folder.to_str().unwrap()])
+    place.run(&["gate", config.to_str().unwrap(), folder.to_str().unwrap()])
 }
 
 fn judged(stored: &Stored) -> Finished {
@@ -47,8 +47,8 @@ fn status_0_when_all_required_gates_pass() {
     assert!(passed.stdout.contains("2 gates"), "a pass says how much was judged: {}", passed.stdout);
     let place = Place::new();
     assert_eq!(place.run(&["--help"]).status, Some(0));
-    assert_eq!(place.run(&["schema"]).status, Some(0));
-    let results = place.run(&["schema", "--results"]);
+    assert_eq!(place.run(&["tools", "schema"]).status, Some(0));
+    let results = place.run(&["tools", "schema", "--results"]);
     let committed = std::fs::read_to_string(crate::command::root().join("schema/results.schema.json")).unwrap();
     assert_eq!((results.status, results.stdout), (Some(0), committed));
 }
@@ -93,7 +93,7 @@ fn status_3_when_environment_or_stored_run_fails() {
     let config = place.write("status.toml", PHASE);
     let no_gpu = place.run(&["run", config.to_str().unwrap(), "--source", "gpu"]);
     assert_eq!(no_gpu.status, Some(3), "{no_gpu:?}");
-    assert_eq!(place.run(&["calibrate", config.to_str().unwrap()]).status, Some(3));
+    assert_eq!(place.run(&["tools", "calibrate", config.to_str().unwrap()]).status, Some(3));
     std::fs::write(folder.join("latencies.jsonl"), "{}\n").unwrap();
     let damaged = gate(&place, &folder, PHASE);
     assert_eq!(damaged.status, Some(3), "{damaged:?}");
@@ -225,11 +225,11 @@ fn no_command_line_makes_it_panic() {
     let place = Place::new();
     let lines: [&[&str]; 7] = [
         &["gate"],
-        &["report", "."],
+        &["page", "."],
         &["record", ".", "-o", "x"],
         &["show", "."],
-        &["baseline", "promote", "."],
-        &["baseline", "list", "../.."],
+        &["leaderboard", "promote", "."],
+        &["leaderboard", "list", "../.."],
         &["worker", "/nonexistent"],
     ];
     for line in lines {

@@ -44,7 +44,7 @@ fn judged(stored: &Stored) -> (Place, Finished) {
     let place = Place::new();
     let folder = stored.write(&place);
     place.write("steps.toml", PHASE);
-    let finished = place.run(&["gate", "steps.toml", "--profile", folder.to_str().unwrap()]);
+    let finished = place.run(&["gate", "steps.toml", folder.to_str().unwrap()]);
     (place, finished)
 }
 
@@ -86,7 +86,7 @@ fn moved(require: &str) -> Finished {
     let place = Place::new();
     let folder = Stored::new(&text, "run").dram_bytes(8192.0).write(&place);
     let config = place.write("moved.toml", &text);
-    place.run(&["gate", config.to_str().unwrap(), "--profile", folder.to_str().unwrap()])
+    place.run(&["gate", config.to_str().unwrap(), folder.to_str().unwrap()])
 }
 
 #[test]

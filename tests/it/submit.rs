@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 type Variables = Vec<(&'static str, String)>;
-const SUBMIT: [&str; 9] = ["submit", "slurm", "phase.toml", "--shards", "3", "--interval", "1", "--retries", "1"];
+const SUBMIT: [&str; 9] = ["cluster", "slurm", "phase.toml", "--shards", "3", "--interval", "1", "--retries", "1"];
 
 /// A machine with four kernels, a cluster, and an empty queue.
 fn cluster() -> (Place, Variables) {
@@ -101,7 +101,7 @@ fn what_is_only_shown_is_not_submitted() {
     let shown = run(
         &place,
         &variables,
-        &["submit", "slurm", "phase.toml", "--nodes", "2", "--gres", "gpu:h200:4", "--time", "30", "--dry-run"],
+        &["cluster", "slurm", "phase.toml", "--nodes", "2", "--gres", "gpu:h200:4", "--time", "30", "--dry-run"],
     );
     assert_eq!(shown.status, Some(0), "{shown:?}");
     for line in ["#SBATCH --gres=gpu:h200:1", "#SBATCH --time=30", "--shard \"$shard/8\"", " merge --newest "] {
@@ -110,7 +110,7 @@ fn what_is_only_shown_is_not_submitted() {
     assert!(submissions(&place).is_empty());
     for wrong in [&["--gres", "gpu:0"][..], &["--option", "--x\n#SBATCH --y"], &["--shards", "0"]] {
         assert_eq!(
-            run(&place, &variables, &[&["submit", "slurm", "phase.toml"], wrong].concat()).status,
+            run(&place, &variables, &[&["cluster", "slurm", "phase.toml"], wrong].concat()).status,
             Some(2),
             "{wrong:?}"
         );
@@ -143,12 +143,12 @@ fn an_interrupt_cancels_the_jobs_and_the_same_command_goes_on() {
 fn an_engine_without_dependencies_is_given_one_stage_after_the_other() {
     let (place, variables) = cluster();
     place.write("queue/lose-1", "");
-    let submitted = run(&place, &variables, &["submit", "hq", "phase.toml", "--shards", "2", "--interval", "1"]);
+    let submitted = run(&place, &variables, &["cluster", "hq", "phase.toml", "--shards", "2", "--interval", "1"]);
     assert_eq!(submitted.status, Some(4), "{submitted:?}");
     assert!(
         submitted.stdout.contains("proven correct") && submitted.stderr.contains("submitting again"),
         "{submitted:?}"
     );
-    let without = run(&place, &variables, &["submit", "hq", "phase.toml"]);
+    let without = run(&place, &variables, &["cluster", "hq", "phase.toml"]);
     assert_eq!(without.status, Some(2), "{without:?}");
 }

@@ -12,7 +12,7 @@ const RUN: &str = "profiles/phase_d/h200";
 fn file(format: &str) -> (Place, std::path::PathBuf) {
     let place = Place::new();
     place.copy(RUN);
-    let run = place.run(&["table", RUN, "--to", format, "-o", "table.out"]);
+    let run = place.run(&["export", RUN, "--to", format, "-o", "table.out"]);
     assert_eq!((run.status, run.stdout.as_str()), (Some(0), ""), "{}", run.stderr);
     let path = place.path().join("table.out");
     (place, path)
@@ -58,7 +58,7 @@ fn parquet_has_typed_parameters_metrics_and_reasons() {
 fn csv_goes_to_standard_output_and_has_the_rows_of_the_other_formats() {
     let place = Place::new();
     place.copy(RUN);
-    let run = place.run(&["table", RUN]);
+    let run = place.run(&["export", RUN]);
     assert_eq!(run.status, Some(0), "{}", run.stderr);
     let mut csv = csv::Reader::from_reader(run.stdout.as_bytes());
     let header: Vec<String> = csv.headers().unwrap().iter().map(str::to_owned).collect();
@@ -83,9 +83,12 @@ fn arrow_is_an_ipc_file() {
 #[test]
 fn a_folder_that_is_not_a_run_is_an_error() {
     let place = Place::new();
-    let run = place.run(&["table", "nowhere"]);
-    assert_eq!((run.status, run.stdout.as_str()), (Some(3), ""));
+    let run = place.run(&["export", "nowhere"]);
+    assert_eq!((run.status, run.stdout.as_str()), (Some(2), ""));
     assert!(run.stderr.contains("nowhere"), "{}", run.stderr);
+    place.write("empty/file.txt", "");
+    let run = place.run(&["export", "empty"]);
+    assert!(run.status == Some(3) && run.stderr.contains("empty is not a run"), "{run:?}");
 }
 
 #[test]
@@ -94,7 +97,7 @@ fn launches_of_a_report_as_arrow_have_the_rows_of_its_csv() {
     place.copy("tests/data/g12.ncu-rep.zst");
     let export = |format: &str| {
         let path = place.path().join(format);
-        let args = ["show", "tests/data/g12.ncu-rep.zst", "--export", format, "-o", path.to_str().unwrap()];
+        let args = ["export", "tests/data/g12.ncu-rep.zst", "--to", format, "-o", path.to_str().unwrap()];
         let run = place.run(&args);
         assert_eq!(run.status, Some(0), "{run:?}");
         path

@@ -36,7 +36,7 @@ impl Rendered {
     fn new() -> Self {
         let place = Place::new();
         let recording = root().join("profiles/phase_d/h200");
-        let finished = place.run(&["report", recording.to_str().unwrap(), "--reports", "reports"]);
+        let finished = place.run(&["page", recording.to_str().unwrap(), "--reports", "reports"]);
         assert!(matches!(finished.status, Some(0 | 1 | 4)), "{finished:?}");
         let phase = place.path().join("reports/phase_d");
         let run = std::fs::read_dir(phase).unwrap().next().unwrap().unwrap().path();

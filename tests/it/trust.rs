@@ -111,7 +111,7 @@ fn judged(text: &str, stored: &Stored) -> (Place, Finished) {
     let place = Place::new();
     let folder = stored.write(&place);
     place.write("phase.toml", text);
-    let finished = place.run(&["gate", "phase.toml", "--profile", folder.to_str().unwrap()]);
+    let finished = place.run(&["gate", "phase.toml", folder.to_str().unwrap()]);
     (place, finished)
 }
 
@@ -163,7 +163,7 @@ fn a_tool_of_the_project_is_listed_and_an_edit_of_it_is_another_run() {
     }
     let run = folders(&place).remove(0);
     let gate = || {
-        let mut command = place.ncugate(&["gate", "phase.toml", "--profile", run.to_str().unwrap()]);
+        let mut command = place.ncugate(&["gate", "phase.toml", run.to_str().unwrap()]);
         Finished::of(command.envs(variables.clone()))
     };
     assert_eq!(gate().status, Some(0), "{:?}", gate());
@@ -233,7 +233,7 @@ fn an_agent_is_given_failures_and_what_was_not_asked() {
             format!("{}\n", json!({ "jsonrpc": "2.0", "id": name, "method": "tools/call", "params": params }))
         })
         .collect();
-    let mut command = place.ncugate(&["mcp"]);
+    let mut command = place.ncugate(&["agent", "serve"]);
     let served = Finished::of(command.envs(variables).write_stdin(messages).timeout(Duration::from_secs(60)));
     let answers: Vec<Value> = served.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(answers.len(), 2, "{served:?}");
@@ -263,15 +263,15 @@ fn a_stored_run_starts_no_program() {
     let (run, phase) = ("profiles/whole_kv/h200", "configs/whole_kv.toml");
     for (args, status) in [
         (&["run", phase, "--source", "recorded"][..], 1),
-        (&["gate", phase, "--profile", run], 1),
-        (&["report", run], 1),
+        (&["gate", phase, run], 1),
+        (&["page", run], 1),
         (&["compare", run, run], 0),
         (&["explain", run], 0),
-        (&["next", run], 0),
-        (&["table", run], 0),
+        (&["agent", "next", run], 0),
+        (&["export", run], 0),
         (&["show", "profiles/whole_kv/h200/reports/other-1.ncu-repz"], 0),
         (&["record", run, "-o", "kept"], 0),
-        (&["index"], 0),
+        (&["history"], 0),
     ] {
         let mut command = place.ncugate(args);
         let finished = Finished::of(command.env("PATH", place.path().join("bin")).env_remove("CUDA_HOME"));

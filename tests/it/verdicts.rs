@@ -33,7 +33,7 @@ fn stored(id: &str) -> Stored {
 /// The rules judged on a run; all that is read first: the terminal, the Markdown, the page.
 fn judged(place: &Place, run: &Path, rules: &str) -> (Finished, [String; 3]) {
     let config = place.write("verdicts.toml", &(phase() + rules));
-    let judged = place.run(&["gate", config.to_str().unwrap(), "--profile", run.to_str().unwrap()]);
+    let judged = place.run(&["gate", config.to_str().unwrap(), run.to_str().unwrap()]);
     let folder = place.path().join("reports/copy").join(run.file_name().unwrap());
     let read = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap_or_default();
     let plain = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -194,7 +194,7 @@ fn waivers_end_and_no_variable_revives_them() {
     assert_eq!(silent.status, Some(2), "{silent:?}");
     assert!(silent.stderr.contains("waiver[0].reason"), "{}", silent.stderr);
     let config = place.write("expired.toml", &(phase() + &waived("a driver bug", "2020-01-31")));
-    let mut command = place.ncugate(&["gate", config.to_str().unwrap(), "--profile", run.to_str().unwrap()]);
+    let mut command = place.ncugate(&["gate", config.to_str().unwrap(), run.to_str().unwrap()]);
     let revived = Finished::of(command.env("SOURCE_DATE_EPOCH", "1577836800").env("TZ", "Pacific/Midway"));
     assert_eq!(revived.status, Some(1), "{revived:?}");
 }

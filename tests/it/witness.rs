@@ -14,7 +14,7 @@ const PHASE: &str = concat!(
 
 fn gate(place: &Place, folder: &Path, text: &str) -> Finished {
     let config = place.write("witness.toml", text);
-    place.run(&["gate", config.to_str().unwrap(), "--profile", folder.to_str().unwrap()])
+    place.run(&["gate", config.to_str().unwrap(), folder.to_str().unwrap()])
 }
 
 /// What was printed, on one line.

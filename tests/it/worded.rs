@@ -16,7 +16,7 @@ const PHASE: &str = concat!(
 /// A shipped recording, judged and rendered into a folder of the place.
 fn rendered(place: &Place, phase: &str) -> Finished {
     let run = root().join(format!("profiles/{phase}/h200"));
-    place.run(&["report", run.to_str().unwrap(), "--output", phase])
+    place.run(&["page", run.to_str().unwrap(), "--output", phase])
 }
 
 fn read(place: &Place, name: &str) -> String {
@@ -33,7 +33,7 @@ fn the_reason_of_an_inconclusive_shape_is_in_every_output_of_a_gate_that_fails_a
     let text = PHASE.replace("only = { S = 2048 }", "only = { S = 2048 }\nlarge = { S = 4096 }");
     let folder = Stored::new(&text, "run").unconfirmed().write(&place);
     let config = place.write("worded.toml", &text);
-    let args = ["gate", config.to_str().unwrap(), "--profile", folder.to_str().unwrap(), "--comment", "comment.md"];
+    let args = ["gate", config.to_str().unwrap(), folder.to_str().unwrap(), "--comment", "comment.md"];
     let judged = Finished::of(place.ncugate(&args).env("GITHUB_ACTIONS", "true"));
     assert_eq!(judged.status, Some(1), "{judged:?}");
     let reason = "not confirmed on fresh samples";
@@ -52,7 +52,7 @@ fn a_gate_that_could_not_be_decided_is_not_said_to_fail() {
     let text = PHASE.replace("shapes = [\"only\", \"large\"]\n", "");
     let folder = Stored::new(&text, "run").unconfirmed().write(&place);
     let config = place.write("worded.toml", &text);
-    let args = ["gate", config.to_str().unwrap(), "--profile", folder.to_str().unwrap()];
+    let args = ["gate", config.to_str().unwrap(), folder.to_str().unwrap()];
     let judged = Finished::of(place.ncugate(&args).env("GITHUB_ACTIONS", "true"));
     assert_eq!(judged.status, Some(4), "{judged:?}");
     assert!(unwrapped(&judged.stdout).contains("note: 'both': inconclusive: "), "{}", judged.stdout);
@@ -131,7 +131,7 @@ fn the_index_has_the_newest_phase_first() {
     let mut phases = ["scaling", "softmax", "whole_kv"].map(|phase| (started(phase), phase));
     phases.sort();
     phases.reverse();
-    assert_eq!(place.run(&["index"]).status, Some(0));
+    assert_eq!(place.run(&["history"]).status, Some(0));
     let page = read(&place, "reports/index.html");
     let places: Vec<usize> =
         phases.iter().map(|(_, phase)| page.find(&format!("id=\"phase-{phase}\"")).unwrap()).collect();
@@ -157,7 +157,7 @@ fn an_agent_is_given_status_and_both_streams_and_the_server_outlives_a_message_t
     let check = call(3, "check", "config", "configs/softmax.toml");
     let messages = format!("{long}{ping}{check}{}", call(4, "check", "config", "broken.toml"));
     let path = place.path().join("nothing").display().to_string();
-    let mut command = place.ncugate(&["mcp"]);
+    let mut command = place.ncugate(&["agent", "serve"]);
     let run = Finished::of(
         command.env("PATH", path).env_remove("CUDA_HOME").write_stdin(messages).timeout(Duration::from_secs(60)),
     );

@@ -93,7 +93,7 @@ END
 cd "$place"
 export PATH=$place/bin:$PATH LD_LIBRARY_PATH=$place/driver NCUGATE_LOCKS=$place NO_COLOR=1
 failed=0
-submit() { timeout 300 "$binary" submit slurm phase.toml --nodes 3 --gres gpu:1 --interval 1 --fresh "$@" > out.txt 2> err.txt; }
+submit() { timeout 300 "$binary" cluster slurm phase.toml --nodes 3 --gres gpu:1 --interval 1 --fresh "$@" > out.txt 2> err.txt; }
 check() { # name, wanted status, status, a word that standard error has
     if [ "$2" = "$3" ] && grep -q -- "$4" err.txt && { [ "$2" != 4 ] || grep -q "proven correct" out.txt; }; then
         echo "ok      $1"
@@ -137,7 +137,7 @@ rm broken
 
 folder=$(ls -d jobs/copy/* | tail -1)
 submit; folder=$(ls -d jobs/copy/* | tail -1); rm "$folder/judged" "$folder"/done/shard-1 "$folder"/status/*
-timeout 300 "$binary" submit slurm phase.toml --nodes 3 --gres gpu:1 --interval 1 > out.txt 2> err.txt
+timeout 300 "$binary" cluster slurm phase.toml --nodes 3 --gres gpu:1 --interval 1 > out.txt 2> err.txt
 status=$?
 twice=$(ls -d "$folder"/shards/1/copy/*-s1of3 | wc -l)
 [ "$twice" = 2 ] || { echo "FAILED  shard 1 is there $twice times"; failed=1; }

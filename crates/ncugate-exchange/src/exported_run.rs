@@ -34,7 +34,7 @@ impl<'a> ExportedRun<'a> {
             return Err(refused("it is not sealed, so nobody can tell whether its files are those that were measured"));
         }
         if manifest.shard.is_some() {
-            return Err(refused("it is a shard of the phase: `ncugate merge` puts shards together"));
+            return Err(refused("it is a shard of the phase: `ncugate cluster merge` puts shards together"));
         }
         if let Some(part) = &manifest.narrowed {
             return Err(refused(&format!("it measured a part of the phase ({})", part.words())));

@@ -73,7 +73,7 @@ pub fn import_gpumode(given: &GpuModeProblem, parser: &Parser, target: &ImportTa
     let ranking = ranking(task, &name)?;
     if let Some(ranking) = ranking {
         notes.push(format!(
-            "ranking_by = {}: `ncugate export gpumode` ranks a run by it; the phase selects at the last benchmark, and judges the gate at each",
+            "ranking_by = {}: `ncugate problem export gpumode` ranks a run by it; the phase selects at the last benchmark, and judges the gate at each",
             ranking.word()
         ));
     }

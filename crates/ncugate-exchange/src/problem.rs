@@ -253,7 +253,7 @@ impl ForeignProblem {
     /// The comment above the phase: what it was made of, and what is otherwise in it.
     fn heading(&self) -> String {
         let made = format!(
-            "Made by `ncugate import {}` of {}. Edit it as you like; docs/problems.md says what stands for what.",
+            "Made by `ncugate problem import {}` of {}. Edit it as you like; docs/problems.md says what stands for what.",
             self.format.word(),
             self.name
         );

@@ -143,7 +143,7 @@ fn judgement(measurements: &Measurements<'_>, references: &ReferenceRuns, today:
     judgement.warnings.extend(references.warnings.iter().cloned());
     if let Some(part) = &measurements.run().manifest.shard {
         judgement.withhold_pass(&format!(
-            "the run is shard {} of the phase, and `ncugate merge` puts shards together",
+            "the run is shard {} of the phase, and `ncugate cluster merge` puts shards together",
             part.shard
         ));
     }

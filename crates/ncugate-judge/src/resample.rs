@@ -204,7 +204,7 @@ impl BoundGate<'_> {
         let between = known.ok_or_else(|| {
             let config = self.context.phase.file.display();
             Indecision::missing(format!(
-                "how much runs differ is not known at shape '{shape}': `ncugate calibrate {config} --runs 5` measures it"
+                "how much runs differ is not known at shape '{shape}': `ncugate tools calibrate {config} --runs 5` measures it"
             ))
         })?;
         let mut total = 0.0;

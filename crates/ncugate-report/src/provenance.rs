@@ -329,8 +329,7 @@ impl Reasons {
 pub fn reproduce(inputs: &ReportInputs<'_>) -> Vec<String> {
     let file = quoted(&CleanText::from(inputs.phase.file.display().to_string()));
     if let RunSource::Foreign { files, .. } = &inputs.source {
-        let files: Vec<String> =
-            files.iter().map(|file| format!(" --profile {}", quoted(&CleanText::from(file)))).collect();
+        let files: Vec<String> = files.iter().map(|file| format!(" {}", quoted(&CleanText::from(file)))).collect();
         return vec![format!("ncugate gate {file}{}", files.concat())];
     }
     let mut commands = Vec::new();

@@ -11,7 +11,7 @@ out=${2:?folder for the recordings}
 here=tests/gpu/defects
 mkdir -p "$out"
 "$here/defects.sh" "$out" further
-"$binary" redact "$out/further.ncu-rep" -o "$out/redacted.ncu-rep" && mv "$out/redacted.ncu-rep" "$out/further.ncu-rep"
+"$binary" tools redact "$out/further.ncu-rep" -o "$out/redacted.ncu-rep" && mv "$out/redacted.ncu-rep" "$out/further.ncu-rep"
 zstd -q -19 --rm -f "$out/further.ncu-rep"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -42,7 +42,7 @@ pub fn script(
             done = path(&folder.join("done").join("shard-"))?,
         ),
         SubmissionStage::Merge => format!(
-            "waited {program} merge --newest --profiles {profiles} {runs}/*/{}/*-s*of{shards}\n{keep}\nexit \"$status\"\n",
+            "waited {program} cluster merge --newest --profiles {profiles} {runs}/*/{}/*-s*of{shards}\n{keep}\nexit \"$status\"\n",
             quoted(phase),
         ),
         SubmissionStage::Judge => format!(

@@ -25,11 +25,12 @@ use ncugate_model::number::text::{cell, escaped_json};
 /// Columns of the long form in CSV and JSON.
 pub const LONG: [&str; 6] = [m::REPORT, m::LAUNCH, m::KERNEL, m::METRIC, m::UNIT, m::VALUE];
 
+/// A file format of tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Format {
-    /// Comma-separated values with a header.
+pub enum TableFormat {
+    /// Comma-separated values with a header; an absent value is empty.
     Csv,
-    /// An array of objects, one a line.
+    /// An array of objects, one a line; an absent value is null.
     Json,
     Parquet,
     /// An Arrow IPC file (Feather 2).
@@ -75,16 +76,16 @@ impl Export<'_> {
     ///
     /// # Errors
     /// A damaged report, or the output cannot be written.
-    pub fn write(&self, format: Format, out: &mut dyn Write) -> Result<(), ExportError> {
+    pub fn write(&self, format: TableFormat, out: &mut dyn Write) -> Result<(), ExportError> {
         match (format, self.layout) {
-            (Format::Csv, ExportLayout::Long) => self.long_csv(out),
-            (Format::Json, ExportLayout::Long) => self.long_json(out),
-            (Format::Parquet, ExportLayout::Long) => parquet(&mut self.long_frame()?, out),
-            (Format::Arrow, ExportLayout::Long) => arrow(&mut self.long_frame()?, out),
-            (Format::Csv, ExportLayout::Wide) => self.wide()?.csv(out),
-            (Format::Json, ExportLayout::Wide) => self.wide()?.json(out),
-            (Format::Parquet, ExportLayout::Wide) => parquet(&mut self.wide()?.frame()?, out),
-            (Format::Arrow, ExportLayout::Wide) => arrow(&mut self.wide()?.frame()?, out),
+            (TableFormat::Csv, ExportLayout::Long) => self.long_csv(out),
+            (TableFormat::Json, ExportLayout::Long) => self.long_json(out),
+            (TableFormat::Parquet, ExportLayout::Long) => parquet(&mut self.long_frame()?, out),
+            (TableFormat::Arrow, ExportLayout::Long) => arrow(&mut self.long_frame()?, out),
+            (TableFormat::Csv, ExportLayout::Wide) => self.wide()?.csv(out),
+            (TableFormat::Json, ExportLayout::Wide) => self.wide()?.json(out),
+            (TableFormat::Parquet, ExportLayout::Wide) => parquet(&mut self.wide()?.frame()?, out),
+            (TableFormat::Arrow, ExportLayout::Wide) => arrow(&mut self.wide()?.frame()?, out),
         }
     }
 
@@ -324,10 +325,10 @@ mod tests {
         let export =
             Export { captures: &[], filter: &filter, selection: MetricSelection::All, layout: ExportLayout::Long };
         let mut json = Vec::new();
-        export.write(Format::Json, &mut json).unwrap();
+        export.write(TableFormat::Json, &mut json).unwrap();
         assert_eq!(json, b"[]\n");
         let mut csv = Vec::new();
-        export.write(Format::Csv, &mut csv).unwrap();
+        export.write(TableFormat::Csv, &mut csv).unwrap();
         assert_eq!(csv, b"report,launch,kernel,metric,unit,value\n");
     }
 }

@@ -8,25 +8,13 @@ use polars::prelude::{
     PolarsError, StringChunked,
 };
 
-use super::export::{ExportError, JsonList, arrow, json_value, parquet};
+use super::export::{ExportError, JsonList, TableFormat, arrow, json_value, parquet};
 use super::quantities::{MetricCells, Quantities};
 use super::schema::wide;
 use ncu_rep::MetricValue;
 use ncugate_model::expr::Value;
 use ncugate_model::{Cell, VariantId};
 use ncugate_phase::plan::{Plan, Variant, VariantRole};
-
-/// A file format of tables.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TableFormat {
-    /// Comma-separated values with a header; what is absent is empty.
-    Csv,
-    Parquet,
-    /// An Arrow IPC file (Feather 2).
-    Arrow,
-    /// An array of objects, one a line; what is absent is null.
-    Json,
-}
 
 /// The table of a run: the columns of [`wide`], and after variant and shape what is known of the variant.
 ///

@@ -39,7 +39,7 @@ pub fn entry_of_run(
         return Err(lacking("it did not measure everything it should"));
     }
     if run.manifest.shard.is_some() {
-        return Err(lacking("it is a shard; `ncugate merge` puts shards together"));
+        return Err(lacking("it is a shard; `ncugate cluster merge` puts shards together"));
     }
     if let Some(part) = &run.manifest.narrowed {
         return Err(lacking(&format!("it measured a part of its phase ({})", part.words())));
@@ -127,7 +127,7 @@ impl Finder<'_> {
                 differences.join("; ")
             )),
             (Lookup::Absent, _) => {
-                Err(format!("{path} has no entry '{BEST}'; `ncugate baseline promote RUN` makes one"))
+                Err(format!("{path} has no entry '{BEST}'; `ncugate leaderboard promote RUN` makes one"))
             }
         })
     }

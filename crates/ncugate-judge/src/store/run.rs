@@ -376,23 +376,39 @@ fn kept<T: Serialize + DeserializeOwned>(
     Ok(())
 }
 
-/// Folders of all runs and recordings under `profiles`, sorted; none where the folder is not there.
+/// Folders of all runs and recordings under `profiles`, sorted; none if the folder does not exist.
 pub fn runs(profiles: &Path) -> Result<Vec<PathBuf>, StoreError> {
-    let within = |folder: &Path| -> Result<Vec<PathBuf>, StoreError> {
-        let failed = |source| StoreError::Read { path: folder.to_owned(), source };
-        let entries = std::fs::read_dir(folder).map_err(failed)?;
-        let paths: std::io::Result<Vec<PathBuf>> = entries.map(|entry| entry.map(|e| e.path())).collect();
-        Ok(paths.map_err(failed)?.into_iter().filter(|path| path.is_dir()).collect())
-    };
     if !profiles.exists() {
         return Ok(Vec::new());
     }
     let mut found = Vec::new();
-    for phase in within(profiles)? {
-        found.extend(within(&phase)?.into_iter().filter(|path| path.join("manifest.json").is_file()));
+    for phase in folders(profiles)? {
+        found.extend(runs_of_phase(&phase)?);
     }
     found.sort();
     Ok(found)
+}
+
+/// Folders of the runs and recordings in the folder of a phase.
+pub fn runs_of_phase(folder: &Path) -> Result<Vec<PathBuf>, StoreError> {
+    Ok(folders(folder)?.into_iter().filter(|path| path.join("manifest.json").is_file()).collect())
+}
+
+/// The run that was started last; none if there are no runs.
+///
+/// # Errors
+/// The manifest of a run cannot be read: then it is unknown which run is the newest.
+pub fn newest(runs: Vec<PathBuf>) -> Result<Option<PathBuf>, StoreError> {
+    let started = |run: PathBuf| Ok((Run::manifest(&run)?.started, run));
+    let runs = runs.into_iter().map(started).collect::<Result<Vec<_>, StoreError>>()?;
+    Ok(runs.into_iter().max().map(|(_, run)| run))
+}
+
+fn folders(folder: &Path) -> Result<Vec<PathBuf>, StoreError> {
+    let failed = |source| StoreError::Read { path: folder.to_owned(), source };
+    let entries = std::fs::read_dir(folder).map_err(failed)?;
+    let paths: std::io::Result<Vec<PathBuf>> = entries.map(|entry| entry.map(|e| e.path())).collect();
+    Ok(paths.map_err(failed)?.into_iter().filter(|path| path.is_dir()).collect())
 }
 
 /// Refuses a manifest whose names are not names: files are written to folders that have them. A run that lies where runs lie

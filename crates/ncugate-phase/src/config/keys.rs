@@ -259,7 +259,7 @@ keys! {
     );
     waiver = key(KeyKind::List(&KeyKind::Table(&WAIVER.spec)), "Permission for a gate to fail for a limited time.");
     rule = key(KeyKind::List(&KeyKind::Table(&RULE.spec)), "A rule of the diagnosis, in addition to the built-in ones.");
-    imported = key(KeyKind::Table(&IMPORTED.spec), "The origin of a phase made by `ncugate import`.");
+    imported = key(KeyKind::Table(&IMPORTED.spec), "The origin of a phase made by `ncugate problem import`.");
     base = key(KeyKind::Table(&BASE.spec), "The commit that a run compares with, written by `ncugate run --base`.");
 }
 
@@ -528,7 +528,7 @@ keys! {
     ).otherwise("every kernel in the variant's NVTX range");
     r#match = key(
         KeyKind::Table(&LAUNCH_PATTERN.spec),
-        "Launches in ncu reports of another program, instead of a kernel: `ncugate gate CONFIG --profile REPORT` judges \
+        "Launches in ncu reports of another program, instead of a kernel: `ncugate gate CONFIG REPORT` judges \
          them. Every variant and baseline then has `match`, and the file has no `[workload]`.",
     );
 }

@@ -3,7 +3,7 @@
 use super::error::{ConfigError, ConfigErrors};
 use ncugate_model::disk::open;
 use std::io::{self, ErrorKind};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// Most bytes of a phase's file: what a run keeps of it has the same limit.
 pub const MAX_BYTES: u64 = 4 << 20;
@@ -26,8 +26,10 @@ impl Project {
     /// # Errors
     /// There is an `ncugate.toml`, and it cannot be read.
     pub fn of(phase: &Path) -> Result<Self, ConfigErrors> {
-        // A link stands where it is, not where it points to.
-        let folder = phase.parent().unwrap_or(Path::new("/")).to_owned();
+        // A link stands where it is, not where it points to; only the system knows where `..` leads.
+        let folder = phase.parent().unwrap_or(Path::new("/"));
+        let goes_up = folder.components().any(|part| part == Component::ParentDir);
+        let folder = folder.canonicalize().ok().filter(|_| goes_up).unwrap_or_else(|| folder.to_owned());
         for root in folder.ancestors() {
             let path = root.join(PROJECT_FILE);
             match text_of(&path) {

@@ -18,7 +18,8 @@ use crate::kernels::{KernelFilter, KernelsError, KernelsPage, ProfiledReport};
 use input::{Content, Input};
 use ncu_rep::csv::CsvError;
 use ncu_rep::{MetricSelection, ReportError, SourceFile};
-use ncugate_judge::frame::export::{Export, ExportError, ExportLayout, Format};
+use ncugate_judge::frame::TableFormat;
+use ncugate_judge::frame::export::{Export, ExportError, ExportLayout};
 use ncugate_judge::frame::launches::{Capture, FrameError, Origin};
 use ncugate_judge::frame::rows::{self, AnyLaunch, LaunchFilter};
 use ncugate_model::disk::{self, Durability};
@@ -37,7 +38,7 @@ pub enum ShowContent {
     Inside { inside: LaunchDetail, format: SheetFormat },
     /// Their metrics: base units, full precision.
     Export {
-        format: Format,
+        format: TableFormat,
         /// A row a launch and metric, or a row a launch.
         layout: ExportLayout,
         /// Where it goes; `-` is the output.

@@ -4,7 +4,7 @@ use super::{KeyKind, Spec, key, words};
 use crate::config::{ImportFormat, Ranking};
 
 keys! {
-    IMPORTED: ImportedKeys = "[imported]", "Names of the problem and its parts in another project, under which `ncugate export` writes results. No measurement \
+    IMPORTED: ImportedKeys = "[imported]", "Names of the problem and its parts in another project, under which `ncugate problem export` writes results. No measurement \
          or verdict depends on them.";
     format = key(KeyKind::OneOf(&words(&ImportFormat::WORDS)), "The original format.").required();
     problem = key(KeyKind::Text, "The name of the problem (FlashInfer-Trace: of the definition).").required();
@@ -15,7 +15,7 @@ keys! {
     solutions = key(KeyKind::Table(&IMPORTED_SOLUTIONS), "The name of the solution behind each variant.").default("{}");
     ranking = key(
         KeyKind::OneOf(&words(&Ranking::WORDS)),
-        "gpu-mode: the ranking of `ncugate export gpumode`, by the mean at the last timed shape, or the arithmetic or \
+        "gpu-mode: the ranking of `ncugate problem export gpumode`, by the mean at the last timed shape, or the arithmetic or \
          geometric mean over all.",
     ).default("\"last\"");
 }

@@ -1,10 +1,10 @@
-//! Arguments of searches: `try`, `next`.
+//! Arguments of `agent`.
 
 use super::{FolderArgs, GpuWaitArgs};
 use clap::Args;
 use std::path::PathBuf;
 
-/// `ncugate try`
+/// `ncugate agent try`
 #[derive(Debug, Args)]
 pub struct TryArgs {
     /// The phase, whose `[kernel]` says how the source is launched
@@ -30,10 +30,13 @@ pub struct TryArgs {
     pub folders: FolderArgs,
 }
 
-/// `ncugate next`
+/// `ncugate agent next`
 #[derive(Debug, Args)]
 pub struct NextArgs {
-    /// The folder of a run or recording
+    /// The run: its folder, its id, a phase for its newest run, or `latest`
     #[arg(value_name = "RUN")]
     pub run: PathBuf,
+    /// Folder of runs
+    #[arg(long, value_name = "DIR", default_value = "profiles")]
+    pub profiles: PathBuf,
 }

@@ -1,7 +1,7 @@
-//! `ncugate index`: a page over all runs, and a summary of a set of phases.
+//! `ncugate history`: a page over all runs, and a summary of a set of phases.
 
 use super::{CommandError, print};
-use crate::cli::{FolderArgs, IndexArgs, OutputFormat};
+use crate::cli::{FolderArgs, HistoryArgs, OutputFormat};
 use crate::console::{Output, warn};
 use crate::exit::Outcome;
 use crate::invocation::Invocation;
@@ -18,7 +18,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// Judges every run and writes the page; a run that cannot be judged is named, not fatal.
-pub fn index(args: &IndexArgs, invocation: &Invocation, out: &mut Output) -> Result<Outcome, CommandError> {
+pub fn history(args: &HistoryArgs, invocation: &Invocation, out: &mut Output) -> Result<Outcome, CommandError> {
     let today = invocation.today();
     let (mut runs, mut problems) = (Vec::new(), Vec::new());
     for folder in store::runs(&args.folders.profiles)? {
@@ -47,10 +47,10 @@ pub fn index(args: &IndexArgs, invocation: &Invocation, out: &mut Output) -> Res
     match args.format {
         OutputFormat::Json => {
             let (summary, problems) = (&args.summary, &history.problems);
-            print::json(&json!({ "index": page, "summary": summary, "not_judged": problems }), out)?;
+            print::json(&json!({ "page": page, "summary": summary, "not_judged": problems }), out)?;
         }
         OutputFormat::Text => {
-            writeln!(out, "index: {}", page.display())?;
+            writeln!(out, "page: {}", page.display())?;
             args.summary.iter().try_for_each(|path| writeln!(out, "summary: {}", path.display()))?;
         }
     }

@@ -1,9 +1,9 @@
-//! `ncugate submit`: a phase on a cluster.
+//! `ncugate cluster slurm` and `ncugate cluster hq`: a phase on a cluster.
 
 use super::project::open_phase;
 use super::run::refuse_reports;
 use super::{CommandError, print, signal, verbosity};
-use crate::cli::{OutputFormat, SubmitArgs, SubmitCommand};
+use crate::cli::{HyperQueueArgs, OutputFormat, SlurmArgs, SubmitArgs};
 use crate::console::Output;
 use crate::exit::Outcome;
 use crate::invocation::Invocation;
@@ -19,10 +19,43 @@ use std::io::Write;
 use std::path::{Path, PathBuf, absolute};
 use std::time::Duration;
 
-/// Submits and follows a phase; the outcome is that of judging it.
-pub fn submit(command: &SubmitCommand, invocation: &Invocation, out: &mut Output) -> Result<Outcome, CommandError> {
-    let scheduler = scheduler(command)?;
-    let args = command.args();
+/// Submits and follows a phase on Slurm; the outcome is that of judging it.
+pub fn slurm(args: &SlurmArgs, invocation: &Invocation, out: &mut Output) -> Result<Outcome, CommandError> {
+    let mut given = args.options.iter().chain(&args.cpu_options).chain(&args.time);
+    given.try_for_each(|option| one_line(option))?;
+    let gres = format!("--gres={}:1", args.gres.kind);
+    let scheduler = Scheduler {
+        kind: SchedulerKind::Slurm,
+        at_once: args.gres.count.saturating_mul(args.nodes),
+        options: args.options.clone(),
+        gpu_options: [gres].into_iter().chain(args.time.iter().map(|time| format!("--time={time}"))).collect(),
+        cpu_options: args.cpu_options.clone(),
+    };
+    submit(scheduler, &args.submit, invocation, out)
+}
+
+/// Submits and follows a phase on HyperQueue.
+pub fn hyper_queue(args: &HyperQueueArgs, invocation: &Invocation, out: &mut Output) -> Result<Outcome, CommandError> {
+    let Some(at_once) = args.submit.shards else {
+        let what = "HyperQueue does not say how many GPUs there will be: give --shards N";
+        return Err(CommandError::Usage(what.to_owned()));
+    };
+    let scheduler = Scheduler {
+        kind: SchedulerKind::HyperQueue,
+        at_once,
+        options: args.options.clone(),
+        gpu_options: vec![format!("--resource={}=1", args.resource)],
+        cpu_options: Vec::new(),
+    };
+    submit(scheduler, &args.submit, invocation, out)
+}
+
+fn submit(
+    scheduler: Scheduler,
+    args: &SubmitArgs,
+    invocation: &Invocation,
+    out: &mut Output,
+) -> Result<Outcome, CommandError> {
     let config =
         args.config.canonicalize().map_err(|source| CommandError::Input { path: args.config.clone(), source })?;
     let phase = open_phase(&args.config, invocation)?;
@@ -69,37 +102,6 @@ pub fn submit(command: &SubmitCommand, invocation: &Invocation, out: &mut Output
         }
     }
     Ok(outcome)
-}
-
-/// The scheduler, with the options of the command line.
-fn scheduler(command: &SubmitCommand) -> Result<Scheduler, CommandError> {
-    match command {
-        SubmitCommand::Slurm(args) => {
-            let mut given = args.options.iter().chain(&args.cpu_options).chain(&args.time);
-            given.try_for_each(|option| one_line(option))?;
-            let gres = format!("--gres={}:1", args.gres.kind);
-            Ok(Scheduler {
-                kind: SchedulerKind::Slurm,
-                at_once: args.gres.count.saturating_mul(args.nodes),
-                options: args.options.clone(),
-                gpu_options: [gres].into_iter().chain(args.time.iter().map(|time| format!("--time={time}"))).collect(),
-                cpu_options: args.cpu_options.clone(),
-            })
-        }
-        SubmitCommand::Hq(args) => {
-            let Some(at_once) = args.submit.shards else {
-                let what = "HyperQueue does not say how many GPUs there will be: give --shards N";
-                return Err(CommandError::Usage(what.to_owned()));
-            };
-            Ok(Scheduler {
-                kind: SchedulerKind::HyperQueue,
-                at_once,
-                options: args.options.clone(),
-                gpu_options: vec![format!("--resource={}=1", args.resource)],
-                cpu_options: Vec::new(),
-            })
-        }
-    }
 }
 
 fn one_line(option: &str) -> Result<(), CommandError> {

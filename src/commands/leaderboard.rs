@@ -1,8 +1,8 @@
-//! `ncugate baseline`: the leaderboard of a phase, and how a run gets on it.
+//! `ncugate leaderboard`: the leaderboard of a phase, and how a run gets on it.
 
 use super::promote::promote;
 use super::{CommandError, print};
-use crate::cli::{BaselineCommand, ListArgs, OutputFormat, ShowBaselineArgs};
+use crate::cli::{LeaderboardCommand, ListArgs, OutputFormat, ShowEntryArgs};
 use crate::console::Output;
 use crate::exit::Outcome;
 use crate::invocation::Invocation;
@@ -13,11 +13,15 @@ use serde::Serialize;
 use std::io::Write;
 
 /// Does what is asked.
-pub fn baseline(command: &BaselineCommand, invocation: &Invocation, out: &mut Output) -> Result<Outcome, CommandError> {
+pub fn leaderboard(
+    command: &LeaderboardCommand,
+    invocation: &Invocation,
+    out: &mut Output,
+) -> Result<Outcome, CommandError> {
     match command {
-        BaselineCommand::Promote(args) => promote(args, invocation, out),
-        BaselineCommand::List(args) => list(args, out),
-        BaselineCommand::Show(args) => show(args, out),
+        LeaderboardCommand::Promote(args) => promote(args, invocation, out),
+        LeaderboardCommand::List(args) => list(args, out),
+        LeaderboardCommand::Show(args) => show(args, out),
     }
 }
 
@@ -42,13 +46,13 @@ fn list(args: &ListArgs, out: &mut Output) -> Result<Outcome, CommandError> {
     }
     entries.iter().try_for_each(|(phase, entry)| writeln!(out, "{phase} {}", line(&summary(entry))))?;
     if entries.is_empty() {
-        writeln!(out, "no entries; `ncugate baseline promote RUN` makes one")?;
+        writeln!(out, "no entries; `ncugate leaderboard promote RUN` makes one")?;
     }
     Ok(Outcome::Passed)
 }
 
 /// The history of a phase's entries, and every value of the last one.
-fn show(args: &ShowBaselineArgs, out: &mut Output) -> Result<Outcome, CommandError> {
+fn show(args: &ShowEntryArgs, out: &mut Output) -> Result<Outcome, CommandError> {
     let board = Leaderboard::open(&args.profiles, &args.phase)?;
     let named: Vec<&LeaderboardEntry> = board.entries().iter().filter(|entry| entry.name == args.name).collect();
     let Some(last) = named.last() else {

@@ -1,35 +1,19 @@
-//! Arguments of `submit` and `merge`.
+//! Arguments of `cluster`.
 
 use super::{FolderArgs, OutputFormat};
 use clap::{Args, Subcommand};
 use ncugate_exchange::submit::Gres;
 use std::path::PathBuf;
 
-/// `ncugate submit`
+/// `ncugate cluster`
 #[derive(Debug, Subcommand)]
-pub enum SubmitCommand {
-    /// Slurm: sbatch, squeue, scancel
+pub enum ClusterCommand {
+    /// Measure a phase on Slurm by a job array of shards, merged and judged; follows it, and cancels it on Ctrl-C
     Slurm(SlurmArgs),
-    /// HyperQueue: hq
+    /// Measure a phase on HyperQueue in the same way
     Hq(HyperQueueArgs),
-}
-
-impl SubmitCommand {
-    /// What engines have in common.
-    pub fn args(&self) -> &SubmitArgs {
-        match self {
-            Self::Slurm(slurm) => &slurm.submit,
-            Self::Hq(hq) => &hq.submit,
-        }
-    }
-
-    /// The same, to be changed.
-    pub fn args_mut(&mut self) -> &mut SubmitArgs {
-        match self {
-            Self::Slurm(slurm) => &mut slurm.submit,
-            Self::Hq(hq) => &mut hq.submit,
-        }
-    }
+    /// Put the shards of a phase together, as a run that `run` confirms and judges
+    Merge(MergeArgs),
 }
 
 /// What engines have in common.
@@ -71,7 +55,7 @@ pub struct SubmitArgs {
     pub format: OutputFormat,
 }
 
-/// `ncugate submit slurm`
+/// `ncugate cluster slurm`
 #[derive(Debug, Args)]
 pub struct SlurmArgs {
     /// What engines have in common
@@ -94,7 +78,7 @@ pub struct SlurmArgs {
     pub cpu_options: Vec<String>,
 }
 
-/// `ncugate submit hq`
+/// `ncugate cluster hq`
 #[derive(Debug, Args)]
 pub struct HyperQueueArgs {
     /// What engines have in common
@@ -108,7 +92,7 @@ pub struct HyperQueueArgs {
     pub options: Vec<String>,
 }
 
-/// `ncugate merge`
+/// `ncugate cluster merge`
 #[derive(Debug, Args)]
 pub struct MergeArgs {
     /// The folders of all shards of a phase (`run --shard`)

@@ -1,4 +1,4 @@
-//! `ncugate import`: another project's problem as a phase.
+//! `ncugate problem import`: another project's problem as a phase.
 
 use super::{CommandError, print};
 use crate::cli::{ImportCommand, ImportPrecision, OutputFormat};

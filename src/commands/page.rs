@@ -1,0 +1,83 @@
+//! `ncugate page`: a run or an ncu report as an HTML page, or two of them compared.
+
+use super::compare::comparison;
+use super::conclude::{conclude_in, session};
+use super::run_name::run_named;
+use super::{CommandError, browser};
+use crate::cli::{LaunchArgs, OutputArgs, OutputFormat, PageArgs};
+use crate::console::Output;
+use crate::exit::Outcome;
+use crate::invocation::Invocation;
+use ncugate_judge::PhaseRun;
+use ncugate_report::kernels::{self, KernelFilter};
+use ncugate_report::write::replace;
+use ncugate_report::{RunSource, compare, show};
+use std::io::{IsTerminal, Write, stdout};
+use std::path::{Path, PathBuf};
+
+/// Writes the page. Of a run the status is its verdict.
+pub fn page(args: &PageArgs, invocation: &Invocation, out: &mut Output) -> Result<Outcome, CommandError> {
+    let runs = args.paths.iter().map(|path| run_named(path, &args.folders.profiles)).collect::<Result<Vec<_>, _>>()?;
+    if let [Some(folder)] = runs.as_slice() {
+        return of_run(folder, args, invocation, out);
+    }
+    refuse_options_of_runs(args)?;
+    let html = match args.paths.as_slice() {
+        [a, b] if runs.iter().any(Option::is_some) => {
+            compare::html(&comparison(a, b, &args.folders.profiles, invocation.today())?)?
+        }
+        reports => {
+            let reports: Vec<String> = reports.iter().map(|path| path.display().to_string()).collect();
+            kernels::html(&show::kernels(&reports, &filter(&args.launches))?)?
+        }
+    };
+    let path = args.output.clone().unwrap_or_else(|| usual(&args.paths));
+    if path == Path::new("-") {
+        if stdout().is_terminal() {
+            return Err(CommandError::Usage("a page is not for a terminal; name a file with --output".to_owned()));
+        }
+        out.machine().write_all(html.as_bytes())?;
+        return Ok(Outcome::Passed);
+    }
+    replace(&path, &html)?;
+    writeln!(out, "page: {}", path.display())?;
+    if args.open {
+        browser::open(&path);
+    }
+    Ok(Outcome::Passed)
+}
+
+/// Judges a run by the phase that it was run with, and writes its report's files.
+fn of_run(folder: &Path, args: &PageArgs, invocation: &Invocation, out: &mut Output) -> Result<Outcome, CommandError> {
+    if args.launches.is_given() {
+        return Err(CommandError::Usage("--kernel, --nvtx and --launch are for ncu reports".to_owned()));
+    }
+    let run = PhaseRun::load(folder)?;
+    let usual = || args.folders.report(&run.phase.name, &run.run.manifest.run);
+    let report = args.output.clone().unwrap_or_else(usual);
+    let session = session(&run, &args.against, &args.folders.profiles, invocation.today())?;
+    let source = RunSource::Recorded { folder: folder.display().to_string() };
+    let saying = OutputArgs { format: OutputFormat::Text, comment: args.comment.clone(), open: args.open };
+    conclude_in(&report, &session, source, &saying, invocation, out)
+}
+
+fn refuse_options_of_runs(args: &PageArgs) -> Result<(), CommandError> {
+    let is_given = args.comment.is_some() || args.against.against.is_some() || args.against.allow_mismatch;
+    match is_given {
+        true => Err(CommandError::Usage("--comment, --against and --allow-mismatch are for one run".to_owned())),
+        false => Ok(()),
+    }
+}
+
+fn filter(launches: &LaunchArgs) -> KernelFilter {
+    KernelFilter { kernel: launches.kernel.clone(), nvtx: launches.nvtx.clone(), launch: launches.launch }
+}
+
+/// The page of a report beside the working directory, named after it; that of a comparison `compare.html`.
+fn usual(paths: &[PathBuf]) -> PathBuf {
+    let stem = match paths {
+        [report] => report.file_stem(),
+        _ => None,
+    };
+    stem.map_or_else(|| PathBuf::from("compare.html"), |stem| Path::new(stem).with_extension("html"))
+}
