@@ -1,5 +1,5 @@
-//! Launches traced by CUPTI: what is measured of a variant where ncu may not count. Each case has its module loaded anew, and the
-//! process times nothing else.
+//! Launches traced by CUPTI: the measurement of a variant if ncu has no counter permission. Each case reloads its module, and
+//! the process times nothing else.
 
 use super::event::{WorkerEvent, WorkerTask};
 use super::probed_buffers::ProbedBuffers;
@@ -13,20 +13,20 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Launches of an evaluation of which the one with the median time counts: the first of a module, or one that the system disturbs,
-/// takes longer.
+/// Launches per evaluation; the one with the median time counts. The first launch of a module takes longer, and so does one
+/// that the system disturbs.
 const TRIES: u32 = 5;
-/// How long the GPU is kept busy before the first launch: the clocks of an idle one are low.
+/// How long the GPU is kept busy before the first launch, because an idle GPU runs at low clocks.
 const WARM: Duration = Duration::from_millis(50);
 /// Bytes that the kernel of a trial copies.
 const TRIAL_BYTES: usize = 4096;
-/// What is not a launch, in words.
+/// Why a trace is not a launch.
 type TraceFault = String;
 /// The launches of each evaluation of a case, and whether all outputs are right.
 type TracedEvaluations = (Vec<Vec<TracedLaunch>>, ProfiledOutputs);
 
-/// Memory of twice the L2 cache that is read before a launch and never written: what it leaves there is nothing of the launch's buffers,
-/// and nothing that has to be written back while the launch runs, as after ncu's own flush.
+/// Memory of twice the size of the L2 cache, read before a launch and never written. The cache then holds neither the launch's
+/// buffers nor lines that must be written back during the launch, as after ncu's own flush.
 struct Flush {
     warmer: CacheWarmer,
     memory: DeviceMemory,
@@ -39,12 +39,12 @@ impl Flush {
         Ok(Self { warmer: CacheWarmer::new(device)?, memory })
     }
 
-    /// Queues that the caches lose what they hold.
+    /// Queues a flush of the caches.
     fn caches(&self, device: &CudaDevice) -> Result<(), DeviceError> {
         self.warmer.warm(device, &self.memory)
     }
 
-    /// Keeps the GPU busy until its clocks are those of work.
+    /// Keeps the GPU busy until it reaches its working clocks.
     fn keep_busy(&self, device: &CudaDevice) -> Result<(), DeviceError> {
         let begun = Instant::now();
         while begun.elapsed() < WARM {
@@ -56,7 +56,7 @@ impl Flush {
 }
 
 impl Worker<'_> {
-    /// Traces every variant at every shape it is to be traced at, `repeats` evaluations each, on inputs of `seed`.
+    /// Traces every variant at each of its traced shapes, `repeats` evaluations each, on inputs of `seed`.
     pub(super) fn trace_activity(
         &mut self,
         tracer: &ActivityTracer,
@@ -92,7 +92,6 @@ impl Worker<'_> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// The launches of each evaluation of a case.
     fn trace_case(
         &mut self,
         tracer: &ActivityTracer,
@@ -107,7 +106,7 @@ impl Worker<'_> {
             let mut tries = Vec::new();
             for _ in 0..TRIES {
                 self.started(&variant, buffers.shape, WorkerTask::Profile { repeat })?;
-                // What a kernel keeps in variables of its module is gone with the module.
+                // Reloading the module resets its variables.
                 self.loaded.remove(&variant);
                 match self.trace_evaluation(tracer, index, buffers, flush) {
                     Ok((launches, outputs)) => {
@@ -125,7 +124,7 @@ impl Worker<'_> {
         Ok(verified.map(|outputs| (evaluations, outputs)).ok_or_else(|| "the phase asks for no evaluation".to_owned()))
     }
 
-    /// The launches of one evaluation, on buffers that are filled anew and caches that are flushed, and whether what they left is right.
+    /// The launches of one evaluation, on refilled buffers and flushed caches, and whether the outputs are right.
     fn trace_evaluation(
         &mut self,
         tracer: &ActivityTracer,
@@ -147,7 +146,7 @@ impl Worker<'_> {
         };
         ready().map_err(failed)?;
         let unread = |error: ActivityError| format!("CUPTI: {error}");
-        // What was launched to get ready is not the variant's.
+        // Launches of the preparation are not the variant's.
         tracer.forget().map_err(unread)?;
         self.device.run(&bound).and_then(|()| self.device.synchronize()).map_err(failed)?;
         let expected = program.launches().count();
@@ -176,15 +175,15 @@ impl Worker<'_> {
     }
 }
 
-/// Of several times the same launches those that took the median time together.
+/// The repetition with the median total time.
 fn median(mut tries: Vec<Vec<TracedLaunch>>) -> Vec<TracedLaunch> {
     tries.sort_by_key(|launches| launches.iter().filter_map(TracedLaunch::duration_ns).sum::<u64>());
     let middle = tries.len() / 2;
     tries.into_iter().nth(middle).unwrap_or_default()
 }
 
-/// Says on standard output which CUPTI there is to trace with, or why there is none; packages are looked for beside `python`. With `launch`
-/// one small kernel is traced as well: whether that works here is then tried and not guessed.
+/// Prints the CUPTI that can trace launches, or why none can; the search includes the packages of `python`. With `launch`, it
+/// also traces one small kernel, which proves that tracing works here.
 pub fn report_activity(python: &Path, launch: bool) -> Result<(), WorkError> {
     let mut reporter = Reporter::stdout()?;
     let event = match find(python, launch) {

@@ -1,4 +1,4 @@
-//! A draw of a case with its right answer, as launches are compared with it.
+//! A draw of a case with its expected output, for comparison with launches.
 
 use crate::prove::{
     CaseDraw, CaseInputs, ExpectedOutput, ExpectedOutputError, NullOutcome, PlacedNull, ReferenceSpec, ShapeSpec,
@@ -7,12 +7,12 @@ use crate::prove::{
 use ncugate_model::{Law, Tolerance};
 use ncugate_phase::config::Init;
 
-/// Seeds at which a null answer is tried again that the tolerance accepts at one.
+/// Number of further seeds for a null answer that the tolerance accepts at one seed.
 const FURTHER_SEEDS: u64 = 8;
-/// Between two such seeds.
+/// Distance between two such seeds.
 const SEED_STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// A draw with its right answer, which the tolerance has to tell from what the outputs held before.
+/// A draw with its expected output. The tolerance must distinguish that output from the earlier contents of the outputs.
 pub(super) fn comparable(
     (reference, tolerance): (&ReferenceSpec, &Tolerance),
     shape: &ShapeSpec,
@@ -22,7 +22,7 @@ pub(super) fn comparable(
 ) -> Result<CaseDraw, ExpectedOutputError> {
     let plain = tolerance.times_error.map(|_| plain_on_host(reference, shape, &inputs.values));
     let plain = plain.transpose()?.flatten();
-    // Of the inputs a launch needs the bytes alone; the values of all laws together would take most of the memory.
+    // A launch needs only the bytes of its inputs; the values of all laws together would take most of the memory.
     let inputs = CaseInputs { bytes: inputs.bytes, values: Vec::new() };
     let draw = CaseDraw::new(law, inputs, expected, usual);
     let draw = match plain {
@@ -38,30 +38,31 @@ pub(super) fn comparable(
     }
 }
 
-/// A draw of the declared inputs of a seed, on which the tolerance is tried.
+/// A draw of the declared inputs of a seed, for trials of the tolerance.
 #[derive(Clone, Copy)]
 pub(super) struct TriedDraw<'a> {
     pub(super) proof: (&'a ReferenceSpec, &'a Tolerance),
     pub(super) shape: &'a ShapeSpec,
     pub(super) seed: u64,
     pub(super) draw: &'a CaseDraw,
-    /// The seeds of the phase: those that have files, where a seed has files.
+    /// The seeds of the phase, or those with files if any seed has files.
     pub(super) known: &'a [u64],
 }
 
 impl TriedDraw<'_> {
-    /// Whether inputs or right answers of a seed are in files, so that there are no other seeds.
+    /// Whether files give the inputs or expected outputs of a seed, so that no other seeds exist.
     fn is_of_files(&self) -> bool {
         let mut buffers = self.shape.buffers.iter();
         matches!(self.proof.0, ReferenceSpec::Npy { .. })
             || buffers.any(|buffer| buffer.init.as_ref().is_some_and(Init::is_of_seed_files))
     }
 
-    /// Tries the tolerance on the null answers that the draw alone gives, and where the phase has no other seed on the answers to one that
-    /// it does not have; gives how many are rejected.
+    /// Tries the tolerance on the null answers that follow from the draw alone and, if the phase has no other seed, on the
+    /// expected outputs of a seed outside the phase. Returns the number of rejected answers.
     ///
     /// # Errors
-    /// The tolerance accepts a null answer at every seed, most of the right answer is not finite, or there is none at a seed.
+    /// The tolerance accepts a null answer at every seed, most of the expected output is not finite, or a seed has no expected
+    /// output.
     pub(super) fn reject_nulls(
         &self,
         mut at_seed: impl FnMut(u64) -> Result<CaseDraw, ExpectedOutputError>,
@@ -79,7 +80,7 @@ impl TriedDraw<'_> {
         self.rejected(nulls, &other, at_seed)
     }
 
-    /// Tries the tolerance on the right answers to the inputs of another seed; gives how many are rejected.
+    /// Tries the tolerance on the expected outputs for another seed. Returns the number of rejected answers.
     ///
     /// # Errors
     /// As for [`Self::reject_nulls`].
@@ -91,9 +92,9 @@ impl TriedDraw<'_> {
         self.rejected(self.draw.nulls_of_other_seeds(), other, at_seed)
     }
 
-    /// How many of `nulls` the tolerance rejects. The few elements of a small output are near one another, or near zero, at some seeds: a
-    /// tolerance proves nothing where it rejects a null answer at no other seed either. Those are any seeds, or the phase's own where a
-    /// seed has files.
+    /// The number of `nulls` that the tolerance rejects. At some seeds, the few elements of a small output are close to each
+    /// other or to zero. The tolerance therefore proves nothing only if it accepts a null answer at all further seeds too.
+    /// These are arbitrary seeds, or the phase's own if a seed has files.
     fn rejected(
         &self,
         nulls: Vec<PlacedNull>,
@@ -119,7 +120,7 @@ impl TriedDraw<'_> {
                 break;
             }
             let further = at_seed(further)?;
-            // Of another seed than this one, the answer of this one is another seed's.
+            // For a further seed, the other seed's answer is the answer of this one.
             let rejects = |null| further.said_to(null, &draw.expected, shape, tolerance) == NullOutcome::Rejected;
             accepted.retain(|null| !rejects(*null));
         }
@@ -154,7 +155,8 @@ mod tests {
         CaseDraw::new(Law::Declared, inputs, expected, &usual)
     }
 
-    /// What comes of two answers near one another at seed 3, and the seeds that were asked for; `answers` are those of further seeds.
+    /// The outcome of two answers close to each other at seed 3, and the requested seeds; `answers` gives the answers of
+    /// further seeds.
     fn tried(reference: &ReferenceSpec, answers: &dyn Fn(u64) -> [f64; 2]) -> (Option<String>, Vec<u64>) {
         let shape = shape(vec![buffer("lse", Dtype::F32, &[2], Role::Output)]);
         let mut asked = Vec::new();

@@ -16,21 +16,21 @@ use std::ops::ControlFlow;
 struct CheckedShape<'s> {
     spec: &'s ShapeSpec,
     buffers: CheckBuffers,
-    /// Magnitudes of the answers to the declared inputs, once they are known.
+    /// Magnitudes of the answers to the declared inputs, once known.
     usual: Option<Vec<f64>>,
     tried: ToleranceTrial,
 }
 
-/// How far the tolerance has been tried on wrong answers at a shape.
+/// Progress of the trials of the tolerance on wrong answers at a shape.
 enum ToleranceTrial {
     No,
-    /// On all but another seed's answer: with the answers to the declared inputs of this seed.
+    /// On all wrong answers except another seed's; holds the answers to the declared inputs of this seed.
     OnOne(Vec<ExpectedOutput>),
     OnAll,
 }
 
 impl Worker<'_> {
-    /// Runs every pending case, shape by shape and seed by seed, so that inputs and reference are made once.
+    /// Runs every pending case, shape by shape and seed by seed, so that inputs and reference are computed once.
     pub(super) fn check(&mut self) -> Result<ControlFlow<DeviceLoss>, WorkError> {
         for spec in self.job.shapes.clone() {
             if !self.job.kernels.iter().any(|k| k.cases.iter().any(|c| c.shape == spec.name)) {
@@ -60,7 +60,7 @@ impl Worker<'_> {
         let draws = laws.into_iter().map(|law| self.draw(shape, seed, law)).collect::<Result<Vec<_>, _>>();
         let draws = draws.map_err(|error| WorkError::reference(&name, seed, &error))?;
         let declared = draws.iter().find(|draw| draw.law == Law::Declared);
-        // The first record of the shape and seed has what came of it.
+        // The first record of the shape and seed carries the number of rejected null answers.
         let mut nulls = match declared {
             Some(draw) => {
                 self.try_tolerance(shape, seed, draw).map_err(|error| WorkError::reference(&name, seed, &error))?
@@ -104,7 +104,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Launches a case on each of its draws; of a single one, the buffers hold the inputs already.
+    /// Launches a case on each of its draws. If there is only one, the buffers already hold its inputs.
     fn launch_case(
         &mut self,
         index: usize,
@@ -132,7 +132,7 @@ impl Worker<'_> {
         Ok(case_outcome(results, &self.job.tolerance))
     }
 
-    /// The inputs of a seed under a law, with their right answer.
+    /// The inputs of a seed under a law, with their expected output.
     fn draw(&self, shape: &mut CheckedShape<'_>, seed: u64, law: Law) -> Result<CaseDraw, ExpectedOutputError> {
         let (inputs, expected) = self.answered(shape.spec, seed, law, Some(&mut shape.buffers))?;
         if shape.usual.is_none() {
@@ -146,8 +146,8 @@ impl Worker<'_> {
         comparable(proof, shape.spec, law, (inputs, expected), &usual)
     }
 
-    /// Tries the tolerance on wrong answers with the declared inputs of a seed, unless that was done at the shape; gives how many it
-    /// rejects.
+    /// Tries the tolerance on wrong answers to the declared inputs of a seed, once per shape. Returns the number of rejected
+    /// answers.
     fn try_tolerance(
         &self,
         shape: &mut CheckedShape<'_>,
@@ -168,7 +168,7 @@ impl Worker<'_> {
         Ok(rejected)
     }
 
-    /// The declared inputs of a seed, with their right answer.
+    /// The declared inputs of a seed, with their expected output.
     pub(super) fn declared(
         &self,
         shape: &ShapeSpec,

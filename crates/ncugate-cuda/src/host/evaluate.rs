@@ -38,7 +38,7 @@ pub(super) fn functions<'a>(
     })
 }
 
-/// A call of a function at every shape: with the number of the shape and every buffer.
+/// The call of a function at every shape, with the number of the shape and every buffer.
 pub(super) fn calls(phase: &Phase, function: &FunctionPlan) -> Vec<ShapeProgram> {
     let buffers = || phase.workload.buffers.iter().map(|buffer| Arg::Buffer(buffer.name.clone()));
     let call = |(number, shape): (usize, &Shape)| {
@@ -87,7 +87,7 @@ fn buffers(step: &Step) -> Vec<&str> {
     }
 }
 
-/// How the phase is timed, with [`hidden_seeds`].
+/// The timing settings of a phase, with [`hidden_seeds`].
 pub(super) fn timing(phase: &Phase, effort: AuditEffort) -> Result<TimingSettings, JobError> {
     let bench = &phase.bench;
     let mut settings = TimingSettings {
@@ -103,7 +103,7 @@ pub(super) fn timing(phase: &Phase, effort: AuditEffort) -> Result<TimingSetting
         },
         hidden: HiddenSeeds { inputs: Vec::new(), pilot: 0, schedule: drawn_seed()? },
     };
-    // What is not verified needs one content, whose inputs nobody knows all the same.
+    // Without verification one content is enough, but its inputs are still unknown to kernels.
     let verified = settings.effort != AuditEffort::None || phase.workload.has_state();
     let contents = if verified { settings.most_contents() } else { 1 };
     settings.hidden.inputs = hidden_seeds(phase, contents)?;
@@ -111,8 +111,8 @@ pub(super) fn timing(phase: &Phase, effort: AuditEffort) -> Result<TimingSetting
     Ok(settings)
 }
 
-/// Seeds of inputs that no kernel and no phase knows, drawn now. Where the right answers or inputs of a seed are in files, the phase's own
-/// take turns.
+/// Seeds of inputs that no kernel and no phase knows, drawn now. If files give the expected outputs or inputs of a seed, the
+/// phase's own seeds take turns.
 pub(super) fn hidden_seeds(phase: &Phase, count: u32) -> Result<Vec<u64>, JobError> {
     let seeds = &phase.workload.seeds;
     let inputs = phase.workload.buffers.iter().filter_map(|buffer| buffer.init.as_ref());
@@ -137,7 +137,7 @@ fn micros(duration: Duration) -> f64 {
     duration.as_secs_f64() * 1e6
 }
 
-/// A shape evaluated; buffers that differ between variants have room for the largest of `plan`.
+/// An evaluated shape. Buffers that differ between variants have room for the largest variant of `plan`.
 pub(super) fn job_shape(phase: &Phase, plan: Option<&Plan>, shape: &Shape) -> Result<ShapeSpec, JobError> {
     let scope = shape.scope();
     let buffers = phase.workload.buffers.iter().map(|b| match varies(b, shape) {
@@ -171,7 +171,7 @@ pub(super) fn job_shape(phase: &Phase, plan: Option<&Plan>, shape: &Shape) -> Re
     Ok(ShapeSpec { name: shape.name.clone(), dims: shape.dims.clone(), buffers, scalars, bounds, varying })
 }
 
-/// The value a kernel sees behind its C type.
+/// The value that a kernel sees after conversion to its C type.
 fn as_passed(dtype: ScalarType, value: f64) -> f64 {
     match dtype {
         ScalarType::F32 => f64::from(value as f32),
@@ -199,7 +199,7 @@ fn variant_scope(shape: &Shape, variant: &Variant) -> Names {
     shape.scope().into_iter().chain(variant.params.iter().cloned()).collect()
 }
 
-/// The extents that buffers have in a variant at a shape, of those that differ between variants.
+/// The extents in a variant at a shape, of the buffers whose extents differ between variants.
 pub(super) fn variant_extents(phase: &Phase, variant: &Variant, shape: &Shape) -> Result<VariantExtents, JobError> {
     let scope = variant_scope(shape, variant);
     let buffers = phase.workload.buffers.iter().enumerate().filter(|(_, buffer)| varies(buffer, shape));
@@ -207,8 +207,7 @@ pub(super) fn variant_extents(phase: &Phase, variant: &Variant, shape: &Shape) -
     own.collect::<Result<_, _>>().map(VariantExtents)
 }
 
-/// A buffer that differs between variants: with room for the largest, and the extents of what partial results are put together
-/// to.
+/// A buffer that differs between variants, with room for the largest and the extents of the combined result.
 fn partial_buffer(buffer: &Buffer, plan: Option<&Plan>, shape: &Shape) -> Result<BufferSpec, JobError> {
     let axes = buffer.varying_axes(&shape.dims);
     let kept: Vec<Expr> =
@@ -226,7 +225,7 @@ fn partial_buffer(buffer: &Buffer, plan: Option<&Plan>, shape: &Shape) -> Result
     Ok(BufferSpec { name, dtype, extents, init: job_init(buffer, shape, &[elements])?, role, partial })
 }
 
-/// Extents as numbers of elements.
+/// Extents in elements.
 fn sizes(buffer: &Buffer, exprs: &[Expr], shape: &Shape, scope: &Names) -> Result<Vec<usize>, JobError> {
     let evaluated = exprs.iter().map(|e| e.eval_int(scope)).collect::<Result<Vec<i64>, _>>();
     let extents = evaluated.map_err(|source| JobError::Expression {
@@ -295,7 +294,7 @@ pub(super) fn job_reference(
         WorkloadReference::Npy { path } => Ok(ReferenceSpec::Npy { path: path.to_string_lossy().into_owned() }),
         WorkloadReference::Entry { entry, source, grid, block, args: _ } => {
             let own = source.as_ref().map(|_| cubins.get(&reference_id()).cloned());
-            // A source over parameters is that of every variant of the sweep.
+            // A parameterised source counts as the source of every variant in the sweep.
             let same = |k: &KernelTemplate, source: &Path| {
                 !k.source.names().is_empty() || Path::new(k.source.text()) == source
             };
@@ -304,7 +303,7 @@ pub(super) fn job_reference(
             let absent = || JobError::NoReferenceCubin { entry: entry.clone() };
             let (_, kernel, candidate) = host.ok_or_else(absent)?;
             let cubin = own.unwrap_or_else(|| Some(candidate.clone())).ok_or_else(absent)?.cubin;
-            // A reference that has the variables of the kernel finds them as the kernel does.
+            // A reference entry with the same module variables as the kernel gets the same values.
             let variables = std::fs::read(&cubin).ok().and_then(|image| variables(&image).ok()).unwrap_or_default();
             let programs = shapes.iter().zip(&phase.workload.shapes).map(|(spec, shape)| {
                 let extents = (extent3(grid, spec, entry, "grid")?, extent3(block, spec, entry, "block")?);

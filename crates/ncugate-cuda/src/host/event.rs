@@ -1,4 +1,4 @@
-//! What a worker reports while it works: one JSON object a line.
+//! The events that a worker reports: one JSON object per line.
 
 use crate::gpu::DeviceAttributes;
 use ncugate_model::{ActivityTrace, CheckRecord, LatencyRecord, ProfiledOutputs, ShapeName, VariantId};
@@ -11,21 +11,21 @@ use std::path::PathBuf;
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum WorkerEvent {
     Device(DeviceAttributes),
-    /// There is no device to work on (asked by a probe).
+    /// No device is available (answer to a probe).
     NoDevice {
         reason: String,
     },
-    /// What a variant that is a function uses, by name and version.
+    /// Names and versions of the software that a function variant uses.
     Uses {
         variant: VariantId,
         software: BTreeMap<String, String>,
     },
-    /// It makes inputs and reference of a shape and seed; no variant is the cause of what happens now.
+    /// The worker computes inputs and reference of a shape and seed. No variant is to blame for a failure now.
     Preparing {
         shape: ShapeName,
         seed: u64,
     },
-    /// It starts something that only this variant can be the cause of.
+    /// The worker starts a task; only this variant can be to blame for a failure now.
     Started {
         variant: VariantId,
         shape: ShapeName,
@@ -33,7 +33,7 @@ pub enum WorkerEvent {
     },
     /// A correctness case ended.
     Checked(CheckRecord),
-    /// Every correctness case has ended. Nothing is timed before the parent has closed the worker's standard input.
+    /// Every correctness case has ended. Timing starts after the parent has closed the worker's standard input.
     Proven,
     /// Timing of a variant at a shape ended.
     Timed(LatencyRecord),
@@ -41,7 +41,7 @@ pub enum WorkerEvent {
     Launched {
         variant: VariantId,
         shape: ShapeName,
-        /// Which of its launches, from 0.
+        /// Number of the launch, from 0.
         repeat: u32,
         outputs: ProfiledOutputs,
     },
@@ -49,7 +49,7 @@ pub enum WorkerEvent {
     LaunchFailed {
         variant: VariantId,
         shape: ShapeName,
-        /// What the driver said.
+        /// The driver's message.
         reason: String,
     },
     /// A variant was traced at a shape.
@@ -59,31 +59,31 @@ pub enum WorkerEvent {
         trace: ActivityTrace,
         outputs: ProfiledOutputs,
     },
-    /// The CUPTI that launches can be traced with (asked by a probe).
+    /// The CUPTI that can trace launches (answer to a probe).
     Activity {
         library: PathBuf,
         /// The CUDA release that it came with.
         release: String,
     },
-    /// The device no longer works after what was just reported of this variant; the worker ends.
+    /// The device stopped working after the last event of this variant; the worker ends.
     DeviceLost {
         variant: VariantId,
-        /// What the driver said.
+        /// The driver's message.
         reason: String,
     },
-    /// It cannot go on, and no variant is the cause.
+    /// The worker cannot go on, and no variant is to blame.
     Failed {
         reason: String,
     },
-    /// The tolerance of the phase proves nothing: the phase is wrong, and no variant or tool.
+    /// The tolerance of the phase proves nothing: the phase is wrong, not a variant or a tool.
     Refused {
         reason: String,
     },
-    /// It did everything it was asked.
+    /// The worker has finished the job.
     Done,
 }
 
-/// What a worker does with one variant.
+/// A worker's task with one variant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "task", rename_all = "snake_case")]
 pub enum WorkerTask {
@@ -97,13 +97,13 @@ pub enum WorkerTask {
         round: u32,
     },
     Profile {
-        /// Which, from 0.
+        /// Number of the launch, from 0.
         repeat: u32,
     },
 }
 
 impl WorkerEvent {
-    /// The event on a line, or none where the line is something else (ncu and kernels print too).
+    /// The event on a line; none for any other text, because ncu and kernels print too.
     pub fn parse(line: &str) -> Option<Self> {
         serde_json::from_str(line).ok()
     }

@@ -1,12 +1,13 @@
-//! A variant whose outputs were wrong while it was measured, launched again as a check launches it: of a module that was loaded anew, on the
-//! same inputs. If its outputs are right then, it cheats; if they are wrong again, it is wrong on these inputs, which no check had.
+//! Relaunches a variant whose outputs were wrong during measurement, in the way a check launches it: from a reloaded module, on
+//! the same inputs. If the outputs are now right, the variant cheats. If they are wrong again, it is wrong on these inputs,
+//! which no check covered.
 
 use super::worker::Worker;
 use crate::gpu::DeviceError;
 use crate::prove::{CaseDraw, CheckBuffers, ShapeSpec, case_outcome};
 use ncugate_model::CheckOutcome;
 
-/// Outputs of launches of a module that was loaded anew.
+/// Outputs of launches from a reloaded module.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FreshOutputs {
     Right,
@@ -14,10 +15,10 @@ pub(super) enum FreshOutputs {
 }
 
 impl Worker<'_> {
-    /// Launches a kernel on a draw, once over each of its poisons. Graphs of its earlier module have to be gone.
+    /// Launches a kernel on a draw, once over each of its poisons. Graphs of its earlier module must be destroyed first.
     ///
     /// # Errors
-    /// There is no memory for it, or a launch fails; the device may not work any more.
+    /// Memory runs out, or a launch fails; the device is then possibly unusable.
     pub(super) fn launch_fresh(
         &mut self,
         index: usize,
@@ -34,7 +35,8 @@ impl Worker<'_> {
         let loaded = self.loaded[&self.job.kernels[index].variant].as_ref().map_err(Clone::clone)?;
         let (program, spec) = ((loaded, &program), (shape, &extents));
         let result = buffers.launch_draw(&self.device, program, spec, draw, &self.job.tolerance)?;
-        // A right answer to inputs of a hidden seed would lie in freed memory, where another variant can read it.
+        // Without the wipe, the expected output for a hidden seed would stay in freed memory, where another variant can read
+        // it.
         buffers.wipe(&self.device)?;
         Ok(match case_outcome(vec![result], &self.job.tolerance) {
             CheckOutcome::Correct { .. } => FreshOutputs::Right,

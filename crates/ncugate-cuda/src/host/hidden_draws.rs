@@ -1,5 +1,5 @@
-//! Inputs and expected outputs of hidden seeds, computed during the checks if the host alone has the reference: a reference that is a
-//! program starts an interpreter for each of them.
+//! Inputs and expected outputs of hidden seeds, computed during the checks if the host alone can compute the reference. A
+//! reference program starts an interpreter for each of them.
 
 use super::case_draw::comparable;
 use crate::gpu::ArenaLayout;
@@ -12,15 +12,16 @@ use std::collections::HashMap;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// How long the right answers for the contents of a shape may take before sets share contents.
+/// Time limit for computing the expected outputs of a shape. Beyond it, sets share contents.
 const REFERENCE_TIME: Duration = Duration::from_millis(100);
-/// Most bytes of what is made beside the checks, over all shapes; what is beyond is made when its shape is timed.
+/// Maximum size of the cases computed during the checks, over all shapes, in bytes. The rest is computed when its shape is
+/// timed.
 const AHEAD_BYTES: usize = 2 << 30;
 
-/// The cases of a shape, or the seed that has none and why.
+/// The cases of a shape, or the first seed that failed and why.
 pub(super) type HiddenCases = Result<Vec<HiddenCase>, (u64, ExpectedOutputError)>;
 
-/// What the cases of hidden seeds are made from, for the shapes of which the host alone can make them.
+/// The sources of the cases of hidden seeds, for the shapes whose cases the host can compute alone.
 #[derive(Debug)]
 pub(super) struct HiddenJob {
     reference: ReferenceSpec,
@@ -54,7 +55,7 @@ impl HiddenJob {
     }
 }
 
-/// Bytes of one case: inputs, poison and right answers.
+/// Bytes of one case: inputs, poison and expected outputs.
 fn bytes_of(shape: &ShapeSpec) -> usize {
     let of_buffer = |buffer: &crate::gpu::BufferSpec| {
         let answers = if buffer.role.is_compared() { buffer.room() * size_of::<f64>() } else { 0 };
@@ -63,7 +64,7 @@ fn bytes_of(shape: &ShapeSpec) -> usize {
     shape.buffers.iter().map(of_buffer).sum()
 }
 
-/// Cases that are being made.
+/// Cases in computation.
 pub(super) struct HiddenDraws(Option<JoinHandle<HashMap<ShapeName, HiddenCases>>>);
 
 impl HiddenDraws {
@@ -71,12 +72,12 @@ impl HiddenDraws {
         Self(std::thread::Builder::new().name("hidden draws".to_owned()).spawn(move || made(job)).ok())
     }
 
-    /// Whether there is nothing to wait for any more.
+    /// Whether all cases are computed.
     pub(super) fn are_made(&self) -> bool {
         self.0.as_ref().is_none_or(JoinHandle::is_finished)
     }
 
-    /// All of them, once they are made.
+    /// Waits for all cases.
     pub(super) fn wait(self) -> HashMap<ShapeName, HiddenCases> {
         self.0.and_then(|made| made.join().ok()).unwrap_or_default()
     }
@@ -92,7 +93,7 @@ fn made(job: HiddenJob) -> HashMap<ShapeName, HiddenCases> {
     shapes.into_iter().map(of_shape).collect()
 }
 
-/// The cases of as many of `seeds` as the time for references allows.
+/// The cases of `seeds`, as far as the time for references allows.
 pub(super) fn cases(
     shape: &ShapeSpec,
     seeds: &[u64],
@@ -105,7 +106,7 @@ pub(super) fn cases(
             break;
         }
         let draw = draw(seed).map_err(|error| (seed, error))?;
-        // The poison is drawn now, and not when the device waits for it.
+        // Draw the poison now rather than while the device waits for it.
         draw.poisoned(shape);
         cases.push(HiddenCase { seed, draw });
     }

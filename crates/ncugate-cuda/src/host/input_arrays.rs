@@ -1,4 +1,4 @@
-//! What the buffers of a phase hold before a launch, as NumPy files.
+//! The contents of a phase's buffers before a launch, as NumPy files.
 
 use super::evaluate::job_shape;
 use super::job_error::JobError;
@@ -14,7 +14,7 @@ pub enum InputArraysError {
     /// The phase cannot be evaluated.
     #[error(transparent)]
     Job(#[from] JobError),
-    /// A file of the phase does not give them.
+    /// A file of the phase does not provide the inputs.
     #[error("no inputs for shape '{shape}', seed {seed}")]
     Input { shape: ShapeName, seed: u64, source: InputError },
 }
@@ -28,8 +28,8 @@ pub struct InputArray {
     pub bytes: Vec<u8>,
 }
 
-/// Calls `take` with every buffer that holds something before a launch, at every shape and for every seed, under the declared
-/// law; a whole phase does not have to fit in memory.
+/// Calls `take` with every buffer that has contents before a launch, at every shape and seed, under the declared law. Buffers
+/// are passed one at a time, since a whole phase can exceed memory.
 ///
 /// # Errors
 /// The phase cannot be evaluated, a file that it names cannot be read, or `take` fails.

@@ -1,6 +1,6 @@
-//! A worker's job: everything it needs, evaluated, in one JSON file that no config has to be read beside.
+//! A worker's job: everything it needs, evaluated, in one JSON file. The worker reads no config.
 //!
-//! A job also says what is still to do, so that a worker that crashed is replaced by one that does the rest.
+//! A job also lists the remaining work, so that the worker that replaces a crashed one does the rest.
 
 use super::hidden_draws::HiddenJob;
 use crate::gpu::VariantExtents;
@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-/// What a worker is asked to do.
+/// The job of a worker.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WorkerJob {
     /// Ordinal of the CUDA device.
@@ -23,38 +23,38 @@ pub struct WorkerJob {
     pub mode: JobMode,
     /// Seeds of the inputs that are checked.
     pub seeds: Vec<u64>,
-    /// Laws of the inputs that cases are checked under.
+    /// Laws of the inputs in correctness cases.
     pub laws: CaseLaws,
     pub reference: ReferenceSpec,
-    /// How near to it an output must be.
+    /// Maximum difference between an output and the expected output.
     pub tolerance: Tolerance,
     /// Problem sizes, evaluated.
     pub shapes: Vec<ShapeSpec>,
     /// Variants, in the order of the plan.
     pub kernels: Vec<JobKernel>,
-    /// The Python that functions run in; where there are none it is not started.
+    /// The Python that functions run in. It is not started for a job without functions.
     pub python: Option<PathBuf>,
 }
 
-/// What the worker does with each variant.
+/// The worker's task with each variant.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "mode", rename_all = "snake_case")]
 pub enum JobMode {
     Bench(TimingSettings),
-    /// Launch inside NVTX ranges and nothing else, but for a reference that takes the device.
+    /// Launch inside NVTX ranges only; a reference that needs the device is the exception.
     Profile {
-        /// Launches of each variant and shape.
+        /// Launches per variant and shape.
         repeat: u32,
-        /// Seed of the inputs: hidden, as those that are timed.
+        /// Seed of the inputs: hidden, like the seeds of timed launches.
         seed: u64,
     },
-    /// Launch while CUPTI writes down each launch.
+    /// Launch while CUPTI records each launch.
     Activity {
-        /// Evaluations of each variant and shape.
+        /// Evaluations per variant and shape.
         repeat: u32,
-        /// As of [`JobMode::Profile`].
+        /// As in [`JobMode::Profile`].
         seed: u64,
-        /// The library of CUPTI.
+        /// Path of the CUPTI library.
         library: PathBuf,
     },
 }
@@ -66,12 +66,12 @@ pub struct CheckCase {
     pub seed: u64,
 }
 
-/// The laws of every case; declared inputs alone for a case that is not listed.
+/// The laws of every case. A case that is not listed has declared inputs only.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct CaseLaws(Vec<(CheckCase, Vec<Law>)>);
 
 impl CaseLaws {
-    /// Those of a workload's cases.
+    /// The laws of a workload's cases.
     pub fn new(workload: &Workload) -> Self {
         let cases = workload.shapes.iter().flat_map(|s| workload.seeds.iter().map(|seed| (s.name.clone(), *seed)));
         Self(
@@ -81,21 +81,21 @@ impl CaseLaws {
         )
     }
 
-    /// Those of a case, at least one.
+    /// The laws of a case, at least one.
     pub fn of(&self, shape: &ShapeName, seed: u64) -> Vec<Law> {
         let case = self.0.iter().find(|(case, laws)| &case.shape == shape && case.seed == seed && !laws.is_empty());
         case.map_or_else(|| vec![Law::Declared], |(_, laws)| laws.clone())
     }
 }
 
-/// A variant, and what is still to do for it.
+/// A variant and its remaining work.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct JobKernel {
     pub variant: VariantId,
     pub cubin: PathBuf,
-    /// The Python function that takes the place of a cubin.
+    /// The Python function that replaces the cubin.
     pub function: Option<JobFunction>,
-    /// What it runs at every shape.
+    /// Its program at every shape.
     pub programs: Vec<ShapeProgram>,
     /// Extents of the buffers that differ between variants, by shape.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -104,7 +104,7 @@ pub struct JobKernel {
     pub cases: Vec<CheckCase>,
     /// Shapes to time or to profile.
     pub shapes: Vec<ShapeName>,
-    /// Why it is not to be timed, once a case was not correct by the job's tolerance.
+    /// Why it is not timed, once a case was incorrect by the job's tolerance.
     pub unverified: Option<String>,
 }
 
@@ -113,28 +113,28 @@ pub struct JobKernel {
 pub struct JobFunction {
     pub file: PathBuf,
     pub name: String,
-    /// Values that it is given beside buffers, dimensions and scalars.
+    /// Values that it receives besides buffers, dimensions and scalars.
     pub params: Vec<(String, Value)>,
 }
 
 impl JobKernel {
-    /// What it runs at a shape.
+    /// Its program at a shape.
     pub fn program(&self, shape: &ShapeName) -> Option<&ShapeProgram> {
         self.programs.iter().find(|program| &program.shape == shape)
     }
 
-    /// The entries that it launches, each once.
+    /// The entries that it launches, without duplicates.
     pub fn entries(&self) -> Vec<&str> {
         let all = self.programs.iter().flat_map(ShapeProgram::launches).map(|launch| launch.entry.as_str());
         all.collect::<BTreeSet<&str>>().into_iter().collect()
     }
 
-    /// The extents of its own that buffers have at a shape.
+    /// The extents at a shape of the buffers that differ between variants.
     pub fn extents_at(&self, shape: &ShapeName) -> VariantExtents {
         self.extents.iter().find(|(name, _)| name == shape).map(|(_, own)| own.clone()).unwrap_or_default()
     }
 
-    /// Notes a case that is settled.
+    /// Notes a settled case.
     pub fn note_check(&mut self, record: &CheckRecord, tolerance: &Tolerance) {
         self.cases.retain(|c| c.shape != record.shape || c.seed != record.seed);
         let what = match record.outcome.judged_by(tolerance) {
@@ -150,7 +150,7 @@ impl JobKernel {
 }
 
 impl WorkerJob {
-    /// What the cases of its hidden seeds are made from, for the shapes that it times.
+    /// The sources of the cases of its hidden seeds, for the shapes that it times.
     pub(super) fn hidden(&self, settings: &TimingSettings, l2_bytes: u64) -> HiddenJob {
         let timed = |shape: &&ShapeSpec| {
             let mut kernels = self.kernels.iter();
@@ -168,12 +168,12 @@ impl WorkerJob {
         self.shapes.iter().find(|s| &s.name == name)
     }
 
-    /// The variant's part.
+    /// The variant's part of the job.
     pub fn kernel_mut(&mut self, variant: &VariantId) -> Option<&mut JobKernel> {
         self.kernels.iter_mut().find(|k| &k.variant == variant)
     }
 
-    /// Takes a case that is already known off the list; a run that continues starts with this.
+    /// Removes a case with a known result from the remaining work; a continued run starts with this.
     pub fn settle_check(&mut self, record: &CheckRecord) {
         let tolerance = self.tolerance;
         if let Some(kernel) = self.kernel_mut(&record.variant) {
@@ -181,7 +181,7 @@ impl WorkerJob {
         }
     }
 
-    /// Takes a latency that is already known off the list.
+    /// Removes a latency with a known result from the remaining work.
     pub fn settle_latency(&mut self, record: &LatencyRecord) {
         if let Some(kernel) = self.kernel_mut(&record.variant) {
             kernel.shapes.retain(|s| s != &record.shape);
@@ -198,7 +198,7 @@ impl WorkerJob {
         }
     }
 
-    /// Takes a case that was traced off the list.
+    /// Removes a traced case from the remaining work.
     pub fn settle_trace(&mut self, variant: &VariantId, shape: &ShapeName) {
         if let Some(kernel) = self.kernel_mut(variant) {
             kernel.shapes.retain(|other| other != shape);

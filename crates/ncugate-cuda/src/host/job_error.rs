@@ -15,34 +15,34 @@ pub enum JobError {
         shape: ShapeName,
         source: ExprError,
     },
-    /// An extent is not positive, or the buffer is larger than memory can be.
+    /// An extent is not positive, or the buffer exceeds addressable memory.
     #[error(
         "buffer '{buffer}' at shape '{shape}' has extents {extents:?}; each must be positive and all fit in memory"
     )]
     Extents {
         buffer: String,
         shape: ShapeName,
-        /// What the expressions gave.
+        /// The evaluated extents.
         extents: Vec<i64>,
     },
-    /// What fills a buffer means nothing at a shape.
+    /// The init of a buffer is invalid at a shape.
     #[error("`init` of buffer '{buffer}' at shape '{shape}': {problem}")]
     Init {
         buffer: String,
         shape: ShapeName,
-        /// What its numbers cannot be.
+        /// Why its numbers are invalid.
         problem: String,
     },
-    /// The workload has no output, so nothing could be proved.
+    /// The workload has no output, so nothing can be proved.
     #[error("the workload has no output buffer; give one `role = \"output\"`")]
     NoOutput,
-    /// No bound of the tolerance is given, or one is not a number that can be held.
+    /// The tolerance has no bound, or a bound is not a representable number.
     #[error("the tolerance has no usable bound; give `max_abs`, `rel_l2`, `atol` or `rtol`, finite and not negative")]
     Tolerance,
-    /// The phase judges ncu reports: nothing is computed for it.
+    /// The phase judges ncu reports, and computes nothing.
     #[error("the phase judges ncu reports, so it has nothing to measure")]
     NoReference,
-    /// There is no seed.
+    /// The phase has no seed.
     #[error("the workload has no seeds; give at least one")]
     NoSeeds,
     /// The plan has no launch for a shape.
@@ -57,7 +57,7 @@ pub enum JobError {
     /// The built-in reference does not fit the workload.
     #[error(transparent)]
     Reference(#[from] ReferenceError),
-    /// The operating system gives no seeds.
+    /// The operating system provides no random seeds.
     #[error("the operating system gives no random numbers for the inputs that are timed: {reason}")]
     NoRandomness { reason: String },
     /// A reference entry needs a cubin of its source, and no variant was built.

@@ -1,9 +1,8 @@
-//! The process that runs programs, and its parent: correctness, then latency, in a worker process that a crash takes
-//! down alone.
+//! Programs run in a worker process, so that a crash does not end the parent: first correctness, then latency.
 //!
-//! The parent ([`measure`]) plans jobs and keeps what comes back; the worker ([`work`], this program under a hidden
-//! subcommand) owns the CUDA context. Neither judges gates: they measure. External programs that compute, check and
-//! time by themselves are run and held to their protocol by [`external`].
+//! The parent ([`measure`]) plans jobs and collects results; the worker ([`work`], this program under a hidden subcommand) owns
+//! the CUDA context. Both measure only, and judge no gates. [`external`] runs external programs that compute, check and time on
+//! their own, and enforces their protocol.
 
 mod activity_task;
 mod case_draw;

@@ -1,4 +1,4 @@
-//! A phase's tolerance under a null test: what it says to answers that are wrong on purpose.
+//! The null test of a phase's tolerance: does it reject answers that are wrong on purpose?
 
 use super::evaluate::job_shape;
 use super::job_error::JobError;
@@ -9,7 +9,7 @@ use ncugate_model::MutantTable;
 use ncugate_model::{Law, NullTest, ShapeName};
 use ncugate_phase::config::{BoundOf, Phase, Shape, WorkloadReference};
 
-/// Multiplications or so that one evaluation of a reference may take on the host.
+/// Approximate maximum number of multiplications for one evaluation of a reference on the host.
 const MOST_WORK: f64 = 3e8;
 
 /// Why a tolerance cannot be tried.
@@ -18,10 +18,10 @@ pub enum NullTestError {
     /// The phase cannot be evaluated.
     #[error(transparent)]
     Job(#[from] JobError),
-    /// The right answer is not known, or the tolerance cannot tell it from others.
+    /// The expected output is unknown, or the tolerance accepts a wrong answer.
     #[error("{} shape '{shape}'", if source.is_of_tolerance() { "at" } else { "no reference for" })]
     Reference { shape: ShapeName, source: ExpectedOutputError },
-    /// The tolerance would accept answers that are no answers.
+    /// The tolerance would accept null answers.
     #[error(
         "the tolerance proves nothing: at shape '{shape}' it accepts {}; lower it until `ncugate check --mutants` shows them rejected",
         accepted.join(", ")
@@ -33,11 +33,12 @@ pub enum NullTestError {
     },
 }
 
-/// Tries the tolerance of a built-in reference on answers that no tolerance may accept, on the declared inputs, at the smallest shape, at
-/// every shape with a bound of its own, and at the shapes `also`. The worker tries it at every shape once more, on fewer answers.
+/// Tries the tolerance of a built-in reference on answers that every tolerance must reject. It uses the declared inputs at the
+/// smallest shape, at every shape with its own bound, and at the shapes `also`. The worker later repeats the test at every
+/// shape with fewer answers.
 ///
 /// # Errors
-/// It accepts one of them, or the phase's reference does not fit.
+/// The tolerance accepts a null answer, or the phase's reference does not fit.
 pub fn null_test(phase: &Phase, also: &[ShapeName]) -> Result<NullTest, NullTestError> {
     let not_made = |reason: String| Ok(NullTest::NotMade { reason });
     let Some(reference) = built_in(phase)? else {
@@ -52,7 +53,7 @@ pub fn null_test(phase: &Phase, also: &[ShapeName]) -> Result<NullTest, NullTest
     let (mut left, mut left_out) = (MOST_WORK, Vec::new());
     for shape in std::iter::once(smallest).chain(others) {
         let spec = job_shape(phase, None, shape)?;
-        // The smallest shape has all of the time, and the others share as much again.
+        // The smallest shape may use the full budget; the other shapes share the same amount.
         let most = if shape.name == smallest.name { MOST_WORK } else { left };
         let work = work(&reference, &spec)?;
         if work > most {
@@ -70,7 +71,7 @@ pub fn null_test(phase: &Phase, also: &[ShapeName]) -> Result<NullTest, NullTest
     }
 }
 
-/// Refuses a tolerance that accepts a null of the reference at a shape.
+/// Fails if the tolerance accepts a null answer of the reference at a shape.
 fn reject_nulls(phase: &Phase, reference: &ReferenceSpec, spec: &ShapeSpec) -> Result<(), NullTestError> {
     let Some(test) = mutation_test(phase, reference, spec, &[Law::Declared])? else { return Ok(()) };
     if let Some(buffer) = test.unmoved() {
@@ -87,8 +88,8 @@ fn reject_nulls(phase: &Phase, reference: &ReferenceSpec, spec: &ShapeSpec) -> R
     Err(NullTestError::ProvesNothing { shape: spec.name.clone(), accepted })
 }
 
-/// Tries the tolerance on every mutant of the reference, at every shape that can be computed on the host; none where the
-/// reference is not built in.
+/// Tries the tolerance on every mutant of the reference, at every shape that the host can compute. None if the reference is not
+/// built in.
 ///
 /// # Errors
 /// The phase's reference does not fit.
@@ -112,7 +113,7 @@ pub fn mutant_table(phase: &Phase) -> Result<Option<MutantTable>, NullTestError>
     Ok(Some(table))
 }
 
-/// The laws of all seeds at a shape, each once.
+/// The laws of all seeds at a shape, without duplicates.
 fn laws_at(phase: &Phase, shape: &ShapeName) -> Vec<Law> {
     let mut laws: Vec<Law> =
         phase.workload.seeds.iter().flat_map(|seed| phase.workload.laws_of(shape, *seed)).collect();
@@ -127,13 +128,13 @@ fn built_in(phase: &Phase) -> Result<Option<ReferenceSpec>, NullTestError> {
     Ok(Some(ReferenceSpec::Builtin(builtin)))
 }
 
-/// The shape evaluated, unless its reference takes too long on the host.
+/// The evaluated shape, unless its reference takes too long on the host.
 fn affordable(phase: &Phase, reference: &ReferenceSpec, shape: &Shape) -> Result<Option<ShapeSpec>, NullTestError> {
     let spec = job_shape(phase, None, shape)?;
     Ok((work(reference, &spec)? <= MOST_WORK).then_some(spec))
 }
 
-/// Multiplications or so of one evaluation of a built-in reference.
+/// Approximate number of multiplications for one evaluation of a built-in reference.
 fn work(reference: &ReferenceSpec, spec: &ShapeSpec) -> Result<f64, NullTestError> {
     let ReferenceSpec::Builtin(builtin) = reference else { return Ok(f64::INFINITY) };
     Ok(builtin.bind(spec).map_err(JobError::from)?.work(spec))

@@ -1,4 +1,4 @@
-//! The job that a phase and its plan make.
+//! Builds the job of a phase and its plan.
 
 use super::evaluate::{
     built, calls, check_launches, check_provable, functions, hidden_seeds, job_reference, job_shape, timing,
@@ -13,18 +13,18 @@ use ncugate_phase::config::{Phase, Shape};
 use ncugate_phase::plan::Plan;
 use std::collections::BTreeMap;
 
-/// Which job to make of a phase.
+/// The purpose of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum JobPurpose {
     Bench,
-    /// Time what was checked before; outputs of timed launches are verified all the same.
+    /// Time variants that were checked before. Outputs of timed launches are still verified.
     Time,
-    /// Launch under a profiler; outputs are verified as those of timed launches.
+    /// Launch under a profiler. Outputs are verified as for timed launches.
     Profile,
 }
 
 impl WorkerJob {
-    /// The job over those variants of `plan` that `cubins` has a cubin for; external commands are not part of it.
+    /// The job over the variants of `plan` that have a cubin in `cubins`, without external commands.
     pub fn new(
         phase: &Phase,
         plan: &Plan,
@@ -108,7 +108,7 @@ impl WorkerJob {
     }
 }
 
-/// The extents of a variant's own at each shape; none where no buffer differs between variants.
+/// The extents of a variant at each shape; empty if no buffer differs between variants.
 fn own_extents(phase: &Phase, plan: &Plan, id: &VariantId) -> Result<Vec<(ShapeName, VariantExtents)>, JobError> {
     let Some(variant) = plan.variant(id) else { return Ok(Vec::new()) };
     let shapes = phase.workload.shapes.iter();

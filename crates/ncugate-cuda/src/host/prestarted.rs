@@ -1,5 +1,5 @@
-//! Workers that are started before there is a job for them: an interpreter and the modules of Python functions load while something else
-//! goes on. Each gets one job, and is a fresh process for it.
+//! Workers that start before their job exists, so that an interpreter and the modules of Python functions load early. Each is a
+//! fresh process and gets one job.
 
 use super::job::{JobMode, WorkerJob};
 use super::worker_command::WorkerCommand;
@@ -10,13 +10,13 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-/// What a worker does before it knows its job.
+/// A worker's preparation before it knows its job.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "preload", rename_all = "snake_case")]
 pub enum Preload {
-    /// It opens the first device that it sees.
+    /// It opens the first visible device.
     Device,
-    /// It loads Python and modules.
+    /// It loads Python and the modules of functions.
     Functions {
         /// The Python that functions run in.
         python: Option<PathBuf>,
@@ -26,11 +26,11 @@ pub enum Preload {
 }
 
 impl Preload {
-    /// Whether it loads all that the functions of a job need.
+    /// Whether it loads everything that the functions of a job need.
     fn serves(&self, job: &WorkerJob) -> bool {
         let Self::Functions { python, functions } = self else { return false };
         let mut needed = job.kernels.iter().filter_map(|kernel| kernel.function.as_ref());
-        // CUPTI sees what is launched in contexts that are made after it has begun.
+        // CUPTI traces only contexts that are created after it has started.
         let is_open_to_it = !matches!(job.mode, JobMode::Activity { .. });
         let has = |(file, name): (&PathBuf, &String)| functions.iter().any(|own| (&own.0, &own.1) == (file, name));
         is_open_to_it
@@ -40,7 +40,7 @@ impl Preload {
     }
 }
 
-/// A worker that was started before its turn. Dropped, it is ended.
+/// A worker that is started before its turn. Dropping it terminates the process.
 #[derive(Debug)]
 pub struct PrestartedWorker {
     waiting: PrestartedChild<SupervisedChild>,
@@ -49,10 +49,10 @@ pub struct PrestartedWorker {
 }
 
 impl PrestartedWorker {
-    /// Starts a worker whose files in `folder` have this number.
+    /// Starts worker number `number`, whose files are in `folder`.
     ///
     /// # Errors
-    /// It cannot be started; its turn says why.
+    /// The worker cannot be started; the start at its turn reports why.
     pub fn start(worker: &WorkerCommand, preload: &Preload, folder: &Path, number: usize) -> io::Result<Self> {
         let place = |ending: &str| folder.join(format!("prestarted-{number}.{ending}"));
         let about = place("preload.json");
@@ -71,12 +71,12 @@ impl PrestartedWorker {
         self.preload.serves(job)
     }
 
-    /// Whether it is idle before `deadline`, which is waited for.
+    /// Waits until it is idle, at most until `deadline`; returns whether it is.
     pub fn settle(&mut self, deadline: Instant) -> bool {
         self.waiting.settle(deadline)
     }
 
-    /// Gives it its job, for which it has `limit` until it says something.
+    /// Hands over its job. The worker must report something within `limit`.
     ///
     /// # Errors
     /// The job cannot be handed over.

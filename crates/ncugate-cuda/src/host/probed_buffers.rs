@@ -1,7 +1,7 @@
-//! What launches under a profiler work on, and whether what they leave is right: inputs of a hidden seed and random poison, as launches that
-//! are timed find them, so that nothing in memory tells a kernel that it is profiled.
+//! Buffers for launches under a profiler, and the check of their outputs. They hold inputs of a hidden seed and random poison,
+//! as for timed launches, so that a kernel cannot detect the profiler from memory.
 //!
-//! Outputs are compared on the host. A kernel of ours on the device would be among those that the profiler sees.
+//! Outputs are compared on the host, because the profiler would also see a comparison kernel on the device.
 
 use super::event::WorkerEvent;
 use super::worker::{WorkError, Worker};
@@ -9,13 +9,13 @@ use crate::gpu::{BoundProgram, BufferSet, CudaDevice, DeviceError, PinnedMemory,
 use crate::prove::{CaseDraw, CheckBuffers, PlacedOutput, ReferenceSpec, ShapeSpec, compare_outputs};
 use ncugate_model::{CheckOutcome, ProfiledOutputs, Tolerance};
 
-/// The buffers of a shape on the device, for one launch after the other.
+/// The buffers of a shape on the device, used for one launch after the other.
 pub(super) struct ProbedBuffers<'s> {
     pub(super) shape: &'s ShapeSpec,
     pub(super) set: BufferSet,
-    /// What the set holds before each launch.
+    /// The contents of the set before each launch.
     fresh: PinnedMemory,
-    /// Where outputs are copied to.
+    /// Destination of the output copies.
     image: PinnedMemory,
     seed: u64,
     draw: CaseDraw,
@@ -23,7 +23,7 @@ pub(super) struct ProbedBuffers<'s> {
 }
 
 impl Worker<'_> {
-    /// The buffers of a shape with the inputs of a seed, what is right for them, and poison.
+    /// The buffers of a shape, with the inputs of a seed, the expected outputs and poison.
     pub(super) fn probed_buffers<'s>(
         &mut self,
         shape: &'s ShapeSpec,
@@ -45,7 +45,7 @@ impl Worker<'_> {
         Ok(ProbedBuffers { shape, set, fresh, image, seed, draw, tolerance: self.job.tolerance })
     }
 
-    /// Buffers for a reference that takes the device. No candidate is launched while they hold a result.
+    /// Buffers for a reference that runs on the device. No candidate is launched while they hold a result.
     pub(super) fn reference_buffers(&self, shape: &ShapeSpec) -> Result<Option<CheckBuffers>, WorkError> {
         match &self.job.reference {
             ReferenceSpec::Entry { .. } => {
@@ -61,12 +61,12 @@ impl Worker<'_> {
 }
 
 impl ProbedBuffers<'_> {
-    /// Makes everything as it is before a launch, so that none finds what another has left.
+    /// Restores the contents before a launch, so that no launch finds data of another.
     pub(super) fn refill(&self, device: &CudaDevice) -> Result<(), DeviceError> {
         self.set.refill(device, &self.fresh)
     }
 
-    /// Whether the outputs of the launch that was waited for last are right.
+    /// Whether the outputs of the last completed launch are right.
     pub(super) fn verified(
         &mut self,
         device: &CudaDevice,

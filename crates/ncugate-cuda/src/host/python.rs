@@ -1,8 +1,8 @@
-//! A worker whose job has Python functions: an interpreter in the same process, which is called for their launches.
+//! A worker whose job has Python functions: an interpreter in the same process launches them.
 //!
-//! The interpreter is the shared library of the Python that the phase names, started as `python3 python_host.py` would be: with its
-//! packages and its virtual environment. Buffers, graphs, clocks and comparisons stay this program's. The GPU knows one context
-//! for both, the primary one.
+//! The interpreter is the shared library of the Python that the phase names. It starts as `python3 python_host.py` would, with
+//! its packages and its virtual environment. Buffers, graphs, clocks and comparisons remain in this program. Both share one
+//! context of the GPU, the primary one.
 
 use super::worker::WorkError;
 use crate::gpu::{DeviceError, FunctionCall, FunctionCaller, ResultCopy};
@@ -19,7 +19,7 @@ use std::time::Duration;
 
 /// The program that imports functions and calls them.
 const PROGRAM: &str = include_str!("python_host.py");
-/// What says where the interpreter's library is.
+/// Prints the location of the interpreter's library.
 const PROBE: &str = "import json, os, sys, sysconfig\n\
     v = sysconfig.get_config_var\n\
     n = [x for x in (v('INSTSONAME'), v('LDLIBRARY'), 'libpython%d.%d.so.1.0' % sys.version_info[:2]) if x and '.so' in x]\n\
@@ -28,12 +28,12 @@ const PROBE: &str = "import json, os, sys, sysconfig\n\
     print(json.dumps({'python': sys.executable, 'libraries': [os.path.join(a, b) for a in d for b in n], 'names': n}))\n";
 /// Starting takes a second on a cold disk.
 const PROBE_LIMIT: Duration = Duration::from_secs(60);
-/// Bytes of a message from Python.
+/// Maximum size of a message from Python, in bytes.
 const MESSAGE: usize = 8192;
-/// What Python answers where something is not on this machine.
+/// Python's status if a requirement is missing on this machine.
 const ABSENT: c_int = 2;
 
-/// Calls back into Python. Each gives 0, and else a message.
+/// Calls back into Python. Each returns 0 or else a message.
 #[derive(Debug, Clone, Copy)]
 struct Callbacks {
     launch: LaunchCallback,
@@ -47,11 +47,11 @@ type GraphCallback = unsafe extern "C" fn(i32, *mut c_char, i32) -> c_int;
 type SoftwareCallback = unsafe extern "C" fn(i32, *mut c_char, i32) -> c_int;
 type BytesMain = unsafe extern "C" fn(c_int, *mut *mut c_char) -> c_int;
 
-/// What is to be done once Python is there.
+/// The work after the start of Python.
 type Work = Box<dyn FnOnce(PythonFunctions)>;
 
 thread_local! {
-    /// What [`entry`] does; the interpreter calls it on the thread that started it.
+    /// The work of [`entry`]; the interpreter calls it on the thread that started it.
     static WORK: RefCell<Option<Work>> = const { RefCell::new(None) };
 }
 
@@ -66,8 +66,9 @@ struct Interpreter {
     names: Vec<String>,
 }
 
-/// Starts the interpreter `python` on this thread for the job in `job`, imports what `preload` says, does `work`, and ends the process:
-/// interpreters and libraries in them do not always survive their end. The job is read when a function is first called.
+/// Starts the interpreter `python` on this thread for the job in `job`, imports the modules in `preload`, does `work`, and
+/// exits the process, because interpreters and their libraries do not always survive finalization. The job is read on the first
+/// call of a function.
 ///
 /// # Errors
 /// The interpreter cannot be started.
@@ -96,7 +97,7 @@ pub(super) fn run_in_python(python: &Path, job: &Path, preload: Option<&Path>, w
     Err(failed(format!("it ended with status {status} before the job was done")))
 }
 
-/// What the interpreter calls.
+/// The interpreter's callback.
 extern "C" fn entry(launch: LaunchCallback, graph: GraphCallback, software: SoftwareCallback) -> c_int {
     if let Some(work) = WORK.with(RefCell::take) {
         work(PythonFunctions(Callbacks { launch, graph, software }));
@@ -111,7 +112,7 @@ fn find(python: &Path) -> Result<Interpreter, String> {
     let output = process::run(&mut command, PROBE_LIMIT).map_err(|error| format!("it cannot be started ({error})"))?;
     let found: Interpreter = serde_json::from_str(&output.stdout)
         .map_err(|_| format!("it {} and did not say where it is", output.ending))?;
-    // A virtual environment is found by the path that was asked for.
+    // Python finds a virtual environment only by the requested path.
     Ok(Interpreter { python: if found.python.as_os_str().is_empty() { path } else { found.python.clone() }, ..found })
 }
 
@@ -135,7 +136,7 @@ fn load(interpreter: &Interpreter) -> Result<Library, String> {
 }
 
 impl PythonFunctions {
-    /// Versions of what a function uses, once it is imported.
+    /// Versions of the software that a function uses, once it is imported.
     pub(super) fn software(&self, function: usize) -> Result<BTreeMap<String, String>, DeviceError> {
         let number = i32::try_from(function).unwrap_or(i32::MAX);
         // SAFETY: Python's callback writes at most `capacity` bytes to the message.
@@ -171,7 +172,7 @@ impl FunctionCaller for PythonFunctions {
     }
 }
 
-/// What Python says, or why it failed.
+/// Python's answer, or why it failed.
 fn answer(ask: impl FnOnce(*mut c_char, i32) -> c_int) -> Result<String, DeviceError> {
     let mut message = vec![0_u8; MESSAGE];
     let status = ask(message.as_mut_ptr().cast(), MESSAGE as i32);

@@ -1,4 +1,4 @@
-//! What is wrong with a phase's reference, as far as no GPU is needed to know it.
+//! Errors of a phase's reference that can be found without a GPU.
 
 use super::case_draw::{TriedDraw, comparable};
 use super::evaluate::job_shape;
@@ -11,14 +11,14 @@ use crate::prove::{
 use ncugate_model::Law;
 use ncugate_phase::config::{Phase, WorkloadReference};
 
-/// Most elements of the buffers of a shape that a program is called for before anything is measured.
+/// Maximum number of elements in the buffers of a shape for which a reference program is called before measuring.
 const MOST_ELEMENTS: usize = 1 << 24;
 
-/// Fits a built-in reference to every shape, reads every file, calls a program at the smallest shape; where that gives answers, tries the
-/// tolerance on wrong ones, and says so. An entry is built with the candidates.
+/// Fits a built-in reference to every shape, reads every file, and calls a program at the smallest shape. If that gives
+/// answers, tries the tolerance on wrong ones and returns true. A reference entry is built with the candidates.
 ///
 /// # Errors
-/// The reference does not fit, a file is missing or another than it should be, the program fails, or the tolerance proves nothing.
+/// The reference does not fit, a file is missing or has the wrong contents, the program fails, or the tolerance proves nothing.
 pub fn check_reference(phase: &Phase) -> Result<bool, NullTestError> {
     let specs = phase.workload.shapes.iter().map(|s| job_shape(phase, None, s)).collect::<Result<Vec<_>, _>>()?;
     match &phase.workload.reference {
@@ -62,7 +62,7 @@ fn tried(phase: &Phase, reference: &ReferenceSpec, spec: &ShapeSpec) -> Result<(
     tried.reject_nulls(|further| answered(phase, reference, spec, further)).map(drop).map_err(failed)
 }
 
-/// The right answer to the declared inputs of a seed.
+/// The expected output for the declared inputs of a seed.
 fn answered(
     phase: &Phase,
     reference: &ReferenceSpec,

@@ -1,5 +1,5 @@
-//! The parent of the workers: starts one, hands on its events, and after a crash or a hang starts another for what is
-//! left, without the variant that was being run.
+//! The parent of the workers: starts one and passes on its events. After a crash or a hang, it starts another for the remaining
+//! work, without the variant that was running.
 
 use super::event::{WorkerEvent, WorkerTask};
 use super::job::WorkerJob;
@@ -17,13 +17,13 @@ use std::process::Stdio;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-/// What the record of a case that ran past its time begins with, after what it was at.
+/// Text after the task in the record of a case that exceeded its time limit.
 pub const HUNG: &str = "hung: no result within";
-/// How long a worker may be silent while no variant is being run: opening a device, computing a reference.
+/// How long a worker may be silent while no variant runs, for example while it opens a device or computes a reference.
 const SILENCE_TIMEOUT: Duration = Duration::from_secs(600);
-/// How often the parent looks at a worker that reports nothing; what it reports, and its end, wake the parent at once.
+/// Interval at which the parent checks a silent worker. Events and the worker's exit wake the parent at once.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
-/// How long the pipe of an ended worker is read on.
+/// How long the parent keeps reading the pipe of an ended worker.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// How the work on a job ended.
@@ -31,20 +31,20 @@ const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
 pub enum JobOutcome {
     /// Every case and latency of the job has a record.
     Complete,
-    /// The user asked to stop; what was measured was handed on.
+    /// The user asked to stop; the measurements so far were passed on.
     Interrupted,
 }
 
-/// What the receiver of events may fail with.
+/// An error of the receiver of events.
 pub type SinkError = Box<dyn Error + Send + Sync>;
 
-/// Why measuring ended early, where no variant is the cause.
+/// Why measuring ended early although no variant is to blame.
 #[derive(Debug, thiserror::Error)]
 pub enum MeasureError {
     /// A file or process of the supervisor itself.
     #[error("cannot {what}")]
     Io {
-        /// What was being done.
+        /// The failed operation.
         what: String,
         source: io::Error,
     },
@@ -54,7 +54,7 @@ pub enum MeasureError {
     /// The worker found that the phase's tolerance proves nothing.
     #[error("in `workload`: {reason}")]
     Refused {
-        /// Where, and what it accepts.
+        /// The shape and seed, and the accepted wrong answer.
         reason: String,
     },
     /// The worker ended while it ran no variant.
@@ -64,7 +64,7 @@ pub enum MeasureError {
         /// Last lines of its standard error.
         stderr: String,
     },
-    /// What was measured could not be kept.
+    /// The measurements could not be stored.
     #[error("cannot keep what was measured")]
     Sink(#[source] SinkError),
 }
@@ -73,14 +73,14 @@ fn quoted(stderr: &str) -> String {
     if stderr.is_empty() { String::new() } else { format!("; it said: {stderr}") }
 }
 
-/// What there is to measure on.
+/// The devices available for measuring.
 #[derive(Debug, Clone, PartialEq)]
 pub enum DeviceProbe {
     Present(DeviceAttributes),
     Absent { reason: String },
 }
 
-/// Asks a worker, started with `--probe`, for its device: the first that is visible.
+/// Asks a worker, started with `--probe`, for the first visible device.
 pub fn find_device(worker: &WorkerCommand, limit: Duration) -> Result<DeviceProbe, MeasureError> {
     Ok(match find_devices(worker, limit)? {
         Ok(mut devices) if !devices.is_empty() => DeviceProbe::Present(devices.swap_remove(0)),
@@ -89,7 +89,7 @@ pub fn find_device(worker: &WorkerCommand, limit: Duration) -> Result<DeviceProb
     })
 }
 
-/// Asks a worker, started with `--probe`, for all devices that are visible, in order; or why there is none.
+/// Asks a worker, started with `--probe`, for all visible devices in order, or for the reason that none is visible.
 pub fn find_devices(
     worker: &WorkerCommand,
     limit: Duration,
@@ -109,7 +109,7 @@ pub fn find_devices(
     }
 }
 
-/// A CUPTI that launches can be traced with.
+/// A CUPTI that can trace launches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ActivityLibrary {
     pub path: PathBuf,
@@ -117,7 +117,8 @@ pub struct ActivityLibrary {
     pub release: String,
 }
 
-/// Asks a worker which CUPTI there is, or why there is none; packages are looked for beside `python`. With `launch` it traces a kernel.
+/// Asks a worker which CUPTI it finds, or why it finds none; the search includes the packages of `python`. With `launch`, the
+/// worker traces a kernel.
 ///
 /// # Errors
 /// The worker cannot be started.
@@ -143,11 +144,11 @@ pub fn find_activity(
     })
 }
 
-/// Does `job` in worker processes, the first of which may be `prestarted`, and hands every event to `sink` before the worker's next is looked
-/// at; a worker times nothing until `sink` has taken its [`WorkerEvent::Proven`].
+/// Does `job` in worker processes, the first of which can be `prestarted`. Passes every event to `sink` before it reads the
+/// worker's next one. A worker times nothing until `sink` has taken its [`WorkerEvent::Proven`].
 ///
-/// `folder` takes each worker's job file and standard error. A case or sample that takes longer than `timeout` is a
-/// hang. Every case and latency of the job comes out as a record, whatever its variant does.
+/// Each worker's job file and standard error are written to `folder`. A case or sample that takes longer than `timeout` is a
+/// hang. Every case and latency of the job gets a record, even if its variant crashes.
 pub fn measure(
     job: WorkerJob,
     worker: &WorkerCommand,
@@ -172,7 +173,7 @@ pub fn measure(
     Ok(JobOutcome::Complete)
 }
 
-/// Records for what will not be run of a variant: `Skipped` for each case, `Failed` for each latency.
+/// Records for the remaining work of an excluded variant: `Skipped` for each case, `Failed` for each latency.
 pub fn exclude(job: &mut WorkerJob, variant: &VariantId, reason: &str) -> Vec<WorkerEvent> {
     let Some(kernel) = job.kernel_mut(variant) else { return Vec::new() };
     let mut events = Vec::new();
@@ -188,7 +189,7 @@ pub fn exclude(job: &mut WorkerJob, variant: &VariantId, reason: &str) -> Vec<Wo
     events
 }
 
-/// What a worker was last seen doing for one variant.
+/// A worker's last reported task for one variant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Activity {
     variant: VariantId,
@@ -209,17 +210,17 @@ impl std::fmt::Display for Activity {
 
 /// How one worker ended.
 enum WorkerOutcome {
-    /// It reported that it did everything.
+    /// It reported the end of the job.
     Done { stderr: String },
-    /// A variant took it down and is out.
+    /// A variant crashed it and is excluded.
     Lost { stderr: String },
-    /// It was killed from outside, and what it was at is tried once more.
+    /// It was killed from outside; its current task is retried once.
     Killed,
     /// The user asked to stop.
     Interrupted,
 }
 
-/// One job being done by workers, one after the other.
+/// One job, done by one worker after the other.
 struct Supervisor<'a> {
     job: WorkerJob,
     worker: &'a WorkerCommand,
@@ -228,11 +229,11 @@ struct Supervisor<'a> {
     timeout: Duration,
     folder: &'a Path,
     sink: &'a mut dyn FnMut(WorkerEvent) -> Result<(), SinkError>,
-    /// What workers were at when they were killed from outside; none: at no variant.
+    /// The tasks during which workers were killed from outside; none if no variant was running.
     killed: Vec<Option<Activity>>,
 }
 
-/// What a worker's events came to until it ended.
+/// The state that a worker's events led to.
 #[derive(Default)]
 struct WorkerEvents {
     activity: Option<Activity>,
@@ -262,7 +263,7 @@ impl Supervisor<'_> {
         self.conclude(ending, events, stderr)
     }
 
-    /// Keeps what a worker said on standard error; gives the last lines.
+    /// Stores a worker's standard error; returns its last lines.
     fn keep(&self, path: &Path, said: Drain) -> Result<String, MeasureError> {
         let io = |what: &str| {
             let what = format!("{what} {}", path.display());
@@ -273,7 +274,7 @@ impl Supervisor<'_> {
         Ok(tail(&said))
     }
 
-    /// Starts a worker, or employs the one that was started before its turn.
+    /// Starts a worker, or uses the prestarted one.
     fn spawn(&mut self, job: &Path) -> Result<(SupervisedChild, Drain), MeasureError> {
         let io = |what: String| move |source| MeasureError::Io { what, source };
         let text = serde_json::to_vec(&self.job).map_err(|e| io(format!("write {}", job.display()))(e.into()))?;
@@ -289,7 +290,7 @@ impl Supervisor<'_> {
         Ok((child, said))
     }
 
-    /// Hands on events until the worker has ended and its pipe is empty.
+    /// Passes on events until the worker has ended and its pipe is empty.
     fn listen(
         &mut self,
         child: &mut SupervisedChild,
@@ -323,7 +324,7 @@ impl Supervisor<'_> {
         }
     }
 
-    /// Notes what an event says and hands it on.
+    /// Notes an event and passes it on.
     fn take(&mut self, event: WorkerEvent, events: &mut WorkerEvents) -> Result<(), MeasureError> {
         events.activity = None;
         match &event {
@@ -372,8 +373,8 @@ impl Supervisor<'_> {
         if events.done {
             return Ok(WorkerOutcome::Done { stderr });
         }
-        // No kernel sends this signal: it comes from a person, or from a system without memory. A second time, what it was at
-        // is the likelier cause.
+        // No kernel sends this signal: it comes from a person or from the out-of-memory killer. If it happens twice during the
+        // same task, the task is the likelier cause.
         if ending == ProcessExit::Signaled(Signal::SIGKILL as i32) && !self.killed.contains(&events.activity) {
             self.killed.push(events.activity);
             return Ok(WorkerOutcome::Killed);
@@ -389,7 +390,7 @@ impl Supervisor<'_> {
         Ok(WorkerOutcome::Lost { stderr })
     }
 
-    /// Records a crash as the result of the variant that the worker was at, and that the rest of the variant is not run.
+    /// Records a crash as the result of the worker's current variant, and excludes the rest of the variant.
     fn attribute_crash(&mut self, activity: &Activity, reason: String) -> Result<(), MeasureError> {
         let (variant, shape) = (activity.variant.clone(), activity.shape.clone());
         let event = match activity.task {
@@ -407,7 +408,7 @@ impl Supervisor<'_> {
         self.quarantine(&activity.variant, &format!("not run after it crashed at {activity}"))
     }
 
-    /// Records that nothing more is run of a variant.
+    /// Excludes the remaining work of a variant.
     fn quarantine(&mut self, variant: &VariantId, reason: &str) -> Result<(), MeasureError> {
         exclude(&mut self.job, variant, reason)
             .into_iter()

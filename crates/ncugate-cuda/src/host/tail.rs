@@ -1,10 +1,10 @@
-//! What of a process's standard error goes into the reason of its failure.
+//! The part of a process's standard error that goes into the reason of its failure.
 
 const LAST_LINES: usize = 5;
-/// Characters of them at most.
+/// Maximum number of characters.
 const LAST_CHARACTERS: usize = 600;
 
-/// The last lines of what a process said, on one line.
+/// The last lines of a process's output, on one line.
 pub(super) fn tail(text: &str) -> String {
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|l| !l.is_empty()).collect();
     let joined = lines[lines.len().saturating_sub(LAST_LINES)..].join(" | ");

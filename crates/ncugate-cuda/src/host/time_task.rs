@@ -16,7 +16,7 @@ use std::ops::ControlFlow;
 const WARM_CALLS: u32 = 3;
 
 impl Worker<'_> {
-    /// Times every variant without a reason against it at every shape it is to be timed at.
+    /// Times every variant that passed its checks, at each of its timed shapes.
     pub(super) fn time(&mut self, settings: &TimingSettings) -> Result<ControlFlow<DeviceLoss>, WorkError> {
         let shapes: Vec<u32> = self.job.kernels.iter().map(|kernel| kernel.shapes.len() as u32).collect();
         for shape in self.job.shapes.clone() {
@@ -73,7 +73,7 @@ impl Worker<'_> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Takes one sample of a kernel; one that fails leaves the rounds, and so does one whose output is not right.
+    /// Takes one sample of a kernel. If the sample fails or an output is wrong, the kernel leaves the rounds.
     fn sample(
         &mut self,
         (index, slot): &mut (usize, Option<TimedKernel>),
@@ -124,7 +124,7 @@ impl Worker<'_> {
         let extents = self.job.kernels[index].extents_at(&shape.name);
         let timed = TimedProgram { sets, lead_in: bind(&buffers.lead_in)?, extents };
         if loaded.is_function() {
-            // What functions do once (compile, choose, allocate) is done before a graph is captured.
+            // Functions do their one-time work (compile, choose, allocate) before a graph is captured.
             (0..WARM_CALLS).try_for_each(|_| self.device.run(&timed.lead_in))?;
             self.device.synchronize()?;
         }
@@ -132,15 +132,15 @@ impl Worker<'_> {
         TimedKernel::prepare(variant, &self.device, &timed, buffers, settings, schedule, wanted)
     }
 
-    /// The buffers of a shape, with the contents of the hidden seeds and what is right for them. No candidate is launched
-    /// while the device holds a result of a reference entry.
+    /// The buffers of a shape, with the contents of the hidden seeds and their expected outputs. No candidate is launched while
+    /// the device holds a result of a reference entry.
     fn timed_buffers(&mut self, shape: &ShapeSpec, settings: &TimingSettings) -> Result<TimedBuffers, WorkError> {
         let seed = self.job.seeds.first().copied().unwrap_or(0);
         let mut references = self.reference_buffers(shape)?;
         let cases = match self.hidden.remove(&shape.name) {
             Some(cases) => cases,
             None => cases(shape, seeds(shape, settings, self.device.attributes().l2_bytes), |hidden| {
-                // A parent that is gone is found out by the next report that matters.
+                // If the parent is gone, the next essential report fails.
                 let _ = self.reporter.report(&WorkerEvent::Preparing { shape: shape.name.clone(), seed });
                 self.declared(shape, hidden, references.as_mut())
             }),

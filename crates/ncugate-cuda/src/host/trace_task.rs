@@ -1,4 +1,4 @@
-//! Launches for a profiler: each variant's kernels inside an NVTX range that names it, and no other launch at all.
+//! Launches for a profiler: each variant's kernels inside an NVTX range with its name, and no other launch at all.
 
 use super::event::{WorkerEvent, WorkerTask};
 use super::probed_buffers::ProbedBuffers;
@@ -8,13 +8,14 @@ use ncugate_model::{ProfiledOutputs, ShapeName, VariantId};
 use std::ffi::CString;
 use std::ops::ControlFlow;
 
-/// The NVTX range of a profiled evaluation, which holds every launch of it.
+/// The NVTX range of a profiled evaluation, which contains all its launches.
 pub fn range_name(variant: &VariantId, shape: &ShapeName) -> String {
     format!("{variant}@{shape}")
 }
 
 impl Worker<'_> {
-    /// Launches every variant `repeats` times at every shape it is to be profiled at, on inputs of `seed`, and compares what each leaves.
+    /// Launches every variant `repeats` times at each of its profiled shapes, on inputs of `seed`, and compares the outputs of
+    /// each launch.
     pub(super) fn trace(&mut self, repeats: u32, seed: u64) -> Result<ControlFlow<DeviceLoss>, WorkError> {
         for shape in self.job.shapes.clone() {
             let wanted = self.wanted_at(&shape);
@@ -39,7 +40,7 @@ impl Worker<'_> {
     ) -> Result<ControlFlow<DeviceLoss>, WorkError> {
         let shape = buffers.shape;
         let (variant, name) = (self.job.kernels[index].variant.clone(), shape.name.clone());
-        // Launches of a function are counted together: of several calls they could not be told apart.
+        // The launches of a function are counted together, so several calls would be indistinguishable.
         let repeats = if self.job.kernels[index].function.is_some() { 1 } else { repeats };
         for repeat in 0..repeats {
             self.started(&variant, shape, WorkerTask::Profile { repeat })?;
@@ -61,7 +62,7 @@ impl Worker<'_> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// One launch on buffers that are filled anew, and whether what it left is right.
+    /// One launch on refilled buffers, and whether its outputs are right.
     fn trace_launch(&mut self, index: usize, buffers: &mut ProbedBuffers<'_>) -> Result<ProfiledOutputs, DeviceError> {
         let shape = buffers.shape;
         self.load(index)?;
@@ -71,7 +72,7 @@ impl Worker<'_> {
         let loaded = self.loaded[variant].as_ref().map_err(Clone::clone)?;
         let bound = buffers.set.bind(&self.device, (loaded, &program), &shape.buffers)?;
         if loaded.is_function() {
-            // What a function does once (compile, choose, allocate) is not what is profiled.
+            // Keep a function's one-time work (compile, choose, allocate) out of the profile.
             buffers.refill(&self.device)?;
             self.device.run(&bound)?;
             self.device.synchronize()?;

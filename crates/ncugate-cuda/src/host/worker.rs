@@ -1,7 +1,6 @@
-//! What every task of the worker process shares: the device, the kernels loaded on it, the job, and the line to the
-//! parent.
+//! Shared parts of all tasks of the worker process: the device, its loaded kernels, the job, and the reporter.
 //!
-//! A CUDA context does not survive an illegal access. The worker then says so and ends; the parent starts another.
+//! A CUDA context does not survive an illegal access. The worker then reports it and ends; the parent starts another.
 
 use super::event::{WorkerEvent, WorkerTask};
 use super::hidden_draws::HiddenCases;
@@ -17,7 +16,7 @@ use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
-/// Why a worker could not do its job, where no variant is the cause.
+/// Why a worker could not do its job although no variant is to blame.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkError {
     /// The job cannot be read.
@@ -38,16 +37,16 @@ pub enum WorkError {
         shape: ShapeName,
         /// Bytes of one set.
         bytes: usize,
-        /// What the driver said.
+        /// The driver's error.
         source: DeviceError,
     },
-    /// There is no right answer to compare with.
+    /// The expected output is unknown.
     #[error("no reference for shape '{shape}', seed {seed}: {reason}")]
     Reference { shape: ShapeName, seed: u64, reason: String },
     /// The tolerance of the phase proves nothing at a shape.
     #[error("at shape '{shape}', seed {seed}: {reason}")]
     Tolerance { shape: ShapeName, seed: u64, reason: String },
-    /// A variant took the device down; the parent knows which.
+    /// A variant lost the device; the parent knows which one.
     #[error("the device was lost; what is left needs another process")]
     Lost,
     /// The parent is gone.
@@ -78,22 +77,22 @@ pub fn chain(error: &(dyn Error + 'static)) -> String {
     causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
 
-/// The device does not work any more, and the parent knows after which variant.
+/// The device stopped working, and the parent knows after which variant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct DeviceLoss;
 
-/// A worker at work. Fields are dropped in their order: modules before the device that they are loaded on.
+/// A running worker. Fields drop in declaration order: modules before the device that they are loaded on.
 pub(super) struct Worker<'a> {
     pub(super) loaded: HashMap<VariantId, Result<LoadedProgram, DeviceError>>,
     pub(super) device: CudaDevice,
     pub(super) reporter: &'a mut Reporter,
     pub(super) job: WorkerJob,
-    /// What was made of hidden seeds beside the checks.
+    /// Cases of hidden seeds that were computed during the checks.
     pub(super) hidden: HashMap<ShapeName, HiddenCases>,
 }
 
 impl Worker<'_> {
-    /// Loads a variant's kernels unless that was done, or failed, before.
+    /// Loads a variant's kernels, unless an earlier attempt loaded them or failed.
     pub(super) fn load(&mut self, index: usize) -> Result<&LoadedProgram, DeviceError> {
         let kernel = &self.job.kernels[index];
         let device = &self.device;
@@ -103,23 +102,23 @@ impl Worker<'_> {
         loaded.as_ref().map_err(Clone::clone)
     }
 
-    /// What the variant runs at a shape.
+    /// The variant's program at a shape.
     pub(super) fn program(&self, index: usize, shape: &ShapeSpec) -> Result<ShapeProgram, DeviceError> {
         let program = self.job.kernels[index].program(&shape.name).cloned();
         program.ok_or_else(|| DeviceError::Launch(format!("no launch for shape '{}'", shape.name)))
     }
 
-    /// Indices of the kernels that are to be timed or profiled at a shape.
+    /// Indices of the kernels to time or profile at a shape.
     pub(super) fn wanted_at(&self, shape: &ShapeSpec) -> Vec<usize> {
         (0..self.job.kernels.len()).filter(|&i| self.job.kernels[i].shapes.contains(&shape.name)).collect()
     }
 
-    /// Tells the parent what is done for a variant from now on.
+    /// Reports the start of a task for a variant to the parent.
     pub(super) fn started(&mut self, variant: &VariantId, shape: &ShapeSpec, task: WorkerTask) -> io::Result<()> {
         self.reporter.report(&WorkerEvent::Started { variant: variant.clone(), shape: shape.name.clone(), task })
     }
 
-    /// After a failure of a variant: whether the device still works, telling the parent if it does not.
+    /// After a failure of a variant: whether the device still works. If it does not, the parent is informed.
     pub(super) fn probe_device(
         &mut self,
         variant: &VariantId,
@@ -133,25 +132,25 @@ impl Worker<'_> {
     }
 }
 
-/// The line to the parent.
+/// Writes events to the parent.
 pub(super) struct Reporter {
     out: File,
 }
 
 impl Reporter {
-    /// Takes standard output for itself and points it at standard error for all other code.
+    /// Takes over standard output, and redirects it to standard error for all other code.
     pub(super) fn stdout() -> io::Result<Self> {
         let out = nix::unistd::dup(io::stdout())?;
         nix::unistd::dup2_stdout(io::stderr())?;
         Ok(Self { out: File::from(out) })
     }
 
-    /// Another end of the same line.
+    /// Another reporter to the same parent.
     pub(super) fn another(&self) -> io::Result<Self> {
         Ok(Self { out: self.out.try_clone()? })
     }
 
-    /// Writes one event as one line, at once.
+    /// Writes one event as one line, and flushes it.
     pub(super) fn report(&mut self, event: &WorkerEvent) -> io::Result<()> {
         ncugate_model::number::finite::check(event).map_err(io::Error::other)?;
         let mut line = serde_json::to_vec(event)?;

@@ -4,14 +4,14 @@ use ncugate_model::process;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// The program that works, and its arguments before the job file.
+/// The worker's program, and its arguments before the job file.
 #[derive(Debug, Clone)]
 pub struct WorkerCommand {
-    /// The program, usually this one.
+    /// Usually this program.
     pub program: PathBuf,
-    /// Its arguments, usually the hidden subcommand.
+    /// Usually the hidden subcommand.
     pub args: Vec<String>,
-    /// The GPU that it works on, as `CUDA_VISIBLE_DEVICES` names it, where that is not the run's first.
+    /// The worker's GPU as `CUDA_VISIBLE_DEVICES` names it, if it is not the run's first.
     pub gpu: Option<String>,
 }
 
@@ -21,13 +21,13 @@ impl WorkerCommand {
         Self { program, args, gpu: None }
     }
 
-    /// The worker on another GPU.
+    /// The same worker on another GPU.
     #[must_use]
     pub fn on(&self, gpu: String) -> Self {
         Self { gpu: Some(gpu), ..self.clone() }
     }
 
-    /// The command, to which the job file is added.
+    /// The command, without the job file.
     pub fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
         command.args(&self.args);

@@ -1,6 +1,6 @@
-//! The worker process: opens the device, does a job, and reports each thing that happens before it goes on.
+//! The worker process: opens the device, does a job, and reports each event before it goes on.
 //!
-//! Between checking and timing it waits for its standard input to be closed: the parent may have programs that still load.
+//! Between checking and timing it waits until its standard input is closed: the parent may have programs that still load.
 
 use super::event::WorkerEvent;
 use super::hidden_draws::{HiddenCases, HiddenDraws};
@@ -19,15 +19,15 @@ use std::time::Duration;
 
 /// Bytes that the kernel of a trial copies.
 const TRIAL_BYTES: usize = 4096;
-/// How often a worker that waits for references says so: the parent ends one that is silent.
+/// Interval of reports while a worker waits for references, because the parent kills a silent worker.
 const SIGN_OF_LIFE: Duration = Duration::from_millis(20);
-/// The Python where the phase names none.
+/// The default Python, if the phase names none.
 const PYTHON: &str = "python3";
 
 /// Does the job in `job`, with events on standard output.
 ///
-/// Whatever else writes to standard output from here on (`printf` in a kernel) goes to standard error. Every error has
-/// been said as an event when this returns it.
+/// All other writes to standard output (`printf` in a kernel) then go to standard error. Every returned error has already been
+/// reported as an event.
 pub fn work(job: &Path) -> Result<(), WorkError> {
     let mut reporter = Reporter::stdout()?;
     let work = match read::<WorkerJob>(job) {
@@ -38,8 +38,7 @@ pub fn work(job: &Path) -> Result<(), WorkError> {
     conclude(outcome, &mut reporter)
 }
 
-/// Opens the device, or loads Python and the modules of functions; waits for the job that will be at `job`, and does it. As [`work`]
-/// otherwise.
+/// Opens the device, or loads Python and the modules of functions. Then waits for the job at `job` and does it as in [`work`].
 pub fn work_ahead(preload: &Path, job: &Path) -> Result<(), WorkError> {
     let mut reporter = Reporter::stdout()?;
     let python = match read(preload) {
@@ -55,20 +54,20 @@ pub fn work_ahead(preload: &Path, job: &Path) -> Result<(), WorkError> {
     let place = job.to_owned();
     let work = move |functions| {
         let outcome = read(&place).and_then(|work| run(work, Some(functions), &mut own));
-        // The parent knows from the events how it ended.
+        // Events have already told the parent how the worker ended.
         let _ = conclude(outcome, &mut own);
     };
     let failed = run_in_python(&python, job, Some(preload), Box::new(work));
     conclude(failed.map(|()| ControlFlow::Continue(())), &mut reporter)
 }
 
-/// Does a job with Python functions. The process ends with the interpreter, after everything was reported.
+/// Does a job with Python functions. The process exits with the interpreter, after all reports.
 fn work_in_python(work: WorkerJob, path: &Path, mut reporter: Reporter) -> Result<(), WorkError> {
     let python = work.python.clone().unwrap_or_else(|| PYTHON.into());
     let mut own = reporter.another()?;
     let job = move |functions| {
         let outcome = run(work, Some(functions), &mut own);
-        // The parent knows from the events how it ended.
+        // Events have already told the parent how the worker ended.
         let _ = conclude(outcome, &mut own);
     };
     let failed = run_in_python(&python, path, None, Box::new(job));
@@ -90,19 +89,19 @@ fn conclude(outcome: Result<ControlFlow<DeviceLoss>, WorkError>, reporter: &mut 
     }
 }
 
-/// Says on standard output what devices are visible, or that there is none.
+/// Prints the visible devices, or that none is visible.
 pub fn report_devices() -> Result<(), WorkError> {
     let mut reporter = Reporter::stdout()?;
     report_device(0, &mut reporter)?;
-    // A further one that cannot be asked is none to measure on.
+    // A further device that cannot be queried cannot be used for measuring.
     let others = (1..).map_while(|ordinal| query_attributes(ordinal).ok().flatten());
     Ok(others.map(WorkerEvent::Device).try_for_each(|event| reporter.report(&event))?)
 }
 
-/// Launches one small kernel on the first device and waits for it: what a profiler is tried on.
+/// Launches one small kernel on the first device and waits for it: the subject of a profiler's trial.
 ///
 /// # Errors
-/// There is no device, or it does not work.
+/// No device is visible, or it does not work.
 pub fn launch_once() -> Result<(), WorkError> {
     let device = CudaDevice::open(0)?;
     let (from, to) = (device.allocate(TRIAL_BYTES)?, device.allocate(TRIAL_BYTES)?);
@@ -123,7 +122,7 @@ fn report_device(ordinal: u32, reporter: &mut Reporter) -> Result<(), WorkError>
 }
 
 impl Worker<'_> {
-    /// What is made beside the checks; nobody is blamed for the time that it takes.
+    /// Waits for the cases that are computed during the checks; no variant is blamed for the time.
     fn wait_for(&mut self, draws: HiddenDraws) -> Result<HashMap<ShapeName, HiddenCases>, WorkError> {
         while !draws.are_made() {
             if let (Some(shape), Some(&seed)) = (self.job.shapes.first(), self.job.seeds.first()) {
@@ -134,7 +133,7 @@ impl Worker<'_> {
         Ok(draws.wait())
     }
 
-    /// Says what functions use. One that cannot be imported has nothing to say: its cases say why.
+    /// Reports the software that functions use. A function that cannot be imported is left out: its cases report the reason.
     fn report_software(&mut self, functions: &PythonFunctions) -> Result<(), WorkError> {
         for (number, kernel) in self.job.kernels.iter().enumerate().filter(|(_, kernel)| kernel.function.is_some()) {
             if let Ok(software) = functions.software(number) {
@@ -156,7 +155,7 @@ fn run(
     functions: Option<PythonFunctions>,
     reporter: &mut Reporter,
 ) -> Result<ControlFlow<DeviceLoss>, WorkError> {
-    // CUPTI sees what is launched in contexts that are made after it has begun.
+    // CUPTI traces only contexts that are created after it has started.
     let tracer = match &job.mode {
         JobMode::Activity { library, .. } => Some(ActivityTracer::start(library)?),
         JobMode::Bench(_) | JobMode::Profile { .. } => None,
@@ -186,7 +185,7 @@ fn run_on(
                 return Ok(lost);
             }
             worker.hidden = worker.wait_for(draws)?;
-            // What a kernel keeps in variables of its module from one launch to the next is gone with the module.
+            // Unloading the modules discards state that kernels keep in module variables between launches.
             worker.loaded.clear();
             worker.reporter.report(&WorkerEvent::Proven)?;
             io::copy(&mut io::stdin(), &mut io::sink())?;

@@ -17,13 +17,13 @@ use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Most bytes of a result.
+/// Maximum size of a result, in bytes.
 const MAX_RESULT_BYTES: u64 = 64 << 20;
-/// What a program may take beside its cases and samples (an interpreter and its libraries starting).
+/// Time for a program's start (an interpreter and its libraries), in addition to its cases and samples.
 const START_UP_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// Runs the program of `plan`, or the one that was started for it and is idle, and hands its records to `sink`; request and
-/// result go into `folder`.
+/// Runs the program of `plan`, or its idle prestarted process, and passes its records to `sink`. Request and result are written
+/// to `folder`.
 pub fn measure(
     phase: &Phase,
     variant: &VariantId,
@@ -57,7 +57,7 @@ fn bench_request(phase: &Phase, variant: &VariantId, folder: &Path) -> Result<Re
     Request::new(phase, variant, RequestMode::Bench, folder.join("result.json")).ok_or(ExternalError::NoOutput)
 }
 
-/// Runs the program of `plan` to its end; none where the command is empty.
+/// Runs the program of `plan` to its end; none if the command is empty.
 fn start(
     plan: &CommandPlan,
     request: &Request,
@@ -68,7 +68,7 @@ fn start(
     Ok(command(plan, path).map(|mut command| process::run(&mut command, limit)))
 }
 
-/// The text of the result, or why there is none.
+/// The text of the result, or why it is missing.
 fn result_text(
     plan: &CommandPlan,
     request: &Request,
@@ -92,7 +92,7 @@ fn result_text(
     })
 }
 
-/// Text of a result, which is whatever the program left there. A file that is too large for a result is removed.
+/// Reads the result, which can be any kind of file. A file that is too large for a result is removed.
 fn result(path: &Path) -> io::Result<String> {
     if std::fs::symlink_metadata(path).is_ok_and(|found| found.is_file() && found.len() > MAX_RESULT_BYTES) {
         std::fs::remove_file(path)?;

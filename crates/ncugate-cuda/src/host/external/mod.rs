@@ -1,7 +1,7 @@
 //! External programs as variants: a request in a file, a result in a file, and nothing taken on trust.
 //!
-//! The program finds the request's path in `NCUGATE_REQUEST`. It reports differences and samples; whether those are
-//! within the tolerance, and whether they are all there, is not its business.
+//! The program finds the request's path in `NCUGATE_REQUEST`. It reports differences and samples. This module decides whether
+//! they are within the tolerance and complete.
 
 mod error;
 mod measure;

@@ -1,7 +1,7 @@
-//! A program that was started before its turn, so that an interpreter and its libraries load while nvcc compiles.
+//! A program that is started before its turn, so that an interpreter and its libraries load while nvcc compiles.
 //!
-//! It finds a named pipe in the place of its request ([`RequestPipe`]), and cannot know what to measure before its turn. One that is not
-//! idle in time, that ends, or that a pipe does not suit is started again at its turn, with a file.
+//! Instead of its request it finds a named pipe ([`RequestPipe`]), so it cannot know its measurements before its turn. If it is
+//! not idle in time, ends, or cannot read a pipe, it is started again at its turn, with a file.
 
 use super::error::ExternalError;
 use super::request::{Request, command, request_path};
@@ -11,12 +11,13 @@ use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// A program that was started before its turn. Dropped, it is ended and its pipe removed.
+/// A program that is started before its turn. Dropping it terminates the program and removes its pipe.
 #[derive(Debug)]
 pub struct PrestartedCommand(PrestartedChild<PipedChild>);
 
 impl PrestartedCommand {
-    /// Starts the program of `plan`, to wait for the request that will be in `folder`; none if it cannot be started: its turn says why.
+    /// Starts the program of `plan`, which waits for its request in `folder`. None if it cannot be started: the start at its
+    /// turn reports why.
     pub fn start(plan: &CommandPlan, folder: &Path) -> Option<Self> {
         let path = request_path(folder);
         let mut command = command(plan, &path)?;
@@ -25,17 +26,17 @@ impl PrestartedCommand {
         Some(Self(PrestartedChild::new(child, pipe)))
     }
 
-    /// Whether its request will be in this folder.
+    /// Whether its request belongs in this folder.
     pub fn is_of(&self, folder: &Path) -> bool {
         self.0.path() == request_path(folder)
     }
 
-    /// Whether it is idle before `deadline`, which is waited for.
+    /// Waits until it is idle, at most until `deadline`; returns whether it is.
     pub fn settle(&mut self, deadline: Instant) -> bool {
         self.0.settle(deadline)
     }
 
-    /// Lets it have `request`, and waits until it ends.
+    /// Hands it `request` and waits until it ends.
     pub(super) fn release(
         self,
         request: &Request,

@@ -14,16 +14,16 @@ use std::process::Command;
 
 /// Version of the protocol.
 pub const PROTOCOL: u32 = 1;
-/// Launches a sample that a program is asked for.
+/// Launches per sample that are requested from a program.
 const LAUNCHES: u32 = 20;
 
-/// What a program is asked to do.
+/// The task of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RequestMode {
     /// Check against its own reference, then time.
     Bench,
-    /// Launch once a shape inside the NVTX push range `<variant>@<shape>`.
+    /// Launch once per shape inside the NVTX push range `<variant>@<shape>`.
     Profile,
 }
 
@@ -40,9 +40,9 @@ pub struct Request {
     pub seeds: Vec<u64>,
     /// The workload's tolerance, for the program's information.
     pub tolerance: Tolerance,
-    /// Samples a shape.
+    /// Samples per shape.
     pub rounds: u32,
-    /// Launches a sample is to be the mean of.
+    /// Launches per sample; the sample is their mean.
     pub launches: u32,
     /// Untimed samples before the first.
     pub warmup: u32,
@@ -57,8 +57,8 @@ pub struct RequestShape {
 }
 
 impl Request {
-    /// The request of a variant of `phase` at every shape; none where the workload has no output. Who profiles keeps the
-    /// shapes that are to be launched.
+    /// The request of a variant of `phase` at every shape; none if the workload has no output. A profiler keeps only the shapes
+    /// that it launches.
     pub fn new(phase: &Phase, variant: &VariantId, mode: RequestMode, result: PathBuf) -> Option<Self> {
         let output = phase.workload.buffers.iter().find(|b| b.role.is_compared())?;
         let shape =
@@ -78,7 +78,7 @@ impl Request {
         })
     }
 
-    /// Writes the request to `path`, whatever was there, and takes away a result of an earlier one; gives its text.
+    /// Writes the request to `path`, replacing any file there, and removes an earlier result. Returns the request's text.
     pub fn write(&self, path: &Path) -> Result<Vec<u8>, ExternalError> {
         let failed = |source| ExternalError::Request { path: path.to_owned(), source };
         match std::fs::remove_file(&self.result) {
@@ -92,7 +92,7 @@ impl Request {
     }
 }
 
-/// The program of a plan with the request's path in its environment; the profiler starts it the same way.
+/// The program of a plan, with the request's path in its environment. The profiler starts it the same way.
 pub fn command(plan: &CommandPlan, request: &Path) -> Option<Command> {
     let (program, arguments) = plan.argv.split_first()?;
     let mut command = Command::new(program);
@@ -100,7 +100,7 @@ pub fn command(plan: &CommandPlan, request: &Path) -> Option<Command> {
     Some(command)
 }
 
-/// Where the request of a program is that measures in `folder`.
+/// Path of the request of a program that measures in `folder`.
 pub(super) fn request_path(folder: &Path) -> PathBuf {
     folder.join("request.json")
 }

@@ -1,6 +1,6 @@
-//! The result that an external program leaves, held to what it was asked for.
+//! The result of an external program, checked against its request.
 //!
-//! Nothing is taken on trust: a record comes out for every case and every timed shape, whatever the result holds.
+//! Nothing is taken on trust: every case and every timed shape gets a record, whatever the result contains.
 
 use super::request::PROTOCOL;
 use crate::host::job::CheckCase;
@@ -14,27 +14,27 @@ use ncugate_phase::config::Phase;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// What Python's `json` writes and JSON does not have.
+/// Values that Python's `json` writes although JSON does not have them.
 const NOT_JSON: &str =
     " (NaN and Infinity are not JSON: give differences over finite elements, and count the others as nonfinite)";
 
-/// What a program gave.
+/// The records and software of a program.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ExternalRecords {
-    /// A record a case, all of them.
+    /// One record per case.
     pub checks: Vec<CheckRecord>,
-    /// A record a timed shape, all of them.
+    /// One record per timed shape.
     pub latencies: Vec<LatencyRecord>,
-    /// Names and versions of what it used.
+    /// Names and versions of the software that it used.
     pub software: BTreeMap<String, String>,
 }
 
-/// Records that a variant was not measured at all, and why (its build failed, say).
+/// Records of a variant that was not measured at all (because its build failed, for example), with the reason.
 pub fn unmeasured(phase: &Phase, variant: &VariantId, reason: &str) -> ExternalRecords {
     ExpectedRecords::new(phase, variant).skipped(reason)
 }
 
-/// A program's result as it wrote it.
+/// A program's result as it was written.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawResult {
@@ -66,7 +66,7 @@ struct RawCheck {
     rel_l2: f64,
     nonfinite: u64,
     compared: u64,
-    /// Largest of `|difference| / (atol + rtol * |expected|)`, where the request's tolerance has them.
+    /// Maximum of `|difference| / (atol + rtol * |expected|)`, with the tolerance of the request.
     #[serde(default)]
     allclose: Option<f64>,
 }
@@ -80,7 +80,7 @@ struct RawLatency {
     samples: Vec<f64>,
 }
 
-/// The records that a variant must have: of every case and every timed shape.
+/// The required records of a variant: every case and every timed shape.
 pub(super) struct ExpectedRecords<'a> {
     variant: &'a VariantId,
     cases: Vec<CheckCase>,
@@ -94,7 +94,7 @@ impl<'a> ExpectedRecords<'a> {
         Self { variant, cases: cases(phase), timed: &phase.bench.shapes, tolerance }
     }
 
-    /// The records that the text of a result gives; whatever is missing, doubled or not valid in it is a failed record.
+    /// The records in the text of a result. Anything missing, duplicated or invalid becomes a failed record.
     pub(super) fn records(&self, text: &str) -> ExternalRecords {
         let raw: RawResult = match serde_json::from_str(text) {
             Ok(raw) => raw,
@@ -127,7 +127,7 @@ impl<'a> ExpectedRecords<'a> {
         ExternalRecords { latencies: latencies.collect(), checks, software: raw.software }
     }
 
-    /// A shape, seed or repetition in the result that was not asked for.
+    /// A shape, seed or repetition in the result that was not requested.
     fn unknown(&self, raw: &RawResult) -> Option<String> {
         let asked = |c: &RawCheck| self.cases.iter().any(|case| case.shape == c.shape && case.seed == c.seed);
         let check = raw.checks.iter().find(|c| !asked(c));
@@ -162,12 +162,12 @@ impl<'a> ExpectedRecords<'a> {
         CheckOutcome::of(differences, Vec::new(), &self.tolerance)
     }
 
-    /// Every case crashed, and why.
+    /// Records every case as crashed.
     pub(super) fn crashed(&self, reason: &str) -> ExternalRecords {
         self.all(|reason| CheckOutcome::Crashed { reason }, reason)
     }
 
-    /// Every case was skipped, and why.
+    /// Records every case as skipped.
     pub(super) fn skipped(&self, reason: &str) -> ExternalRecords {
         self.all(|reason| CheckOutcome::Skipped { reason }, reason)
     }

@@ -73,7 +73,7 @@ fn whole(variant: &str) -> String {
     checked(variant, 0) + &checked(variant, 1) + &timed(variant)
 }
 
-/// Runs a worker whose first start does `first` and whose every later start does `second`.
+/// Runs a worker that executes `first` on its first start and `second` on every later start.
 fn supervise(first: &str, second: &str, timeout: Duration) -> (Result<JobOutcome, MeasureError>, Vec<String>) {
     let folder = tempfile::tempdir().unwrap();
     let script = folder.path().join("worker.sh");

@@ -116,7 +116,7 @@ fn program(script: &str) -> (ExternalRecords, Vec<WorkerEvent>) {
     (measured.unwrap(), events)
 }
 
-/// A program that is started early, and then has its turn: what it measured, and what its folder held before its turn.
+/// A prestarted program that then gets its request: its records, and the contents of its folder before the request.
 fn prestarted(script: &str) -> (ExternalRecords, Vec<String>) {
     let folder = tempfile::tempdir().unwrap();
     let here = folder.path();
