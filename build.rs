@@ -1,11 +1,11 @@
-//! Puts the version and the recording that `ncugate demo` shows into the program.
+//! Embeds the version and the recording of `ncugate demo` in the program.
 
 use std::fmt::Write;
 use std::path::Path;
 use std::process::Command;
 use std::{env, fs, io};
 
-/// The recording that `ncugate demo` shows.
+/// The recording of `ncugate demo`.
 const DEMO: &str = "profiles/sdpa_fast/h200";
 
 fn main() -> io::Result<()> {
@@ -13,8 +13,8 @@ fn main() -> io::Result<()> {
     demo()
 }
 
-/// `0.1.0`, with the commit where it is known: from NCUGATE_COMMIT, which a package's build sets, else, in a release build of a
-/// checkout, from git.
+/// `0.1.0`, followed by the commit if it is known. The commit comes from NCUGATE_COMMIT, which the build of a package
+/// sets. Without it, release builds of a checkout ask git.
 fn version() -> String {
     println!("cargo::rerun-if-env-changed=NCUGATE_COMMIT");
     let version = env::var("CARGO_PKG_VERSION").unwrap_or_default();
@@ -28,7 +28,7 @@ fn version() -> String {
     }
 }
 
-/// The commit of this checkout; none in a package that was unpacked inside of another repository.
+/// The commit of this checkout; `None` for a package unpacked inside another repository.
 fn checked_out() -> Option<String> {
     let git = |arguments: &[&str]| {
         let output = Command::new("git").args(arguments).output().ok().filter(|output| output.status.success())?;
@@ -41,7 +41,7 @@ fn checked_out() -> Option<String> {
     git(&["-C", &top, "rev-parse", "HEAD"])
 }
 
-/// `&[("manifest.json", include_bytes!("/...")), ...]`: every file of the recording by its path in it, sorted.
+/// `&[("manifest.json", include_bytes!("/...")), ...]`: every file of the recording by its relative path, sorted.
 fn demo() -> io::Result<()> {
     println!("cargo::rerun-if-changed={DEMO}");
     let root = fs::canonicalize(DEMO)?;

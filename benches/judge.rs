@@ -74,7 +74,7 @@ fn main() {
     );
 }
 
-/// Time of unrolling a sweep of as many variants: their grids, blocks, scalars, flags and ids.
+/// Time to unroll a sweep of [`VARIANTS`] variants: grids, blocks, scalars, flags and ids.
 fn unrolled() {
     let values: Vec<String> = (1..=VARIANTS / 45).map(|at| (16 * at).to_string()).collect();
     let text = std::fs::read_to_string("configs/phase_d.toml").unwrap();
@@ -85,7 +85,7 @@ fn unrolled() {
     println!("{} variants unrolled in {:.2} s", plan.variants.len(), start.elapsed().as_secs_f64());
 }
 
-/// Time of asking every rule of 1,000 variants with all metrics of the catalogue, each in a pair with 61 others.
+/// Time to ask every rule about 1,000 variants with all metrics of the catalogue, each paired with 61 others.
 fn diagnosed() {
     let phase = parse(Path::new("many.toml"), BASE).unwrap();
     let mut plan = unroll(&phase).unwrap();
@@ -168,7 +168,7 @@ fn peak() -> u64 {
     status("VmHWM:")
 }
 
-/// A field of `/proc/self/status` in MiB; 0 where there is none.
+/// A field of `/proc/self/status` in MiB; 0 if it is missing.
 fn status(field: &str) -> u64 {
     let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = text.lines().find_map(|l| l.strip_prefix(field));

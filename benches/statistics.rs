@@ -1,4 +1,4 @@
-//! How well intervals and gates do on data whose truth is known: coverage, false alarms, detections, and time.
+//! Quality of intervals and gates on data with a known truth: coverage, false alarms, detections, and time.
 //!
 //! ```text
 //! cargo bench --bench statistics
@@ -19,7 +19,7 @@ const TRIALS: u64 = 1000;
 /// True ratio of the two medians.
 const RATIO: f64 = 0.97;
 const NOISE: f64 = 0.01;
-/// True changes that a gate is asked about.
+/// True changes to judge.
 const CHANGES: [f64; 5] = [0.0, 0.01, 0.02, 0.03, 0.05];
 
 /// A pair of samples whose quantiles have this ratio.
@@ -68,7 +68,7 @@ fn main() {
     time();
 }
 
-/// Percent of trials whose interval holds the truth.
+/// Percent of trials whose interval contains the true ratio.
 fn coverage(draw: Draw, rounds: usize) -> [f64; 3] {
     let counts = trials(|source| {
         let (a, b) = draw(source, RATIO, rounds);
@@ -82,7 +82,7 @@ fn coverage(draw: Draw, rounds: usize) -> [f64; 3] {
     counts.map(|n| 100.0 * n as f64 / TRIALS as f64)
 }
 
-/// Percent of trials that pass, are inconclusive, fail at one look of three.
+/// Percent of trials that pass, are inconclusive or fail at the first of three looks.
 fn verdicts(draw: Draw, truth: f64, rounds: usize) -> [f64; 3] {
     let counts = trials(|source| {
         let (a, b) = draw(source, truth, rounds);
@@ -91,7 +91,7 @@ fn verdicts(draw: Draw, truth: f64, rounds: usize) -> [f64; 3] {
     counts.map(|n| 100.0 * n as f64 / TRIALS as f64)
 }
 
-/// The same where what 60 rounds leave open is judged again after 120, and after 240.
+/// The same with three looks: after 60 rounds, and after 120 and 240 if the previous look was inconclusive.
 fn settled(draw: Draw, truth: f64) -> [f64; 3] {
     let counts = trials(|source| {
         let (a, b) = draw(source, truth, 240);
@@ -100,13 +100,13 @@ fn settled(draw: Draw, truth: f64) -> [f64; 3] {
     counts.map(|n| 100.0 * n as f64 / TRIALS as f64)
 }
 
-/// Three looks at samples that double.
+/// Up to three looks, each at twice the samples of the previous one.
 fn looked(source: &mut Source, a: &[f64], b: &[f64]) -> [usize; 3] {
     let looks = [60, 120, 240];
     looks.into_iter().map(|n| judged(source, &a[..n], &b[..n])).find(|[_, open, _]| *open == 0).unwrap_or([0, 1, 0])
 }
 
-/// Whether it passes, is inconclusive, fails at a look.
+/// Whether one look passes, is inconclusive or fails.
 fn judged(source: &mut Source, a: &[f64], b: &[f64]) -> [usize; 3] {
     let seed = source.rng.next_u64();
     let interval = interval(a, b, Resampling { seed, level: level_of_a_look(3), ..Resampling::default() });
@@ -114,7 +114,7 @@ fn judged(source: &mut Source, a: &[f64], b: &[f64]) -> [usize; 3] {
     [usize::from(pass), usize::from(!pass && !fail), usize::from(fail)]
 }
 
-/// The interval of the ratio of medians as gates have it: paired, and widened where the rounds are not alike.
+/// The interval of the ratio of medians as gates compute it: paired, and widened if the rounds are not stationary.
 fn interval(a: &[f64], b: &[f64], resampling: Resampling) -> Interval {
     let estimate: Estimate = compare(a, b, Pairing::Rounds, &Resampler::new(resampling)).unwrap().median_ratio;
     let (own, other) = (median(a).unwrap(), median(b).unwrap());
@@ -124,7 +124,7 @@ fn interval(a: &[f64], b: &[f64], resampling: Resampling) -> Interval {
     Interval { low: wide.low - step, high: wide.high + step, ..wide }
 }
 
-/// Series whose rounds are a variant's own: one side of a pair.
+/// Kinds of noise in the series of rounds of one variant, one side of a pair.
 const SERIES: [&str; 9] = [
     "independent",
     "heavy tails",
@@ -137,7 +137,7 @@ const SERIES: [&str; 9] = [
     "modes of 30",
 ];
 
-/// Coverage where rounds are not alike, without and with what looks for that; and of samples of a coarse clock.
+/// Coverage on non-stationary rounds, with and without the stationarity check, and on samples of a coarse clock.
 fn unlike() {
     println!(
         "Coverage of the 95 % interval of a ratio of medians where one side is not independent from round to round"
@@ -164,7 +164,7 @@ fn unlike() {
             let mut side = |us: f64| -> Vec<f64> {
                 (0..60).map(|_| (us * (1.0 + noise * source.gauss()) / TICK).round() * TICK).collect()
             };
-            // a sample of one launch of 200 us, whose true length is anywhere between two ticks
+            // a sample of one 200 us launch whose true length lies anywhere between two ticks
             let (a, b) = (side(200.0 + TICK * 0.37), side(200.0));
             let truth = (200.0 + TICK * 0.37) / 200.0;
             let resampling = Resampling { seed: source.rng.next_u64(), ..Resampling::default() };
@@ -180,10 +180,10 @@ fn unlike() {
 
 /// Step of the clock in microseconds.
 const TICK: f64 = 0.032;
-/// Trials of what takes long.
+/// Trials of slow experiments.
 const FEWER: u64 = 1000;
 
-/// Selection among many candidates, then the confirmation, as gates have it.
+/// Selection among many candidates followed by the confirmation, as gates do it.
 fn selection() {
     println!(
         "Gate `latency_p50 <= 1.02 * baseline.latency_p50` of the fastest of N candidates, all equal, {FEWER} trials"
@@ -209,17 +209,17 @@ fn selection() {
     }
 }
 
-/// Candidates that are all equally fast.
+/// Candidates of equal speed.
 struct Selection {
     noise: f64,
-    /// Standard deviation of the level of a whole process.
+    /// Standard deviation of the level between processes.
     shift: f64,
     candidates: usize,
 }
 
 impl Selection {
-    /// Whether the sweep's samples would pass, whether the confirmation passes, whether it is open, and by how much the
-    /// winner's median is too good.
+    /// Whether the sweep's samples would pass, whether the confirmation passes, whether it is inconclusive, and the
+    /// optimistic bias of the winner's median.
     fn trial(&self, source: &mut Source, truth: f64) -> [f64; 4] {
         let level = 1.0 + self.shift * source.gauss();
         let baseline = self.side(source, level, 60);
@@ -239,7 +239,7 @@ impl Selection {
     }
 }
 
-/// Comparisons whose sides are of different processes or runs.
+/// Comparisons whose sides come from different processes or runs.
 fn processes() {
     println!(
         "Coverage of the 95 % interval of a difference, sides timed in processes that differ by 0.9 %, 0.3 % noise"
@@ -264,7 +264,7 @@ fn processes() {
         let (a, b) = (sides(source, 1).concat(), sides(source, 1).concat());
         let bare = compare(&a, &b, Pairing::Independent, &resampler(source)).unwrap().median_difference;
         let runs: Vec<f64> = sides(source, 5).iter().map(|run| median(run).unwrap()).collect();
-        // of one run, not of the mean of five, on both sides
+        // the variance of one run on either side, not of the mean of five runs
         let between = Variance::of_mean(&runs).unwrap().scaled((2.0_f64 * 5.0).sqrt());
         let half = half_width(&[between], 0.95);
         [bare.interval.low <= 0.0 && 0.0 <= bare.interval.high, bare.value.abs() <= half]
@@ -274,7 +274,7 @@ fn processes() {
     println!("| two runs | {bare:.1} % | | {wide:.1} % |");
 }
 
-/// Samples of so many processes, 60 in all.
+/// 60 samples in total, from `count` processes.
 fn sides(source: &mut Source, count: usize) -> Vec<Vec<f64>> {
     let side = |source: &mut Source| {
         let level = 10.0 * (1.0 + 0.009 * source.gauss());
@@ -283,13 +283,13 @@ fn sides(source: &mut Source, count: usize) -> Vec<Vec<f64>> {
     (0..count).map(|_| side(source)).collect()
 }
 
-/// Sums of what each trial gives.
+/// Sums the results of all trials.
 fn sums<const N: usize>(count: u64, trial: impl Fn(&mut Source) -> [f64; N] + Sync) -> [f64; N] {
     let add = |a: [f64; N], b: [f64; N]| std::array::from_fn(|at| a[at] + b[at]);
     (0..count).into_par_iter().map(|n| trial(&mut Source::new(n))).reduce(|| [0.0; N], add)
 }
 
-/// Samples around 1 with 1 % of noise of this kind.
+/// Samples around 1 with 1 % noise of the named kind.
 fn series(source: &mut Source, name: &str, rounds: usize) -> Vec<f64> {
     let (mut at, mut slow, mut left) = (source.gauss(), false, 0.0);
     let mut sample = |source: &mut Source| match name {
@@ -303,7 +303,7 @@ fn series(source: &mut Source, name: &str, rounds: usize) -> Vec<f64> {
                 1.0 + NOISE * at
             }
             (_, length) => {
-                // modes that last so many rounds on average; three of ten are 2 % slower
+                // modes with this average length in rounds; three in ten are 2 % slower
                 if left <= 0.0 {
                     slow = source.uniform() < 0.3;
                     left = -length.trim().parse::<f64>().unwrap() * (1.0 - source.uniform()).ln();
@@ -316,7 +316,7 @@ fn series(source: &mut Source, name: &str, rounds: usize) -> Vec<f64> {
     (0..rounds).map(|_| sample(source)).collect()
 }
 
-/// 100 gates, each with its own pair of samples, as a judgement does them: draws are made once.
+/// 100 gates, each with its own pair of samples and shared draws, as in a judgement.
 fn time() {
     let mut source = Source::new(1);
     let pairs: Vec<_> = (0..100).map(|_| normal(&mut source, RATIO, 60)).collect();
@@ -342,13 +342,13 @@ fn time() {
     println!("100 gates x 60 samples x 2000 resamples: {:.1} ms on {threads} threads", 1000.0 * seconds[3]);
 }
 
-/// Sums what each trial counts; a trial's data depends on its number alone.
+/// Sums the counts of all trials. The data of a trial depends only on its number.
 fn trials(trial: impl Fn(&mut Source) -> [usize; 3] + Sync) -> [usize; 3] {
     let add = |a: [usize; 3], b: [usize; 3]| [a[0] + b[0], a[1] + b[1], a[2] + b[2]];
     (0..TRIALS).into_par_iter().map(|n| trial(&mut Source::new(n))).reduce(|| [0; 3], add)
 }
 
-/// New draws for every trial, so that coverage does not hang on one set of them.
+/// New draws for every trial, so that coverage does not depend on one set of draws.
 fn resampler(source: &mut Source) -> Resampler {
     Resampler::new(Resampling { seed: source.rng.next_u64(), ..Resampling::default() })
 }
@@ -385,23 +385,23 @@ fn normal(source: &mut Source, ratio: f64, rounds: usize) -> (Vec<f64>, Vec<f64>
     pair(source, ratio, rounds, |s| 1.0 + NOISE * s.gauss())
 }
 
-/// A long tail to the right: the spread is 5 %.
+/// A long right tail with a spread of 5 %.
 fn log_normal(source: &mut Source, ratio: f64, rounds: usize) -> (Vec<f64>, Vec<f64>) {
     pair(source, ratio, rounds, |s| (0.05 * s.gauss()).exp())
 }
 
-/// Seven of ten samples in one mode, three in another that is 5 % slower.
+/// Seven of ten samples in one mode, the other three in a mode that is 5 % slower.
 fn bimodal(source: &mut Source, ratio: f64, rounds: usize) -> (Vec<f64>, Vec<f64>) {
     pair(source, ratio, rounds, |s| if s.uniform() < 0.7 { 1.0 } else { 1.05 } * (1.0 + NOISE * s.gauss()))
 }
 
-/// Both slow down by 5 % from the first to the last round, as a chip that warms up does.
+/// Both sides slow down by 5 % from the first to the last round, like a chip that warms up.
 fn drift(source: &mut Source, ratio: f64, rounds: usize) -> (Vec<f64>, Vec<f64>) {
     let pair = normal(source, ratio, rounds);
     slowed(pair, |round| 1.0 + 0.05 * round as f64 / rounds as f64)
 }
 
-/// Both wander together, by 0.3 % a round.
+/// Both sides follow the same random walk with steps of 0.3 % a round.
 fn walk(source: &mut Source, ratio: f64, rounds: usize) -> (Vec<f64>, Vec<f64>) {
     let pair = normal(source, ratio, rounds);
     let mut at = 1.0;
@@ -414,7 +414,7 @@ fn walk(source: &mut Source, ratio: f64, rounds: usize) -> (Vec<f64>, Vec<f64>) 
     slowed(pair, |round| levels[round])
 }
 
-/// Both sides times what a round costs them in common.
+/// Multiplies both sides by the common slowdown of each round.
 fn slowed((a, b): (Vec<f64>, Vec<f64>), level: impl Fn(usize) -> f64) -> (Vec<f64>, Vec<f64>) {
     let slow = |side: Vec<f64>| side.into_iter().enumerate().map(|(round, v)| v * level(round)).collect();
     (slow(a), slow(b))

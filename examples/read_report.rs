@@ -1,6 +1,6 @@
 //! Times the native reader on a report: `read_report REPORT [RUNS] [all|gated]`. Used by `benches/read_report.sh`.
 //!
-//! Every run opens the report anew. With `all` or `gated` only that is done, so that the peak of memory is its own.
+//! Every run reopens the report. `all` and `gated` each measure one mode alone, so that its peak memory is separate.
 
 #![expect(clippy::print_stdout, reason = "figures are its output")]
 
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use ncu_rep::{MetricSelection, Report};
 use ncugate::LaunchFrames;
 
-/// Metrics of a typical set of gates: those of the captures `g12` and `g1200`.
+/// Metrics of a typical set of gates in the captures `g12` and `g1200`.
 const GATED: [&str; 12] = [
     "dram__bytes.sum",
     "dram__throughput.avg.pct_of_peak_sustained_elapsed",
@@ -37,7 +37,7 @@ fn read(
     Ok((opened, start.elapsed(), frames.metrics.height(), report.byte_count()))
 }
 
-/// Prints the first run (threads start and pages are mapped in it), the fastest and the median of `runs` runs.
+/// Prints the time of the first run, which starts threads and maps pages, and the fastest and median of `runs` runs.
 fn time(
     name: &str,
     path: &Path,
@@ -68,7 +68,7 @@ fn time(
     Ok(())
 }
 
-/// Most memory this process had, in MB, as Linux says.
+/// Peak memory of this process in MB, as reported by Linux.
 fn peak_megabytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

@@ -1,10 +1,10 @@
-//! Reports of any bytes: values or an error, never a panic; what is redacted can be read again.
+//! Arbitrary bytes as a report: values or an error, never a panic. A redacted report can be read again.
 #![no_main]
 
 use ncu_rep::bulk::Occurrence;
 use ncu_rep::{Report, ReportError, redact};
 
-/// Asks a report for everything there is.
+/// Reads every value of a report.
 fn exhaust(report: &Report) -> Result<usize, ReportError> {
     let mut values = 0;
     for launch in report.launches() {
@@ -16,7 +16,7 @@ fn exhaust(report: &Report) -> Result<usize, ReportError> {
         let mut first = 0;
         scan.launch(launch.id() as usize, |_, raw, occurrence| {
             let value = raw.value()?;
-            // The short way to a number gives what the long one does.
+            // The short way to a number agrees with the long one.
             if let Some(number) = raw.number() {
                 assert_eq!(value.as_f64().map(f64::to_bits), Some(number.to_bits()));
             }

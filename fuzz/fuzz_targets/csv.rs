@@ -1,4 +1,4 @@
-//! CSV of any text: launches or an error, never a panic.
+//! Arbitrary text as CSV: launches or an error, never a panic.
 #![no_main]
 
 use ncu_rep::csv::CsvReport;

@@ -1,5 +1,5 @@
-//! What no program should leave behind: samples that are no times, files that are no files or larger than a disk. It costs the
-//! variant, and never the run.
+//! Absurd output of a program: samples that are not times, paths that are not files, files larger than the disk. The
+//! variant fails; the run continues.
 
 use crate::command::{Finished, Place};
 use crate::concurrent::{folders, manifest};
@@ -56,7 +56,7 @@ fn absurd_samples_and_results_cost_their_variant_and_not_the_run() {
     assert!(seconds.as_array().unwrap().iter().all(|stage| stage[1].as_f64().is_some_and(f64::is_finite)), "{seconds}");
 }
 
-/// The double of ncu, which does this to its report and its log before it ends.
+/// Makes the double of ncu run `script`, which can damage its report and its log, before it exits.
 fn tamper(place: &Place, script: &str) {
     let ncu = place.path().join("bin/ncu");
     fs::rename(&ncu, place.path().join("bin/honest-ncu")).unwrap();

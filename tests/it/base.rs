@@ -1,4 +1,4 @@
-//! `run --base`: the kernels of another commit, timed beside those here, in a repository of the test's own.
+//! `run --base`: kernels of another commit, timed next to the current ones, in a repository made by the test.
 
 use crate::command::{Finished, Place, binary, is_here, wait_for};
 use crate::live::machine_of_kernels;
@@ -9,7 +9,7 @@ use std::fs;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// A gate that no change holds, and one that reads the base.
+/// A gate that always passes, and one that reads the base.
 const GATES: &str = r#"
 [[gate]]
 name = "no slower than the base"
@@ -25,7 +25,7 @@ struct Repository {
 }
 
 impl Repository {
-    /// A repository with one commit: a phase whose candidate is the kernel, as it is at `main`.
+    /// A repository with one commit: a phase whose candidate is the kernel at `main`.
     fn new(kernel: &str) -> Self {
         let (place, variables) = machine_of_kernels(&["copy_honest", "copy_twice"], "rounds = 30");
         let repository = Self { place, variables };
@@ -36,7 +36,7 @@ impl Repository {
         repository
     }
 
-    /// The phase, with this kernel as its candidate.
+    /// Writes the phase with this kernel as its candidate.
     fn phase(&self, kernel: &str) {
         let path = self.place.path().join("phase.toml");
         let text = fs::read_to_string(&path).unwrap();
@@ -60,7 +60,7 @@ impl Repository {
         self.git(&["commit", "--quiet", "--message", message]);
     }
 
-    /// What ncu counts of the candidate and of the base, in nanoseconds.
+    /// Durations of the candidate and of the base under ncu, in nanoseconds.
     fn counts(&mut self, mine: (&str, f64), base: (&str, f64)) {
         let report = self.place.path().join("counted.ncu-rep");
         fs::write(&report, report_of_variants(&[(mine.0, "mine", mine.1), (base.0, "base", base.1)])).unwrap();
@@ -77,7 +77,7 @@ impl Repository {
         fs::read_to_string(self.place.path().join("comment.md")).unwrap()
     }
 
-    /// Nothing is left of the base: no files, and nothing that git knows of.
+    /// No files of the base and no worktrees are left.
     fn assert_clean(&self) {
         assert!(!self.place.path().join("profiles/.base").exists());
         assert_eq!(self.git(&["worktree", "list"]).lines().count(), 1);
@@ -97,7 +97,7 @@ fn a_kernel_that_became_slower_than_the_merge_base_fails_its_gate() {
     repository.git(&["switch", "--quiet", "--create", "change"]);
     repository.phase("copy_twice");
     repository.commit("slower");
-    // main goes on, and is not what is compared with
+    // main has moved on; the comparison is with the merge base
     repository.git(&["switch", "--quiet", "main"]);
     repository.phase("copy_twice");
     repository.commit("slower as well");
@@ -133,7 +133,7 @@ fn a_kernel_that_became_faster_passes_and_its_run_is_judged_again_without_the_ba
     let run = fs::read_dir(repository.place.path().join("profiles/copy")).unwrap().next().unwrap().unwrap().path();
     let again = repository.place.run(&["page", run.to_str().unwrap()]);
     assert_eq!(again.status, Some(0), "{again:?}");
-    // another machine has the change, and neither the base nor a GPU
+    // another machine that has the change but neither the base nor a GPU
     let recorded = repository.place.run(&["record", run.to_str().unwrap(), "-o", "kept"]);
     assert_eq!(recorded.status, Some(0), "{recorded:?}");
     let judged = repository.place.run(&["gate", "phase.toml", "kept"]);
@@ -198,13 +198,13 @@ fn what_the_base_cannot_give_is_said_and_its_gates_are_inconclusive() {
     if !is_here("git") {
         return;
     }
-    // without a base at all
+    // without any base
     let repository = Repository::new("copy_honest");
     let finished = repository.run(&[]);
     assert_eq!(finished.status, Some(4), "{finished:?}");
     assert!(words(&finished.stdout).contains("`ncugate run --base REF` measures one"), "{}", finished.stdout);
 
-    // no phase there
+    // a base without the phase
     let mut repository = Repository::new("copy_honest");
     repository.git(&["rm", "--quiet", "--cached", "phase.toml"]);
     repository.git(&["commit", "--quiet", "--message", "none"]);
@@ -214,7 +214,7 @@ fn what_the_base_cannot_give_is_said_and_its_gates_are_inconclusive() {
     assert!(finished.stderr.contains("was not measured: phase.toml is not there"), "{}", finished.stderr);
     repository.assert_clean();
 
-    // other arguments
+    // different arguments
     let repository = Repository::new("copy_honest");
     let path = repository.place.path().join("phase.toml");
     let text = fs::read_to_string(&path).unwrap();
@@ -223,7 +223,7 @@ fn what_the_base_cannot_give_is_said_and_its_gates_are_inconclusive() {
     assert_eq!(finished.status, Some(4), "{finished:?}");
     assert!(finished.stderr.contains("do not fit this workload"), "{}", finished.stderr);
 
-    // it does not compile there
+    // a base that does not compile
     let mut repository = Repository::new("copy_honest");
     let source = repository.place.path().join("copy.cu");
     let text = fs::read_to_string(&source).unwrap();
@@ -268,7 +268,7 @@ fn an_interrupted_run_leaves_no_worktree_and_what_a_killed_one_left_is_replaced(
         return;
     }
     let repository = Repository::new("copy_honest");
-    // nvcc that takes its time, and says in which run: one that outlives a killed run is not the next run's
+    // A slow nvcc that records its run, so that one that outlives a killed run is not taken for one of the next run.
     let nvcc = repository.place.path().join("bin/nvcc");
     let text = fs::read_to_string(&nvcc).unwrap();
     fs::write(&nvcc, text.replace("while [ $# -gt 0 ]", "touch started.$RUN; sleep 20\nwhile [ $# -gt 0 ]")).unwrap();

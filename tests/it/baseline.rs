@@ -8,7 +8,7 @@ fn regression() -> String {
     std::fs::read_to_string(root().join("configs/regression.toml")).unwrap()
 }
 
-/// A run that takes `us`, 0.3 % of noise around it.
+/// A run with a latency of `us` and 0.3 % noise.
 fn timed(id: &str, us: f64) -> Stored {
     Stored::new(&regression(), id).latency(move |_, round| us * (1.0 + 0.003 * wiggle(round, 1)))
 }

@@ -1,26 +1,25 @@
-//! The real captures of `tests/data`, and NVIDIA's `ncu_report` where a Python has it.
+//! The real captures of `tests/data`, and NVIDIA's `ncu_report` if a Python has it.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The repository's folder; ncu-rep's tests of the captures use this file too.
+/// The repository's root. The tests of ncu-rep also use this file.
 pub fn root() -> &'static Path {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
     package.ancestors().find(|folder| folder.join("tests/oracle").is_dir()).unwrap()
 }
 
-/// A file of `tests/data`.
 pub fn data(name: &str) -> PathBuf {
     root().join("tests/data").join(name)
 }
 
-/// The uncompressed bytes of a compressed file of `tests/data`.
+/// The uncompressed content of a compressed file of `tests/data`.
 pub fn plain(name: &str) -> Vec<u8> {
     zstd::stream::decode_all(std::fs::File::open(data(name)).unwrap()).unwrap()
 }
 
-/// A Python that has `ncu_report`. Where there is none the caller has nothing to compare with, which is an error
-/// in CI and a remark elsewhere.
+/// A Python that has `ncu_report`. Without one the caller cannot compare: an error in CI and a printed remark
+/// elsewhere.
 pub fn oracle() -> Option<String> {
     let python = std::env::var("NCUGATE_ORACLE_PYTHON").unwrap_or_else(|_| "python3".to_owned());
     let found = Command::new(&python).args(["-c", "import ncu_report"]).output().is_ok_and(|out| out.status.success());
@@ -32,7 +31,7 @@ pub fn oracle() -> Option<String> {
     None
 }
 
-/// What `tests/oracle/dump.py` says about a report, one JSON value a line.
+/// The output of `tests/oracle/dump.py` for a report, one JSON value a line.
 pub fn dump(python: &str, report: &[u8], instances: usize) -> Vec<serde_json::Value> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("capture.ncu-rep");

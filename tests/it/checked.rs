@@ -1,4 +1,4 @@
-//! What `check` says of a phase before anything is built: files that it names, and metrics.
+//! Results of `check` before any build: missing files and unknown metrics.
 
 use crate::command::{Finished, Place};
 use crate::live::machine_that_counts;
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 const SOON: Duration = Duration::from_secs(20);
 
-/// `tests/data/copy.toml` with more behind it, checked without a build.
+/// Checks `tests/data/copy.toml` with `more` appended, without a build.
 fn checked(place: &Place, from: &str, to: &str, more: &str) -> Finished {
     let phase = include_str!("../data/copy.toml");
     assert!(phase.contains(from), "{from}");
@@ -54,7 +54,7 @@ fn every_file_that_a_phase_names_has_to_be_there() {
     ] {
         let to = if key == "kernel.ptx" { format!("{to}\n") } else { to.to_owned() };
         let missing = match key {
-            // nothing is preprocessed in PTX
+            // PTX is not preprocessed
             "kernel.ptx" => {
                 let phase =
                     include_str!("../data/copy.toml").replace(from, &to).replace("defines = [\"THREADS\"]\n", "");
@@ -130,7 +130,7 @@ fn a_metric_that_no_chip_has_is_warned_of_with_the_nearest_name() {
     assert!(fine.status == Some(0) && !fine.stdout.contains("no metric of"), "{fine:?}");
 }
 
-/// Two kernels of 32 registers, built by the double of nvcc; the phase has `more` instead of its gate.
+/// Two kernels with 32 registers, built by the double of nvcc; `more` replaces the gate of the phase.
 fn built(more: &str) -> (Place, Vec<(&'static str, String)>) {
     let (place, variables) = machine_that_counts(&["copy_honest", "copy_slow"], "rounds = 5");
     let phase = std::fs::read_to_string(place.path().join("phase.toml")).unwrap();
@@ -166,7 +166,7 @@ fn a_staged_plan_that_no_build_can_meet_fails_the_check() {
     );
     let said = "stage 'slow' cannot be accepted, and the plan ends there: gate 'registers <= 8'";
     assert!(ends.status == Some(1) && ends.stdout.contains(said), "{ends:?}");
-    // one that is skipped does not fail the plan, and what waits for a run is listed
+    // a skipped stage does not fail the plan, and requirements that need a run are listed
     let skipped = check_built(
         &[
             stage("honest", "\"registers <= 64\", \"latency_p50 <= 10.5\"", "revert"),

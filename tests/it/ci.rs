@@ -1,4 +1,4 @@
-//! `action.yml` as GitHub runs it: its inputs, its steps, their shell, with the real binary.
+//! `action.yml` as GitHub runs it: its inputs, its steps and their shell, with the real binary.
 
 use crate::command::{Finished, Place, Program, binary, is_here, root};
 use crate::stored::{Stored, calibrate, wiggle};
@@ -18,7 +18,7 @@ fn action_text() -> String {
     std::fs::read_to_string(root().join("action.yml")).unwrap()
 }
 
-/// Lines of a block with their indentation, from the line that is `head` to the next that is not deeper.
+/// Lines of a block with their indentation, from the line `head` to the next line that is not deeper.
 fn block<'t>(text: &'t str, head: &str) -> Vec<(usize, &'t str)> {
     let indented = |line: &'t str| (line.len() - line.trim_start().len(), line.trim());
     let lines = text.lines().map(indented).filter(|(_, line)| !line.is_empty());
@@ -27,7 +27,7 @@ fn block<'t>(text: &'t str, head: &str) -> Vec<(usize, &'t str)> {
     from.take_while(|(indent, _)| *indent > depth).collect()
 }
 
-/// Inputs with their defaults; a required one has none.
+/// Inputs with their defaults; `None` for a required input.
 fn inputs(text: &str) -> BTreeMap<String, Option<String>> {
     let mut inputs = BTreeMap::new();
     let mut name = String::new();
@@ -76,7 +76,7 @@ fn steps(text: &str) -> Vec<Step> {
     steps
 }
 
-/// A value with GitHub's expressions in it replaced.
+/// A value with its GitHub expressions replaced.
 fn expanded(value: &str, given: &[(&str, &str)], declared: &BTreeMap<String, Option<String>>) -> String {
     let Some(expression) = value.strip_prefix("${{ ").and_then(|rest| rest.strip_suffix(" }}")) else {
         return value.to_owned();
@@ -96,7 +96,7 @@ fn expanded(value: &str, given: &[(&str, &str)], declared: &BTreeMap<String, Opt
     set.or(default.clone()).unwrap_or_else(|| panic!("input {name} is required"))
 }
 
-/// Runs the steps with these inputs, as a runner does: each by a shell of its own, until one fails.
+/// Runs the steps with these inputs as a runner does: each in a separate shell, until one fails.
 fn action(place: &Place, given: &[(&str, &str)]) -> Finished {
     let folder = binary().parent().unwrap();
     let path = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap());
@@ -131,7 +131,7 @@ fn action(place: &Place, given: &[(&str, &str)]) -> Finished {
     finished
 }
 
-/// What `bash -n` says of a script; nothing where it is one.
+/// Errors of `bash -n` on a script; empty if the script is valid.
 fn lint(script: &Path) -> String {
     let output = Command::new("bash").arg("-n").arg(script).output().unwrap();
     format!("{}{}", if output.status.success() { "" } else { "FAILED " }, String::from_utf8(output.stderr).unwrap())
@@ -191,7 +191,7 @@ fn a_recording_is_judged_with_a_summary_a_comment_and_annotations() {
     assert!(place.path().join("reports/phase_d").is_dir(), "where the output `reports` says");
 }
 
-/// Statuses that steps wrote, a line each.
+/// Statuses written by steps, one a line.
 fn said(place: &Place) -> String {
     let output = std::fs::read_to_string(place.path().join("output")).unwrap();
     output.lines().filter(|line| line.starts_with("status=")).map(|line| format!("{line}\n")).collect()
@@ -307,7 +307,8 @@ fn only_true_is_github_and_a_summary_that_cannot_be_written_is_named() {
     assert!(unwritten.stderr.contains("cannot write nowhere/summary.md"), "{unwritten:?}");
 }
 
-/// What `.ci/install.sh` ends with and which program it gives, where a release has this archive and cargo makes a program of its own.
+/// Result of `.ci/install.sh` and the installed program. The release has this archive, and the double of cargo builds
+/// a different program.
 fn installed(place: &Place, reference: &str) -> (Finished, String) {
     let at = |name: &str| place.path().join(name).display().to_string();
     let cargo = "#!/bin/sh\nwhile [ $# -gt 1 ]; do [ \"$1\" = --root ] && root=$2; shift; done\n\

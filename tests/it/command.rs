@@ -1,4 +1,4 @@
-//! Runs the binary in a folder of its own and shows everything that came of it as one text.
+//! Runs the binary in its own folder and collects its status and output as one text.
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -11,17 +11,16 @@ use std::sync::{Mutex, mpsc};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// The repository's root, where configs, kernels and recordings are.
+/// The repository's root with configs, kernels and recordings.
 pub fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The program under test.
 pub fn binary() -> &'static Path {
     Path::new(env!("CARGO_BIN_EXE_ncugate"))
 }
 
-/// A command with all of its input, and a time limit.
+/// A command with its complete standard input and a time limit.
 #[derive(Debug)]
 pub struct Program {
     command: Command,
@@ -67,7 +66,7 @@ impl Program {
         self
     }
 
-    /// Kills it after this; its status is a signal then.
+    /// Kills the command after this time; its status is then a signal.
     pub fn timeout(&mut self, limit: Duration) -> &mut Self {
         self.limit = Some(limit);
         self
@@ -76,7 +75,7 @@ impl Program {
     pub fn output(&mut self) -> std::io::Result<Output> {
         let mut child = self.command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
         let (mut stdin, input) = (child.stdin.take().unwrap(), std::mem::take(&mut self.input));
-        // who ends before it has read everything breaks the pipe
+        // a program that ends before it has read everything breaks the pipe
         std::thread::spawn(move || drop(stdin.write_all(&input)));
         let (ended, waiting) = mpsc::channel::<()>();
         let pid = Pid::from_raw(child.id().cast_signed());
@@ -101,9 +100,9 @@ pub struct Place {
 impl Place {
     pub fn new() -> Self {
         let place = Self { folder: tempfile::tempdir().unwrap() };
-        // phases in folders of their own have the paths of the repository
+        // phases in subfolders resolve paths from this root
         place.write("ncugate.toml", "");
-        // those made of tests/data/copy.toml name it
+        // phases made from tests/data/copy.toml name this file
         place.write("copy.cu", "");
         place
     }
@@ -120,7 +119,7 @@ impl Place {
         path
     }
 
-    /// The binary in this folder, with no GPU, no tools and no cache of the machine in sight.
+    /// The binary in this folder, without the GPU, the tools and the caches of the machine.
     pub fn ncugate(&self, args: &[&str]) -> Program {
         let mut command = Program::new(binary());
         command
@@ -136,12 +135,12 @@ impl Place {
         command
     }
 
-    /// Runs it and gives status, standard output and standard error.
+    /// Runs it and returns status, standard output and standard error.
     pub fn run(&self, args: &[&str]) -> Finished {
         Finished::of(&mut self.ncugate(args))
     }
 
-    /// Runs it at the root of the repository, with reports going to this folder.
+    /// Runs it at the root of the repository and writes reports to this folder.
     pub fn run_at_root(&self, args: &[&str]) -> Finished {
         let reports = self.folder.path().join("reports");
         Finished::of(self.ncugate(args).current_dir(root()).arg("--reports").arg(reports))
@@ -180,7 +179,7 @@ pub fn write_double(source: &'static str, path: &Path) {
     std::fs::write(path, COMPILED.lock().unwrap().entry(source).or_insert_with(compile)).unwrap();
 }
 
-/// What a run of the binary gave.
+/// Status and output of a run of the binary.
 #[derive(Debug)]
 pub struct Finished {
     pub status: Option<i32>,
@@ -199,10 +198,10 @@ impl Finished {
     }
 }
 
-/// What ends by itself ends within this.
+/// Time limit for programs that should end without help.
 pub const SOON: Duration = Duration::from_secs(15);
 
-/// Waits until `done`, no longer than a hang takes to be seen.
+/// Waits until `done`, for at most [`SOON`].
 pub fn wait_for(what: &str, mut done: impl FnMut() -> bool) {
     let started = Instant::now();
     while !done() {
@@ -211,7 +210,7 @@ pub fn wait_for(what: &str, mut done: impl FnMut() -> bool) {
     }
 }
 
-/// Whether a program that a test needs is here; CI has to have it.
+/// Whether a program that a test needs is installed. CI must have it.
 pub fn is_here(program: &str) -> bool {
     let found = which::which(program).is_ok();
     assert!(found || std::env::var_os("CI").is_none(), "CI has to have {program}");

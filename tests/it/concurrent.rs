@@ -1,4 +1,4 @@
-//! Several runs at once: each has a folder of its own that one process writes, and a GPU is measured on by one.
+//! Several runs at once: one process writes each folder, and one run at a time measures on a GPU.
 
 use crate::command::{Place, SOON, binary, wait_for};
 use crate::live::{machine_of_kernels, machine_of_program};
@@ -9,10 +9,10 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// The variables of a machine with doubles.
+/// Environment variables of a machine with doubles.
 type Variables = Vec<(&'static str, String)>;
 
-/// `ncugate` beside the test, in a place with doubles.
+/// Starts `ncugate` in the background, in a place with doubles.
 pub fn start(place: &Place, variables: &Variables, args: &[&str]) -> Child {
     let mut command = Command::new(binary());
     command.args(args).current_dir(place.path()).envs(variables.clone());
@@ -20,7 +20,7 @@ pub fn start(place: &Place, variables: &Variables, args: &[&str]) -> Child {
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
-/// Status, standard output and standard error of one that ends soon.
+/// Status, standard output and standard error of a process that ends soon.
 pub fn ended(child: Child) -> (Option<i32>, String, String) {
     let output = child.wait_with_output().unwrap();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
@@ -35,7 +35,7 @@ pub fn folders(place: &Place) -> Vec<PathBuf> {
     folders
 }
 
-/// What the manifest of a run says.
+/// The manifest of a run.
 pub fn manifest(folder: &std::path::Path) -> Value {
     serde_json::from_str(&fs::read_to_string(folder.join("manifest.json")).unwrap_or_default()).unwrap_or_default()
 }
@@ -60,7 +60,7 @@ fn two_runs_of_one_phase_at_once_are_two_whole_runs() {
     }
 }
 
-/// A run whose one program sleeps for so many seconds.
+/// A run whose only program sleeps for `seconds`.
 fn sleeping(seconds: &str) -> (Place, Variables, Child) {
     let (place, variables) = machine_of_program(&format!("cat \"$NCUGATE_REQUEST\" > /dev/null\nsleep {seconds}\n"));
     let child = start(&place, &variables, &RUN);
@@ -86,7 +86,7 @@ fn a_gpu_that_is_measured_on_is_waited_for_or_refused() {
     assert_eq!(status, Some(3), "{stderr}");
     assert!(stderr.contains(&format!("waiting for Double: process {} on ", first.id())), "{stderr}");
 
-    // whoever is killed gives the GPU and the folder back
+    // a killed process releases the GPU and the folder
     first.kill().unwrap();
     first.wait().unwrap();
     place.write("program.sh", "exit 1\n");
@@ -129,7 +129,7 @@ fn a_gpu_is_free_for_others_while_a_run_compiles() {
     place.write("bin/nvcc", &compiler.replace("cc -c", slow));
     let first = start(&place, &variables, &["run", "slow.toml", "--source", "gpu"]);
     wait_for("it compiles", || runs("8.0808"));
-    // what waits for its job has loaded by then
+    // the process that waits for its turn has loaded by then
     std::thread::sleep(Duration::from_secs(3));
     let (status, _, stderr) = ended(start(&place, &variables, &[&RUN[..], &["--wait", "0"]].concat()));
     assert!(status != Some(3) && !stderr.contains("is taken"), "{status:?} {stderr}");

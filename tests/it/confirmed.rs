@@ -1,4 +1,4 @@
-//! Latency gates and the samples that judge them: forged recordings through the real binary.
+//! Latency gates and the samples that judge them, on forged recordings and with the real binary.
 
 use crate::command::{Finished, Place};
 use crate::stored::{Stored, wiggle};
@@ -27,7 +27,7 @@ fn gate(place: &Place, text: &str, run: &Stored) -> Finished {
     place.run(&["gate", config.to_str().unwrap(), folder.to_str().unwrap()])
 }
 
-/// A run in which `a` was lucky: 5 % faster than the baseline while it was selected.
+/// A run in which `a` was lucky: 5 % faster than the baseline during selection.
 fn lucky(text: &str) -> Stored {
     Stored::new(text, "r").latency(|id, round| if id.0 == "a" { 9.5 } else { 10.0 } * (1.0 + 0.003 * wiggle(round, 1)))
 }

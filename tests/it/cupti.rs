@@ -1,4 +1,5 @@
-//! Launches traced by CUPTI where ncu may not count: on doubles of the driver and of CUPTI, whose records have the layout of the header.
+//! Launches traced by CUPTI without permission for ncu to read counters, on doubles of the driver and of CUPTI. Their
+//! records have the layout of the header.
 
 use crate::command::{Finished, Place, write_double};
 use crate::concurrent::{folders, manifest};
@@ -10,14 +11,14 @@ use std::time::{Duration, Instant};
 
 type Variables = Vec<(&'static str, String)>;
 
-/// Puts a double of CUPTI beside that of the driver, which behaves as `mode` says.
+/// Installs a double of CUPTI next to that of the driver. `mode` selects its behaviour.
 fn with_cupti(variables: &mut Variables, mode: &str) {
     let folder = variables.iter().find(|(name, _)| *name == "LD_LIBRARY_PATH").unwrap().1.clone();
     write_double("cupti.c", &Path::new(&folder).join("libcupti.so.13"));
     variables.push(("NCUGATE_DOUBLE_CUPTI", mode.to_owned()));
 }
 
-/// A machine without ncu and with CUPTI, whose kernels have a gate on duration beside that on latency, and `more`.
+/// A machine with CUPTI and without ncu. Its kernels have a gate on duration, a gate on latency, and `more`.
 pub fn traced(names: &[&str], mode: &str, more: &str) -> (Place, Variables) {
     let (place, mut variables) = machine_of_kernels(names, "rounds = 20\ntimeout_s = 1");
     add(&place, &format!("[[gate]]\nname = \"time\"\nrequire = \"duration <= 12000\"\n{more}"));
@@ -41,7 +42,7 @@ pub fn profiles(place: &Place) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// What the report says, on one line.
+/// The report on one line.
 pub fn page(place: &Place) -> String {
     let folder = fs::read_dir(place.path().join("reports/copy")).unwrap().next().unwrap().unwrap().path();
     fs::read_to_string(folder.join("report.md")).unwrap().split_whitespace().collect::<Vec<_>>().join(" ")
@@ -84,7 +85,7 @@ fn a_gate_on_a_counter_is_inconclusive_beside_a_duration_that_is_judged() {
     assert!(!printed.contains("has no value"), "the reason is why nobody counted: {printed}");
     let text = results(&place).to_string();
     assert!(text.contains("\"time\"") && text.contains("CUPTI's (13.0)"), "{text}");
-    // a duration that is too long fails
+    // a duration above the limit fails
     let (place, variables) = traced(&["copy_honest"], "ok", &dram.replace("dram_pct >= 1", "duration <= 5000"));
     assert_eq!(run(&place, &variables).status, Some(1));
 }
@@ -174,7 +175,7 @@ fn doctor_says_which_cupti_there_is() {
         let found = check["found"].as_str().unwrap();
         match status {
             "ok" => assert!(check["status"] == "ok" && found.starts_with("13.0 at libcupti.so.13"), "{check}"),
-            // ncu counts on some machines that run this, and then nothing has to be done
+            // if ncu is permitted to read counters on this machine, nothing needs to be done
             _ => assert!(!found.starts_with("13.0"), "{check}"),
         }
     }

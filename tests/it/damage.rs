@@ -1,4 +1,4 @@
-//! Frames of reports that are crafted, changed or cut: the right rows, or an error; never a panic.
+//! Crafted, changed or truncated frames of reports: the right rows or an error, never a panic.
 
 use ncu_rep::{MetricSelection, Report};
 use ncugate_judge::frame::launches::LaunchFrames;

@@ -1,4 +1,4 @@
-//! A deep profile beside a recording: shown, traced to its report, and without effect on any verdict.
+//! A deep profile next to a recording: shown, traced to its report, and without effect on verdicts.
 
 use crate::captures;
 use crate::command::{Finished, Place};
@@ -12,7 +12,7 @@ const LOOKED_AT: &str = "REGCAP=96,THREADS=256,TILE_M=32,K_TILE=64";
 const RUN: [&str; 4] = ["run", "configs/phase_d.toml", "--source", "recorded"];
 const STATE: &str = "smsp__average_warps_issue_stalled_long_scoreboard_per_issue_active.ratio";
 
-/// Phase D's recording with the deep profile of `tests/data` in the place of its own.
+/// Phase D's recording with its deep profile replaced by that of `tests/data`.
 fn place() -> Place {
     let place = Place::new();
     for path in ["configs/phase_d.toml", "kernels/baselines", "kernels/sdpa_scalar", "profiles/phase_d/h200"] {

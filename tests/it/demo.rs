@@ -1,4 +1,4 @@
-//! `demo`: a page without a repository, a GPU and CUDA.
+//! `demo`: a page without a repository, a GPU or CUDA.
 
 use crate::command::Place;
 

@@ -1,11 +1,11 @@
-//! What `doctor` tries, on doubles of driver and ncu.
+//! The checks of `doctor`, on doubles of driver and ncu.
 
 use crate::command::{Finished, Place, root};
 use crate::live::{machine, machine_of_kernels};
 use serde_json::Value;
 use std::time::Duration;
 
-/// The check of one counter; none where none was made.
+/// The check that counts one counter; `None` if `doctor` did not make it.
 fn tried(place: &Place, variables: &[(&'static str, String)], args: &[&str]) -> (Option<i32>, Option<Value>) {
     let mut command = place.ncugate(&[&["doctor", "--format", "json"][..], args].concat());
     let finished = Finished::of(command.envs(variables.to_vec()).timeout(Duration::from_secs(60)));
@@ -17,7 +17,7 @@ fn tried(place: &Place, variables: &[(&'static str, String)], args: &[&str]) -> 
 fn a_counter_is_counted_or_the_reason_is_said() {
     let (place, mut variables) = machine();
     assert!(tried(&place, &variables, &[]).1.is_none());
-    // a report without a launch is no count
+    // a report without a launch does not count
     let (status, check) = tried(&place, &variables, &["--probe"]);
     let check = check.unwrap();
     assert_eq!((status, check["status"].as_str()), (Some(3), Some("problem")), "{check}");

@@ -1,8 +1,8 @@
-//! `init`: phases drafted from kernels as other people write them.
+//! `init`: phases drafted from third-party kernels.
 
 use crate::command::Place;
 
-/// Kernels, and the status that checking the draft ends with: 0 where nothing is left to fill in.
+/// Kernels, and the status of checking the draft: 0 if it has no gaps left to fill in.
 const KERNELS: [(&str, &str, i32); 16] = [
     ("sgemm_naive.cu", "sgemm_naive", 0),
     ("sgemm_tiled.cu", "sgemm_tiled", 0),
@@ -32,7 +32,7 @@ fn drafted(place: &Place, file: &str, entry: &str) -> String {
     std::fs::read_to_string(place.path().join(output)).unwrap()
 }
 
-/// Whether Python and NumPy are here, which references of kernels without a built-in need.
+/// Whether Python and NumPy are installed. References of kernels without a built-in need them.
 fn has_numpy() -> bool {
     std::process::Command::new("python3")
         .args(["-c", "import numpy"])
@@ -62,7 +62,7 @@ fn names_of_types_and_constants_come_from_included_files_too() {
     let common = "#pragma once\n#include \"deeper/types.h\"\n#include \"kernel.cu\"\n#include \"absent.h\"\n\
                   #include <cuda_runtime.h>\nconstexpr int TILE = 32;\n#define WIDE 4\n";
     place.write("common.h", common);
-    // the branch that is compiled without -D is the last one
+    // without -D the compiler takes the last branch
     place.write(
         "deeper/types.h",
         "#if defined(ENABLE_BF16)\ntypedef __nv_bfloat16 real;\n#else\ntypedef float real;\n#endif\n",
@@ -139,14 +139,14 @@ fn block_bytes_and_an_absent_output_are_marked_and_what_is_no_toml_is_not_writte
     assert!(text.contains("# CHECK: bytes that a launch moves at least"), "{text}");
     assert!(text.contains("bytes = \"2 * M * K + 2 * K * N + 2 * M * N\""), "{text}");
 
-    // Nothing is stored through a pointer that can be seen.
+    // No visible store through a pointer.
     place.write("hidden.cu", "__global__ void hidden(const float *x, float *y, int n) { asm(\"st\" :: \"l\"(y)); }\n");
     assert_eq!(init("hidden.cu", "hidden.toml").status, Some(0));
     assert!(read("hidden.toml").contains("# FILL: no output was found"), "{}", read("hidden.toml"));
     let reference = read("hidden_reference.py");
     assert!(reference.contains("no output was found") && !reference.contains("return ,"), "{reference}");
 
-    // A parameter that occurs twice, a text without an end, control characters.
+    // A repeated parameter, an unterminated text, control characters.
     place.write("twice.cu", "template <int T, int T> __global__ void twice(float *y, int n) { y[threadIdx.x] = T; }\n");
     place.write(
         "open.cu",

@@ -1,4 +1,4 @@
-//! Evidence that was changed, mixed up or made of other things never passes.
+//! Changed, mixed-up or foreign evidence never passes.
 
 use crate::command::{Finished, Place, wait_for};
 use crate::concurrent::start;
@@ -9,7 +9,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-/// Two candidates with required gates on latency and registers, which hold.
+/// Two candidates with required gates on latency and registers that pass.
 const PHASE: &str = concat!(
     include_str!("../data/copy.toml"),
     r#"
@@ -64,7 +64,7 @@ fn edit_json(place: &Place, name: &str, change: impl FnOnce(&mut Value)) {
     });
 }
 
-/// Every record of a journal changed.
+/// Changes every record of a journal.
 fn edit_records(place: &Place, name: &str, change: impl Fn(&mut Value)) {
     edit(place, name, |text| {
         let record = |line: &str| {
@@ -167,10 +167,10 @@ fn a_run_that_does_not_list_its_files_is_shown_and_does_not_pass() {
     let withheld = gate(&place);
     assert_eq!(withheld.status, Some(4), "{withheld:?}");
     assert!(withheld.stdout.contains("not sealed"), "{}", withheld.stdout);
-    // nor is it sealed by being recorded
+    // recording the run does not seal it either
     assert_eq!(place.run(&["record", RUN, "-o", "kept"]).status, Some(0));
     assert_eq!(place.run(&["gate", "phase.toml", "kept"]).status, Some(4));
-    // a failure stays one
+    // a failure remains a failure
     let failing = Place::new();
     passing().registers(70).write(&failing);
     edit_json(&failing, &format!("{RUN}/manifest.json"), |manifest| {
@@ -192,7 +192,7 @@ fn samples_that_are_not_times_do_not_pass() {
         assert_ne!(refused.status, Some(0), "{us}: {refused:?}");
         assert!(!refused.stdout.contains("\nPASS"), "{us}: {}", refused.stdout);
     }
-    // one among many is enough
+    // one of many is enough
     let one = judged(&passing().latency(|_, round| if round == 7 { -1.0 } else { 10.0 }));
     assert_eq!(one.status, Some(4), "{one:?}");
     assert!(one.stdout.contains("is not a time"), "{}", one.stdout);
@@ -273,13 +273,13 @@ fn another_way_to_measure_is_another_measurement() {
         assert_eq!(refused.status, Some(3), "{name}: {refused:?}");
         assert!(refused.stderr.contains(name), "{name}: {}", refused.stderr);
     }
-    // how long to wait is not a measurement
+    // a wait timeout is not part of the measurement
     place.write("other.toml", &format!("{PHASE}[bench]\ntimeout_s = 7\n"));
     let patient = place.run(&["gate", "other.toml", RUN]);
     assert_eq!(patient.status, Some(0), "{patient:?}");
 }
 
-/// A place with a shipped recording and everything that it was made of.
+/// A place with a shipped recording and all its inputs.
 fn shipped(phase: &str) -> Place {
     let place = Place::new();
     for path in [&format!("configs/{phase}.toml"), "kernels", &format!("profiles/{phase}/h200")] {
@@ -330,7 +330,7 @@ fn a_recording_is_not_judged_when_what_it_was_made_of_is_another() {
     }
 }
 
-/// Unpacks a journal of a recording, changes it and seals the recording anew.
+/// Unpacks a journal of a recording, changes it and reseals the recording.
 fn forge(place: &Place, recording: &str, name: &str, change: impl FnOnce(String) -> String) {
     let path = place.path().join(recording).join(name);
     let text = String::from_utf8(zstd::decode_all(fs::File::open(&path).unwrap()).unwrap()).unwrap();
@@ -382,7 +382,7 @@ fn a_report_of_another_phase_is_noticed() {
     assert!(refused.stderr.contains("core-1.ncu-repz"), "{}", refused.stderr);
 }
 
-/// A run of an external command that was killed while the command worked for the first time.
+/// A run of an external command, killed during the first call of the command.
 fn killed(script: &str) -> (Place, Vec<(&'static str, String)>) {
     let (place, variables) =
         machine_of_program(&format!("[ -e worked ] || {{ touch worked; exec sleep 40.0909; }}\n{script}"));
@@ -463,7 +463,8 @@ fn a_run_that_does_not_list_its_files_is_nothing_to_compare_with() {
     assert_eq!(against.status, Some(3), "{against:?}");
 }
 
-/// What the command says of a run whose manifest lists this file outside of the project, with this hash, in its seal or its inputs.
+/// Result of the command on a run whose manifest lists this file outside the project, with this hash, in its seal or
+/// its inputs.
 fn listing(place: &Place, where_: &str, path: &str, hash: &str, command: &[&str]) -> Finished {
     let folder = place.path().join(RUN);
     let mut manifest: Value = serde_json::from_slice(&fs::read(folder.join("manifest.json")).unwrap()).unwrap();

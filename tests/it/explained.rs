@@ -1,5 +1,5 @@
-//! `ncugate explain` through the real binary: on the recordings, whose troubles are known, and on reports of kernels that the rules
-//! were not written for.
+//! `ncugate explain` through the real binary, on recordings with known defects and on reports of kernels that the
+//! rules were not written for.
 
 use crate::command::{Finished, Place, root};
 use serde_json::Value;
@@ -17,7 +17,7 @@ fn rule(explanation: &Value) -> &str {
     explanation["bottleneck"]["rule"].as_str().unwrap_or("none")
 }
 
-/// Findings that are severe: at least a quarter of the time, and more than a guess.
+/// Severe findings: at least a quarter of the time, and more than a guess.
 fn severe(explanation: &Value) -> Vec<&str> {
     let rest = explanation["insights"].as_array().unwrap().iter();
     let all = std::iter::once(&explanation["bottleneck"]).chain(rest);
@@ -25,7 +25,7 @@ fn severe(explanation: &Value) -> Vec<&str> {
     all.filter(is_severe).filter_map(|row| row["rule"].as_str()).collect()
 }
 
-/// The variants of the inversion with a defect, and the rule that names it.
+/// Variants of the inversion with a defect, and the rule for it.
 const DEFECTS: [(&str, &str); 8] = [
     ("uncoalesced", "uncoalesced"),
     ("no_staging", "reread"),
@@ -37,7 +37,7 @@ const DEFECTS: [(&str, &str); 8] = [
     ("debug_build", "debug_build"),
 ];
 
-/// Each variant of the recording has one defect; asked of each alone, the rules put it first.
+/// Each variant of the recording has one defect. Asked about one variant, the rules rank its defect first.
 #[test]
 fn each_defect_of_the_inversion_is_the_first_cause() {
     for (variant, expected) in DEFECTS {
@@ -78,7 +78,7 @@ fn the_grid_that_does_not_grow_with_the_batch_is_named() {
     assert_ne!(rule(&whole[0]), "serialised");
 }
 
-/// Kernels with a known defect that were written after the rules (`tests/gpu/defects`), out of a report alone.
+/// Kernels with a known defect, written after the rules (`tests/gpu/defects`), explained from a report alone.
 #[test]
 fn defects_of_other_kernels_lead() {
     let expected = std::fs::read_to_string(root().join("tests/gpu/defects/expected.tsv")).unwrap();
@@ -91,7 +91,7 @@ fn defects_of_other_kernels_lead() {
     }
 }
 
-/// Under 2 KB, with the cause, an id to cite and the next experiment.
+/// The answer is below 2 KB and has the cause, an id to cite and the next experiment.
 #[test]
 fn a_brief_for_an_agent_fits_two_kilobytes() {
     for (variant, rule) in DEFECTS.into_iter().chain([("good", "tensor_idle")]) {
@@ -148,8 +148,8 @@ fn what_is_not_there_is_named() {
     assert_eq!(none.status, Some(2), "{}", none.stderr);
 }
 
-/// Rules that hold for no variant or launch of the repository's recordings and captures, but for those of `tests/gpu/defects/further.sh`,
-/// which are there to have one of each.
+/// Rules that hold for no variant or launch of the repository's recordings and captures, except those of
+/// `tests/gpu/defects/further.sh`, which cover each of these rules.
 const HOLD_IN_FURTHER_ALONE: [&str; 10] = [
     "branches",
     "bulk_copies",
@@ -162,10 +162,10 @@ const HOLD_IN_FURTHER_ALONE: [&str; 10] = [
     "superlinear",
     "unoptimised_build",
 ];
-/// Rules that are known not to hold for none of them.
+/// Rules that are never denied by any of them.
 const NEVER_DENIED: [&str; 0] = [];
 
-/// For how many recorded cases each rule holds, and for how many it does not.
+/// For each rule, the numbers of recorded cases for which it holds and does not hold.
 fn answered(paths: impl Iterator<Item = std::path::PathBuf>) -> std::collections::BTreeMap<String, [u64; 2]> {
     let mut sums: std::collections::BTreeMap<String, [u64; 2]> = std::collections::BTreeMap::new();
     for path in paths {
@@ -178,7 +178,7 @@ fn answered(paths: impl Iterator<Item = std::path::PathBuf>) -> std::collections
     sums
 }
 
-/// Each rule holds for a recorded case and does not hold for another, but for those that are listed.
+/// Each rule holds for one recorded case and does not hold for another, except the listed rules.
 #[test]
 fn rules_have_recorded_cases_for_and_against() {
     let runs = glob::glob(root().join("profiles/*/h200").to_str().unwrap()).unwrap();
@@ -192,7 +192,7 @@ fn rules_have_recorded_cases_for_and_against() {
     assert_eq!((without(0), without(1)), (HOLD_IN_FURTHER_ALONE.to_vec(), NEVER_DENIED.to_vec()));
 }
 
-/// Each kernel of `further.cu` and each variant of `further.toml` is a case of the rule that `further.tsv` names.
+/// Each kernel of `further.cu` and each variant of `further.toml` is a case of its rule in `further.tsv`.
 #[test]
 fn rules_hold_for_the_kernels_written_for_them() {
     let (report, run) = (root().join("tests/data/further.ncu-rep.zst"), root().join("tests/data/further"));
@@ -259,7 +259,7 @@ fn a_sweep_says_what_its_parameters_do() {
     );
 }
 
-/// Its shapes differ in B and H at once, and its grid covers H alone.
+/// Its shapes differ in both B and H, and its grid covers only H.
 #[test]
 fn the_grid_of_v3_that_forgets_the_batch_is_named() {
     let serial = at_root(&["explain", "profiles/v3_report/h200", "--variant", "serial", "--shape", "batches"]);
@@ -295,7 +295,7 @@ fn at_root(args: &[&str]) -> Finished {
     Finished::of(Place::new().ncugate(args).current_dir(root()))
 }
 
-/// Counters that were not collected found nothing: no output may say that nothing costs much.
+/// Uncollected counters found nothing: no output may claim that nothing costs much.
 #[test]
 fn what_could_not_be_asked_is_not_called_clean() {
     let nothing = "Nothing that the rules know";
@@ -319,7 +319,7 @@ fn what_could_not_be_asked_is_not_called_clean() {
             assert_eq!(one["bottleneck"].is_null(), one["outcome"] == "not_judged", "{one}");
         }
     }
-    // nothing found and not judged: the command cannot tell
+    // no finding, and not judged: the command cannot tell
     let one = at_root(&["explain", "examples/adamw/recording", "--variant", "ELEMENTS=4"]);
     assert_eq!(one.status, Some(4), "{}", one.stdout);
     assert!(!one.stdout.contains(nothing) && one.stdout.contains("Not judged. "), "{}", one.stdout);
@@ -329,7 +329,7 @@ fn what_could_not_be_asked_is_not_called_clean() {
     assert!(brief["outcome"] == "not_judged" && brief["not_asked"]["of"] == 45, "{brief}");
     assert!(brief["next_experiment"].as_str().unwrap().ends_with(" --deep ELEMENTS=4"), "{brief}");
     assert!(agent.stdout.len() <= 2_001, "{}", agent.stdout.len());
-    // variants of programs of others, and those without a time
+    // variants that are external programs, and variants without a latency
     let table = at_root(&["explain", "profiles/baselines/h200", "--each"]).stdout;
     let row = |name: &str| table.lines().find(|line| line.contains(name)).unwrap().to_owned();
     assert!(row("sdpa_math").contains("not judged: "), "{table}");
@@ -339,12 +339,13 @@ fn what_could_not_be_asked_is_not_called_clean() {
     assert!(untimed.stdout.contains("The time is not known: "), "{}", untimed.stdout);
 }
 
-/// With every counter that rules read, what is clean is called clean, and what a rule needs beside counters is named.
+/// With every counter that rules read, a clean variant is reported as clean, and other missing inputs of a rule are
+/// named.
 #[test]
 fn what_was_asked_and_found_nothing_is_clean() {
     let found = explained(&["tests/data/defects.ncu-rep.zst"]);
     assert!(found.iter().all(|one| one["not_asked"].is_null() && one["outcome"] == "found"), "{found:?}");
-    // a report of ncu's full set lacks no more than the command adds to that set
+    // a report of ncu's full set lacks at most the counters that the command adds to that set
     let full: Vec<Value> =
         serde_json::from_str(&at_root(&["explain", "tests/data/source.ncu-rep.zst", "--format", "json"]).stdout)
             .unwrap();
@@ -353,14 +354,14 @@ fn what_was_asked_and_found_nothing_is_clean() {
         let command = one["not_asked"]["command"].as_str().unwrap();
         assert!(!lacks.is_empty() && lacks.iter().all(|name| command.contains(name.as_str().unwrap())), "{one}");
     }
-    // a recording whose deep profile was taken before three of the rules had counters
+    // a recording whose deep profile is older than the counters of three rules
     let partly = explained(&["profiles/sdpa_fast/h200", "--shape", "mission"]);
     assert!(partly[0]["outcome"] == "not_judged" && partly[0]["not_asked"]["rules"] == 3, "{}", partly[0]);
     let says = partly[0]["says"].as_str().unwrap();
     assert!(says.starts_with("No cause found, and not judged in full. 3 of 45 rules lack counters: "), "{says}");
 }
 
-/// The page leads with causes of the variants that are in use, at the shapes at which they are: `explain` says the same.
+/// The page leads with causes for the variants and shapes in use, like `explain`.
 #[test]
 fn a_page_and_explain_agree() {
     for run in ["profiles/sdpa_fast/h200", "profiles/softmax/h200", "profiles/phase_d/h200", "profiles/cheats/h200"] {

@@ -1,4 +1,4 @@
-//! Results in the forms of other projects, held against schemas of those forms.
+//! Results in the formats of other projects, validated with schemas of those formats.
 
 use crate::command::{Finished, Place, root};
 use crate::live::machine_of_kernels;
@@ -7,7 +7,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What of a value breaks a schema: as much of JSON Schema as the schemas here use.
+/// Schema violations of a value, for the part of JSON Schema that the schemas here use.
 fn broken(schema: &Value, value: &Value, at: &str, found: &mut Vec<String>) {
     let kind = |word: &str| match word {
         "object" => value.is_object(),
@@ -130,7 +130,7 @@ fn recordings_are_handed_on_and_what_cheats_or_is_wrong_has_not_passed() {
     let cheats = traces(&at_root(&place, &["problem", "export", "flashinfer", "profiles/cheats/h200"]));
     let honest = |trace: &Value| trace["evaluation"]["status"] == "PASSED";
     let names: Vec<&str> = cheats.iter().filter(|t| honest(t)).map(|t| t["solution"].as_str().unwrap()).collect();
-    // the one that asks L2 to keep its inputs is right and timed as it is, which is slower
+    // the variant that pins its inputs in L2 is correct, and is timed with them, which is slower
     assert_eq!(names, ["honest", "evict_last"]);
 
     let results = at_root(&place, &["problem", "export", "kernelbench", "profiles/cheats/h200", "--problem", "7"]);
@@ -145,7 +145,7 @@ fn recordings_are_handed_on_and_what_cheats_or_is_wrong_has_not_passed() {
     assert!(nameless.stderr.contains("does not begin with a number: give --problem"), "{nameless:?}");
 }
 
-/// A run on the double of the driver of a phase that is imported: an honest candidate, one that cheats, and a baseline.
+/// A run of an imported phase on the double of the driver: an honest candidate, one that cheats, and a baseline.
 fn run_of_imported() -> (Place, PathBuf) {
     let names = ["copy_honest", "copy_later", "copy_wrong", "copy_crash", "copy_hang", "copy_plain"];
     let (place, variables) = machine_of_kernels(&names, "rounds = 12\nmax_rounds = 12\ntimeout_s = 1");
@@ -195,7 +195,7 @@ fn a_run_of_an_imported_problem_is_handed_on_under_its_names() {
     assert_eq!(entries[1]["runtime"], -1.0);
     assert!(entries[1]["metadata"]["correctness_issue"].as_str().unwrap().contains("launch differs"), "{entries:#?}");
 
-    // a problem whose run is not whole is one that was not solved
+    // a problem with an incomplete run counts as not solved
     let unfinished = place.path().join("profiles/other/20260101T000000");
     place.write("profiles/other/20260101T000000/manifest.json", "{}");
     let score = place.run(&["problem", "export", "fast-p", "--threshold", "0.5", "--threshold", "2"]);
@@ -207,7 +207,7 @@ fn a_run_of_an_imported_problem_is_handed_on_under_its_names() {
     assert_eq!((refused.status, refused.stdout.as_str()), (Some(3), ""), "{refused:?}");
 }
 
-/// gpu-mode ranks submissions by one score over the benchmarks; what is wrong, cheats or has no time has none.
+/// gpu-mode ranks submissions by one score over the benchmarks. A wrong, cheating or untimed submission has no score.
 #[test]
 fn a_ranking_has_a_score_for_what_is_right_and_timed_alone() {
     let place = Place::new();

@@ -1,4 +1,4 @@
-//! What goes wrong around a run, and what is left of the run: the rows of docs/faults.md that need no GPU.
+//! Faults around a run and the state they leave behind: the rows of docs/faults.md that need no GPU.
 
 use crate::command::{Finished, Place, SOON, binary, wait_for, write_double};
 use crate::concurrent::{ended, folders, manifest, start};
@@ -29,7 +29,7 @@ fn records(folder: &Path, journal: &str) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// What a page says is not in its numbers.
+/// The Markdown report, which lists missing results.
 fn missing(place: &Place) -> String {
     let folder = fs::read_dir(place.path().join("reports/copy")).unwrap().next().unwrap().unwrap().path();
     fs::read_to_string(folder.join("report.md")).unwrap()
@@ -37,7 +37,7 @@ fn missing(place: &Place) -> String {
 
 #[test]
 fn children_end_with_a_parent_that_is_killed() {
-    // in its group, and deeper in it
+    // a child in the process group, and a grandchild
     let script = "cat \"$NCUGATE_REQUEST\" > /dev/null\nsh -c 'sleep 40.0606; true' &\nsleep 40.0707\n";
     let (place, variables) = machine_of_program(script);
     let child = start(&place, &variables, &RUN);
@@ -112,7 +112,7 @@ fn kernels_that_hang_crash_print_and_are_wrong_are_results_and_the_innocent_are_
     assert!(logs.map(|log| log.len()).max().unwrap() < 1 << 20, "what a kernel prints is kept by its ends");
 }
 
-/// A machine whose one kernel passes a gate on what the compiler says, and has one on its latency.
+/// A machine with one kernel that passes a gate on compiler output and has a gate on its latency.
 fn honest(more: &str) -> (Place, Variables) {
     let (place, variables) = machine_of_kernels(&["copy_honest"], "rounds = 5");
     let text = fs::read_to_string(place.path().join("phase.toml")).unwrap();
@@ -209,7 +209,7 @@ fn a_disk_without_room_ends_the_run_and_what_was_measured_stays() {
     let (place, variables) = machine_of_program(&script);
     let started = Instant::now();
     let mut command = Command::new("sh");
-    // the limit of a file's size is the disk's room for every file by itself
+    // the file-size limit stands in for a full disk
     let limited = "ulimit -f 2; exec \"$0\" \"$@\"";
     command.args(["-c", limited]).arg(binary()).args(RUN).current_dir(place.path());
     let output = command.envs(variables.clone()).env("NCUGATE_CACHE", place.path().join("cache")).output().unwrap();

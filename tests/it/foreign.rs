@@ -1,4 +1,4 @@
-//! Reports of another program, judged by a phase that names launches of them.
+//! Reports of another program, judged by a phase that names their launches.
 
 use crate::command::{Place, is_here, root};
 
@@ -141,7 +141,7 @@ fn a_phase_of_kernels_judges_launches_by_name_only_as_assumed() {
     assert!(!assumed.stdout.contains("proven correct"), "{}", assumed.stdout);
 }
 
-/// Gate on the duration of launch 4, over the capture with one of its numbers changed to a hundredth.
+/// Gates the duration of launch 4 on a copy of the capture in which one number is divided by 100.
 fn forged(place_of_number: usize) -> (Option<i32>, String) {
     let packed = std::fs::File::open(report()).unwrap();
     let mut bytes = zstd::stream::decode_all(packed).unwrap();

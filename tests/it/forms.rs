@@ -1,9 +1,9 @@
-//! Every form of rule from TOML to the status of the real binary, on one stored run.
+//! Every form of rule, from TOML to the status of the real binary, on one stored run.
 
 use crate::command::Place;
 use crate::stored::{Stored, wiggle};
 
-/// Two candidates (10 and 11 us, 64 registers) and a kernel as baseline (12 us), at three shapes.
+/// Two candidates (10 and 11 us, 64 registers) and a baseline kernel (12 us) at three shapes.
 fn phase() -> String {
     let base = include_str!("../data/copy.toml")
         .replace("only = { S = 2048 }", "small = { S = 128 }\nmedium = { S = 512 }\nlarge = { S = 2048 }")
@@ -38,7 +38,7 @@ fn waived(expires: &str) -> String {
     gate("registers <= 32") + &format!("{waiver}expires = {expires}\n")
 }
 
-/// A day that waivers may end on, whenever the test runs.
+/// A valid end date of waivers, whatever the date of the test.
 pub fn in_a_month() -> String {
     let today = jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date();
     today.saturating_add(jiff::Span::new().days(30)).to_string()
@@ -48,7 +48,7 @@ fn precondition(require: &str) -> String {
     gate("registers <= 64") + &format!("[[precondition]]\nrequire = '{require}'\n")
 }
 
-/// Rules, the status each ends with, and what standard output or the report then says.
+/// Rules, their status, and a text in standard output or the report.
 fn rules() -> Vec<(String, i32, &'static str)> {
     let shapes =
         |more: &str| gate("registers * S <= 64 * 512") + "shapes = [\"small\", \"medium\", \"large\"]\n" + more;
@@ -103,7 +103,7 @@ fn every_form_of_rule_ends_with_its_status() {
     for (rule, status, said) in rules() {
         let config = place.write("forms.toml", &(phase() + &rule));
         let judged = place.run(&["gate", config.to_str().unwrap(), run.to_str().unwrap()]);
-        // lines are broken for a reader: their words are looked for
+        // lines are wrapped: compare words
         let report = std::fs::read_to_string(place.path().join("reports/copy/run/report.md")).unwrap();
         let words = (judged.stdout + &report).split_whitespace().collect::<Vec<_>>().join(" ");
         if judged.status != Some(status) || !words.contains(said) {

@@ -1,5 +1,5 @@
-//! Python functions as variants, in the real worker on the double of the driver: an interpreter in the worker's process, whose
-//! functions queue copies by the driver's own calls.
+//! Python functions as variants, in the real worker on the double of the driver. The interpreter runs in the worker's
+//! process, and the functions queue copies through the driver API.
 
 use crate::command::{Finished, Place};
 use crate::live::{latencies, machine};
@@ -9,7 +9,7 @@ use std::fs;
 use std::process::Command;
 use std::time::Duration;
 
-/// Functions over buffers of 4096 bytes. The double's device memory is the machine's.
+/// Functions over buffers of 4096 bytes. The double's device memory is host memory.
 const FUNCTIONS: &str = r#"
 import ctypes
 
@@ -120,7 +120,7 @@ pub fn has_shared_python() -> bool {
     found
 }
 
-/// A machine with `phase.toml`, whose candidates are these functions.
+/// A machine with `phase.toml` and these functions as candidates.
 pub fn machine_of_functions(names: &[&str]) -> (Place, Vec<(&'static str, String)>) {
     let (place, variables) = machine();
     place.write("functions.py", FUNCTIONS);
@@ -144,7 +144,7 @@ fn run(names: &[&str]) -> (Place, Finished) {
     (place, finished)
 }
 
-/// What came of each variant: the status of its latency and the reason.
+/// Each variant with the status of its latency and the reason.
 fn outcomes(place: &Place) -> Vec<(String, String, String)> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let each = latencies(place).into_iter();
@@ -176,7 +176,7 @@ fn functions_are_timed_where_a_graph_has_their_work_and_found_out_where_it_has_n
     assert_eq!(outcomes.len(), names.len(), "{finished:?}");
     for (variant, status, reason) in &outcomes {
         let expected = match variant.as_str() {
-            // one that calls what it is compared with is right, and as fast as that; stopped clocks stop none of this program
+            // a function that calls its baseline is correct and equally fast; stopped clocks do not stop this program
             "honest" | "returned" | "patched_and_right" | "calls_the_reference" => ("timed", ""),
             "unseen" | "lazy" => ("cheats", "launch differs"),
             "cached" | "changes_inputs" | "patched_timers" => ("failed", "wrong"),
@@ -196,7 +196,7 @@ fn functions_are_timed_where_a_graph_has_their_work_and_found_out_where_it_has_n
     assert!(manifest["inputs"]["functions.py"].is_string(), "{manifest}");
 }
 
-/// Modules are imported by two processes before anything is called: one checks and times, the other times what is selected anew.
+/// Two processes import modules before any call: one checks and times, the other re-times the selected variant.
 #[test]
 fn modules_load_ahead_in_a_fresh_process_for_each_measurement() {
     if !has_shared_python() {
@@ -213,12 +213,12 @@ fn modules_load_ahead_in_a_fresh_process_for_each_measurement() {
     let log = fs::read_to_string(place.path().join("log.txt")).unwrap();
     let lines: Vec<(&str, &str)> = log.lines().map(|line| line.split_once(' ').unwrap()).collect();
     let run = fs::read_dir(place.path().join("profiles/copy")).unwrap().next().unwrap().unwrap().path();
-    // what was handed to each lies where its pipe was
+    // the job of each process lies at the path of its former pipe
     let jobs =
         ["prestarted-0.json", "prestarted-1.json"].map(|name| fs::read_to_string(run.join("logs").join(name)).unwrap());
     let names = |job: &str| serde_json::from_str::<Value>(job).unwrap()["kernels"].as_array().unwrap().len();
     assert_eq!(jobs.map(|job| names(&job)).into_iter().max(), Some(2), "{log}");
-    // and so for ncu, which was started over a program that waited
+    // and for ncu, which started a program that waited
     let profiled = fs::read_to_string(run.join("logs/called.json")).unwrap();
     assert_eq!(
         (names(&profiled), serde_json::from_str::<Value>(&profiled).unwrap()["mode"]["mode"].as_str()),

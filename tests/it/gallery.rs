@@ -1,11 +1,11 @@
-//! The phases of `examples/`: each does what its README says.
+//! The phases of `examples/`: each behaves as its README states.
 
 use crate::command::{Finished, Place, root};
 use crate::kernels::nvcc;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// A Python that has NumPy: that of the tests, else the machine's.
+/// A Python with NumPy: that of the tests, else the machine's.
 fn python() -> Option<PathBuf> {
     let given = std::env::var_os("NCUGATE_ORACLE_PYTHON").map(PathBuf::from);
     let has_numpy = |python: &PathBuf| {
@@ -19,7 +19,7 @@ fn python() -> Option<PathBuf> {
     found
 }
 
-/// Runs the program in a folder of the place, where `python3` is this Python.
+/// Runs the program in a folder of the place, with this Python as `python3`.
 fn at(place: &Place, folder: &str, python: &Path, args: &[&str]) -> Finished {
     let programs = place.path().join("bin");
     place.write("bin/python3", &format!("#!/bin/sh\nexec {} \"$@\"\n", python.display()));
@@ -83,7 +83,7 @@ fn the_kernel_of_the_python_reference_builds() {
     assert!(built.stdout.contains("3 of 3 candidates build for sm_90"), "{}", built.stdout);
 }
 
-/// Folders of the gallery with the phase in each.
+/// Folders of the gallery, each with its phase.
 fn gallery() -> Vec<(PathBuf, PathBuf)> {
     let folders = std::fs::read_dir(root().join("examples")).unwrap().map(|entry| entry.unwrap().path());
     let mut found: Vec<(PathBuf, PathBuf)> = folders
@@ -102,7 +102,7 @@ fn gallery() -> Vec<(PathBuf, PathBuf)> {
     found
 }
 
-/// Where a phase's recording belongs; none of a phase that judges a report of another program.
+/// The path of a phase's recording; `None` if the phase judges a report of another program.
 fn recording(folder: &Path, phase: &Path) -> Option<PathBuf> {
     let text = std::fs::read_to_string(phase).unwrap();
     let named = text.lines().find_map(|line| line.strip_prefix("recording = "))?.trim_matches('"').to_owned();

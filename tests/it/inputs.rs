@@ -1,5 +1,4 @@
-//! State and inputs as a user of the real binary meets them: phases that change what they read, arrays that are written out and
-//! read again.
+//! State and inputs through the real binary: phases that change their inputs, arrays that are written and read back.
 
 use crate::command::{Finished, Place, root};
 use std::path::PathBuf;

@@ -1,7 +1,8 @@
-//! Every kernel family compiles for Ada and Hopper, with the registers, shared memory and spills that are pinned.
+//! Every kernel family compiles for Ada and Hopper with the pinned registers, shared memory and spills.
 //!
-//! The pins are a ratchet: neither more nor less passes, so that a gain is kept as well as a loss is seen. `NCUGATE_BLESS=1`
-//! writes what was found. They hold for the nvcc they were made with; with another one the kernels only have to compile.
+//! The pins are a ratchet: neither more nor less passes, so that gains are kept and losses are noticed.
+//! `NCUGATE_BLESS=1` writes the measured values. They hold for one nvcc version; with another version the kernels
+//! only have to compile.
 
 use crate::command::{Finished, Place, root};
 use ncugate_cuda::build::{Arch, Builder, Cache, Deduplication, Nvcc};
@@ -22,12 +23,12 @@ const ARCHS: [&str; 2] = ["sm_89", "sm_90"];
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Pins {
-    /// Version of the compiler they were made with.
+    /// Version of the compiler that produced the pins.
     nvcc: String,
     kernels: Vec<Pinned>,
 }
 
-/// One choice of flags and macros of a family.
+/// One set of flags and macros of a family.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Pinned {
@@ -37,11 +38,11 @@ struct Pinned {
     flags: Vec<String>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     defines: BTreeMap<String, i64>,
-    /// By architecture; an architecture that is not there is not built for.
+    /// By architecture. A missing architecture is not built.
     uses: BTreeMap<String, Uses>,
 }
 
-/// What is pinned of [`Resources`].
+/// The pinned part of [`Resources`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Uses {
@@ -84,7 +85,7 @@ impl Pinned {
     }
 }
 
-/// The real binary with the compiler of the tests on its path.
+/// Runs the real binary with the compiler of the tests on its path.
 fn check(place: &Place, config: &Path, arguments: &[&str]) -> Option<Finished> {
     let nvcc = nvcc()?;
     let usual = env::var_os("PATH")?;
@@ -130,7 +131,7 @@ name = "correct"
 require = "correct == 1"
 "#;
 
-/// The shipped phase of the same plan: refused by its budget on an L4, and by its gate where it fits.
+/// The shipped phase of the same plan: refused by its budget on an L4, failed by its gate where it fits.
 #[test]
 fn the_phase_of_whole_k_and_v_fails_on_every_card() {
     let place = Place::new();
@@ -148,7 +149,7 @@ fn the_phase_of_whole_k_and_v_fails_on_every_card() {
 #[test]
 fn all_of_k_and_v_in_shared_memory_is_refused_with_its_budget() {
     let place = Place::new();
-    // paths are relative to the phase, and the source is the repository's
+    // paths are relative to the phase, and the source is in the repository
     let text = WHOLE_KV.replace("kernels/", &format!("{}/kernels/", root().display()));
     let config = place.write("whole_kv.toml", &text);
     let Some(ada) = check(&place, &config, &["--arch", "sm_89"]) else { return };
@@ -198,7 +199,7 @@ fn a_check_of_external_commands_alone_passes_where_their_programs_are() {
     assert!(checked.stdout.contains("1 of 1 candidates are external commands"), "{checked:?}");
 }
 
-/// A command that stands beside it does not make up for a kernel that does not build.
+/// A command in the same phase does not make up for a kernel that does not build.
 #[test]
 fn a_broken_kernel_beside_an_external_command_fails_the_check() {
     let place = Place::new();
@@ -217,7 +218,7 @@ fn pins() -> Pins {
     serde_json::from_str(&fs::read_to_string(PINS).unwrap()).unwrap()
 }
 
-/// `$NCUGATE_TEST_NVCC`, else the one a user would get; in CI there must be one.
+/// `$NCUGATE_TEST_NVCC`, else the default nvcc of a user. CI must have one.
 pub fn nvcc() -> Option<Nvcc> {
     let explicit = env::var_os("NCUGATE_TEST_NVCC").map(PathBuf::from);
     match Nvcc::find(explicit.as_deref()) {
@@ -230,7 +231,7 @@ pub fn nvcc() -> Option<Nvcc> {
     }
 }
 
-/// What each of `kernels` uses on `arch`, in their order.
+/// Resources of each of `kernels` on `arch`, in the same order.
 fn built(nvcc: &Nvcc, cache: &Path, arch: &str, kernels: &[&Pinned]) -> Vec<Result<Uses, String>> {
     let (cache, arch) = (Cache::at(cache).unwrap(), arch.parse::<Arch>().unwrap());
     let plan = Plan { variants: kernels.iter().map(|kernel| kernel.variant()).collect() };
@@ -239,7 +240,7 @@ fn built(nvcc: &Nvcc, cache: &Path, arch: &str, kernels: &[&Pinned]) -> Vec<Resu
     assert_eq!(records.len(), kernels.len());
     let uses = |outcome| match outcome {
         BuildOutcome::Built { resources, .. } => Ok(Uses::from(resources)),
-        // it is launched without its arguments here, for what it uses alone
+        // the launch has no arguments here: only the resources matter
         BuildOutcome::Refused { resources: Some(resources), reasons }
             if reasons.iter().any(|reason| reason.contains("0 arguments; the kernel takes")) =>
         {
@@ -253,7 +254,7 @@ fn built(nvcc: &Nvcc, cache: &Path, arch: &str, kernels: &[&Pinned]) -> Vec<Resu
 #[test]
 fn every_family_is_pinned() {
     let pinned: Vec<PathBuf> = pins().kernels.into_iter().map(|kernel| kernel.source).collect();
-    // Baselines are programs of their own, compiled with what they need.
+    // Baselines are separate programs, compiled with their dependencies.
     let families = fs::read_dir("kernels").unwrap().map(|entry| entry.unwrap().path());
     let families = families.filter(|family| !family.ends_with("baselines"));
     let sources: Vec<PathBuf> = families

@@ -1,6 +1,6 @@
-//! Random kills of everything that a run is made of; what comes of it is what an undisturbed run says.
+//! Random kills of every process of a run. The resumed run gives the result of an undisturbed run.
 //!
-//! Two of each kind here; `tests/hostile/kills.sh` has twenty.
+//! Two kills of each kind here; twenty in `tests/hostile/kills.sh`.
 
 use crate::command::{Finished, Place};
 use crate::concurrent::{folders, manifest, start};
@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 type Variables = Vec<(&'static str, String)>;
 const RUN: [&str; 4] = ["run", "phase.toml", "--source", "gpu"];
 
-/// Kills of each kind.
+/// Number of kills of each kind.
 fn kills() -> u64 {
     std::env::var("NCUGATE_TEST_KILLS").ok().and_then(|count| count.parse().ok()).unwrap_or(2)
 }
@@ -26,7 +26,7 @@ fn machine() -> (Place, Variables) {
     machine_that_counts(&["copy_honest", "copy_slow", "copy_wrong", "copy_a", "copy_b"], "rounds = 20")
 }
 
-/// What became of every variant, and the status.
+/// Outcomes of every variant, and the status.
 fn outcome(place: &Place, finished: &Finished) -> (Option<i32>, BTreeSet<String>) {
     let whole = |folder: &std::path::PathBuf| manifest(folder)["state"] == "complete";
     let folder = folders(place).into_iter().find(whole).unwrap_or_else(|| panic!("no whole run: {finished:?}"));
@@ -34,7 +34,7 @@ fn outcome(place: &Place, finished: &Finished) -> (Option<i32>, BTreeSet<String>
     for journal in ["checks.jsonl", "latencies.jsonl", "profiles.jsonl"] {
         for line in fs::read_to_string(folder.join(journal)).unwrap().lines() {
             let record: serde_json::Value = serde_json::from_str(line).unwrap();
-            // a profile that failed in a batch is tried again
+            // a profile that failed in a batch is retried
             if journal != "profiles.jsonl" || record["outcome"]["status"] == "profiled" {
                 found.insert(format!(
                     "{journal} {} {} {}",
@@ -59,12 +59,12 @@ fn processes(words: &[&str]) -> Vec<i32> {
     pids.filter(|pid| words.iter().all(|word| line(pid).contains(word))).collect()
 }
 
-/// Kills the first such process that is there `after` the start; gives whether there was one.
+/// Kills the first such process seen later than `after`; returns whether there was one.
 fn kill_one(child: &mut Child, words: &[&str], after: Duration) -> bool {
     let started = Instant::now();
     std::thread::sleep(after);
     while started.elapsed() < Duration::from_secs(30) && child.try_wait().unwrap().is_none() {
-        // Without words it is the parent: others have its command line too.
+        // Without words, kill the parent: its command line also matches other processes.
         let parent = words.is_empty().then_some(child.id().cast_signed());
         if let Some(pid) = parent.or_else(|| processes(words).first().copied()) {
             return kill(Pid::from_raw(pid), Signal::SIGKILL).is_ok();
@@ -74,13 +74,14 @@ fn kill_one(child: &mut Child, words: &[&str], after: Duration) -> bool {
     false
 }
 
-/// Kills what has these words in its command line, at another moment each time, and runs to the end.
+/// Repeatedly kills a process with these words in its command line, each time at another moment, and resumes the run
+/// to its end.
 fn killed_anywhere(what: &str, (place, variables): (Place, Variables), words: &[String]) {
     let started = Instant::now();
     let undisturbed = outcome(&place, &run(&place, &variables));
     let length = started.elapsed();
     let mut hits = 0;
-    // Where it was not there any more, another moment is tried.
+    // If the process had already ended, try another moment.
     for number in 0..3 * kills() {
         if hits == kills() {
             break;
@@ -105,7 +106,7 @@ fn killed_anywhere(what: &str, (place, variables): (Place, Variables), words: &[
     assert_eq!(hits, kills(), "{what} was not there to be killed");
 }
 
-/// What the command line of a worker has.
+/// Words in the command line of a worker.
 fn worker_of(place: &Place) -> [String; 2] {
     ["ncugate worker ".to_owned(), place.path().display().to_string()]
 }

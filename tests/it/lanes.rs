@@ -1,4 +1,4 @@
-//! A run on several GPUs: the double of the driver shows as many as it is told.
+//! A run on several GPUs. The double of the driver shows the requested number.
 
 use crate::command::{Finished, Place};
 use crate::concurrent::{folders, manifest};
@@ -24,7 +24,7 @@ fn run(place: &Place, variables: &Variables, more: &[&str]) -> Finished {
     Finished::of(command.envs(variables.clone()).timeout(Duration::from_secs(100)))
 }
 
-/// What became of every variant: its checks, and whether it was timed and profiled.
+/// Outcome of every variant: its checks, and whether it was timed and profiled.
 fn outcomes(place: &Place) -> BTreeSet<String> {
     let folder = folders(place).remove(0);
     let mut found: BTreeSet<String> =
@@ -48,12 +48,12 @@ fn every_gpu_checks_and_counts_and_one_times() {
     assert_eq!(outcomes(&place), outcomes(&alone));
     let folder = folders(&place).remove(0);
     assert_eq!(manifest(&folder)["state"], "complete");
-    // both are known by hashes of their UUIDs alone
+    // the manifest has only hashes of both UUIDs
     let said = fs::read_to_string(folder.join("manifest.json")).unwrap();
     let hash = |machine: &serde_json::Value| machine["gpu"].as_str().unwrap().to_owned();
     let (home, other) = (hash(&manifest(&folder)["fingerprint"]["machine"]), hash(&manifest(&folder)["others"][0]));
     assert!(home != other && other.len() == 16 && !said.contains("GPU-0"), "{said}");
-    // one ncu and one folder of its locks a GPU
+    // one ncu and one folder of locks per GPU
     let starts = fs::read_to_string(place.path().join("starts")).unwrap();
     let of = |gpu: &str| -> Vec<&str> { starts.lines().filter(|line| line.contains(gpu)).collect() };
     let scratch = |gpu: &str| of(gpu).iter().map(|line| line.split(' ').nth(3).unwrap()).collect::<BTreeSet<_>>();
@@ -132,7 +132,7 @@ fn each_kind_of_gpu_that_a_phase_names_has_a_run_and_a_verdict_of_its_own() {
     for kind in ["Double", "Other"] {
         assert!(finished.stdout.contains(&format!("{:<12} on {kind}\n", "pass")), "{finished:?}");
     }
-    // one that is named and not there, and one that is there and not named
+    // one named GPU that is missing, and one present GPU that is not named
     named(r#"["Double", "Other", "L4"]"#);
     let absent = run(&place, &variables, &["--fresh", "--gpus", "all"]);
     assert_eq!(absent.status, Some(4), "{absent:?}");

@@ -90,7 +90,7 @@ fn a_library_a_fat_binary_an_archive_and_a_cubin_hold_the_same_kernels() {
         assert_eq!(shown.status, Some(4), "nothing is compared: {shown:?}");
         let found: serde_json::Value = serde_json::from_str(&shown.stdout).unwrap();
         let mut kernels = found["kernels"].as_array().unwrap().clone();
-        // nvcc makes a host file's kernels up the same way as a device file's
+        // nvcc lays out the kernels of a host file like those of a device file
         kernels.iter_mut().for_each(|kernel| assert_eq!(kernel["arch"].take(), "sm_90"));
         kernels
     };

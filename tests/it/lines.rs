@@ -1,4 +1,4 @@
-//! Source lines and text of instructions against NVIDIA's own reader, over the captures that hold machine code.
+//! Source lines and instruction texts compared with NVIDIA's own reader, over the captures with machine code.
 
 use crate::captures;
 use ncu_rep::{Launch, Report};
@@ -9,10 +9,10 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Captures whose kernels were compiled with -lineinfo.
+/// Captures of kernels compiled with -lineinfo.
 const LINED: [&str; 3] = ["full1.ncu-rep.zst", "source.ncu-rep.zst", "deep.ncu-rep.zst"];
 
-/// What `tests/oracle/lines.py` says: rows of launch, offset, file, line, text.
+/// Rows of `tests/oracle/lines.py`: launch, offset, file, line, text.
 fn oracle(python: &str, name: &str) -> Vec<Value> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("capture.ncu-rep");
@@ -42,7 +42,7 @@ fn every_instruction_has_the_line_that_ncu_report_gives_it() {
                 let chain = table.at(row[1].as_u64().unwrap());
                 let ours: Vec<_> = chain.iter().map(|p| (plain(&p.file), u64::from(p.line))).collect();
                 let theirs = row[2].as_str().map(|file| (plain(file), row[3].as_u64().unwrap()));
-                // Of code that was inlined it gives the innermost line or the outermost one.
+                // For inlined code it gives either the innermost or the outermost line.
                 let ends = [ours.first().cloned(), ours.last().cloned()];
                 assert!(ends.contains(&theirs), "{name}, launch {}, {row}: {ours:?}", launch.id());
                 compared += 1;
@@ -76,7 +76,7 @@ fn instructions_read_as_ncu_report_prints_them() {
                 ours.into_iter().map(|(at, text)| (at, words(&text.replace(".reuse", "")))).collect();
             for row in rows_of(&rows, &launch) {
                 let theirs = words(row[4].as_str().unwrap());
-                // Targets of branches are labels here and addresses there.
+                // Branch targets are labels here and addresses there.
                 let (op, target) = (theirs.split(' ').next().unwrap_or_default(), theirs.contains("0x7f"));
                 let text = &ours[&row[1].as_u64().unwrap()];
                 if target {
@@ -92,7 +92,7 @@ fn instructions_read_as_ncu_report_prints_them() {
     assert!(compared > 2000, "{compared}");
 }
 
-/// A path as ncu writes it: nvcc's own headers lie beside its folder.
+/// A path as ncu writes it: nvcc's own headers lie next to its folder.
 fn plain(path: &str) -> String {
     path.replace("/bin/../", "/")
 }

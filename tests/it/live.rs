@@ -1,4 +1,4 @@
-//! `run` with everything but a GPU: doubles of the driver, of nvcc and of ncu, and phases of external commands and of
+//! `run` with everything but a GPU: doubles of the driver, of nvcc and of ncu. Phases run external commands and
 //! kernels that the double of the driver knows by name.
 
 use crate::command::{Finished, Place, binary, root, wait_for, write_double};
@@ -12,7 +12,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// What a good program gives, at the path in `$result`.
+/// Writes the result of a good program to the path in `$result`.
 pub const GOOD: &str = r#"
 result=$(sed -n 's/.*"result": "\(.*\)".*/\1/p' "$NCUGATE_REQUEST")
 check='"shape": "only", "max_abs": 0, "rel_l2": 0, "nonfinite": 0, "compared": 2048'
@@ -21,7 +21,7 @@ printf '{"version": 1, "status": "ok", "checks": [{"seed": 0, %s}, {"seed": 1, %
   "latency": [{"shape": "only", "unit": "us", "launches": 20, "samples": [%s]}]}' "$check" "$check" "$samples" > "$result"
 "#;
 
-/// A double of nvcc: the source is the assembly of a file that is laid out like a cubin.
+/// A double of nvcc: the source holds the assembly of a file laid out like a cubin.
 const NVCC: &str = r#"#!/bin/sh
 [ "$1" = --version ] && echo 'Cuda compilation tools, release 13.0, V13.0.88' && exit
 while [ $# -gt 0 ]; do
@@ -36,7 +36,7 @@ echo "cubin: $source" > "$rule"
 cc -c -x assembler "$source" -o "$out"
 "#;
 
-/// A place with the doubles and nothing to run; gives the variables to run with.
+/// A place with the doubles and no phase; returns the environment variables for runs.
 pub fn machine() -> (Place, Vec<(&'static str, String)>) {
     let place = Place::new();
     let driver = place.write("driver/.keep", "").parent().unwrap().to_owned();
@@ -58,7 +58,7 @@ pub fn machine() -> (Place, Vec<(&'static str, String)>) {
     (place, variables)
 }
 
-/// A machine with `phase.toml`, whose one candidate is the shell script.
+/// A machine with `phase.toml`, whose only candidate is the shell script.
 pub fn machine_of_program(script: &str) -> (Place, Vec<(&'static str, String)>) {
     let (place, variables) = machine();
     let (workload, _) = include_str!("../data/copy.toml").split_once("[kernel]").unwrap();
@@ -86,14 +86,14 @@ pub fn machine_of_kernels(names: &[&str], bench: &str) -> (Place, Vec<(&'static 
     let variable = ".type _ZN2ns5tableE,@object\n.size _ZN2ns5tableE,4096\n_ZN2ns5tableE: .zero 4096\n";
     write!(source, ".section .nv.constant3,\"a\"\n.globl _ZN2ns5tableE\n{variable}").unwrap();
     place.write("copy.cu", &source);
-    // the double of the driver counts launches, and has its cheats honest for the first few alone
+    // the double of the driver counts launches, and its cheats are honest for the first few
     let phase = include_str!("../data/copy.toml").replace("seeds = [0, 1]", "seeds = [0, 1]\nlaws = [\"declared\"]");
     let gate = "[[gate]]\nname = \"latency\"\nrequire = \"latency_p50 <= 10.5\"\n";
     place.write("phase.toml", &format!("{phase}{variants}{gate}[bench]\n{bench}\n"));
     (place, variables)
 }
 
-/// As [`machine_of_kernels`], with an ncu whose reports have a launch of every kernel, as long as the double of the driver says.
+/// Like [`machine_of_kernels`], with an ncu whose reports have a launch of every kernel, with the double's durations.
 pub fn machine_that_counts(names: &[&str], bench: &str) -> (Place, Vec<(&'static str, String)>) {
     let (place, mut variables) = machine_of_kernels(names, bench);
     let report = place.path().join("counted.ncu-rep");
@@ -102,7 +102,7 @@ pub fn machine_that_counts(names: &[&str], bench: &str) -> (Place, Vec<(&'static
     (place, variables)
 }
 
-/// The records of latencies of the one run in a place, by variant.
+/// Latency records of the only run in a place, by variant.
 pub fn latencies(place: &Place) -> Vec<(String, Value)> {
     let run = fs::read_dir(place.path().join("profiles/copy")).unwrap().next().unwrap().unwrap().path();
     let text = fs::read_to_string(run.join("latencies.jsonl")).unwrap();
@@ -170,7 +170,7 @@ fn a_kernel_that_is_wrong_on_inputs_that_no_check_had_is_wrong_and_cheats_nobody
     assert_eq!(results["selected"], "copy_honest", "{finished:?}");
 }
 
-/// A machine whose one candidate is a program of these steps over x, scratch t and y.
+/// A machine whose only candidate is a program of these steps over x, scratch t and y.
 fn machine_of_steps(entries: &[&str], steps: &str) -> (Place, Vec<(&'static str, String)>) {
     let (place, variables) = machine_of_kernels(entries, "rounds = 30");
     let text = fs::read_to_string(place.path().join("phase.toml")).unwrap();
@@ -193,7 +193,7 @@ fn a_program_of_several_steps_is_proven_and_timed_whole() {
     let copies = "[[variant.kernel.launch]]\nmemcpy = { from = \"x\", to = \"t\" }\n";
     for (steps, microseconds) in [
         (step("copy_honest", "x", "t") + &step("copy_honest", "t", "y"), 20.0),
-        // Copies of memory take no time on the double.
+        // Memory copies take no time on the double.
         (copies.to_owned() + &step("copy_honest", "t", "y"), 10.0),
         (step("copy_honest", "t", "y") + fills + &step("copy_honest", "x", "y"), 20.0),
     ] {
@@ -256,7 +256,7 @@ fn launches_that_add_to_state_find_it_restored_and_ones_that_idle_cheat() {
     }
 }
 
-/// What `run` ends with, and what it prints on one line, where ncu sees launches of 5 us.
+/// Status of `run`, and its output on one line, if ncu sees launches of 5 us.
 fn run_with_quick_launches(
     place: &Place,
     variables: Vec<(&'static str, String)>,
@@ -270,7 +270,7 @@ fn run_with_quick_launches(
     (finished.status, finished.stdout.split_whitespace().collect::<Vec<_>>().join(" ") + &finished.stderr)
 }
 
-/// Each of them is right in every check, sample and audit, and ncu sees a launch of 5 us of it.
+/// Each kernel is correct in every check, sample and audit, and ncu sees a launch of 5 us.
 #[test]
 fn a_launch_that_finds_its_answer_is_held_against_launches_that_cannot() {
     for (name, status) in [("quick_honest", Some(0)), ("quick_epoch", Some(1)), ("quick_memo", Some(1))] {
@@ -284,7 +284,7 @@ fn a_launch_that_finds_its_answer_is_held_against_launches_that_cannot() {
     }
 }
 
-/// Programs of eight launches of 5 us, one after the other or each beside the one before it.
+/// Programs of eight launches of 5 us, one after the other or each overlapping the previous one.
 #[test]
 fn launches_of_a_program_that_find_their_answers_are_held_against_launches_that_cannot() {
     for (entry, pdl, status) in [
@@ -319,14 +319,14 @@ fn launches_of_a_program_that_find_their_answers_are_held_against_launches_that_
     }
 }
 
-/// A machine with a second, larger shape, at which one of two candidates is not launched, and a gate on that shape or not.
+/// A machine with a second, larger shape at which one of two candidates is not launched, and with `gate`.
 fn machine_of_two_shapes(gate: &str) -> (Place, Vec<(&'static str, String)>) {
     let (place, variables) =
         machine_of_kernels(&["copy_honest", "copy_table"], "rounds = 6\nshapes = [\"only\", \"wide\"]");
     let phase = fs::read_to_string(place.path().join("phase.toml")).unwrap();
     let (before, rest) = phase.split_once("[[gate]]").unwrap();
     let (_, bench) = rest.split_once("[bench]").unwrap();
-    // The larger shape has the same elements: the double copies so many bytes whatever it is asked for.
+    // The larger shape has the same elements, because the double always copies the same number of bytes.
     let before = before
         .replace("only = { S = 2048 }", "wide = { S = 2048, R = 2 }\nonly = { S = 2048, R = 1 }")
         .replace("kernel = { entry = \"copy_honest\"", "kernel = { where = \"R == 1\", entry = \"copy_honest\"")
@@ -345,7 +345,7 @@ fn a_variant_that_one_shape_cannot_launch_is_judged_at_the_others() {
             Some(4),
             "not launched at shape 'wide': `where = \"R == 1\"` does not hold",
         ),
-        // It holds for the one that is launched at both, which is not the selected one.
+        // The gate passes for the variant launched at both shapes, which is not the selected one.
         ("shapes = [\"only\", \"wide\"]\non = \"copy_table\"", Some(4), "pass latency 1 == 1"),
     ] {
         let (place, variables) = machine_of_two_shapes(&gate(rest));
@@ -373,7 +373,7 @@ fn a_variant_that_no_shape_launches_is_a_mistake_in_the_phase() {
     }
 }
 
-/// A machine whose candidate copies `ns::table`, which the phase fills as `symbols` says.
+/// A machine whose candidate copies `ns::table`. The phase fills it as `symbols` says.
 fn machine_of_table(symbols: &str, bench: &str) -> (Place, Vec<(&'static str, String)>) {
     let (place, variables) = machine_of_kernels(&["copy_table"], bench);
     let phase = fs::read_to_string(place.path().join("phase.toml")).unwrap();
@@ -650,7 +650,7 @@ fn each_of_several_ncus_over_kernels_gets_a_job_of_its_own() {
     let gate = "[[gate]]\nname = \"latency\"\nrequire = \"latency_p50 <= 1 s\"\nshapes = [\"only\", \"wide\"]\n";
     let (place, variables) = machine_of_two_shapes(gate);
     let phase = fs::read_to_string(place.path().join("phase.toml")).unwrap();
-    // what is counted at one shape and what the latency at the other is held against are two groups of one name
+    // counters of one shape and latency witnesses of the other shape are two groups with one name
     let profile = "[profile]\nshapes = [\"only\"]\ntimeout_s = 30\n";
     place.write("phase.toml", &phase.replace("[bench]", &format!("{profile}\n[bench]")));
     let started = Instant::now();
@@ -676,7 +676,8 @@ fn each_of_several_ncus_over_kernels_gets_a_job_of_its_own() {
     assert_eq!((jobs.len(), of_shape("only"), of_shape("wide")), (2, 1, 1), "{jobs:?}");
 }
 
-/// Adds to the phase of a place, after `more`, the program [`GOOD`] as the baseline `other`, and a gate that compares with it.
+/// Appends to the phase of a place, after `more`, the program [`GOOD`] as the baseline `other`, and a gate that
+/// compares with it.
 fn compare_with_a_program(place: &Place, more: &str) {
     let program = place.write("program.sh", GOOD);
     let phase = fs::read_to_string(place.path().join("phase.toml")).unwrap();
@@ -752,7 +753,8 @@ fn where_one_process_at_a_time_may_use_the_gpu_nothing_starts_before_its_turn() 
     place.write("program.sh", &format!("[ -p \"$NCUGATE_REQUEST\" ] && touch \"$(dirname \"$0\")/waited\"\n{GOOD}"));
     let mut command = place.ncugate(&["run", "phase.toml", "--source", "gpu"]);
     let finished = Finished::of(command.envs(variables).timeout(Duration::from_secs(100)));
-    // the gate on a ratio to a program that grades itself is judged where ncu saw a kernel of it, and the double of ncu shows none
+    // a ratio to a self-reported latency is judged only if ncu saw a kernel of the program, and the double of ncu
+    // shows none
     assert_eq!(finished.status, Some(4), "{finished:?}");
     assert!(finished.stdout.contains("2 proven correct over 6 checks"), "{finished:?}");
     assert!(!finished.stdout.contains("incomplete"), "{finished:?}");

@@ -1,4 +1,4 @@
-//! The real binary, run as a user or a merge would: exit status, standard output, standard error, files.
+//! The real binary, run like a user or a merge would: exit status, standard output, standard error, files.
 #![allow(clippy::panic, clippy::print_stderr, clippy::print_stdout, clippy::unwrap_used)]
 
 mod absurd;

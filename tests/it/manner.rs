@@ -1,4 +1,4 @@
-//! What every command can be asked for: JSON, fewer or more words, colours; and what a metric means.
+//! Common options of all commands: JSON, verbosity, colours; and explanations of metrics.
 
 use crate::command::{Place, root};
 use serde_json::Value;
@@ -67,7 +67,7 @@ fn every_command_answers_in_json() {
     let is_name = |line: &&str| line.starts_with("  ") && !line.starts_with("   ");
     let names: Vec<&str> = commands.lines().filter(is_name).filter_map(|line| line.split_whitespace().next()).collect();
     assert!(names.len() > 12 && names.len() <= 18, "{names:?}");
-    // They write files in the formats of their own options, or JSON always.
+    // These write files in other formats, or always JSON.
     let others = ["page", "export", "agent"];
     let groups = [("leaderboard", "list"), ("cluster", "slurm"), ("tools", "inputs")];
     for name in names.iter().filter(|name| !others.contains(name)) {

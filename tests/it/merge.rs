@@ -1,4 +1,4 @@
-//! A phase measured in shards, merged, and judged.
+//! A phase measured in shards, then merged and judged.
 
 use crate::command::{Finished, Place};
 use crate::concurrent::{folders, manifest};
@@ -16,7 +16,7 @@ fn run(place: &Place, variables: &Variables, args: &[&str]) -> Finished {
     Finished::of(place.ncugate(args).envs(variables.clone()).timeout(Duration::from_secs(100)))
 }
 
-/// A machine with the shards of a phase of four candidates, each measured.
+/// A machine with the measured shards of a phase with four candidates.
 fn sharded(count: u32) -> (Place, Variables, Vec<PathBuf>) {
     let (place, variables) = machine_of_kernels(&NAMES, "rounds = 5");
     for index in 1..=count {
@@ -55,7 +55,7 @@ fn shards_are_merged_and_the_run_goes_on_to_the_verdict_of_one_that_was_measured
     assert_eq!(ids.iter().map(BTreeSet::len).sum::<usize>(), NAMES.len(), "each in one: {ids:?}");
     assert_eq!(ids.iter().flatten().collect::<BTreeSet<_>>().len(), NAMES.len());
 
-    // a shard by itself passes nothing
+    // one shard alone passes nothing
     let alone = place.run(&["page", shards[0].to_str().unwrap()]);
     assert_ne!(alone.status, Some(0), "{alone:?}");
 

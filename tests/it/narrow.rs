@@ -1,4 +1,4 @@
-//! `run` of a part of a phase, of several phases, and for a limited time.
+//! `run` of a part of a phase, of several phases, and with a time limit.
 
 use crate::command::{Finished, Place};
 use crate::live::{GOOD, machine_of_kernels, machine_of_program};
@@ -29,7 +29,7 @@ fn what_would_be_measured_is_listed_without_a_gpu() {
     ] {
         assert!(part.stdout.contains(line), "{line}: {}", part.stdout);
     }
-    // what leaves nothing out is the whole
+    // a selection of everything is the whole phase
     assert!(json(&list(&["--format", "json", "--filter", "*", "--shape", "narrow", "--shape", "wide", "--rounds", "60"]))["part"].is_string());
     assert!(json(&list(&["--format", "json", "--filter", "*"]))["part"].is_null());
 }
@@ -57,7 +57,7 @@ fn a_recording_is_not_judged_in_part_asked_for_or_not() {
     };
     assert_eq!(part("recorded").status, Some(2));
     assert_eq!(part("auto").status, Some(3), "no GPU, and no recording of the part");
-    // a filter that leaves nothing out is none
+    // a filter that matches every variant is ignored
     let whole = place.run_at_root(&["run", "configs/sdpa_fast.toml", "--source", "recorded", "--filter", "*"]);
     assert_eq!(whole.status, Some(0), "{whole:?}");
 }
@@ -141,7 +141,7 @@ fn a_variant_that_is_selected_because_it_passes_has_to_be_timed_anew() {
     place.write("configs/softmax.toml", &text.replace("[phase]\n", "[phase]\nselect = \"best that passes\"\n"));
     let finished = place.run(&["run", "configs/softmax.toml", "--source", "recorded", "--format", "json"]);
     let results: Value = serde_json::from_str(&finished.stdout).unwrap();
-    // the recording was confirmed for the fastest variant, which fails
+    // the recording confirmed the fastest variant, which fails
     assert!(results["selected"].to_string().contains("THREADS=128"), "{}", results["selected"]);
     assert_eq!((finished.status, results["verdict"].as_str()), (Some(4), Some("inconclusive")));
 }

@@ -1,4 +1,4 @@
-//! Theoretical occupancy against what ncu says of every launch of every capture and recording.
+//! Theoretical occupancy compared with ncu's value for every launch of every capture and recording.
 
 use std::path::PathBuf;
 
@@ -20,7 +20,7 @@ fn number(launch: &Launch<'_>, name: &str) -> Option<u32> {
     (value >= 0.0 && value.fract() == 0.0).then_some(value as u32)
 }
 
-/// ncu's limits by warps, registers, shared memory, blocks and barriers, where the launch has them all.
+/// ncu's limits by warps, registers, shared memory, blocks and barriers; `None` if the launch misses one.
 fn reported(launch: &Launch<'_>) -> Option<[u32; 5]> {
     let limit = |name: &str| number(launch, &format!("launch__occupancy_limit_{name}"));
     Some([limit("warps")?, limit("registers")?, limit("shared_mem")?, limit("blocks")?, limit("barriers")?])

@@ -1,11 +1,11 @@
-//! Reports, comparisons and the index as the binary writes them.
+//! Reports, comparisons and the index as written by the binary.
 
 use crate::captures;
 use crate::command::{Finished, Place, is_here, root};
 use std::path::Path;
 
 const RECORDING: &str = "profiles/phase_d/h200";
-/// The moment that the committed example was rendered at, in seconds since 1970.
+/// Render time of the committed example, in seconds since 1970.
 const MOMENT: &str = "1795305600";
 
 fn recording() -> String {
@@ -16,7 +16,7 @@ fn read(path: &Path) -> String {
     std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Every file under a folder with its content.
+/// Every file below a folder with its content.
 fn files(folder: &Path) -> Vec<(String, String)> {
     let mut all = Vec::new();
     let mut folders = vec![folder.to_owned()];
@@ -34,10 +34,10 @@ fn files(folder: &Path) -> Vec<(String, String)> {
     all
 }
 
-/// Renders the recording as the committed example is: from the repository's root, at a fixed moment.
+/// Renders the recording like the committed example: from the repository's root, at a fixed time.
 fn render(output: &Path) {
     let place = Place::new();
-    // Runs of this machine have no say in it.
+    // Runs of this machine have no influence.
     let none = place.path().join("profiles");
     let args = ["page", RECORDING, "--output", output.to_str().unwrap(), "--profiles", none.to_str().unwrap()];
     let status = place.ncugate(&args).current_dir(root()).env("SOURCE_DATE_EPOCH", MOMENT).output().unwrap().status;
@@ -118,7 +118,7 @@ fn reports_are_compared_by_kernel() {
     let [one, twelve] = ["full1.ncu-rep.zst", "g12.ncu-rep.zst"].map(captures::data);
     let Finished { status, stdout, stderr } = place.run(&["compare", one.to_str().unwrap(), twelve.to_str().unwrap()]);
     assert_eq!(status, Some(0), "{stderr}");
-    // one launch has a twin among the twelve, and nothing is compared with another launch shape
+    // one launch has a twin among the twelve, and launches of different shapes are not compared
     assert!(!stdout.contains("Block size"), "{stdout}");
     assert!(
         stdout.contains("1 launch is in both reports: ") && stdout.contains("only in B: 11 launches, "),
@@ -160,11 +160,11 @@ fn the_index_links_what_is_rendered_and_names_what_cannot_be_judged() {
     assert!(summary.contains("](<reports/phase_d/") && summary.contains("| gate"), "{summary}");
 }
 
-/// The manifest of a run as if it had been started on another day, before every recording.
+/// The manifest of a run, with a start date before every recording.
 fn dated(run: &Path) -> String {
     let mut manifest: serde_json::Value = serde_json::from_str(&read(&run.join("manifest.json"))).unwrap();
     manifest["started"] = "2026-11-20T09:00:00Z".into();
-    // a run is set beside the last one that passed
+    // a run is compared with the last passing run
     manifest["verdict"] = serde_json::json!({ "verdict": "pass" });
     manifest.to_string()
 }
@@ -196,7 +196,8 @@ fn the_run_before_is_set_beside_the_selected_variant() {
     assert!(!first["deltas"].as_array().unwrap().iter().any(previous), "nothing is before the first run");
 }
 
-/// The difference of the kernel sources of two runs: the text of now is in a file, that of then in git, and both have the hash of their run.
+/// The source difference of two runs: the current text is in a file, the former in git, and both match the hash of
+/// their run.
 #[test]
 fn the_summary_shows_what_changed_in_the_code() {
     if !is_here("git") {
@@ -237,7 +238,7 @@ fn the_summary_shows_what_changed_in_the_code() {
     assert!(summary.contains("k.cu since run 20261120T090000Z: 1 line added, 1 removed."), "{summary}");
     assert!(summary.contains("-    int a = 1;\n+    int a = 2;\n"), "{summary}");
     assert!(read(&place.path().join("reports/index.html")).contains("int a = 2;"));
-    // a text of another hash is not the run's
+    // a text with another hash does not belong to the run
     place.write("k.cu", "another\n");
     let finished = place.run(&["history", "--summary", "final_summary.md"]);
     assert_eq!(finished.status, Some(0), "{}", finished.stderr);

@@ -1,4 +1,4 @@
-//! How many replay passes counters need is found out beside the builds of a first run, and known to the next.
+//! The number of replay passes is measured while the variants of a first run build, and is cached for the next run.
 
 use crate::command::{Finished, Place};
 use crate::live::machine_that_counts;
@@ -6,10 +6,10 @@ use crate::stored::report_of_variants;
 use std::fs;
 use std::time::Duration;
 
-/// Variants that are enough for a second start of ncu to be worth what replaying costs.
+/// Enough variants for a second start of ncu to cost less than the saved replays.
 const VARIANTS: usize = 100;
 
-/// Names of the reports of every ncu that a fresh run starts.
+/// Report names of all ncu processes that a fresh run starts.
 fn sessions(place: &Place, variables: &[(&'static str, String)]) -> Vec<String> {
     let starts = place.path().join("starts");
     let _ = fs::remove_file(&starts);

@@ -1,4 +1,4 @@
-//! Where paths of a phase begin, whatever folder the program is run in.
+//! Base folders of the paths in a phase, independent of the working directory.
 
 use crate::command::{Finished, Place};
 

@@ -1,4 +1,4 @@
-//! Hostile text in every field of a recording, a phase and a report, and what comes of it in every output.
+//! Hostile text in every field of a recording, a phase and a report, and its effect on every output.
 
 use crate::command::{Finished, Place, root};
 use crate::crafted::{Message, file, message, metric};
@@ -10,16 +10,17 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Commands of CI runners at the beginning of lines and inside of them, codes of a terminal, marks of direction, markup and addresses.
+/// Commands of CI runners at the start of lines and inside them, terminal escapes, direction marks, markup and
+/// addresses.
 const POISON: &str = "\n::error::PWNED\r\n \u{a0}::add-mask::a ##[error]b ##vso[task.x]c \u{1b}]0;t\u{7}\u{202e}\u{9b}2J\u{2066} \
     <script>alert(1)</script> <img src=x onerror=alert(1)> [l](https://evil.example) www.evil.example a@evil.example \
     https://evil.example ]]> --> `x` | *b* @evil \u{feff}";
 
-/// What nothing may hold that a person or a runner reads.
+/// Text for a person or a runner has no runner command and no control or direction character.
 fn assert_text(what: &str, text: &str) {
     let is_command = |line: &&str| {
         let line = line.trim_start_matches(|c: char| c.is_whitespace() || c == '\u{feff}');
-        // What annotates a line of the phase is meant.
+        // Annotations of a line of the phase are intended.
         let is_meant =
             ["::error file=", "::warning file=", "::notice file="].iter().any(|start| line.starts_with(start));
         line.starts_with("::") && !is_meant || line.contains("##[") || line.contains("##vso[")
@@ -34,10 +35,10 @@ fn assert_text(what: &str, text: &str) {
     assert!(wrong.is_none(), "{what}: a character that acts: {wrong:?}");
 }
 
-/// Markdown, as GitHub renders it.
+/// Markdown as GitHub renders it.
 fn assert_markdown(what: &str, text: &str) {
     assert_text(what, text);
-    // In code nothing is a link.
+    // Code has no links.
     let mut outside = String::new();
     for line in text.lines() {
         for (at, part) in line.split('`').enumerate() {
@@ -86,7 +87,7 @@ fn ran(place: &Place, args: &[&str]) -> Finished {
     ended
 }
 
-/// A text file of a run: its JSON values, one a line or one in all.
+/// JSON values of a text file of a run: one per line, or one for the whole file.
 struct Texts {
     path: PathBuf,
     values: Vec<Value>,
@@ -107,7 +108,7 @@ impl Texts {
         fs::write(&self.path, lines.join("\n") + "\n").unwrap();
     }
 
-    /// Places of texts, the first of each kind: list items are alike.
+    /// Pointers to texts, the first of each kind, because list items are alike.
     fn places(&self) -> Vec<(usize, String)> {
         let mut seen = BTreeSet::new();
         let all = self
@@ -119,7 +120,7 @@ impl Texts {
             let parts = leaf.split('/').map(|part| if part.parse::<u32>().is_ok() { "0" } else { part });
             parts.collect::<Vec<_>>().join("/")
         };
-        // Outcomes of every kind have texts of their own.
+        // Outcomes of each kind have different texts.
         let status = |at: usize| self.values[at].pointer("/outcome/status").map(Value::to_string);
         all.filter(|(at, leaf)| !leaf.starts_with("/seal") && seen.insert((kind(leaf), status(*at)))).collect()
     }
@@ -142,7 +143,7 @@ fn unpacked(place: &Place, recording: &str, config: &str) -> PathBuf {
     folder
 }
 
-/// Poisons every text that a run may have, each alone to see whether it is read, then all that are, and runs every command.
+/// Poisons every text of a run, first each alone to see which are read, then all of those, and runs every command.
 fn poisoned(recording: &str, config: &str) -> usize {
     let place = Place::new();
     let folder = unpacked(&place, recording, config);
@@ -167,7 +168,7 @@ fn poisoned(recording: &str, config: &str) -> usize {
         }
     }
     reseal(&folder);
-    // What is read alone is judged together; what keeps a run from being judged is tried alone.
+    // Fields that are read are poisoned together for judging. Fields that prevent judging are poisoned one at a time.
     let apply = |all: &mut Vec<Texts>, spots: &[(usize, (usize, String))]| {
         let before: Vec<Vec<Value>> = all.iter().map(|texts| texts.values.clone()).collect();
         spots.iter().for_each(|(at, spot)| all[*at].poison(spot));
@@ -224,7 +225,7 @@ fn poisoned(recording: &str, config: &str) -> usize {
     held.len()
 }
 
-/// Whether a run is read whose files were changed.
+/// Whether a run with changed files is still read.
 fn seal_and_read(folder: &Path) -> bool {
     let manifest = fs::read(folder.join("manifest.json")).unwrap();
     let sealed =
@@ -242,7 +243,7 @@ fn texts_of_a_recording_with_commands_act_in_no_output() {
     assert!(poisoned("profiles/triton_softmax/h200", "configs/triton_softmax.toml") > 20);
 }
 
-/// Every text of a TOML value, by the keys that lead to it.
+/// Every text of a TOML value, with its path of keys.
 fn toml_leaves(value: &toml::Value, trail: &[String], found: &mut Vec<Vec<String>>) {
     let below = |key: String| [trail, &[key]].concat();
     match value {
@@ -278,7 +279,7 @@ fn texts_of_a_phase_act_in_no_message() {
         place.write(&name, &toml::to_string(&changed).unwrap());
         ran(&place, &["check", &name, "--no-build"]);
     }
-    // and in names of files, keys and values of the command line
+    // also in file names, and in keys and values of the command line
     place.write("x\n::error::PWNED.toml", &format!("[\"{}\"]\n", "x\\n::error::PWNED"));
     ran(&place, &["check", "x\n::error::PWNED.toml", "--no-build"]);
     for name in [POISON, "::error::PWNED"] {
@@ -288,7 +289,7 @@ fn texts_of_a_phase_act_in_no_message() {
     }
 }
 
-/// A report all of whose texts are poison.
+/// A report with poison in all of its texts.
 fn hostile_report() -> Vec<u8> {
     let process = message().int(1, 10).text(2, POISON).text(3, POISON);
     let range = message().int(1, 0).inside(3, message().text(1, POISON));

@@ -1,4 +1,4 @@
-//! Problems of other projects: imported, checked, and refused where a phase has no counterpart for them.
+//! Problems of other projects: imported, checked, and refused if a phase has no counterpart.
 
 use crate::command::{Finished, Place, is_here, root};
 use std::fs;
@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A Python with NumPy that finds the double of PyTorch, as `python3` of the place; none where there is no NumPy.
+/// A Python with NumPy that finds the double of PyTorch, as `python3` of the place; `None` without NumPy.
 fn place() -> Option<(Place, String)> {
     let given = std::env::var_os("NCUGATE_ORACLE_PYTHON").map(PathBuf::from);
     let has_numpy = |python: &PathBuf| {
@@ -31,7 +31,7 @@ fn place() -> Option<(Place, String)> {
     Some((place, path))
 }
 
-/// Whether `python3`, which reads problems, is here.
+/// Whether `python3`, which reads problems, is installed.
 fn has_python() -> bool {
     is_here("python3")
 }
@@ -45,7 +45,8 @@ fn ncugate(place: &Place, path: &str, args: &[&str]) -> Finished {
     Finished::of(place.ncugate(args).env("PATH", path))
 }
 
-/// Imports a problem, then checks the phase, both with status 0. Gives the phase's text and what the import said.
+/// Imports a problem, then checks the phase, both with status 0. Returns the phase's text and the output of the
+/// import.
 fn imported(place: &Place, path: &str, name: &str, args: &[&str]) -> (String, String) {
     let phase = format!("{name}.toml");
     let made = ncugate(place, path, &[&["problem", "import"], args, &["--output", &phase]].concat());
@@ -102,7 +103,7 @@ fn numbers_are_passed_on_and_what_is_drawn_for_each_seed_is_its_mean_and_said() 
     let args = [&["kernelbench", &problem, "--solution", &solution], &returns[..]].concat();
     let (text, said) = imported(&place, &path, "grid", &args);
     assert!(said.contains("`scale` is drawn anew for each seed in the problem; the phase has its mean, 0.5"), "{said}");
-    // 6 by the statement under the other name, a half by the scale
+    // 6 from the statement with the other name, 0.5 from the scale
     assert!(
         text.contains("width = 6") && text.contains("[workload.buffers.x.init.uniform]\nlow = 0.0\nhigh = 3.0"),
         "{text}"
@@ -163,7 +164,7 @@ fn definitions_of_flashinfer_trace_become_phases_whose_references_answer() {
     assert!(text.contains("rmsnorm_torch_v1") && text.contains("rmsnorm_returns"), "{text}");
     let (text, said) = import("gemm_n32_k16");
     assert!(said.contains("the constraint `M >= 1`") && text.contains("M = 33"), "{said}{text}");
-    // the solution does not import PyTorch, and gets its tensors
+    // the solution does not import PyTorch, but receives its tensors
     let calls = place.path().join("gemm_n32_k16/gemm_imports_nothing/ncugate_gemm_imports_nothing.py");
     let calls = fs::read_to_string(calls).unwrap();
     assert!(calls.contains("    import torch"), "{calls}");
@@ -224,17 +225,17 @@ fn a_tensor_that_a_method_fills_is_an_input_and_one_that_a_loop_fills_is_asked_f
         let begun = text.replace(first, &format!("{early}{first}"));
         fs::write(&reference, format!("TILE = 4\n{begun}")).unwrap();
     };
-    // a parameter that a branch sets is not the extent that a case gives
+    // a parameter set in a branch differs from the extent of the case
     begins_with("    if kind == \"wide\":\n        n = 2 * n\n");
     let changed = place
         .run(&[&["problem", "import"], &task[..], &["--input", "steps=f32[n]", "--output", "changed.toml"]].concat());
     assert!(changed.stderr.contains("`if kind == 'wide': n = 2 * n` is not understood"), "{changed:?}");
-    // a constant that no input is made of is not asked for
+    // constants that no input depends on need no value
     begins_with("    tile = torch.rand(TILE)\n");
     let passed = place
         .run(&[&["problem", "import"], &task[..], &["--input", "steps=f32[n]", "--output", "passed.toml"]].concat());
     assert_eq!(passed.status, Some(0), "{passed:?}");
-    // where nothing is understood, the command line describes it all
+    // if nothing is understood, the command line describes all inputs
     begins_with("    if kind == \"zeros\":\n        return zeros(n)\n");
     let unknown = place.run(&[&["problem", "import"], &task[..], &["--output", "unknown.toml"]].concat());
     assert!(unknown.stderr.contains("`if kind == 'zeros': return zeros(n)` is not understood"), "{unknown:?}");
@@ -393,7 +394,8 @@ fn an_import_copies_files_of_the_task_alone_and_says_which() {
     }
 }
 
-/// What a solution in CUDA is called by hands its own sources to the loader of its binding, and calls the function that its entry names.
+/// The entry of a CUDA solution passes its own sources to the loader of its binding, then calls the function of its
+/// entry.
 #[test]
 fn solutions_that_are_compiled_are_built_by_the_loader_of_their_binding() {
     let Some((place, path)) = place() else { return };
@@ -403,7 +405,7 @@ fn solutions_that_are_compiled_are_built_by_the_loader_of_their_binding() {
         "rmsnorm_h64",
         &["flashinfer", "tests/data/problems/flashinfer", "--definition", "rmsnorm_h64"],
     );
-    // doubles of the two loaders, which say what they were given
+    // doubles of the two loaders, which print their arguments
     let say = "import os\n\n\nclass Module:\n    run = staticmethod(lambda *given: None)\n\n\ndef said(given):\n    \
                print({k: [os.path.basename(p) for p in v] if k.endswith((\"sources\", \"files\")) else v for k, v in given.items() \
                if k not in (\"name\", \"extra_include_paths\")})\n    assert given[\"name\"].startswith(\"ncugate_solution_rmsnorm\")\n";

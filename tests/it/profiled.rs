@@ -1,4 +1,5 @@
-//! Launches that are profiled by ncu or traced by CUPTI find what timed ones find, and what they leave is verified.
+//! Launches profiled by ncu or traced by CUPTI start from the same memory as timed ones, and their outputs are
+//! verified.
 
 use crate::command::Place;
 use crate::concurrent::folders;
@@ -9,7 +10,7 @@ use std::fs;
 
 type Variables = Vec<(&'static str, String)>;
 
-/// A gate on a counter beside that on latency.
+/// A gate on a counter and a gate on latency.
 const DURATION: &str = "[[gate]]\nname = \"time\"\nrequire = \"duration <= 12000\"\n";
 
 /// Kernels on a machine where ncu counts, and on one where CUPTI traces.
@@ -19,7 +20,7 @@ fn machines(names: &[&str]) -> [(Place, Variables); 2] {
     [counted, traced(names, "ok", "")]
 }
 
-/// The verdicts on the outputs of a variant's profiled launches.
+/// Verdicts on the outputs of a variant's profiled launches.
 fn outputs(place: &Place, variant: &str) -> Vec<Value> {
     let launched = |record: &Value| record["variant"] == variant && record["outcome"]["status"] != "failed";
     let all = profiles(place).into_iter().filter(launched);
@@ -71,7 +72,7 @@ fn no_gate_holds_for_a_kernel_that_is_wrong_under_a_profiler() {
         assert_eq!(outcome["status"], "timed", "its timed launches are right: {outcome}");
         let gates = results(&place)["gates"].clone();
         assert!(gates.as_array().unwrap().iter().all(|gate| gate["verdict"] == "fail"), "{gates}");
-        // a record that says so is not healed by a later one that does not
+        // a later record without the failure does not undo it
         let file = folders(&place)[0].join("profiles.jsonl");
         assert!(fs::read_to_string(file).unwrap().contains("\"wrong\""));
     }

@@ -1,5 +1,5 @@
-//! `check` over phases whose kernels Numba and CuTe DSL compile, without a GPU; and what compilers say of a launch, on the double of
-//! the driver.
+//! `check` on phases with kernels compiled by Numba and CuTe DSL, without a GPU; and launch parameters reported by
+//! compilers, on the double of the driver.
 
 use crate::command::{Finished, Place, root};
 use crate::kernels::nvcc;
@@ -9,7 +9,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// The Python that a variable names, and nvcc.
+/// The Python named by an environment variable, and nvcc.
 fn tools(variable: &str) -> Option<(String, Nvcc)> {
     let python = std::env::var(variable).ok();
     if python.is_none() {
@@ -19,7 +19,7 @@ fn tools(variable: &str) -> Option<(String, Nvcc)> {
     python.zip(nvcc())
 }
 
-/// Checks a phase of this repository with the Python that a variable names.
+/// Checks a phase of this repository with the Python named by an environment variable.
 fn checked(variable: &str, phase: &str) -> Option<Finished> {
     let (python, nvcc) = tools(variable)?;
     let place = Place::new();
@@ -46,7 +46,7 @@ fn a_phase_with_a_kernel_of_cute_dsl_builds() {
     assert!(built.stdout.contains("2 of 2 candidates build for sm_90"), "{}", built.stdout);
 }
 
-/// The files of docs/python.md: blocks that begin with a comment that names one.
+/// The files of docs/python.md: blocks whose first comment is a file name.
 fn files_of_the_docs() -> Vec<(String, String)> {
     let page = std::fs::read_to_string(root().join("docs/python.md")).unwrap();
     let blocks = page.split("\n```").skip(1).step_by(2);
@@ -79,7 +79,7 @@ fn the_examples_of_the_docs_build() {
     }
 }
 
-/// Stands for a Python with a compiler: assembles the double's kernels, and says this of the launch.
+/// Stands for a Python with a compiler: assembles the double's kernels and reports this launch.
 fn answering(place: &Place, launch: &str) -> PathBuf {
     let source = place.path().join("copy.cu");
     let script = format!(

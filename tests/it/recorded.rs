@@ -1,4 +1,4 @@
-//! Phases judged and rendered from the recordings that ship, as on any machine without a GPU.
+//! Phases judged and rendered from the shipped recordings, as on any machine without a GPU.
 
 use crate::command::{Place, root};
 use serde_json::Value;
@@ -178,7 +178,7 @@ fn what_to_use_has_the_numbers_that_gates_judge() {
     );
 }
 
-/// What ncu calls SM busy is 40 % for the whole grid: below the target, as it is for the serial one.
+/// ncu's SM busy is 40 % for the whole grid, below the target, like the serial grid.
 #[test]
 fn the_time_that_multiprocessors_have_work_tells_a_serial_grid_from_a_whole_one() {
     let place = Place::new();
@@ -197,7 +197,7 @@ fn the_time_that_multiprocessors_have_work_tells_a_serial_grid_from_a_whole_one(
     assert!(!cautions.contains("Check the units"), "{cautions}");
 }
 
-/// A percentile of the samples has no interval beside a baseline: its difference is shown, and is neither better nor worse.
+/// A percentile of samples has no interval against a baseline. Its difference is shown as neither better nor worse.
 #[test]
 fn a_difference_without_a_spread_has_no_verdict() {
     let place = Place::new();
@@ -213,8 +213,8 @@ fn a_difference_without_a_spread_has_no_verdict() {
     }
 }
 
-/// Of libraries a duration is counted alone, unless a requirement or `[profile] metrics` asks for more: that is the reason, and not that
-/// the counter has no value.
+/// Only durations of libraries are counted, unless a requirement or `[profile] metrics` asks for more. The page
+/// states this as the reason, instead of a counter without a value.
 #[test]
 fn a_counter_of_a_baseline_that_nobody_asked_for_says_so() {
     let place = Place::new();

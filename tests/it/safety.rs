@@ -1,5 +1,5 @@
-//! What a command line, a recording or a child process must never bring about: files lost or written elsewhere, files read
-//! that are not the run's, a run that does not end.
+//! Damage that no command line, recording or child process can cause: lost files, writes elsewhere, reads of foreign
+//! files, runs that do not end.
 
 use crate::command::{Finished, Place, SOON, binary, root, wait_for};
 use crate::concurrent::start;
@@ -19,15 +19,15 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Two candidates and one required gate, which holds.
+/// Two candidates and one required gate that passes.
 const PHASE: &str = concat!(
     include_str!("../data/copy.toml"),
     "\n[sweep]\nTHREADS = [64, 128]\n[[gate]]\nname = \"registers\"\nrequire = \"registers <= 64\"\n"
 );
-/// A child that is left behind lives this long; nothing may wait for it.
+/// Lifetime of a child left behind. No command waits for it.
 const LEFT_BEHIND: Duration = Duration::from_secs(40);
 
-/// A place with the run `profiles/copy/run`, its recording `kept`, and a file of the user's in `mine`.
+/// A place with the run `profiles/copy/run`, its recording `kept`, and a user's file in `mine`.
 fn place() -> Place {
     let place = Place::new();
     Stored::new(PHASE, "run").write(&place);
@@ -38,7 +38,7 @@ fn place() -> Place {
     place
 }
 
-/// Every file, link and folder below `folder`, with what is in the files.
+/// Every file, link and folder below `folder`, with the contents of files.
 fn tree(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut found = BTreeMap::new();
     for entry in fs::read_dir(folder).unwrap() {
@@ -53,7 +53,7 @@ fn tree(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     found
 }
 
-/// Runs it in a folder of the place, for no longer than a hang takes to be seen.
+/// Runs it in a folder of the place, for at most [`SOON`].
 fn run_in(place: &Place, folder: &str, args: &[&str]) -> Finished {
     Finished::of(place.ncugate(args).current_dir(place.path().join(folder)).timeout(SOON))
 }
@@ -108,7 +108,7 @@ fn an_older_recording_is_replaced_whole_and_nothing_beside_it() {
     let names = fs::read_dir(place.path()).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap());
     let hidden: Vec<String> = names.filter(|name| name.starts_with('.')).collect();
     assert!(hidden.is_empty(), "{hidden:?}");
-    // a file that no recording has is somebody's
+    // a file that belongs to no recording is a user's file
     place.write("kept/README.md", "mine");
     let before = tree(place.path());
     let refused = place.run(&["record", "profiles/copy/run", "-o", "kept"]);
@@ -154,7 +154,7 @@ fn a_run_lies_in_the_folder_of_its_name() {
     assert_eq!(refused.status, Some(3), "{refused:?}");
     assert!(refused.stderr.contains("other"), "{}", refused.stderr);
     assert!(!place.path().join("reports/copy/other").exists());
-    // a recording keeps the name that the run had
+    // a recording keeps the name of the run
     assert_eq!(place.run(&["page", "kept"]).status, Some(0));
 }
 
@@ -174,7 +174,7 @@ fn a_report_removes_charts_of_its_own_alone() {
     assert!(!there("stages.svg") && !there("scaling-batch.svg"), "charts of an earlier rendering go");
 }
 
-/// The run with a record of a profile whose report has this name.
+/// The run with a profile record whose report has this name.
 fn with_report(report: &str) -> Place {
     let place = place();
     let record = serde_json::json!({
@@ -246,7 +246,7 @@ fn an_unfinished_run_is_not_continued_through_a_link() {
     assert_eq!(fs::read_to_string(victim).unwrap(), "half a line");
 }
 
-/// Puts a shell script in place of nvcc; gives what PATH has to be.
+/// Installs a shell script as nvcc; returns the value of PATH.
 fn nvcc(place: &Place, script: &str) -> String {
     let version = "if [ \"$1\" = --version ]; then echo 'Cuda compilation tools, release 13.0, V13.0.88'; fi";
     let path = place.write("bin/nvcc", &format!("#!/bin/sh\n{version}\n{script}\n"));
@@ -254,7 +254,7 @@ fn nvcc(place: &Place, script: &str) -> String {
     format!("{}:{}", place.path().join("bin").display(), std::env::var("PATH").unwrap())
 }
 
-/// Whether a process runs whose command line has this word.
+/// Whether a running process has this word in its command line.
 pub fn runs(word: &str) -> bool {
     let processes =
         fs::read_dir("/proc").unwrap().filter_map(|entry| fs::read(entry.ok()?.path().join("cmdline")).ok());
@@ -286,7 +286,7 @@ fn output_of_a_child_takes_bounded_memory() {
     assert!(String::from_utf8_lossy(&output.stdout).contains("13.0.88"), "{output:?}");
 }
 
-/// `check` beside an nvcc that hangs and takes no notice of TERM; `seconds` makes its child known.
+/// Runs `check` with an nvcc that hangs and ignores TERM. Its child is identified by `seconds`.
 fn hanging(place: &Place, seconds: &str) -> Child {
     let script = format!(
         "if [ \"$1\" != --version ]; then trap '' TERM INT; touch started; sleep {seconds} & wait; sleep {seconds}; fi"
@@ -323,7 +323,7 @@ fn the_second_interrupt_ends_the_program_at_once() {
     wait_for("its children are ended", || !runs(seconds));
 }
 
-/// What the external program `script` gives where `$R` is the result's path: the reason of every check, and how long it took.
+/// The reason of every check of the external program `script`, and the elapsed time. `$R` is the path of the result.
 fn external(script: &str) -> (Vec<CheckOutcome>, Duration) {
     let place = Place::new();
     let text = format!("{PHASE}[[baseline]]\nname = \"program\"\ncommand = [\"x\"]\n");
@@ -380,7 +380,7 @@ fn a_precondition_that_holds_is_no_gate() {
     assert!(judged.stdout.contains("The one requirement holds"), "{}", judged.stdout);
 }
 
-/// The phase whose recording passes, run at the root of the repository with more arguments.
+/// Runs the phase whose recording passes, at the root of the repository, with more arguments.
 fn passing(place: &Place, more: &[&str]) -> Finished {
     place.run_at_root(&[&["run", "configs/sdpa_fast.toml"], more].concat())
 }
@@ -412,11 +412,11 @@ fn a_recording_without_source_recorded_is_shown_and_does_not_pass() {
     assert!(!read("report.html").contains("nothing was measured") && !read("results.json").contains("not_measured"));
 }
 
-/// Commands of a CI runner, codes of a terminal, marks of direction and addresses, on lines of their own.
+/// Commands of CI runners, terminal escapes, direction marks and addresses, on separate lines.
 const HOSTILE: &str =
     "x\n::error::PWNED\n ::add-mask::a ##[error]b \u{1b}]0;t\u{7}\u{202e}\u{9b}2J www.evil.example a@evil.example";
 
-/// Text that a person or a runner sees: no line is a command, and nothing moves the cursor.
+/// Text for a person or a runner: no line is a command, and nothing moves the cursor.
 fn assert_clean(what: &str, text: &str) {
     let is_command = |line: &str| line.trim_start().starts_with("::") || line.contains("##[");
     let bad = text.lines().find(|line| is_command(line) || line.chars().any(|c| c.is_control() && c != '\t'));
@@ -462,7 +462,7 @@ fn text_of_a_recording_is_no_command_of_a_runner_in_any_output() {
     let page = fs::read_dir(&reports).unwrap().flatten().map(|e| e.path()).find(|path| path.is_dir()).unwrap();
     let page = page.join("run");
     for file in [page.join("report.md"), page.join("results.json"), reports.join("index.html")] {
-        // Nobody prints a page: a command in the middle of its lines is none.
+        // Pages are not printed, so a command inside their lines is harmless.
         let text = fs::read_to_string(&file).unwrap().replace("##[", "");
         assert_clean(&file.display().to_string(), &text);
     }
@@ -501,7 +501,7 @@ fn a_report_that_has_no_end_is_refused_at_once() {
             assert!(refused.stderr.contains(said), "{command:?}: {refused:?}");
         }
     }
-    // a pipe from another program is read
+    // a pipe from another program is accepted
     let packed = fs::read(root().join("tests/data/full1.ncu-rep.zst")).unwrap();
     let shown = Finished::of(place.ncugate(&["show", "/dev/stdin"]).write_stdin(packed).timeout(SOON));
     assert!(shown.status == Some(0) && shown.stdout.contains("attn"), "{shown:?}");
@@ -560,7 +560,7 @@ fn walk(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
     entries.flat_map(|path| if path.is_dir() { walk(&path) } else { vec![path] }).collect()
 }
 
-/// Pointers to every text in a JSON value.
+/// JSON pointers to every text in a value.
 pub fn leaves(value: &serde_json::Value) -> Vec<String> {
     let below = |key: &str, inner: &serde_json::Value| {
         let key = key.replace('~', "~0").replace('/', "~1");

@@ -85,10 +85,10 @@ fn a_search_is_run_from_its_phase_and_its_winner_is_confirmed() {
         crate::command::Finished::of(command.envs(variables.clone()).timeout(Duration::from_secs(100)))
     };
     let searched = run(&["run", "phase.toml", "--source", "gpu"]);
-    // The report of the double of ncu has no launch of these, so that no counter bears the latency out.
+    // The report of the double of ncu has no launch of these variants, so no counter confirms the latency.
     assert_eq!(searched.status, Some(4), "{searched:?}");
     assert!(searched.stderr.contains("search: "), "{searched:?}");
-    // The baseline is a point of the space. Its macro PAD changes nothing: there are two machine codes.
+    // The baseline is a point of the space. Its macro PAD changes nothing, so there are two machine codes.
     let mut folders = std::fs::read_dir(place.path().join("profiles/copy")).unwrap().map(|entry| entry.unwrap().path());
     let run_folder = folders.find(|folder| folder.join("search.jsonl").exists()).unwrap();
     let text = std::fs::read_to_string(run_folder.join("search.jsonl")).unwrap();
@@ -103,7 +103,7 @@ fn a_search_is_run_from_its_phase_and_its_winner_is_confirmed() {
     let report = place.path().join("reports/copy").join(run_folder.file_name().unwrap());
     let page = std::fs::read_to_string(report.join("report.html")).unwrap();
     assert!(page.contains("<section id=\"search\">"), "the search is on the page");
-    // A journal that somebody put there does not count, and that of a search that was killed does.
+    // A planted journal does not count; that of a killed search does.
     let key = &records[0]["key"].as_str().unwrap()[..16];
     let journal = place.write(&format!("profiles/copy/search/{key}/search.jsonl"), &text);
     let planted = run(&["run", "phase.toml", "--source", "gpu"]);
@@ -123,7 +123,7 @@ fn a_search_is_run_from_its_phase_and_its_winner_is_confirmed() {
     let part = run(&["run", "phase.toml", "--source", "gpu", "--filter", "PAD == 3"]);
     assert_eq!(part.status, Some(2), "{part:?}");
     assert!(part.stderr.contains("are proposed by its search"), "{}", part.stderr);
-    // What no variant can help is not tried over and over.
+    // A failure that affects every variant is not retried for each of them.
     std::fs::remove_file(place.path().join("copy.cu")).unwrap();
     let useless = run(&["run", "phase.toml", "--source", "gpu", "--fresh"]);
     assert_eq!(useless.status, Some(1), "{useless:?}");
@@ -133,7 +133,7 @@ fn a_search_is_run_from_its_phase_and_its_winner_is_confirmed() {
     );
 }
 
-/// The server of an agent, its standard input and output.
+/// A server for an agent, with its standard input and output.
 struct Server {
     child: std::process::Child,
     lines: std::io::Lines<std::io::BufReader<std::process::ChildStdout>>,

@@ -98,7 +98,7 @@ fn csv_and_json_hold_every_value_exactly() {
     let rows: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).collect();
     let json_text = String::from_utf8(output("export", &[&path(name), "--to", "json"])).unwrap();
     let json: Vec<Value> = serde_json::from_str(&json_text).unwrap();
-    // serde_json's own reader is allowed to be off by one bit, so the digits are taken from the text.
+    // serde_json's own reader may be off by one bit, so compare the digits of the text.
     let digits: Vec<&str> =
         json_text.lines().filter_map(|line| line.split_once(r#""value":"#)).map(|(_, v)| v).collect();
     assert_eq!(digits.len(), json.len());
@@ -206,7 +206,7 @@ fn csv_of_ncu_gives_the_values_of_the_report() {
     }
 }
 
-/// The page of these reports, and what the program said.
+/// The page of these reports, and the output of the program.
 fn page(reports: &[&str]) -> String {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("page.html");
@@ -238,7 +238,7 @@ fn a_page_shows_the_kernels_of_any_report_and_asks_the_network_for_nothing() {
     }
 }
 
-/// Launches of several shapes have no median, and no rule is asked of one.
+/// Launches of several shapes have no common median, and rules are asked about single launches only.
 #[test]
 fn launches_of_unlike_shapes_are_groups_of_their_own() {
     for report in ["g12.ncu-rep.zst", "g1200.ncu-rep.zst"] {
@@ -261,7 +261,7 @@ fn launches_of_unlike_shapes_are_groups_of_their_own() {
     assert!(page.contains("findings are about launch "), "{page}");
 }
 
-/// Only what both reports have is compared; what one has alone is said beside it.
+/// Only common launches of both reports are compared; the others are listed.
 #[test]
 fn a_comparison_of_reports_is_over_what_both_have() {
     let page = page(&["g12.ncu-rep.zst", "full1.ncu-rep.zst"]);
@@ -299,7 +299,7 @@ fn a_page_is_refused_where_it_would_show_less_than_it_seems_to() {
     assert_eq!(status, Some(3), "a damaged report is no wrong command line");
 }
 
-/// Rows of a sheet in JSON.
+/// Rows of a sheet, as JSON.
 fn sheets(arguments: &[&str]) -> Vec<Value> {
     serde_json::from_str(&text(&[arguments, &["--format", "json"]].concat())).unwrap()
 }
@@ -370,7 +370,7 @@ fn one_thing_is_shown_at_a_time() {
     assert!(failure(&[&full1, "--format", "csv"]).contains("--format is for --sources"));
 }
 
-/// A report of one launch: its kernel, text metric and NVTX ranges, and the comments of its session.
+/// A report of one launch with a kernel, a text metric, NVTX ranges, and session comments.
 fn crafted(kernel: &str, metric_text: &str, ranges: usize, comments: &[u8]) -> Vec<u8> {
     let process = message().int(1, 10).text(2, "127.0.0.1").text(3, kernel);
     let range = |domain: Message, at: usize| domain.inside(3, message().text(1, &format!("range {at}")));

@@ -1,5 +1,5 @@
-//! Rules that the compiler does not hold: claims of docs/trust.md have tests, one file writes to the standard streams, widths of formats are
-//! constants, judging reads no clock.
+//! Rules beyond the compiler: claims of docs/trust.md have tests, one file writes to the standard streams, widths of
+//! formats are constants, judging reads no clock.
 
 use crate::command::root;
 use std::fs;
@@ -16,7 +16,7 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Code without comments and without its module of tests, which is the end of a file.
+/// Code without comments and without the test module at the end of the file.
 fn code(path: &Path) -> String {
     let text = fs::read_to_string(path).unwrap();
     let text = text.split("\nmod tests {").next().unwrap().split("\npub(super) mod tests {").next().unwrap();
@@ -28,7 +28,7 @@ fn is_test(path: &Path) -> bool {
     path.iter().any(|part| folders.iter().any(|folder| part == *folder)) || path.ends_with("tests.rs")
 }
 
-/// The code of every source file that ships, by its path in the repository.
+/// The code of every shipped source file, by its path in the repository.
 fn product() -> Vec<(String, String)> {
     let mut files = Vec::new();
     sources(&root().join("src"), &mut files);
@@ -53,7 +53,7 @@ fn is_test_name(name: &str) -> bool {
                 _ => root().join("crates").join(package.replace('_', "-")).join("src"),
             };
             let whole = folder.join(inner.join("/")).with_extension("rs");
-            // tests of a module lie in its own file, or in one beside it
+            // the tests of a module are in its file or in a neighbouring file
             let outer = inner.strip_suffix(&["tests"]).unwrap_or(inner);
             let own = folder.join(outer.join("/"));
             vec![whole, own.with_extension("rs"), own.join("mod.rs"), own.join("lib.rs")]
@@ -73,7 +73,7 @@ fn marked(text: &str) -> impl Iterator<Item = &str> {
     text.split('`').skip(1).step_by(2)
 }
 
-/// Every row of a table of claims has a test, and every test that the page names is there.
+/// Every row of a table of claims has a test, and every test named on the page exists.
 #[test]
 fn every_claim_of_the_page_on_trust_has_its_test() {
     let page = fs::read_to_string(root().join("docs/trust.md")).unwrap();
@@ -98,7 +98,7 @@ fn every_claim_of_the_page_on_trust_has_its_test() {
 #[test]
 fn only_the_console_writes_to_the_standard_streams() {
     let ways = ["stdout()", "stderr()", "println!", "print!(", "eprint!("];
-    // The worker speaks a protocol to its parent, and asks nothing of a person.
+    // The worker speaks a protocol to its parent and has no user.
     let own = ["src/console.rs", "crates/ncugate-cuda/src/host/worker.rs"];
     for (file, code) in
         product().into_iter().filter(|(file, _)| !own.contains(&file.as_str()) && !file.starts_with("crates/ncu-rep"))
@@ -111,7 +111,8 @@ fn only_the_console_writes_to_the_standard_streams() {
     }
 }
 
-/// A width of a format string has 16 bits, and a larger one panics: text is padded by `number::text`. Digits behind the point may follow data.
+/// A format width has 16 bits, and a larger one panics: `number::text` pads text. The number of decimals may depend
+/// on data.
 #[test]
 fn no_width_of_a_format_comes_from_data() {
     for (file, code) in product() {
@@ -124,7 +125,7 @@ fn no_width_of_a_format_comes_from_data() {
     }
 }
 
-/// Ways to read what differs from one call to the next with the same run.
+/// Functions whose results can differ between two calls on the same run.
 const OUTSIDE: [&str; 8] = [
     "Timestamp::now",
     "Zoned::now",
@@ -136,7 +137,7 @@ const OUTSIDE: [&str; 8] = [
     "env::",
 ];
 
-/// Files that read it, and judge nothing.
+/// Files that use them and judge nothing.
 const READERS: [(&str, &str); 5] = [
     ("crates/ncugate-model/src/process/", "timeouts of child processes"),
     ("crates/ncugate-model/src/disk/lock.rs", "since when a process holds a lock"),

@@ -1,4 +1,4 @@
-//! Every exit status, reached by the real binary.
+//! Every exit status, produced by the real binary.
 
 use crate::command::{Finished, Place, root};
 use crate::stored::{Stored, reseal, wiggle};
@@ -117,7 +117,7 @@ fn runs_that_cannot_be_compared_are_refused_before_anything_is_measured() {
         let refused = measure(other, &["--against", name]);
         assert_eq!(refused.status, Some(3), "{refused:?}");
         assert!(refused.stderr.contains("the workload (shapes, buffers or scalars)"), "{}", refused.stderr);
-        // what the phase has alike, or may differ in, is left to the machine: there is none here
+        // an equal workload or an allowed mismatch passes this check; the run then fails for lack of a GPU
         for (text, more) in [(PHASE, &["--against", name][..]), (other, &["--against", name, "--allow-mismatch"])] {
             let unmeasured = measure(text, more);
             assert_eq!(unmeasured.status, Some(3), "{unmeasured:?}");
@@ -160,13 +160,13 @@ fn status_4_when_a_required_gate_is_inconclusive() {
     assert_eq!(gate(&place, &folder, &uncounted).status, Some(4), "a gate on unprofiled counters does not pass");
 }
 
-/// Records that come later count.
+/// Appends records, which override earlier ones.
 fn append(file: &Path, records: &[impl Serialize]) {
     let lines: String = records.iter().map(|record| serde_json::to_string(record).unwrap() + "\n").collect();
     std::fs::write(file, std::fs::read_to_string(file).unwrap() + &lines).unwrap();
 }
 
-/// The real program of a baseline, asked on a machine without CUTLASS.
+/// The real program of a baseline, on a machine without CUTLASS.
 #[test]
 fn status_4_when_the_software_of_a_baseline_is_absent() {
     if which::which("python3").is_err() {
@@ -212,7 +212,7 @@ fn a_run_that_stopped_is_never_better_than_four() {
 fn noise_counts_as_the_gate_says() {
     for (inconclusive, status) in [("inconclusive", 4), ("fail", 1), ("warn", 0)] {
         let place = Place::new();
-        // all rounds were measured that the phase allows
+        // all rounds that the phase allows were measured
         let text = format!("{PHASE}inconclusive = \"{inconclusive}\"\n[bench]\nmax_rounds = 60\n");
         let run = Stored::new(&text, "run").latency(|_, round| 10.49 * (1.0 + 0.05 * wiggle(round, 1)));
         let folder = run.write(&place);

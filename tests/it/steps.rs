@@ -1,10 +1,10 @@
-//! Evaluations of several launches, judged and shown; counters that were asked for and lost.
+//! Evaluations of several launches, judged and shown; requested counters that were lost.
 
 use crate::command::{Finished, Place};
 use crate::stored::Stored;
 use std::fs;
 
-/// A candidate of two launches and a fill, and gates on its latency and on a counter.
+/// A candidate of two launches and a fill, with gates on its latency and on a counter.
 const PHASE: &str = r#"
 [phase]
 name = "copy"
@@ -48,7 +48,7 @@ fn judged(stored: &Stored) -> (Place, Finished) {
     (place, finished)
 }
 
-/// What was printed, on one line.
+/// Standard output on one line.
 fn unwrapped(finished: &Finished) -> String {
     finished.stdout.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -77,7 +77,7 @@ fn durations_of_launches_add_up_and_each_step_is_shown() {
     );
 }
 
-/// The work of the first launch is moved to a copy, which ncu does not see: 4,096 bytes are read and as many written.
+/// Replaces the first launch by a copy, which ncu does not see: it reads and writes 4,096 bytes each.
 fn moved(require: &str) -> Finished {
     let text = PHASE.replace("memset = \"t\"\nbyte = 1", "memcpy = { from = \"x\", to = \"t\" }");
     let text = text.replace("[[kernel.launch]]\nentry = \"first\"\nargs = [\"x\", \"t\"]\n", "");

@@ -1,4 +1,4 @@
-//! Runs written as a campaign would write them, with numbers that a test chooses.
+//! Runs as a campaign writes them, with numbers chosen by a test.
 
 use crate::command::Place;
 use crate::crafted::{Message, file, message, metric};
@@ -20,12 +20,12 @@ use std::path::{Path, PathBuf};
 /// Microseconds of a variant in a round.
 type Latency = Box<dyn Fn(&VariantId, usize) -> f64>;
 
-/// What was timed anew.
+/// Re-timed variants.
 enum Confirmed {
     Never,
-    /// Everything, in five processes that gave the samples of the sweep.
+    /// All variants, in five processes with the samples of the sweep.
     Alike,
-    /// Everything, in so many processes.
+    /// All variants, in this number of processes.
     Anew(u32, Latency),
 }
 
@@ -49,7 +49,7 @@ pub struct Stored {
     latency: Latency,
 }
 
-/// An H200 as it measured.
+/// Fingerprint of a real H200.
 pub fn h200() -> Fingerprint {
     let gpu = Gpu {
         name: "NVIDIA H200".to_owned(),
@@ -70,7 +70,7 @@ pub fn h200() -> Fingerprint {
     }
 }
 
-/// Who computes the wrong thing.
+/// Variants with wrong results.
 enum Wrong {
     Nobody,
     Kernels,
@@ -110,13 +110,13 @@ impl Stored {
         self
     }
 
-    /// What ncu calls every kernel.
+    /// Sets ncu's name of every kernel.
     pub fn profiled_as(mut self, kernel: &'static str) -> Self {
         self.profiled_as = Some(kernel);
         self
     }
 
-    /// How the run was judged when it was measured.
+    /// Sets the verdict at the time of measurement.
     pub fn judged(mut self, verdict: Verdict) -> Self {
         self.verdict = verdict;
         self
@@ -127,43 +127,43 @@ impl Stored {
         self
     }
 
-    /// Every kernel computes the wrong thing.
+    /// Every kernel gives wrong results.
     pub fn wrong(mut self) -> Self {
         self.wrong = Wrong::Kernels;
         self
     }
 
-    /// Every candidate computes the wrong thing, and baselines the right one.
+    /// Every candidate gives wrong results; baselines are right.
     pub fn wrong_candidates(mut self) -> Self {
         self.wrong = Wrong::Candidates;
         self
     }
 
-    /// ncu profiled nothing of it.
+    /// ncu profiled no launch of the run.
     pub fn unseen(mut self) -> Self {
         self.seen = false;
         self
     }
 
-    /// ncu gives every launch this many times its latency.
+    /// ncu's durations are this multiple of the latency.
     pub fn stretch(mut self, factor: f64) -> Self {
         self.stretch = factor;
         self
     }
 
-    /// ncu gives every evaluation so many microseconds, whatever its latency is.
+    /// ncu's duration of every evaluation, in microseconds, whatever its latency is.
     pub fn duration(mut self, us: f64) -> Self {
         self.duration = Some(us);
         self
     }
 
-    /// ncu counts so many bytes of DRAM of every launch.
+    /// DRAM bytes that ncu counts for every launch.
     pub fn dram_bytes(mut self, bytes: f64) -> Self {
         self.dram_bytes = Some(bytes);
         self
     }
 
-    /// As many samples of each, whatever the phase asks for.
+    /// Number of samples of each variant, whatever the phase asks for.
     pub fn rounds(mut self, rounds: u32) -> Self {
         self.rounds = Some(rounds);
         self
@@ -175,13 +175,13 @@ impl Stored {
         self
     }
 
-    /// Everything was timed anew, in so many processes: samples by variant and round.
+    /// All variants were re-timed in this number of processes; `of` gives the samples by variant and round.
     pub fn confirmed(mut self, processes: u32, of: impl Fn(&VariantId, usize) -> f64 + 'static) -> Self {
         self.confirmed = Confirmed::Anew(processes, Box::new(of));
         self
     }
 
-    /// Nothing was timed anew.
+    /// No variant was re-timed.
     pub fn unconfirmed(mut self) -> Self {
         self.confirmed = Confirmed::Never;
         self
@@ -193,7 +193,7 @@ impl Stored {
         self
     }
 
-    /// Writes it into `profiles/<phase>/<id>` of a place, with kernel sources that are as they were; gives the folder.
+    /// Writes the run to `profiles/<phase>/<id>` of a place, with unchanged kernel sources; returns the folder.
     pub fn write(&self, place: &Place) -> PathBuf {
         let phase = parse(Path::new("phase.toml"), &self.text).unwrap();
         let plan = unroll(&phase).unwrap();
@@ -246,7 +246,7 @@ impl Stored {
         folder
     }
 
-    /// A report of ncu with a launch of every timed case, whose duration is its median latency.
+    /// A report of ncu with a launch of every timed case. The duration is the median latency.
     fn profile(&self, writer: &mut RunWriter, phase: &Phase, plan: &Plan) {
         const REPORT: &str = "witness-1.ncu-rep";
         let cases = || plan.variants.iter().flat_map(|v| phase.bench.shapes.iter().map(move |shape| (v, shape)));
@@ -257,7 +257,7 @@ impl Stored {
             };
             let mut samples: Vec<f64> = (0..60).map(|round| (self.latency)(&variant.id, round)).collect();
             samples.sort_by(f64::total_cmp);
-            // Of several launches each takes an equal part.
+            // The launches of an evaluation share it equally.
             let us = self.duration.unwrap_or(samples[30] * self.stretch);
             let each = us * 1e3 / entries.len() as f64;
             let range = format!("{}@{shape}", variant.id);
@@ -322,15 +322,16 @@ fn timed(latency: &Latency, variant: &VariantId, shape: &ShapeName, rounds: u32)
     LatencyRecord { variant: variant.clone(), shape: shape.clone(), outcome }
 }
 
-/// ncu's name of what every latency is held against.
+/// ncu's name of the duration, the witness of every latency.
 const DURATION: &str = "gpu__time_duration.sum";
 
-/// A report with a launch of each kernel inside its range `<kernel>@only`, that took so many nanoseconds.
+/// A report with a launch of each kernel inside its range `<kernel>@only`, with its duration in nanoseconds.
 pub fn report_of(kernels: &[&str], duration: f64) -> Vec<u8> {
     report(kernels.iter().map(|kernel| launch(kernel, &format!("{kernel}@only"), duration)).collect())
 }
 
-/// A report with a launch of each kernel in the range of a variant at the shape `only`, as long as it says (nanoseconds).
+/// A report with a launch of each kernel in the range of a variant at the shape `only`, with its duration in
+/// nanoseconds.
 pub fn report_of_variants(launches: &[(&str, &str, f64)]) -> Vec<u8> {
     let launch =
         |(kernel, variant, duration): &(&str, &str, f64)| launch(kernel, &format!("{variant}@only"), *duration);
@@ -344,7 +345,7 @@ fn report(launches: Vec<Message>) -> Vec<u8> {
     file(7, &[(block, launches)])
 }
 
-/// A launch inside a range, that took so many nanoseconds.
+/// A launch inside a range, with its duration in nanoseconds.
 fn launch(kernel: &str, range: &str, duration: f64) -> Message {
     let pushed = message().int(1, 0).inside(3, message().text(1, range));
     let nvtx = message()
@@ -364,7 +365,7 @@ fn launch(kernel: &str, range: &str, duration: f64) -> Message {
         .inside(21, nvtx)
 }
 
-/// Kernel sources of a plan in a place, with their hashes; those that are not there are made.
+/// Kernel sources of a plan in a place, with their hashes; missing ones are created.
 fn sources(plan: &Plan, place: &Place) -> BTreeMap<String, String> {
     let kernels = plan.variants.iter().filter_map(|variant| match &variant.method {
         Method::Kernel(kernel) => Some(kernel.source.display().to_string()),
@@ -378,18 +379,18 @@ fn sources(plan: &Plan, place: &Place) -> BTreeMap<String, String> {
     kernels.map(hash).collect()
 }
 
-/// Seals a run anew after its files were changed, as whoever can write all of them can.
+/// Reseals a run after changes to its files, as anyone with write access can.
 pub fn reseal(folder: &Path) {
     let mut manifest = serde_json::from_slice(&fs::read(folder.join("manifest.json")).unwrap()).unwrap();
     seal(folder, &mut manifest).unwrap();
 }
 
-/// A wiggle between -1 and 1, another for each seed.
+/// Deterministic noise between -1 and 1 for each seed.
 pub fn wiggle(round: usize, seed: usize) -> f64 {
     ((round * 23 + seed * 7) % 60) as f64 / 29.5 - 1.0
 }
 
-/// Keeps that five processes of an H200 differed by this standard deviation, in percent, at every shape of the phase.
+/// Stores this standard deviation between five processes of an H200, in percent, for every shape of the phase.
 pub fn calibrate(place: &Place, text: &str, percent: f64) {
     let phase = parse(Path::new("phase.toml"), text).unwrap();
     let spread = || RunSpread { runs: 5, median_sd_pct: percent, p90_sd_pct: Some(percent) };
@@ -410,7 +411,7 @@ pub fn calibrate(place: &Place, text: &str, percent: f64) {
     book.keep(calibration).unwrap();
 }
 
-/// What was verified of a kernel's timed launches.
+/// Verification record of a kernel's timed launches.
 fn audit() -> Audit {
     let launches = 480;
     Audit {

@@ -1,4 +1,4 @@
-//! A phase on a cluster: doubles of Slurm and HyperQueue run the scripts, on the double of the driver.
+//! A phase on a cluster: doubles of Slurm and HyperQueue run the scripts on the double of the driver.
 
 use crate::command::{Finished, Place, root, wait_for};
 use crate::concurrent::{ended, folders, manifest, start};
@@ -38,7 +38,7 @@ fn submissions(place: &Place) -> Vec<PathBuf> {
     entries.map(|entry| entry.unwrap().path()).collect()
 }
 
-/// Lines of a verdict that do not hold a time of this machine.
+/// Lines of a verdict without times of this machine.
 fn verdict(said: &str) -> Vec<&str> {
     said.lines().filter(|line| line.starts_with("FAIL") || line.contains("proven correct")).collect()
 }
@@ -57,7 +57,7 @@ fn a_phase_on_a_cluster_has_the_verdict_of_one_machine() {
         (manifest(&merged)["state"].as_str(), manifest(&merged)["merged"].as_array().unwrap().len()),
         (Some("complete"), 3)
     );
-    // what was judged once is not the answer to the next
+    // an earlier verdict does not answer the next job
     let again = run(&place, &variables, &SUBMIT);
     assert_eq!((again.status, submissions(&place).len(), folders(&place).len()), (alone.status, 2, 2), "{again:?}");
 }
@@ -89,7 +89,7 @@ fn a_shard_that_cannot_be_measured_is_named_and_nothing_is_judged() {
         "{submitted:?}"
     );
     assert!(folders(&place).is_empty());
-    // the node is mended
+    // the node is repaired
     fs::remove_file(place.path().join("queue/break-2")).unwrap();
     let submitted = run(&place, &variables, &SUBMIT);
     assert_eq!((submitted.status, submissions(&place).len()), (Some(4), 1), "{submitted:?}");
@@ -120,7 +120,7 @@ fn what_is_only_shown_is_not_submitted() {
 #[test]
 fn an_interrupt_cancels_the_jobs_and_the_same_command_goes_on() {
     let (place, variables) = cluster();
-    // nothing starts: the controller answers after the submission alone
+    // nothing starts: the controller only answers the submission
     let detached = run(&place, &variables, &[&SUBMIT[..], &["--detach"]].concat());
     assert_eq!(detached.status, Some(4), "{detached:?}");
     place.write("queue/silent", "");

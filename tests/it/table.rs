@@ -1,4 +1,4 @@
-//! `ncugate table` on a recording, through the real binary: what it writes is read back.
+//! `ncugate table` on a recording, through the real binary; the written file is read back.
 
 use crate::command::Place;
 use polars::prelude::{DataFrame, DataType};
@@ -8,7 +8,7 @@ use std::fs::File;
 
 const RUN: &str = "profiles/phase_d/h200";
 
-/// The table in a format, through a file.
+/// The table in one format, written to a file.
 fn file(format: &str) -> (Place, std::path::PathBuf) {
     let place = Place::new();
     place.copy(RUN);
@@ -38,7 +38,7 @@ fn parquet_has_typed_parameters_metrics_and_reasons() {
     let candidates = standing.iter().filter(|standing| *standing == Some("candidate")).count();
     assert_eq!(candidates % 90, 0);
     assert!(candidates > 0 && candidates < table.height());
-    // A value or a reason for every metric of every row, never both and never neither.
+    // Every metric of every row has either a value or a reason.
     for name in names.iter().filter(|name| dtype(name) == DataType::Float64) {
         let values = table.column(name).unwrap();
         let absent = values.null_count();
@@ -49,7 +49,7 @@ fn parquet_has_typed_parameters_metrics_and_reasons() {
             assert_eq!(reasons.is_null().iter().collect::<Vec<_>>(), there, "{name}");
         }
     }
-    // Baselines have no sweep's parameters.
+    // Baselines have no sweep parameters.
     let parameters = table.column("REGCAP").unwrap();
     assert_eq!(parameters.null_count(), table.height() - candidates);
 }

@@ -1,11 +1,11 @@
-//! Tensor maps as a user of the real binary meets them: errors of the file, and chips that cannot have them.
+//! Tensor maps through the real binary: errors in the phase, and chips without tensor maps.
 
 use crate::command::{Finished, Place, root};
 use crate::kernels::nvcc;
 
 const PHASE: &str = "tests/gpu/tensor_maps/tensor_maps.toml";
 
-/// The phase that proves tensor maps on a GPU, with pieces of its text replaced.
+/// The phase that proves tensor maps on a GPU, with replaced pieces of text.
 fn edited(edits: &[(&str, &str)]) -> String {
     let text = std::fs::read_to_string(root().join(PHASE)).unwrap();
     edits.iter().fold(text, |text, (from, to)| {
@@ -22,7 +22,7 @@ fn checked(edits: &[(&str, &str)]) -> Finished {
     place.run(&["check", "phase.toml", "--no-build"])
 }
 
-/// Whether a line is the progress of trying the tolerance.
+/// Whether a line reports progress of the tolerance trial.
 fn is_tried(line: &str) -> bool {
     line.starts_with("try the tolerance on wrong answers: ")
 }
@@ -31,7 +31,7 @@ fn is_tried(line: &str) -> bool {
 fn the_phase_as_it_is_has_eight_candidates() {
     let right = checked(&[]);
     assert_eq!(right.status, Some(0), "{right:?}");
-    // Trying the tolerance takes a while in a debug build.
+    // The tolerance trial takes a while in a debug build.
     assert!(right.stderr.lines().all(is_tried), "{right:?}");
     assert!(right.stdout.starts_with("phase.toml: 8 candidates, 0 baselines\n"), "{}", right.stdout);
 }
@@ -72,7 +72,7 @@ fn tensor_maps_that_the_driver_cannot_encode_are_errors_with_variant_and_shape()
     }
 }
 
-/// Hopper builds them all; Ada refuses them, and the variant beside them is checked all the same.
+/// Hopper builds all variants. Ada refuses them, and the other variant is still checked.
 #[test]
 fn a_chip_without_bulk_copies_refuses_the_variants_that_need_them() {
     let Some(nvcc) = nvcc() else { return };

@@ -1,4 +1,4 @@
-//! Tolerances as a user of the real binary meets them: those that prove nothing, and what others accept.
+//! Tolerances through the real binary: those that prove nothing, and those that other projects accept.
 
 use crate::command::{Finished, Place};
 use crate::live::{GOOD, machine_of_program, machine_that_counts};
@@ -89,10 +89,11 @@ fn bounds_of_outputs_and_shapes_are_named_right_and_stand_beside_atol_and_rtol_a
     }
 }
 
-/// A reference that is a program: it copies x to y.
+/// A reference program that copies x to y.
 const PROGRAM: &str = "{ command = [\"sh\", \"ref.sh\"] }";
 
-/// Runs and checks the copy with another reference, tolerance and shapes on the doubles; gives both, and the place.
+/// Runs and checks the copy with another reference, tolerance and shapes on the doubles; returns both results and the
+/// place.
 fn run_and_checked(changes: &[(&str, &str)]) -> (Finished, Finished, Place) {
     let (place, variables) = machine_that_counts(&["copy_honest"], "rounds = 6");
     place.write("ref.sh", "cp \"$1/inputs/x.npy\" \"$1/outputs/y.npy\"\n");
@@ -110,7 +111,7 @@ fn run_and_checked(changes: &[(&str, &str)]) -> (Finished, Finished, Place) {
     (run, checked, place)
 }
 
-/// A file of NumPy with an answer that is NaN but for its first element.
+/// A NumPy file with an answer that is NaN except for its first element.
 fn nan_but_one() -> Vec<u8> {
     let header = "{'descr': '<f4', 'fortran_order': False, 'shape': (2048,), }\n";
     let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
@@ -154,7 +155,7 @@ fn a_tolerance_that_accepts_wrong_answers_is_refused_by_run_wherever_it_does() {
         ("args = [\"x\", \"y\"]", "args = [\"c_in\", \"c\"]"),
     ];
     let of_program = |changes: &[(&'static str, &'static str)]| [&[(REFERENCE, program)], changes].concat();
-    // `check` calls a program at the smallest shape alone.
+    // `check` calls a program only at the smallest shape.
     for (changes, said, is_checked) in [
         (of_shape.to_vec(), "at shape 'wide' it accepts zeros", true),
         (
@@ -193,7 +194,7 @@ fn a_tolerance_that_was_tried_passes_and_one_that_was_not_keeps_the_phase_from_i
     let checks = std::fs::read_to_string(folder(&place, "profiles").join("checks.jsonl")).unwrap();
     assert!(checks.lines().all(|line| line.contains("\"nulls\":")), "one for each seed: {checks}");
 
-    // A program that checks itself leaves no answer to try it on.
+    // A program that checks itself leaves no answer for the tolerance trial.
     let of_itself = |tolerance: &str| {
         let (place, variables) = machine_of_program(GOOD);
         place.write("ref.sh", "cp \"$1/inputs/x.npy\" \"$1/outputs/y.npy\"\n");

@@ -1,5 +1,5 @@
-//! Numbers on the page, traced: cells of the table of variants, picked at random, are in `results.json`, and what ncu
-//! counted is in the recording's report as NVIDIA's own reader shows it.
+//! Traces numbers of the page: random cells of the table of variants are in `results.json`, and ncu's counters are in
+//! the recording's report as NVIDIA's own reader shows them.
 
 use crate::captures;
 use crate::command::{Place, root};
@@ -10,9 +10,9 @@ use serde_json::Value;
 use std::collections::HashMap;
 use std::path::Path;
 
-/// Cells picked.
+/// Number of picked cells.
 const CELLS: usize = 400;
-/// Cells of counters looked up in the recording's report.
+/// Number of counter cells looked up in the recording's report.
 const COUNTED: usize = 200;
 
 /// A linear congruential generator (Knuth's MMIX constants): the same cells every time.
@@ -55,14 +55,14 @@ impl Rendered {
         self.results["variants"].as_array().unwrap().iter().find(|v| v["id"] == variant).unwrap()
     }
 
-    /// Rows of the tables whose region has this label: heads first, then cells as text.
+    /// Rows of the tables whose region has this label: the head first, then cells as text.
     fn tables(&self, label: &str) -> Vec<Vec<Vec<String>>> {
         let label = format!("aria-label=\"{label}\"");
         let starts = self.html.match_indices(label.as_str()).map(|(at, _)| &self.html[at..]);
         starts.filter_map(|rest| Some(rows(rest.split_once("<table")?.1.split_once("</table>")?.0))).collect()
     }
 
-    /// The number of a cell to sort by, its text, and the reason why it has none.
+    /// Sort key of a cell, its text, and the reason if it has no value.
     fn cell(&self, shape: usize, metric: usize, row: usize) -> (Option<f64>, String, &Value) {
         let column = &self.page["values"][shape][metric];
         let same = column.get("same");
@@ -71,7 +71,7 @@ impl Rendered {
         let text = if same.is_some() { texts } else { texts.split('|').nth(row).unwrap() };
         let place = same.map_or(&column["why"][row.to_string()], |same| &same[2]).as_u64();
         let reason = place.map_or(&Value::Null, |place| &self.page["pool"][place as usize]);
-        // The text of a whole number below a thousand is the number.
+        // Whole numbers below a thousand are printed exactly.
         let text = match value.filter(|_| text.is_empty()) {
             Some(whole) => whole.to_string(),
             None => text.to_owned(),
@@ -79,7 +79,7 @@ impl Rendered {
         (value, text, reason)
     }
 
-    /// Variant, shape, metric and cell of the page, picked by the dice.
+    /// A variant, shape, metric and cell of the page, picked by the dice.
     fn pick<'a>(&'a self, dice: &mut Dice) -> (&'a str, &'a str, &'a str, (Option<f64>, String, &'a Value)) {
         let at = |list: &'a Value, n: usize| list.get(n).unwrap();
         let variants = self.page["variants"].as_array().unwrap();
@@ -143,7 +143,7 @@ fn cells_of_the_page_are_in_the_results() {
     assert!(numbers > CELLS / 2, "{numbers} of {CELLS} cells have a number");
 }
 
-/// Holds the rows of a table of gates to the gates of the results; how many numbers it compared.
+/// Compares the rows of a table of gates with the gates of the results; returns the number of compared values.
 fn gates_are(rows: &[Vec<String>], gates: &Value) -> usize {
     let gates = gates.as_array().unwrap();
     assert_eq!(rows.len(), gates.len() + 1, "a row a gate below the heads");
@@ -215,7 +215,7 @@ fn the_numbers_behind_the_charts_are_in_the_results() {
     assert!(charts >= 8 && cells >= 500, "{cells} cells of {charts} charts");
 }
 
-/// Counters of every profiled case by ncu name, as NVIDIA's reader shows them; the first launch of a case counts.
+/// Counters of every profiled case by ncu name, as NVIDIA's reader shows them. The first launch of a case counts.
 fn counters(python: &str, report: &Path) -> HashMap<String, HashMap<String, f64>> {
     let plain = zstd::stream::decode_all(std::fs::File::open(report).unwrap()).unwrap();
     let mut cases: HashMap<String, HashMap<String, f64>> = HashMap::new();
@@ -233,7 +233,7 @@ fn counters(python: &str, report: &Path) -> HashMap<String, HashMap<String, f64>
     cases
 }
 
-/// A number that `dump.py` wrote.
+/// A number written by `dump.py`.
 fn decoded(value: &Value) -> Option<f64> {
     let text = value[1].as_str()?;
     match value[0].as_str()? {
@@ -269,7 +269,7 @@ fn counters_on_the_page_are_those_that_ncu_report_shows() {
         let definition = catalogue.definition(metric, Some((9, 0).into())).unwrap();
         let expected = definition.evaluate(&|name| counted.get(name).copied());
         let Cell::Value(expected) = expected else { panic!("{metric} of {variant} at {shape}: {expected:?}") };
-        // serde_json may read a number one place off in its last binary digit.
+        // serde_json may be off in the last binary digit.
         let off = (expected - value).abs();
         assert!(off <= value.abs() * f64::EPSILON, "{metric} of {variant} at {shape}: {expected} against {value}");
         assert_eq!(text, number::plain(value), "{metric} of {variant} at {shape}");

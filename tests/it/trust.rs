@@ -1,5 +1,5 @@
-//! Claims of the page on trust that no other file tests: memory that holds no answer, modules that are loaded again, what weakens a
-//! phase, work that was not done, bands that are too wide.
+//! Claims of the page on trust that other files do not test: memory without answers, reloaded modules, weakened
+//! phases, missing work, bands that are too wide.
 
 use crate::command::{Finished, Place};
 use crate::concurrent::folders;
@@ -21,7 +21,7 @@ fn unwrapped(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The files of the one report of a place that are read first, and the cautions of its results.
+/// The texts that readers of the only report of a place see first, and the cautions of its results.
 fn first_screens(place: &Place) -> Vec<(&'static str, String)> {
     let folder = fs::read_dir(place.path().join("reports/copy")).unwrap().next().unwrap().unwrap().path();
     let read = |name: &str| fs::read_to_string(folder.join(name)).unwrap();
@@ -30,15 +30,15 @@ fn first_screens(place: &Place) -> Vec<(&'static str, String)> {
     vec![("report.md", read("report.md")), ("report.html", read("report.html")), ("results.json", cautions.join(" "))]
 }
 
-/// Whether a text says this, whatever its lines, marks and escapes are.
+/// Whether a text contains these words, ignoring line breaks, marks and escapes.
 fn says(what: &str, text: &str, words: &str) {
     let unescaped = text.replace("&quot;", "\"").replace("&#x27;", "'").replace("&#x2f;", "/");
     let plain = unescaped.replace(['\\', '`'], "").replace("<code>", "").replace("</code>", "");
     assert!(unwrapped(&plain.to_lowercase()).contains(&words.to_lowercase()), "{what} does not say '{words}'");
 }
 
-/// The reference is a kernel, whose result was on the device; the candidate reads all memory of the device for its answer. Others cheat, and
-/// are right when they are launched afresh on inputs of a hidden seed.
+/// The reference is a kernel with its result on the device, and the candidate searches all device memory for the
+/// answer. Other candidates cheat, but are right in a fresh launch on inputs of a hidden seed.
 #[test]
 fn a_kernel_that_reads_all_memory_finds_no_answer_where_none_of_its_own_is() {
     let (place, variables) =
@@ -85,7 +85,7 @@ fn modules_are_loaded_again_between_checks_and_timing_and_confirmations_are_veri
     let process = |line: &str| line.split_once(' ').unwrap().0.to_owned();
     let of_honest: Vec<String> = firsts.lines().filter(|line| line.ends_with(" copy_honest")).map(process).collect();
     let loads = |process: &String| of_honest.iter().filter(|other| *other == process).count();
-    // the process that checks and times loads it twice; those that time again or profile have it once
+    // the process that checks and times loads it twice; processes that re-time or profile load it once
     let twice = of_honest.iter().filter(|process| loads(process) == 2).count();
     assert!(twice == 2 && of_honest.iter().any(|process| loads(process) == 1), "{firsts}");
 
@@ -95,7 +95,7 @@ fn modules_are_loaded_again_between_checks_and_timing_and_confirmations_are_veri
     assert!(!launches.is_empty() && launches.iter().all(|launches| *launches >= 299), "{text}");
 }
 
-/// What was verified of a record, wherever its outcome is.
+/// The audit of a record, wherever its outcome is.
 fn audit(record: &Value) -> &Value {
     let outcome = record.get("outcome").or_else(|| record.pointer("/timed/outcome"));
     &outcome.unwrap_or_else(|| panic!("{record}"))["audit"]
@@ -106,7 +106,7 @@ const PHASE: &str = concat!(
     "[sweep]\nTHREADS = [64, 128]\n[[gate]]\nname = \"latency\"\nrequire = \"latency_p50 <= 10.5\"\n"
 );
 
-/// A stored run judged by the phase that it was written with.
+/// A stored run judged by its own phase.
 fn judged(text: &str, stored: &Stored) -> (Place, Finished) {
     let place = Place::new();
     let folder = stored.write(&place);
@@ -175,7 +175,7 @@ fn a_tool_of_the_project_is_listed_and_an_edit_of_it_is_another_run() {
 
 #[test]
 fn bytes_below_the_declared_ones_are_work_that_was_not_done() {
-    // 80 KiB are declared, of which the outputs may still be in L2: 76 KiB have to be counted
+    // 80 KiB are declared, and the outputs may still be in L2: at least 76 KiB must be counted
     let declared = PHASE.replace("[workload.shapes]", "bytes = \"40 * S\"\n[workload.shapes]");
     for (counted, status) in [(80_000.0, 0), (60_000.0, 4), (3_000.0, 1)] {
         let (_, finished) = judged(&declared, &Stored::new(&declared, "run").dram_bytes(counted));
@@ -186,7 +186,7 @@ fn bytes_below_the_declared_ones_are_work_that_was_not_done() {
     }
 }
 
-/// Recordings of earlier versions have no samples without repeats: a duration alone has to be near enough.
+/// Recordings of earlier versions have no samples without repeats: the duration alone must be close enough.
 #[test]
 fn a_band_that_is_too_wide_is_no_witness() {
     for (us, status) in [(1.6, 4), (1.8, 0)] {
@@ -205,7 +205,7 @@ fn a_band_that_is_too_wide_is_no_witness() {
 fn a_baseline_that_is_slower_than_its_duration_is_no_standard() {
     let with_twin = PHASE.replace("latency_p50 <= 10.5", "latency_p50 <= baseline.latency_p50");
     let with_twin = format!("{with_twin}[[baseline]]\nname = \"twin\"\nparams = {{ THREADS = 32 }}\n");
-    // what ncu saw is of 10 us
+    // ncu's durations are 10 us
     for (slow, status) in [(20.0, 0), (40.0, 4)] {
         let stored = Stored::new(&with_twin, "run").duration(10.0);
         let stored = stored.latency(move |id, _| if id.0 == "twin" { slow } else { 10.0 });
@@ -217,7 +217,7 @@ fn a_baseline_that_is_slower_than_its_duration_is_no_standard() {
     }
 }
 
-/// An agent is told the verdict of a check, and what the rules could not be asked.
+/// An agent receives the verdict of a check, and the number of rules without an answer.
 #[test]
 fn an_agent_is_given_failures_and_what_was_not_asked() {
     let (place, variables) = machine_that_counts(&["copy_honest"], "rounds = 60");
@@ -237,7 +237,7 @@ fn an_agent_is_given_failures_and_what_was_not_asked() {
     let served = Finished::of(command.envs(variables).write_stdin(messages).timeout(Duration::from_secs(60)));
     let answers: Vec<Value> = served.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(answers.len(), 2, "{served:?}");
-    // answers come as calls end
+    // answers arrive in the order in which calls end
     let of = |name: &str| &answers.iter().find(|answer| answer["id"] == name).unwrap_or_else(|| panic!("{served:?}"))["result"];
     let checked = of("check");
     assert_eq!((&checked["isError"], &checked["structuredContent"]["status"]), (&json!(false), &json!(1)), "{checked}");
@@ -247,7 +247,7 @@ fn an_agent_is_given_failures_and_what_was_not_asked() {
     assert!(diagnosis["outcome"] == "not_judged" && diagnosis["not_asked"] == 3 && diagnosis["of"] == 45, "{next}");
 }
 
-/// What is read of a stored run is data: no program on the path is started, by any command that judges, shows or hands it on.
+/// A stored run is data: no command that judges, shows or passes it on starts a program from it.
 #[test]
 fn a_stored_run_starts_no_program() {
     let place = Place::new();

@@ -1,4 +1,4 @@
-//! An unfinished run that somebody else may have put there, or changed, is not believed.
+//! An unfinished run is not trusted if somebody else may have planted or changed it.
 
 use crate::command::{Finished, Place, SOON, binary, root};
 use crate::concurrent::{folders, manifest, start};
@@ -14,7 +14,7 @@ use std::time::{Duration, Instant, SystemTime};
 const RUN: [&str; 4] = ["run", "phase.toml", "--source", "gpu"];
 type Variables = Vec<(&'static str, String)>;
 
-/// A machine whose kernel fails a gate on its duration: 10 us, and 9.5 us are allowed.
+/// A machine whose kernel fails a gate on its duration: 10 us with a limit of 9.5 us.
 fn machine() -> (Place, Variables) {
     let (place, variables) = machine_that_counts(&["copy_honest"], "rounds = 60");
     let phase = fs::read_to_string(place.path().join("phase.toml")).unwrap();
@@ -50,11 +50,11 @@ fn counters_of_a_planted_run_do_not_turn_a_fail_into_a_pass() {
     assert_eq!(folders(&place).len(), 2, "measured again, in another folder");
 }
 
-/// A run that was killed when its counters were there.
+/// A run killed after its counters were written.
 fn killed(place: &Place, variables: &Variables) -> PathBuf {
     let mut child = start(place, variables, &RUN);
     let started = Instant::now();
-    // A record counts once its ledger has it.
+    // A record counts only once it is in the ledger.
     let counted = || {
         let ledgers = fs::read_dir(place.path().join("state/ncugate/unfinished")).into_iter().flatten();
         let texts = ledgers.filter_map(|entry| fs::read_to_string(entry.unwrap().path()).ok());
@@ -120,7 +120,7 @@ fn a_run_that_was_killed_continues_only_with_what_ncugate_wrote_and_within_a_day
     fresh("a ledger that was copied", "no record of this user's");
     fs::rename(&aside, &ledger).unwrap();
 
-    // what was appended and not noted is cut off, and a torn line too
+    // records that the ledger lacks are cut off, and so is a torn line
     let latencies = fs::read_to_string(folder.join("latencies.jsonl")).unwrap();
     fs::write(folder.join("latencies.jsonl"), latencies.clone() + &latencies + "{\"half").unwrap();
     fs::write(&ledger, [&text[..], b"0123"].concat()).unwrap();

@@ -1,5 +1,6 @@
-//! What may not become status 0: requirements that judge nothing, gates that say nothing of what is selected, fallbacks and
-//! stages that are not candidates, noise that hides a failure, references that failed, waivers without an end.
+//! Cases that must not end with status 0: requirements that judge nothing, gates unrelated to the selected variant,
+//! fallbacks and stages that are not candidates, noise that hides a failure, failed references, waivers without an
+//! end.
 
 use crate::command::{Finished, Place};
 use crate::forms::in_a_month;
@@ -30,7 +31,7 @@ fn stored(id: &str) -> Stored {
     })
 }
 
-/// The rules judged on a run; all that is read first: the terminal, the Markdown, the page.
+/// The rules judged on a run, and the texts that a reader sees first: terminal, Markdown, page.
 fn judged(place: &Place, run: &Path, rules: &str) -> (Finished, [String; 3]) {
     let config = place.write("verdicts.toml", &(phase() + rules));
     let judged = place.run(&["gate", config.to_str().unwrap(), run.to_str().unwrap()]);
@@ -143,20 +144,20 @@ fn noise_that_only_warns_hides_no_failure() {
     let place = Place::new();
     let few = |rounds: u32| format!("[bench]\nrounds = {rounds}\nmax_rounds = {rounds}\n");
     let warns = |limit: &str| gate("g", &format!("latency_p50 <= {limit}")) + "inconclusive = \"warn\"\n";
-    // three samples have no interval, and fifty times the limit is not noise
+    // three samples have no interval, but fifty times the limit is not noise
     let three = Stored::new(&(phase() + &few(3)), "three").latency(|_, round| 10.0 + 0.1 * round as f64).write(&place);
     for limit in ["0.2", "30"] {
         let (judged, _) = judged(&place, &three, &(warns(limit) + &few(3)));
         assert_eq!(judged.status, Some(4), "{limit}: {judged:?}");
     }
-    // with all rounds, the estimate decides
+    // after all rounds, the estimate decides
     let noisy = Stored::new(&(phase() + &few(60)), "noisy").latency(|_, round| 10.0 * (1.0 + 0.05 * wiggle(round, 1)));
     let noisy = noisy.write(&place);
     for (limit, status) in [("10.01", 0), ("9.99", 4)] {
         let (judged, _) = judged(&place, &noisy, &(warns(limit) + &few(60)));
         assert_eq!(judged.status, Some(status), "{limit}: {judged:?}");
     }
-    // more rounds were allowed than were measured
+    // more rounds were allowed than measured
     let more = "[bench]\nrounds = 60\nmax_rounds = 240\n";
     let noisy = Stored::new(&(phase() + more), "more").latency(|_, round| 10.0 * (1.0 + 0.05 * wiggle(round, 1)));
     let noisy = noisy.write(&place);
@@ -210,20 +211,20 @@ fn a_staged_plan_selects_what_it_kept_and_an_early_end_is_not_its_end() {
              require = ['speedup(\"previous\") >= {gain}']\n"
         ) + &gate("goal", "latency_p50 <= 10.5 us")
     };
-    // the faster step is not kept: the goal is held against the slower one, which is what the plan selects
+    // the faster stage is not kept: the plan selects the slower one, and the goal applies to it
     let (skipped, texts) = judged(&place, &run, &plan("THREADS=128", "THREADS=64", "1.5", "skip"));
     assert_eq!(skipped.status, Some(1), "{skipped:?}");
     says_first(&texts, "1 of 2 stages kept; 'b' is the first that was not (1.1× measured, 1.5× to 2× expected)");
     assert!(texts[1].contains("Selected: **THREADS=128**"), "{}", texts[1]);
-    // kept: the goal is held by the step that is kept
+    // kept: the goal applies to the kept stage and passes
     let (kept, texts) = judged(&place, &run, &plan("THREADS=128", "THREADS=64", "1.05", "revert"));
     assert_eq!(kept.status, Some(0), "{kept:?}");
     assert!(texts[1].contains("Selected: **THREADS=64**"), "{}", texts[1]);
-    // a plan that ends early has not reached its goal, though the step that it kept holds it
+    // a plan that ends early has not reached its goal, even if its last kept stage would pass
     let (ended, texts) = judged(&place, &run, &plan("THREADS=64", "THREADS=128", "1.5", "revert"));
     assert_eq!(ended.status, Some(1), "{ended:?}");
     assert!(texts[0].contains("the plan ended at stage 'b' and did not reach its final gates"), "{}", texts[0]);
-    // a step is not compared with itself
+    // a stage is not compared with itself
     let (same, _) = judged(&place, &run, &plan("THREADS=64", "*", "1", "skip"));
     assert_eq!(same.status, Some(4), "{same:?}");
 }

@@ -1,4 +1,4 @@
-//! A latency needs a witness, a cheat is named wherever a verdict is read, and a program does not grade itself into a pass.
+//! A latency needs a witness, every verdict names a cheat, and a self-reported latency does not pass.
 
 use crate::command::{Finished, Place};
 use crate::stored::{Stored, reseal};
@@ -17,7 +17,7 @@ fn gate(place: &Place, folder: &Path, text: &str) -> Finished {
     place.run(&["gate", config.to_str().unwrap(), folder.to_str().unwrap()])
 }
 
-/// What was printed, on one line.
+/// Standard output on one line.
 fn unwrapped(finished: &Finished) -> String {
     finished.stdout.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -104,7 +104,7 @@ fn a_phase_whose_gates_judge_a_cheat_fails() {
     assert!(judged.stdout.contains("no variant is correct; THREADS=64: cheats: at shape 'only'"), "{}", judged.stdout);
 }
 
-/// The phase with a program as its one candidate, or as its baseline.
+/// The phase with a program as its only candidate or as its baseline.
 fn with_program(table: &str) -> String {
     let (head, kernel) = include_str!("../data/copy.toml").split_once("[kernel]").unwrap();
     let program = format!("[[{table}]]\nname = \"program\"\ncommand = [\"true\"]\n");

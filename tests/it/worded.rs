@@ -1,12 +1,13 @@
-//! Words and colours of verdicts: inconclusive is never shown as failed, a reason is in every output, and nobody is told to use what
-//! loses.
+//! Words and colours of verdicts: inconclusive is never shown as failed, every output gives the reason, and no output
+//! recommends a losing variant.
 
 use crate::command::{Finished, Place, root};
 use crate::stored::Stored;
 use std::fs;
 use std::time::Duration;
 
-/// Two candidates that were not re-timed, and a gate over two shapes: it fails at one, and holds unconfirmed at the other.
+/// Two candidates that were not re-timed, and a gate over two shapes: it fails at one, and passes unconfirmed at the
+/// other.
 const PHASE: &str = concat!(
     include_str!("../data/copy.toml"),
     "[sweep]\nTHREADS = [64, 128]\n[[gate]]\nname = \"both\"\nrequire = \"latency_p50 <= 30000 / S\"\n",
@@ -81,7 +82,7 @@ fn variants_that_nothing_was_compared_with_are_neither_failed_nor_open() {
     assert!(!page.contains("\"verdict\":\"inconclusive\""));
     let markdown = read(&place, "sdpa_fast/report.md");
     assert!(markdown.contains("| NOT COMPARED |") && !markdown.contains("| INCONCLUSIVE |"));
-    // programs are given the verdict
+    // programs receive the verdict
     let results = read(&place, "sdpa_fast/results.json");
     assert!(results.contains("\"inconclusive\"") && !results.contains("not compared"));
 }
@@ -100,7 +101,7 @@ fn nobody_is_told_to_use_what_loses_to_the_baseline() {
         unwrapped(&read(&place, "phase_3/report.md")).contains(&cost.replace('_', "\\_"))
             || read(&place, "phase_3/report.md").contains(cost)
     );
-    // a phase that looks for the worst variant recommends none
+    // a phase that looks for the worst variant recommends nothing
     let worst = rendered(&place, "inversion");
     assert_eq!(worst.status, Some(0), "{worst:?}");
     let said = unwrapped(&worst.stdout);
@@ -166,7 +167,7 @@ fn an_agent_is_given_status_and_both_streams_and_the_server_outlives_a_message_t
     assert_eq!(answers.len(), 4, "{answers:?}");
     assert_eq!(answers[0].pointer("/error/code"), Some(&(-32600).into()));
     assert_eq!(answers[1]["result"], serde_json::json!({}));
-    // nvcc is not there: that is no pass, although candidates are printed
+    // without nvcc nothing passes, although candidates are printed
     let checked = &answers[2]["result"];
     assert_eq!((&checked["isError"], &checked["structuredContent"]["status"]), (&true.into(), &3.into()), "{checked}");
     let stderr = checked["structuredContent"]["stderr"].as_str().unwrap();

@@ -1,10 +1,11 @@
-//! The workflow of docs/how-to/gate-a-pull-request.md as GitHub runs it: whatever becomes of measuring, what may a merge depend on?
+//! The workflow of docs/how-to/gate-a-pull-request.md as GitHub runs it: every outcome of measuring, and the merge
+//! decision.
 
 use crate::command::{Place, root};
 use std::process::Command;
 use yaml_rust2::{Yaml, YamlLoader};
 
-/// How a job ends.
+/// Conclusion of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Conclusion {
     Success,
@@ -25,32 +26,33 @@ impl Conclusion {
         }
     }
 
-    /// Whether a branch's protection lets a merge through that requires the job: GitHub counts a skipped job as passed.
+    /// Whether branch protection allows the merge when it requires the job. GitHub counts a skipped job as passed.
     fn lets_a_merge_through(self) -> bool {
         matches!(self, Self::Success | Self::Skipped)
     }
 }
 
-/// The first fenced YAML of a document that is a GitHub workflow.
+/// The first GitHub workflow among the fenced YAML blocks of a document.
 fn workflow() -> String {
     let text = std::fs::read_to_string(root().join("docs/how-to/gate-a-pull-request.md")).unwrap();
     let mut blocks = text.split("```yaml\n").skip(1).map(|rest| rest.split("```").next().unwrap());
     blocks.find(|block| block.contains(".github/workflows/")).unwrap().to_owned()
 }
 
-/// Whether a job runs, by its `if` and how the job that it needs has ended.
+/// Whether a job runs, given its `if` and the conclusion of the job it needs.
 fn runs(job: &Yaml, needed: Conclusion) -> bool {
     let condition = job["if"].as_str().map(|text| text.trim().trim_start_matches("${{").trim_end_matches("}}").trim());
     match condition {
         Some("always()") => true,
         Some("!cancelled()") => needed != Conclusion::Cancelled,
-        // Without a status function in the condition GitHub puts `success()` in front of it.
+        // GitHub adds `success()` to a condition without a status function.
         None => needed == Conclusion::Success,
         Some(other) => panic!("this test does not know what `{other}` does"),
     }
 }
 
-/// How `judge` ends when measuring has ended so and the gates pass: the outcome that must be kept from lying.
+/// Conclusion of `judge` when the gates pass, given the conclusion of measuring. It must not hide a failed
+/// measurement.
 fn judge(workflow: &str, measured: Conclusion) -> Conclusion {
     let documents = YamlLoader::load_from_str(workflow).unwrap();
     let job = &documents[0]["jobs"]["judge"];
