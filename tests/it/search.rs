@@ -1,4 +1,4 @@
-//! `ncugate next`, `try` and `mcp` through the real binary.
+//! `ncugate agent next`, `try` and `serve` through the real binary.
 
 use crate::command::{Place, binary, root};
 use crate::live::machine_that_counts;

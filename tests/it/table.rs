@@ -1,4 +1,4 @@
-//! `ncugate table` on a recording, through the real binary; the written file is read back.
+//! The table of `ncugate export` on a recording, through the real binary; the written file is read back.
 
 use crate::command::Place;
 use polars::prelude::{DataFrame, DataType};
