@@ -1,7 +1,7 @@
-//! Kernels traced by CUPTI's activity records: when the GPU began and ended with each, and with what it was launched. That needs no
-//! permission, unlike counters.
+//! Kernels traced by CUPTI's activity records: when each kernel began and ended on the GPU, and its launch parameters. Unlike
+//! counters, this needs no permission.
 //!
-//! Tracing makes launches slower for the host. It belongs to a process that times nothing.
+//! Tracing slows down launches on the host, so it runs only in a process that times nothing.
 
 use super::activity_library::{ActivityError, Cupti, NextRecord};
 use super::activity_record::{CONCURRENT_KERNEL, is_kernel, kind, launch};
@@ -11,20 +11,20 @@ use std::ffi::{CStr, c_void};
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Words of 8 bytes of a buffer for records: a MiB, which CUPTI's guide has as the least.
+/// Size of a buffer for records, in words of 8 bytes: 1 MiB, the minimum in CUPTI's guide.
 const BUFFER: usize = 1 << 17;
-/// Most buffers that CUPTI has at a time.
+/// Maximum number of buffers that CUPTI holds at a time.
 const MOST_BUFFERS: usize = 64;
-/// `CUPTI_ERROR_MAX_LIMIT_REACHED`: there is no further record.
+/// `CUPTI_ERROR_MAX_LIMIT_REACHED`: the buffer has no further record.
 const NO_MORE: u32 = 12;
-/// Bytes of a kernel's name that are kept.
+/// Maximum length of a kernel's name, in bytes.
 const MOST_NAME: usize = 4096;
 
-/// What the callbacks keep. CUPTI calls them on threads of its own.
+/// State of the callbacks. CUPTI calls them on its own threads.
 #[derive(Default)]
 struct Collector {
     next: Option<NextRecord>,
-    /// Buffers that CUPTI has, by their addresses.
+    /// Buffers that CUPTI holds, by address.
     lent: HashMap<usize, Box<[u64]>>,
     launches: Vec<TracedLaunch>,
     damage: Option<String>,
@@ -32,22 +32,22 @@ struct Collector {
 
 static COLLECTOR: Mutex<Option<Collector>> = Mutex::new(None);
 
-/// The collector; no call of CUPTI is made while it is held.
+/// The collector. No call into CUPTI is made while it is locked.
 fn collector() -> MutexGuard<'static, Option<Collector>> {
     COLLECTOR.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Tracing of all kernels of this process, until it is dropped. There is one at a time.
+/// Traces all kernels of this process until it is dropped. Only one exists at a time.
 #[derive(Debug)]
 pub struct ActivityTracer {
     cupti: Cupti,
 }
 
 impl ActivityTracer {
-    /// Loads the library and begins. What was launched before is not traced; a device is best opened afterwards.
+    /// Loads the library and starts tracing. Earlier launches are not traced; open the device afterwards.
     ///
     /// # Errors
-    /// The library is of no use, or refuses.
+    /// The library is unusable or refuses to trace.
     pub fn start(library: &Path) -> Result<Self, ActivityError> {
         let cupti = Cupti::load(library)?;
         *collector() = Some(Collector { next: Some(cupti.next), ..Collector::default() });
@@ -61,7 +61,7 @@ impl ActivityTracer {
         self.cupti.release.name
     }
 
-    /// Forgets the launches until now. The device has ended all of them.
+    /// Forgets all launches so far. The device has completed all of them.
     ///
     /// # Errors
     /// As [`Self::take`].
@@ -70,7 +70,8 @@ impl ActivityTracer {
         self.take(0).map(drop)
     }
 
-    /// The launches since the last call, in the order they ran. The device has ended all of them; `expected` are known of.
+    /// The launches since the last call, in the order they ran. The device has completed all of them; the caller knows of
+    /// `expected`.
     ///
     /// # Errors
     /// CUPTI fails, or its records cannot be read.
@@ -86,7 +87,7 @@ impl ActivityTracer {
             return Err(ActivityError::Records(damage));
         }
         let mut launches = std::mem::take(&mut all.launches);
-        // Those of several buffers do not come in their order.
+        // Records from several buffers are not in order.
         launches.sort_by_key(|launch| launch.start_ns);
         Ok(launches)
     }
@@ -94,13 +95,13 @@ impl ActivityTracer {
 
 impl Drop for ActivityTracer {
     fn drop(&mut self) {
-        // Nothing is asked of it any more.
+        // The callbacks ignore later buffers.
         let _ = self.cupti.disable(CONCURRENT_KERNEL);
         let _ = self.cupti.flush(true);
     }
 }
 
-/// CUPTI wants a buffer.
+/// CUPTI requests a buffer.
 unsafe extern "C" fn requested(buffer: *mut *mut u8, size: *mut usize, records: *mut usize) {
     let mut held = collector();
     let lent = held.as_mut().filter(|all| all.lent.len() < MOST_BUFFERS).map(|all| {
@@ -110,8 +111,9 @@ unsafe extern "C" fn requested(buffer: *mut *mut u8, size: *mut usize, records: 
         address
     });
     let (address, bytes) = lent.map_or((std::ptr::null_mut(), 0), |address| (address.cast(), BUFFER * 8));
-    // SAFETY: CUPTI gives three places to write to. The memory is aligned to 8 bytes, of the size that is said, and neither moved
-    // nor freed before CUPTI gives it back. Without memory a size of 0 makes CUPTI drop records; as many records as fit are allowed.
+    // SAFETY: CUPTI provides three places to write to. The memory is aligned to 8 bytes, has the reported size, and is neither
+    // moved nor freed before CUPTI returns it. Without memory, a size of 0 makes CUPTI drop records. As many records as fit are
+    // allowed.
     unsafe {
         *buffer = address;
         *size = bytes;
@@ -119,10 +121,10 @@ unsafe extern "C" fn requested(buffer: *mut *mut u8, size: *mut usize, records: 
     }
 }
 
-/// CUPTI gives a buffer back.
+/// CUPTI returns a buffer.
 unsafe extern "C" fn completed(_context: *mut c_void, _stream: u32, buffer: *mut u8, _size: usize, valid: usize) {
     let taken = collector().as_mut().and_then(|all| Some((all.next?, all.lent.remove(&(buffer as usize))?)));
-    // An address that was not lent, or was given back before, is nobody's.
+    // Ignore an address that was not lent or was already returned.
     let Some((next, mut memory)) = taken else { return };
     let read = read(next, &mut memory, valid);
     if let Some(all) = collector().as_mut() {
@@ -139,7 +141,7 @@ fn read(next: NextRecord, memory: &mut [u64], valid: usize) -> Result<Vec<Traced
     let start = memory.as_mut_ptr().cast::<u8>();
     let (mut record, mut before, mut launches) = (std::ptr::null_mut(), None, Vec::new());
     loop {
-        // SAFETY: the buffer has `valid` bytes that CUPTI has written; the record is null, or the one that it gave before.
+        // SAFETY: the buffer has `valid` bytes that CUPTI has written; the record is null or the one that it returned before.
         let status = unsafe { next(start, valid, &raw mut record) };
         match status {
             0 => {}
@@ -160,7 +162,7 @@ fn read(next: NextRecord, memory: &mut [u64], valid: usize) -> Result<Vec<Traced
     }
 }
 
-/// The name at an address; empty where there is none.
+/// The name at an address; empty for a null address.
 fn name(address: usize) -> String {
     let address = std::ptr::with_exposed_provenance::<std::ffi::c_char>(address);
     if address.is_null() {
@@ -175,9 +177,9 @@ fn name(address: usize) -> String {
 mod tests {
     use super::*;
 
-    /// As CUPTI does it, over records of 208 bytes whose kind is not 0.
+    /// Behaves like CUPTI, over records of 208 bytes whose kind is not 0.
     unsafe extern "C" fn next(buffer: *mut u8, valid: usize, record: *mut *mut u8) -> u32 {
-        // SAFETY: the tests give a buffer of `valid` bytes and a place for a pointer.
+        // SAFETY: the tests pass a buffer of `valid` bytes and a place for a pointer.
         unsafe {
             let following = if (*record).is_null() { buffer } else { (*record).add(208) };
             if following as usize + 208 > buffer as usize + valid {

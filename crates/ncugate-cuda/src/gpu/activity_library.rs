@@ -1,5 +1,5 @@
-//! The library of CUPTI: where it lies, and the few functions of it that are used. It is loaded at run time; where it is absent that is an
-//! answer.
+//! The CUPTI library: its location, and the few functions that are used. It is loaded at run time, and its absence is not an
+//! error.
 
 use super::activity_record::{CuptiRelease, release};
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
@@ -7,28 +7,28 @@ use std::ffi::{CStr, c_char, c_void};
 use std::mem::transmute;
 use std::path::{Path, PathBuf};
 
-/// Major versions of CUDA whose CUPTI is looked for, the newest first.
+/// Major versions of CUDA whose CUPTI is searched for, newest first.
 const MAJORS: [u32; 2] = [13, 12];
-/// Where toolkits are installed.
+/// Default location of toolkits.
 const TOOLKIT: &str = "/usr/local/cuda";
-/// Folders of a toolkit that have CUPTI.
+/// Folders of a toolkit that contain CUPTI.
 const IN_TOOLKIT: [&str; 2] = ["extras/CUPTI/lib64", "lib64"];
-/// Where the packages of PyPI have it, below `site-packages`.
+/// Folders of the PyPI packages that contain CUPTI, below `site-packages`.
 const IN_PACKAGES: [&str; 2] = ["nvidia/cu13/lib", "nvidia/cuda_cupti/lib"];
 
 /// Why launches cannot be traced.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ActivityError {
-    /// There is no library.
+    /// No library was found.
     #[error("libcupti was not found ({looked})")]
     NotFound { looked: String },
-    /// There is one that is of no use here.
+    /// The library that was found cannot be used.
     #[error("{}: {reason}", library.display())]
     Unfit { library: PathBuf, reason: String },
-    /// A function of it failed.
+    /// A function of the library failed.
     #[error("{call}: {reason}")]
     Call { call: &'static str, reason: String },
-    /// What it gave cannot be read.
+    /// Its records cannot be read.
     #[error("its records cannot be read: {0}")]
     Records(String),
 }
@@ -43,7 +43,7 @@ type Register = unsafe extern "C" fn(RequestBuffer, CompleteBuffer) -> CuptiStat
 type WithNumber = unsafe extern "C" fn(u32) -> CuptiStatus;
 type ResultText = unsafe extern "C" fn(CuptiStatus, *mut *const c_char) -> CuptiStatus;
 
-/// Functions of a library that stays loaded until the process ends: it may call back at any time.
+/// Functions of a library that stays loaded until the process ends, because it can call back at any time.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Cupti {
     pub release: CuptiRelease,
@@ -59,22 +59,22 @@ impl Cupti {
     /// Loads a library.
     ///
     /// # Errors
-    /// It cannot be loaded, lacks a function, or is of a version whose records are not known.
+    /// It cannot be loaded, a function is missing, or the format of its records is unknown for this version.
     pub fn load(path: &Path) -> Result<Self, ActivityError> {
         let unfit = |reason: String| ActivityError::Unfit { library: path.to_owned(), reason };
-        // SAFETY: what a library does when it is loaded is its own. It is CUPTI by its name, from places where the user has
-        // installed it, and this is a process that measures nothing else.
+        // SAFETY: loading a library runs its initialisers. By its name this is CUPTI, from places where the user has installed
+        // it, and this process measures nothing else.
         let library = unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) };
-        // Never unloaded: CUPTI has threads that call back.
+        // Never unloaded: CUPTI's threads call back.
         let absent = |error: libloading::Error| match path.is_absolute() {
             true => unfit(error.to_string()),
-            // The loader does not say whether it knows no such name or could not read the file.
+            // The loader does not report whether the name is unknown or the file is unreadable.
             false => ActivityError::NotFound { looked: error.to_string() },
         };
         let library: &'static Library = Box::leak(Box::new(library.map_err(absent)?));
         let find = |name| symbol(library, name).map_err(unfit);
         let version = find("cuptiGetVersion")?;
-        // SAFETY: the type that `cupti_version.h` gives the function of this name since CUDA 11.
+        // SAFETY: `cupti_version.h` gives the function of this name this type since CUDA 11.
         let version = unsafe { transmute::<*mut c_void, unsafe extern "C" fn(*mut u32) -> CuptiStatus>(version) };
         let mut api = 0;
         // SAFETY: it writes one `uint32_t`.
@@ -87,7 +87,7 @@ impl Cupti {
         let (register, next) = (find("cuptiActivityRegisterCallbacks")?, find("cuptiActivityGetNextRecord")?);
         let (enable, disable) = (find("cuptiActivityEnable")?, find("cuptiActivityDisable")?);
         let (flush, text) = (find("cuptiActivityFlushAll")?, find("cuptiGetResultString")?);
-        // SAFETY: these are the types that `cupti_activity.h` and `cupti_result.h` give the functions of these names since CUDA 11.
+        // SAFETY: `cupti_activity.h` and `cupti_result.h` give the functions of these names these types since CUDA 11.
         Ok(unsafe {
             Self {
                 release,
@@ -101,27 +101,27 @@ impl Cupti {
         })
     }
 
-    /// Has CUPTI ask for buffers, and give them back, by these.
+    /// Registers the callbacks with which CUPTI requests and returns buffers.
     pub fn register(&self, request: RequestBuffer, complete: CompleteBuffer) -> Result<(), ActivityError> {
         // SAFETY: both have the types of `CUpti_BuffersCallbackRequestFunc` and `...CompleteFunc`, and live as long as the process.
         self.check("cuptiActivityRegisterCallbacks", unsafe { (self.register)(request, complete) })
     }
 
-    /// Begins to write records of a kind.
+    /// Starts recording of an activity kind.
     pub fn enable(&self, kind: u32) -> Result<(), ActivityError> {
-        // SAFETY: it takes a number, and refuses kinds that it does not know.
+        // SAFETY: it takes a number, and refuses unknown kinds.
         self.check("cuptiActivityEnable", unsafe { (self.enable)(kind) })
     }
 
-    /// Writes no more of them.
+    /// Stops recording of an activity kind.
     pub fn disable(&self, kind: u32) -> Result<(), ActivityError> {
         // SAFETY: as `enable`.
         self.check("cuptiActivityDisable", unsafe { (self.disable)(kind) })
     }
 
-    /// Gives buffers back whose records are complete, or all of them.
+    /// Makes CUPTI return the buffers whose records are complete, or all of them.
     pub fn flush(&self, all: bool) -> Result<(), ActivityError> {
-        // SAFETY: it takes a flag (`CUPTI_ACTIVITY_FLAG_FLUSH_FORCED` is 1) and calls what was registered.
+        // SAFETY: it takes a flag (`CUPTI_ACTIVITY_FLAG_FLUSH_FORCED` is 1) and calls the registered callbacks.
         self.check("cuptiActivityFlushAll", unsafe { (self.flush)(u32::from(all)) })
     }
 
@@ -132,7 +132,7 @@ impl Cupti {
         let mut text = std::ptr::null();
         // SAFETY: it writes the address of a text that lives as long as the library, or fails.
         let named = unsafe { (self.text)(status, &raw mut text) } == 0 && !text.is_null();
-        // SAFETY: the text that it gave ends with a NUL.
+        // SAFETY: the returned text ends with a NUL.
         let name = named.then(|| unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned());
         Err(ActivityError::Call { call, reason: name.unwrap_or_else(|| format!("error {status}")) })
     }
@@ -140,17 +140,17 @@ impl Cupti {
 
 /// The address of a function of the library.
 fn symbol(library: &Library, name: &'static str) -> Result<*mut c_void, String> {
-    // SAFETY: an address has any type; what it is the address of is for the caller to say.
+    // SAFETY: an address fits any type; the caller chooses the type of its target.
     let found = unsafe { library.get::<*mut c_void>(name) }.map(|found| *found).ok();
     found.filter(|address| !address.is_null()).ok_or_else(|| format!("it has no `{name}`"))
 }
 
-/// The CUPTI that is used with a driver of this CUDA version: the first that can be loaded of those on the loader's path, in the toolkit of
-/// `CUDA_HOME`, in that of `CUDA_PATH`, in `/usr/local/cuda`, and in the packages of `python`. One of a newer major version than the driver's is
-/// left out: it does not work. Gives the library and the CUDA release that it came with.
+/// Finds the CUPTI for a driver of this CUDA version. The search order is the loader's path, the toolkit of `CUDA_HOME`, that
+/// of `CUDA_PATH`, `/usr/local/cuda`, and the packages of `python`; the first that can be loaded is used. A newer major version
+/// than the driver's does not work and is skipped. Returns the library and the CUDA release that it came with.
 ///
 /// # Errors
-/// There is none, or why the first that there is is of no use.
+/// No library was found, or the first one found cannot be used.
 pub fn find_cupti(cuda: (u32, u32), python: &Path) -> Result<(PathBuf, &'static str), ActivityError> {
     let mut refused = None;
     for path in candidates(cuda.0, python) {
@@ -172,7 +172,7 @@ pub fn find_cupti(cuda: (u32, u32), python: &Path) -> Result<(PathBuf, &'static 
     Err(refused.unwrap_or_else(|| ActivityError::NotFound { looked: looked() }))
 }
 
-/// Names and paths in the order in which they are tried.
+/// Names and paths, in search order.
 fn candidates(major: u32, python: &Path) -> Vec<PathBuf> {
     let mut folders = vec![PathBuf::new()];
     for root in [std::env::var_os("CUDA_HOME"), std::env::var_os("CUDA_PATH"), Some(TOOLKIT.into())] {
@@ -193,7 +193,7 @@ fn candidates(major: u32, python: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Adds folders of packages beside a Python: those of its environment, and those of Debian.
+/// Adds the package folders of a Python: those of its environment, and those of Debian.
 fn add_packages(python: &Path, folders: &mut Vec<PathBuf>) {
     let Some(prefix) = which::which(python).ok().and_then(|path| Some(path.parent()?.parent()?.to_owned())) else {
         return;
@@ -244,7 +244,7 @@ mod tests {
         let text = folder.path().join("libcupti.so.13");
         std::fs::write(&text, "not a library").unwrap();
         assert!(matches!(Cupti::load(&text), Err(ActivityError::Unfit { .. })));
-        // libc is a library without a function of CUPTI.
+        // libc is a library without CUPTI functions.
         let error = Cupti::load(Path::new("libc.so.6")).unwrap_err();
         assert!(error.to_string().contains("cuptiGetVersion"), "{error}");
     }

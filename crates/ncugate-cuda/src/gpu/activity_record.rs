@@ -1,17 +1,17 @@
-//! The part of CUPTI's records of kernels that is read, and the versions of CUPTI for which it is known.
+//! The fields that are read from CUPTI's kernel records, and the versions of CUPTI for which their offsets are known.
 //!
-//! Each CUPTI writes the newest record that it knows: `CUpti_ActivityKernel8` (11.8), `...9` (12.0 to 12.9), `...10` (13.0), `...11` (13.1,
-//! 13.2), `...12` (13.3), `...13` (13.4). The header `cupti_activity.h` lets them begin alike: each later one adds fields behind those of
-//! the one before. The offsets are those of the header of CUDA 12.8, whose fields are packed to 8 bytes.
+//! Each CUPTI writes the newest record that it knows: `CUpti_ActivityKernel8` (11.8), `...9` (12.0 to 12.9), `...10` (13.0),
+//! `...11` (13.1, 13.2), `...12` (13.3), `...13` (13.4). In the header `cupti_activity.h` all of them begin alike: each later
+//! version appends fields. The offsets are from the header of CUDA 12.8, whose fields are packed to 8 bytes.
 
 use ncugate_model::TracedLaunch;
 
-/// `CUPTI_ACTIVITY_KIND_KERNEL`, of launches that are traced one by one.
+/// `CUPTI_ACTIVITY_KIND_KERNEL`, for launches that are traced one by one.
 const KERNEL: u32 = 3;
 /// `CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL`.
 pub(super) const CONCURRENT_KERNEL: u32 = 10;
 
-/// Where the fields are, in bytes.
+/// Offsets of the fields, in bytes.
 mod offset {
     /// `CUpti_ActivityKind kind`
     pub const KIND: usize = 0;
@@ -37,17 +37,17 @@ mod offset {
     pub const CLUSTER: usize = 176;
 }
 
-/// The kind of a record; none where there is not even that.
+/// The kind of a record; none if the record is too short.
 pub(super) fn kind(record: &[u8]) -> Option<u32> {
     Some(u32::from_ne_bytes(bytes(record, offset::KIND)?))
 }
 
-/// Whether records of this kind are those of kernels.
+/// Whether records of this kind describe kernels.
 pub(super) fn is_kernel(kind: u32) -> bool {
     kind == KERNEL || kind == CONCURRENT_KERNEL
 }
 
-/// The launch of a kernel's record, and the address of its name; none where the record is cut off or a size is negative.
+/// The launch in a kernel's record, and the address of its name; none if the record is cut off or a size is negative.
 pub(super) fn launch(record: &[u8]) -> Option<(TracedLaunch, usize)> {
     let word = |at| bytes(record, at).map(u32::from_ne_bytes);
     let size = |at| word(at).filter(|size| i32::try_from(*size).is_ok());
@@ -72,16 +72,16 @@ fn bytes<const N: usize>(record: &[u8], at: usize) -> Option<[u8; N]> {
     record.get(at..at + N)?.try_into().ok()
 }
 
-/// A CUPTI whose records are known.
+/// A CUPTI release with known records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct CuptiRelease {
-    /// The CUDA release that it came with, in words.
+    /// The CUDA release that it came with, as text.
     pub name: &'static str,
-    /// The oldest major version of CUDA that it may be of.
+    /// The oldest major version of CUDA that it can belong to.
     pub major: u32,
 }
 
-/// The release of an API version (`cuptiGetVersion`), by the list in `cupti_version.h`; none where its records are not known.
+/// The release of an API version (`cuptiGetVersion`), by the list in `cupti_version.h`; none if its records are unknown.
 pub(super) fn release(api: u32) -> Option<CuptiRelease> {
     let (name, major) = match api {
         18 => ("12.0 or 12.1", 12),
@@ -108,7 +108,7 @@ mod tests {
     use super::*;
     use std::ffi::c_void;
 
-    /// `CUpti_ActivityKernel9` of `cupti_activity.h` (CUDA 12.8), field by field: what comes before the end of what is read.
+    /// `CUpti_ActivityKernel9` of `cupti_activity.h` (CUDA 12.8), field by field, up to the last field that is read.
     #[repr(C, packed(8))]
     struct Kernel9 {
         kind: u32,

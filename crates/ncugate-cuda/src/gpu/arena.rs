@@ -1,24 +1,24 @@
 //! All buffers of a shape in one allocation, with patterned guard bands before, between and after them.
 //!
-//! One allocation is filled with one copy and read back with one copy, and whatever a kernel writes where it should
-//! not is found by comparing the two images. Pure: bytes and offsets, no device.
+//! One copy fills the allocation and one copy reads it back. A comparison of the two images finds every out-of-bounds write.
+//! Pure: bytes and offsets, no device.
 
 use super::buffer::BufferSpec;
 use ncugate_model::Role;
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Bytes of a guard band at least.
+/// Minimum size of a guard band, in bytes.
 const GUARD: usize = 4096;
-/// Every buffer starts at a multiple of this many bytes, as textures have to
-/// (`CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT` is 512 on every chip).
+/// Every buffer starts at a multiple of this many bytes, as textures require (`CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT` is 512 on
+/// every chip).
 const ALIGNMENT: usize = 512;
-/// Where a range that is digested starts.
+/// Alignment of digested ranges.
 const DIGEST_ALIGNMENT: usize = 16;
 /// Bytes compared by one task.
 const CHUNK: usize = 1 << 18;
 
-/// Where each buffer of a shape is.
+/// Location of each buffer of a shape.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ArenaLayout {
     regions: Vec<Range<usize>>,
@@ -40,17 +40,15 @@ impl ArenaLayout {
         Self { regions, bytes: (end + GUARD).next_multiple_of(ALIGNMENT) }
     }
 
-    /// Bytes of the whole allocation.
     pub const fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Where a buffer's bytes are.
     pub fn region(&self, index: usize) -> Range<usize> {
         self.regions[index].clone()
     }
 
-    /// Where the buffers are that are asked for.
+    /// Locations of the requested buffers.
     pub fn regions_of<'l>(
         &'l self,
         buffers: &'l [BufferSpec],
@@ -59,8 +57,8 @@ impl ArenaLayout {
         buffers.iter().zip(&self.regions).filter(move |(buffer, _)| wanted(buffer)).map(|(_, region)| region.clone())
     }
 
-    /// What a launch may not write: inputs and guard bands, as ranges without a hole. A range of 16 bytes and more starts
-    /// at a multiple of 16.
+    /// The ranges that a launch must not write: inputs and guard bands, merged without holes. A range of at least 16 bytes
+    /// starts at a multiple of 16.
     pub fn protected_ranges(&self, buffers: &[BufferSpec]) -> Vec<Range<usize>> {
         let mut ranges = Vec::new();
         let mut start = 0_usize;
@@ -73,14 +71,14 @@ impl ArenaLayout {
         ranges
     }
 
-    /// The buffer of that name in an allocation that starts at `base`, with its address.
+    /// The named buffer in an allocation that starts at `base`, with its address.
     pub fn find<'s>(&self, buffers: &'s [BufferSpec], name: &str, base: u64) -> Option<(u64, &'s BufferSpec)> {
         let index = buffers.iter().position(|b| b.name == name)?;
         Some((base + self.region(index).start as u64, &buffers[index]))
     }
 
-    /// Writes what the allocation holds before a launch: `contents` of inputs, and of other buffers that have any, as outputs have that are
-    /// launched on; else zero.
+    /// Writes the contents of the allocation before a launch: `contents` for inputs and for other buffers that have any (such
+    /// as outputs that the launch updates), else zero.
     pub fn write_fresh(&self, buffers: &[BufferSpec], contents: &[impl AsRef<[u8]>], image: &mut [u8]) {
         for gap in self.gaps() {
             let start = gap.start;
@@ -96,7 +94,7 @@ impl ArenaLayout {
         }
     }
 
-    /// What a launch wrote beside its outputs and scratch, if anything.
+    /// Describes a write outside of outputs and scratch, if a launch made one.
     pub fn out_of_bounds_write(&self, buffers: &[BufferSpec], before: &[u8], after: &[u8]) -> Option<String> {
         let inputs = buffers.iter().zip(&self.regions).filter(|(b, _)| b.role == Role::Input);
         for (buffer, region) in inputs {
@@ -125,7 +123,7 @@ impl ArenaLayout {
         }
     }
 
-    /// Guard bands: before the first buffer, between neighbours, behind the last.
+    /// Guard bands: before the first buffer, between neighbours, after the last.
     fn gaps(&self) -> impl Iterator<Item = Range<usize>> + '_ {
         let starts = std::iter::once(0).chain(self.regions.iter().map(|r| r.end));
         let ends = self.regions.iter().map(|r| r.start).chain(std::iter::once(self.bytes));
@@ -133,7 +131,7 @@ impl ArenaLayout {
     }
 }
 
-/// Copies bytes on many threads; both slices are of one length.
+/// Copies bytes on many threads; both slices have the same length.
 pub fn copy(target: &mut [u8], source: &[u8]) {
     target
         .par_chunks_mut(CHUNK)
@@ -146,7 +144,7 @@ pub fn fill(target: &mut [u8], byte: u8) {
     target.par_chunks_mut(CHUNK).for_each(|target| target.fill(byte));
 }
 
-/// A pattern that differs from byte to byte and is not what fills buffers.
+/// A pattern that differs from byte to byte and from the contents of buffers.
 fn guard_byte(offset: usize) -> u8 {
     (offset as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes()[0] | 1
 }

@@ -1,6 +1,6 @@
-//! Kernel arguments as the driver wants them: values behind pointers, tensor maps described for its encoder.
+//! Kernel arguments in the driver's form: values behind pointers, and descriptions of tensor maps for its encoder.
 //!
-//! Pure: objects of the driver and memory come from an [`ArgumentMemory`].
+//! Pure: driver objects and memory come from an [`ArgumentMemory`].
 
 use super::buffer::BufferSpec;
 use super::error::DeviceError;
@@ -9,17 +9,17 @@ use ncugate_model::Dtype;
 use ncugate_phase::plan::{Arg, SurfaceView, Swizzle, TensorMap, TextureView};
 use std::ffi::c_void;
 
-/// Most axes of a tensor map.
+/// Maximum number of axes of a tensor map.
 const AXES: usize = 5;
 
-/// A buffer as a texture or a surface, which the driver makes an object of.
+/// A buffer as a texture or a surface, for which the driver creates an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ImageView<'a> {
     Texture(&'a TextureView),
     Surface(&'a SurfaceView),
 }
 
-/// Objects and memory that arguments point to: the device's. A method that is not overridden refuses.
+/// Provides the objects and memory that arguments point to. A method that is not overridden refuses.
 pub trait ArgumentMemory {
     /// Encodes a tensor map.
     fn tensor_map(&self, tiling: &Tiling<'_>) -> Result<CUtensorMap, DeviceError> {
@@ -36,7 +36,7 @@ pub trait ArgumentMemory {
         Err(refused("an array of pointers"))
     }
 
-    /// The address of so many bytes for the argument at a place.
+    /// The address of that many bytes for the argument at an index.
     fn workspace(&self, _: usize, _: u64) -> Result<u64, DeviceError> {
         Err(refused("a workspace"))
     }
@@ -46,7 +46,7 @@ fn refused(kind: &str) -> DeviceError {
     DeviceError::Launch(format!("{kind} is not possible here"))
 }
 
-/// Arguments of one launch, on the buffers that it was made for.
+/// Arguments of one launch, bound to its buffers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KernelArguments(Vec<Argument>);
 
@@ -56,12 +56,12 @@ enum Argument {
     /// Little endian, at the start of 8 bytes.
     Word(u64),
     Bytes(Vec<u8>),
-    /// Encoded by the driver, aligned as its type says.
+    /// Encoded by the driver, with the alignment of its type.
     TensorMap(CUtensorMap),
 }
 
 impl KernelArguments {
-    /// The arguments of a launch; `buffer` knows each buffer and its address.
+    /// The arguments of a launch; `buffer` returns each buffer and its address.
     pub fn new<'b>(
         args: &[Arg],
         buffer: &dyn Fn(&str) -> Option<(u64, &'b BufferSpec)>,
@@ -76,7 +76,7 @@ impl KernelArguments {
         args.iter().enumerate().map(argument).collect::<Result<_, _>>().map(Self)
     }
 
-    /// The values that are no longer than 8 bytes.
+    /// The values of at most 8 bytes.
     pub(super) fn words(&self) -> Vec<u64> {
         let word = |argument: &Argument| match argument {
             Argument::Word(value) => Some(*value),
@@ -85,7 +85,7 @@ impl KernelArguments {
         self.0.iter().filter_map(word).collect()
     }
 
-    /// Where each value is, for as long as `self` stays where it is.
+    /// The address of each value, valid as long as `self` is not moved.
     pub fn pointers(&self) -> Vec<*mut c_void> {
         let pointer = |argument: &Argument| -> *mut c_void {
             match argument {
@@ -98,7 +98,7 @@ impl KernelArguments {
     }
 }
 
-/// What arguments are made of.
+/// The sources of arguments.
 struct Maker<'a, 'b> {
     buffer: &'a dyn Fn(&str) -> Option<(u64, &'b BufferSpec)>,
     memory: &'a dyn ArgumentMemory,
@@ -160,7 +160,7 @@ impl<'b> Maker<'_, 'b> {
         }
     }
 
-    /// Writes an argument behind `bytes`, aligned as in C.
+    /// Appends an argument to `bytes`, aligned as in C.
     fn lay_out(&self, arg: &Arg, bytes: &mut Vec<u8>) -> Result<(), DeviceError> {
         let (size, alignment) = arg.layout();
         bytes.resize(bytes.len().next_multiple_of(alignment), 0);
@@ -182,10 +182,10 @@ impl<'b> Maker<'_, 'b> {
     }
 }
 
-/// A scalar or a struct of scalars as it lies in memory.
+/// A scalar or a struct of scalars in its memory layout.
 ///
 /// # Errors
-/// It has a pointer or a tensor map, or names a buffer.
+/// The argument has a pointer or a tensor map, or names a buffer.
 pub(super) fn value_bytes(value: &Arg) -> Result<Vec<u8>, DeviceError> {
     struct NoMemory;
     impl ArgumentMemory for NoMemory {}
@@ -194,10 +194,10 @@ pub(super) fn value_bytes(value: &Arg) -> Result<Vec<u8>, DeviceError> {
     Ok(bytes)
 }
 
-/// What the driver encodes a tensor map from. Arrays hold `rank` axes, innermost first.
+/// Input of the driver's tensor map encoder. Arrays hold `rank` axes, innermost first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tiling<'m> {
-    /// What the phase says of it.
+    /// The tensor map in the phase.
     pub map: &'m TensorMap,
     /// Address of the buffer.
     pub address: u64,
@@ -207,7 +207,7 @@ pub struct Tiling<'m> {
     pub rank: u32,
     /// Elements of the buffer along each axis.
     pub sizes: [u64; AXES],
-    /// Bytes between neighbours on each axis but the innermost.
+    /// Bytes between neighbours on each axis except the innermost.
     pub strides: [u64; AXES],
     /// Elements of a copy along each axis.
     pub box_dims: [u32; AXES],
@@ -216,7 +216,7 @@ pub struct Tiling<'m> {
 }
 
 impl<'m> Tiling<'m> {
-    /// A map of the whole buffer, contiguous at that address.
+    /// A map of the whole contiguous buffer at that address.
     fn new(map: &'m TensorMap, address: u64, buffer: &BufferSpec) -> Result<Self, DeviceError> {
         let rank = buffer.extents.len();
         if map.box_dims.len() != rank || !(1..=AXES).contains(&rank) {
@@ -231,7 +231,7 @@ impl<'m> Tiling<'m> {
             apart *= extent as u64;
             strides[at] = apart;
         }
-        // Of the outermost axis there is no next one.
+        // The outermost axis has no next one.
         strides[rank - 1] = 0;
         let swizzle = match map.swizzle {
             Swizzle::None => DriverSwizzle::CU_TENSOR_MAP_SWIZZLE_NONE,
@@ -244,7 +244,7 @@ impl<'m> Tiling<'m> {
     }
 }
 
-/// The driver's type for an element; bytes of any meaning are `UINT8`.
+/// The driver's type for an element; untyped bytes are `UINT8`.
 const fn data_type(dtype: Dtype) -> DataType {
     match dtype {
         Dtype::F64 => DataType::CU_TENSOR_MAP_DATA_TYPE_FLOAT64,
@@ -269,7 +269,7 @@ mod tests {
     use ncugate_model::Role;
     use ncugate_phase::plan::ScalarValue;
 
-    /// Every tensor map is the address of its buffer; arrays of pointers are at one place.
+    /// Returns the address of its buffer for every tensor map, and one fixed place for arrays of pointers.
     struct FakeMemory;
 
     impl ArgumentMemory for FakeMemory {

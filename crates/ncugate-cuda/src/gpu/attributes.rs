@@ -1,4 +1,4 @@
-//! What a device is, asked of the driver without making a context.
+//! Attributes of a device, queried from the driver without creating a context.
 
 use super::error::{DeviceError, cuda};
 use cudarc::driver::result::{self, DriverError};
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// The CUDA version that brought the newest call used here (`cuLaunchKernelEx`).
 const OLDEST_CUDA: (u32, u32) = (11, 8);
 
-/// What a device is.
+/// Attributes of a device.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DeviceAttributes {
     /// `NVIDIA H200`.
@@ -21,35 +21,35 @@ pub struct DeviceAttributes {
     pub memory: u64,
     /// Largest shared memory a block can opt in to, in bytes.
     pub shared_memory_optin: u32,
-    /// Shared memory of a multiprocessor in bytes.
+    /// Shared memory per multiprocessor, in bytes.
     pub shared_memory_sm: u32,
-    /// Registers of a multiprocessor.
+    /// Registers per multiprocessor.
     pub registers_sm: u32,
-    /// Threads a multiprocessor holds.
+    /// Maximum resident threads per multiprocessor.
     pub threads_sm: u32,
     /// L2 cache in bytes.
     pub l2_bytes: u64,
-    /// Blocks a multiprocessor holds.
+    /// Maximum resident blocks per multiprocessor.
     pub blocks_sm: u32,
-    /// Shared memory that the driver keeps of every block, in bytes.
+    /// Shared memory that the driver reserves for every block, in bytes.
     pub shared_memory_reserved: u32,
-    /// Highest clock of the multiprocessors in kHz, where the driver says.
+    /// Maximum clock of the multiprocessors in kHz, if the driver reports it.
     pub clock_khz: Option<u32>,
-    /// Highest clock of the memory in kHz, where the driver says.
+    /// Maximum clock of the memory in kHz, if the driver reports it.
     pub memory_clock_khz: Option<u32>,
-    /// Width of the memory bus in bits, where the driver says.
+    /// Width of the memory bus in bits, if the driver reports it.
     pub memory_bus_bits: Option<u32>,
-    /// Version of the driver (`580.159.04`), where the system says.
+    /// Version of the driver (`580.159.04`), if the system reports it.
     pub driver: Option<String>,
-    /// Newest CUDA version the driver knows, major and minor.
+    /// Newest CUDA version that the driver supports, major and minor.
     pub cuda: (u32, u32),
-    /// UUID of the GPU as `nvidia-smi` writes it, where the driver says.
+    /// UUID of the GPU as `nvidia-smi` prints it, if the driver reports it.
     pub uuid: Option<String>,
-    /// How many processes may use it at once.
+    /// How many processes can use it at the same time.
     pub compute_mode: ComputeMode,
 }
 
-/// The device's attributes, or none where there is no driver library or no device.
+/// The device's attributes; none without a driver library or device.
 pub fn query_attributes(ordinal: u32) -> Result<Option<DeviceAttributes>, DeviceError> {
     match find(ordinal).and_then(attributes_of) {
         Ok(attributes) => Ok(Some(attributes)),
@@ -58,9 +58,9 @@ pub fn query_attributes(ordinal: u32) -> Result<Option<DeviceAttributes>, Device
     }
 }
 
-/// The device of that ordinal, with the driver loaded and initialised.
+/// The device with that ordinal, after the driver is loaded and initialised.
 pub(super) fn find(ordinal: u32) -> Result<sys::CUdevice, DeviceError> {
-    // SAFETY: it tries to load a library of the driver's name and nothing else.
+    // SAFETY: it only tries to load a library with the driver's name.
     if !unsafe { sys::is_culib_present() } {
         return Err(DeviceError::NoLibrary);
     }
@@ -70,7 +70,7 @@ pub(super) fn find(ordinal: u32) -> Result<sys::CUdevice, DeviceError> {
         }
         other => other.map_err(cuda("cuInit"))?,
     }
-    // The bindings look a call up when it is made, and panic where it is missing.
+    // The bindings look up a call when it is made, and panic if it is missing.
     let cuda_version = cuda_version()?;
     if cuda_version < OLDEST_CUDA {
         return Err(DeviceError::OldDriver { cuda: cuda_version });
@@ -131,7 +131,7 @@ fn cuda_version() -> Result<(u32, u32), DeviceError> {
     Ok((version / 1000, version % 1000 / 10))
 }
 
-/// The kernel module's version, from where Linux shows it.
+/// The version of the loaded kernel module, from sysfs or procfs.
 fn driver_version() -> Option<String> {
     let module = std::fs::read_to_string("/sys/module/nvidia/version").ok().map(|t| t.trim().to_owned());
     module.filter(|v| !v.is_empty()).or_else(|| {

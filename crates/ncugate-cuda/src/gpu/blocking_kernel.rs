@@ -1,5 +1,5 @@
-//! The blocking kernel, as `nvbench` has it: before what is timed the device waits in a kernel until the host has queued everything, so
-//! that no time of the host is in a sample, however slow or busy the host is.
+//! The blocking kernel, as in `nvbench`: before the timed work, the device waits in a kernel until the host has queued
+//! everything. No host time is then in a sample, even if the host is slow or busy.
 
 use super::device::CudaDevice;
 use super::error::DeviceError;
@@ -8,20 +8,20 @@ use super::memory::PinnedMemory;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// The kernel; ends with NUL, as the driver wants it.
+/// The kernel; ends with a NUL, as the driver requires.
 const PTX: &str = concat!(include_str!("blocking.ptx"), "\0");
 const ENTRY: &str = "ncugate_blocking";
-/// Nanoseconds after which the device goes on by itself, should the host never get there.
+/// Nanoseconds after which the device continues even if the host never releases it.
 const LIMIT_NS: u64 = 1_000_000_000;
 
-/// The kernel that waits, on a device, and the word of the host that it looks at.
+/// The waiting kernel on a device, and the word of host memory that it polls.
 #[derive(Debug)]
 pub struct BlockingKernel {
     kernel: LoadedKernel,
     word: Rc<PinnedMemory>,
 }
 
-/// A device that waits, or will; it goes on when this is dropped.
+/// A waiting device, now or later in its queue; dropping this releases it.
 #[derive(Debug)]
 pub struct BlockedDevice(Rc<PinnedMemory>);
 
@@ -29,12 +29,12 @@ impl BlockingKernel {
     /// Loads the kernel.
     ///
     /// # Errors
-    /// The driver cannot compile it, or there is no page-locked memory.
+    /// The driver cannot compile it, or page-locked memory runs out.
     pub fn new(device: &CudaDevice) -> Result<Self, DeviceError> {
         Ok(Self { kernel: device.load_text(PTX, ENTRY)?, word: Rc::new(device.pinned(size_of::<u32>())?) })
     }
 
-    /// Queues that the device waits until what is given is dropped. The wait before has ended.
+    /// Queues a wait that lasts until the returned value is dropped. The previous wait has ended.
     ///
     /// # Errors
     /// The driver refuses.
@@ -64,7 +64,7 @@ impl Drop for BlockedDevice {
 }
 
 fn write(word: &PinnedMemory, value: u32) {
-    // SAFETY: page-locked memory of four bytes that starts at a page, that nothing else of the host refers to, and that the device reads
-    // alone.
+    // SAFETY: page-locked memory of four bytes that starts at a page. Nothing else on the host refers to it, and the device
+    // only reads it.
     unsafe { AtomicU32::from_ptr(word.pointer.cast()) }.store(value, Ordering::Release);
 }

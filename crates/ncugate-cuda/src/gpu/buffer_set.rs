@@ -1,4 +1,4 @@
-//! A shape's buffers on the device, filled once and launched on many times.
+//! A shape's buffers on the device, filled once and used by many launches.
 
 use super::arena::ArenaLayout;
 use super::buffer::BufferSpec;
@@ -17,10 +17,10 @@ pub struct BufferSet {
 }
 
 impl BufferSet {
-    /// `count` sets that hold `contents` (bytes by buffer), uploaded from one image.
+    /// `count` sets with `contents` (bytes per buffer), uploaded from one image.
     ///
     /// # Errors
-    /// There is not enough memory on the device or on the host, or a copy fails.
+    /// Memory on the device or the host runs out, or a copy fails.
     pub fn several(
         device: &CudaDevice,
         buffers: &[BufferSpec],
@@ -39,10 +39,10 @@ impl BufferSet {
         (0..count).map(|_| set()).collect()
     }
 
-    /// A set that holds `contents`, uploaded through `image`, which is as large as a set.
+    /// A set with `contents`, uploaded through `image`, which has the size of a set.
     ///
     /// # Errors
-    /// There is not enough memory, the image is of another size, or a copy fails.
+    /// Memory runs out, the image has another size, or a copy fails.
     pub fn through(
         device: &CudaDevice,
         buffers: &[BufferSpec],
@@ -57,7 +57,7 @@ impl BufferSet {
         Ok(Self { layout, memory })
     }
 
-    /// A set that holds `contents`, and the image that it was uploaded from, for [`Self::refill`].
+    /// A set with `contents`, and the image that it was uploaded from, for [`Self::refill`].
     ///
     /// # Errors
     /// As [`Self::several`].
@@ -70,7 +70,7 @@ impl BufferSet {
         Ok((Self::through(device, buffers, contents, &mut image)?, image))
     }
 
-    /// Makes it hold what the image holds, by a copy from the host.
+    /// Copies the image from the host into the set.
     ///
     /// # Errors
     /// The copy fails.
@@ -86,7 +86,7 @@ impl BufferSet {
         &self.memory
     }
 
-    /// A program on this set, whose buffers are `buffers`; `loaded` has its entries.
+    /// A program on this set; `buffers` describes the set's buffers, and `loaded` has the program's entries.
     ///
     /// # Errors
     /// As [`CudaDevice::bind`].

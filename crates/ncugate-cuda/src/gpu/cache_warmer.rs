@@ -1,41 +1,41 @@
-//! Warms the L2 cache: memory is read by the multiprocessors, for what that leaves in the caches.
+//! Warms the L2 cache: the multiprocessors read memory for its effect on the caches.
 
 use super::device::CudaDevice;
 use super::error::DeviceError;
 use super::kernel::LoadedKernel;
 use super::memory::DeviceMemory;
 
-/// The kernel; ends with NUL, as the driver wants it.
+/// The kernel; ends with a NUL, as the driver requires.
 const PTX: &str = concat!(include_str!("warm.ptx"), "\0");
 const ENTRY: &str = "ncugate_warm";
-/// Threads of a block, as `warm.ptx` has it.
+/// Threads of a block, as in `warm.ptx`.
 const THREADS: usize = 256;
-/// Bytes that a thread reads unless there are more than the largest grid reads so.
+/// Bytes that a thread reads; more only if the largest grid would not read everything.
 const BYTES_A_THREAD: usize = 64;
-/// Most blocks: eight on each multiprocessor of the largest chips.
+/// Maximum number of blocks: eight per multiprocessor of the largest chips.
 const MAX_BLOCKS: usize = 1056;
 
-/// The kernel that reads, on a device.
+/// The reading kernel on a device.
 #[derive(Debug)]
 pub struct CacheWarmer {
     kernel: LoadedKernel,
-    /// Where the sum would go that no memory adds up to but by chance.
+    /// Destination of the sum. The kernel writes it only for a sum that occurs by chance alone.
     sum: DeviceMemory,
 }
 
 impl CacheWarmer {
-    /// What a profiler calls its kernel.
+    /// The name of its kernel in a profiler.
     pub const KERNEL: &'static str = ENTRY;
 
     /// Loads the kernel.
     ///
     /// # Errors
-    /// The driver cannot compile it, or there is no memory.
+    /// The driver cannot compile it, or memory runs out.
     pub fn new(device: &CudaDevice) -> Result<Self, DeviceError> {
         Ok(Self { kernel: device.load_text(PTX, ENTRY)?, sum: device.allocate(8)? })
     }
 
-    /// Queues that all of `memory` is read. It lives until that was waited for.
+    /// Queues a read of all of `memory`, which must live until the read is complete.
     ///
     /// # Errors
     /// The driver refuses.

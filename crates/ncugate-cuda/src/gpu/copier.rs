@@ -1,7 +1,7 @@
 //! Copies of device memory by the multiprocessors.
 //!
-//! The driver's copies may run on a copy engine: what is queued behind one waits some microseconds for it, which would be in
-//! the time of a sample. What is copied here is the first to leave the L2 cache again, so that the graphs that are timed stay there.
+//! The driver's copies can run on a copy engine. Work queued behind such a copy waits some microseconds for it, which would be
+//! part of a sample. Data copied here is evicted from the L2 cache first, so that the timed graphs stay in it.
 
 use super::device::CudaDevice;
 use super::error::DeviceError;
@@ -9,16 +9,16 @@ use super::kernel::LoadedKernel;
 use super::memory::DeviceMemory;
 use std::ops::Range;
 
-/// The kernel; ends with NUL, as the driver wants it.
+/// The kernel; ends with a NUL, as the driver requires.
 const PTX: &str = concat!(include_str!("copy.ptx"), "\0");
 const ENTRY: &str = "ncugate_copy";
-/// Threads of a block, as `copy.ptx` has it.
+/// Threads of a block, as in `copy.ptx`.
 const THREADS: usize = 256;
-/// Bytes that a thread copies unless there are more than the largest grid copies so.
+/// Bytes that a thread copies; more only if the largest grid would not copy everything.
 const BYTES_A_THREAD: usize = 32;
-/// Most blocks: eight on each multiprocessor of the largest chips.
+/// Maximum number of blocks: eight per multiprocessor of the largest chips.
 const MAX_BLOCKS: usize = 1056;
-/// What addresses are multiples of.
+/// Alignment of addresses, in bytes.
 const ALIGNMENT: usize = 16;
 
 /// The copy kernel on a device.
@@ -36,8 +36,8 @@ impl Copier {
         Ok(Self { kernel: device.load_text(PTX, ENTRY)? })
     }
 
-    /// Queues a copy of `range` of `from` to place `at` of `to`, or adds it to the graph being captured. `at` and the start
-    /// of the range are multiples of 16. Both live until the copy was waited for.
+    /// Queues a copy of `range` of `from` to offset `at` of `to`, or adds it to the graph being captured. `at` and the start of
+    /// the range are multiples of 16. Both must live until the copy is complete.
     ///
     /// # Errors
     /// A range is outside of its memory or not aligned, or the driver refuses.

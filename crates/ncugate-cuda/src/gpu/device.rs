@@ -1,7 +1,7 @@
-//! The CUDA driver behind safe types that own what they hold.
+//! The CUDA driver behind safe types that own their resources.
 //!
-//! The library is loaded when a device is opened; where it is absent that is an error, not the end of the program.
-//! One thread uses a device. Fills are copies from the host: the driver's memset may launch kernels a profiler sees.
+//! Opening a device loads the library; its absence is an error, not a crash. One thread uses a device. Fills are copies from
+//! the host: the driver's memset can launch kernels, which a profiler would see.
 
 use super::arguments::{ArgumentMemory, ImageView, KernelArguments, Tiling};
 use super::attributes::{DeviceAttributes, attributes_of, find};
@@ -21,7 +21,7 @@ use std::collections::btree_map::Entry;
 use std::ffi::{CString, c_void};
 use std::path::Path;
 
-/// The CUDA version that brought tensor maps, and the compute capability.
+/// The CUDA version and the compute capability that introduced tensor maps.
 const TENSOR_MAPS: ((u32, u32), ComputeCapability) = ((12, 0), ComputeCapability::new(9, 0));
 
 /// An opened device: its primary context, current on this thread, and a stream.
@@ -31,15 +31,15 @@ pub struct CudaDevice {
     stream: sys::CUstream,
     start: sys::CUevent,
     end: sys::CUevent,
-    /// Memory of kernels alone, by the place of the argument and its bytes; launches follow each other, so they share it.
+    /// Private memory of kernels, by argument index and size in bytes. Launches run one after the other, so they share it.
     workspaces: RefCell<BTreeMap<(usize, u64), DeviceMemory>>,
-    /// What calls functions of another language.
+    /// Calls functions of another language.
     caller: Option<Caller>,
-    /// Where their results go.
+    /// Destination of their results.
     delivery: RefCell<Delivery>,
     /// Arrays of pointers that arguments point to, and values of variables.
     tables: RefCell<Vec<DeviceMemory>>,
-    /// Arrays that surfaces are over, by what they hold.
+    /// Arrays under surfaces, by key.
     pub(super) surfaces: RefCell<BTreeMap<SurfaceKey, Surface>>,
 }
 
@@ -78,30 +78,30 @@ impl CudaDevice {
         &self.attributes
     }
 
-    /// The stream that everything is queued on.
+    /// The stream for all queued work.
     pub(super) const fn stream(&self) -> sys::CUstream {
         self.stream
     }
 
-    /// Waits for everything launched; an error of a kernel comes out here.
+    /// Waits for everything launched; reports errors of kernels.
     pub fn synchronize(&self) -> Result<(), DeviceError> {
         // SAFETY: the stream lives as long as `self`.
         unsafe { result::stream::synchronize(self.stream) }.map_err(cuda("the kernel failed"))
     }
 
-    /// Whether the context still works; after an illegal address, say, it does not.
+    /// Whether the context still works; an illegal address, for example, breaks it.
     pub fn is_alive(&self) -> bool {
         result::ctx::synchronize().is_ok()
     }
 
-    /// Device memory of that many bytes, not initialised.
+    /// Uninitialised device memory of that many bytes.
     pub fn allocate(&self, bytes: usize) -> Result<DeviceMemory, DeviceError> {
         // SAFETY: nothing reads it before it is written.
         let address = unsafe { result::malloc_sync(bytes.max(1)) }.map_err(cuda("cuMemAlloc"))?;
         Ok(DeviceMemory { address, bytes })
     }
 
-    /// Page-locked host memory of that many bytes, zeroed.
+    /// Zeroed page-locked host memory of that many bytes.
     pub fn pinned(&self, bytes: usize) -> Result<PinnedMemory, DeviceError> {
         // SAFETY: bytes of any value are valid, and the memory is zeroed before it is read.
         let pointer = unsafe { result::malloc_host(bytes.max(1), 0) }.map_err(cuda("cuMemHostAlloc"))?;
@@ -127,10 +127,10 @@ impl CudaDevice {
         self.synchronize()
     }
 
-    /// Loads a cubin and finds the entries of a program in it.
+    /// Loads a cubin and looks up the entries of a program.
     ///
     /// # Errors
-    /// The cubin cannot be read or loaded, or lacks an entry.
+    /// The cubin cannot be read or loaded, or an entry is missing.
     pub fn load(&self, cubin: &Path, entries: &[&str]) -> Result<LoadedProgram, DeviceError> {
         let unreadable = |reason: String| DeviceError::Cubin { path: cubin.to_owned(), reason };
         let mut image = std::fs::read(cubin).map_err(|e| unreadable(e.to_string()))?;
@@ -151,10 +151,10 @@ impl CudaDevice {
         Ok(LoadedProgram::Module { functions, variables, module })
     }
 
-    /// Loads PTX text that ends with NUL, which the driver compiles, and finds an entry in it.
+    /// Loads PTX text that ends with a NUL, which the driver compiles, and looks up an entry.
     ///
     /// # Errors
-    /// The driver cannot compile it, or it has no such entry.
+    /// The driver cannot compile it, or the entry is missing.
     pub(super) fn load_text(&self, ptx: &str, entry: &str) -> Result<LoadedKernel, DeviceError> {
         let name = CString::new(entry).map_err(|_| DeviceError::Launch(format!("entry {entry:?} has a NUL")))?;
         if !ptx.ends_with('\0') {
@@ -164,7 +164,7 @@ impl CudaDevice {
         Ok(LoadedKernel { function: function(&module, name)?, _module: module })
     }
 
-    /// The address of a copy of bytes, which stays where it is as long as the device is open.
+    /// The address of a copy of bytes, valid as long as the device is open.
     pub(super) fn keep(&self, bytes: &[u8]) -> Result<u64, DeviceError> {
         let mut image = self.pinned(bytes.len())?;
         image.as_mut_slice().copy_from_slice(bytes);
@@ -196,15 +196,15 @@ impl CudaDevice {
             attrs: attributes.as_mut_ptr(),
             numAttrs: attributes.len() as u32,
         };
-        // SAFETY: parameters point at values as large as the kernel takes (builds whose cubin tells are held to that) that outlive the
-        // call, which copies them, as do the attributes; what the kernel does with its pointers is the kernel's, and the reason that
-        // this runs in a process of its own.
+        // SAFETY: parameters point at values as large as the kernel takes (a build is checked for that if its cubin has the sizes).
+        // The values and the attributes outlive the call, which copies them. The kernel's use of its pointers is up to the
+        // kernel; that is why this runs in a separate process.
         unsafe { sys::cuLaunchKernelEx(&raw const config, function, parameters.as_mut_ptr(), std::ptr::null_mut()) }
             .result()
             .map_err(cuda("cuLaunchKernelEx"))
     }
 
-    /// Calls a function; its arguments are the number of the shape and the address of every buffer.
+    /// Calls a function. Its arguments are the number of the shape and the address of every buffer.
     pub(super) fn call(&self, function: u32, arguments: &KernelArguments) -> Result<(), DeviceError> {
         let words = arguments.words();
         let (Some(caller), Some((&shape, addresses))) = (&self.caller, words.split_first()) else {
@@ -215,8 +215,8 @@ impl CudaDevice {
         self.delivery.borrow_mut().take(copies, self.stream)
     }
 
-    /// A graph that is timed: results of functions that are not in their buffers are copied by [`Self::deliver`], outside of
-    /// what is timed.
+    /// Captures a timed graph. If results of functions are not in their buffers, [`Self::deliver`] copies them after the timed
+    /// part.
     ///
     /// # Errors
     /// As [`Self::capture`].
@@ -234,7 +234,7 @@ impl CudaDevice {
         Ok(graph)
     }
 
-    /// Queues the copies of results that a graph leaves outside of their buffers.
+    /// Queues the copies of a graph's results that are outside of their buffers.
     ///
     /// # Errors
     /// The driver refuses.
@@ -267,7 +267,7 @@ impl CudaDevice {
             attrs: std::ptr::null_mut(),
             numAttrs: 0,
         };
-        // SAFETY: the parameters are words, as those of the program's own kernels are, and the call copies them.
+        // SAFETY: all parameters of the program's own kernels are words, and the call copies them.
         unsafe {
             sys::cuLaunchKernelEx(&raw const config, kernel.function, parameters.as_mut_ptr(), std::ptr::null_mut())
         }
@@ -275,8 +275,9 @@ impl CudaDevice {
         .map_err(cuda("cuLaunchKernelEx"))
     }
 
-    /// A graph of everything that `body` launches. Its first replay uploads it, and takes longer. It is not uploaded before: as long as a
-    /// graph is uploaded and was not launched yet, each launch in all graphs of the process takes longer (`tests/gpu/launch_overhead.sh`).
+    /// A graph of all launches in `body`. Its first replay uploads it and takes longer. An earlier upload would cost more:
+    /// while a graph is uploaded but not yet launched, every launch in any graph of the process takes longer
+    /// (`tests/gpu/launch_overhead.sh`).
     pub fn capture(&self, body: impl FnOnce() -> Result<(), DeviceError>) -> Result<ExecutableGraph, DeviceError> {
         if let Some(caller) = &self.caller {
             caller.0.begin_graph()?;
@@ -290,8 +291,8 @@ impl CudaDevice {
 
     fn captured(&self, body: impl FnOnce() -> Result<(), DeviceError>) -> Result<ExecutableGraph, DeviceError> {
         let mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
-        // SAFETY: the stream lives as long as `self` and is not captured twice: `body` cannot reach this method's
-        // stream but through launches.
+        // SAFETY: the stream lives as long as `self` and is not captured twice: `body` reaches this method's stream only
+        // through launches.
         unsafe { result::stream::begin_capture(self.stream, mode) }.map_err(cuda("cuStreamBeginCapture"))?;
         let launched = body();
         // SAFETY: capture began above.
@@ -307,7 +308,7 @@ impl CudaDevice {
         }
     }
 
-    /// Uploads a graph, and waits for it. It is launched soon: see [`Self::capture`].
+    /// Uploads a graph and waits for the upload. Launch it soon: see [`Self::capture`].
     ///
     /// # Errors
     /// The driver refuses.
@@ -323,12 +324,12 @@ impl CudaDevice {
         unsafe { result::graph::launch(graph.exec, self.stream) }.map_err(cuda("cuGraphLaunch"))
     }
 
-    /// Microseconds of the device between two events around `body`, which is waited for.
+    /// Microseconds of device time between two events around `body`; waits for both.
     pub fn time(&self, body: impl FnOnce() -> Result<(), DeviceError>) -> Result<f64, DeviceError> {
         self.time_before(body, || Ok(()))
     }
 
-    /// The same, with what `after` queues behind the second event, which is waited for too.
+    /// As [`Self::time`], but also queues the work of `after` behind the second event, and waits for it.
     pub fn time_before(
         &self,
         body: impl FnOnce() -> Result<(), DeviceError>,
@@ -348,7 +349,7 @@ impl CudaDevice {
     }
 }
 
-/// What a launch asks for beyond grid, block and memory.
+/// Launch attributes besides grid, block and memory.
 fn launch_attributes(launch: &KernelLaunch) -> Vec<sys::CUlaunchAttribute> {
     use sys::CUlaunchAttributeID as Id;
     // SAFETY: an all-zero attribute is a valid value of this plain C struct.
@@ -376,9 +377,9 @@ fn launch_attributes(launch: &KernelLaunch) -> Vec<sys::CUlaunchAttribute> {
     attributes
 }
 
-/// Loads a module from an image that ends with NUL.
+/// Loads a module from an image that ends with a NUL.
 fn load_image(image: &[u8]) -> Result<LoadedModule, DeviceError> {
-    // SAFETY: `image` is ELF or PTX that ends with NUL; the driver checks what is in it.
+    // SAFETY: `image` is ELF or PTX that ends with a NUL; the driver checks its contents.
     let module = unsafe { result::module::load_data(image.as_ptr().cast()) }.map_err(cuda("cuModuleLoadData"))?;
     Ok(LoadedModule { module })
 }
@@ -389,11 +390,11 @@ fn function(module: &LoadedModule, entry: CString) -> Result<sys::CUfunction, De
 }
 
 impl ArgumentMemory for CudaDevice {
-    /// A tensor map: not interleaved, 256 bytes fetched into L2 at a time, zeros outside the buffer.
+    /// A tensor map without interleaving, with 256-byte L2 promotion and zeros outside the buffer.
     fn tensor_map(&self, tiling: &Tiling<'_>) -> Result<sys::CUtensorMap, DeviceError> {
         let (name, buffer) = (tiling.map.name.clone(), tiling.map.buffer.clone());
         let (known, needed) = ((self.attributes.cuda, self.attributes.compute_capability), TENSOR_MAPS);
-        // The bindings panic where the driver lacks a call.
+        // The bindings panic if the driver lacks a call.
         if known.0 < needed.0 || known.1 < needed.1 {
             let words = |((major, minor), capability): ((u32, u32), ComputeCapability)| {
                 format!("CUDA {major}.{minor} and compute capability {capability}")
@@ -435,13 +436,13 @@ impl ArgumentMemory for CudaDevice {
         }
     }
 
-    /// The array stays where it is as long as the device is open: graphs may have it.
+    /// The array is never moved while the device is open, because graphs can refer to it.
     fn table(&self, addresses: &[u64]) -> Result<u64, DeviceError> {
         let bytes: Vec<u8> = addresses.iter().flat_map(|address| address.to_le_bytes()).collect();
         self.keep(&bytes)
     }
 
-    /// The memory is the same each time.
+    /// Each call returns the same memory.
     fn workspace(&self, at: usize, bytes: u64) -> Result<u64, DeviceError> {
         let mut workspaces = self.workspaces.borrow_mut();
         let memory = match workspaces.entry((at, bytes)) {
@@ -458,7 +459,7 @@ impl ArgumentMemory for CudaDevice {
 
 impl Drop for CudaDevice {
     fn drop(&mut self) {
-        // SAFETY: nothing uses them after this; the context goes with the process.
+        // SAFETY: nothing uses them after this; the context ends with the process.
         unsafe {
             let _ = result::event::destroy(self.start);
             let _ = result::event::destroy(self.end);
@@ -474,7 +475,7 @@ mod tests {
 
     #[test]
     fn a_machine_without_a_driver_is_an_error_and_not_a_panic() {
-        // Where there is a device this proves the other half: that its attributes can be read.
+        // On a machine with a device, this also proves that its attributes can be read.
         match query_attributes(0) {
             Ok(Some(attributes)) => assert!(attributes.sms > 0 && attributes.memory > 0),
             Ok(None) => {

@@ -1,8 +1,8 @@
-//! Digests of device memory, made where the memory is: whether an output is the one that was compared in full before is
-//! known without copying it.
+//! Digests of device memory, computed on the device. They show without a copy whether an output equals one that was compared in
+//! full before.
 //!
-//! A digest is 128 bits, depends on every byte and its place, and is keyed, so that no kernel can aim at one. The kernel
-//! is PTX text that the driver compiles (`digest.ptx`); [`digest`] is the same function on the host.
+//! A digest has 128 bits, depends on every byte and its position, and is keyed, so that no kernel can forge one. The kernel is
+//! PTX text that the driver compiles (`digest.ptx`); [`digest`] is the same function on the host.
 
 use super::device::CudaDevice;
 use super::error::DeviceError;
@@ -10,23 +10,23 @@ use super::kernel::LoadedKernel;
 use super::memory::PinnedMemory;
 use rayon::prelude::*;
 
-/// The kernel; ends with NUL, as the driver wants it.
+/// The kernel; ends with a NUL, as the driver requires.
 const PTX: &str = concat!(include_str!("digest.ptx"), "\0");
 const ENTRY: &str = "ncugate_digest";
-/// Threads of a block, as `digest.ptx` has it.
+/// Threads of a block, as in `digest.ptx`.
 const THREADS: usize = 256;
-/// Bytes that a thread reads unless there are more than the largest grid reads so.
+/// Bytes that a thread reads; more only if the largest grid would not read everything.
 const BYTES_A_THREAD: usize = 64;
-/// Most blocks for one range of memory: eight on each multiprocessor of the largest chips.
+/// Maximum number of blocks for one memory range: eight per multiprocessor of the largest chips.
 const MAX_BLOCKS: usize = 1056;
 /// Bytes of a partial digest.
 const PARTIAL: usize = 16;
-/// Bytes of page-locked memory that are taken at a time for partial digests.
+/// Allocation unit of page-locked memory for partial digests, in bytes.
 const PAGE: usize = 1 << 20;
-/// Bytes that one task of the host digests.
+/// Bytes that one host task digests.
 const CHUNK: usize = 1 << 18;
 
-/// A digest of some bytes.
+/// A digest of bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct MemoryDigest([u64; 2]);
 
@@ -35,8 +35,8 @@ impl MemoryDigest {
         Self([self.0[0].wrapping_add(other.0[0]), self.0[1].wrapping_add(other.0[1])])
     }
 
-    /// The part of the digest that comes from word number `index`: the finaliser of splitmix64 over word, place and key,
-    /// and a second mixing of what that gives.
+    /// The contribution of word number `index` to the digest: the finaliser of splitmix64 over word, position and key, and a
+    /// second mixing of the result.
     const fn of_word(key: u64, index: u64, word: u64) -> Self {
         let mut a = (word ^ key).wrapping_add((index + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
         a = (a ^ (a >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -48,8 +48,7 @@ impl MemoryDigest {
     }
 }
 
-/// The digest of bytes on the host: the sum over their words of 8 bytes. Bytes after the last whole pair of words are a
-/// word each.
+/// The digest of bytes on the host: the sum over their 8-byte words. Bytes after the last whole pair of words are a word each.
 pub fn digest(key: u64, bytes: &[u8]) -> MemoryDigest {
     let (pairs, tail) = bytes.split_at(bytes.len() / 16 * 16);
     let chunk = |(chunk, bytes): (usize, &[u8])| {
@@ -66,7 +65,7 @@ pub fn digest(key: u64, bytes: &[u8]) -> MemoryDigest {
         .fold(whole, |sum, (at, byte)| sum.and(MemoryDigest::of_word(key, (first + at) as u64, u64::from(*byte))))
 }
 
-/// A row of equally long ranges of device memory.
+/// A row of device memory ranges of equal length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MemoryRow {
     /// Address of the first range.
@@ -75,11 +74,11 @@ pub struct MemoryRow {
     pub bytes: usize,
     /// Bytes between the starts of neighbours.
     pub stride: usize,
-    /// Ranges.
+    /// Number of ranges.
     pub count: usize,
 }
 
-/// Digests that the device was asked for.
+/// Digests that were requested from the device.
 #[derive(Debug, Clone, Copy)]
 pub struct PendingDigests {
     page: usize,
@@ -94,12 +93,12 @@ pub struct Digester {
     kernel: LoadedKernel,
     key: u64,
     pages: Vec<PinnedMemory>,
-    /// The page that is being filled, and the bytes taken of it.
+    /// The page being filled, and the bytes used in it.
     cursor: (usize, usize),
 }
 
 impl Digester {
-    /// Loads the kernel. Digests of different keys have nothing to do with one another.
+    /// Loads the kernel. Digests with different keys are unrelated.
     ///
     /// # Errors
     /// The driver cannot compile it.
@@ -107,21 +106,20 @@ impl Digester {
         Ok(Self { kernel: device.load_text(PTX, ENTRY)?, key, pages: Vec::new(), cursor: (0, 0) })
     }
 
-    /// The digest that bytes of the host have under the same key.
+    /// The digest of host bytes under the same key.
     pub fn of_host(&self, bytes: &[u8]) -> MemoryDigest {
         digest(self.key, bytes)
     }
 
-    /// Forgets the digests that were asked for.
+    /// Forgets the requested digests.
     pub const fn clear(&mut self) {
         self.cursor = (0, 0);
     }
 
-    /// Asks for the digests of a row of ranges, behind everything that was queued before. Ranges of 16 bytes and more
-    /// start at a multiple of 16.
+    /// Requests the digests of a row of ranges, behind all queued work. Ranges of at least 16 bytes start at a multiple of 16.
     ///
     /// # Errors
-    /// The launch fails, or there is no page-locked memory.
+    /// The launch fails, or page-locked memory runs out.
     pub fn request(&mut self, device: &CudaDevice, row: &MemoryRow) -> Result<PendingDigests, DeviceError> {
         let blocks = row.bytes.div_ceil(THREADS * BYTES_A_THREAD).clamp(1, MAX_BLOCKS);
         let pending = self.reserve(device, blocks, row.count)?;
@@ -132,7 +130,7 @@ impl Digester {
         Ok(pending)
     }
 
-    /// Room for the partial digests of so many blocks for each of `count` ranges, filled with zeros.
+    /// Room for the partial digests of `blocks` blocks for each of `count` ranges, filled with zeros.
     fn reserve(&mut self, device: &CudaDevice, blocks: usize, count: usize) -> Result<PendingDigests, DeviceError> {
         let bytes = blocks * count * PARTIAL;
         let (mut page, mut offset) = self.cursor;
@@ -147,7 +145,7 @@ impl Digester {
         Ok(PendingDigests { page, offset, blocks, count })
     }
 
-    /// The digests, once the device was waited for.
+    /// The digests, after the device has been synchronised.
     pub fn read(&self, pending: &PendingDigests) -> Vec<MemoryDigest> {
         let bytes = pending.blocks * PARTIAL;
         let memory = &self.pages[pending.page].as_slice()[pending.offset..][..bytes * pending.count];

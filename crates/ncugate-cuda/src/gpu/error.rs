@@ -1,32 +1,32 @@
-//! What the driver may answer.
+//! Errors of the driver.
 
 use cudarc::driver::result::DriverError;
 use cudarc::driver::sys::CUresult;
 use std::path::PathBuf;
 
-/// Why the device did not do what was asked.
+/// Why the device did not complete a request.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DeviceError {
-    /// There is no CUDA driver library.
+    /// No CUDA driver library was found.
     #[error("the CUDA driver library (libcuda.so.1) is not on this machine; install the NVIDIA driver")]
     NoLibrary,
     /// The driver sees no device of this ordinal.
     #[error("there is no CUDA device {ordinal} ({count} visible); look at nvidia-smi and CUDA_VISIBLE_DEVICES")]
     NoDevice {
-        /// The ordinal asked for.
+        /// The requested ordinal.
         ordinal: u32,
         count: i32,
     },
-    /// The driver lacks calls that are used here.
+    /// The driver lacks calls that this program uses.
     #[error("the driver supports CUDA {}.{}, and 11.8 is the oldest that works here; update the driver", cuda.0, cuda.1)]
     OldDriver {
-        /// Newest CUDA version it knows, major and minor.
+        /// Newest CUDA version that it supports, major and minor.
         cuda: (u32, u32),
     },
     /// A call of the driver failed.
     #[error("{call}: {reason}")]
     Cuda {
-        /// What was being done.
+        /// The failed call.
         call: &'static str,
         /// The driver's name and text of the error.
         reason: String,
@@ -39,13 +39,13 @@ pub enum DeviceError {
     TensorMap {
         name: String,
         buffer: String,
-        /// What the driver said.
+        /// The driver's error.
         reason: String,
     },
     /// A function of another language failed.
     #[error("the function failed: {0}")]
     Function(String),
-    /// What a function needs is not on this machine.
+    /// A requirement of a function is missing on this machine.
     #[error("absent: {0}")]
     Absent(String),
     /// A launch cannot be made as planned.
@@ -64,7 +64,7 @@ pub(super) fn cuda(call: &'static str) -> impl Fn(DriverError) -> DeviceError {
     }
 }
 
-/// What to do about errors that no kernel is to blame for, or of which the driver's log says more.
+/// Advice for errors that no kernel is to blame for, or for which the driver's log has more details.
 fn advice(error: CUresult) -> Option<&'static str> {
     match error {
         CUresult::CUDA_ERROR_ECC_UNCORRECTABLE => Some(

@@ -1,19 +1,20 @@
-//! Functions of another language that queue work on the stream of a device: what calls them, and where their results are.
+//! Functions of another language that queue work on the stream of a device: the interface for calls, and the location of their
+//! results.
 
 use super::error::{DeviceError, cuda};
 use cudarc::driver::{result, sys};
 use std::fmt;
 
-/// Calls functions. Whatever they queue is on the stream that they are given.
+/// Calls functions. They queue all work on the given stream.
 pub trait FunctionCaller {
-    /// Calls a function at a shape, both by their number in the job, on buffers at these addresses; gives where each result is
-    /// that is not in its buffer.
+    /// Calls a function at a shape, both by their number in the job, on buffers at these addresses. Returns the location of
+    /// each result that is not in its buffer.
     ///
     /// # Errors
-    /// The function fails, or what it needs is not on this machine.
+    /// The function fails, or a requirement is missing on this machine.
     fn call(&self, call: &FunctionCall<'_>) -> Result<Vec<ResultCopy>, DeviceError>;
 
-    /// What the functions allocate from here until [`Self::end_graph`] stays for as long as the process.
+    /// Allocations of the functions from here until [`Self::end_graph`] stay as long as the process.
     ///
     /// # Errors
     /// The memory cannot be set apart.
@@ -35,7 +36,7 @@ pub struct FunctionCall<'a> {
     pub stream: u64,
 }
 
-/// A result that is to be copied to its buffer.
+/// A result to copy to its buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ResultCopy {
     pub from: u64,
@@ -46,19 +47,19 @@ pub struct ResultCopy {
 
 impl ResultCopy {
     pub(super) fn queue(&self, stream: sys::CUstream) -> Result<(), DeviceError> {
-        // SAFETY: the caller of the function says that both are allocations of that many bytes.
+        // SAFETY: the caller of the function guarantees that both are allocations of that many bytes.
         unsafe { result::memcpy_dtod_async(self.to, self.from, self.bytes, stream) }.map_err(cuda("cuMemcpyDtoD"))
     }
 }
 
-/// Where results of calls go.
+/// Destination of the results of calls.
 #[derive(Debug, Default)]
 pub(super) enum Delivery {
-    /// To their buffers, at once.
+    /// Copied to their buffers at once.
     #[default]
     AtOnce,
-    /// To their buffers later: a graph is captured that is timed, and the copies are not part of what is timed. The last call
-    /// on a set of buffers counts.
+    /// Copied to their buffers later: a timed graph is captured, and the copies are not part of the timing. The last call on a
+    /// set of buffers counts.
     Later(Vec<ResultCopy>),
 }
 

@@ -1,4 +1,4 @@
-//! Kernels in loaded modules, and graphs of launches, unloaded with the value.
+//! Kernels in loaded modules, and graphs of launches. Dropping a value unloads it.
 
 use super::error::{DeviceError, cuda};
 use super::function::ResultCopy;
@@ -20,24 +20,24 @@ impl Drop for LoadedModule {
     }
 }
 
-/// A loaded entry of this program's own.
+/// A loaded entry of one of this program's own kernels.
 #[derive(Debug)]
 pub struct LoadedKernel {
     pub(super) function: sys::CUfunction,
-    /// Keeps the function.
+    /// Keeps the module loaded.
     pub(super) _module: LoadedModule,
 }
 
-/// What a variant launches.
+/// The kernels or the function that a variant launches.
 #[derive(Debug)]
 pub enum LoadedProgram {
-    /// Its entries, in one module: what one launch leaves in a variable of the module, the next one finds.
+    /// Its entries, in one module. Module variables keep their values from one launch to the next.
     Module {
-        /// By the name that the plan has.
+        /// By the names in the plan.
         functions: Vec<(String, sys::CUfunction)>,
-        /// What the host can write in it.
+        /// The module variables that the host can write.
         variables: Vec<ModuleVariable>,
-        /// Keeps the functions.
+        /// Keeps the module loaded.
         module: LoadedModule,
     },
     /// A function of another language, by its number in the job.
@@ -69,7 +69,7 @@ impl LoadedProgram {
             .ok_or_else(|| DeviceError::Launch(format!("entry '{entry}' is not loaded")))
     }
 
-    /// Where a variable of the module is, which has at least `bytes`.
+    /// The address of a module variable of at least `bytes`.
     pub(super) fn variable(&self, name: &str, bytes: usize) -> Result<u64, DeviceError> {
         let Self::Module { variables, module, .. } = self else {
             return Err(DeviceError::Launch(format!("variable '{name}' of what is not a module")));
@@ -86,8 +86,8 @@ impl LoadedProgram {
         }
     }
 
-    /// Lets its functions have the dynamic shared memory, the carve-out and the cluster that the launches of a program ask
-    /// for; of several launches of one function the most.
+    /// Permits its functions the dynamic shared memory, the carve-out and the cluster size of a program's launches. Several
+    /// launches of one function get the maximum.
     pub(super) fn allow(&self, program: &ShapeProgram) -> Result<(), DeviceError> {
         let Self::Module { functions, .. } = self else { return Ok(()) };
         for (entry, function) in functions {
@@ -105,7 +105,7 @@ impl LoadedProgram {
             if let Some(carveout) = launches().filter_map(|launch| launch.carveout).max() {
                 set(FunctionAttribute::CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, carveout)?;
             }
-            // Eight blocks are the largest cluster that every chip with clusters can launch.
+            // Every chip with clusters can launch clusters of eight blocks, but not always larger ones.
             if launches().any(|launch| launch.cluster.iter().product::<u32>() > 8) {
                 set(FunctionAttribute::CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1)?;
             }
@@ -118,7 +118,7 @@ impl LoadedProgram {
 #[derive(Debug)]
 pub struct ExecutableGraph {
     pub(super) exec: sys::CUgraphExec,
-    /// Results of functions that are not in their buffers when it has run.
+    /// Results of functions that are not in their buffers after a run.
     pub(super) deliveries: Vec<ResultCopy>,
 }
 

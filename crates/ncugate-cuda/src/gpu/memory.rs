@@ -1,4 +1,4 @@
-//! Memory of the device and page-locked memory of the machine, freed with the value.
+//! Device memory and page-locked host memory. Dropping a value frees it.
 
 use super::error::DeviceError;
 use cudarc::driver::{result, sys};
@@ -34,18 +34,16 @@ pub struct PinnedMemory {
 }
 
 impl PinnedMemory {
-    /// Its address, which is the device's too: page-locked memory is mapped where addresses are unified.
+    /// Its address on host and device: with unified addressing, page-locked memory is mapped at the same address.
     pub(super) fn address(&self) -> u64 {
         self.pointer as u64
     }
 
-    /// Its bytes.
     pub const fn as_slice(&self) -> &[u8] {
         // SAFETY: the allocation is of that many initialised bytes, and copies into it end before they return.
         unsafe { std::slice::from_raw_parts(self.pointer, self.bytes) }
     }
 
-    /// Its bytes, to write.
     pub const fn as_mut_slice(&mut self) -> &mut [u8] {
         // SAFETY: as above, and `self` is borrowed mutably.
         unsafe { std::slice::from_raw_parts_mut(self.pointer, self.bytes) }
@@ -59,7 +57,7 @@ impl Drop for PinnedMemory {
     }
 }
 
-/// Refuses a copy between allocations that are not of one size.
+/// Fails if the two allocations of a copy differ in size.
 pub(super) fn check_sizes(memory: &DeviceMemory, pinned: &PinnedMemory) -> Result<(), DeviceError> {
     if memory.bytes == pinned.bytes {
         return Ok(());

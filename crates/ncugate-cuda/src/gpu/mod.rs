@@ -1,7 +1,7 @@
-//! The CUDA driver: memory, launches, graphs, events, tensor maps, what a device is, NVTX ranges, and CUPTI's
-//! activity records.
+//! The CUDA driver: memory, launches, graphs, events, tensor maps, device attributes, NVTX ranges, and CUPTI's activity
+//! records.
 //!
-//! What is launched, and what comes of it, is the business of others.
+//! Other modules decide on the launches and evaluate their results.
 
 mod activity;
 mod activity_library;

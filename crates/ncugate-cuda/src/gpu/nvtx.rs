@@ -1,7 +1,7 @@
-//! NVTX ranges: how a profiler learns which variant a launch belongs to.
+//! NVTX ranges, which tell a profiler the variant of a launch.
 //!
-//! NVIDIA's own headers do the work (`third_party/nvtx`): a profiler that starts this program injects its library through
-//! them. Without a profiler, a range loads nothing and costs a check.
+//! NVIDIA's own headers do the work (`third_party/nvtx`): a profiler that starts this program injects its library through them.
+//! Without a profiler, a range loads nothing and costs one check.
 
 use std::ffi::{CStr, c_char, c_int};
 use std::marker::PhantomData;
@@ -11,15 +11,15 @@ unsafe extern "C" {
     fn ncugate_nvtx_pop() -> c_int;
 }
 
-/// A range of this thread that is open as long as the value lives.
+/// A range of this thread, open until the value is dropped.
 pub struct RangeGuard {
-    /// The pop has to be made by the thread that made the push.
+    /// The pop must run on the thread of the push.
     not_send: PhantomData<*const ()>,
 }
 
 impl RangeGuard {
-    /// Opens a range. The name goes to the profiler as bytes: of a wide string ncu keeps the terminating NUL as a
-    /// character of the name.
+    /// Opens a range. The name is passed as bytes, because ncu keeps the terminating NUL of a wide string as a character of the
+    /// name.
     pub fn open(name: &CStr) -> Self {
         // SAFETY: `name` ends with a NUL and lives through the call; the injected library copies it.
         unsafe { ncugate_nvtx_push(name.as_ptr()) };
@@ -29,7 +29,7 @@ impl RangeGuard {
 
 impl Drop for RangeGuard {
     fn drop(&mut self) {
-        // SAFETY: takes nothing; `self` was made by a push on this thread.
+        // SAFETY: it takes no argument; `self` was made by a push on this thread.
         unsafe { ncugate_nvtx_pop() };
     }
 }

@@ -11,10 +11,10 @@ use ncugate_model::ComputeCapability;
 use ncugate_model::LaunchMode;
 use ncugate_phase::plan::{Arg, KernelLaunch, ShapeProgram, Step, SymbolFill};
 
-/// The CUDA version that captures programmatic dependencies into graphs, and the compute capability that has them.
+/// The CUDA version that captures programmatic dependencies into graphs, and the first compute capability with them.
 const PROGRAMMATIC: ((u32, u32), ComputeCapability) = ((12, 3), ComputeCapability::new(9, 0));
 
-/// A program on one set of buffers. The set lives as long as it is run.
+/// A program on one set of buffers, which must outlive its runs.
 #[derive(Debug)]
 pub struct BoundProgram<'p> {
     symbols: Vec<SymbolCopy>,
@@ -31,25 +31,25 @@ struct SymbolCopy {
 }
 
 impl BoundProgram<'_> {
-    /// Whether it writes variables of its module, which are those of all sets of buffers.
+    /// Whether it writes variables of its module, which all sets of buffers share.
     pub const fn has_symbols(&self) -> bool {
         !self.symbols.is_empty()
     }
 
-    /// The surfaces that its launches have, each once.
+    /// The surfaces of its launches, without duplicates.
     pub fn surfaces(&self) -> &[Surface] {
         &self.surfaces
     }
 }
 
-/// Bytes of a buffer that a step works on: so many as the variant has, else all.
+/// The number of bytes of a buffer that a step uses: the variant's number if given, else all.
 fn own_bytes(own: Option<u64>, buffer: &BufferSpec) -> Result<usize, DeviceError> {
     let room = buffer.bytes();
     let bytes = own.map_or(Some(room), |own| usize::try_from(own).ok()).filter(|bytes| *bytes <= room);
     bytes.ok_or_else(|| DeviceError::Launch(format!("{own:?} bytes of '{}', which has {room}", buffer.name)))
 }
 
-/// A step with its addresses.
+/// A step with resolved addresses.
 #[derive(Debug)]
 enum BoundStep<'p> {
     Launch { function: sys::CUfunction, launch: &'p KernelLaunch, arguments: KernelArguments },
@@ -59,10 +59,10 @@ enum BoundStep<'p> {
 }
 
 impl CudaDevice {
-    /// A program on buffers that `buffer` knows with their addresses; `loaded` has its entries.
+    /// Binds a program to buffers; `buffer` returns their addresses, and `loaded` has the program's entries.
     ///
     /// # Errors
-    /// An entry or a buffer is not there, a launch asks for what this device or driver lacks, or the driver refuses.
+    /// An entry or a buffer is missing, the device or the driver lacks a feature of a launch, or the driver refuses.
     pub fn bind<'p, 'b>(
         &self,
         loaded: &'p LoadedProgram,
@@ -119,7 +119,7 @@ impl CudaDevice {
         })
     }
 
-    /// The surfaces of a program, each once.
+    /// The surfaces of a program, without duplicates.
     fn surfaces_of<'b>(
         &self,
         program: &ShapeProgram,
@@ -137,8 +137,8 @@ impl CudaDevice {
         Ok(surfaces)
     }
 
-    /// Queues what comes before a program's first step: variables of its module and arrays of its surfaces are filled from
-    /// its buffers; or adds it to the graph being captured.
+    /// Queues the work before a program's first step, or adds it to the graph being captured: fills variables of its module and
+    /// arrays of its surfaces from its buffers.
     ///
     /// # Errors
     /// The driver refuses a copy.
@@ -147,8 +147,8 @@ impl CudaDevice {
         self.copy_surfaces(&program.surfaces, SurfaceCopy::Fill)
     }
 
-    /// Queues what comes after a program's last step: arrays of its surfaces are written back to its buffers; or adds it to
-    /// the graph being captured.
+    /// Queues the work after a program's last step, or adds it to the graph being captured: writes the arrays of its surfaces
+    /// back to its buffers.
     ///
     /// # Errors
     /// The driver refuses a copy.
@@ -156,14 +156,14 @@ impl CudaDevice {
         self.copy_surfaces(&program.surfaces, SurfaceCopy::WriteBack)
     }
 
-    /// Queues that the variables of a program's module are written with what its buffers hold, or adds it to the graph being
-    /// captured. Launches of the program find them until another set of buffers is written to them.
+    /// Queues the copies from a program's buffers to the variables of its module, or adds them to the graph being captured. The
+    /// values last until another set of buffers is written to the variables.
     ///
     /// # Errors
     /// The driver refuses a copy.
     pub fn fill_symbols(&self, program: &BoundProgram<'_>) -> Result<(), DeviceError> {
         program.symbols.iter().try_for_each(|copy| {
-            // SAFETY: both are allocations of at least that many bytes, which outlive the work that is queued.
+            // SAFETY: both are allocations of at least that many bytes, which outlive the queued work.
             unsafe { result::memcpy_dtod_async(copy.to, copy.from, copy.bytes, self.stream()) }
                 .map_err(cuda("cuMemcpyDtoD"))
         })
@@ -178,17 +178,17 @@ impl CudaDevice {
             BoundStep::Launch { function, launch, arguments } => self.launch(*function, launch, arguments),
             BoundStep::Call { function, arguments } => self.call(*function, arguments),
             BoundStep::Memset { address, bytes, byte } => {
-                // SAFETY: the buffer is of that many bytes and outlives the work that is queued.
+                // SAFETY: the buffer has that many bytes and outlives the queued work.
                 unsafe { result::memset_d8_async(*address, *byte, *bytes, self.stream()) }.map_err(cuda("cuMemsetD8"))
             }
             BoundStep::Memcpy { from, to, bytes } => {
-                // SAFETY: both buffers are of that many bytes and outlive the work that is queued.
+                // SAFETY: both buffers have that many bytes and outlive the queued work.
                 unsafe { result::memcpy_dtod_async(*to, *from, *bytes, self.stream()) }.map_err(cuda("cuMemcpyDtoD"))
             }
         })
     }
 
-    /// Refuses what a launch asks for beyond an ordinary one where this device or driver lacks it.
+    /// Fails if this device or driver lacks a special feature of a launch.
     fn check_mode(&self, function: sys::CUfunction, launch: &KernelLaunch) -> Result<(), DeviceError> {
         match launch.mode {
             LaunchMode::Ordinary => Ok(()),
@@ -209,7 +209,7 @@ impl CudaDevice {
         }
     }
 
-    /// Refuses a cooperative grid whose blocks are not all resident at once: they would wait for each other for ever.
+    /// Fails for a cooperative grid whose blocks are not all resident at once: they would wait for each other forever.
     fn check_residence(&self, function: sys::CUfunction, launch: &KernelLaunch) -> Result<(), DeviceError> {
         let mut resident = 0;
         let threads = i32::try_from(launch.threads()).unwrap_or(i32::MAX);

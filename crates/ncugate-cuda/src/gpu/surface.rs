@@ -1,7 +1,7 @@
-//! Surface objects over CUDA arrays that hold buffers.
+//! Surface objects over CUDA arrays that mirror buffers.
 //!
-//! A surface is over an array, whose layout is the driver's own. So each buffer that a program has as a surface has an array
-//! beside it, which is filled from the buffer before the program runs and written back after it.
+//! A surface refers to an array, whose layout is private to the driver. Each buffer that a program uses as a surface therefore
+//! has an array, which is filled from the buffer before the program runs and written back after it.
 
 use super::buffer::BufferSpec;
 use super::device::CudaDevice;
@@ -12,7 +12,8 @@ use ncugate_phase::plan::SurfaceView;
 use std::ptr::{null, null_mut};
 
 impl CudaDevice {
-    /// The surface over a buffer at that address: the same each time. It stays as long as the process: graphs may have it.
+    /// The surface over a buffer at that address, the same on every call. It stays as long as the process, because graphs can
+    /// refer to it.
     pub(super) fn surface(
         &self,
         view: &SurfaceView,
@@ -43,30 +44,30 @@ impl CudaDevice {
     pub fn copy_surfaces(&self, surfaces: &[Surface], way: SurfaceCopy) -> Result<(), DeviceError> {
         surfaces.iter().try_for_each(|surface| {
             let copy = surface.copy(way);
-            // SAFETY: the array holds so many rows of so many bytes, as does the buffer at the address; both outlive the work
-            // that is queued.
+            // SAFETY: the array and the buffer at the address both hold the copy's rows of the copy's width; both outlive the
+            // queued work.
             unsafe { sys::cuMemcpy2DAsync_v2(&raw const copy, self.stream()) }.result().map_err(cuda("cuMemcpy2DAsync"))
         })
     }
 }
 
-/// What an array is made for: the address of its buffer, texels, rows and channels, and the format of an element.
+/// The key of an array: the address of its buffer, texels, rows and channels, and the format of an element.
 pub type SurfaceKey = (u64, u64, u64, u32, u32);
 
-/// A surface object, and the array that it is over.
+/// A surface object and its array.
 #[derive(Debug, Clone, Copy)]
 pub struct Surface {
-    /// The object, as a kernel gets it.
+    /// The object, as a kernel receives it.
     pub object: u64,
     array: sys::CUarray,
-    /// Where its buffer is.
+    /// Address of its buffer.
     address: u64,
     /// Bytes of a row.
     row: usize,
     rows: usize,
 }
 
-/// The way of a copy between an array and its buffer.
+/// Direction of a copy between an array and its buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SurfaceCopy {
     /// From the buffer to the array.
@@ -76,7 +77,8 @@ pub enum SurfaceCopy {
 }
 
 impl Surface {
-    /// An array for rows of so many bytes, beside a buffer at that address, and a surface over it. Both stay as long as the process.
+    /// An array for rows of that many bytes, for the buffer at that address, and a surface over it. Both stay as long as the
+    /// process.
     pub(super) fn new(
         view: &SurfaceView,
         format: Format,
@@ -87,12 +89,12 @@ impl Surface {
         Ok(Self { object: object(array)?, array, address, row, rows })
     }
 
-    /// The array, as the driver is told of it.
+    /// The driver's description of the array.
     pub(super) fn resource(&self) -> sys::CUDA_RESOURCE_DESC {
         described(self.array)
     }
 
-    /// What the driver copies, one way or the other.
+    /// The driver's description of a copy in one direction.
     pub(super) fn copy(&self, way: SurfaceCopy) -> sys::CUDA_MEMCPY2D {
         let (array, memory) = (MemoryType::CU_MEMORYTYPE_ARRAY, MemoryType::CU_MEMORYTYPE_DEVICE);
         let fills = way == SurfaceCopy::Fill;
@@ -135,7 +137,7 @@ fn array(view: &SurfaceView, format: Format) -> Result<sys::CUarray, DeviceError
 }
 
 fn described(array: sys::CUarray) -> sys::CUDA_RESOURCE_DESC {
-    // SAFETY: all zeros are a description of this plain C struct, of which every field that is read is set below.
+    // SAFETY: all zeros are a description of this plain C struct; every field that is read is set below.
     let mut resource: sys::CUDA_RESOURCE_DESC = unsafe { std::mem::zeroed() };
     resource.resType = ResourceType::CU_RESOURCE_TYPE_ARRAY;
     resource.res.array.hArray = array;

@@ -15,7 +15,7 @@ const READ_AS_INTEGER: u32 = 1;
 const NORMALIZED_COORDINATES: u32 = 2;
 
 impl CudaDevice {
-    /// A texture object over a buffer at that address. It stays as long as the process: graphs may have it.
+    /// A texture object over a buffer at that address. It stays as long as the process, because graphs can refer to it.
     pub(super) fn texture(&self, view: &TextureView, address: u64, buffer: &BufferSpec) -> Result<u64, DeviceError> {
         let failed = |reason: String| DeviceError::Launch(format!("texture over '{}': {reason}", view.buffer));
         let texel = view.channels as usize * buffer.dtype.size();
@@ -30,7 +30,7 @@ impl CudaDevice {
         };
         let texture = sampling(view, buffer.dtype);
         let mut object = 0;
-        // SAFETY: the call reads both descriptions and writes the handle; there is no view of another format.
+        // SAFETY: the call reads both descriptions and writes the handle; a null view keeps the format.
         unsafe { sys::cuTexObjectCreate(&raw mut object, &raw const resource, &raw const texture, std::ptr::null()) }
             .result()
             .map_err(|error| failed(cuda("cuTexObjectCreate")(error).to_string()))?;
@@ -38,9 +38,9 @@ impl CudaDevice {
     }
 }
 
-/// Linear memory of one axis, or of rows without a gap.
+/// Linear memory with one axis, or rows without gaps.
 fn resource(view: &TextureView, address: u64, format: Format, texel: usize) -> sys::CUDA_RESOURCE_DESC {
-    // SAFETY: all zeros are a description of this plain C struct, of which every field that is read is set below.
+    // SAFETY: all zeros are a description of this plain C struct; every field that is read is set below.
     let mut resource: sys::CUDA_RESOURCE_DESC = unsafe { std::mem::zeroed() };
     let width = view.width as usize;
     match view.height {
@@ -87,7 +87,7 @@ fn sampling(view: &TextureView, dtype: Dtype) -> sys::CUDA_TEXTURE_DESC {
     }
 }
 
-/// The driver's format of an element of a texel, where it has one.
+/// The driver's format for an element of a texel, if it has one.
 pub(super) fn format(dtype: Dtype) -> Option<Format> {
     match dtype {
         Dtype::F32 => Some(Format::CU_AD_FORMAT_FLOAT),

@@ -1,4 +1,4 @@
-//! Fills of device memory, copies of a part of it to the host, and the state of the L2 cache.
+//! Fills of device memory, copies of parts of it to the host, and the state of the L2 cache.
 
 use super::device::CudaDevice;
 use super::error::{DeviceError, cuda};
@@ -7,7 +7,7 @@ use cudarc::driver::{result, sys};
 use ncugate_model::ComputeCapability;
 use std::ops::Range;
 
-/// The compute capability that brought an L2 cache with a part that persists.
+/// The first compute capability whose L2 cache has a persisting part.
 const PERSISTING_L2: ComputeCapability = ComputeCapability::new(8, 0);
 
 impl CudaDevice {
@@ -22,7 +22,7 @@ impl CudaDevice {
     /// Queues a fill of the first bytes of an allocation with a byte.
     ///
     /// # Errors
-    /// The allocation has fewer bytes, or the driver refuses.
+    /// The allocation is smaller, or the driver refuses.
     pub fn fill_start(&self, memory: &DeviceMemory, bytes: usize, byte: u8) -> Result<(), DeviceError> {
         inside(memory.bytes, &(0..bytes))?;
         if bytes == 0 {
@@ -32,8 +32,8 @@ impl CudaDevice {
         unsafe { result::memset_d8_async(memory.address, byte, bytes, self.stream()) }.map_err(cuda("cuMemsetD8"))
     }
 
-    /// Copies a range of device memory to the start of host memory, in parts of so many bytes, and gives each part, with where it begins in the
-    /// range, while the next is on its way.
+    /// Copies a range of device memory to the start of host memory, in parts of `part` bytes. Passes on each part with its
+    /// offset in the range, while the next one is being copied.
     ///
     /// # Errors
     /// The range is outside of the memory or larger than `to`, or a copy fails.
@@ -50,7 +50,8 @@ impl CudaDevice {
         let mut before: Option<(usize, &[u8])> = None;
         for (number, target) in parts.enumerate() {
             let at = number * part.max(1);
-            // SAFETY: the part of the allocation is that large, borrowed by nothing else, and alive until the synchronisation.
+            // SAFETY: the part of the allocation is that large, is borrowed by nothing else, and lives until the
+            // synchronisation.
             unsafe { result::memcpy_dtoh_async(target, from.address + (range.start + at) as u64, self.stream()) }
                 .map_err(cuda("cuMemcpyDtoH"))?;
             if let Some((at, bytes)) = before.take() {
@@ -65,8 +66,7 @@ impl CudaDevice {
         Ok(())
     }
 
-    /// Makes lines of L2 that a kernel has set aside (persisting accesses) ordinary ones again, where the chip knows such
-    /// lines.
+    /// Turns L2 lines that a kernel has set aside (persisting accesses) back into ordinary ones, if the chip has such lines.
     ///
     /// # Errors
     /// The driver refuses.
