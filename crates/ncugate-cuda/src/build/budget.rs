@@ -1,6 +1,6 @@
-//! Where a block's static shared memory goes, array by array, from PTX.
+//! A block's use of static shared memory, array by array, from PTX.
 //!
-//! A cubin that is over the limit does not exist, and one that is not holds no names of its arrays; PTX has both.
+//! A kernel over the limit has no cubin, and a cubin under the limit does not name its arrays. PTX has both.
 
 /// A statically sized array in shared memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -11,7 +11,7 @@ pub struct SharedArray {
     pub bytes: u64,
 }
 
-/// The arrays of `entry` in `ptx`, largest first: those declared in its body, and those of the module that it names.
+/// The arrays of `entry` in `ptx`, largest first: arrays declared in its body, and arrays of the module that it names.
 pub fn shared_arrays(ptx: &str, entry: &str) -> Vec<SharedArray> {
     let body = body(ptx, entry);
     let mut arrays: Vec<SharedArray> = body.lines().filter_map(declared).map(|(_, array)| array).collect();
@@ -30,7 +30,7 @@ fn body<'a>(ptx: &'a str, entry: &str) -> &'a str {
     &rest[..rest.find("\n}").unwrap_or(rest.len())]
 }
 
-/// `.shared .align 4 .b8 _ZZ3bigE6tile_a[32768];`: its symbol and what it is. Dynamic arrays (`.extern`) have no size.
+/// `.shared .align 4 .b8 _ZZ3bigE6tile_a[32768];`: the symbol and the array. Dynamic arrays (`.extern`) have no size.
 fn declared(line: &str) -> Option<(&str, SharedArray)> {
     let line = line.trim().trim_end_matches(';');
     let words: Vec<&str> = line.split_whitespace().collect();
@@ -54,7 +54,7 @@ fn names(body: &str, symbol: &str) -> bool {
     body.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '$')).any(|word| word == symbol)
 }
 
-/// `tile_a` of `_ZZ3bigE6tile_a`: the name that ends a mangled symbol.
+/// `tile_a` in `_ZZ3bigE6tile_a`: the name at the end of a mangled symbol.
 fn source_name(symbol: &str) -> &str {
     if !symbol.starts_with("_Z") {
         return symbol;
@@ -64,8 +64,7 @@ fn source_name(symbol: &str) -> &str {
     [symbol, base].into_iter().find_map(ending_name).unwrap_or(symbol)
 }
 
-/// The identifier at the end that is preceded by its own length, after the `E` that ends its function or the `L` of a
-/// static.
+/// The identifier at the end that follows its own length, after the `E` that ends its function or the `L` of a static.
 fn ending_name(symbol: &str) -> Option<&str> {
     (1..symbol.len()).find_map(|at| {
         let (head, name) = symbol.split_at_checked(at)?;

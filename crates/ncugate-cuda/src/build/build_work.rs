@@ -1,4 +1,4 @@
-//! The variants of a plan by what is to be done for them.
+//! Sorts the variants of a plan by the work that they need.
 
 use super::arch::Arch;
 use super::launch_check;
@@ -8,19 +8,19 @@ use ncugate_model::{BuildOutcome, KernelName};
 use ncugate_phase::config::CodeForm;
 use ncugate_phase::plan::{KernelCode, KernelPlan, Method, Plan};
 
-/// What has to be compiled, and the variants it is for, by their place in the plan.
+/// The units to compile, each with its variants and their indices in the plan.
 type Units<'a> = IndexMap<CompileUnit, Vec<(usize, &'a KernelPlan)>>;
 
-/// A kernel and its place in the plan.
+/// A kernel and its index in the plan.
 pub(super) type PlannedKernel<'p> = (usize, &'p KernelPlan);
 
-/// The variants of a plan by what is to be done for them.
+/// The variants of a plan, sorted by the work that they need.
 #[derive(Default)]
 pub(super) struct BuildWork<'p> {
-    /// Outcomes where nothing has to be compiled.
+    /// Outcomes of variants that need no compilation.
     pub known: Vec<(usize, BuildOutcome)>,
     pub units: Units<'p>,
-    /// Kernels that come as machine code.
+    /// Kernels that are given as machine code.
     pub cubins: Vec<PlannedKernel<'p>>,
     pub python: Vec<PlannedKernel<'p>>,
 }

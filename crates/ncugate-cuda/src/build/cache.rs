@@ -1,16 +1,16 @@
-//! What was compiled once is not compiled again.
+//! The compilation cache: unchanged code is compiled once.
 //!
-//! Folders under the root, every file written beside its place and renamed into it, so that runs at the same time
-//! see whole files only:
+//! Folders under the root. Every file is written to a temporary path and then renamed, so that concurrent runs see only
+//! complete files:
 //!
-//! - `includes/<inputs>`: the files that a compilation read, one a line. `<inputs>` hashes source, flags, the files that flags
-//!   name, defines, architecture, nvcc's version and the variables it reads.
-//! - `results/<contents>.json`: the cubin's hash and what nvcc printed. `<contents>` hashes `<inputs>` and every one of
-//!   those files as they are now, so that no preprocessor has to run to see that nothing changed.
+//! - `includes/<inputs>`: the files that a compilation read, one per line. `<inputs>` hashes source, flags, the files that
+//!   flags name, defines, architecture, nvcc's version and the variables it reads.
+//! - `results/<contents>.json`: the cubin's hash and nvcc's output. `<contents>` hashes `<inputs>` and the current contents of
+//!   all those files, so that no preprocessor has to run to detect a change.
 //! - `cubins/<sha256>.cubin`: named by its own hash, which is checked whenever it is read.
 //!
-//! Headers of the toolkit and the system are taken to change with nvcc's version. A new header that would be found before one in the list goes
-//! unnoticed until something else changes.
+//! Headers of the toolkit and the system are assumed to change only with nvcc's version. If a new header shadows one in the
+//! list, the cache does not notice until something else changes.
 
 use super::arch::Arch;
 use super::compiler_environment;
@@ -30,17 +30,17 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
-/// Most bytes of a kernel's source.
+/// Maximum size of a kernel's source, in bytes.
 pub(super) const MAX_SOURCE: u64 = 64 << 20;
-/// Most bytes of machine code.
+/// Maximum size of machine code, in bytes.
 pub(super) const MAX_CODE: u64 = 1 << 30;
-/// Changes when the layout or the meaning of a key does.
+/// Incremented when the layout or the meaning of a key changes.
 const LAYOUT: &str = "2";
 
-/// Temporary files that this process has named.
+/// Number of temporary files that this process has named.
 static TEMPORARIES: AtomicU64 = AtomicU64::new(0);
 
-/// A folder of compiled cubins. Files that sources include are hashed once in its life, so one serves one run.
+/// A folder of compiled cubins. It hashes included files once in its lifetime, so one cache serves one run.
 #[derive(Debug)]
 pub struct Cache {
     root: PathBuf,
@@ -55,36 +55,36 @@ pub struct Artifact {
     pub sha256: String,
     pub bytes: Vec<u8>,
     pub log: String,
-    /// How it is launched, where the compiler says.
+    /// Its launch configuration, if the compiler reports one.
     pub launch: Option<CompiledLaunch>,
     pub cached: bool,
     /// Files that the compiler read, with their SHA-256.
     pub includes: BTreeMap<PathBuf, String>,
 }
 
-/// Hash of everything that decides a compilation but the files it includes.
+/// Hash of all inputs of a compilation except the included files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CacheInputs(String);
 
-/// What nvcc just made.
+/// The result of an nvcc call.
 pub struct CompilerOutput<'a> {
-    /// The cubin it wrote, moved into the cache.
+    /// The cubin, which is moved into the cache.
     pub cubin: &'a Path,
-    /// The files that it read.
+    /// The files that nvcc read.
     pub includes: Vec<PathBuf>,
     pub log: String,
     pub started: SystemTime,
-    /// How it is launched, where the compiler says.
+    /// Its launch configuration, if the compiler reports one.
     pub launch: Option<CompiledLaunch>,
 }
 
-/// Why a compiled unit did not get into the cache.
+/// Why a compiled unit was not stored in the cache.
 #[derive(Debug, thiserror::Error)]
 pub enum CacheError {
-    /// A file changed under the compiler's hands.
+    /// A file changed during its compilation.
     #[error("`{}` changed while it was compiled; hint: run again", .0.display())]
     Changed(PathBuf),
-    /// The compiler wrote more than a module can be.
+    /// The compiler wrote more bytes than a module can have.
     #[error("the compiler wrote {0} bytes of machine code; the most are {MAX_CODE}")]
     Large(u64),
     /// The cache cannot be used.
@@ -100,7 +100,7 @@ struct CacheEntry {
 }
 
 impl Cache {
-    /// The user's: `$NCUGATE_CACHE`, else the folder that `given` names, else `$XDG_CACHE_HOME/ncugate`, else
+    /// The user's cache: `$NCUGATE_CACHE`, else the folder that `given` names, else `$XDG_CACHE_HOME/ncugate`, else
     /// `~/.cache/ncugate`.
     pub fn of_user(given: Option<&Path>) -> Result<Self, BuildError> {
         let folder = |name: &str, below: &str| {
@@ -113,10 +113,10 @@ impl Cache {
         Self::at(&root.ok_or(BuildError::NoCache)?)
     }
 
-    /// The one at `root`, made if it is not there, for its user alone.
+    /// The cache at `root`. If it does not exist, it is created with access for its user only.
     ///
     /// # Errors
-    /// It cannot be made; or another user owns it or may write to it, and so could say what is measured.
+    /// It cannot be created. Or another user owns it or can write to it, and could therefore replace the measured code.
     pub fn at(root: &Path) -> Result<Self, BuildError> {
         let cache = Self {
             root: std::path::absolute(root).map_err(|source| BuildError::Cache { path: root.to_owned(), source })?,
@@ -129,14 +129,14 @@ impl Cache {
         Ok(cache)
     }
 
-    /// A path in the cache that nothing else uses, for nvcc to write to.
+    /// An unused path in the cache, for nvcc to write to.
     pub(super) fn temporary(&self) -> PathBuf {
         let number = TEMPORARIES.fetch_add(1, Ordering::Relaxed);
         self.root.join("tmp").join(format!("{}-{number}", std::process::id()))
     }
 
-    /// The file that nvcc compiles for `unit`: its source, or one of our own that includes it and instantiates a template.
-    /// That file is named by its contents and stays, since line tables name it.
+    /// The file that nvcc compiles for `unit`: its source, or a generated file that includes it and instantiates a template. A
+    /// generated file is named by its contents and is kept, since line tables name it.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -150,7 +150,7 @@ impl Cache {
         Ok(path)
     }
 
-    /// Whether a file is one of the cache's own.
+    /// Whether a file belongs to the cache.
     pub(super) fn holds(&self, path: &Path) -> bool {
         path.starts_with(&self.root)
     }
@@ -158,7 +158,7 @@ impl Cache {
     /// The key of `unit` before its includes are known.
     pub(super) fn inputs(unit: &CompileUnit, arch: &Arch, nvcc: &Nvcc) -> io::Result<CacheInputs> {
         let defines = unit.defines.iter().map(|(name, value)| format!("{name}={value}"));
-        // The compiler works in the root of the project.
+        // The compiler runs in the root of the project.
         let named = flag_files(Path::new(""), &unit.flags);
         let named = named.iter().map(|file| Ok((file, fs::read(file)?))).collect::<io::Result<Vec<_>>>()?;
         let mut digest = Digest::default()
@@ -177,12 +177,12 @@ impl Cache {
         Ok(CacheInputs(digest.hex()))
     }
 
-    /// A key that another compiler than nvcc makes of everything that decides its result but the files it imports.
+    /// A key from another compiler than nvcc, over all its inputs except imported files.
     pub(super) fn key(digest: Digest) -> CacheInputs {
         CacheInputs(digest.part(LAYOUT).hex())
     }
 
-    /// What was compiled from the same contents; `None` when nothing was, or when what is stored is damaged.
+    /// The stored result for the same contents; `None` if none is stored or the stored one is damaged.
     pub(super) fn lookup(&self, inputs: &CacheInputs) -> Option<Artifact> {
         let list = fs::read_to_string(self.root.join("includes").join(&inputs.0)).ok()?;
         let includes: Vec<PathBuf> = list.lines().map(PathBuf::from).collect();
@@ -195,7 +195,7 @@ impl Cache {
         Some(Artifact { cubin, sha256, bytes, log, launch, cached: true, includes })
     }
 
-    /// Takes in what nvcc made.
+    /// Stores nvcc's result.
     pub(super) fn store(&self, inputs: &CacheInputs, compiled: CompilerOutput<'_>) -> Result<Artifact, CacheError> {
         let failed = |path: &Path| {
             let path = path.to_owned();
@@ -227,7 +227,7 @@ impl Cache {
         Ok(Artifact { cubin, sha256: hash, bytes, log, launch, cached: false, includes })
     }
 
-    /// Keeps machine code that was read from `path`.
+    /// Stores machine code that was read from `path`.
     pub(super) fn keep(&self, path: &Path, bytes: Vec<u8>) -> Result<Artifact, BuildError> {
         let hash = sha256(&bytes);
         let cubin = self.cubin(&hash);
@@ -238,7 +238,7 @@ impl Cache {
         Ok(Artifact { cubin, sha256: hash, bytes, log: String::new(), launch: None, cached: false, includes })
     }
 
-    /// A file of our own with this ending, named by its contents.
+    /// A generated file with this extension, named by its contents.
     pub(super) fn text(&self, text: &[u8], ending: &str) -> Result<PathBuf, BuildError> {
         let path = self.root.join("instances").join(format!("{}.{ending}", sha256(text)));
         if fs::read(&path).ok().as_deref() != Some(text) {
@@ -247,7 +247,7 @@ impl Cache {
         Ok(path)
     }
 
-    /// A program of our own, of several files with a name each, in a folder that is named by their contents.
+    /// A generated program of several named files, in a folder named by their contents.
     pub(super) fn program(&self, files: &[(&str, &str)]) -> Result<PathBuf, BuildError> {
         let digest = files.iter().fold(Digest::default(), |digest, (name, text)| digest.part(name).part(text));
         let folder = self.root.join("instances").join(digest.hex());
@@ -262,17 +262,17 @@ impl Cache {
         Ok(folder)
     }
 
-    /// A folder of the cache for a compiler that has a cache of its own.
+    /// A folder of the cache for a compiler with its own cache.
     pub(super) fn folder(&self, name: &str) -> PathBuf {
         self.root.join(name)
     }
 
-    /// The files with their hashes; they were read when the key was made.
+    /// The files with their hashes, which were computed for the key.
     fn include_hashes(&self, includes: &[PathBuf]) -> BTreeMap<PathBuf, String> {
         includes.iter().filter_map(|path| Some((path.clone(), self.file_hash(path)?))).collect()
     }
 
-    /// The key with the includes as they are now; `None` when one cannot be read.
+    /// The key with the current includes; `None` if one cannot be read.
     fn contents(&self, inputs: &CacheInputs, includes: &[PathBuf]) -> Option<String> {
         let mut digest = Digest::default().part(&inputs.0);
         for path in includes {
@@ -305,7 +305,7 @@ impl Cache {
     }
 }
 
-/// The files of a make rule `target : a b \`, with its escapes undone.
+/// The files of a make rule `target : a b \`, unescaped.
 pub(super) fn prerequisites(rule: &str) -> Vec<PathBuf> {
     let joined = rule.replace("\\\r\n", " ").replace("\\\n", " ");
     let Some((_, list)) = joined.split_once(": ") else { return Vec::new() };

@@ -1,4 +1,4 @@
-//! All variants of a plan, in parallel, each distinct compilation once.
+//! Builds all variants of a plan in parallel; each distinct compilation runs once.
 
 use super::arch::Arch;
 use super::budget::{SharedArray, shared_arrays};
@@ -27,20 +27,20 @@ use std::process::Command;
 use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, SystemTime};
 
-/// One compilation may take this long.
+/// Time limit of one compilation.
 const LIMIT: Duration = Duration::from_secs(900);
-/// The Python where the phase names none.
+/// The default Python, if the phase names none.
 const PYTHON: &str = "python3";
 
 /// Whether variants with equal code and equal launches are measured once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Deduplication {
-    /// The first is measured, the others share its results.
+    /// The first variant is measured, and the others share its results.
     Share,
     Each,
 }
 
-/// How far a build is, in variants.
+/// Progress of a build, in variants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BuildProgress {
     /// Variants with an outcome.
@@ -56,23 +56,23 @@ pub struct Builder<'a> {
     pub(super) arch: &'a Arch,
     pub(super) cache: &'a Cache,
     sharing: Deduplication,
-    /// The Python whose packages compile.
+    /// The Python whose packages compile kernels.
     pub(super) python: PathBuf,
-    /// What kernels in Python are passed.
+    /// Source of the arguments of kernels in Python.
     pub(super) workload: Option<&'a Workload>,
-    /// Versions of what compiled beside nvcc.
+    /// Versions of compilers other than nvcc.
     pub(super) software: Mutex<BTreeMap<String, String>>,
-    /// What nvcc said when it could not compile an empty kernel; known once something failed.
+    /// nvcc's error on an empty kernel, if any; determined after the first failure.
     trouble: OnceLock<Option<String>>,
     /// Files that were read, with their SHA-256.
     read: Mutex<BTreeMap<PathBuf, String>>,
 }
 
-/// What a compilation came to: a cubin, or the compiler's message.
+/// The result of a compilation: a cubin, or the compiler's message.
 pub(super) type CompileResult = Result<Artifact, String>;
 
 impl<'a> Builder<'a> {
-    /// Compiles with `nvcc` for `arch`, whose limits decide what is refused, through `cache`.
+    /// Compiles with `nvcc` for `arch` through `cache`. The limits of `arch` decide which variants are refused.
     pub fn new(nvcc: &'a Nvcc, arch: &'a Arch, cache: &'a Cache, sharing: Deduplication) -> Self {
         Self {
             nvcc,
@@ -87,7 +87,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// With the Python of a phase, and with what its kernels in Python are passed.
+    /// Sets the Python of a phase, and the source of the arguments of its kernels in Python.
     #[must_use]
     pub fn with_python_of(mut self, phase: &'a Phase) -> Self {
         if let Some(python) = &phase.build.python {
@@ -97,13 +97,13 @@ impl<'a> Builder<'a> {
         self
     }
 
-    /// Versions of what compiled beside nvcc; empty where nvcc was enough.
+    /// Versions of compilers other than nvcc; empty if nvcc was enough.
     pub fn software(&self) -> BTreeMap<String, String> {
         self.software.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
     }
 
-    /// Builds every variant. Records go to `sink` in the order of the plan, each as soon as it and all before it are known;
-    /// `progress` hears of every variant at once.
+    /// Builds every variant. Records go to `sink` in the order of the plan, each as soon as it and all before it are known.
+    /// `progress` is called for every variant immediately.
     pub fn build(
         &self,
         plan: &Plan,
@@ -134,7 +134,7 @@ impl<'a> Builder<'a> {
             done(vec![(index, self.outcome(None, kernel, &self.given(&kernel.source)?)?)])?;
         }
         std::thread::scope(|scope| {
-            // One process compiles all kernels in Python, beside nvcc's.
+            // One process compiles all kernels in Python, in parallel with nvcc.
             let by_python = scope.spawn(|| {
                 self.compile_by_python(&python, &mut |index, kernel, attempt| {
                     done(vec![(index, self.outcome(None, kernel, attempt)?)])
@@ -153,18 +153,18 @@ impl<'a> Builder<'a> {
         Ok(line.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner).out)
     }
 
-    /// Files that the compiler read for what was built so far, with their SHA-256; not those of the toolkit and the system.
+    /// Files that the compiler has read so far, with their SHA-256, without those of the toolkit and the system.
     pub fn files_read(&self) -> BTreeMap<PathBuf, String> {
         self.read.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
     }
 
-    /// Compiles, and notes what was read for it. Where a template cannot be instantiated by its name as it is written (a
-    /// namespace may be left out), the source may have the instance all the same.
+    /// Compiles a unit, and notes the files that were read. If a template cannot be instantiated by the name as written (a
+    /// namespace can be missing), the source may still contain the instance.
     pub(super) fn compile(&self, unit: &CompileUnit) -> Result<CompileResult, BuildError> {
         let attempt = match self.cached(unit)? {
             Err(message) if !unit.instances.is_empty() => {
                 let as_it_is = self.cached(&CompileUnit { instances: Vec::new(), ..unit.clone() })?;
-                // What was not instantiated here is not taken for another instance.
+                // Do not mistake a missing instance for a similar one.
                 let is_doubtful = |bytes: &[u8], instance: &str| {
                     symbol(bytes, instance).is_ok() && !cubin::is_certain(bytes, instance).unwrap_or(false)
                 };
@@ -182,12 +182,12 @@ impl<'a> Builder<'a> {
     /// Notes the files that an artifact is made of.
     pub(super) fn note_read(&self, artifact: &Artifact) {
         let mut read = self.read.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        // A translation unit of our own is in the cache, and says no more than the plan.
+        // A generated translation unit is in the cache, and adds no information to the plan.
         let theirs = artifact.includes.iter().filter(|(path, _)| !self.cache.holds(path));
         read.extend(theirs.map(|(path, hash)| (path.clone(), hash.clone())));
     }
 
-    /// Machine code that somebody else compiled, kept in the cache so that it stays what it is.
+    /// Machine code that was compiled elsewhere, copied into the cache so that it cannot change.
     fn given(&self, path: &Path) -> Result<CompileResult, BuildError> {
         match open::named(path, MAX_CODE) {
             Ok(bytes) => {
@@ -199,7 +199,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// From the cache, or from nvcc and into the cache.
+    /// The cached result, or nvcc's, which is then cached.
     pub(super) fn cached(&self, unit: &CompileUnit) -> Result<CompileResult, BuildError> {
         let inputs = match Cache::inputs(unit, self.arch, self.nvcc) {
             Ok(inputs) => inputs,
@@ -236,8 +236,8 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// A failed compilation is the variant's, unless nvcc cannot compile an empty kernel for the architecture either: then
-    /// it is the machine's.
+    /// Attributes a failed compilation to the variant, unless nvcc cannot compile an empty kernel for the architecture either:
+    /// then the machine is at fault.
     fn blamed(&self, message: String) -> Result<CompileResult, BuildError> {
         let trouble = match self.trouble.get() {
             Some(known) => known.clone(),
@@ -265,7 +265,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// What nvcc printed, or why it failed.
+    /// nvcc's output, or why it failed.
     fn run(&self, command: &mut Command) -> Result<Result<String, String>, BuildError> {
         if process::interrupted() {
             return Err(BuildError::Interrupted);
@@ -282,9 +282,9 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// What a variant's compilation means for it.
+    /// The outcome of a variant's compilation.
     ///
-    /// `unit` is what nvcc compiled, if it did.
+    /// `unit` is the unit that nvcc compiled, if any.
     fn outcome(
         &self,
         unit: Option<&CompileUnit>,
@@ -338,14 +338,14 @@ impl<'a> Builder<'a> {
         })
     }
 
-    /// The entries that a variant launches, by the names that the plan has.
+    /// The entries that a variant launches, by their names in the plan.
     fn entries<'k>(
         &self,
         (kernel, instances): (&'k KernelPlan, &[String]),
         artifact: &Artifact,
     ) -> Result<Vec<(&'k str, Entry)>, CubinError> {
         let read = |name: &'k str| {
-            // Where the compiler was made to instantiate it, a kernel that may be the one is.
+            // If the compiler was made to instantiate the name, a possible match is the right kernel.
             if !instances.iter().any(|instance| instance == name) && !cubin::is_certain(&artifact.bytes, name)? {
                 return Err(cubin::absent(&artifact.bytes, name)?);
             }
@@ -357,7 +357,7 @@ impl<'a> Builder<'a> {
         kernel.entries().into_iter().map(read).collect()
     }
 
-    /// The message, with the arrays that take the shared memory where there is too much of it.
+    /// The message; if shared memory is exceeded, with the arrays that take it.
     fn explained(&self, unit: &CompileUnit, message: &str) -> Result<String, BuildError> {
         let Some((entry, total, limit)) = too_much_shared(message) else { return Ok(message.to_owned()) };
         let budget = budget_line(total, limit, self.arrays(unit, entry)?);
@@ -368,7 +368,7 @@ impl<'a> Builder<'a> {
         Ok(format!("{message}\nstatic shared memory of a block: {budget}{dynamic}"))
     }
 
-    /// Static shared arrays of an entry, from PTX; none when it does not compile to PTX either.
+    /// Static shared arrays of an entry, from PTX; none if it does not compile to PTX either.
     fn arrays(&self, unit: &CompileUnit, entry: &str) -> Result<Vec<SharedArray>, BuildError> {
         let ptx = self.cache.temporary();
         let file = self.cache.translation_unit(unit)?;
@@ -382,7 +382,7 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// Outcomes on their way to the sink, held back until all before them are known.
+/// Outcomes on their way to the sink; each is held back until all earlier ones are known.
 struct OutcomeQueue<'a> {
     plan: &'a Plan,
     sharing: Deduplication,
@@ -410,7 +410,8 @@ impl OutcomeQueue<'_> {
     }
 }
 
-/// A launch with as many workspaces as the entry takes pointers after its arguments: versions of Triton differ in them.
+/// A launch with one workspace for each pointer that the entry takes after its arguments; the number varies between versions of
+/// Triton.
 fn fitted(launch: &CompiledLaunch, kernel: &KernelPlan, entries: &[(&str, Entry)]) -> CompiledLaunch {
     let CompiledLaunch::Everywhere { threads, dynamic_shared, workspace } = launch else { return launch.clone() };
     let given = kernel.launches().next().map_or(0, |launch| launch.args.len());
@@ -419,7 +420,7 @@ fn fitted(launch: &CompiledLaunch, kernel: &KernelPlan, entries: &[(&str, Entry)
     CompiledLaunch::Everywhere { threads: *threads, dynamic_shared: *dynamic_shared, workspace }
 }
 
-/// SHA-256 of the code that is launched: that of the only launch, or of all of them in order.
+/// SHA-256 of the launched code: that of the only launch, or of all launches in order.
 fn code(kernel: &KernelPlan, entries: &[(&str, Entry)]) -> String {
     let of = |name: &&str| entries.iter().find(|(known, _)| known == name).map(|(_, entry)| entry.code_sha256.as_str());
     let launched: Vec<&str> = kernel.launched_entries().iter().filter_map(of).collect();
@@ -429,8 +430,8 @@ fn code(kernel: &KernelPlan, entries: &[(&str, Entry)]) -> String {
     }
 }
 
-/// Where ptxas reports more spilled bytes than it marked in the machine code (older ones mark none), every load and store
-/// of local memory counts.
+/// If ptxas reports more spilled bytes than it marked in the machine code (older versions mark none), every load and store of
+/// local memory counts as a spill.
 fn count_spills(entry: &mut Entry, report: Option<ptxas::FunctionReport>) {
     let Some(report) = report else { return };
     let marked = entry.marked_spills;

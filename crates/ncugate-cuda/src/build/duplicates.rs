@@ -1,11 +1,11 @@
-//! Which variants are the same measurement: equal machine code with equal launches.
+//! Finds variants that are the same measurement: equal machine code with equal launches.
 
 use ncugate_model::digest::sha256;
 use ncugate_model::{BuildOutcome, BuildRecord, CompiledLaunch, VariantId};
 use ncugate_phase::plan::{Method, Plan, ShapeProgram, Step};
 
-/// The variant of `earlier` whose measurements `record` can share: the same code, launched the same way with the same
-/// arguments, and the same fills and copies, at every shape. Names of entries are not compared: their code is.
+/// The variant of `earlier` whose measurements `record` can share: at every shape, it has the same code, the same launch
+/// configurations and arguments, and the same fills and copies. Entry names are not compared, only their code.
 pub fn twin(earlier: &[BuildRecord], record: &BuildRecord, plan: &Plan) -> Option<VariantId> {
     let code = code(record)?;
     let own = programs(plan, &record.variant)?;
@@ -16,13 +16,13 @@ pub fn twin(earlier: &[BuildRecord], record: &BuildRecord, plan: &Plan) -> Optio
         .map(|other| other.variant.clone())
 }
 
-/// A hash of what makes two variants one measurement, which tells variants of different plans apart; none where nothing was built.
+/// A hash that is equal for variants that are the same measurement, also across plans; none if nothing was built.
 pub fn code_hash(record: &BuildRecord, plan: &Plan) -> Option<String> {
     let text = serde_json::to_vec(&(code(record)?, programs(plan, &record.variant)?)).ok()?;
     Some(sha256(&text))
 }
 
-/// The machine code, and how its compiler says that it is launched.
+/// The machine code, and the launch configuration that its compiler reports.
 fn code(record: &BuildRecord) -> Option<(&str, Option<&CompiledLaunch>)> {
     match &record.outcome {
         BuildOutcome::Built { code_sha256, launch, .. } => Some((code_sha256, launch.as_ref())),

@@ -1,28 +1,28 @@
-//! What stops a whole build.
+//! Errors that end a whole build.
 
 use std::io;
 use std::path::PathBuf;
 
-/// Why nothing, or nothing more, can be built.
+/// Why a build cannot start or continue.
 #[derive(Debug, thiserror::Error)]
 pub enum BuildError {
-    /// There is no nvcc.
+    /// nvcc was not found.
     #[error(
         "nvcc not found ({looked}); hint: install the CUDA toolkit, put its bin folder on PATH or into $CUDA_HOME, or name \
          the program in `[build] nvcc`"
     )]
     NotFound { looked: String },
-    /// What was found does not work as nvcc.
+    /// The file that was found does not work as nvcc.
     #[error("`{}` does not work as nvcc: {reason}", path.display())]
     Unusable { path: PathBuf, reason: String },
     /// nvcc could not be started.
     #[error("cannot start `{}`", path.display())]
     Start {
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// There is nothing to compile kernels in Python with.
+    /// No compiler for kernels in Python was found.
     #[error(
         "cannot compile kernels in Python with `{}`: {reason}; hint: name a Python that has Triton 3.2 or later, numba-cuda or \
          nvidia-cutlass-dsl in `[build] python`",
@@ -33,20 +33,20 @@ pub enum BuildError {
     #[error("cannot write the build cache at `{}`; hint: name another folder in $NCUGATE_CACHE", path.display())]
     Cache {
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// There is no folder for a cache.
+    /// No folder for a cache is known.
     #[error("no folder for the build cache; hint: set $NCUGATE_CACHE, $XDG_CACHE_HOME or $HOME")]
     NoCache,
     #[error(
         "`{text}` is not an architecture; allowed: `sm_` and a compute capability, such as `sm_90`, `sm_90a`, `sm_89`"
     )]
     Arch { text: String },
-    /// Threads to compile in could not be started.
+    /// Compiler threads could not be started.
     #[error("cannot start threads to compile in: {reason}")]
     Threads {
-        /// What the system said.
+        /// The system's error.
         reason: String,
     },
     /// A result could not be stored.

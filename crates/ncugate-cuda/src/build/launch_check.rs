@@ -1,4 +1,4 @@
-//! Launches that cannot work on a chip, refused before anything is launched.
+//! Finds launches that cannot work on a chip, before anything is launched.
 
 use super::budget::SharedArray;
 use ncugate_model::LaunchMode;
@@ -12,21 +12,22 @@ use ncugate_phase::plan::{Arg, KernelLaunch, ShapeProgram, SymbolFill};
 const TENSOR_MAP: u32 = 128;
 /// The first chips with bulk tensor copies, programmatic dependent launch and clusters.
 const HOPPER: ComputeCapability = ComputeCapability::new(9, 0);
-/// Registers are given to a warp in multiples of this many, and warps in fours.
+/// Allocation unit of registers per warp. Warps are allocated in groups of four.
 const REGISTER_UNIT: u64 = 256;
 
-/// Where a variant is launched.
+/// The shapes at which a variant is launched.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Launchable {
-    /// Nowhere, and why: each reason with the shapes it holds for.
+    /// No shape; each reason with its shapes.
     Nowhere(Vec<String>),
-    /// At all shapes but these.
+    /// All shapes except these.
     But(Vec<LeftOutShape>),
 }
 
-/// Where programs can be launched. A reason of a program of several launches says which of them it is of.
+/// The shapes at which programs can be launched. If a program has several launches, each reason names its launch.
 ///
-/// `variables` are those of the cubin; `arrays` names an entry's static arrays, asked for only when shared memory is the reason.
+/// `variables` are the cubin's module variables. `arrays` returns an entry's static arrays; it is called only if shared memory
+/// is the reason.
 pub fn launchable(
     chip: Option<&Chip>,
     entries: &[(&str, Entry)],
@@ -49,7 +50,7 @@ pub fn launchable(
     }
 }
 
-/// Each reason once, with its shapes where it is not that of all.
+/// Each reason once, with its shapes unless it applies to all.
 fn by_reason(out: &[LeftOutShape]) -> Vec<String> {
     let mut found: Vec<(&str, Vec<&str>)> = Vec::new();
     for (shape, reason) in out.iter().flat_map(|out| out.reasons.iter().map(move |reason| (&out.shape.0, reason))) {
@@ -65,7 +66,7 @@ fn by_reason(out: &[LeftOutShape]) -> Vec<String> {
     found.into_iter().map(told).collect()
 }
 
-/// Why a program cannot be launched; empty when it can.
+/// Why a program cannot be launched; empty if it can.
 fn of_program(
     chip: Option<&Chip>,
     entries: &[(&str, Entry)],
@@ -112,7 +113,7 @@ fn of_launch(
     each.into_iter().flatten().collect()
 }
 
-/// Why launches cannot work on chips of a compute capability whatever the code is, so that nothing has to be compiled.
+/// Why launches cannot work on a compute capability, whatever their code, so that compilation is unnecessary.
 pub fn unsupported(capability: ComputeCapability, programs: &[ShapeProgram]) -> Option<String> {
     if capability >= HOPPER {
         return None;
@@ -233,7 +234,7 @@ fn shared_memory(
     })
 }
 
-/// Dynamic shared memory by array, or as a whole where the phase does not declare its arrays.
+/// Dynamic shared memory by array, or as a whole if the phase does not declare its arrays.
 fn dynamic(launch: &KernelLaunch) -> Vec<SharedArray> {
     if launch.dynamic_arrays.is_empty() {
         return vec![SharedArray { name: "(dynamic)".to_owned(), bytes: u64::from(launch.dynamic_shared) }];

@@ -1,14 +1,14 @@
-//! What compilers say, as it is kept and explained.
+//! Compiler messages: shortening and explanations.
 
 use super::budget::SharedArray;
 use super::{launch_check, ptxas};
 use ncugate_model::process::ProcessExit;
 use std::path::Path;
 
-/// A compiler's message is kept up to this many bytes.
+/// Maximum stored length of a compiler's message, in bytes.
 const MESSAGE: usize = 8192;
 
-/// What a compiler said, or how it ended when it said nothing.
+/// A compiler's output, or its exit if it printed nothing.
 pub(super) fn message(printed: &str, ending: ProcessExit) -> String {
     let mut text = relative(&ptxas::without_reports(printed));
     if text.is_empty() {
@@ -25,7 +25,7 @@ pub(super) fn message(printed: &str, ending: ProcessExit) -> String {
     text
 }
 
-/// Why a source cannot be read, and the folder that it was looked for in.
+/// Why a source cannot be read, with the folder that was searched.
 pub(super) fn unreadable(source: &Path, error: &std::io::Error) -> String {
     let message = format!("cannot read `{}`: {error}", source.display());
     match std::env::current_dir() {
@@ -37,7 +37,7 @@ pub(super) fn unreadable(source: &Path, error: &std::io::Error) -> String {
     }
 }
 
-/// `text` with paths under the current folder relative to it.
+/// `text` with the paths under the current folder made relative to it.
 pub(super) fn relative(text: &str) -> String {
     match std::env::current_dir() {
         Ok(folder) if folder.as_os_str().len() > 1 => text.replace(&format!("{}/", folder.display()), ""),
@@ -45,7 +45,7 @@ pub(super) fn relative(text: &str) -> String {
     }
 }
 
-/// Entry, bytes and limit of `Entry function 'x' uses too much shared data (0x10080 bytes, 0xc000 max)`.
+/// Entry, bytes and limit in `Entry function 'x' uses too much shared data (0x10080 bytes, 0xc000 max)`.
 pub(super) fn too_much_shared(message: &str) -> Option<(&str, u64, u64)> {
     let (before, rest) = message.split_once("' uses too much shared data (0x")?;
     let (_, entry) = before.rsplit_once('\'')?;
@@ -54,7 +54,7 @@ pub(super) fn too_much_shared(message: &str) -> Option<(&str, u64, u64)> {
     Some((entry, u64::from_str_radix(total, 16).ok()?, u64::from_str_radix(limit, 16).ok()?))
 }
 
-/// The budget, with what no array accounts for.
+/// The budget, with the rest that no array accounts for.
 pub(super) fn budget_line(total: u64, limit: u64, mut arrays: Vec<SharedArray>) -> String {
     let named: u64 = arrays.iter().map(|array| array.bytes).sum();
     if named < total {

@@ -1,7 +1,8 @@
-//! Variants to cubins: nvcc in parallel, cached by content, with the resources each entry really uses.
+//! Variants to cubins: nvcc in parallel, cached by content, with the resources that each entry really uses.
 //!
-//! A variant that nvcc refuses, or whose launch cannot work on the chip, is a result ([`BuildOutcome`](ncugate_model::BuildOutcome)); what stops a whole
-//! build (no nvcc, a cache that cannot be written) is a [`BuildError`]. Nothing is launched here.
+//! If nvcc refuses a variant, or its launch cannot work on the chip, that is a result
+//! ([`BuildOutcome`](ncugate_model::BuildOutcome)). Errors that end a whole build (no nvcc, an unwritable cache) are a
+//! [`BuildError`]. Nothing is launched here.
 
 mod arch;
 mod budget;

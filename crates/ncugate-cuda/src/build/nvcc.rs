@@ -1,4 +1,4 @@
-//! The compiler: where it is, what version it is, and how it is called.
+//! The compiler: its location, its version, and its command lines.
 
 use super::arch::Arch;
 use super::error::BuildError;
@@ -10,31 +10,31 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-/// `nvcc --version` takes milliseconds; one that hangs is not nvcc.
+/// `nvcc --version` takes milliseconds; a program that hangs is not nvcc.
 const VERSION_LIMIT: Duration = Duration::from_secs(10);
 
-/// Ending of files that nvcc takes for CUDA C++.
+/// Extension of files that nvcc treats as CUDA C++.
 const CUDA: &str = "cu";
 
 /// Folders of headers that come with the compiler and the system.
 const SYSTEM: [&str; 4] = ["/usr/include", "/usr/lib", "/usr/lib64", "/usr/local/cuda"];
 
-/// What is compiled in one call: equal units give equal cubins.
+/// The input of one compiler call: equal units give equal cubins.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct CompileUnit {
     pub source: PathBuf,
-    /// What is in it: CUDA C++ or PTX.
+    /// Its language: CUDA C++ or PTX.
     pub code: CodeForm,
     pub flags: Vec<String>,
     /// `-D` defines.
     pub defines: Vec<(String, String)>,
-    /// Instances of templates, which the compiler makes even where the source does not.
+    /// Template instances, which the compiler is made to instantiate even if the source does not.
     pub instances: Vec<String>,
 }
 
 impl CompileUnit {
-    /// The text that makes the compiler instantiate kernels of the source: it takes their addresses; of a header it includes
-    /// it at least. None where the source is compiled as it is.
+    /// The text that makes the compiler instantiate kernels of the source, by taking their addresses. For a header without
+    /// instances, it only includes the header. None if the source is compiled unchanged.
     pub(super) fn instantiation(&self) -> io::Result<Option<String>> {
         let is_header = self.code == CodeForm::Cuda && self.source.extension().is_none_or(|ending| ending != CUDA);
         if self.instances.is_empty() && !is_header {
@@ -43,7 +43,7 @@ impl CompileUnit {
         let source = std::path::absolute(&self.source)?;
         let source = source.display().to_string().replace('\\', "\\\\").replace('"', "\\\"");
         let address = |(at, instance): (usize, &String)| {
-            // The name of the first one is as it was when there was one: it names what is cached.
+            // The first name has no number, so that earlier cache entries stay valid.
             let number = if at == 0 { String::new() } else { format!("_{at}") };
             format!("[[maybe_unused]] static auto* const ncugate_instance{number} = &{instance};\n")
         };
@@ -59,7 +59,7 @@ pub struct Nvcc {
 }
 
 impl Nvcc {
-    /// The one that is asked for, else the first of `PATH`, `$CUDA_HOME/bin`, `$CUDA_PATH/bin`, `/usr/local/cuda/bin`.
+    /// The nvcc at `explicit`, else the first of `PATH`, `$CUDA_HOME/bin`, `$CUDA_PATH/bin`, `/usr/local/cuda/bin`.
     pub fn find(explicit: Option<&Path>) -> Result<Self, BuildError> {
         if let Some(asked) = explicit {
             let path = which::which(asked)
@@ -101,9 +101,9 @@ impl Nvcc {
         &self.version
     }
 
-    /// Compiles `unit`, whose text is in `file`, to a cubin, with the files it includes as a make rule in `dependencies`.
+    /// Compiles `unit`, whose text is in `file`, to a cubin. Writes the included files as a make rule to `dependencies`.
     ///
-    /// ptxas is asked to say what it used: that is how spills are found which it does not mark in the machine code.
+    /// ptxas reports its resource use, because it does not mark all spills in the machine code.
     pub(super) fn to_cubin(
         &self,
         unit: &CompileUnit,
@@ -114,7 +114,7 @@ impl Nvcc {
     ) -> Command {
         let mut command = self.command("-cubin", (unit, file), arch, cubin);
         command.args(["-Xptxas", "-v"]);
-        // PTX includes nothing, and nvcc writes no rule for it.
+        // PTX has no includes, and nvcc writes no rule for it.
         if unit.code == CodeForm::Cuda {
             command.args(["-MD", "-MF"]).arg(dependencies);
         }
@@ -135,7 +135,7 @@ impl Nvcc {
     }
 
     /// Whether its version stands for a file that it read: a header of the toolkit or of the system. Files inside the working
-    /// directory are the project's, wherever the toolkit is.
+    /// directory belong to the project, wherever the toolkit is.
     pub(super) fn stands_for(&self, file: &Path) -> bool {
         let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let file = real(file);
@@ -153,7 +153,7 @@ fn looked(folders: &[PathBuf]) -> String {
     format!("looked on PATH and in {}", folders.join(", "))
 }
 
-/// `13.0.88` of `... release 13.0, V13.0.88`.
+/// `13.0.88` in `... release 13.0, V13.0.88`.
 fn version_in(text: &str) -> Option<&str> {
     text.split_whitespace().filter_map(|word| word.strip_prefix('V')).find(|word| {
         word.split('.').count() == 3 && word.split('.').all(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
@@ -166,8 +166,7 @@ pub(super) mod tests {
     use ncugate_model::ComputeCapability;
     use std::os::unix::fs::PermissionsExt;
 
-    /// The nvcc that tests use: `$NCUGATE_TEST_NVCC`, else the one a user would get. Absent, a test says so and is skipped;
-    /// in CI that is a failure.
+    /// The nvcc for tests: `$NCUGATE_TEST_NVCC`, else the user's. Without one, a test prints so and is skipped; in CI it fails.
     pub fn for_test() -> Option<Nvcc> {
         let explicit = env::var_os("NCUGATE_TEST_NVCC").map(PathBuf::from);
         match Nvcc::find(explicit.as_deref()) {
@@ -180,7 +179,7 @@ pub(super) mod tests {
         }
     }
 
-    /// One that is not started.
+    /// An nvcc that is never started.
     pub fn double() -> Nvcc {
         Nvcc { path: PathBuf::from("/opt/toolkit/bin/nvcc"), version: "13.0.88".to_owned() }
     }

@@ -1,22 +1,22 @@
-//! What ptxas prints with `-v`: what each function uses, in lines that start with `ptxas info`.
+//! Output of ptxas with `-v`: the resources of each function, in lines that start with `ptxas info`.
 
-/// What ptxas says of an entry, the functions it calls included.
+/// ptxas's report of an entry, including the functions it calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct FunctionReport {
-    /// Stack frame of the entry in bytes a thread.
+    /// Stack frame of the entry in bytes per thread.
     pub stack_frame: u32,
     /// Bytes of spill stores to local memory, in the code.
     pub spill_stores: u32,
     /// Bytes of spill loads from local memory, in the code.
     pub spill_loads: u32,
-    /// Registers a thread.
+    /// Registers per thread.
     pub registers: u32,
     pub barriers: u32,
-    /// Static shared memory in bytes a block.
+    /// Static shared memory in bytes per block.
     pub static_shared: u32,
 }
 
-/// The report of `entry` in what nvcc printed; `None` when ptxas did not speak of it.
+/// The report of `entry` in nvcc's output; `None` if ptxas did not report on it.
 pub fn report(log: &str, entry: &str) -> Option<FunctionReport> {
     let quoted = format!("'{entry}'");
     let mut lines =
@@ -44,14 +44,14 @@ pub fn report(log: &str, entry: &str) -> Option<FunctionReport> {
     Some(report)
 }
 
-/// What nvcc printed without these reports: warnings mostly.
+/// nvcc's output without these reports: mostly warnings.
 pub fn without_reports(log: &str) -> String {
     let kept: Vec<&str> =
         log.lines().filter(|line| !line.starts_with("ptxas info") && !line.contains(" bytes stack frame, ")).collect();
     kept.join("\n").trim().to_owned()
 }
 
-/// The number that stands before `unit`.
+/// The number before `unit`.
 fn before(line: &str, unit: &str) -> Option<u32> {
     let (head, _) = line.split_once(unit)?;
     head.rsplit(|c: char| !c.is_ascii_digit()).next()?.parse().ok()

@@ -1,5 +1,5 @@
-//! Kernels in Python, compiled by Triton, Numba or CuTe DSL: one process of the user's Python compiles all that the cache does not
-//! have. It needs no GPU. Which compiler takes a function, the program finds out (`python/ncugate_compile.py`).
+//! Kernels in Python, compiled by Triton, Numba or CuTe DSL. One process of the user's Python compiles all kernels that are not
+//! in the cache, without a GPU. The program (`python/ncugate_compile.py`) selects the compiler of each function.
 
 use super::build_work::PlannedKernel;
 use super::cache::{Artifact, Cache, CacheError, CacheInputs, CompilerOutput, MAX_SOURCE};
@@ -25,24 +25,24 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, SystemTime};
 
-/// The program that calls the compilers, and a file for each of them.
+/// The program that calls the compilers, with a file for each of them.
 const PROGRAM: [(&str, &str); 4] = [
     ("ncugate_compile.py", include_str!("python/ncugate_compile.py")),
     ("ncugate_triton.py", include_str!("python/ncugate_triton.py")),
     ("ncugate_numba.py", include_str!("python/ncugate_numba.py")),
     ("ncugate_cute.py", include_str!("python/ncugate_cute.py")),
 ];
-/// Python says its version at once; on a cold disk that takes some seconds.
+/// Python prints its version at once; on a cold disk that takes some seconds.
 const VERSION_LIMIT: Duration = Duration::from_secs(60);
-/// All kernels of a phase may take this long.
+/// Time limit for all kernels of a phase.
 const LIMIT: Duration = Duration::from_secs(3600);
-/// Most lines of an error that are kept.
+/// Maximum number of lines of an error.
 const LINES: usize = 20;
-/// Variables that change what the compilers do begin with one of these; the last two say where Numba finds NVVM.
+/// Prefixes of variables that change the compilers' behaviour; the last two tell Numba where NVVM is.
 const ENVIRONMENT: [&str; 6] = ["TRITON_", "NUMBA_", "CUTE_DSL_", "CUTLASS_", "CUDA_HOME", "CUDA_PATH"];
-/// First bytes of machine code; what does not begin with them is PTX.
+/// First bytes of machine code; other code is PTX.
 const ELF: &[u8] = b"\x7fELF";
-/// How PTX is assembled: lines of the source are in it where its compiler wrote them.
+/// Flags for assembling PTX. Line tables are kept if the compiler wrote them.
 const PTX_FLAGS: [&str; 2] = ["-O3", "-lineinfo"];
 
 /// A Python with at least one of the compilers.
@@ -59,7 +59,7 @@ struct PythonVersions {
     packages: BTreeMap<String, String>,
 }
 
-/// What the program is asked to do.
+/// The request to the program.
 #[derive(Serialize)]
 struct Request<'a> {
     capability: u32,
@@ -78,11 +78,11 @@ struct UnitRequest {
     constants: Vec<(String, serde_json::Value)>,
     given: Vec<LaunchKey>,
     launches: Vec<LaunchRequest>,
-    /// Where machine code or PTX is written to.
+    /// Path for the machine code or PTX.
     code: PathBuf,
 }
 
-/// A launch at a shape, as the phase has it.
+/// A launch at a shape, as in the phase.
 #[derive(Debug, Clone, Serialize)]
 struct LaunchRequest {
     shape: String,
@@ -96,16 +96,16 @@ struct LaunchRequest {
 #[derive(Debug, Clone, Serialize)]
 struct ArgRequest {
     name: String,
-    /// Those of a whole buffer.
+    /// The extents of a whole buffer.
     extents: Option<Vec<u64>>,
     /// Bytes of an element of a buffer.
     element_bytes: u64,
-    /// Bytes of a buffer from where the argument points to.
+    /// Bytes of a buffer from the argument's address to its end.
     bytes: u64,
     value: Option<serde_json::Value>,
 }
 
-/// What the program wrote.
+/// The form of the code that the program wrote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Form {
@@ -113,7 +113,7 @@ enum Form {
     Ptx,
 }
 
-/// What the program says of a kernel.
+/// The program's answer for a kernel.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum Answer {
@@ -121,21 +121,21 @@ enum Answer {
     Failed { unit: usize, error: String },
 }
 
-/// A kernel that the cache does not have.
+/// A kernel that is not in the cache.
 struct UncachedKernel<'p> {
     placed: PlannedKernel<'p>,
     inputs: CacheInputs,
     request: UnitRequest,
 }
 
-/// What takes the result of a kernel as soon as it is known.
+/// Receives the result of a kernel as soon as it is known.
 type Sink<'s> = dyn FnMut(usize, &KernelPlan, &CompileResult) -> Result<(), BuildError> + 's;
 
 impl Builder<'_> {
-    /// Compiles kernels in Python, and hands each result to `done`.
+    /// Compiles kernels in Python, and passes each result to `done`.
     ///
     /// # Errors
-    /// There is no compiler, the cache cannot be used, or `done` fails.
+    /// No compiler was found, the cache cannot be used, or `done` fails.
     pub(super) fn compile_by_python(
         &self,
         kernels: &[PlannedKernel<'_>],
@@ -180,7 +180,8 @@ impl Builder<'_> {
         self.compile_missing(&compilers, missing, done)
     }
 
-    /// All together first; what then has no answer (its process crashed, and took others along) by itself.
+    /// Compiles all kernels together first. Kernels without an answer, for example because the process crashed, are then
+    /// compiled alone.
     fn compile_missing(
         &self,
         compilers: &Compilers<'_>,
@@ -198,7 +199,7 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// Compiles in one process; gives what it did not answer for, and what it said at its end.
+    /// Compiles in one process. Returns the kernels without an answer, and the last output of the process.
     fn compile_batch<'p>(
         &self,
         compilers: &Compilers<'_>,
@@ -227,7 +228,7 @@ impl Builder<'_> {
         Ok((unanswered, said))
     }
 
-    /// An answer's code in the cache.
+    /// Stores an answer's code in the cache.
     fn cache_answer(
         &self,
         missing: &UncachedKernel<'_>,
@@ -266,7 +267,7 @@ impl Builder<'_> {
         }
     }
 
-    /// The machine code; PTX is assembled by nvcc, as one that a phase gives is.
+    /// The machine code. PTX is assembled by nvcc, like PTX from a phase.
     fn assembled(&self, artifact: Artifact) -> Result<CompileResult, BuildError> {
         if artifact.bytes.starts_with(ELF) {
             return Ok(Ok(artifact));
@@ -288,7 +289,7 @@ impl Builder<'_> {
     }
 }
 
-/// Why what a compiler says of its kernel's launches is not what the phase needs.
+/// Why the launches that a compiler reports for its kernel do not match the phase.
 fn check(launch: &CompiledLaunch, kernel: &KernelPlan) -> Result<(), String> {
     let KernelCode::Python(about) = &kernel.code else { return Ok(()) };
     let lacks = |key| !about.given.contains(&key);
@@ -312,7 +313,7 @@ fn check(launch: &CompiledLaunch, kernel: &KernelPlan) -> Result<(), String> {
     }
 }
 
-/// The launches of a kernel as the phase has them, with what is passed.
+/// The launches of a kernel in the phase, with their arguments.
 fn launches(workload: Option<&Workload>, kernel: &KernelPlan, about: &PythonKernel) -> Vec<LaunchRequest> {
     let launch = |program: &ShapeProgram, launch: &KernelLaunch| LaunchRequest {
         shape: program.shape.0.to_string(),
@@ -324,7 +325,7 @@ fn launches(workload: Option<&Workload>, kernel: &KernelPlan, about: &PythonKern
     kernel.programs.iter().filter_map(|program| Some(launch(program, program.launches().next()?))).collect()
 }
 
-/// What an argument is at a shape.
+/// An argument at a shape.
 fn passed(workload: Option<&Workload>, program: &ShapeProgram, about: &PythonKernel, arg: &Arg) -> ArgRequest {
     let name = arg.described();
     let value = match arg {
@@ -397,7 +398,7 @@ impl<'a> Compilers<'a> {
         self.versions.packages.clone().into_iter().chain([("python".to_owned(), self.versions.python.clone())])
     }
 
-    /// The key of a kernel before it is known what its module imports.
+    /// The key of a kernel before the imports of its module are known.
     fn key(
         &self,
         (kernel, about, launches): (&KernelPlan, &PythonKernel, &[LaunchRequest]),
@@ -428,14 +429,14 @@ impl<'a> Compilers<'a> {
         Cache::key(digest)
     }
 
-    /// Runs the program; gives its answers, and what it said at its end.
+    /// Runs the program. Returns its answers and its last output.
     fn run(&self, request: &Request<'_>, path: &Path) -> Result<(Vec<Answer>, String), BuildError> {
         let failed = |source| BuildError::Cache { path: path.to_owned(), source };
         let text = serde_json::to_vec(request).map_err(|error| failed(error.into()))?;
         fs::write(path, text).map_err(failed)?;
         let mut command = Command::new(self.python);
         command.arg(&self.program).arg(path).env("TRITON_CACHE_DIR", &self.cache);
-        // Names of its kernels are the phase's, which its own cache does not know.
+        // Its kernels have the phase's names, which are not part of its cache's keys.
         command.env("CUTE_DSL_DISABLE_FILE_CACHING", "1");
         let output = process::run_whole(&mut command, LIMIT)
             .map_err(|source| BuildError::Start { path: self.python.to_owned(), source })?;

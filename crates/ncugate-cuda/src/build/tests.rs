@@ -65,7 +65,7 @@ fn launch(kernel: &mut KernelPlan) -> &mut KernelLaunch {
     first.unwrap()
 }
 
-/// The same with another launch behind the first, of this entry with these arguments.
+/// The same with a second launch, of this entry with these arguments.
 fn and_then(mut kernel: KernelPlan, entry: &str, signature: &str) -> KernelPlan {
     let second = reference_launch(entry, ([16, 1, 1], [128, 1, 1]), args(signature));
     kernel.programs[0].steps.push(Step::Launch(second));
@@ -141,7 +141,7 @@ fn assert_agrees(artifact: &Artifact, name: &str, arch: &Arch) {
     assert_eq!(used.spills > 0, told.spill_stores > 0, "spills of {name} for {arch}");
 }
 
-/// Every entry of the test sources, read from cubins of one chip of each generation, against what ptxas says.
+/// Compares every entry of the test sources, read from cubins of one chip per generation, with ptxas's report.
 #[test]
 fn resources_of_a_cubin_equal_those_that_ptxas_reports() {
     at_root();
@@ -176,10 +176,10 @@ fn the_kernels_that_ship_are_read_as_ptxas_reports_them() {
     let Some(nvcc) = for_test() else { return };
     let folder = tempfile::tempdir().unwrap();
     let cache = Cache::at(folder.path()).unwrap();
-    // What Hopper has and no later chip: wgmma.
+    // wgmma exists on Hopper and on no later chip.
     let arch: Arch = "sm_90a".parse().unwrap();
     let builder = Builder::new(&nvcc, &arch, &cache, Deduplication::Each);
-    // Baselines are programs of their own, compiled with what they need.
+    // Baselines are separate programs, compiled with their own requirements.
     let families = fs::read_dir("kernels").unwrap().map(|family| family.unwrap().path());
     let families = families.filter(|family| !family.ends_with("baselines"));
     let files = families.flat_map(|family| fs::read_dir(family).unwrap()).map(|file| file.unwrap().path());
@@ -194,7 +194,7 @@ fn the_kernels_that_ship_are_read_as_ptxas_reports_them() {
     }
 }
 
-/// The plan that keeps all of K and V in shared memory: an L4 has no room for it, an H200 has, static arrays nowhere.
+/// The plan that keeps all of K and V in shared memory: it fits on an H200, not on an L4, and nowhere as static arrays.
 
 #[test]
 fn the_faulty_plan_is_refused_with_its_budget() {
@@ -374,7 +374,7 @@ fn tensor_maps_are_parameters_of_128_bytes() {
     assert!(plain.starts_with("argument 2 (buffer `x`) is 8 bytes; the kernel takes 128 there; hint: "), "{plain}");
 }
 
-/// Not compiled at all, so that the compiler's words about instructions the chip lacks are not the reason; the rest goes on.
+/// Nothing is compiled, so the reason is not the compiler's message about missing instructions. The other variants continue.
 
 #[test]
 fn tensor_maps_are_refused_for_chips_without_bulk_copies() {
@@ -470,7 +470,7 @@ fn a_template_of_an_enumerator_in_a_header_is_built_and_another_enumerator_is_no
         BuildOutcome::Built { code_sha256, .. } => code_sha256,
         other => panic!("{entry}: {other:?}"),
     };
-    // The header has an instance for `twice` of its own.
+    // The header has its own instance for `twice`.
     let (twice, thrice) = (symbol("apply<float, 64, Times::twice>"), symbol("apply<float, 32, Times::thrice>"));
     assert_ne!(twice, thrice);
     let ambiguous = failure(built("apply<float, 64, Times::thrice>"));

@@ -1,4 +1,4 @@
-//! The compilers of kernels in Python, without a GPU; and the machine code that Triton's makes, given as a file.
+//! The compilers of kernels in Python, without a GPU, and Triton's machine code given as a file.
 
 use super::*;
 use crate::build::nvcc::Nvcc;
@@ -216,7 +216,7 @@ fn packages(variable: &str) -> Option<(PathBuf, Nvcc)> {
     found.zip(for_test())
 }
 
-/// A phase of a kernel in Python over `x` and `y` of two shapes.
+/// A phase with one kernel in Python over `x` and `y`, at two shapes.
 fn two_shapes(kernel: &str, sweep: &str, dtype: &str) -> (Phase, Plan) {
     let text = phase(kernel, sweep)
         .replace("s = { R = 64, C = 250 }", "s = { R = 64, C = 250 }\nt = { R = 33, C = 100 }")
@@ -225,7 +225,7 @@ fn two_shapes(kernel: &str, sweep: &str, dtype: &str) -> (Phase, Plan) {
     read(&text)
 }
 
-/// What a variant launches at a shape.
+/// A variant's launch at a shape.
 fn launch((_, plan): &(Phase, Plan), record: &BuildRecord, shape: &str) -> KernelLaunch {
     let ncugate_phase::plan::Method::Kernel(kernel) = &plan.variant(&record.variant).unwrap().method else {
         panic!("no kernel")
@@ -419,7 +419,7 @@ fn numbers_and_tensors_of_one_axis_reach_a_cute_kernel_and_what_the_host_code_le
     assert_eq!((at.grid, at.args), ([104, 1, 1], vec![tensor("x"), tensor("y"), word(2.5_f32.to_bits())]));
 }
 
-/// A tile of 64 by 64 through shared memory by a bulk tensor copy, whose descriptor the host code makes.
+/// Copies a 64 by 64 tile through shared memory by a bulk tensor copy; the host code makes the descriptor.
 const BULK_COPY: &str = r#"import cutlass
 import cutlass.cute as cute
 from cutlass.cute.nvgpu import cpasync
@@ -474,6 +474,6 @@ fn a_tensor_map_that_the_host_code_of_cute_dsl_makes_is_an_argument_with_the_add
     let at = launch(&phase, &records[0], "s");
     assert!(at.grid == [2, 4, 1] && at.dynamic_shared >= 64 * 64 * 4, "{at:?}");
     let Arg::Struct { fields: map, .. } = &at.args[0] else { panic!("{:?}", at.args[0]) };
-    // Extents less 1 are in it, the innermost first.
+    // It contains the extents minus 1, innermost first.
     assert_eq!((at.args[0].layout().0, &map[0], &map[7..9]), (128, &buffer("x"), [word(255), word(127)].as_slice()));
 }

@@ -1,4 +1,4 @@
-//! What is compiled once, and whose code is believed.
+//! When the cache compiles, and whose code it trusts.
 
 use super::*;
 use ncugate_fixtures::at_root;
@@ -86,7 +86,7 @@ fn builds_at_the_same_time_do_not_disturb_each_other() {
     assert!(hashes.windows(2).all(|pair| pair[0] == pair[1]));
 }
 
-/// A machine that cannot compile at all ends the build; it is not the variants' fault.
+/// A machine that cannot compile at all ends the build; the variants are not at fault.
 
 #[test]
 fn a_cache_that_others_can_write_to_is_not_believed() {
