@@ -6,8 +6,8 @@ use std::{env, fs, io};
 
 const CATALOGUE: &str = "src/metric/catalogue.toml";
 
-/// `pub const LATENCY_P50: MetricId = MetricId::new("latency_p50");` and so on. Names are found by their lines, which the
-/// tests of the catalogue hold against what the parsed file says.
+/// `pub const LATENCY_P50: MetricId = MetricId::new("latency_p50");` and so on. Names are found by their lines; the
+/// tests of the catalogue compare them with the parsed file.
 fn main() -> io::Result<()> {
     println!("cargo::rerun-if-changed={CATALOGUE}");
     let catalogue = fs::read_to_string(CATALOGUE)?;

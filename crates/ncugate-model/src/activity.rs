@@ -1,34 +1,34 @@
-//! Launches as CUPTI's activity records have them: what is known of a launch where ncu may not count.
+//! Kernel launches from CUPTI activity records: the facts available without permission to read counters.
 
 use serde::{Deserialize, Serialize};
 
-/// A kernel launch as it was executed; stored as its kernel and its numbers, in the order of the fields.
+/// An executed kernel launch, stored as its kernel and its numbers, in the order of the fields.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(try_from = "(String, Vec<u64>)", into = "(String, Vec<u64>)")]
 pub struct TracedLaunch {
     /// The kernel's symbol.
     pub kernel: String,
-    /// When the GPU began with it, in nanoseconds of CUPTI's clock.
+    /// Start on the GPU, in nanoseconds of CUPTI's clock.
     pub start_ns: u64,
     pub end_ns: u64,
-    /// Registers a thread.
+    /// Registers per thread.
     pub registers: u32,
-    /// Bytes of static shared memory a block.
+    /// Bytes of static shared memory per block.
     pub static_shared: u32,
-    /// Bytes of dynamic shared memory a block.
+    /// Bytes of dynamic shared memory per block.
     pub dynamic_shared: u32,
-    /// Bytes of local memory a thread.
+    /// Bytes of local memory per thread.
     pub local: u32,
-    /// Blocks of the grid.
+    /// Grid size in blocks.
     pub grid: [u32; 3],
-    /// Threads of a block.
+    /// Block size in threads.
     pub block: [u32; 3],
-    /// Blocks of a cluster; zeros without clusters.
+    /// Cluster size in blocks; zeros without clusters.
     pub cluster: [u32; 3],
 }
 
-/// What the driver says of the GPU that executed; it takes the place of what a report of ncu says of it. Stored as its numbers, in
-/// the order of the fields, 0 for what is not known.
+/// The executing GPU as the driver describes it, in place of the attributes in an ncu report. Stored as its numbers,
+/// in the order of the fields, 0 for unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(try_from = "Vec<u64>", into = "Vec<u64>")]
 pub struct TracedChip {
@@ -42,13 +42,13 @@ pub struct TracedChip {
     pub memory_bus_bits: Option<u32>,
 }
 
-/// The launches of a case, traced in a process of their own.
+/// The launches of a case, traced in a separate process.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ActivityTrace {
-    /// The CUDA release of the CUPTI that traced (`13.0`).
+    /// The CUDA release of the tracing CUPTI (`13.0`).
     pub cupti: String,
     pub chip: TracedChip,
-    /// The launches of each evaluation, in the order they ran.
+    /// The launches of each evaluation, in execution order.
     pub evaluations: Vec<Vec<TracedLaunch>>,
 }
 
@@ -64,7 +64,8 @@ impl From<TracedLaunch> for (String, Vec<u64>) {
     }
 }
 
-/// Another count of numbers, or one that is too large for its field, is refused: read as 0 it would hold a gate such as `registers <= 32`.
+/// A wrong count of numbers, or one too large for its field, is refused: read as 0, it would pass a gate such as
+/// `registers <= 32`.
 impl TryFrom<(String, Vec<u64>)> for TracedLaunch {
     type Error = String;
 
@@ -124,7 +125,7 @@ impl TryFrom<Vec<u64>> for TracedChip {
 }
 
 impl TracedLaunch {
-    /// ncu's names of what a record says.
+    /// The values in a record, by their ncu names.
     pub const COUNTERS: [&str; 16] = [
         "gpu__time_duration.sum",
         "launch__registers_per_thread",
@@ -144,12 +145,12 @@ impl TracedLaunch {
         "launch__cluster_dim_z",
     ];
 
-    /// How long it ran, in nanoseconds; none where the times are not those of a launch.
+    /// Duration in nanoseconds; none if the times are not those of a launch.
     pub fn duration_ns(&self) -> Option<u64> {
         self.end_ns.checked_sub(self.start_ns).filter(|ns| *ns > 0 && self.start_ns > 0)
     }
 
-    /// The value that a record has under ncu's name; none where it has none.
+    /// The value of a record under ncu's name, if it has one.
     pub fn counter(&self, name: &str) -> Option<f64> {
         let blocks = size(self.grid);
         let threads = size(self.block);
@@ -174,7 +175,7 @@ impl TracedLaunch {
         })
     }
 
-    /// As ncu has it: 0 for a launch without clusters.
+    /// Like ncu: 0 for a launch without clusters.
     fn cluster_extent(&self, axis: usize) -> f64 {
         if size(self.cluster) > 1.0 { f64::from(self.cluster[axis]) } else { 0.0 }
     }

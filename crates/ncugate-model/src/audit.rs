@@ -1,28 +1,28 @@
-//! What was verified of the launches behind the samples of a latency.
+//! Verification of the launches behind the samples of a latency.
 
 use serde::{Deserialize, Serialize};
 
-/// Share of launches that an audit's chance is stated for: one wrong launch in a hundred.
+/// Share of wrong launches for which an audit states its chance: one in a hundred.
 const WRONG_SHARE: f64 = 0.01;
 
-/// What was verified of the launches that were timed: their outputs were compared with what is right for inputs that
-/// nobody knew before the run.
+/// Verification of the timed launches: their outputs were compared with the expected outputs for inputs that nobody
+/// knew before the run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Audit {
-    /// Launches whose outputs were compared: the last one on each set of buffers of a verified sample, and every launch
-    /// of an audited graph.
+    /// Launches with compared outputs: the last one on each set of buffers of a verified sample, and every launch of
+    /// an audited graph.
     pub launches: u64,
     /// Samples after which the outputs of every set of buffers were compared.
     pub samples: u64,
-    /// Graphs of the same launches in which every launch was compared; none of them is a sample.
+    /// Graphs of the same launches in which every launch was compared. They are not samples.
     pub graphs: u64,
     /// Seeds of the inputs, drawn for this run and recorded after it.
     pub seeds: Vec<u64>,
-    /// Chance, from 0 to 1, that a kernel of which one launch in a hundred is wrong would have been found:
-    /// [`Audit::chance_after`] so many launches.
+    /// Chance, from 0 to 1, of catching a kernel that is wrong in one launch of a hundred: [`Audit::chance_after`]
+    /// for `launches`.
     pub chance: f64,
-    /// Bytes of all sets of buffers that the timed launches rotated over, as a share of the L2 cache. None where the size
-    /// of the cache is not known.
+    /// Total size of the sets of buffers that the timed launches rotate over, as a share of the L2 cache. None if the
+    /// size of the cache is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub l2_share: Option<f64>,
     /// Samples without repeats, one entry a process. None if the timed launches were not audited.
@@ -30,16 +30,16 @@ pub struct Audit {
     pub unrepeated: Option<Vec<UnrepeatedSamples>>,
 }
 
-/// Samples in which no launch can find its answer: one launch on each set, every output poisoned, inputs that no other set and
-/// no launch before it in the sample has.
+/// Samples in which no launch can find its answer in memory: one launch on each set, every output poisoned, and
+/// inputs that occur in no other set and no earlier launch of the sample.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct UnrepeatedSamples {
     pub launches: u32,
-    /// Microseconds that the device needs for a graph beside its launches, measured with empty kernels.
+    /// Microseconds that a graph takes on the device in addition to its launches, measured with empty kernels.
     pub fixed_us: f64,
     /// Microseconds of each sample as a whole.
     pub samples: Vec<f64>,
-    /// How many of the first samples had inputs that no launch of the loaded module had read before.
+    /// Number of leading samples whose inputs no launch of the loaded module had read before.
     pub unseen: u32,
 }
 
@@ -50,7 +50,7 @@ impl Audit {
         -((launches as f64) * (-WRONG_SHARE).ln_1p()).exp_m1()
     }
 
-    /// Both together, of samples that were taken one after the other.
+    /// Combines the audits of two consecutive sets of samples.
     #[must_use]
     pub fn and(mut self, later: &Self) -> Self {
         self.launches += later.launches;

@@ -1,4 +1,4 @@
-//! Which way a metric improves.
+//! The direction in which a metric improves.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,8 +16,7 @@ pub enum Better {
 }
 
 impl Better {
-    /// Whether a value improved on another; none where they are equal, where neither way is better, or where one is not a
-    /// number.
+    /// Whether `after` improved on `before`; none if they are equal, if neither direction is better, or if one is not a number.
     pub fn improved(self, before: f64, after: f64) -> Option<bool> {
         let order = after.partial_cmp(&before).filter(|order| order.is_ne())?;
         match self {

@@ -1,4 +1,4 @@
-//! What building a variant gave.
+//! The result of building a variant.
 
 use crate::{ShapeName, VariantId};
 use serde::{Deserialize, Serialize};
@@ -7,29 +7,29 @@ use std::path::PathBuf;
 /// Resources of an entry, read from the cubin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Resources {
-    /// Registers a thread.
+    /// Registers per thread.
     pub registers: u32,
-    /// Static shared memory a block in bytes, without what the driver reserves.
+    /// Static shared memory per block in bytes, without the driver's reservation.
     pub static_shared: u32,
-    /// Stack frame a thread in bytes, spills included.
+    /// Stack frame per thread in bytes, spills included.
     pub stack: u32,
-    /// Local memory a thread in bytes: the stack of the entry and of what it calls, spills included. Recursion, whose
-    /// depth is not known, is not in it.
+    /// Local memory per thread in bytes: the stacks of the entry and its callees, spills included. Recursion is
+    /// excluded, because its depth is unknown.
     pub local: u32,
-    /// Instructions in the machine code, of the entry and of what it calls, that store a spilled register or load it
-    /// back: a static count, neither bytes nor executions. Those that the compiler marks as spilling in the cubin
-    /// (CUDA 13 does; to shared memory too, where that is asked for). Where ptxas reports more spilled bytes than are
-    /// marked, all loads and stores of local memory are counted instead: an upper bound, never 0 for code that spills.
+    /// Instructions in the machine code of the entry and its callees that store or reload a spilled register: a
+    /// static count, neither bytes nor executions. Counts the instructions that the compiler marks as spilling in the
+    /// cubin (since CUDA 13; spills to shared memory included). If ptxas reports more spilled bytes than are marked,
+    /// all loads and stores of local memory are counted instead: an upper bound, never 0 for code that spills.
     pub spills: u32,
-    /// Constant bank 0 bytes (parameters and driver constants).
+    /// Bytes of constant bank 0 (parameters and driver constants).
     pub constant: u32,
-    /// Named barriers a block.
+    /// Named barriers per block.
     pub barriers: u32,
 }
 
 impl Resources {
-    /// What a program of several kernels uses: of registers, memory and barriers the most that one of them takes, and all
-    /// spill instructions.
+    /// The resources of a program of several kernels: the maximum of registers, memory and barriers over its kernels,
+    /// and the sum of spill instructions.
     #[must_use]
     pub fn combine(self, other: Self) -> Self {
         Self {
@@ -44,91 +44,91 @@ impl Resources {
     }
 }
 
-/// An entry of a program and what it uses.
+/// An entry of a program and its resources.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EntryResources {
-    /// Its name, as the plan has it.
+    /// Its name in the plan.
     pub entry: String,
     pub resources: Resources,
 }
 
-/// What a compiler of kernels in Python says of how its kernel is launched.
+/// The launch that a compiler of Python kernels specifies.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum CompiledLaunch {
     /// The same at every shape (Triton).
     Everywhere {
-        /// Threads a block, along the first axis.
+        /// Threads per block, along the first axis.
         threads: u32,
-        /// Dynamic shared memory a block in bytes.
+        /// Dynamic shared memory per block in bytes.
         dynamic_shared: u32,
-        /// Memory behind each pointer that follows the arguments, in bytes a block of the grid; 0 for a null pointer.
+        /// Memory behind each pointer that follows the arguments, in bytes per block of the grid; 0 for a null pointer.
         workspace: Vec<u64>,
     },
-    /// At each shape by itself (Numba, CuTe DSL).
+    /// Different at each shape (Numba, CuTe DSL).
     ByShape {
-        /// The launches; a shape that is not among them has none.
+        /// The launches. Missing shapes are not launched.
         shapes: Vec<ShapeLaunch>,
     },
 }
 
-/// How a kernel is launched at a shape, as its compiler says.
+/// The launch of a kernel at a shape, as its compiler specifies it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShapeLaunch {
     pub shape: ShapeName,
-    /// Grid and block, where the compiler says; else those of the plan.
+    /// Grid and block, if the compiler specifies them; else those of the plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub launched: Option<LaunchExtents>,
-    /// What the kernel is passed, in the order of its parameters.
+    /// Arguments of the kernel, in the order of its parameters.
     pub args: Vec<CompiledArg>,
 }
 
-/// What of a launch is not its arguments.
+/// The configuration of a launch, without its arguments.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LaunchExtents {
-    /// Blocks a grid.
+    /// Grid size in blocks.
     pub grid: [u32; 3],
-    /// Threads a block.
+    /// Block size in threads.
     pub block: [u32; 3],
-    /// Blocks a cluster; `[1, 1, 1]` for an ordinary launch.
+    /// Cluster size in blocks; `[1, 1, 1]` for an ordinary launch.
     pub cluster: [u32; 3],
-    /// Dynamic shared memory a block in bytes.
+    /// Dynamic shared memory per block in bytes.
     pub dynamic_shared: u32,
 }
 
-/// A parameter of a kernel that a compiler made of the arguments of the plan.
+/// A kernel parameter that a compiler derives from the arguments of the plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CompiledArg {
-    /// The argument of that place, as the plan has it.
+    /// The argument at that position, as in the plan.
     Given(usize),
-    /// A pointer into the buffer that is the argument of that place.
+    /// A pointer into the buffer that is the argument at that position.
     Into {
         argument: usize,
-        /// Bytes from where the argument points to.
+        /// Offset in bytes from the address that the argument points to.
         bytes: u64,
     },
     Whole {
-        /// Bytes that it takes: 1, 2, 4 or 8.
+        /// Its size in bytes: 1, 2, 4 or 8.
         bytes: u8,
-        /// The number, without a sign.
+        /// The unsigned number.
         value: u64,
     },
     /// A struct by value, its fields in order.
     Struct(Vec<CompiledArg>),
 }
 
-/// A variant's machine code, ready to be launched.
+/// The machine code of a variant, ready for launch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BuiltKernel {
     pub cubin: PathBuf,
-    /// How it is launched, where its compiler says.
+    /// Its launch, if the compiler specifies it.
     pub launch: Option<CompiledLaunch>,
     /// Shapes at which it is never launched.
     pub left_out: Vec<ShapeName>,
 }
 
-/// A shape at which a variant is never launched, while it is at others.
+/// A shape at which a variant is never launched, although it is at others.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeftOutShape {
     pub shape: ShapeName,
@@ -146,36 +146,36 @@ pub enum BuildOutcome {
         cubin: PathBuf,
         /// SHA-256 of the cubin.
         cubin_sha256: String,
-        /// SHA-256 of the machine code that is launched, with the constants and variables it can see and its resources:
-        /// equal code with equal launches is measured once.
+        /// SHA-256 of the launched machine code, with its resources and the constants and variables that it can
+        /// access. Equal code with equal launches is measured once.
         code_sha256: String,
-        /// What it uses; of several entries, together.
+        /// Resources; of several entries, combined.
         resources: Resources,
-        /// The entries, where there are several.
+        /// The entries, if there are several.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         entries: Vec<EntryResources>,
         /// Architecture it was built for (`sm_90`).
         arch: String,
         cached: bool,
-        /// What nvcc printed, warnings mostly, without ptxas' reports of resources.
+        /// Output of nvcc, mostly warnings, without ptxas' resource reports.
         log: String,
-        /// How it is launched, where its compiler says; else as the plan has it.
+        /// Its launch, if the compiler specifies it; else that of the plan applies.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         launch: Option<CompiledLaunch>,
-        /// Shapes at which it is never launched; not all.
+        /// Shapes at which it is never launched; not all shapes.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         left_out: Vec<LeftOutShape>,
     },
-    /// nvcc refused it, or the cubin lacks the entry.
+    /// nvcc failed, or the cubin has no such entry.
     Failed {
         /// The compiler's message.
         message: String,
     },
-    /// Its launch cannot work on this chip, and why; it is never launched.
+    /// Its launch cannot work on this chip, so that it is never launched.
     Refused {
-        /// The reasons, with a byte budget where shared memory is too large.
+        /// The reasons, with a byte budget if shared memory is too large.
         reasons: Vec<String>,
-        /// What it uses; none where that was known without compiling it.
+        /// Resources; none if the refusal did not need a compilation.
         resources: Option<Resources>,
     },
     /// An external command: nothing to build.
@@ -183,7 +183,7 @@ pub enum BuildOutcome {
 }
 
 impl BuildOutcome {
-    /// The shapes at which it is never launched, while it is at others.
+    /// The shapes at which it is never launched, although it is at others.
     pub fn left_out(&self) -> &[LeftOutShape] {
         match self {
             Self::Built { left_out, .. } => left_out,
@@ -191,7 +191,7 @@ impl BuildOutcome {
         }
     }
 
-    /// Why it is never launched at a shape, while it is at others; none where it is launched there.
+    /// Why it is never launched at this shape; none if it is.
     pub fn left_out_at(&self, shape: &ShapeName) -> Option<String> {
         let out = self.left_out().iter().find(|out| &out.shape == shape)?;
         Some(format!("not launched at shape '{shape}': {}", out.reasons.join("; ")))

@@ -1,13 +1,13 @@
-//! A measured value, or the reason why there is none.
+//! A measured value, or the reason for its absence.
 
 use std::sync::Arc;
 
-/// A measured value, or why there is none.
+/// A measured value, or the reason for its absence.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Cell {
     /// A finite number in the metric's unit.
     Value(f64),
-    /// Nothing was measured, and why.
+    /// No measurement, with the reason.
     Missing(Arc<str>),
 }
 

@@ -1,4 +1,4 @@
-//! What checking and timing a variant gave.
+//! The result of checking and timing a variant.
 
 use super::audit::Audit;
 use super::id::{ShapeName, VariantId};
@@ -6,17 +6,17 @@ use super::law::Law;
 use super::tolerance::{Differences, Tolerance};
 use serde::{Deserialize, Serialize};
 
-/// What is wrong with the output of a launch whatever the tolerance.
+/// A defect in the output of a launch that no tolerance excuses.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(tag = "defect", rename_all = "snake_case")]
 pub enum Defect {
     /// The launch wrote to an input or a guard band.
     #[error("{place}")]
     OutOfBoundsWrite {
-        /// Which, and where in it first.
+        /// The buffer, and the first wrong place in it.
         place: String,
     },
-    /// Elements of outputs still hold what they held before the launch.
+    /// Output elements still hold their content from before the launch.
     #[error("{elements} of {compared} output elements were never written")]
     Unwritten {
         elements: u64,
@@ -28,9 +28,9 @@ pub enum Defect {
     NothingFinite,
 }
 
-/// How one correctness case (variant, shape, seed) ended.
+/// The result of one correctness case (variant, shape, seed).
 ///
-/// `Correct` and `Wrong` are by the tolerance that the phase had when the case ran. What counts is what the phase has when
+/// `Correct` and `Wrong` follow the tolerance of the phase when the case ran. The verdict follows the tolerance when
 /// the run is judged: [`CheckOutcome::judged_by`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "status", rename_all = "snake_case")]
@@ -40,22 +40,22 @@ pub enum CheckOutcome {
     /// Beyond the tolerance, or with a defect.
     Wrong {
         differences: Differences,
-        /// Why it counted as wrong when it ran: every defect and every bound that it broke.
+        /// Why it counted as wrong when it ran: every defect and every exceeded bound.
         reason: String,
         /// What is wrong with it whatever the tolerance.
         defects: Vec<Defect>,
     },
-    /// The launch failed, the worker died, or it ran past its time.
+    /// The launch failed, the worker died, or the case timed out.
     Crashed {
-        /// What the driver or the system said.
+        /// The message of the driver or the system.
         reason: String,
     },
-    /// Not run (a build that failed, an external program that is absent).
+    /// Not run (a failed build, a missing external program).
     Skipped { reason: String },
 }
 
 impl CheckOutcome {
-    /// The outcome of a comparison under a tolerance, with every reason where it is wrong.
+    /// The outcome of a comparison under a tolerance, with every reason if it is wrong.
     pub fn of(differences: Differences, defects: Vec<Defect>, tolerance: &Tolerance) -> Self {
         let violations = tolerance.violations(&differences);
         if defects.is_empty() && violations.is_empty() {
@@ -100,45 +100,45 @@ const fn is_zero(count: &u32) -> bool {
     *count == 0
 }
 
-/// What timing a variant at a shape gave.
+/// The result of timing a variant at a shape.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum LatencyOutcome {
     /// Samples in the order they were taken; sample `i` of every variant is of the same round.
     Timed {
-        /// Microseconds a launch, one sample a graph launch.
+        /// Microseconds per launch, one sample per graph launch.
         samples: Vec<f64>,
-        /// Launches in the graph each sample is the mean of.
+        /// Launches per graph: a sample is the mean over them.
         launches: u32,
         /// What was verified of the launches that were timed. None where the outputs of timed launches were not looked at:
         /// of a program that times itself.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         audit: Option<Audit>,
     },
-    /// Its checks were right, and launches that were timed gave wrong outputs or none: what was timed is not what was
-    /// proven. Samples of it mean nothing and are not kept.
+    /// Its checks were right, but timed launches gave wrong outputs or none: the timed code is not the proven code.
+    /// Its samples are meaningless and are not kept.
     Cheats {
-        /// Which launch, and what is wrong with its output.
+        /// Which launch, and the error in its output.
         reason: String,
-        /// What had been verified until then.
+        /// The verification up to that launch.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         audit: Option<Audit>,
     },
-    /// Its checks were right, launches that were timed gave wrong outputs or none, and so do launches of a module that was loaded anew, on
-    /// the same inputs and outside of any sample: it is wrong there, and hides nothing.
+    /// Its checks were right, but timed launches gave wrong outputs or none, and so do launches of a freshly loaded
+    /// module on the same inputs, outside of any sample: it is wrong there, and hides nothing.
     Wrong {
-        /// Which launch, and what is wrong with its output.
+        /// Which launch, and the error in its output.
         reason: String,
-        /// What had been verified until then.
+        /// The verification up to that launch.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         audit: Option<Audit>,
     },
-    /// No samples, and why (never timed because it was not correct, crashed while timed, absent).
+    /// No samples, with the reason (never timed because it was not correct, crashed while timed, missing).
     Failed { reason: String },
 }
 
-/// A line of `confirmations.jsonl`: samples that were taken anew, after variants had been selected by those of
-/// `latencies.jsonl`, and that took no part in the selection.
+/// A line of `confirmations.jsonl`: new samples, taken after variants were selected by those of `latencies.jsonl`.
+/// They took no part in the selection.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ConfirmationRecord {
     /// The samples of all looks so far, in the order they were taken; sample `i` of every variant is of the same round.
@@ -146,7 +146,7 @@ pub struct ConfirmationRecord {
     pub timed: LatencyRecord,
     /// Looks at these samples so far, from 1.
     pub looks: u32,
-    /// Samples of each process that took them, in their order.
+    /// Number of samples of each process, in the order of the processes.
     pub processes: Vec<u32>,
 }
 

@@ -1,4 +1,4 @@
-//! What the compiler warned of: a macro that the source defines itself, say, so that a sweep over it measures one kernel.
+//! Compiler warnings. For example, a source that redefines a macro makes a sweep over it measure one kernel.
 
 use super::{BuildOutcome, BuildRecord};
 use indexmap::IndexMap;
@@ -6,7 +6,7 @@ use indexmap::IndexMap;
 /// Longest list of warnings.
 const MOST: usize = 8;
 
-/// The compiler's warnings, each once, with the first variant that has it and how many more do.
+/// The compiler's warnings, each once, with the first variant that has it and the number of others.
 #[must_use]
 pub fn compiler_warnings(builds: &[BuildRecord]) -> Vec<String> {
     let mut found: IndexMap<&str, (&BuildRecord, usize)> = IndexMap::new();

@@ -1,4 +1,4 @@
-//! How many processes a GPU lets in.
+//! The number of processes that a GPU admits.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +15,7 @@ pub enum ComputeMode {
 }
 
 impl ComputeMode {
-    /// By the driver's number (`CUcomputemode`); one that is not known is taken for the one that nothing may wait in.
+    /// Converts the driver's number (`CUcomputemode`). An unknown one becomes the mode in which no process can wait.
     pub const fn of(number: u32) -> Self {
         match number {
             0 => Self::Default,

@@ -3,12 +3,12 @@
 use sha2::{Digest as _, Sha256};
 use std::fmt::Write as _;
 
-/// A hash over parts; each counts with its length, so that no two lists of parts look alike.
+/// A hash over parts. Each part is hashed with its length, so that different lists of parts cannot collide.
 #[derive(Default)]
 pub struct Digest(Sha256);
 
 impl Digest {
-    /// With one part more.
+    /// Adds a part.
     #[must_use]
     pub fn part(mut self, bytes: impl AsRef<[u8]>) -> Self {
         let bytes = bytes.as_ref();
@@ -17,7 +17,7 @@ impl Digest {
         self
     }
 
-    /// With a list more, and its length.
+    /// Adds a list with its length.
     #[must_use]
     pub fn list<T: AsRef<[u8]>>(self, parts: impl ExactSizeIterator<Item = T>) -> Self {
         let counted = self.part(parts.len().to_le_bytes());

@@ -72,7 +72,7 @@ impl Dtype {
         Self::Bool,
     ];
 
-    /// The name a phase uses.
+    /// The keyword in a phase.
     pub const fn name(self) -> &'static str {
         match self {
             Self::F64 => "f64",
@@ -93,7 +93,7 @@ impl Dtype {
         }
     }
 
-    /// Whether it has NaN, so that the poison shows which elements were never written.
+    /// Whether it has NaN, so that the poison reveals elements that were never written.
     pub const fn has_nan(self) -> bool {
         match self {
             Self::F64 | Self::F32 | Self::F16 | Self::Bf16 | Self::Fp8E4m3 | Self::Fp8E5m2 => true,
@@ -109,7 +109,7 @@ impl Dtype {
         }
     }
 
-    /// Bytes an element.
+    /// Bytes per element.
     pub const fn size(self) -> usize {
         match self {
             Self::F64 | Self::I64 | Self::U64 => 8,

@@ -1,17 +1,17 @@
-//! Globs over ids, limited before they are compiled: the compiler overruns the stack on some long ones.
+//! Globs over ids, limited before they are compiled: the compiler overflows the stack on some long ones.
 
 use globset::{Glob, GlobMatcher};
 
-/// Most characters of a glob.
+/// Maximum length of a glob in characters.
 const MOST_CHARACTERS: usize = 1000;
-/// Most opening braces of a glob.
+/// Maximum number of opening braces in a glob.
 const MOST_BRACES: usize = 20;
 
 /// Why a text is not a glob.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("'{pattern}' is not a glob: {reason}")]
 pub struct GlobError {
-    /// The text, cut where it is long.
+    /// The text, truncated if it is long.
     pub pattern: String,
     pub reason: String,
 }

@@ -10,8 +10,8 @@ pub struct Gpu {
     pub name: String,
     pub compute_capability: ComputeCapability,
     pub sms: u32,
-    /// Device memory in bytes; none where a report of ncu is all that is known.
+    /// Device memory in bytes; none if only an ncu report is available.
     pub memory: Option<u64>,
-    /// Largest dynamic shared memory a block can opt in to, in bytes; none where a report does not say.
+    /// Largest dynamic shared memory that a block can opt in to, in bytes; none if a report does not contain it.
     pub shared_memory_optin: Option<u32>,
 }

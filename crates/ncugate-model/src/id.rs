@@ -1,4 +1,4 @@
-//! Names that everything is keyed by.
+//! Ids used as keys everywhere.
 
 use crate::number::CleanText;
 use schemars::JsonSchema;

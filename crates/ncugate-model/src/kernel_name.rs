@@ -1,21 +1,20 @@
-//! Names of kernels: as a person writes them (`reduce<float, 256>`), as a compiler does (`_Z6reduceIfLi256EEvPT_`), and as
-//! ncu reports them.
+//! Names of kernels: as written (`reduce<float, 256>`), as mangled (`_Z6reduceIfLi256EEvPT_`), and as ncu reports them.
 
 use cpp_demangle::{DemangleOptions, Symbol};
 
-/// A kernel's C++ name, taken apart: scopes, function, template arguments. The return type and the parameters are not part
-/// of it, spaces do not count, and `256u` is `256`.
+/// A kernel's C++ name in parts: scopes, function, template arguments. The return type and the parameters are
+/// dropped, spaces are ignored, and `256u` is `256`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct KernelName {
-    /// Namespaces and classes, the outermost first, without anonymous ones.
+    /// Namespaces and classes, outermost first, without anonymous ones.
     scopes: Vec<String>,
     function: String,
-    /// Template arguments as one text; none where none are written.
+    /// Template arguments as one text; none if they are omitted.
     arguments: Option<String>,
 }
 
 impl KernelName {
-    /// Reads a mangled, a demangled or a written name. A text that is not a C++ name is the name of a function.
+    /// Parses a mangled, demangled or written name. A text that is not a C++ name is the name of a function.
     #[must_use]
     pub fn parse(text: &str) -> Self {
         let mut parts = split(without_parameters(&without_anonymous(&demangled(text))));
@@ -30,16 +29,15 @@ impl KernelName {
         Self { scopes: parts.iter().map(|part| compact(part)).collect(), function, arguments }
     }
 
-    /// Whether `self`, as it was asked for, means the kernel of the name `full`: scopes and template arguments that are not
-    /// written may be any.
+    /// Whether `self`, as requested, matches the kernel named `full`. Omitted scopes and template arguments match anything.
     #[must_use]
     pub fn matches(&self, full: &Self) -> bool {
         self.is_function(full)
             && self.arguments.as_ref().is_none_or(|arguments| full.arguments.as_ref() == Some(arguments))
     }
 
-    /// Whether `self` may mean the kernel of the name `full`, as [`Self::matches`], where a compiler writes an enumerator as a
-    /// number of its type (`(Algorithm)2`), which does not say its name.
+    /// Like [`Self::matches`], but a number that a compiler wrote for an enumerator (`(Algorithm)2`) matches any
+    /// enumerator, because it does not contain the name.
     #[must_use]
     pub fn may_mean(&self, full: &Self) -> bool {
         let alike = |asked: &String| {
@@ -54,8 +52,8 @@ impl KernelName {
         self.function == full.function && full.scopes.ends_with(&self.scopes)
     }
 
-    /// Whether a launch that ncu calls `function` and `demangled` may be one of this kernel: by its whole name where the
-    /// report has one, else by the name of the function.
+    /// Whether a launch that ncu reports as `function` and `demangled` can be one of this kernel: by its full name if
+    /// the report has one, else by the name of the function.
     #[must_use]
     pub fn launched_as(&self, function: &str, demangled: &str) -> bool {
         self.may_mean(&Self::parse(demangled))
@@ -68,7 +66,7 @@ impl KernelName {
         &self.function
     }
 
-    /// Whether template arguments are written.
+    /// Whether the name has template arguments.
     #[must_use]
     pub fn is_instance(&self) -> bool {
         self.arguments.is_some()
@@ -84,7 +82,7 @@ impl std::fmt::Display for KernelName {
     }
 }
 
-/// A mangled name as people read it; any other text as it is.
+/// Demangles a name; any other text is unchanged.
 #[must_use]
 pub fn demangled(name: &str) -> String {
     let plain = || {
@@ -94,7 +92,7 @@ pub fn demangled(name: &str) -> String {
     if name.starts_with("_Z") { plain().unwrap_or_else(|| name.to_owned()) } else { name.to_owned() }
 }
 
-/// Without the ways in which compilers write an anonymous namespace: nvcc's is `_GLOBAL__N__<hash>_<file>`.
+/// Removes the compilers' spellings of an anonymous namespace; nvcc's is `_GLOBAL__N__<hash>_<file>`.
 fn without_anonymous(name: &str) -> String {
     let mut kept = name.replace("(anonymous namespace)::", "").replace("<unnamed>::", "");
     while let Some(start) = kept.find("_GLOBAL__N_") {
@@ -104,8 +102,8 @@ fn without_anonymous(name: &str) -> String {
     kept
 }
 
-/// Without return type and parameters: what stands before the first parenthesis outside of template arguments, from the
-/// last space there on.
+/// Removes return type and parameters: keeps the text before the first parenthesis outside of template arguments,
+/// after the last space in it.
 fn without_parameters(name: &str) -> &str {
     let mut depth = 0_i32;
     let mut start = 0;
@@ -141,8 +139,8 @@ fn split(name: &str) -> Vec<String> {
     parts
 }
 
-/// Template arguments as they are compared: no spaces but between words, no suffixes of numbers, no casts before them
-/// (ncu writes `(int)256`), `true` and `false` as 1 and 0.
+/// Normalises template arguments for comparison: no spaces except between words, no number suffixes, no casts before
+/// numbers (ncu writes `(int)256`), `true` and `false` as 1 and 0.
 fn compact(arguments: &str) -> String {
     let mut words: Vec<String> = Vec::new();
     let mut rest = arguments;
@@ -162,7 +160,7 @@ fn compact(arguments: &str) -> String {
     joined(&uncast(words))
 }
 
-/// A number without its suffix, a boolean as a number, any other word as it is.
+/// Normalises a word: a number without its suffix, a boolean as a number, any other word unchanged.
 fn value(word: &str) -> String {
     match word {
         "true" => "1".to_owned(),
@@ -192,7 +190,7 @@ fn listed(arguments: &str) -> Vec<&str> {
     parts
 }
 
-/// Whether an argument that was asked for may be the one that a compiler has written.
+/// Whether a requested argument can match the one that a compiler wrote.
 fn may_be(asked: &str, written: &str) -> bool {
     let is_name = |text: &str| {
         text.starts_with(|c: char| c.is_alphabetic() || c == '_')
@@ -206,10 +204,10 @@ fn may_be(asked: &str, written: &str) -> bool {
         || enumerator(written).is_some_and(|number| is_name(asked) || enumerator(asked).as_ref() == Some(&number))
 }
 
-/// Words of types that a cast before a number has.
+/// Words of integer types that occur in casts.
 const INTEGERS: [&str; 8] = ["int", "unsigned", "long", "short", "char", "bool", "signed", "size_t"];
 
-/// Without `(int)` and its like.
+/// Removes `(int)` and similar casts.
 fn uncast(words: Vec<String>) -> Vec<String> {
     let mut kept = Vec::with_capacity(words.len());
     let mut at = 0;
@@ -226,7 +224,7 @@ fn uncast(words: Vec<String>) -> Vec<String> {
     kept
 }
 
-/// Words with a space between two names, and none elsewhere.
+/// Joins words, with a space only between two names.
 fn joined(words: &[String]) -> String {
     let named = |word: &str| word.starts_with(|c: char| c.is_alphanumeric() || c == '_');
     let mut text = String::new();

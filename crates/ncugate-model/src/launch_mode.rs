@@ -1,4 +1,4 @@
-//! How a launch relates to the one before it.
+//! The relation of a launch to the one before it.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +10,7 @@ pub enum LaunchMode {
     Ordinary,
     /// All of its blocks are resident at once, so that they can wait for each other (`grid.sync()`).
     Cooperative,
-    /// Programmatic dependent launch: it may begin before the launch before it has ended, and waits for it itself
-    /// (`griddepcontrol.wait`).
+    /// Programmatic dependent launch: it can begin before the launch before it has ended, and waits for it in the
+    /// kernel (`griddepcontrol.wait`).
     Programmatic,
 }

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A law that inputs are drawn by. Normal inputs alone never score far from zero, so that a softmax without a maximum, an
-/// exponential in half precision or a lost carry stays unseen.
+/// A distribution of inputs. Normal inputs alone never give scores far from zero and do not reveal a softmax without
+/// a maximum, an exponential in half precision or a lost carry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Law {
@@ -14,17 +14,17 @@ pub enum Law {
     Large,
     /// One element, key or column in many stands out.
     Outlier,
-    /// The same value everywhere; for attention the values only, so that weights have to add up to one.
+    /// The same value everywhere; for attention only the values, so that weights have to add up to one.
     Constant,
     /// Few distinct values, so that many are equal.
     Ties,
     /// Zero everywhere; for attention queries and keys only, so that all weights are equal.
     Zeros,
-    /// Scores that rise along the keys or the row, so that a running maximum has to be raised all the way.
+    /// Scores that rise along the keys or the row, so that a running maximum has to rise with them.
     Growing,
     /// Scores far above zero in one row and far below in the next: an exponential without a maximum overflows.
     Shifted,
-    /// Minus infinity in places of the row, as a mask leaves it.
+    /// Minus infinity in some places of the row, as a mask produces.
     Masked,
 }
 
@@ -42,7 +42,7 @@ impl Law {
         Self::Masked,
     ];
 
-    /// The name a phase uses.
+    /// The keyword in a phase.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Declared => "declared",

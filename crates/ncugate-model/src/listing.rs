@@ -1,14 +1,14 @@
-//! The sampled instructions of a kernel with their source lines, as a run keeps them.
+//! The sampled instructions of a kernel with their source lines, as stored in a run.
 
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Line {
-    /// The run's path of a kernel source; of any other file its name alone.
+    /// The run's path of a kernel source; for any other file only its name.
     pub file: String,
     /// Line, from 1.
     pub line: u32,
-    /// Its text without indentation, where it is known.
+    /// Its text without indentation, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
 }
@@ -17,13 +17,13 @@ pub struct Line {
 pub struct Instruction {
     /// Bytes from the kernel's first instruction.
     pub offset: u64,
-    /// What it is: `LDG.E R17, desc[UR8][R4.64]`.
+    /// The instruction: `LDG.E R17, desc[UR8][R4.64]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// Index of its line: the innermost one in the run's own sources, else the outermost, as ncu shows it.
+    /// Index of its line: the innermost one in the run's sources, else the outermost, as ncu shows it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<usize>,
-    /// Index of the line it was compiled from, where that is another one: of a function inlined there.
+    /// Index of the line it was compiled from, if that differs: a line of an inlined function.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inlined: Option<usize>,
 }
@@ -35,7 +35,7 @@ pub struct Listing {
     pub instructions: Vec<Instruction>,
     /// Lines, each once.
     pub lines: Vec<Line>,
-    /// What is not known, and why.
+    /// Unavailable parts, with reasons.
     pub lacks: Vec<String>,
 }
 

@@ -3,17 +3,17 @@
 use std::fmt;
 use std::ops::Deref;
 
-/// The name of a metric of the catalogue. Metrics by ncu's own names have no id.
+/// The name of a metric of the catalogue. ncu's own metric names have no id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct MetricId(&'static str);
 
 impl MetricId {
-    /// The metric of that name; the constants in [`crate::metric::id`] are the ones there are.
+    /// The metric with that name; [`crate::metric::id`] has a constant for each.
     pub const fn new(name: &'static str) -> Self {
         Self(name)
     }
 
-    /// Its name, as a gate writes it.
+    /// Its name, as in a gate.
     pub const fn name(self) -> &'static str {
         self.0
     }

@@ -1,22 +1,22 @@
-//! What a tolerance says to wrong answers.
+//! The results of testing a tolerance on wrong answers.
 
 use super::{Differences, ShapeName};
 
-/// What a tolerance says to the mutants of its reference.
+/// The results of testing a tolerance on mutants of its reference.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MutantTable {
-    /// Shapes that were tried.
+    /// Tested shapes.
     pub shapes: Vec<ShapeName>,
     /// Shapes that take too long on the host.
     pub left_out: Vec<ShapeName>,
-    /// A row a mutant: its name, what accepting it means, and a cell a shape.
+    /// One row per mutant: its name, the meaning of accepting it, and one cell per shape.
     pub rows: Vec<(&'static str, MutantKind, Vec<MutantOutcome>)>,
 }
 
-/// What accepting a mutant means.
+/// The meaning of accepting a mutant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MutantKind {
-    /// No fault at all: it should be accepted.
+    /// Not a fault: it should be accepted.
     Honest,
     /// The tolerance proves nothing.
     Null,
@@ -24,21 +24,21 @@ pub enum MutantKind {
     Fault,
 }
 
-/// What the tolerance says to a mutant.
+/// The result of testing a tolerance on a mutant.
 #[derive(Debug, Clone, PartialEq)]
 pub enum MutantOutcome {
     /// It is within the tolerance under every law.
     Accepted {
-        /// How far it is.
+        /// Its distance from the reference.
         differences: Differences,
     },
     /// It is not.
     Rejected {
-        /// How far it is.
+        /// Its distance from the reference.
         differences: Differences,
         /// Why, and under which law.
         reason: String,
     },
-    /// It is the right answer here.
+    /// It equals the right answer here.
     Equivalent,
 }

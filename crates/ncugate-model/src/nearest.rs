@@ -1,6 +1,6 @@
-//! The name that was most likely meant.
+//! Suggestions for misspelled names.
 
-/// The candidate most like `name`, if one is near enough to suggest.
+/// The candidate most similar to `name`, if one is near enough to suggest.
 pub fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     candidates
         .map(|c| (strsim::jaro_winkler(name, c), c))

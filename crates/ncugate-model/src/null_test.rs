@@ -1,13 +1,13 @@
-//! What came of trying a tolerance on wrong answers.
+//! The result of testing a tolerance on wrong answers.
 
 use serde::{Deserialize, Serialize};
 
-/// What came of trying a phase's tolerance on wrong answers before anything was built, where it did not accept one.
+/// The result of testing a phase's tolerance on wrong answers before the builds, if it accepted none.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum NullTest {
-    /// Every wrong answer is rejected.
+    /// It rejected every wrong answer.
     Held,
-    /// It was not made, and why; the worker tries the tolerance where it checks.
+    /// The test was not possible, with the reason; the worker tests the tolerance during the checks.
     NotMade { reason: String },
 }

@@ -1,12 +1,12 @@
-//! What profiling a variant gave.
+//! The result of profiling a variant.
 
 use crate::{ActivityTrace, Listing, ShapeName, VariantId};
 use serde::{Deserialize, Serialize};
 
-/// Most bytes of a report.
+/// Maximum size of a report in bytes.
 pub const MAX_REPORT: u64 = 8 << 30;
 
-/// How profiling one variant at one shape with one group of metrics ended.
+/// The result of profiling one variant at one shape with one group of metrics.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum ProfileOutcome {
@@ -15,32 +15,32 @@ pub enum ProfileOutcome {
         /// File name in the run's `reports` folder (`.ncu-rep`, or `.ncu-repz` in a recording).
         report: String,
     },
-    /// No report has it: ncu could not count here. Its launches were traced by CUPTI instead, which says how long they took and
-    /// with what they were launched.
+    /// Not in a report, because ncu could not read counters here. CUPTI traced its launches instead: their durations
+    /// and configurations.
     Traced { trace: ActivityTrace },
-    /// It has no launch in any report, and why.
+    /// No report has a launch of it, with the reason.
     Failed { reason: String },
 }
 
-/// Whether the outputs of profiled launches are right. They are compared as those of timed launches are: with what is right for inputs of
-/// a seed that no kernel and no phase knows.
+/// Whether the outputs of profiled launches are right. As for timed launches, they are compared with the expected
+/// outputs for inputs of a seed that no kernel and no phase knows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "verdict", rename_all = "snake_case")]
 pub enum ProfiledOutputs {
-    /// Those of all evaluations are.
+    /// The outputs of all evaluations are right.
     Right {
-        /// The seed; one of the phase's where inputs or answers are in files of its seeds.
+        /// The seed; one of the phase's if inputs or answers are in files for its seeds.
         seed: u64,
         evaluations: u32,
     },
-    /// Those of one are wrong or missing.
+    /// The outputs of an evaluation are wrong or missing.
     Wrong { seed: u64, reason: String },
     /// An external command launched them, and checks its results itself.
     OfCommand,
 }
 
 impl ProfiledOutputs {
-    /// Both together: one that is wrong is not made right by another.
+    /// Combines both: a wrong one stays wrong.
     #[must_use]
     pub fn and(self, later: Self) -> Self {
         match (self, later) {
@@ -52,7 +52,7 @@ impl ProfiledOutputs {
         }
     }
 
-    /// What is wrong, if anything is.
+    /// The reason, if an output is wrong.
     pub fn wrong(&self) -> Option<&str> {
         match self {
             Self::Wrong { reason, .. } => Some(reason),
@@ -68,13 +68,13 @@ impl ProfiledOutputs {
 pub struct DeepProfile {
     pub variant: VariantId,
     pub shape: ShapeName,
-    /// ncu names that were asked for, sorted.
+    /// Requested ncu metrics, sorted.
     pub metrics: Vec<String>,
-    /// ncu's sections that were asked for.
+    /// Requested ncu sections.
     pub sections: Vec<String>,
-    /// Replay passes, where the report has them.
+    /// Replay passes, if the report contains them.
     pub passes: Option<u32>,
-    /// Wall seconds of the ncu process, which may have looked at several variants.
+    /// Wall seconds of the ncu process, which can have profiled several variants.
     pub seconds: f64,
     /// The sampled instructions, as far as they are known.
     pub listing: Listing,
@@ -89,10 +89,10 @@ pub struct DeepProfile {
 pub struct ProfileRecord {
     pub variant: VariantId,
     pub shape: ShapeName,
-    /// ncu names that were asked for in this group, sorted.
+    /// Requested ncu metrics of this group, sorted.
     pub metrics: Vec<String>,
     pub outcome: ProfileOutcome,
-    /// As that of a deep profile.
+    /// As for a deep profile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outputs: Option<ProfiledOutputs>,
 }

@@ -1,4 +1,4 @@
-//! How an external command learns what to do.
+//! The interface between ncugate and an external command.
 
-/// The variable that names the request.
+/// The variable with the path of the request.
 pub const REQUEST_VARIABLE: &str = "NCUGATE_REQUEST";

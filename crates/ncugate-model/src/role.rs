@@ -1,14 +1,14 @@
-//! What a kernel does with a buffer.
+//! The role of a buffer in a kernel.
 
 use serde::{Deserialize, Serialize};
 
-/// What a kernel does with a buffer.
+/// The role of a buffer in a kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
     /// Read only: writing to it is an error of the variant.
     Input,
-    /// Written whole and compared with the reference.
+    /// Written completely and compared with the reference.
     Output,
     /// Filled, written and compared: state that a launch changes in place, restored before every launch.
     Inout,
@@ -17,16 +17,16 @@ pub enum Role {
 }
 
 impl Role {
-    /// All of them by the word that a phase uses.
+    /// All values by their keyword in a phase.
     pub const WORDS: [(&'static str, Self); 4] =
         [("input", Self::Input), ("output", Self::Output), ("inout", Self::Inout), ("scratch", Self::Scratch)];
 
-    /// Whether the kernel and the reference read what the buffer holds before a launch.
+    /// Whether the kernel and the reference read its content from before a launch.
     pub const fn is_read(self) -> bool {
         matches!(self, Self::Input | Self::Inout)
     }
 
-    /// Whether a launch's result in it is compared with the reference.
+    /// Whether the result in it is compared with the reference.
     pub const fn is_compared(self) -> bool {
         matches!(self, Self::Output | Self::Inout)
     }

@@ -1,13 +1,13 @@
-//! Which numbers can be samples of a latency.
+//! Validity of latency samples.
 
-/// Most samples of a variant at a shape.
+/// Maximum samples of a variant at a shape.
 pub const MOST_SAMPLES: usize = 10_000;
-/// Microseconds of a day: no launch is timed for so long.
+/// Microseconds per day: no timed launch takes longer.
 const DAY_US: f64 = 86_400e6;
-/// Microseconds of the shortest launch that there can be: a nanosecond is one or two cycles of any chip.
+/// Microseconds of the shortest possible launch: a nanosecond is one or two cycles of any chip.
 const SHORTEST_US: f64 = 1e-3;
 
-/// Why these microseconds are not times of launches.
+/// Why these microseconds cannot be times of launches.
 pub fn unsound_samples(samples: &[f64]) -> Option<String> {
     let is_time = |us: f64| us.is_finite() && (SHORTEST_US..DAY_US).contains(&us);
     match samples.iter().find(|us| !is_time(**us)) {

@@ -1,4 +1,4 @@
-//! Whom a gate judges, and what its verdict counts for.
+//! The variants that a gate judges, and the weight of its verdict.
 
 use super::glob::{GlobError, glob};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
-/// Which variants a gate judges.
+/// The variants that a gate judges.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Scope {
     /// The one the objective selected.
@@ -17,18 +17,18 @@ pub enum Scope {
     Any,
     /// Every candidate whose id matches the glob.
     Matching(String),
-    /// The best by the objective, proven correct, of those whose id matches the glob.
+    /// The best by the objective, proven correct, among those whose id matches the glob.
     Best(String),
 }
 
-/// What the best of a glob is written with.
+/// The prefix of [`Scope::Best`].
 const BEST: &str = "best:";
 
 impl Scope {
-    /// The forms that are words.
+    /// The scopes that are keywords.
     pub const WORDS: [&'static str; 3] = ["selected", "each", "any"];
 
-    /// Whether it picks one variant, the best by the objective.
+    /// Whether it selects one variant, the best by the objective.
     pub fn picks_one(&self) -> bool {
         match self {
             Self::Selected | Self::Best(_) => true,
@@ -36,7 +36,7 @@ impl Scope {
         }
     }
 
-    /// The glob over ids that it picks from, where it has one.
+    /// The glob over ids, if it has one.
     pub fn glob(&self) -> Option<&str> {
         match self {
             Self::Selected | Self::Each | Self::Any => None,
@@ -109,11 +109,11 @@ pub enum Level {
 }
 
 impl Level {
-    /// All of them by the word that a phase uses.
+    /// All values by their keyword in a phase.
     pub const WORDS: [(&'static str, Self); 2] = [("required", Self::Required), ("advisory", Self::Advisory)];
 }
 
-/// What an inconclusive verdict of a required gate counts as.
+/// The effect of an inconclusive verdict of a required gate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OnInconclusive {
@@ -121,12 +121,12 @@ pub enum OnInconclusive {
     Inconclusive,
     /// A failure (status 1).
     Fail,
-    /// A warning; only where noise is the reason, never where something is missing.
+    /// A warning; only if noise is the reason, never if something is missing.
     Warn,
 }
 
 impl OnInconclusive {
-    /// All of them by the word that a phase uses.
+    /// All values by their keyword in a phase.
     pub const WORDS: [(&'static str, Self); 3] =
         [("inconclusive", Self::Inconclusive), ("fail", Self::Fail), ("warn", Self::Warn)];
 }

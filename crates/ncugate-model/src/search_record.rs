@@ -1,4 +1,4 @@
-//! What a search did, line by line.
+//! The log of a search, line by line.
 
 use crate::VariantId;
 use serde::{Deserialize, Serialize};
@@ -24,60 +24,60 @@ pub enum SearchRecord {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SearchStart {
-    /// Hash of what the search is made of: phase, tools, GPU, sources. One made of something else does not go on.
+    /// Hash of the inputs of the search: phase, tools, GPU, sources. A search with other inputs is not resumed.
     pub key: String,
     /// The axes, in the order of the sweep.
     pub axes: Vec<String>,
-    /// Combinations without the condition; none where they are more than can be counted.
+    /// Combinations without the condition; none if there are too many to count.
     pub combinations: Option<u64>,
     /// How points are proposed (`model`).
     pub strategy: String,
-    /// Decides what is drawn at random.
+    /// Seed of all random draws.
     pub seed: u64,
-    /// Samples of a variant.
+    /// Samples per variant.
     pub rounds: u32,
 }
 
-/// A point that is to be tried.
+/// A point to try.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ProposedPoint {
     pub variant: VariantId,
     /// One value of every axis, by index.
     pub point: Vec<u32>,
-    /// The objective that the model expects, in microseconds; none where there was no model.
+    /// The objective that the model predicts, in microseconds; none if there was no model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected_us: Option<f64>,
 }
 
-/// What came of a point.
+/// The result of a point.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TriedPoint {
-    /// The batch it was proposed in.
+    /// The batch that proposed it.
     pub batch: u32,
     pub variant: VariantId,
     pub outcome: TriedOutcome,
-    /// A hash of its machine code and launches: variants with equal ones are timed once. None where it was not built.
+    /// A hash of its machine code and launches: variants with the same hash are timed once. None if it was not built.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
-    /// Metrics that follow from build and launch, those that are known.
+    /// The known metrics that follow from build and launch.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub facts: BTreeMap<String, f64>,
     /// Wall seconds of the search until then.
     pub seconds: f64,
 }
 
-/// How a trial ended.
+/// The result of a trial.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum TriedOutcome {
-    /// It was proven at the objective's shape and timed there.
+    /// It was correct at the objective's shape and timed there.
     Timed {
         /// The objective over few samples, in microseconds.
         us: f64,
     },
-    /// It did not get there.
+    /// It was not timed.
     Failed {
-        /// Why: it does not build, cannot be launched, does not hold a condition, is wrong, crashed.
+        /// The reason: a failed build, an impossible launch, a failed condition, a wrong output, a crash.
         reason: String,
     },
 }
@@ -85,11 +85,11 @@ pub enum TriedOutcome {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SearchEnd {
     pub why: String,
-    /// What is measured in full, the best first.
+    /// The variants to measure in full, the best first.
     pub finalists: Vec<VariantId>,
     /// The finalists as points.
     pub points: Vec<Vec<u32>>,
-    /// How much each axis decided, by the model, as a share of 1; empty where too little was timed.
+    /// The importance of each axis in the model, as a share of 1; empty if too little was timed.
     pub importance: Vec<(String, f64)>,
     /// Wall seconds of the search.
     pub seconds: f64,

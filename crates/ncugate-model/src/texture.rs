@@ -1,21 +1,21 @@
-//! How a kernel reads a texture.
+//! Sampling of a texture.
 
 use serde::{Deserialize, Serialize};
 
 /// How texels are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct TextureSampling {
-    /// What is read outside of the texture.
+    /// Reads outside of the texture.
     pub address: TextureAddress,
-    /// What is read between texels.
+    /// Reads between texels.
     pub filter: TextureFilter,
-    /// Whether coordinates go from 0 to 1.
+    /// Whether coordinates range from 0 to 1.
     pub normalized: bool,
-    /// What an integer is read as.
+    /// Reads of integers.
     pub read: TextureRead,
 }
 
-/// What is read outside of a texture.
+/// The mode of reads outside of a texture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TextureAddress {
@@ -24,47 +24,47 @@ pub enum TextureAddress {
     Clamp,
     /// Zeros.
     Border,
-    /// The texture again.
+    /// The texture repeated.
     Wrap,
-    /// The texture again, mirrored.
+    /// The texture repeated and mirrored.
     Mirror,
 }
 
-/// What is read between texels.
+/// The mode of reads between texels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TextureFilter {
-    /// The nearest.
+    /// The nearest texel.
     #[default]
     Point,
-    /// What lies between the nearest.
+    /// Interpolation between the nearest texels.
     Linear,
 }
 
-/// What integers are read as.
+/// The mode of reads of integers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TextureRead {
-    /// Themselves.
+    /// As integers.
     #[default]
     Element,
-    /// Floats from 0 or -1 to 1 (`cudaReadModeNormalizedFloat`).
+    /// As floats from 0 or -1 to 1 (`cudaReadModeNormalizedFloat`).
     NormalizedFloat,
 }
 
 impl TextureAddress {
-    /// All of them by the word that a phase uses.
+    /// All values by their keyword in a phase.
     pub const WORDS: [(&'static str, Self); 4] =
         [("clamp", Self::Clamp), ("border", Self::Border), ("wrap", Self::Wrap), ("mirror", Self::Mirror)];
 }
 
 impl TextureFilter {
-    /// All of them by the word that a phase uses.
+    /// All values by their keyword in a phase.
     pub const WORDS: [(&'static str, Self); 2] = [("point", Self::Point), ("linear", Self::Linear)];
 }
 
 impl TextureRead {
-    /// All of them by the word that a phase uses.
+    /// All values by their keyword in a phase.
     pub const WORDS: [(&'static str, Self); 2] =
         [("element", Self::Element), ("normalized_float", Self::NormalizedFloat)];
 }

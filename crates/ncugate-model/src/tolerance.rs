@@ -1,23 +1,23 @@
-//! How far an output may be from the reference, how far it was, and the one rule that compares them.
+//! The permitted difference of an output from the reference, the actual difference, and the one rule that compares them.
 
 use super::law::Law;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// How far an output may be from the reference; every bound that is given must hold.
+/// The permitted difference of an output from the reference; every given bound must hold.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Tolerance {
     /// Largest absolute difference.
     pub max_abs: Option<f64>,
     /// Relative L2 norm of the difference.
     pub rel_l2: Option<f64>,
-    /// A bound of every element that follows the size of its answer.
+    /// A bound on every element relative to its expected value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allclose: Option<AllClose>,
-    /// Largest difference in units of the error that a plain evaluation of the reference makes in the same precision.
+    /// Largest difference in units of the error of a plain evaluation of the reference in the same precision.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub times_error: Option<f64>,
-    /// Whether the reference may have NaN.
+    /// Whether the reference can contain NaN.
     #[serde(default, skip_serializing_if = "NanRule::is_default")]
     pub nan: NanRule,
 }
@@ -25,15 +25,15 @@ pub struct Tolerance {
 /// `|value - expected| <= atol + rtol * |expected|` for every element, as in NumPy's `allclose`.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct AllClose {
-    /// What every element may be off by.
+    /// Permitted absolute difference of every element.
     pub atol: f64,
-    /// What it may be off by for each unit of its answer.
+    /// Permitted difference relative to the expected value.
     pub rtol: f64,
-    /// The share of elements that may be farther off, from 0 to 1.
+    /// The share of elements that can exceed this bound, from 0 to 1.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub mismatches: f64,
-    /// A hash of the bounds that single outputs or shapes have in place of this one; 0 where none has. What was measured by other
-    /// ones says nothing.
+    /// A hash of the bounds that single outputs or shapes have in place of this one; 0 if none has. Measurements for
+    /// other bounds are not comparable.
     #[serde(default, skip_serializing_if = "is_none")]
     pub own: u64,
 }
@@ -47,25 +47,25 @@ const fn is_none(hash: &u64) -> bool {
 }
 
 impl AllClose {
-    /// Whether what was measured for one says how far elements are by the other: the shares may differ.
+    /// Whether a measurement for one bound is valid for the other: the shares can differ.
     fn is_measured_as(&self, other: Self) -> bool {
         self.atol == other.atol && self.rtol == other.rtol && self.own == other.own
     }
 
-    /// What an element may be off by; `scale` is how many times larger than usual the answers of its case are.
+    /// Permitted difference of an element; `scale` is the factor by which the answers of its case are larger than usual.
     pub fn allowed(&self, expected: f64, scale: f64) -> f64 {
         self.atol * scale + self.rtol * expected.abs()
     }
 }
 
-/// What NaN in a reference means.
+/// The meaning of NaN in a reference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NanRule {
-    /// There is no right answer: an error.
+    /// An error: there is no right answer.
     #[default]
     Refused,
-    /// The output has to be NaN there too.
+    /// The output must be NaN there too.
     Allowed,
 }
 
@@ -75,40 +75,41 @@ impl NanRule {
     }
 }
 
-/// How far an output is from the reference, over all output buffers of a case.
+/// The difference of an output from the reference, over all output buffers of a case.
 ///
-/// Where answers under a [`Law`] are larger than those to the declared inputs, differences are divided by how many times
-/// they are larger, so that one bound means the same share of the answer under every law.
+/// If answers under a [`Law`] are larger than those for the declared inputs, differences are divided by the same
+/// factor, so that one bound means the same share of the answer under every law.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Differences {
-    /// Largest absolute difference; where NaN or infinite values are, over the finite ones.
+    /// Largest absolute difference; over the finite values if some are NaN or infinite.
     #[serde(serialize_with = "finite")]
     pub max_abs: f64,
-    /// L2 norm of the difference over L2 norm of the reference, over the finite ones; the largest of the case's inputs.
+    /// L2 norm of the difference over L2 norm of the reference, over the finite values; the largest over the inputs
+    /// of the case.
     #[serde(serialize_with = "finite")]
     pub rel_l2: f64,
     /// Elements that are NaN or infinite where the reference is not.
     pub nonfinite: u64,
     pub compared: u64,
-    /// The element that is farthest by the tolerance's [`AllClose`]; none where that was not asked for.
+    /// The worst element by the tolerance's [`AllClose`]; none if that has no such bound.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allclose: Option<WorstElement>,
-    /// Largest difference over the error of a plain evaluation; none where that was not asked for.
+    /// Largest difference over the error of a plain evaluation; none if that has no such bound.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub times_error: Option<f64>,
-    /// The law of the inputs that these are worst under; none where nobody knows.
+    /// The law of the inputs with the worst differences; none if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub law: Option<Law>,
 }
 
-/// How far the farthest element is, in units of what it was allowed.
+/// The difference of the worst element, in units of its permitted difference.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct WorstElement {
     pub bound: AllClose,
-    /// Its difference over what it was allowed; up to 1 is within.
+    /// Its difference over its permitted difference; up to 1 is within.
     #[serde(serialize_with = "finite")]
     pub ratio: f64,
-    /// The share of elements that are off by more than they were allowed; none where nobody counted them.
+    /// The share of elements that exceed their permitted difference; none if they were not counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mismatches: Option<f64>,
 }
@@ -122,7 +123,8 @@ impl WorstElement {
 }
 
 impl Differences {
-    /// Those of two sets of inputs of one case: the worse of each, and all elements. The law is that of the worse one.
+    /// Combines two sets of inputs of one case: the worse of each difference, and all elements. The law is that of
+    /// the worse one.
     #[must_use]
     pub fn and(self, other: Self, tolerance: &Tolerance) -> Self {
         let badness = |d: &Self| (tolerance.violations(d).len(), d.max_abs);
@@ -133,7 +135,7 @@ impl Differences {
             rel_l2: larger(self.rel_l2, other.rel_l2),
             nonfinite: self.nonfinite + other.nonfinite,
             compared: self.compared + other.compared,
-            // Measured for one and not for the other is not measured.
+            // Measured for only one means not measured.
             allclose: self.allclose.zip(other.allclose).map(|(a, b)| a.and(b)),
             times_error: self.times_error.zip(other.times_error).map(|(a, b)| larger(a, b)),
             law: worse.law,
@@ -141,7 +143,7 @@ impl Differences {
     }
 }
 
-/// JSON has no infinity and no NaN: the largest number, which no bound allows.
+/// JSON has no infinity and no NaN: writes the largest number, which exceeds every bound.
 fn finite<S: serde::Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_f64(if value.is_finite() {
         *value
@@ -155,7 +157,7 @@ fn larger(a: f64, b: f64) -> f64 {
     if a >= b || a.is_nan() { a } else { b }
 }
 
-/// A difference that a tolerance can bound. It is written as the phase's key for the bound.
+/// A difference that a tolerance can bound. Its text is the phase's key for the bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Difference {
     /// The largest absolute difference.
@@ -179,35 +181,35 @@ impl fmt::Display for Difference {
     }
 }
 
-/// Why differences are not within a tolerance.
+/// Why differences exceed a tolerance.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum Violation {
     /// Nothing was compared, which proves nothing.
     #[error("no element was compared")]
     NothingCompared,
-    /// The output has NaN or infinite values where the reference has none.
+    /// The output has NaN or infinite values at finite elements of the reference.
     #[error("{elements} of {compared} elements are NaN or infinite")]
     Nonfinite { elements: u64, compared: u64 },
-    /// A difference that no comparison can give: NaN, infinite or negative.
+    /// An impossible difference: NaN, infinite or negative.
     #[error("{difference} is {value}, which is not a difference")]
     Meaningless { difference: Difference, value: f64 },
     /// A difference is larger than its bound.
     #[error("{difference} {value:.3e} exceeds the tolerance {bound:e}")]
     Exceeds { difference: Difference, value: f64, bound: f64 },
-    /// An element is farther from its answer than `atol + rtol |expected|`.
+    /// The difference of an element exceeds `atol + rtol |expected|`.
     #[error("an element is off by {ratio:.3e} times what atol {:e} + rtol {:e} x |expected| allows", bound.atol, bound.rtol)]
     Apart {
-        /// Its difference over what it is allowed.
+        /// Its difference over its permitted difference.
         ratio: f64,
         bound: AllClose,
     },
-    /// More elements than may are farther from their answers than `atol + rtol |expected|`.
+    /// Too many elements exceed `atol + rtol |expected|`.
     #[error(
         "{:.3} % of the elements are off by more than atol {:e} + rtol {:e} x |expected| allows, where {} % may be",
         100.0 * share, bound.atol, bound.rtol, 100.0 * bound.mismatches
     )]
     TooMany { share: f64, bound: AllClose },
-    /// A bound is given, and what it bounds was not measured, or was measured for another bound.
+    /// The bounded difference was not measured, or was measured for another bound.
     #[error("{difference} of this tolerance was not measured")]
     Unmeasured { difference: Difference },
     /// The tolerance has no bound, or one that is NaN, infinite or negative.
@@ -216,7 +218,7 @@ pub enum Violation {
 }
 
 impl Tolerance {
-    /// Whether there is a bound, and every one that is given is finite and not negative.
+    /// Whether there is a bound, and every given bound is finite and not negative.
     pub fn is_usable(&self) -> bool {
         let elements = self.allclose.map_or([None; 3], |a| [Some(a.atol), Some(a.rtol), Some(a.mismatches)]);
         let bounds = [self.max_abs, self.rel_l2, self.times_error].into_iter().chain(elements);
@@ -224,10 +226,10 @@ impl Tolerance {
         bounds.peek().is_some() && bounds.all(is_distance)
     }
 
-    /// Every reason why `differences` are not within this tolerance; empty where they are. Bounds are inclusive.
+    /// Every reason why `differences` exceed this tolerance; empty if they do not. Bounds are inclusive.
     ///
-    /// A comparison of nothing, a difference that is NaN, infinite or negative, a bound of something that was not measured,
-    /// and a tolerance without a usable bound are violations: what proves nothing is not correct.
+    /// An empty comparison, a difference that is NaN, infinite or negative, a bound on an unmeasured difference, and
+    /// a tolerance without a usable bound are violations: an output is correct only if it is proven.
     pub fn violations(&self, differences: &Differences) -> Vec<Violation> {
         let Differences { max_abs, rel_l2, nonfinite, compared, .. } = *differences;
         let mut violations = Vec::new();

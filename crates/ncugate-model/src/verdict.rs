@@ -1,4 +1,4 @@
-//! Verdicts: one order, one way to put them together, one word each.
+//! Verdicts: their order, their combination, and their words.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,18 +17,18 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Both have to hold: fail over inconclusive over pass.
+    /// Both must hold: fail over inconclusive over pass.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         self.max(other)
     }
 
-    /// All have to hold. A check over nothing is not a pass: it is inconclusive.
+    /// All must hold. An empty check is inconclusive, not a pass.
     pub fn all(verdicts: impl IntoIterator<Item = Self>) -> Self {
         verdicts.into_iter().reduce(Self::and).unwrap_or(Self::Inconclusive)
     }
 
-    /// One has to hold: pass over inconclusive over fail. A check over nothing is inconclusive.
+    /// One must hold: pass over inconclusive over fail. An empty check is inconclusive.
     pub fn any(verdicts: impl IntoIterator<Item = Self>) -> Self {
         let weight = |verdict: &Self| match verdict {
             Self::Fail => 0,
@@ -38,8 +38,8 @@ impl Verdict {
         verdicts.into_iter().max_by_key(weight).unwrap_or(Self::Inconclusive)
     }
 
-    /// At least `needed` have to hold, and one in any case: inconclusive while the undecided ones could still make up the
-    /// number. A check over nothing is inconclusive.
+    /// At least `needed` must hold, and at least one: inconclusive while the undecided ones could still reach the
+    /// number. An empty check is inconclusive.
     pub fn at_least(needed: usize, verdicts: impl IntoIterator<Item = Self>) -> Self {
         let (mut all, mut passed, mut open) = (0, 0, 0);
         for verdict in verdicts {
@@ -65,7 +65,7 @@ impl Verdict {
         }
     }
 
-    /// The word that leads a line.
+    /// The word at the start of a line.
     pub const fn mark(self) -> &'static str {
         match self {
             Self::Pass => "PASS",

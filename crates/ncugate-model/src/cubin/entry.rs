@@ -11,42 +11,42 @@ use object::read::elf::SectionHeader as _;
 use object::{Endianness, Object as _, ObjectSection as _, ObjectSymbol as _};
 use std::collections::HashMap;
 
-/// Bytes the driver takes in every block; from compute capability 9.0 on they are counted in a cubin's shared section.
+/// Bytes that the driver reserves in every block. From compute capability 9.0 on, a cubin's shared section includes them.
 const RESERVED: u64 = 1024;
 /// Bytes of an instruction (sm_70 and later).
 const INSTRUCTION: usize = 16;
 
 type Section<'a, 'b> = object::read::elf::ElfSection<'a, 'b, FileHeader64<Endianness>>;
 
-/// Bytes that instructions move, and how many instructions those are.
+/// Bytes that instructions move, and the number of those instructions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Traffic {
-    /// Bytes of stores to local memory, a thread.
+    /// Bytes stored to local memory, per thread.
     pub local_stores: u32,
-    /// Bytes of loads from local memory, a thread.
+    /// Bytes loaded from local memory, per thread.
     pub local_loads: u32,
-    /// Instructions, to whatever memory.
+    /// Instructions, to any memory.
     pub instructions: u32,
 }
 
-/// An entry of a cubin: what it uses and what it asks of a launch.
+/// An entry of a cubin: its resources and its launch requirements.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
     /// Its name in the cubin: mangled, unless it is `extern "C"`.
     pub symbol: String,
-    /// What it uses; `spills` counts what the compiler marks.
+    /// Resources; `spills` counts the instructions that the compiler marks.
     pub resources: Resources,
     /// SHA-256 of the machine code, its relocations, the constants and variables of the cubin, and the resources.
     pub code_sha256: String,
-    /// Most threads a block (`__launch_bounds__`).
+    /// Maximum threads per block (`__launch_bounds__`).
     pub max_threads: Option<u32>,
-    /// The only block that is allowed.
+    /// The only permitted block size.
     pub required_block: Option<[u32; 3]>,
     /// The cluster it was compiled for.
     pub cluster: Option<[u32; 3]>,
     /// Bytes of each parameter in the order of the signature.
     pub parameters: Vec<u32>,
-    /// Instructions that the compiler marks as register spilling; to shared memory where that is asked for.
+    /// Instructions that the compiler marks as register spilling, including spills to shared memory.
     pub marked_spills: Traffic,
     /// All loads and stores of local memory: spills, local arrays, arguments of calls.
     pub local: Traffic,
@@ -106,7 +106,7 @@ impl Entry {
     /// Reads every kernel of a cubin for `capability`, without hashes of their code.
     ///
     /// # Errors
-    /// The cubin is damaged, or does not say what a kernel uses.
+    /// The cubin is damaged, or does not state the resources of a kernel.
     pub fn all(cubin: &[u8], capability: ComputeCapability) -> Result<Vec<Self>, CubinError> {
         let elf = Elf::parse(cubin).map_err(damaged)?;
         let sections: HashMap<&str, Section<'_, '_>> =
@@ -184,7 +184,7 @@ impl Entry {
 }
 
 impl Traffic {
-    /// With one instruction more. Opcodes are the low 12 bits: `LDL` 0x983, `STL` 0x387; bits 73 to 75 are the width.
+    /// Adds one instruction. Opcodes are the low 12 bits: `LDL` 0x983, `STL` 0x387; bits 73 to 75 are the width.
     fn with(mut self, instruction: &[u8; INSTRUCTION]) -> Self {
         let bytes = match instruction[9] >> 1 & 7 {
             0 | 1 => 1,
@@ -218,7 +218,7 @@ fn section_attributes(elf: &Elf<'_>, name: &str) -> Result<Vec<Attribute>, Cubin
         .ok_or_else(|| CubinError::Damaged { reason: format!("section {name} is cut short") })
 }
 
-/// Whether an attribute of the whole file is about the function with that symbol.
+/// Whether an attribute of the whole file concerns the function with that symbol.
 fn concerns(attribute: &Attribute, of: Option<u32>) -> bool {
     match attribute {
         Attribute::Registers { symbol, .. } | Attribute::Frame { symbol, .. } | Attribute::MinStack { symbol, .. } => {
@@ -232,7 +232,7 @@ fn without_reserve(size: u64, capability: ComputeCapability) -> u64 {
     if capability.major >= 9 && size >= RESERVED { size - RESERVED } else { size }
 }
 
-/// Everything that decides what a launch does and how long it takes, but not names, lines or paths.
+/// Hashes everything that determines the effect and the duration of a launch, but not names, lines or paths.
 fn code_hash(
     elf: &Elf<'_>,
     text: &Section<'_, '_>,
@@ -275,7 +275,7 @@ fn entries(elf: &Elf<'_>) -> Vec<String> {
     named(".text.").into_iter().filter(|name| described.contains(name)).collect()
 }
 
-/// The name in a cubin of the kernel that a person calls `entry`: that very symbol, else the one kernel whose C++ name fits.
+/// The symbol in a cubin of the kernel that a user names `entry`: an exact match, else the one kernel whose C++ name fits.
 ///
 /// # Errors
 /// No kernel fits, several do, or the cubin is damaged.
@@ -304,8 +304,8 @@ fn named(elf: &Elf<'_>, entry: &str) -> Result<String, CubinError> {
     }
 }
 
-/// Whether a kernel of the cubin has that name for certain; an enumerator among template arguments is a number there, which may be
-/// that of another.
+/// Whether a kernel of the cubin certainly has that name. In the cubin an enumerator among the template arguments is
+/// a number, which another enumerator can share.
 ///
 /// # Errors
 /// The cubin is damaged.

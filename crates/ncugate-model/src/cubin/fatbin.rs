@@ -24,15 +24,15 @@ const CUDA_MACHINE: u16 = 190;
 const SECTIONS: [&str; 2] = [".nv_fatbin", "__nv_relfatbin"];
 /// The form of an entry's header, behind its kind.
 const FORM: u16 = 0x0101;
-/// Least bytes of an entry's header.
+/// Minimum size in bytes of an entry's header.
 const ENTRY: usize = 64;
 /// Flags of an entry: compressed by LZ4, compressed by zstd.
 const LZ4: u64 = 0x2000;
 const ZSTD: u64 = 0x8000;
-/// Most bytes that an entry may become: larger than any cubin, smaller than what would take the memory.
+/// Maximum uncompressed size of an entry in bytes: larger than any cubin, small enough for memory.
 const LARGEST: u64 = 1 << 30;
 
-/// Why a file cannot be looked into.
+/// Why a file cannot be read as device code.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FatbinError {
     /// Neither a cubin, a fat binary, an ELF file nor an archive.
@@ -41,7 +41,7 @@ pub enum FatbinError {
     /// A host file without device code.
     #[error("the file holds no device code: it has no section .nv_fatbin")]
     NoDeviceCode,
-    /// Damaged, or of a form that is not known.
+    /// Damaged, or of an unknown form.
     #[error("the device code at byte {at} cannot be read: {reason}")]
     Damaged {
         /// Where in the section or file.
@@ -50,24 +50,24 @@ pub enum FatbinError {
     },
 }
 
-/// What an entry holds.
+/// The content of an entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DeviceCode<'a> {
     /// Machine code for a chip.
     Cubin { capability: ComputeCapability, bytes: Cow<'a, [u8]> },
-    /// PTX, which the driver compiles where it runs: what it uses is not known here.
+    /// PTX, which the driver compiles at load time: its resources are unknown here.
     Ptx {
-        /// The least chip it is for.
+        /// The lowest capability it supports.
         capability: ComputeCapability,
     },
-    /// Something else, such as intermediate code for link-time optimisation, which becomes machine code elsewhere.
+    /// Anything else, such as intermediate code for link-time optimisation.
     Other {
         /// The kind by its number.
         kind: u16,
     },
 }
 
-/// Everything that a file holds.
+/// All device code in a file.
 ///
 /// # Errors
 /// It is of another kind, holds no device code, or is damaged.
@@ -85,7 +85,7 @@ pub fn device_code(file: &[u8]) -> Result<Vec<DeviceCode<'_>>, FatbinError> {
     if found.is_empty() { Err(FatbinError::NoDeviceCode) } else { Ok(found) }
 }
 
-/// Whether a file begins as one that [`device_code`] reads.
+/// Whether a file begins like those that [`device_code`] reads.
 pub fn is_binary(beginning: &[u8]) -> bool {
     beginning.starts_with(ARCHIVE) || beginning.starts_with(&CONTAINER.to_le_bytes()) || beginning.starts_with(ELF)
 }
@@ -109,7 +109,7 @@ fn of_elf<'a>(file: &'a [u8], found: &mut Vec<DeviceCode<'a>>) -> Result<(), Fat
     let header = elf.elf_header();
     if header.e_machine(elf.endian()).0 == CUDA_MACHINE {
         let flags = header.e_flags(elf.endian()).0;
-        // The eighth form of the ABI (CUDA 13) moved the architecture by a byte.
+        // ABI version 8 (CUDA 13) moved the architecture by a byte.
         let number = if header.e_ident().abi_version >= 8 { flags >> 8 & 0xff } else { flags & 0xff };
         found.push(DeviceCode::Cubin { capability: capability(number), bytes: Cow::Borrowed(file) });
         return Ok(());
@@ -140,7 +140,7 @@ fn containers<'a>(data: &'a [u8], found: &mut Vec<DeviceCode<'a>>) -> Result<(),
     Ok(())
 }
 
-/// Reads a container; where the next one may begin.
+/// Reads a container and returns where the next one can begin.
 fn container<'a>(data: &'a [u8], at: usize, found: &mut Vec<DeviceCode<'a>>) -> Result<usize, FatbinError> {
     let short = || damaged(at, "a container is cut short");
     let header = usize::from(u16_at(data, at + 6).ok_or_else(short)?);
@@ -158,7 +158,7 @@ fn container<'a>(data: &'a [u8], at: usize, found: &mut Vec<DeviceCode<'a>>) -> 
     Ok(end)
 }
 
-/// Reads an entry; where the next one begins.
+/// Reads an entry and returns where the next one begins.
 fn entry<'a>(data: &'a [u8], at: usize, found: &mut Vec<DeviceCode<'a>>) -> Result<usize, FatbinError> {
     let short = || damaged(at, "an entry is cut short");
     let kind = u16_at(data, at).ok_or_else(short)?;
@@ -191,7 +191,7 @@ fn entry<'a>(data: &'a [u8], at: usize, found: &mut Vec<DeviceCode<'a>>) -> Resu
     Ok(end)
 }
 
-/// The bytes of a compressed entry, which says how many they are.
+/// Decompresses an entry to its declared size.
 fn unpacked(packed: &[u8], flag: u64, whole: u64, at: usize) -> Result<Vec<u8>, FatbinError> {
     let size = usize::try_from(whole).ok().filter(|_| (1..=LARGEST).contains(&whole));
     let size = size.ok_or_else(|| damaged(at, &format!("it says that it unpacks to {whole} bytes")))?;

@@ -1,7 +1,7 @@
 //! Which source line each instruction of a kernel comes from: `.debug_line` of a cubin built with `-lineinfo`.
 //!
-//! nvcc writes DWARF line programs with one addition of its own: an extended opcode that names the row at which a
-//! function was inlined. Every kernel's addresses count from 0 in its own section, so relocations say which kernel an address belongs to.
+//! nvcc writes DWARF line programs with one extension: an opcode that names the row at which a function was inlined.
+//! Every kernel's addresses count from 0 in its own section, so relocations say which kernel an address belongs to.
 
 use super::{CubinError, Elf, damaged};
 use gimli::{
@@ -17,9 +17,9 @@ type Bytes<'a> = EndianSlice<'a, LittleEndian>;
 const SECTION: &str = ".debug_line";
 /// nvcc's opcode before a row of inlined code: the row of the call, counted from 1, then the function's name.
 const INLINED: u8 = 0x90;
-/// Calls into calls that are followed; deeper ones are not real code.
+/// Maximum depth of inlined calls; deeper ones are not real code.
 const DEEPEST: usize = 32;
-/// Longest folder or name of a file, in characters: what a system takes.
+/// Maximum length of a folder or file name in characters, as systems limit it.
 const LONGEST: usize = 4096;
 /// The upper half of an address is the section.
 const SECTION_SHIFT: u32 = 32;
@@ -48,15 +48,15 @@ struct Row {
     /// Index of its file.
     file: usize,
     line: u32,
-    /// The row, from 1, of the call that was inlined here; 0 for none.
+    /// The row, from 1, of the call inlined here; 0 for none.
     caller: usize,
 }
 
 impl LineTable {
-    /// Reads the lines of `entry`, the name of the kernel's symbol. A cubin without `-lineinfo` gives none.
+    /// Reads the lines of `entry`, the name of the kernel's symbol. Empty for a cubin without `-lineinfo`.
     ///
     /// # Errors
-    /// The cubin is none, or damaged.
+    /// Not a cubin, or damaged.
     pub fn read(cubin: &[u8], entry: &str) -> Result<Self, CubinError> {
         let elf = Elf::parse(cubin).map_err(damaged)?;
         let Some(text) = elf.section_by_name(&format!(".text.{entry}")) else { return Ok(Self::default()) };
@@ -111,7 +111,7 @@ impl LineTable {
                 let line = row.line().and_then(|line| u32::try_from(line.get()).ok()).unwrap_or(0);
                 self.rows.push(Row { file, line, caller });
                 if within.contains(&row.address()) {
-                    // Of several rows at one address the last one counts: those before it have no instruction.
+                    // Of several rows at one address the last one counts: the earlier ones have no instruction.
                     self.starts.insert(row.address() - within.start, self.rows.len() - 1);
                 }
             }
@@ -120,13 +120,13 @@ impl LineTable {
         Ok(())
     }
 
-    /// Whether there is no line at all.
+    /// Whether the kernel has no line information.
     pub fn is_empty(&self) -> bool {
         self.starts.is_empty()
     }
 
-    /// Where the instruction at `offset` bytes of the kernel comes from: its own line, then the line that calls what it
-    /// was inlined from, and so on outwards.
+    /// The source of the instruction at `offset` bytes of the kernel: its own line, then the line of the inlined
+    /// call, and so on outwards.
     pub fn at(&self, offset: u64) -> Vec<CodePlace> {
         let mut chain = Vec::new();
         let found = self.starts.range(..=offset).next_back().filter(|_| offset < self.end);
@@ -154,7 +154,7 @@ fn path(row: &LineRow, header: &LineProgramHeader<Bytes<'_>>) -> String {
     }
 }
 
-/// The line programs with every address set to that of its symbol, its section in the upper half.
+/// The line programs with every address relocated to its symbol, with its section in the upper half.
 fn relocated(elf: &Elf<'_>, data: &[u8]) -> Result<Vec<u8>, CubinError> {
     let mut data = data.to_vec();
     for kind in [".rela", ".rel"] {

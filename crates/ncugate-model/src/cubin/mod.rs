@@ -1,6 +1,6 @@
-//! Cubins, and the files that hold them: kernels with what they use, variables and source lines, read from ELF.
+//! Cubins, and the files that hold them: kernels with their resources, variables and source lines, read from ELF.
 //!
-//! Nothing is compiled, loaded or launched here. A file from outside may be damaged: every length is checked.
+//! Nothing is compiled, loaded or launched here. Files can be damaged: every length is checked.
 
 mod entry;
 mod fatbin;
@@ -25,25 +25,25 @@ pub enum CubinError {
     /// Not an ELF file, or a damaged one.
     #[error("the cubin cannot be read: {reason}")]
     Damaged {
-        /// What is wrong.
+        /// The defect.
         reason: String,
     },
-    /// Several of its kernels have that name.
+    /// Several kernels match the name.
     #[error("`{entry}` names {} kernels of the cubin: {}; hint: write namespaces and template arguments, or the mangled name", .fitting.len(), .fitting.join(", "))]
     Ambiguous {
-        /// The name that was asked for.
+        /// The requested name.
         entry: String,
-        /// The kernels that it fits.
+        /// The matching kernels.
         fitting: Vec<String>,
     },
     /// It has no such entry.
     #[error("no kernel `{entry}` in the cubin; kernels: {present}{hint}")]
     NoEntry {
-        /// The name that was asked for.
+        /// The requested name.
         entry: String,
-        /// Those there are.
+        /// The entries of the cubin.
         present: String,
-        /// What may be meant, or empty.
+        /// The suggested name, or empty.
         hint: String,
     },
 }

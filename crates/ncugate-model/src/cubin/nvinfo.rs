@@ -1,34 +1,35 @@
-//! The attributes of a cubin's `.nv.info` sections: what the driver has to know about a kernel.
+//! The attributes of a cubin's `.nv.info` sections: the driver's information about a kernel.
 //!
-//! A section is a list of `format: u8, attribute: u8, then` by format nothing (1), a byte and a pad (2), a `u16` (3), or a
-//! `u16` length and as many bytes (4). The numbers are those of cubins that nvcc 13.0 writes for sm_75 to sm_121.
+//! A section is a list of `format: u8, attribute: u8`, then data by format: nothing (1), a byte and a pad (2), a
+//! `u16` (3), or a `u16` length and that number of bytes (4). The attribute numbers are those of cubins that nvcc
+//! 13.0 writes for sm_75 to sm_121.
 
-/// An attribute that is used here.
+/// An attribute that ncugate reads.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Attribute {
-    /// Registers a thread of the function with that symbol.
+    /// Registers per thread of the function with that symbol.
     Registers {
         symbol: u32,
         count: u32,
     },
-    /// Stack frame in bytes a thread of the function with that symbol.
+    /// Stack frame in bytes per thread of the function with that symbol.
     Frame {
         symbol: u32,
         bytes: u32,
     },
-    /// Least stack in bytes a thread of the entry with that symbol, with all it calls.
+    /// Minimum stack in bytes per thread of the entry with that symbol, callees included.
     MinStack {
         symbol: u32,
         bytes: u32,
     },
-    /// Most threads a block (`__launch_bounds__`), by dimension.
+    /// Maximum threads per block (`__launch_bounds__`), by dimension.
     MaxThreads([u32; 3]),
-    /// The only block that is allowed, by dimension.
+    /// The only permitted block size, by dimension.
     RequiredBlock([u32; 3]),
     /// The cluster the kernel was compiled for (`__cluster_dims__`).
     Cluster([u32; 3]),
     Barriers(u32),
-    /// Bytes that all parameters take.
+    /// Total size of the parameters in bytes.
     ParameterBytes(u32),
     /// A kernel parameter: its place in the signature and its size in bytes.
     Parameter {
@@ -37,11 +38,11 @@ pub enum Attribute {
     },
     /// Offsets of instructions that spill registers or fetch them back.
     Spills(Vec<u32>),
-    /// Notes on instructions of a kind that is not known here.
+    /// Instruction notes of an unknown kind.
     UnknownNotes,
 }
 
-/// The attributes of a section that are used here, in its order; `None` when it is damaged.
+/// The attributes of a section that ncugate reads, in its order; `None` when it is damaged.
 pub fn attributes(mut bytes: &[u8]) -> Option<Vec<Attribute>> {
     let mut found = Vec::new();
     while !bytes.is_empty() {
@@ -73,7 +74,7 @@ fn attribute(code: u8, payload: &[u8]) -> Option<Attribute> {
         (0x3d, &[x, y, z]) => Some(Attribute::Cluster([x, y, z])),
         (0x4c, _) => payload.first().map(|&count| Attribute::Barriers(u32::from(count))),
         (0x17, &[_, place, layout]) => Some(Attribute::Parameter { ordinal: place & 0xffff, bytes: layout >> 18 }),
-        // Where parameters take more than 4 KiB, the size no longer fits beside the ordinal.
+        // If parameters take more than 4 KiB, the size no longer fits next to the ordinal.
         (0x45, &[_, place, bytes]) => Some(Attribute::Parameter { ordinal: place & 0xffff, bytes }),
         (0x55, words) => Some(notes(words)),
         _ => None,

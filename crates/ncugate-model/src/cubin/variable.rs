@@ -7,7 +7,7 @@ use object::{Object as _, ObjectSection as _, ObjectSymbol as _, SymbolKind};
 /// A variable of a cubin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModuleVariable {
-    /// Its name in the cubin: mangled, where it is in a namespace or static.
+    /// Its name in the cubin: mangled, if it is in a namespace or static.
     pub symbol: String,
     /// Its size in bytes.
     pub bytes: u64,
@@ -27,7 +27,7 @@ pub fn variables(cubin: &[u8]) -> Result<Vec<ModuleVariable>, CubinError> {
             continue;
         }
         let name = symbol.name().map_err(damaged)?;
-        // Names with a dollar sign are the compiler's own.
+        // Names with a dollar sign belong to the compiler.
         if !name.contains('$') {
             found.push(ModuleVariable { symbol: name.to_owned(), bytes: symbol.size() });
         }
@@ -36,11 +36,11 @@ pub fn variables(cubin: &[u8]) -> Result<Vec<ModuleVariable>, CubinError> {
     Ok(found)
 }
 
-/// The variable that a person calls `name`: that very symbol, else the one whose C++ name it is; scopes may be left out while
-/// one variable fits.
+/// The variable that a user names `name`: an exact symbol, else the one with that C++ name. Scopes can be omitted if
+/// only one variable fits.
 ///
 /// # Errors
-/// None fits, or several do: what there is.
+/// None fits, or several do; lists the variables.
 pub fn variable<'v>(variables: &'v [ModuleVariable], name: &str) -> Result<&'v ModuleVariable, String> {
     if let Some(found) = variables.iter().find(|variable| variable.symbol == name) {
         return Ok(found);

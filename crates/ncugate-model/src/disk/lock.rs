@@ -1,8 +1,8 @@
-//! A file that says who works in a folder. It needs no lock of the file system: making a file that must not be there, and
-//! renaming one, are atomic on NFS too.
+//! A file that names the process working in a folder. It needs no file-system lock: creating a file exclusively and
+//! renaming one are atomic, on NFS too.
 //!
-//! The owner touches its file every half minute. A file whose owner has ended on this machine, or that was not touched for
-//! five minutes by the clock of the file system, is stale and is taken over.
+//! The owner touches its file every half minute. A file is stale, and is taken over, if its owner has ended on this
+//! machine or if it was not touched for five minutes by the clock of the file system.
 
 use jiff::Timestamp;
 use nix::errno::Errno;
@@ -22,24 +22,24 @@ use std::time::Duration;
 
 /// How often an owner touches its file.
 const BEAT: Duration = Duration::from_secs(30);
-/// Seconds after which a file that nobody touched is stale.
+/// Seconds without a touch after which a file is stale.
 const STALE: i64 = 300;
-/// Most bytes of such a file.
+/// Maximum size of such a file in bytes.
 const SIZE: u64 = 4 << 10;
-/// How often a lock is tried again that changes hands meanwhile.
+/// Number of attempts if a lock changes hands meanwhile.
 const TRIES: u32 = 20;
 
-/// A process, as others can recognise and find it.
+/// A process, as other processes identify and find it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LockOwner {
-    /// Unlike that of any other owner.
+    /// Unique to this owner.
     nonce: String,
     /// The machine's name.
     pub host: String,
-    /// The machine since it was started, and the namespace that its numbers of processes are of.
+    /// The boot of the machine, and the PID namespace.
     place: String,
     pub pid: u32,
-    /// When the process started, in clock ticks since the machine did.
+    /// Start of the process, in clock ticks since boot.
     start: Option<u64>,
     pub since: Timestamp,
 }
@@ -57,12 +57,12 @@ impl LockOwner {
         Ok(Self { nonce, host, place: place(), pid, start: start_of(pid), since: Timestamp::now() })
     }
 
-    /// Whether it is known to have ended. Of other machines, and of containers, nothing is known.
+    /// Whether the owner is known to have ended. Unknown for other machines and containers.
     fn has_ended(&self) -> bool {
         self.place == place()
             && match start_of(self.pid) {
                 Some(start) => self.start.is_some_and(|own| own != start),
-                // Not there, or not shown to this user.
+                // Not running, or hidden from this user.
                 None => kill(Pid::from_raw(self.pid.cast_signed()), None) == Err(Errno::ESRCH),
             }
     }
@@ -75,17 +75,17 @@ impl std::fmt::Display for LockOwner {
     }
 }
 
-/// The machine since its start, with the namespace of process numbers.
+/// The boot of the machine, with the PID namespace.
 fn place() -> String {
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let namespace = fs::read_link("/proc/self/ns/pid").unwrap_or_default();
     format!("{} {}", boot.trim(), namespace.display())
 }
 
-/// When a process started, in clock ticks; none where there is no such process, and 0 where it has ended and was not waited for.
+/// Start of a process, in clock ticks; none if there is no such process, and 0 if it is a zombie.
 fn start_of(pid: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // Behind the name, which may hold anything: the state, and the 20th value is the start.
+    // The name can contain anything. After it comes the state; the 20th value is the start.
     let mut values = stat.rsplit_once(") ")?.1.split(' ');
     match values.next()? {
         "Z" | "X" => Some(0),
@@ -93,16 +93,16 @@ fn start_of(pid: u32) -> Option<u64> {
     }
 }
 
-/// What came of taking a lock.
+/// The result of taking a lock.
 #[derive(Debug)]
 pub enum LockAttempt {
-    /// It is this process's, until this is dropped.
+    /// This process holds the lock until this is dropped.
     Acquired(FileLock),
-    /// It is another's.
+    /// Another process holds it.
     HeldBy(LockOwner),
 }
 
-/// A lock that this process owns.
+/// A lock that this process holds.
 #[derive(Debug)]
 pub struct FileLock {
     path: PathBuf,
@@ -115,7 +115,7 @@ impl FileLock {
     /// Takes the lock that is the file `path`.
     ///
     /// # Errors
-    /// What the system says; or the file is not a lock.
+    /// A system error, or the file is not a lock.
     pub fn take(path: &Path) -> io::Result<LockAttempt> {
         let owner = LockOwner::this()?;
         for _ in 0..TRIES {
@@ -132,7 +132,7 @@ impl FileLock {
         Err(io::Error::other(format!("'{}' changes hands all the time", path.display())))
     }
 
-    /// Whether another process took it over, as it was not touched for so long.
+    /// Whether another process took the lock over because it was not touched in time.
     pub fn is_lost(&self) -> bool {
         self.lost.load(Ordering::Relaxed)
     }
@@ -146,7 +146,7 @@ impl FileLock {
                     beats.store(true, Ordering::Relaxed);
                     return;
                 }
-                // A disk that is away for a while: the next beat says more.
+                // The disk can be unavailable for a while: the next beat tries again.
                 let _ = touch(&file);
             }
         });
@@ -158,13 +158,13 @@ impl Drop for FileLock {
     fn drop(&mut self) {
         drop(self.stop.take());
         if is_of(&self.path, &self.owner) {
-            // The folder may be gone.
+            // The folder can be gone.
             let _ = fs::remove_file(&self.path);
         }
     }
 }
 
-/// Makes the file, whole, if there is none: written beside it, then linked.
+/// Creates the complete file if there is none: written to a temporary file, then linked.
 fn created(path: &Path, owner: &LockOwner) -> io::Result<bool> {
     let draft = sibling(path, &owner.nonce);
     write_new(&draft, owner)?;
@@ -190,7 +190,7 @@ fn write_new(path: &Path, owner: &LockOwner) -> io::Result<()> {
     file.write_all(serde_json::to_string(owner)?.as_bytes())
 }
 
-/// Who holds the lock, and when it was last touched; none where it has just been given back.
+/// The holder of the lock and the time of its last touch; none if it was just released.
 fn read_owner(path: &Path) -> io::Result<Option<(LockOwner, i64)>> {
     let read = || -> io::Result<(Vec<u8>, i64)> {
         let file = super::open::regular(path, SIZE)?;
@@ -207,9 +207,9 @@ fn read_owner(path: &Path) -> io::Result<Option<(LockOwner, i64)>> {
     }
 }
 
-/// Takes a stale lock over: `Some(true)`. `Some(false)` where it is not stale; none where it changed hands meanwhile.
+/// Takes a stale lock over: `Some(true)`. `Some(false)` if it is not stale; none if it changed hands meanwhile.
 ///
-/// Whoever makes the file that is named after the stale owner is alone in taking over from that owner.
+/// Only the process that creates the file named after the stale owner can take over from that owner.
 fn take_over(path: &Path, owner: &LockOwner, holder: &LockOwner, touched: i64) -> io::Result<Option<bool>> {
     let marker =
         sibling(path, &format!("{}.over", holder.nonce.chars().filter(char::is_ascii_hexdigit).collect::<String>()));
@@ -217,7 +217,7 @@ fn take_over(path: &Path, owner: &LockOwner, holder: &LockOwner, touched: i64) -
         Ok(()) => {}
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
             if read_owner(&marker).ok().flatten().is_some_and(|(other, _)| other.has_ended()) {
-                // Its maker was ended between two steps.
+                // Its creator ended between two steps.
                 let _ = fs::remove_file(&marker);
             }
             std::thread::sleep(Duration::from_millis(50));
@@ -226,7 +226,7 @@ fn take_over(path: &Path, owner: &LockOwner, holder: &LockOwner, touched: i64) -
         Err(error) => return Err(error),
     }
     let outcome = (|| {
-        // The marker was made just now: both times are the file system's.
+        // The marker is new: both times are the file system's.
         let age = File::open(&marker)?.metadata()?.mtime().saturating_sub(touched);
         if !holder.has_ended() && age.abs() <= STALE {
             return Ok(Some(false));
@@ -239,7 +239,7 @@ fn take_over(path: &Path, owner: &LockOwner, holder: &LockOwner, touched: i64) -
         fs::rename(&draft, path)?;
         Ok(Some(true))
     })();
-    // What is left of it is found again and removed.
+    // A leftover marker is found again and removed.
     let _ = fs::remove_file(&marker);
     outcome
 }
@@ -248,7 +248,7 @@ fn is_of(path: &Path, owner: &LockOwner) -> bool {
     read_owner(path).ok().flatten().is_some_and(|(holder, _)| holder.nonce == owner.nonce)
 }
 
-/// Sets the time of a file to that of its file system.
+/// Sets the modification time of a file by the clock of its file system.
 fn touch(path: &Path) -> io::Result<()> {
     let file = OpenOptions::new().write(true).open(path)?;
     let now = TimeSpec::UTIME_NOW;
@@ -277,7 +277,7 @@ mod tests {
         fs::read_dir(folder).unwrap().count()
     }
 
-    /// A lock of an owner that this process knows nothing of, touched so many seconds ago.
+    /// A lock of an owner unknown to this process, touched `seconds` ago.
     fn foreign(path: &Path, seconds: u64) {
         let owner = LockOwner { place: "another machine".to_owned(), ..LockOwner::this().unwrap() };
         write_new(path, &owner).unwrap();

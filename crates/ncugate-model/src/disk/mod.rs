@@ -1,4 +1,4 @@
-//! Files: opened without trust, and written whole or not at all, whatever room they are for.
+//! Files: opened without trust, and written atomically.
 
 mod lock;
 pub mod open;

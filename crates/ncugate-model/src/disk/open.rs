@@ -1,5 +1,5 @@
-//! Files opened without trust. A run may come from another machine, a result from any program: where a file should be there
-//! may be a link to another one, a pipe that never ends, or more bytes than there is memory.
+//! Files opened without trust. A run can come from another machine, a result from any program: in place of the
+//! expected file there can be a link to another one, an endless pipe, or more bytes than memory holds.
 
 use nix::errno::Errno;
 use nix::libc::{O_NOFOLLOW, O_NONBLOCK};
@@ -20,7 +20,7 @@ pub fn regular(path: &Path, limit: u64) -> io::Result<File> {
     Ok(file)
 }
 
-/// All bytes of a regular file; at most `limit`, also where it grows meanwhile.
+/// All bytes of a regular file; at most `limit`, even if it grows meanwhile.
 ///
 /// # Errors
 /// See [`regular`].
@@ -28,7 +28,7 @@ pub fn bytes(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     all(regular(path, limit)?, limit)
 }
 
-/// All bytes of a regular file that a user names, as [`bytes`]; a link to one is followed.
+/// All bytes of a regular file that a user names. Like [`bytes`], but follows a link.
 ///
 /// # Errors
 /// It is a pipe, a folder or a device, is larger than `limit`, or cannot be read.
@@ -36,10 +36,10 @@ pub fn named(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     bytes(&path.canonicalize()?, limit)
 }
 
-/// The text of a regular file of at most `limit` bytes; none where there is no file.
+/// The text of a regular file of at most `limit` bytes; none if there is no file.
 ///
 /// # Errors
-/// It is there, and is a link, a pipe, a folder or a device, is larger, is not UTF-8, or cannot be read.
+/// It exists, and is a link, a pipe, a folder or a device, is larger, is not UTF-8, or cannot be read.
 pub fn text_if_there(path: &Path, limit: u64) -> io::Result<Option<String>> {
     match bytes(path, limit) {
         Ok(bytes) => text_of(bytes).map(Some),
@@ -69,10 +69,10 @@ pub fn end(path: &Path, count: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// What is left of `source`, which may be `limit` bytes.
+/// The rest of `source`, at most `limit` bytes.
 ///
 /// # Errors
-/// It is more, or cannot be read.
+/// It is longer, or cannot be read.
 pub fn all(source: impl Read, limit: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     source.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
@@ -82,18 +82,18 @@ pub fn all(source: impl Read, limit: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Opens a regular file for reading and writing; makes it where there is none.
+/// Opens a regular file for reading and writing; creates it if there is none.
 ///
 /// # Errors
-/// What is there is not a regular file, or it cannot be opened.
+/// The path is not a regular file, or it cannot be opened.
 pub fn writable(path: &Path) -> io::Result<File> {
     checked(path, OpenOptions::new().create(true).read(true).write(true).truncate(false))
 }
 
-/// Proves that `path` is a folder and not a link to one.
+/// Verifies that `path` is a folder and not a link to one.
 ///
 /// # Errors
-/// It is not.
+/// It is not a folder.
 pub fn folder(path: &Path) -> io::Result<()> {
     match std::fs::symlink_metadata(path)?.is_dir() {
         true => Ok(()),
@@ -101,7 +101,7 @@ pub fn folder(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Opens a regular file, and waits for nothing.
+/// Opens a regular file without blocking.
 ///
 /// # Errors
 /// It is a link, a pipe, a folder or a device, or cannot be opened.

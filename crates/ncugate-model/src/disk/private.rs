@@ -1,14 +1,14 @@
-//! Folders that nobody but their user can write to: files in them are believed.
+//! Folders that only their user can write to: their files are trusted.
 
 use std::fs::{self, DirBuilder};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::Path;
 
-/// Makes `folder`, which lies in `root`, for this user alone.
+/// Creates `folder`, which lies in `root`, for this user alone.
 ///
 /// # Errors
-/// It cannot be made, or another user owns one of the two or may write to it.
+/// It cannot be created, or another user owns or can write to one of the two.
 pub fn private_folder(root: &Path, folder: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     let user = user()?;
@@ -24,7 +24,7 @@ pub fn private_folder(root: &Path, folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// The number of the user of this process.
+/// The user id of this process.
 ///
 /// # Errors
 /// The system does not say.

@@ -1,31 +1,31 @@
-//! Files written whole or not at all: beside their place first, then moved there, so that no reader ever sees half of one.
+//! Atomic writes: a file is written to a temporary path and then renamed, so that no reader sees a partial file.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// What a file has to outlive.
+/// The failure that a write has to survive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Durability {
-    /// The machine losing power: its bytes are on the disk before it takes its place.
+    /// A power loss: the bytes are on the disk before the rename.
     Synced,
-    /// This process alone: a cache that is empty again after a crash.
+    /// A crash of this process: for a cache that can be lost with the machine.
     Cached,
 }
 
-/// Writes a file with these bytes; makes its folder.
+/// Writes a file with these bytes; creates its folder.
 ///
 /// # Errors
-/// What the system says; the file is as it was.
+/// System errors; the file is unchanged.
 pub fn replace(path: &Path, bytes: &[u8], durability: Durability) -> io::Result<()> {
     fs::create_dir_all(path.parent().unwrap_or(Path::new(".")))?;
     replace_with(path, durability, |file| file.write_all(bytes), |error| error)
 }
 
-/// Writes a file with what `write` says, in a folder that is there. `failed` words what the system refuses.
+/// Writes a file with the output of `write`, in an existing folder. `failed` converts system errors.
 ///
 /// # Errors
-/// Those of `write` and of the system; the file is as it was.
+/// Those of `write` and of the system; the file is unchanged.
 pub fn replace_with<E>(
     path: &Path,
     durability: Durability,
@@ -50,7 +50,7 @@ pub fn replace_with<E>(
     written
 }
 
-/// Where a file is written first: beside its place, under a name that no other thread or process takes.
+/// The temporary path: in the same folder, under a name that no other thread or process uses.
 fn draft(path: &Path) -> PathBuf {
     use std::sync::atomic::{AtomicU64, Ordering};
     static NEXT: AtomicU64 = AtomicU64::new(0);

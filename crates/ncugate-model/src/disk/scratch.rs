@@ -1,4 +1,4 @@
-//! The folder for ncu's locks and other files that go with a process.
+//! The folder for ncu's locks and other files of a process.
 
 use sha2::{Digest as _, Sha256};
 use std::fs::{self, DirBuilder};
@@ -6,11 +6,11 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::PathBuf;
 
-/// Longest path of a scratch folder: ncu makes sockets in it, and a socket's path ends at 107 bytes.
+/// Maximum length of the path of a scratch folder: ncu creates sockets in it, and a socket's path is limited to 107 bytes.
 const LONGEST_SCRATCH: usize = 50;
 
-/// A folder of this user's own for ncu's locks and sockets, made if needed: the same for all runs of a user on a GPU, so that
-/// two of them still wait for each other's lock, and never another user's or another GPU's.
+/// A folder of this user for ncu's locks and sockets, created if needed. All runs of a user on a GPU share it, so
+/// that they still wait for each other's lock; other users and other GPUs have different folders.
 pub fn scratch_folder(gpu: Option<&str>) -> io::Result<PathBuf> {
     let user = fs::metadata("/proc/self")?.uid();
     let base = Some(std::env::temp_dir()).filter(|folder| folder.as_os_str().len() <= LONGEST_SCRATCH);
@@ -19,7 +19,7 @@ pub fn scratch_folder(gpu: Option<&str>) -> io::Result<PathBuf> {
     private_folder(std::path::absolute(base)?.join(format!("ncugate-{user}{gpu}")), user)
 }
 
-/// Enough of a hash to tell the GPUs of a machine apart.
+/// A hash long enough to distinguish the GPUs of a machine.
 fn hashed(gpu: &str) -> String {
     Sha256::digest(gpu.as_bytes()).iter().take(4).map(|byte| format!("{byte:02x}")).collect()
 }

@@ -1,4 +1,4 @@
-//! A lock of this machine that the system gives back when its owner ends, for all users of the machine.
+//! A machine-wide lock, across all users, that the system releases when its owner ends.
 
 use super::LockOwner;
 use nix::errno::Errno;
@@ -9,33 +9,33 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
-/// Most bytes that are read of what the holder wrote.
+/// Maximum number of bytes read of the holder's description.
 const SIZE: u64 = 4 << 10;
 
-/// A turn that this process has until it is dropped.
+/// A turn that this process holds until it is dropped.
 #[derive(Debug)]
 pub struct Turn {
     _file: Flock<File>,
 }
 
-/// What came of asking for a turn.
+/// The result of requesting a turn.
 #[derive(Debug)]
 pub enum TurnOutcome {
-    /// It is this process's.
+    /// This process holds it.
     Mine(Turn),
-    /// Another has it; who, where that can be read.
+    /// Another process holds it; its owner, if that can be read.
     Taken(Option<LockOwner>),
 }
 
 impl Turn {
-    /// Asks for the turn that the file `path` stands for; makes the file for all users.
+    /// Requests the turn that the file `path` represents; creates the file for all users.
     ///
     /// # Errors
     /// The file is not a plain file, or the system refuses it.
     pub fn try_acquire(path: &Path) -> io::Result<TurnOutcome> {
         match Flock::lock(shared(path)?, FlockArg::LockExclusiveNonblock) {
             Ok(mut file) => {
-                // Another user's file may be read-only here; then nobody reads who has the turn.
+                // Another user's file can be read-only; then the holder stays anonymous.
                 let _ = LockOwner::this().and_then(|owner| sign(&mut file, &owner));
                 Ok(TurnOutcome::Mine(Turn { _file: file }))
             }
@@ -50,7 +50,7 @@ impl Turn {
 }
 
 impl Turn {
-    /// Waits for the turn that the file `path` stands for: for what takes no time.
+    /// Waits for the turn that the file `path` represents. Only for short operations.
     ///
     /// # Errors
     /// As for [`Self::try_acquire`].
@@ -64,8 +64,8 @@ fn sign(file: &mut File, owner: &LockOwner) -> io::Result<()> {
     file.write_all(serde_json::to_string(owner)?.as_bytes())
 }
 
-/// Opens a file that every user may open, and makes it where there is none. A link, or a file with a second name, is refused:
-/// it may be anybody's.
+/// Opens a file that every user can open, and creates it if there is none. A link, or a file with a second name, is
+/// refused: it can belong to anybody.
 fn shared(path: &Path) -> io::Result<File> {
     let open = |options: &mut OpenOptions| options.custom_flags(O_NOFOLLOW | O_NONBLOCK).open(path);
     let file = loop {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::ops::Range;
 
-/// Bytes of a text, from the first to before the last.
+/// Bytes of a text: the first, and the one after the last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span {
     start: u32,
@@ -14,18 +14,18 @@ pub struct Span {
 }
 
 impl Span {
-    /// From the first byte to before another.
+    /// From one byte to before another.
     pub fn new(start: usize, end: usize) -> Self {
         let held = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
         Self { start: held(start), end: held(end) }
     }
 
-    /// From the beginning of one to the end of another.
+    /// From the start of one to the end of another.
     pub(super) fn to(self, other: Self) -> Self {
         Self { start: self.start, end: other.end }
     }
 
-    /// The same bytes of a longer text, in which the text begins at byte `by`.
+    /// The same bytes in a longer text that contains this text from byte `by` on.
     pub(super) fn moved(self, by: usize) -> Self {
         let Range { start, end } = self.range();
         Self::new(start + by, end + by)
@@ -37,7 +37,7 @@ impl Span {
     }
 }
 
-/// How two sides are compared.
+/// The comparison of two sides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Comparison {
     /// `<`
@@ -73,7 +73,7 @@ impl Comparison {
         }
     }
 
-    /// Whether it asks for more or less, and not for exactly that.
+    /// Whether it is an order, not an equality.
     pub const fn is_order(self) -> bool {
         match self {
             Self::Less | Self::LessOrEqual | Self::Greater | Self::GreaterOrEqual => true,
@@ -81,7 +81,7 @@ impl Comparison {
         }
     }
 
-    /// Whether it is so of two numbers; nothing is of what is not a number, but that it differs.
+    /// Compares two numbers; with NaN only `!=` holds.
     pub fn holds(self, left: f64, right: f64) -> bool {
         match self {
             Self::Less => left < right,
@@ -128,12 +128,12 @@ impl Arithmetic {
     }
 }
 
-/// Whose quantity is read.
+/// The owner of a quantity.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Owner {
-    /// The variant that is judged.
+    /// The judged variant.
     Case,
-    /// The first baseline, or the stored run that stands for it.
+    /// The first baseline, or the stored run in its place.
     Baseline,
     /// The last accepted stage; outside stages, the run before.
     Previous,
@@ -144,7 +144,7 @@ pub enum Owner {
 }
 
 impl Owner {
-    /// The owner that is written so before a dot or in `speedup("...")`.
+    /// The owner written with this word before a dot or in `speedup("...")`.
     pub fn of_word(word: &str) -> Self {
         match word {
             "baseline" => Self::Baseline,
@@ -154,7 +154,7 @@ impl Owner {
         }
     }
 
-    /// As written; the variant that is judged has no word.
+    /// As written; the judged variant has no word.
     pub fn word(&self) -> &str {
         match self {
             Self::Case => "",
@@ -166,27 +166,27 @@ impl Owner {
     }
 }
 
-/// A named value: a metric of some owner, or a dimension, parameter or scalar of the variant that is judged.
+/// A named value: a metric of some owner, or a dimension, parameter or scalar of the judged variant.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Quantity {
     pub owner: Owner,
-    /// Its name; names of ncu's with their dots.
+    /// Its name; an ncu name includes its dots.
     pub name: String,
 }
 
-/// What an expression reads.
+/// A value that an expression reads.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Reference {
     Quantity(Quantity),
-    /// Median latency of another over that of the variant that is judged.
+    /// Median latency of another variant over that of the judged variant.
     Speedup {
-        /// Whose latency is the numerator.
+        /// The variant whose latency is the numerator.
         over: Owner,
     },
 }
 
 impl Reference {
-    /// The name, where it is one of the variant that is judged.
+    /// The name, if it belongs to the judged variant.
     pub fn own(&self) -> Option<&str> {
         match self {
             Self::Quantity(Quantity { owner: Owner::Case, name }) => Some(name),
@@ -194,7 +194,7 @@ impl Reference {
         }
     }
 
-    /// Whose values it reads.
+    /// The owner of the value.
     pub fn owner(&self) -> &Owner {
         match self {
             Self::Quantity(quantity) => &quantity.owner,
@@ -213,8 +213,8 @@ impl fmt::Display for Reference {
     }
 }
 
-/// A node and where it stands in the text. `R` is what stands for a value that is read: a [`Reference`] as parsed, an
-/// index of operands once bound.
+/// A node and its position in the text. `R` represents a value that is read: a [`Reference`] as parsed, an index of
+/// operands once bound.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Node<R> {
     pub kind: NodeKind<R>,
@@ -230,7 +230,7 @@ pub enum NodeKind<R> {
         /// As written.
         number: f64,
         unit: Unit,
-        /// In the unit of the metric that it is compared with; none before a requirement resolves it.
+        /// In the unit of the compared metric; none before a requirement resolves it.
         resolved: Option<f64>,
     },
     /// A value that is read.
@@ -241,14 +241,14 @@ pub enum NodeKind<R> {
     Not(Box<Node<R>>),
     /// `a + b`
     Arithmetic(Arithmetic, Box<Node<R>>, Box<Node<R>>),
-    /// `a < b`, or a chain `a < b <= c`; the rest is never empty.
+    /// `a < b`, or a chain `a < b <= c`; the list is never empty.
     Compare(Box<Node<R>>, Vec<(Comparison, Node<R>)>),
-    /// `a in [b, c]`, or `not in` where negated.
+    /// `a in [b, c]`, or `not in` if negated.
     In {
-        /// What is looked for.
+        /// The value to look for.
         value: Box<Node<R>>,
         list: Vec<Node<R>>,
-        /// Whether it must not be there.
+        /// Whether it must not be in the list.
         negated: bool,
     },
     /// `a and b`
@@ -257,7 +257,7 @@ pub enum NodeKind<R> {
     Or(Box<Node<R>>, Box<Node<R>>),
     /// `a if b else c`
     Conditional {
-        /// The value where the condition holds.
+        /// The value if the condition holds.
         then: Box<Node<R>>,
         condition: Box<Node<R>>,
         otherwise: Box<Node<R>>,
@@ -281,7 +281,7 @@ impl<R> Node<R> {
         }
     }
 
-    /// The nodes directly below, to be changed.
+    /// The nodes directly below, mutable.
     pub(super) fn children_mut(&mut self) -> Vec<&mut Self> {
         match &mut self.kind {
             NodeKind::Literal(_) | NodeKind::Measure { .. } | NodeKind::Read(_) => Vec::new(),
@@ -306,7 +306,7 @@ impl<R> Node<R> {
         all
     }
 
-    /// What it reads, with where, in the order of the text.
+    /// The references it reads with their positions, in the order of the text.
     pub fn reads(&self) -> impl Iterator<Item = (&R, Span)> {
         self.walk().into_iter().filter_map(|node| match &node.kind {
             NodeKind::Read(read) => Some((read, node.span)),
@@ -314,7 +314,7 @@ impl<R> Node<R> {
         })
     }
 
-    /// The number that it is, where it is a literal or a limit in the unit of its metric.
+    /// The number, if it is a literal or a limit in the unit of its metric.
     pub fn number(&self) -> Option<f64> {
         match &self.kind {
             NodeKind::Literal(value) => value.number(),
@@ -323,7 +323,7 @@ impl<R> Node<R> {
         }
     }
 
-    /// Whether it is true or false by its form: a comparison, a membership, or logic.
+    /// Whether it is a truth value by its form: a comparison, a membership, or logic.
     pub(super) fn is_logical(&self) -> bool {
         match self.kind {
             NodeKind::Literal(_)

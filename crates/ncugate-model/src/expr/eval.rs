@@ -1,12 +1,12 @@
 //! A tree evaluated over scalars, with Python's arithmetic: `/` gives a real number, `//` rounds down, `%` has the sign
 //! of the divisor; integers stay integers.
 //!
-//! Nothing wraps, and nothing that is not finite comes out: an overflow and a division by zero are errors.
+//! Integers do not wrap, and results are finite: an overflow and a division by zero are errors.
 
 use super::ast::{Arithmetic, Comparison, Node, NodeKind, Span};
 use super::value::Value;
 
-/// Why a node has no value, and which bytes of the text say so.
+/// Why a node has no value, with its bytes of the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EvalError {
     pub reason: String,
@@ -14,15 +14,15 @@ pub struct EvalError {
     pub span: Span,
 }
 
-/// A value, or why there is none; boxed, for it is rare.
+/// A value, or the reason for its absence; boxed, because it is rare.
 pub type EvalResult<T = Value> = Result<T, Box<EvalError>>;
 
 impl<R> Node<R> {
-    /// The value, with `read` for what is read; `and`, `or` and `if` evaluate only the side that they need.
+    /// Evaluates the node, with `read` for references; `and`, `or` and `if` evaluate only the side that they need.
     ///
     /// # Errors
     ///
-    /// What `read` refuses, and what has no value: operands of the wrong kind, division by zero, overflow.
+    /// Errors of `read`, and undefined values: operands of the wrong kind, division by zero, overflow.
     pub fn eval<E: Into<String>>(&self, read: &impl Fn(&R) -> Result<Value, E>) -> EvalResult {
         match &self.kind {
             NodeKind::Literal(value) => Ok(value.clone()),
@@ -141,7 +141,7 @@ fn reals(sign: Arithmetic, a: f64, b: f64) -> f64 {
     }
 }
 
-/// Quotient rounded down and remainder with the sign of the divisor, as CPython's `float_divmod` works them out.
+/// Quotient rounded down and remainder with the sign of the divisor, as in CPython's `float_divmod`.
 fn floored(a: f64, b: f64) -> (f64, f64) {
     let mut remainder = a % b;
     let mut quotient = (a - remainder) / b;
@@ -153,7 +153,7 @@ fn floored(a: f64, b: f64) -> (f64, f64) {
     (if quotient - floor > 0.5 { floor + 1.0 } else { floor }, remainder)
 }
 
-/// Whether two values are the same: numbers by value, true as 1; a text and a number never are.
+/// Whether two values are the same: numbers by value, true as 1; a text never equals a number.
 fn equal(left: &Value, right: &Value) -> bool {
     match (left, right) {
         (Value::Text(a), Value::Text(b)) => a == b,

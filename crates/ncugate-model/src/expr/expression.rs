@@ -11,11 +11,11 @@ use std::sync::Arc;
 pub struct Expr {
     text: Arc<str>,
     root: Arc<Node<Reference>>,
-    /// Each name once with the first place it is at.
+    /// Each name once, with its first position.
     names: Arc<[(String, Span)]>,
 }
 
-/// Why an expression did not give what was asked of it.
+/// Why an expression has no usable value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ExprError {
     /// It does not parse.
@@ -23,7 +23,7 @@ pub enum ExprError {
     Syntax {
         text: Box<str>,
         reason: Box<str>,
-        /// The bytes of the text that are.
+        /// The wrong bytes of the text.
         span: Option<Span>,
     },
     /// A name it uses is not in scope.
@@ -49,7 +49,7 @@ pub enum ExprError {
 }
 
 impl ExprError {
-    /// The bytes of the text that are wrong; none where all of it is.
+    /// The wrong bytes of the text; none if all of it is wrong.
     pub const fn span(&self) -> Option<Span> {
         match self {
             Self::Syntax { span, .. } | Self::Unknown { span, .. } | Self::Evaluation { span, .. } => *span,
@@ -57,7 +57,7 @@ impl ExprError {
         }
     }
 
-    /// What is wrong, without the text where the rest says enough.
+    /// The error, without the text if the rest is clear without it.
     pub fn reason(&self) -> String {
         match self {
             Self::Evaluation { reason, .. } | Self::Syntax { reason, .. } => reason.to_string(),
@@ -85,7 +85,7 @@ impl Expr {
     ///
     /// # Errors
     ///
-    /// [`ExprError::Syntax`], with the token that is wrong.
+    /// [`ExprError::Syntax`], with the wrong token.
     pub fn parse(text: &str) -> Result<Self, ExprError> {
         let root = parse::parse(text).map_err(|e| ExprError::Syntax {
             text: text.into(),
@@ -102,7 +102,7 @@ impl Expr {
         Ok(Self { text: text.into(), names: names_of(&root), root: Arc::new(root) })
     }
 
-    /// The parts that `and` joins, in their order; the expression itself where it is not such a chain.
+    /// The parts that `and` joins, in their order; otherwise the expression itself.
     pub fn conjuncts(&self) -> Vec<Self> {
         let mut parts = Vec::new();
         let mut open = vec![&*self.root];
@@ -121,16 +121,16 @@ impl Expr {
         &self.text
     }
 
-    /// Names that it uses, each once, with the bytes of the text where it is first.
+    /// The names it uses, each once, with the bytes of the first use.
     pub fn names(&self) -> Vec<(String, Span)> {
         self.names.to_vec()
     }
 
-    /// Evaluates to a value; every name must be among `names`, also one that is not needed.
+    /// Evaluates to a value. Every name must be in `names`, even if its value is not needed.
     ///
     /// # Errors
     ///
-    /// A name that is not there, and what has no value: operands of the wrong kind, division by zero, overflow.
+    /// A missing name, and undefined values: operands of the wrong kind, division by zero, overflow.
     pub fn eval(&self, names: &Names) -> Result<Value, ExprError> {
         if let Some((name, span)) = self.names.iter().find(|(name, _)| !names.contains_key(name)) {
             let hint = crate::nearest(name, names.keys().map(String::as_str))
@@ -149,7 +149,7 @@ impl Expr {
         })
     }
 
-    /// Evaluates with `read` for every name; a name that has no value leaves the whole without one.
+    /// Evaluates with `read` for every name; none if a name has no value.
     pub fn eval_with(&self, read: &impl Fn(&str) -> Option<Value>) -> Option<Value> {
         let of = |reference: &Reference| {
             let found = match reference.own() {
@@ -161,7 +161,7 @@ impl Expr {
         self.root.eval(&of).ok()
     }
 
-    /// The tree with what `of` says in place of each name.
+    /// The tree with each name replaced by the result of `of`.
     pub fn bound<S>(&self, of: &mut impl FnMut(&str) -> S) -> Node<S> {
         self.root.map(&mut |reference: &Reference| match reference.own() {
             Some(name) => of(name),
@@ -233,7 +233,7 @@ impl<'de> serde::Deserialize<'de> for Expr {
     }
 }
 
-/// Names that are read below a node, each once with the first place it is at.
+/// Names that are read below a node, each once with its first position.
 fn names_of(root: &Node<Reference>) -> Arc<[(String, Span)]> {
     let mut names: Vec<(String, Span)> = Vec::new();
     for (name, span) in root.reads().map(|(reference, span)| (reference.to_string(), span)) {

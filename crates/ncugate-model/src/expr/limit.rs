@@ -1,4 +1,4 @@
-//! Limits with units: turned into the unit of the metric that they are compared with. One without a unit stays in it.
+//! Limits with units, converted to the unit of the compared metric. A limit without a unit is already in it.
 
 use super::ast::{Node, NodeKind, Reference, Span};
 use super::unit::Unit;
@@ -10,7 +10,7 @@ pub struct UnitError {
     pub span: Span,
 }
 
-/// The units of what a comparison reads, each once.
+/// The units of the values that a comparison reads, each once.
 fn units<'u>(node: &Node<Reference>, unit_of: &dyn Fn(&Reference) -> Option<&'u str>) -> Vec<&'u str> {
     let mut found: Vec<&str> = node.reads().filter_map(|(reference, _)| unit_of(reference)).collect();
     found.sort_unstable();
@@ -18,7 +18,7 @@ fn units<'u>(node: &Node<Reference>, unit_of: &dyn Fn(&Reference) -> Option<&'u 
     found
 }
 
-/// Turns every limit of a tree into the unit of what its comparison reads.
+/// Converts every limit of a tree to the unit of the values that its comparison reads.
 pub fn resolve<'u>(
     node: &mut Node<Reference>,
     units_here: &[&str],

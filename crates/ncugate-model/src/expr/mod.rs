@@ -1,9 +1,9 @@
 //! The small language of requirements, grids, shapes, scalars, `where` and templates.
 //!
-//! A text is cut into tokens and parsed into a tree whose nodes know their bytes ([`Node`]), once. It is then evaluated
-//! over named scalars ([`Expr`], [`Template`]), or bound to operands first and evaluated for many variants
-//! ([`Requirement`], in `judge`). It has no loops, no texts that grow and no values that wrap; what names mean is its
-//! callers' business.
+//! A text is split into tokens and parsed once, into a tree whose nodes know their bytes ([`Node`]). The tree is then
+//! evaluated over named scalars ([`Expr`], [`Template`]), or bound to operands and evaluated for many variants
+//! ([`Requirement`], in `judge`). The language has no loops, no growing texts and no wrapping integers. The callers
+//! define the meaning of names.
 
 mod ast;
 mod eval;

@@ -3,8 +3,8 @@
 //! From the loosest to the tightest: `a if c else b`, `or`, `and`, `not`, comparisons and `in`, `+ -`, `* / // %`, `**`,
 //! the sign of a number. All but `if` group to the left, `**` too: `2 ** 3 ** 2` is 64, and `-2 ** 2` is 4.
 //!
-//! A text is at most [`MOST_BYTES`] long and its tree at most [`MOST_LEVELS`] deep, so that neither parsing nor anything
-//! that walks a tree can run out of stack or take long.
+//! A text is at most [`MOST_BYTES`] long and its tree at most [`MOST_LEVELS`] deep, so that neither parsing nor
+//! walking a tree can overflow the stack or take long.
 
 use super::ast::{Arithmetic, Node, NodeKind, Owner, Quantity, Reference, Span};
 use super::token::{SyntaxError, Token, tokens};
@@ -12,11 +12,11 @@ use super::unit::Unit;
 use super::value::Value;
 use crate::is_ncu_metric;
 
-/// Most bytes of an expression.
+/// Maximum length of an expression in bytes.
 pub const MOST_BYTES: usize = 4096;
-/// Most levels of parentheses and prefixes in one another.
+/// Maximum nesting of parentheses and prefixes.
 pub const MOST_NESTED: usize = 64;
-/// Most levels of a tree, chains of operators included.
+/// Maximum depth of a tree, chains of operators included.
 pub const MOST_LEVELS: usize = 128;
 
 /// Parses a whole text.
@@ -34,7 +34,7 @@ pub fn parse(text: &str) -> Result<Node<Reference>, SyntaxError> {
     }
 }
 
-/// How tightly an operator holds its sides.
+/// Precedence of an operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Power {
     Or,
@@ -47,7 +47,7 @@ enum Power {
     Sign,
 }
 
-/// A node and how many levels its tree has.
+/// A node and the depth of its tree.
 struct Tree {
     node: Node<Reference>,
     levels: usize,
@@ -61,7 +61,7 @@ enum Infix {
     In { negated: bool },
 }
 
-/// An operator that makes one node of two.
+/// An operator that combines two nodes.
 #[derive(Clone, Copy)]
 enum Join {
     Or,
@@ -112,7 +112,7 @@ impl<'t> Parser<'t> {
         self.tokens.get(self.at + by).map_or(&Token::End, |(token, _)| token)
     }
 
-    /// Where the next token is.
+    /// Position of the next token.
     fn here(&self) -> Span {
         self.tokens.get(self.at).map_or(Span::new(self.text.len(), self.text.len()), |(_, span)| *span)
     }
@@ -141,7 +141,7 @@ impl<'t> Parser<'t> {
         SyntaxError { reason: format!("expected {expected}, found {found}"), span }
     }
 
-    /// Runs a part that may contain itself.
+    /// Runs a part that can contain itself.
     fn nest(&mut self, part: impl FnOnce(&mut Self) -> ParseResult) -> ParseResult {
         if self.nested == MOST_NESTED {
             let reason = format!("it is nested more than {MOST_NESTED} levels deep");
@@ -171,7 +171,7 @@ impl<'t> Parser<'t> {
         grown(NodeKind::Conditional { then, condition, otherwise }, span, levels)
     }
 
-    /// An operand and all operators after it that hold at least so tightly.
+    /// An operand and all following operators of at least this precedence.
     fn operand(&mut self, least: Power) -> ParseResult {
         let mut left = self.prefix(least)?;
         while let Some(infix) = self.infix().filter(|infix| infix.power() >= least) {
@@ -233,7 +233,7 @@ impl<'t> Parser<'t> {
         let end = self.take();
         match self.infix() {
             Some(Infix::Compare | Infix::In { .. }) => return Err(self.mixed()),
-            // It would hold more tightly than `in`: of a list there is no arithmetic.
+            // Its precedence is above that of `in`, and lists have no arithmetic.
             Some(Infix::Join(Join::Arithmetic(_))) => {
                 let reason = "a list is not a number; put what is before the operator in parentheses".to_owned();
                 return Err(SyntaxError { reason, span: self.here() });
@@ -249,7 +249,7 @@ impl<'t> Parser<'t> {
         SyntaxError { reason, span: self.here() }
     }
 
-    /// A value with what stands before it.
+    /// A value with its prefixes.
     fn prefix(&mut self, least: Power) -> ParseResult {
         match self.peek() {
             Token::Name("not") if least > Power::Not => {
@@ -298,7 +298,7 @@ impl<'t> Parser<'t> {
         grown(kind, span, 0)
     }
 
-    /// A number, with the unit after it where there is one.
+    /// A number, with a unit if one follows.
     fn number(&mut self, value: Value, number: f64) -> ParseResult {
         let start = self.take();
         let unit = match *self.peek() {
@@ -315,7 +315,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Whether no operand begins so many tokens on: then `%` is a unit and not the remainder.
+    /// Whether no operand begins `by` tokens ahead: then `%` is a unit and not the remainder.
     fn ends_after(&self, by: usize) -> bool {
         match self.ahead(by) {
             Token::End | Token::Compare(_) | Token::Mark(')' | ']' | ',') => true,
@@ -394,7 +394,7 @@ fn joined(join: Join, left: Tree, right: Tree) -> ParseResult {
     grown(kind, span, levels)
 }
 
-/// A node above trees of so many levels.
+/// A node above trees of the given depth.
 fn grown(kind: NodeKind<Reference>, span: Span, below: usize) -> ParseResult {
     if below >= MOST_LEVELS {
         let reason = format!("it joins more than {MOST_LEVELS} parts one after another");

@@ -1,4 +1,4 @@
-//! The sentence of a gate: its form, and which quantities it reads.
+//! The requirement of a gate: its form and the quantities it reads.
 //!
 //! One comparison of two arithmetic sides is a [`Form::Compare`], which has a margin; anything with `and`, `or`,
 //! `not`, `in`, `if` or a comparison inside a side is a [`Form::Condition`].
@@ -14,7 +14,7 @@ use serde::{Serialize, Serializer};
 use std::fmt;
 use std::sync::Arc;
 
-/// The sentence that has to hold, parsed; a copy shares the tree.
+/// A parsed requirement; a copy shares the tree.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Requirement {
     text: Arc<str>,
@@ -30,7 +30,7 @@ pub enum Form<R> {
     Condition(Node<R>),
 }
 
-/// Everything a requirement reads, each once and sorted.
+/// The quantities that a requirement reads, each once and sorted.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Reads {
     pub quantities: Vec<Quantity>,
@@ -39,7 +39,7 @@ pub struct Reads {
 }
 
 impl Reads {
-    /// Whose values are read, those of speedups last; an owner may occur more than once.
+    /// The owners of the values, those of speedups last; an owner can occur more than once.
     pub fn owners(&self) -> impl Iterator<Item = &Owner> {
         self.quantities.iter().map(|quantity| &quantity.owner).chain(&self.speedups)
     }
@@ -53,7 +53,7 @@ pub enum RequirementError {
     Syntax {
         text: String,
         reason: String,
-        /// The bytes that are.
+        /// The wrong bytes.
         span: Span,
     },
     /// `1 < x < 2`.
@@ -68,7 +68,7 @@ pub enum RequirementError {
 }
 
 impl RequirementError {
-    /// The bytes of the text that are wrong; none where all of it is.
+    /// The wrong bytes of the text; none if all of it is wrong.
     pub const fn span(&self) -> Option<Span> {
         match self {
             Self::Syntax { span, .. } | Self::Chained { span, .. } => Some(*span),
@@ -78,11 +78,11 @@ impl RequirementError {
 }
 
 impl Requirement {
-    /// Parses the sentence of a gate; spaces around it are left out, and spans are of the rest.
+    /// Parses the requirement of a gate. Surrounding spaces are trimmed, and spans refer to the trimmed text.
     ///
     /// # Errors
     ///
-    /// What does not parse, chains of comparisons, and what would hold or fail whatever is measured.
+    /// Syntax errors, chains of comparisons, and requirements that no measurement decides.
     pub fn parse(text: &str) -> Result<Self, RequirementError> {
         let text = text.trim();
         let owned = || text.to_owned();
@@ -104,7 +104,7 @@ impl Requirement {
         Ok(Self { text: text.into(), form: Arc::new(form(root)) })
     }
 
-    /// `speedup("previous") >= 1`: what a stage without gates of its own has to hold.
+    /// `speedup("previous") >= 1`: the exit gate of a stage that declares none.
     pub fn no_slower_than_previous() -> Self {
         let span = Span::new;
         let speedup = Reference::Speedup { over: Owner::Previous };
@@ -114,8 +114,8 @@ impl Requirement {
         Self { text: "speedup(\"previous\") >= 1".into(), form: Arc::new(form) }
     }
 
-    /// The same with every limit in the unit of what it is compared with; `unit_of` is the unit of a metric, empty where it has
-    /// none, and nothing for what is not measured.
+    /// The requirement with every limit in the unit of its comparison. `unit_of` returns the unit of a metric: empty
+    /// if it has none, `None` if the value is not measured.
     ///
     /// # Errors
     ///
@@ -144,7 +144,7 @@ impl Requirement {
         }
     }
 
-    /// What is compared with a number, and the number.
+    /// The references that are compared with a number, and the number.
     pub fn limits(&self) -> Vec<(&Reference, f64)> {
         let pair = |left: &'_ Node<Reference>, right: &'_ Node<Reference>| match &left.kind {
             NodeKind::Read(_) => right.number(),
@@ -173,7 +173,7 @@ impl Requirement {
         found
     }
 
-    /// As written, without spaces around it; spans are bytes of it.
+    /// As written, without surrounding spaces; spans are bytes of it.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -183,7 +183,7 @@ impl Requirement {
         CleanText::from(&*self.text)
     }
 
-    /// The left side for readers: what it reads by its name, else as written.
+    /// The left side for readers: the name if it is a single reference, else as written.
     pub fn subject_text(&self) -> String {
         self.subject().map_or_else(|| self.left().to_owned(), Reference::to_string)
     }
@@ -199,7 +199,7 @@ impl Requirement {
         }
     }
 
-    /// The left side as written; of a condition all of it.
+    /// The left side as written; all of a condition.
     pub fn left(&self) -> &str {
         match &*self.form {
             Form::Compare { left, .. } => self.text.get(left.span.range()).unwrap_or(&self.text),
@@ -207,7 +207,7 @@ impl Requirement {
         }
     }
 
-    /// What the left side reads, where it is nothing else.
+    /// The reference on the left side, if it is nothing else.
     pub fn subject(&self) -> Option<&Reference> {
         match &*self.form {
             Form::Compare { left: Node { kind: NodeKind::Read(reference), .. }, .. } => Some(reference),
@@ -215,7 +215,7 @@ impl Requirement {
         }
     }
 
-    /// What it reads, with where, in the order of the text.
+    /// The references with their positions, in the order of the text.
     pub fn references(&self) -> Vec<(&Reference, Span)> {
         match &*self.form {
             Form::Compare { left, right, .. } => left.reads().chain(right.reads()).collect(),

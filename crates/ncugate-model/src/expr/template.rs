@@ -1,7 +1,7 @@
 //! Texts with expressions in double braces: `-maxrregcount={{ REGCAP }}`.
 //!
-//! Between the braces stands the language of all other expressions, which has neither loops nor texts that grow: the
-//! size of what comes out is bounded by the template and its values.
+//! The braces contain the language of all other expressions, which has neither loops nor growing texts: the template
+//! and its values bound the size of the result.
 
 use super::ast::Span;
 use super::expression::{Expr, ExprError};
@@ -18,7 +18,7 @@ pub struct Template {
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Piece {
     Text(String),
-    /// An expression and the byte of the template at which its text begins.
+    /// An expression and the byte of the template where its text begins.
     Expr(Expr, usize),
 }
 
@@ -27,8 +27,8 @@ impl Template {
     ///
     /// # Errors
     ///
-    /// An expression that does not parse, braces that are not closed, statements (`{% ... %}`), comments, whitespace
-    /// control, and a text that is too long.
+    /// An expression that does not parse, unclosed braces, statements (`{% ... %}`), comments, whitespace control,
+    /// and an overlong text.
     pub fn parse(text: &str) -> Result<Self, ExprError> {
         let wrong = |reason: &str, start: usize, end: usize| {
             let span = Some(Span::new(start, end));
@@ -70,7 +70,7 @@ impl Template {
         &self.text
     }
 
-    /// Names that it uses, each with its bytes of the text, in the order of the text.
+    /// The names it uses with their bytes, in the order of the text.
     pub fn names(&self) -> Vec<(String, Span)> {
         let of = |piece: &Piece| match piece {
             Piece::Text(_) => Vec::new(),
@@ -85,7 +85,7 @@ impl Template {
     ///
     /// # Errors
     ///
-    /// An expression that cannot be evaluated; a name that is not among `names` is one.
+    /// An expression that cannot be evaluated, for example because a name is not in `names`.
     pub fn render(&self, names: &Names) -> Result<String, ExprError> {
         let mut rendered = String::with_capacity(self.text.len());
         for piece in &self.pieces {
@@ -102,7 +102,7 @@ impl Template {
 }
 
 impl Template {
-    /// The text with values written by `written` in place of the expressions; none where a value is not known.
+    /// The text with each expression replaced by its value as `written` formats it; none if a value is unknown.
     pub fn render_with(
         &self,
         read: &impl Fn(&str) -> Option<Value>,
@@ -125,7 +125,7 @@ pub fn render(template: &str, names: &Names) -> Result<String, ExprError> {
     Template::parse(template)?.render(names)
 }
 
-/// Where the braces that open `rest` close: not inside of quotes.
+/// Position where the braces that open `rest` close, outside of quotes.
 fn closing(rest: &str) -> Option<usize> {
     let (mut quote, mut escaped) = (None, false);
     for (at, c) in rest.char_indices().skip(2) {
@@ -142,7 +142,7 @@ fn closing(rest: &str) -> Option<usize> {
     None
 }
 
-/// A real number keeps its point, a truth value its word.
+/// A real number keeps its decimal point, a truth value its word.
 fn value_text(value: &Value) -> String {
     match value {
         Value::Bool(v) => v.to_string(),

@@ -3,17 +3,17 @@
 use super::ast::{Arithmetic, Comparison, Span};
 use super::unit::Unit;
 
-/// What is wrong with a text, and where.
+/// A syntax error with its position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SyntaxError {
     pub reason: String,
-    /// The bytes that are.
+    /// The wrong bytes.
     pub span: Span,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Token<'t> {
-    /// An identifier, or several joined by dots; words such as `and` too.
+    /// An identifier, or several joined by dots; also words such as `and`.
     Name(&'t str),
     /// A quoted text, its escapes resolved.
     Text(String),
@@ -28,7 +28,7 @@ pub enum Token<'t> {
     End,
 }
 
-/// Symbols, the longer ones before those that they begin with.
+/// Symbols, longer ones before their prefixes.
 const SYMBOLS: [(&str, Token<'static>); 13] = [
     ("<=", Token::Compare(Comparison::LessOrEqual)),
     (">=", Token::Compare(Comparison::GreaterOrEqual)),
@@ -165,7 +165,7 @@ fn radix(text: &str) -> Option<u32> {
     }
 }
 
-/// Bytes of names joined by dots; a dot with no name after it is not part of them.
+/// Length in bytes of names joined by dots; a trailing dot is excluded.
 fn chain(rest: &str) -> usize {
     let mut end = 0;
     for part in rest.split('.') {

@@ -1,10 +1,10 @@
-//! Parts of a requirement that no measurement decides: what reads nothing measured of the variant that is judged, and what
-//! holds whatever is measured.
+//! Parts of a requirement that no measurement decides: they read no measurement of the judged variant, or hold for
+//! every possible measurement.
 //!
-//! What is read is known by the form of the tree. That a comparison always holds is found by trying values
-//! ([`PROBES`] draws from what each quantity can be, and the constants of the text): a comparison that holds for all of
-//! them is refused. Values that are tried never make a sound requirement look trivial unless its limit is beyond what its
-//! metric can be.
+//! The form of the tree shows which values it reads. Comparisons that always hold are found by trial: [`PROBES`]
+//! values are drawn from the range of each quantity and from the constants of the text, and a comparison that holds
+//! for all of them is refused. A sound requirement looks trivial only if its limit is outside the range of its
+//! metric.
 
 use super::ast::{Node, NodeKind, Reference, Span};
 use super::requirement::{Form, Requirement};
@@ -12,20 +12,20 @@ use super::value::Value;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-/// Values that each quantity is tried with.
+/// Number of values tried for each quantity.
 const PROBES: usize = 400;
 
-/// What a reference of a requirement stands for.
+/// The meaning of a reference in a requirement.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Source {
-    /// It is measured of the variant that is judged, and lies between these.
+    /// A measurement of the judged variant, between these bounds.
     Own {
-        /// The least that it can be.
+        /// Lower bound.
         least: f64,
-        /// The most that it can be.
+        /// Upper bound.
         most: f64,
     },
-    /// Anything else: of another variant, a dimension, a parameter, a scalar.
+    /// Anything else: a value of another variant, a dimension, a parameter, a scalar.
     Other,
 }
 
@@ -41,8 +41,8 @@ const UNREAD: &str = "reads nothing that is measured of the variant that is judg
 const CONSTANT: &str = "is the same whatever is measured";
 
 impl Requirement {
-    /// The first part by which it would hold although nothing was measured; `source` says what each reference stands for, and `settle`
-    /// makes values of the variant, by name, ones that can be measured of it together.
+    /// The first part that would hold without any measurement. `source` classifies each reference, and `settle` makes
+    /// named values jointly possible for one variant.
     pub fn trivial(&self, source: &dyn Fn(&Reference) -> Source, settle: Settle<'_>) -> Option<Trivial> {
         let root = match self.form() {
             Form::Compare { left, comparison, right } => Node {
@@ -57,19 +57,19 @@ impl Requirement {
     }
 }
 
-/// Makes values, by name, ones that can be measured of one variant together.
+/// Adjusts named values so that they are jointly possible for one variant.
 pub type Settle<'s> = &'s dyn Fn(&mut BTreeMap<&str, f64>);
 
-/// A tree and what its references are tried with.
+/// A tree and the trial values of its references.
 struct Probe<'s> {
     settle: Settle<'s>,
-    /// What the tree reads, each once.
+    /// The references of the tree, each once.
     references: Vec<Reference>,
-    /// What each stands for.
+    /// The source of each reference.
     sources: Vec<Source>,
-    /// What a quantity is tried with beside what it can be.
+    /// Constants that are tried in addition to the range of a quantity.
     constants: Vec<f64>,
-    /// What each reference is in each draw so far: most requirements are decided by the first few.
+    /// The values of each reference in each draw so far: the first few decide most requirements.
     draws: RefCell<Vec<Vec<f64>>>,
 }
 
@@ -84,7 +84,7 @@ impl<'s> Probe<'s> {
         let literal = |node: &Node<Reference>| node.number().filter(|number| number.is_finite());
         let literals: Vec<f64> = root.walk().into_iter().filter_map(literal).collect();
         let near = literals.iter().flat_map(|number| [*number, number - 1.0, number + 1.0]);
-        // `2 * a != 7` is false of 3.5 alone
+        // `2 * a != 7` is false only for 3.5
         let few = &literals[..literals.len().min(4)];
         let quotients = few.iter().flat_map(|a| few.iter().filter(|b| **b != 0.0).map(move |b| a / b));
         let mut constants: Vec<f64> = [0.0, 1.0].into_iter().chain(near).chain(quotients).collect();
@@ -94,7 +94,7 @@ impl<'s> Probe<'s> {
         Self { settle, references, sources, constants, draws: RefCell::default() }
     }
 
-    /// The part by which the node can have this truth value without a measurement that decides it.
+    /// The part by which the node can have this truth value without a deciding measurement.
     fn undecided(&self, node: &Node<Reference>, truth: bool) -> Option<Trivial> {
         let first =
             |a: &Node<Reference>, b: &Node<Reference>| self.undecided(a, truth).or_else(|| self.undecided(b, truth));
@@ -121,7 +121,7 @@ impl<'s> Probe<'s> {
         node.children().into_iter().find_map(|child| self.inside(child))
     }
 
-    /// A condition inside a side of a comparison has to be decided either way; what `if` asks may be anything.
+    /// A condition inside a side of a comparison has to be decided both ways; the condition of `if` can be anything.
     fn inside(&self, node: &Node<Reference>) -> Option<Trivial> {
         match &node.kind {
             NodeKind::Conditional { then, otherwise, .. } => self.inside(then).or_else(|| self.inside(otherwise)),
@@ -144,13 +144,13 @@ impl<'s> Probe<'s> {
         self.references.iter().position(|known| known == reference)
     }
 
-    /// Whether it is so for everything that is tried. What cannot be evaluated tells nothing.
+    /// Whether the node has this truth value for every trial. A failed evaluation does not count.
     fn is_always(&self, node: &Node<Reference>, truth: bool) -> bool {
         let mut tried = (0..PROBES).filter_map(|draw| self.holds(node, draw)).peekable();
         tried.peek().is_some() && tried.all(|found| found == truth)
     }
 
-    /// Whether it holds in a draw; none where it cannot be evaluated.
+    /// Whether it holds in a draw; none if it cannot be evaluated.
     fn holds(&self, node: &Node<Reference>, draw: usize) -> Option<bool> {
         let mut draws = self.draws.borrow_mut();
         while draws.len() <= draw {
@@ -165,11 +165,11 @@ impl<'s> Probe<'s> {
         node.eval(&read).ok().map(|value| value.is_truthy())
     }
 
-    /// What each reference is in a draw.
+    /// The value of each reference in a draw.
     fn values_of_draw(&self, draw: u64) -> Vec<f64> {
         let alone = |(at, source): (usize, &Source)| value(at, *source, &self.constants, draw);
         let mut values: Vec<f64> = self.sources.iter().enumerate().map(alone).collect();
-        // A name of the variant itself is a reference at most once.
+        // A name of the judged variant occurs at most once among the references.
         let own = self.references.iter().zip(&self.sources).map(|(reference, source)| match source {
             Source::Own { .. } => reference.own(),
             Source::Other => None,
@@ -177,7 +177,7 @@ impl<'s> Probe<'s> {
         let names: Vec<Option<&str>> = own.collect();
         let mut together: BTreeMap<&str, f64> =
             names.iter().zip(&values).filter_map(|(name, value)| Some(((*name)?, *value))).collect();
-        // One alone can be anything.
+        // A single value is always possible.
         if together.len() > 1 {
             (self.settle)(&mut together);
         }
@@ -188,7 +188,7 @@ impl<'s> Probe<'s> {
     }
 }
 
-/// What the reference of this number is in a draw: a constant of the text, or anything between the least and the most that it can be.
+/// The value of a reference in a draw: a constant of the text, or a random value in its range.
 fn value(at: usize, source: Source, constants: &[f64], draw: u64) -> f64 {
     let bits = scrambled(draw ^ (at as u64 + 1).wrapping_mul(0xD1B5_4A32_D192_ED03));
     let part = (bits >> 11) as f64 / (1_u64 << 53) as f64;
@@ -205,7 +205,7 @@ fn value(at: usize, source: Source, constants: &[f64], draw: u64) -> f64 {
     }
 }
 
-/// Bits that look random: the finalizer of Steele, Lea and Flood, "Fast splittable pseudorandom number generators" (2014).
+/// Pseudo-random bits: the finalizer of Steele, Lea and Flood, "Fast splittable pseudorandom number generators" (2014).
 fn scrambled(seed: u64) -> u64 {
     let mut bits = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(0x9E37_79B9_7F4A_7C15);
     bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -232,7 +232,7 @@ mod tests {
         }
     }
 
-    /// As of quantiles, and of parts of a whole.
+    /// The order of quantiles, and of parts of a whole.
     fn settle(values: &mut BTreeMap<&str, f64>) {
         for (less, more) in [("latency_p50", "latency_p90"), ("dram_read_bytes", "dram_bytes")] {
             if let (Some(low), Some(high)) = (values.get(less).copied(), values.get(more).copied()) {
@@ -326,7 +326,7 @@ mod tests {
         }
     }
 
-    /// A phase may have thousands of gates.
+    /// A phase can have thousands of gates.
     #[test]
     fn a_sound_requirement_is_decided_by_few_draws() {
         for text in SOUND.into_iter().filter(|text| !text.contains("S > 1000")) {

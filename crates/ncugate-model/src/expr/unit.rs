@@ -6,24 +6,24 @@ pub struct Unit {
     /// As written.
     pub word: &'static str,
     kind: Kind,
-    /// How many of its kind's smallest unit it is.
+    /// Its size in the smallest unit of its kind.
     size: f64,
 }
 
-/// What is measured in a unit.
+/// The dimension of a unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Time,
     Share,
     Memory,
     Frequency,
-    /// Things that are counted.
+    /// Countable things.
     Count(&'static str),
 }
 
 const KIBI: f64 = 1024.0;
 
-/// Every unit, those that are one another's names side by side.
+/// Every unit; synonyms are adjacent.
 const UNITS: [(&str, Kind, f64); 27] = [
     ("ns", Kind::Time, 1.0),
     ("us", Kind::Time, 1e3),
@@ -60,7 +60,7 @@ impl Unit {
         found.map(|(word, kind, size)| Self { word, kind, size })
     }
 
-    /// The factor that turns a number in this unit into one in the unit of a metric.
+    /// The factor that converts a number from this unit to the unit of a metric.
     pub(super) fn factor(self, metric: &str) -> Option<f64> {
         let size = match (self.kind, metric) {
             (Kind::Time, "ns") => 1.0,

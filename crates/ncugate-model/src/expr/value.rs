@@ -1,4 +1,4 @@
-//! Values that names have and expressions give.
+//! Values of names and expressions.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -18,7 +18,7 @@ pub enum Value {
 pub type Names = BTreeMap<String, Value>;
 
 impl Value {
-    /// The number it is; true is 1 and false 0. A text is not a number.
+    /// The value as a number; true is 1 and false 0. A text is not a number.
     pub fn number(&self) -> Option<f64> {
         match self {
             Self::Bool(v) => Some(f64::from(u8::from(*v))),
@@ -28,7 +28,7 @@ impl Value {
         }
     }
 
-    /// The integer it is; true is 1 and false 0.
+    /// The value as an integer; true is 1 and false 0.
     pub(super) fn integer(&self) -> Option<i64> {
         match self {
             Self::Bool(v) => Some(i64::from(*v)),
@@ -37,7 +37,7 @@ impl Value {
         }
     }
 
-    /// Whether a condition takes it as true: a number other than 0, a text that is not empty.
+    /// Whether a condition treats it as true: a number other than 0, a text that is not empty.
     pub(super) fn is_truthy(&self) -> bool {
         match self {
             Self::Bool(v) => *v,
@@ -47,7 +47,7 @@ impl Value {
         }
     }
 
-    /// The whole number it is: an integer, or a real number without a fraction below 9e15.
+    /// The value as a whole number: an integer, or a real number without a fraction below 9e15.
     pub fn as_integer(&self) -> Option<i64> {
         match self {
             Self::Int(v) => Some(*v),

@@ -1,4 +1,4 @@
-//! The catalogue file as understood.
+//! The parsed catalogue file.
 
 use super::combination::Combination;
 use super::definition::{Definition, Formula, ZeroShare};
@@ -14,7 +14,7 @@ use std::sync::OnceLock;
 
 const EMBEDDED: &str = include_str!("catalogue.toml");
 
-/// How a metric repeats, and so how it is judged.
+/// Repeatability of a metric, which decides how it is judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MetricKind {
@@ -26,7 +26,7 @@ pub enum MetricKind {
     Timing,
 }
 
-/// A place where reports show metrics without being asked.
+/// A place where reports show metrics by default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ShownIn {
@@ -46,26 +46,26 @@ pub struct LogicalMetric {
     pub title: String,
     /// Unit of its value; empty where it is a count or a ratio.
     pub unit: String,
-    /// Which way it improves.
+    /// The direction in which it improves.
     pub better: Better,
     pub kind: MetricKind,
     pub source: MetricSource,
-    /// What exactly it is computed from.
+    /// The exact source of the value.
     pub derivation: Derivation,
-    /// Of a fact of launches or their occupancy: how those of one evaluation make one value.
+    /// For a fact of launches or their occupancy: how the launches of one evaluation combine into one value.
     pub launches: Combination,
-    /// Where it is shown, and its place there.
+    /// Places that show it, with its position there.
     show: BTreeMap<ShownIn, u32>,
-    /// Coefficient of variation between launches of one kernel, where it was measured.
+    /// Coefficient of variation between launches of one kernel, if measured.
     pub spread: Option<f64>,
-    /// What it says, and how it misleads.
+    /// Its meaning and its pitfalls.
     pub description: String,
     formulas: BTreeMap<ChipFamily, Formula>,
     absent_on: Vec<String>,
 }
 
 impl LogicalMetric {
-    /// Whether it is known without a GPU: from the cubin, the launch and the chip's limits.
+    /// Whether it is known without a GPU: from the cubin, the launch and the limits of the chip.
     pub fn is_static(&self) -> bool {
         matches!(self.source, MetricSource::Build | MetricSource::Launch | MetricSource::Occupancy)
     }
@@ -81,7 +81,7 @@ pub enum MetricError {
         /// The most similar name.
         nearest: Option<String>,
     },
-    /// Nobody said which chip it was.
+    /// The chip is unknown.
     #[error("the GPU that measured is not known, so the counters of '{name}' are not known")]
     NoChip { name: String },
     /// The chip is older or newer than the catalogue.
@@ -104,10 +104,10 @@ pub enum MetricError {
 pub struct Catalogue {
     metrics: Vec<LogicalMetric>,
     index: HashMap<String, usize>,
-    /// How launches make one value of a counter, by ncu's name: the first that fits.
+    /// How launches combine into one value of a counter, by ncu's name: the first match counts.
     combinations: Vec<(GlobMatcher, Combination)>,
     orders: Vec<Order>,
-    /// What fills and copies add to a counter at most, by ncu's name.
+    /// Upper bounds of the effect of fills and copies on a counter, by ncu's name.
     transfers: HashMap<String, TransferCost>,
 }
 
@@ -119,13 +119,13 @@ impl Catalogue {
         CATALOGUE.get_or_init(|| Self::parse(EMBEDDED).unwrap_or_else(|e| panic!("embedded metric catalogue: {e}")))
     }
 
-    /// How the values of a counter at the launches of one evaluation make one; by ncu's name.
+    /// How the values of a counter in the launches of one evaluation combine; by ncu's name.
     pub fn combination(&self, counter: &str) -> Combination {
         let found = self.combinations.iter().find(|(pattern, _)| pattern.is_match(counter));
         found.map_or(Combination::Longest, |(_, how)| *how)
     }
 
-    /// How fills and copies, which ncu does not count, bear on a metric.
+    /// The effect of fills and copies, which ncu does not count, on a metric.
     pub fn transfer_effect(&self, definition: &Definition) -> TransferEffect {
         let cost = |counter: &str| self.transfers.get(counter).copied();
         TransferEffect::of(definition, cost, |counter| self.combination(counter))
@@ -146,27 +146,27 @@ impl Catalogue {
         self.metrics.iter().map(|m| m.name.as_str())
     }
 
-    /// The name most like this one, to suggest.
+    /// The most similar name, as a suggestion.
     pub fn nearest(&self, name: &str) -> Option<&str> {
         crate::nearest(name, self.names())
     }
 
-    /// Whether a gate may name it: a logical metric or an ncu metric.
+    /// Whether a gate can name it: a logical metric or an ncu metric.
     pub fn knows(&self, name: &str) -> bool {
         is_ncu_metric(name) || self.index.contains_key(name)
     }
 
-    /// Where a metric comes from; an ncu metric by its own name is counted.
+    /// The source of a metric; an ncu metric under its own name is counted.
     pub fn source(&self, name: &str) -> Option<MetricSource> {
         self.get(name).map(|metric| metric.source).or_else(|| is_ncu_metric(name).then_some(MetricSource::Ncu))
     }
 
-    /// What a metric is computed from; an ncu metric by its own name is a counter.
+    /// The derivation of a metric; an ncu metric under its own name is a counter.
     pub fn derivation(&self, name: &str) -> Option<Derivation> {
         self.get(name).map(|metric| metric.derivation).or_else(|| is_ncu_metric(name).then_some(Derivation::Counters))
     }
 
-    /// How a metric follows from latency samples; nothing for one that does not.
+    /// How a metric follows from latency samples, if it does.
     pub fn latency(&self, name: &str) -> Option<LatencyMetric> {
         match self.derivation(name)? {
             Derivation::Latency(latency) => Some(latency),
@@ -174,12 +174,12 @@ impl Catalogue {
         }
     }
 
-    /// How metrics are ordered by what they are.
+    /// The order relations between metrics.
     pub(super) fn orders(&self) -> &[Order] {
         &self.orders
     }
 
-    /// The metrics that are shown there, in their order.
+    /// The metrics shown there, in their order.
     pub fn shown(&self, place: ShownIn) -> impl Iterator<Item = &str> {
         let mut shown: Vec<(u32, &str)> =
             self.metrics.iter().filter_map(|m| Some((*m.show.get(&place)?, m.name.as_str()))).collect();
@@ -187,7 +187,7 @@ impl Catalogue {
         shown.into_iter().map(|(_, name)| name)
     }
 
-    /// What to collect for a metric on a chip; an ncu metric is its own definition, its unit left to the reader.
+    /// The counters to collect for a metric on a chip. An ncu metric is its own definition, and the reader provides its unit.
     pub fn definition(&self, name: &str, cc: Option<ComputeCapability>) -> Result<Definition, MetricError> {
         if is_ncu_metric(name) {
             return Ok(Definition::verbatim(name, String::new()));

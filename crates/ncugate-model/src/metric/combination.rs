@@ -1,25 +1,26 @@
-//! How the launches of one evaluation make one value.
+//! How the launches of one evaluation combine into one value.
 
 use serde::Deserialize;
 
-/// How values of launches make one of the evaluation that they are of.
+/// How the values of launches combine into one value of their evaluation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Combination {
     Sum,
     Greatest,
     Least,
-    /// That of the launch that took longest; of launches that are alike, the value they have.
+    /// The value of the longest launch; for uniform launches, their common value.
     Longest,
-    /// That of the launch in which all counters that are combined so are greatest together: parts of one allocation.
+    /// The value of the launch with the greatest sum of all counters of this combination: parts of one allocation.
     GreatestTogether,
-    /// The mean, weighted by the time that each launch took.
+    /// The mean, weighted by the duration of each launch.
     Mean,
 }
 
 impl Combination {
-    /// The value of an evaluation; `weights` are of the same launches: the time each took, and of [`Self::GreatestTogether`] the sum of
-    /// the counters that are combined so. None where any launch has no value, or where its weight is needed and not known.
+    /// The value of an evaluation. `weights` belong to the same launches: the duration of each, or for
+    /// [`Self::GreatestTogether`] the sum of the combined counters. None if any launch has no value, or if a required
+    /// weight is unknown.
     pub fn value(self, values: &[Option<f64>], weights: Option<&[f64]>) -> Option<f64> {
         let values: Vec<f64> = values.iter().copied().collect::<Option<_>>()?;
         match self {

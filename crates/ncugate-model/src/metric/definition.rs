@@ -1,11 +1,11 @@
-//! How a logical metric is computed from what Nsight Compute counted on one chip.
+//! The computation of a logical metric from the counters of Nsight Compute on one chip.
 
 use crate::Cell;
 
-/// A share may be over 100 % by this many times the coefficient of variation of its parts.
+/// A share can exceed 100 % by this many times the coefficient of variation of its parts.
 const DOUBTED: f64 = 4.0;
 
-/// What to collect on a chip, and what to make of it.
+/// The counters to collect on a chip, and the computation over them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Definition {
     pub formula: Formula,
@@ -16,7 +16,7 @@ pub struct Definition {
 /// A computation over ncu metrics; nothing is clamped.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Formula {
-    /// The sum of these; a name that is there twice counts twice, and one with `-` before it is taken away.
+    /// The sum of the named metrics. A repeated name counts twice, and one with `-` before it is subtracted.
     Sum(Vec<String>),
     /// `factor * sum(part) / sum(whole)`.
     Share {
@@ -26,28 +26,28 @@ pub enum Formula {
         part: Vec<String>,
         /// Denominator.
         whole: Vec<String>,
-        /// Why there is no value when both are zero (`no shared-memory wavefronts`).
+        /// The reason for the missing value when both are zero (`no shared-memory wavefronts`).
         empty: String,
-        /// What zeros mean beyond that.
+        /// The meaning of zeros otherwise.
         zero: ZeroShare,
     },
     /// `factor * product`.
     Product { factor: f64, names: Vec<String> },
 }
 
-/// What zeros of a share mean.
+/// The meaning of zeros in a share.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ZeroShare {
-    /// A part of 0 is a share of 0; a whole of 0 has none.
+    /// A part of 0 gives a share of 0; a whole of 0 gives none.
     Counted,
-    /// A part of 0 was not counted: what there is of the whole always has some of it.
+    /// A part of 0 means that it was not counted: the whole always includes some of it.
     Uncounted,
-    /// A whole of 0 has a share of 0 where these counters, which every launch has, are 0 as well.
+    /// A whole of 0 gives a share of 0 if these counters, which every launch has, are 0 as well.
     Without(Vec<String>),
 }
 
 impl Definition {
-    /// A metric that is collected and shown as it is.
+    /// A metric that is collected and shown unchanged.
     pub fn verbatim(name: &str, unit: String) -> Self {
         Self { formula: Formula::Sum(vec![name.to_owned()]), unit }
     }
@@ -68,7 +68,7 @@ impl Definition {
 
     /// The value for one launch; `read` gives a counter by name.
     ///
-    /// A counter that is absent or not finite, and a share of nothing, make it missing with the reason.
+    /// A counter that is missing or not finite, and a share of zero, make the value missing, with the reason.
     pub fn evaluate(&self, read: &dyn Fn(&str) -> Option<f64>) -> Cell {
         let value = match &self.formula {
             Formula::Sum(names) => sum(names, read),
@@ -80,8 +80,8 @@ impl Definition {
         value.map_or_else(|reason| Cell::Missing(reason.into()), Cell::finite)
     }
 
-    /// Why a value cannot be one: a percentage outside 0 to 100 by more than its relative `spread`. Its parts may be counted in
-    /// different passes, so a little over 100 is a full one.
+    /// Why a value is implausible: a percentage outside 0 to 100 by more than its relative `spread`. Its parts can
+    /// come from different replay passes, so that slightly above 100 means full.
     pub fn doubt(&self, value: f64, spread: f64) -> Option<String> {
         let most = 100.0 * (1.0 + DOUBTED * spread);
         (self.unit == "%" && !(0.0..=most).contains(&value))
@@ -171,7 +171,7 @@ mod tests {
             definition.evaluate(&read).value()
         };
         assert_eq!((read(Some(0.0), 0.0), read(Some(0.0), 8.0)), (Some(0.0), Some(0.0)));
-        // bulk copies and wgmma use shared memory that these counters do not see
+        // these counters do not include the shared-memory accesses of bulk copies and wgmma
         assert_eq!((read(Some(1024.0), 0.0), read(None, 0.0)), (None, None));
     }
 

@@ -1,17 +1,17 @@
-//! What a metric is computed from.
+//! The derivation of a metric.
 
 use crate::stats::Statistic;
 use serde::de::value::{Error, StrDeserializer};
 use serde::de::{Error as _, IntoDeserializer};
 use serde::{Deserialize, Serialize};
 
-/// Where a metric's value comes from.
+/// The source of a metric's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MetricSource {
     Build,
     Launch,
-    /// Computed from launch, cubin and chip.
+    /// Computed from the launch, the cubin and the chip.
     Occupancy,
     /// The samples of the undisturbed timing.
     Latency,
@@ -19,12 +19,12 @@ pub enum MetricSource {
     Ncu,
 }
 
-/// What a metric is computed from: its source, and which of the source's facts it is.
+/// The derivation of a metric: its source, and the fact of that source.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Derivation {
     Build(BuildFact),
     Launch(LaunchFact),
-    /// Occupancy, or what follows from it.
+    /// Occupancy, or a value derived from it.
     Occupancy(OccupancyFact),
     Latency(LatencyMetric),
     Check(CheckFact),
@@ -32,33 +32,33 @@ pub enum Derivation {
     Counters,
 }
 
-/// What the machine code says.
+/// Facts of the machine code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BuildFact {
-    /// Registers a thread.
+    /// Registers per thread.
     Registers,
-    /// Bytes of static shared memory a block.
+    /// Bytes of static shared memory per block.
     StaticShared,
     /// Spill loads and stores.
     Spills,
-    /// Bytes of stack a thread.
+    /// Bytes of stack per thread.
     Stack,
-    /// Bytes of local memory a thread.
+    /// Bytes of local memory per thread.
     Local,
 }
 
-/// What a launch says.
+/// Facts of a launch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LaunchFact {
     BlockThreads,
     GridBlocks,
-    /// Bytes of static and dynamic shared memory a block.
+    /// Bytes of static and dynamic shared memory per block.
     SharedMemory,
 }
 
-/// What follows from the launch, the machine code and the chip.
+/// Facts derived from the launch, the machine code and the chip.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OccupancyFact {
@@ -66,25 +66,25 @@ pub enum OccupancyFact {
     Theoretical,
     /// Blocks that fit on a multiprocessor.
     BlocksPerSm,
-    /// Blocks that registers allow.
+    /// Resident blocks as limited by registers.
     LimitRegisters,
-    /// Blocks that shared memory allows.
+    /// Resident blocks as limited by shared memory.
     LimitSharedMemory,
-    /// Blocks that warps allow.
+    /// Resident blocks as limited by warps.
     LimitWarps,
-    /// Blocks that block slots allow.
+    /// Resident blocks as limited by block slots.
     LimitBlocks,
-    /// How often the chip is filled.
+    /// Number of waves.
     Waves,
-    /// Share of the time that the last wave takes where it leaves much of the chip idle.
+    /// Share of the time that the last wave takes if it leaves much of the chip idle.
     TailFraction,
 }
 
-/// What the correctness cases say.
+/// Facts of the correctness cases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CheckFact {
-    /// 1 where every case is within tolerance, else 0.
+    /// 1 if every case is within tolerance, else 0.
     Correct,
     /// Largest absolute difference.
     MaxAbs,
@@ -97,11 +97,11 @@ pub enum CheckFact {
 pub struct LatencyMetric {
     /// The statistic of the samples.
     pub statistic: Statistic,
-    /// What is made of it.
+    /// The form of the statistic.
     pub form: LatencyForm,
 }
 
-/// What is made of a statistic of latency samples.
+/// The form of a statistic of latency samples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LatencyForm {
@@ -112,7 +112,7 @@ pub enum LatencyForm {
     Throughput,
 }
 
-/// What an entry of the catalogue says of it.
+/// The facts that an entry of the catalogue declares.
 pub(super) struct EntryFacts<'a> {
     pub fact: Option<&'a str>,
     pub statistic: Option<&'a str>,

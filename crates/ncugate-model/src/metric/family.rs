@@ -16,9 +16,9 @@ pub enum ChipFamily {
     Ada,
     /// 9.0
     Hopper,
-    /// 10.x but 10.7, and 11.x
+    /// 10.x except 10.7, and 11.x
     Blackwell,
-    /// 10.7: what it calls otherwise than all others is not known.
+    /// 10.7: its differing metric names are not known.
     Rubin,
     /// 12.x
     BlackwellConsumer,

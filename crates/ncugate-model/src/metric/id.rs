@@ -1,4 +1,4 @@
-//! The names of the catalogue's metrics as constants, made from it when the program is built.
+//! The names of the catalogue's metrics as constants, generated at build time.
 
 use crate::MetricId;
 

@@ -1,13 +1,13 @@
-//! ncu's own names that are known of some chip, and the one that was most likely meant.
+//! ncu metrics that are known on some chip, and the most similar one to a name.
 
 use crate::nearest;
 
-/// Whether a metric under ncu's own name is one of the chips whose metrics are listed.
+/// Whether a metric under ncu's name exists on one of the listed chips.
 pub fn is_listed(name: &str) -> bool {
     ncu_rep::is_listed_metric(name)
 }
 
-/// The listed metric most like a name that is not listed.
+/// The listed metric most similar to an unlisted name.
 pub fn nearest_listed(name: &str) -> Option<String> {
     let (base, form) = name.split_once('.').unwrap_or((name, ""));
     let known = match ncu_rep::listed_forms(base).is_empty() {
@@ -15,7 +15,7 @@ pub fn nearest_listed(name: &str) -> Option<String> {
         true => nearest(base, ncu_rep::listed_bases())?,
     };
     let mut forms = ncu_rep::listed_forms(known);
-    // of frames and regions nothing is counted in a launch
+    // frames and regions have no counters within a launch
     forms.retain(|form| !["_frame", "_region"].iter().any(|of| form.contains(of)));
     let meant = if form.is_empty() { known.to_owned() } else { format!("{known}.{form}") };
     nearest(&meant, forms.iter().map(String::as_str)).map(str::to_owned)

@@ -1,6 +1,6 @@
-//! The catalogue of logical metrics: what a gate may name, and where its value comes from on a chip.
+//! The catalogue of logical metrics: the names for gates, and the source of each value on a chip.
 //!
-//! Says what to collect and how to compute; collecting is `ncugate_ncu`'s, filling tables `ncugate_judge::frame`'s.
+//! Defines collection and computation; `ncugate_ncu` collects, and `ncugate_judge::frame` fills the tables.
 
 mod catalogue;
 mod combination;

@@ -1,23 +1,23 @@
-//! Parts that are at most a whole, as the catalogue lists them.
+//! Upper bounds between metrics, as the catalogue lists them.
 
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// Metrics that are each at most another one.
+/// Metrics with another metric as their upper bound.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Order {
-    /// The parts; a name that ends with `*` is every metric that begins so.
+    /// The parts; a name ending with `*` matches every metric with that prefix.
     pub(super) parts: Vec<String>,
-    /// What they are at most.
+    /// Their upper bound.
     pub(super) whole: String,
-    /// Whether the parts together are at most the whole.
+    /// Whether the sum of the parts has the same bound.
     #[serde(default)]
     disjoint: bool,
 }
 
 impl Order {
-    /// Makes no part larger than the whole.
+    /// Reduces every part to at most the whole.
     pub(super) fn settle(&self, values: &mut BTreeMap<&str, f64>) {
         let Some(whole) = values.get(self.whole.as_str()).copied() else { return };
         let is_part = |name: &str| {

@@ -1,17 +1,17 @@
-//! How metrics are ordered by what they are: a part is at most its whole, a quantile at most a higher one. A requirement that
-//! compares two of them in that order holds whatever is measured.
+//! Inherent order relations between metrics: a part is at most its whole, a quantile at most a higher one. A
+//! requirement that compares two of them in that order holds for every measurement.
 
 use super::catalogue::Catalogue;
 use super::derivation::{Derivation, LatencyForm, LatencyMetric};
 use crate::stats::Statistic;
 use std::collections::BTreeMap;
 
-/// The most that any value is tried with.
+/// The largest trial value.
 const MOST: f64 = 1e21;
 
 impl Catalogue {
-    /// The least and the most that a metric can be: a share is between 0 and 100 %, a time is above 0. What ncu counts under
-    /// its own name has no unit here, so that only its sign is known.
+    /// The range of a metric: a share is between 0 and 100 %, a time is above 0. For ncu's own names only the sign is
+    /// known, because they have no unit here.
     pub fn range(&self, name: &str) -> (f64, f64) {
         match self.get(name).map(|metric| (metric.name.as_str(), metric.unit.as_str())) {
             Some(("correct", _)) => (0.0, 1.0),
@@ -22,9 +22,10 @@ impl Catalogue {
         }
     }
 
-    /// Makes values of metrics ones that can be measured of one variant together: what is above what it cannot exceed becomes equal to it.
+    /// Adjusts values of metrics so that they are jointly possible for one variant: a value above its upper bound
+    /// becomes equal to it.
     pub fn settle(&self, values: &mut BTreeMap<&str, f64>) {
-        // A part of a part is settled by the next turn; no chain is longer.
+        // The next pass settles a part of a part; no chain is longer.
         for _ in 0..3 {
             self.orders().iter().for_each(|order| order.settle(values));
         }
@@ -60,7 +61,7 @@ impl Catalogue {
     }
 }
 
-/// Settles the rollups of one counter of ncu: `.min`, `.avg`, `.max`, `.sum`.
+/// Settles the rollups of one ncu counter: `.min`, `.avg`, `.max`, `.sum`.
 fn settle_rollups(values: &mut BTreeMap<&str, f64>) {
     const ROLLUPS: [&str; 4] = [".min", ".avg", ".max", ".sum"];
     let stems: Vec<String> = values

@@ -1,8 +1,8 @@
-//! Counters that the diagnosis reads by ncu's own name, beside the catalogue: most are in the sections of a deep profile.
+//! Counters outside the catalogue that the diagnosis reads by ncu's name: most are in the sections of a deep profile.
 
 use crate::ComputeCapability;
 
-/// A short name, and ncu's names of it: the first that a report has counts.
+/// A short name, and ncu's names for it: the first one in the report counts.
 pub const SIGNALS: &[(&str, &[&str])] = &[
     (
         "l2_busy",
@@ -34,7 +34,7 @@ pub const SIGNALS: &[(&str, &[&str])] = &[
     ("mean_sm", &["sm__cycles_active.avg"]),
 ];
 
-/// Counters that no section of the deep profile has; the names are known to exist on this chip.
+/// Counters that no section of the deep profile contains; their names are known to exist on this chip.
 const ASKED: [&str; 8] = [
     "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
     "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
@@ -51,13 +51,13 @@ pub fn signal_counters() -> impl Iterator<Item = &'static str> {
     SIGNALS.iter().flat_map(|(_, names)| names.iter().copied())
 }
 
-/// What a deep profile has to ask for beside its sections: nothing on chips on which the names were never seen, for ncu
-/// refuses a whole process over one name that it does not know.
+/// Counters that a deep profile requests in addition to its sections. Empty on chips where the names were never seen,
+/// because ncu refuses a whole process over one unknown name.
 pub fn asked_signals(capability: Option<ComputeCapability>) -> &'static [&'static str] {
     if capability == Some(ComputeCapability::new(9, 0)) { &ASKED } else { &[] }
 }
 
-/// Whether ncu's `--set full` lacks a counter that rules read. A report of that set has all others: tests ask one.
+/// Whether a counter that rules read is missing from ncu's `--set full`. For tests: a report of that set has all others.
 pub fn outside_full_set(counter: &str) -> bool {
     counter.starts_with("smsp__inst_executed_op_local_") || counter == "dram__bytes.sum"
 }

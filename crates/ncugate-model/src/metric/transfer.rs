@@ -1,37 +1,37 @@
-//! What fills and copies add to a counter of ncu, which counts launches of kernels alone.
+//! The contribution of fills and copies to an ncu counter, which counts only kernel launches.
 
 use super::combination::Combination;
 use super::definition::{Definition, Formula, signed};
 use serde::Deserialize;
 
-/// What a byte that a fill or copy reads or writes adds to a counter at most.
+/// Upper bound of the contribution of a byte that a fill or copy reads or writes.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TransferCost {
-    /// For a byte read.
+    /// Per byte read.
     #[serde(default)]
     pub read: f64,
-    /// For a byte written.
+    /// Per byte written.
     #[serde(default)]
     pub written: f64,
 }
 
-/// How the fills and copies of a program bear on a metric of its launches.
+/// The effect of a program's fills and copies on a metric of its launches.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum TransferEffect {
-    /// It is a fact of launches or of the chip.
+    /// None: it is a fact of launches or of the chip.
     Nothing,
-    /// They add at most this.
+    /// At most this contribution.
     AtMost(TransferCost),
-    /// They add something that is not known: the metric is a count or a time.
+    /// An unknown contribution: the metric is a count or a time.
     Unknown,
-    /// They change it in a direction that is not known: the metric is a rate, a share or a mean.
+    /// A change in an unknown direction: the metric is a rate, a share or a mean.
     Anything,
 }
 
 impl TransferEffect {
-    /// How fills and copies bear on a metric, by what it is computed from: `cost` is what they add to a counter at most, if that is
-    /// known, and `combination` how launches make one value of it.
+    /// The effect of fills and copies on a metric, by its derivation. `cost` is the upper bound of their contribution
+    /// to a counter, if known, and `combination` states how launches combine into one value.
     pub fn of(
         definition: &Definition,
         cost: impl Fn(&str) -> Option<TransferCost>,

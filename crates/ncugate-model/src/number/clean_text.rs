@@ -1,4 +1,4 @@
-//! Text from outside, as a type: a field of it cannot be filled without cleaning.
+//! Text from outside, as a type that only holds cleaned text.
 
 use super::text;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -9,14 +9,14 @@ use std::ops::Deref;
 use std::path::Path;
 use std::sync::Arc;
 
-/// A line that is safe to show: every way to make one cleans, and all but [`CleanText::whole`] cut as [`text::line()`] does. A copy
-/// shares the characters.
+/// A line that is safe to show. Every constructor cleans, and all but [`CleanText::whole`] truncate as
+/// [`text::line()`] does. A copy shares the characters.
 #[derive(Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
 #[serde(from = "String")]
 pub struct CleanText(Arc<str>);
 
 impl CleanText {
-    /// A sentence or a command made of parts; never cut.
+    /// A sentence or a command made of parts; never truncated.
     pub fn whole(text: &str) -> Self {
         Self(text::joined(text::clean_file(text)).into())
     }

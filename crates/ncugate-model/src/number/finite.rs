@@ -1,13 +1,13 @@
-//! Whether everything that a value writes is a finite number: JSON has no other, and `serde_json` writes `null` in place of one, which reads
-//! back as "not measured" wherever a number is optional.
+//! Checks that a value serialises only finite numbers: JSON has no others, and `serde_json` writes `null` in place of
+//! one, which reads back as "not measured" for an optional number.
 
 use serde::{Serialize, Serializer, ser};
 use std::fmt;
 
-/// A number that is NaN or infinite, and where it is.
+/// A NaN or infinite number, with its path.
 #[derive(Debug, PartialEq, Eq)]
 pub struct NotFinite {
-    /// Keys that lead to it, the outermost first.
+    /// Keys that lead to it, outermost first.
     path: Vec<String>,
     what: String,
 }
@@ -42,10 +42,10 @@ pub fn check(value: &(impl Serialize + ?Sized)) -> Result<(), NotFinite> {
     value.serialize(Check::default())
 }
 
-/// Walks a value and writes nothing.
+/// Serialises a value without output.
 #[derive(Debug, Default)]
 struct Check {
-    /// Of the next element or value.
+    /// Key of the next element or value.
     key: String,
     at: usize,
 }
@@ -71,7 +71,7 @@ impl Check {
     }
 }
 
-/// Methods for what is no number.
+/// Methods for values other than numbers.
 macro_rules! fine {
     ($($method:ident: $type:ty,)*) => {
         $(fn $method(self, _: $type) -> FiniteResult {
@@ -215,7 +215,7 @@ impl ser::SerializeMap for Check {
     type Error = NotFinite;
 
     fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> FiniteResult {
-        // Without a name in a key that is no text.
+        // Keys that are not text are left out of the path.
         self.key = serde_json::to_value(key).ok().and_then(|key| Some(key.as_str()?.to_owned())).unwrap_or_default();
         Ok(())
     }

@@ -1,17 +1,17 @@
-//! How a number becomes text: digits, separators, units.
+//! Numbers as text: digits, separators, units.
 //!
-//! Values keep their full precision in the model; what is here decides digits, separators and units of their text.
+//! Values keep their full precision in the model; this module chooses the digits, separators and units of their text.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Serialize, Serializer};
 use std::borrow::Cow;
 
-/// A value with the text that people read; programs are given the value alone.
+/// A value with its text for readers; programs receive only the value.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Number {
     /// The value in the unit it was measured in.
     pub value: f64,
-    /// The value as written in a column whose head names the unit.
+    /// The value as text for a column whose head names the unit.
     pub text: String,
 }
 
@@ -42,9 +42,9 @@ impl JsonSchema for Number {
     }
 }
 
-/// Significant digits of a number that stands alone.
+/// Significant digits of a single number.
 const DIGITS: i32 = 4;
-/// Most digits that tell two numbers apart; a double has no more.
+/// Maximum digits for distinguishing two numbers; a double has no more.
 const MOST_DIGITS: i32 = 15;
 
 /// Four significant digits, thousands separated, whole numbers kept whole.
@@ -52,7 +52,7 @@ pub fn plain(value: f64) -> String {
     rounded(value, DIGITS)
 }
 
-/// Two numbers with the digits in which they differ, at least four.
+/// Two numbers with enough digits to differ, at least four.
 fn apart(one: f64, other: f64) -> (String, String) {
     let with = |digits| (rounded(one, digits), rounded(other, digits));
     let differ = |(a, b): &(String, String)| trimmed(a.clone()) != trimmed(b.clone());
@@ -60,7 +60,7 @@ fn apart(one: f64, other: f64) -> (String, String) {
     found.unwrap_or_else(|| with(MOST_DIGITS))
 }
 
-/// So many significant digits, thousands separated, whole numbers kept whole.
+/// A number with `digits` significant digits, thousands separated, whole numbers kept whole.
 fn rounded(value: f64, digits: i32) -> String {
     if !value.is_finite() {
         return value.to_string();
@@ -83,12 +83,12 @@ fn rounded(value: f64, digits: i32) -> String {
     }
 }
 
-/// A measured value and its limit with their units, in the digits in which they differ: `29.651 µs` and `29.65 µs`.
+/// A measured value and its limit with their units, with enough digits to differ: `29.651 µs` and `29.65 µs`.
 pub fn measured_and_limit(measured: f64, limit: f64, unit: &str) -> (String, String) {
     beside_as(measured, limit, unit, |number| number)
 }
 
-/// The same in a sentence, without zeros at the end.
+/// The same for a sentence, without trailing zeros.
 pub fn said_beside(measured: f64, limit: f64, unit: &str) -> (String, String) {
     beside_as(measured, limit, unit, trimmed)
 }
@@ -107,7 +107,7 @@ fn beside_as(measured: f64, limit: f64, unit: &str, written: fn(String) -> Strin
     (with(written(measured), ours.1), with(trimmed(limit), theirs.1))
 }
 
-/// A number at an axis: in millions from 1e6 on, in billions from 1e9 on (`15 G`).
+/// A number for an axis: in millions from 1e6 on, in billions from 1e9 on (`15 G`).
 pub fn multiple(value: f64) -> String {
     match value.abs() {
         size if size >= 1e9 => format!("{} G", short(value / 1e9)),
@@ -116,7 +116,7 @@ pub fn multiple(value: f64) -> String {
     }
 }
 
-/// A value with its unit, in the multiple of it that reads best (`48 KiB`, `12.31 µs`, `61.2 %`).
+/// A value with its unit, in its most readable multiple (`48 KiB`, `12.31 µs`, `61.2 %`).
 pub fn with_unit(value: f64, unit: &str) -> String {
     let (value, unit) = scaled(value, unit);
     match unit {
@@ -126,7 +126,7 @@ pub fn with_unit(value: f64, unit: &str) -> String {
     }
 }
 
-/// A measured value beside its limit, the unit once where both read best in it: `96 against 64 registers/thread`.
+/// A measured value next to its limit, the unit once if both use the same: `96 against 64 registers/thread`.
 pub fn against(measured: f64, limit: f64, unit: &str) -> String {
     related(measured, " against ", limit, unit)
 }
@@ -145,7 +145,7 @@ pub fn related(measured: f64, relation: &str, limit: f64, unit: &str) -> String 
     }
 }
 
-/// A distance with its unit, in a sentence: what percentages differ by is percentage points (`12.97 pp`).
+/// A difference with its unit, for a sentence; percentages differ by percentage points (`12.97 pp`).
 pub fn distance(value: f64, unit: &str) -> String {
     match self::unit(unit) {
         "%" if value.abs() >= 0.01 => format!("{} pp", trimmed(format!("{value:.2}"))),
@@ -160,12 +160,12 @@ pub fn signed(difference: f64, unit: &str) -> String {
     format!("{sign}{}", distance(difference, unit))
 }
 
-/// Four significant digits without zeros at the end: `0.27`, not `0.2700`.
+/// Four significant digits without trailing zeros: `0.27`, not `0.2700`.
 pub fn short(value: f64) -> String {
     trimmed(plain(value))
 }
 
-/// A value with its unit as a person would write it in a sentence: `1.05×`, not `1.050×`.
+/// A value with its unit for a sentence: `1.05×`, not `1.050×`.
 pub fn in_sentence(value: f64, unit: &str) -> String {
     let (value, unit) = scaled(value, unit);
     let number = trimmed(plain(value));
@@ -176,7 +176,7 @@ pub fn in_sentence(value: f64, unit: &str) -> String {
     }
 }
 
-/// A decimal without zeros at its end.
+/// A decimal without trailing zeros.
 fn trimmed(text: String) -> String {
     match text.contains('.') && !text.contains('e') {
         true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
@@ -184,7 +184,7 @@ fn trimmed(text: String) -> String {
     }
 }
 
-/// A share in percent with one decimal: `12.3 %`, `0.0 %`; what is there and rounds to nothing is `< 0.1 %`.
+/// A share in percent with one decimal: `12.3 %`, `0.0 %`; a positive share that rounds to 0 is `< 0.1 %`.
 pub fn share(percent: f64) -> String {
     match percent {
         tiny if tiny > 0.0 && tiny < 0.05 => "< 0.1 %".to_owned(),
@@ -192,7 +192,7 @@ pub fn share(percent: f64) -> String {
     }
 }
 
-/// A change in percent with its sign: `+3.2 %`; from tenfold on the factor: `154×`.
+/// A change in percent with its sign: `+3.2 %`; a factor from tenfold on: `154×`.
 pub fn change(ratio: f64) -> String {
     let percent = (ratio - 1.0) * 100.0;
     if !percent.is_finite() {
@@ -206,8 +206,8 @@ pub fn change(ratio: f64) -> String {
     if text.trim_matches(['+', '-', '0', '.']).is_empty() { "0.0 %".to_owned() } else { format!("{text} %") }
 }
 
-/// What a value changed by: percentage points where its unit is percent, the difference where it comes from zero or
-/// turns its sign, else [`change`].
+/// The change of a value: percentage points if its unit is percent, the difference if it starts at zero or changes
+/// sign, else [`change`].
 pub fn changed(before: f64, after: f64, unit: &str) -> String {
     let difference = after - before;
     if !difference.is_finite() {
@@ -224,7 +224,7 @@ pub fn changed(before: f64, after: f64, unit: &str) -> String {
     format!("{sign}{}", distance(difference, unit))
 }
 
-/// A unit as people write it beside a metric's title: `us` is `µs`; what is counted is what the title says already.
+/// A unit for readers, next to a metric's title: `us` becomes `µs`; units of counts are empty, because the title names them.
 pub fn unit(name: &str) -> &str {
     match name {
         "us" => "µs",

@@ -1,4 +1,4 @@
-//! How numbers and words are written for people. The only place that rounds, and the one that makes text safe to show.
+//! Numbers and words as text for readers. The only place that rounds, and the one that makes text safe to show.
 
 mod clean_text;
 pub mod finite;

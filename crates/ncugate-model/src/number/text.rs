@@ -1,17 +1,17 @@
 //! Text from outside (kernel names, file names, compiler output) made safe to show.
 //!
-//! Each renderer escapes for its own format; what is here removes what no format can show: control characters,
-//! marks that turn the direction of the text after them, and lengths that bury the page.
+//! Each renderer escapes for its own format; this module removes text that is unsafe in every format: control
+//! characters, marks that change the direction of the following text, and lengths that bury the page.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// Longest text kept of one name or message, in characters.
+/// Maximum length of a name or message, in characters.
 pub const LONGEST: usize = 2_000;
-/// Longest label in a table or a chart, in characters.
+/// Maximum length of a label in a table or a chart, in characters.
 pub const LABEL: usize = 72;
 
-/// `text` with control and direction characters written as `⟨U+202E⟩`, at most [`LONGEST`] characters; cleaning it again changes nothing.
+/// `text` with control and direction characters written as `⟨U+202E⟩`, at most [`LONGEST`] characters; idempotent.
 pub fn clean(text: &str) -> String {
     let shown = visible(text, LONGEST + 1);
     if text.len() <= LONGEST && shown.len() <= LONGEST {
@@ -25,17 +25,17 @@ pub fn clean(text: &str) -> String {
     shown.chars().take(LONGEST - length.chars().count()).chain(length.chars()).collect()
 }
 
-/// A whole file, cleaned and never cut.
+/// A whole file, cleaned and never truncated.
 pub fn clean_file(text: &str) -> String {
     visible(text, usize::MAX)
 }
 
-/// A whole text for a terminal or a log: cleaned, and without lines that a CI runner takes for commands: `::error::` at the beginning of a
+/// A whole text for a terminal or a log: cleaned, and without CI runner commands: `::error::` at the beginning of a
 /// line, `##[error]` (GitHub's older form) and `##vso[` (Azure's) anywhere in it.
 pub fn logged(text: &str) -> String {
     let line = |line: &str| {
         let line = line.replace("##[", "## [").replace("##vso[", "## vso[").replace("##teamcity[", "## teamcity[");
-        // Runners leave out blanks at the beginning; what nobody sees counts as one.
+        // Runners ignore leading blanks; invisible characters count as blanks.
         let is_blank =
             |c: char| c.is_whitespace() || matches!(c, '\u{200b}'..='\u{200d}' | '\u{2060}' | '\u{180e}' | '\u{ad}');
         if line.trim_start_matches(is_blank).starts_with("::") { format!("'{line}") } else { line }
@@ -43,7 +43,7 @@ pub fn logged(text: &str) -> String {
     clean_file(text).split('\n').map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// A cell of a file that programs read as text (CSV): [`logged`], on one line.
+/// A cell of a text file for programs (CSV): [`logged`], on one line.
 pub fn cell(text: &str) -> Cow<'_, str> {
     if text.bytes().all(|byte| (b' '..=b'~').contains(&byte) && byte != b'#') && !text.trim_start().starts_with("::") {
         return Cow::Borrowed(text);
@@ -51,7 +51,7 @@ pub fn cell(text: &str) -> Cow<'_, str> {
     Cow::Owned(logged(text).replace('\n', "⟨U+000A⟩"))
 }
 
-/// JSON whose texts hold no character that a terminal acts on and no command of a CI runner, by escapes that leave every value as it is.
+/// JSON whose texts contain no terminal control character and no CI runner command. Escapes preserve every value.
 pub fn escaped_json(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     let mut previous = ' ';
@@ -104,7 +104,7 @@ pub fn clip(text: &str, longest: usize) -> String {
     clipped
 }
 
-/// [`line()`] of at most `longest` characters, cut in the middle: names that begin alike stay apart.
+/// [`line()`] of at most `longest` characters, shortened in the middle: names with a common prefix stay distinct.
 pub fn clip_middle(text: &str, longest: usize) -> String {
     let line = line(text);
     let all = line.chars().count();
@@ -118,14 +118,14 @@ pub fn clip_middle(text: &str, longest: usize) -> String {
     format!("{start}…{end}")
 }
 
-/// `text` at the left of a column of `width` characters. Widths of a format string have 16 bits and panic beyond.
+/// `text` left-aligned in a column of `width` characters. The width in a format string has 16 bits and panics beyond.
 pub fn left(text: &str, width: usize) -> String {
     let mut padded = text.to_owned();
     padded.extend(blanks(text, width));
     padded
 }
 
-/// `text` at the right of a column of `width` characters.
+/// `text` right-aligned in a column of `width` characters.
 pub fn right(text: &str, width: usize) -> String {
     let mut padded: String = blanks(text, width).collect();
     padded.push_str(text);
@@ -145,7 +145,7 @@ pub fn inside(title: &str) -> String {
     }
 }
 
-/// With a capital and a full stop, as a sentence has.
+/// Adds a capital and a full stop.
 pub fn sentence(words: &str) -> String {
     let mut letters = words.chars();
     let first: String = letters.next().map_or_else(String::new, |c| c.to_uppercase().collect());

@@ -6,9 +6,9 @@
 
 use crate::ComputeCapability;
 
-/// Threads a warp.
+/// Threads per warp.
 pub const WARP: u32 = 32;
-/// 32-bit registers a multiprocessor, also the most a block may use; the same on every chip here.
+/// 32-bit registers per multiprocessor, also the maximum for a block; the same on every chip here.
 pub const REGISTERS_PER_SM: u32 = 65_536;
 
 const KIB: u32 = 1024;
@@ -17,24 +17,24 @@ const KIB: u32 = 1024;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Chip {
     pub capability: ComputeCapability,
-    /// Most resident warps.
+    /// Maximum resident warps.
     pub warps: u32,
-    /// Most resident blocks.
+    /// Maximum resident blocks.
     pub blocks: u32,
-    /// Shared memory in bytes, what the driver reserves included.
+    /// Shared memory in bytes, including the driver's reservation.
     pub shared: u32,
-    /// Most shared memory a block can have in bytes, opted in to, without what the driver reserves.
+    /// Maximum opt-in shared memory of a block in bytes, without the driver's reservation.
     pub shared_optin: u32,
-    /// Shared memory in bytes that the driver takes for itself in every block.
+    /// Shared memory in bytes that the driver reserves in every block.
     pub reserved: u32,
-    /// Shared memory is given out in multiples of this many bytes.
+    /// Allocation unit of shared memory in bytes.
     pub shared_unit: u32,
     /// Named barriers, where they limit residency.
     pub barriers: Option<u32>,
 }
 
 impl Chip {
-    /// Most static shared memory a block can have in bytes; more has to be dynamic and opted in to.
+    /// Maximum static shared memory of a block in bytes; more has to be dynamic and opted in to.
     pub const STATIC_SHARED: u32 = 48 * KIB;
 
     /// Limits of the chips of that compute capability; `None` for one that is not in the table.
@@ -45,13 +45,13 @@ impl Chip {
             (8, 0) => (64, 32, 164, 163, None),
             (8, 6) => (48, 16, 100, 99, None),
             (8, 7) => (48, 16, 164, 163, None),
-            // No row in the guide: blocks and shared memory are those of cuda_occupancy.h, warps those of every 8.x but 8.0.
+            // Not in the guide: blocks and shared memory are those of cuda_occupancy.h, warps those of every 8.x except 8.0.
             (8, 8) => (48, 16, 100, 99, None),
             (8, 9) => (48, 24, 100, 99, None),
             (9, 0) | (10, 0) => (64, 32, 228, 227, Some(64)),
-            // As many barriers as blocks on every minor but 10.0.
+            // As many barriers as blocks on every minor version except 10.0.
             (10, 3) => (64, 32, 228, 227, Some(32)),
-            // Rubin: half the threads of Blackwell. Its larger mode is asked for at launch: `Self::oversized`.
+            // Rubin: half the threads of Blackwell. Its larger shared memory needs a launch attribute: `Self::oversized`.
             (10, 7) => (32, 16, 228, 227, Some(16)),
             // The same chip: CUDA 12 called it 10.1.
             (10, 1) | (11, 0) => (48, 24, 228, 227, Some(24)),
@@ -73,7 +73,8 @@ impl Chip {
 }
 
 impl Chip {
-    /// The limits where a launch asks for oversized shared memory (`CU_SHARED_MEMORY_MODE_ALLOW_OVERSIZED`); none for a chip without it.
+    /// The limits for a launch with oversized shared memory (`CU_SHARED_MEMORY_MODE_ALLOW_OVERSIZED`); none for a
+    /// chip without it.
     ///
     /// Source: the carve-out of 328 KiB of 10.7 in `cuda_occupancy.h` of CUDA 13.5, which leaves 8 KiB of L1.
     pub fn oversized(self) -> Option<Self> {

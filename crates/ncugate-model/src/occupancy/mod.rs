@@ -1,7 +1,6 @@
-//! Theoretical occupancy: how many blocks of a kernel a multiprocessor holds, and what stops it from holding more.
+//! Theoretical occupancy: the number of blocks of a kernel that a multiprocessor holds, and the resource that limits it.
 //!
-//! Pure arithmetic over a chip's limits and a kernel's demands; where the demands come from (a cubin, a report) is the
-//! caller's business.
+//! Pure arithmetic over a chip's limits and a kernel's demands; the caller gets the demands from a cubin or a report.
 
 mod chip;
 mod step;

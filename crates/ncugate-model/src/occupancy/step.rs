@@ -1,35 +1,35 @@
-//! What to change for another block a multiprocessor, and how occupancy follows from each resource.
+//! The changes that fit another block per multiprocessor, and occupancy as a function of each resource.
 
 use super::chip::{Chip, WARP};
 use super::theoretical::{Demand, Limiter, theoretical};
 use crate::MAX_BLOCK_THREADS;
 use serde::Serialize;
 
-/// Most registers a thread can have.
+/// Maximum registers per thread.
 const MOST_REGISTERS: u32 = 255;
 
-/// A change of one resource with which more blocks fit.
+/// A change of one resource that fits more blocks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct NextStep {
-    /// What is changed: `registers`, `shared memory`.
+    /// The changed resource: `registers`, `shared memory`.
     pub resource: &'static str,
     pub from: u32,
-    /// The largest value with which more blocks fit, the other resources as they are.
+    /// The largest value that fits more blocks, with the other resources unchanged.
     pub to: u32,
-    /// Blocks a multiprocessor then.
+    /// Blocks per multiprocessor after the change.
     pub blocks: u32,
 }
 
-/// A run of values of a resource with equal blocks a multiprocessor.
+/// A range of values of a resource with the same number of blocks per multiprocessor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct CurveStep {
     pub from: u32,
     pub to: u32,
-    /// Resident warps a multiprocessor.
+    /// Resident warps per multiprocessor.
     pub warps: u32,
 }
 
-/// The next steps of registers and of shared memory: as many as there are, the smallest change first.
+/// All next steps of registers and of shared memory, the smallest change first.
 pub fn next_steps(chip: &Chip, demand: &Demand) -> Vec<NextStep> {
     let blocks = |demand: &Demand| theoretical(chip, demand, None).blocks_per_sm;
     let shared = demand.static_shared + demand.dynamic_shared;
@@ -58,7 +58,7 @@ fn steps(resource: &'static str, from: u32, unit: u32, blocks: impl Fn(u32) -> u
     found
 }
 
-/// Resident warps over a resource, the others as they are.
+/// Resident warps as a function of one resource, the others fixed.
 pub fn curve(chip: &Chip, demand: &Demand, resource: Limiter) -> Vec<CurveStep> {
     let values: Vec<u32> = match resource {
         Limiter::Registers => (1..=MOST_REGISTERS).collect(),

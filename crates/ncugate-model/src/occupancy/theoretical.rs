@@ -1,29 +1,29 @@
-//! Blocks a multiprocessor, from NVIDIA's occupancy calculation (`cuda_occupancy.h` of CUDA 13.0).
+//! Blocks per multiprocessor, from NVIDIA's occupancy calculation (`cuda_occupancy.h` of CUDA 13.0).
 
 use super::chip::{Chip, REGISTERS_PER_SM, WARP};
 use crate::MAX_BLOCK_THREADS;
 
 /// Sub-partitions of a multiprocessor; each has its own quarter of the registers.
 const PARTITIONS: u32 = 4;
-/// Registers are given to a warp in multiples of this many.
+/// Allocation unit of a warp's registers.
 const REGISTER_UNIT: u64 = 256;
 
-/// What a block asks of a multiprocessor.
+/// The demand of a block on a multiprocessor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Demand {
-    /// Registers a thread.
+    /// Registers per thread.
     pub registers: u32,
-    /// Static shared memory in bytes, without what the driver reserves.
+    /// Static shared memory in bytes, without the driver's reservation.
     pub static_shared: u32,
     /// Dynamic shared memory in bytes.
     pub dynamic_shared: u32,
-    /// Threads a block.
+    /// Threads per block.
     pub threads: u32,
-    /// Named barriers a block.
+    /// Named barriers per block.
     pub barriers: u32,
 }
 
-/// Most blocks a multiprocessor as each resource alone would allow.
+/// Maximum blocks per multiprocessor for each resource alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BlockLimits {
     pub registers: u32,
@@ -48,7 +48,7 @@ pub enum Limiter {
 }
 
 impl Limiter {
-    /// For people: `registers`, `shared memory`, ...
+    /// For readers: `registers`, `shared memory`, ...
     pub const fn name(self) -> &'static str {
         match self {
             Self::Registers => "registers",
@@ -60,25 +60,25 @@ impl Limiter {
     }
 }
 
-/// How full a multiprocessor can be.
+/// The occupancy of a multiprocessor.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Occupancy {
-    /// Resident blocks a multiprocessor; 0 when not even one fits.
+    /// Resident blocks per multiprocessor; 0 when not even one fits.
     pub blocks_per_sm: u32,
-    /// Resident warps over the most the chip can hold, 0 to 100.
+    /// Resident warps over the maximum of the chip, 0 to 100.
     pub percent: f64,
-    /// What each resource alone would allow.
+    /// The limit of each resource alone.
     pub limits: BlockLimits,
     /// The resources that bind, in the order registers, shared memory, warps, blocks, barriers.
     pub limiters: Vec<Limiter>,
 }
 
-/// Theoretical occupancy of a block of that demand.
+/// Theoretical occupancy of a block with this demand.
 ///
 /// `carveout` is the shared memory in bytes that the driver sets aside on a multiprocessor
-/// (`launch__shared_mem_config_size`); a block that is larger makes the driver raise it, to where one block fits. Without
-/// it the largest carve-out is assumed, so that the shared memory limit is an upper bound; the driver picks a smaller one
-/// where that does not bind. Cluster launches can hold fewer blocks than this says.
+/// (`launch__shared_mem_config_size`). For a block that is larger the driver raises it until one block fits. Without
+/// it the largest carve-out is assumed, so that the shared memory limit is an upper bound: the driver can pick a
+/// smaller carve-out. Cluster launches can hold fewer blocks.
 pub fn theoretical(chip: &Chip, demand: &Demand, carveout: Option<u32>) -> Occupancy {
     let warps = demand.threads.div_ceil(WARP);
     let limits = BlockLimits {
@@ -107,20 +107,20 @@ pub fn theoretical(chip: &Chip, demand: &Demand, carveout: Option<u32>) -> Occup
     }
 }
 
-/// Waves a grid takes: its blocks over those the whole chip holds; `None` when it holds none.
+/// Number of waves of a grid: its blocks over the capacity of the whole chip; `None` when that is 0.
 pub fn waves(grid_blocks: u64, blocks_per_sm: u32, sms: u32) -> Option<f64> {
     let held = u64::from(blocks_per_sm) * u64::from(sms);
     (held > 0).then(|| grid_blocks as f64 / held as f64)
 }
 
-/// Share of a kernel's time, 0 to 1, that its tail takes by its waves, if all blocks take equally long: its last wave, where that
-/// fills less than nine tenths of the chip and others came before it. A grid that fits at once has none.
+/// Share of a kernel's time, 0 to 1, in its tail, assuming equally long blocks. The tail is a last wave that fills
+/// less than nine tenths of the chip and follows other waves. A grid that fits at once has no tail.
 pub fn tail_fraction(waves: f64) -> f64 {
     let last = waves - waves.floor();
     if waves <= 1.0 || last == 0.0 || last >= FULL { 0.0 } else { 1.0 / waves.ceil() }
 }
 
-/// Share of a full wave from which the last one is no tail.
+/// A last wave with at least this share of a full wave is not a tail.
 const FULL: f64 = 0.9;
 
 fn by_registers(chip: &Chip, registers: u32, warps: u32) -> u32 {
@@ -128,7 +128,7 @@ fn by_registers(chip: &Chip, registers: u32, warps: u32) -> u32 {
     if registers == 0 {
         return chip.blocks;
     }
-    // A block's own check rounds its warps up to whole rounds over the sub-partitions.
+    // The check of a single block rounds its warps up to a multiple of the sub-partitions.
     let per_block = per_warp.saturating_mul(u64::from(warps.next_multiple_of(PARTITIONS)));
     if warps == 0 || per_block > u64::from(REGISTERS_PER_SM) {
         return 0;
@@ -319,8 +319,8 @@ mod tests {
         }
     }
 
-    /// The abscissa holds the reserved part. Its last point, 232,960 bytes, is the one where ncu and the chip differ: ncu
-    /// compares the sum with the opt-in limit of 232,448 bytes, which does not hold the reserved part.
+    /// The abscissa includes the reserved part. At its last point, 232,960 bytes, ncu and the chip differ: ncu
+    /// compares the sum with the opt-in limit of 232,448 bytes, which excludes the reserved part.
     #[test]
     fn the_shared_memory_curve_is_reproduced_up_to_the_opt_in_limit() {
         for reported in Reported::all() {

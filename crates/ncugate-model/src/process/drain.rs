@@ -1,4 +1,4 @@
-//! What a child prints, read beside it in bounded memory.
+//! The output of a child, read concurrently in bounded memory.
 
 use std::collections::VecDeque;
 use std::io::{self, Read};
@@ -8,10 +8,10 @@ use std::time::Instant;
 
 /// Bytes kept of each end.
 const END: usize = 64 << 10;
-/// Bytes kept where everything is wanted.
+/// Limit in bytes when the whole output is kept.
 const WHOLE: usize = 64 << 20;
 
-/// How much of an output is kept.
+/// The part of an output that is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeptOutput {
     /// The first and the last 64 KiB.
@@ -25,18 +25,18 @@ pub enum KeptOutput {
 pub struct Drain {
     keep: KeptOutput,
     kept: Arc<Mutex<CapturedOutput>>,
-    /// Ends with the pipe.
+    /// Disconnects when the pipe ends.
     reading: Receiver<()>,
 }
 
-/// What was read so far.
+/// The output so far.
 #[derive(Debug, Default)]
 struct CapturedOutput {
     head: Vec<u8>,
     tail: VecDeque<u8>,
-    /// Bytes between the two.
+    /// Bytes dropped between the two ends.
     left_out: u64,
-    /// Nobody waits for more.
+    /// Set when the reader's owner stops waiting.
     given_up: bool,
 }
 
@@ -55,12 +55,12 @@ impl Drain {
         Self { keep, kept, reading }
     }
 
-    /// What was read until the pipe ended or until `until`; then the pipe is closed as soon as its thread can.
+    /// The output until the pipe ends or until `until`; then the pipe is closed as soon as its thread can.
     ///
     /// # Errors
-    /// Everything is wanted and not everything was kept.
+    /// The whole output is required, but some of it was dropped.
     pub fn take(self, until: Instant) -> io::Result<String> {
-        // Ended or out of time: what there is counts.
+        // The pipe ended, or time is up: the output so far counts.
         let _ = self.reading.recv_timeout(until.saturating_duration_since(Instant::now()));
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.given_up = true;

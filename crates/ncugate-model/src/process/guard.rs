@@ -1,5 +1,5 @@
-//! What ends children when this process is killed: a second process, the guard, reads from a pipe which groups there are.
-//! The system closes the pipe with its writer, however that ended; then the guard ends every group that is left.
+//! Ends children when this process is killed: a second process, the guard, reads the existing groups from a pipe. The
+//! system closes the pipe when its writer ends in any way; then the guard ends every remaining group.
 
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
@@ -9,17 +9,17 @@ use std::os::unix::process::CommandExt;
 use std::process::{ChildStdin, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 
-/// The guard's standard input, where there is a guard.
+/// The guard's standard input, if there is a guard.
 static GUARD: Mutex<Option<ChildStdin>> = Mutex::new(None);
 
-/// Starts `command`, this program as a guard, unless there is one already.
+/// Starts `command`, this program as a guard, unless a guard is running.
 ///
 /// # Errors
 /// It cannot be started; then children outlive a parent that is killed.
 pub fn start_guard(command: &mut Command) -> io::Result<()> {
     let mut guard = GUARD.lock().unwrap_or_else(PoisonError::into_inner);
     if guard.is_none() {
-        // A group of its own: an interrupt from the terminal is for the parent.
+        // A separate group: an interrupt from the terminal is for the parent.
         let command = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
         *guard = command.spawn()?.stdin.take();
     }
@@ -39,12 +39,12 @@ pub(super) fn tell(change: GroupChange, group: i32) {
             GroupChange::Begun => '+',
             GroupChange::Over => '-',
         };
-        // A guard that was ended guards nothing more; what is measured goes on.
+        // A guard that has ended no longer guards; the measurement continues.
         let _ = pipe.write_all(format!("{sign}{group}\n").as_bytes());
     }
 }
 
-/// The guard's work: reads groups from `input` to its end, then ends those that are not over.
+/// The guard's work: reads groups from `input` to its end, then ends those that are still running.
 ///
 /// # Errors
 /// `input` cannot be read; the groups are ended all the same.

@@ -1,6 +1,6 @@
-//! Children: started in a process group of their own, given a deadline, and ended as an enum that nobody can mistake
-//! for success. Whatever a child leaves behind in its group is ended with it, and what holds its pipes is not waited for.
-//! A guard ends the groups when this process is killed.
+//! Child processes: each has its own process group and a deadline, and ends as an enum that cannot be mistaken for
+//! success. Processes left behind in the group end with it, and processes that hold the pipes are not waited for. A
+//! guard ends the groups when this process is killed.
 
 mod drain;
 mod guard;
@@ -27,41 +27,41 @@ use std::time::{Duration, Instant};
 
 /// How long a child has between TERM and KILL.
 const GRACE: Duration = Duration::from_secs(3);
-/// How often a waiting parent looks whether the user asked to stop; the end of a child wakes it at once.
+/// Interval at which a waiting parent checks for an interrupt; the end of a child wakes it at once.
 const LOOK: Duration = Duration::from_millis(50);
-/// How long the pipes of a child that has ended are read on.
+/// Time for which the pipes of an ended child are still read.
 const DRAIN: Duration = Duration::from_secs(1);
 
-/// The variable that says to the driver which GPUs a process sees.
+/// The variable that tells the driver which GPUs a process sees.
 pub const VISIBLE_GPUS: &str = "CUDA_VISIBLE_DEVICES";
 
-/// The GPU that children see where they are given no other.
+/// The GPU for children without an explicit one.
 static SHOWN_GPU: Mutex<Option<String>> = Mutex::new(None);
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 /// Groups of children that have not ended.
 static GROUPS: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
 
-/// How many threads this process may run at once: its share of the machine's cores, 1 where that is not known.
+/// Number of threads that this process can run at once: its share of the machine's cores, 1 if unknown.
 pub fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, NonZero::get)
 }
 
-/// From here on children see this GPU alone, unless they are given another; none: those that this process sees.
+/// From now on children see only this GPU, unless they get an explicit one; none: the GPUs of this process.
 pub fn show_gpu(name: Option<&str>) {
     *SHOWN_GPU.lock().unwrap_or_else(PoisonError::into_inner) = name.map(str::to_owned);
 }
 
-/// How often the user asked to stop.
+/// Number of times that the user asked to stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InterruptCount {
-    /// For the first time.
+    /// The first interrupt.
     Once,
-    /// A second interrupt: children are ended at once.
+    /// Another interrupt: children are ended at once.
     Again,
 }
 
-/// Notes that the user asked to stop; children are ended at the next look.
+/// Notes that the user asked to stop; children are ended at the next check.
 pub fn interrupt() -> InterruptCount {
     if INTERRUPTED.swap(true, Ordering::SeqCst) { InterruptCount::Again } else { InterruptCount::Once }
 }
@@ -69,7 +69,7 @@ pub fn interrupt() -> InterruptCount {
 /// Ends every child and its group without a grace period.
 pub fn kill_all() {
     for group in GROUPS.lock().unwrap_or_else(PoisonError::into_inner).iter() {
-        // No such group: it has just ended.
+        // The group has just ended.
         let _ = killpg(Pid::from_raw(*group), Signal::SIGKILL);
     }
 }
@@ -87,12 +87,12 @@ pub fn interrupted() -> bool {
     INTERRUPTED.load(Ordering::SeqCst)
 }
 
-/// How a child ended.
+/// The end of a child.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProcessExit {
     /// It exited with status 0.
     Completed,
-    /// It exited with this other status.
+    /// It exited with another status.
     NonZero(i32),
     Signaled(i32),
     /// It ran past its deadline and was ended.
@@ -135,7 +135,7 @@ impl std::fmt::Display for ProcessExit {
     }
 }
 
-/// What ends a child before its time.
+/// The reasons to end a child early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum StopConditions {
     /// The user asked to stop, or its deadline.
@@ -143,14 +143,14 @@ enum StopConditions {
     Deadline,
 }
 
-/// A running child that is ended, with all its descendants, when this is dropped.
+/// A running child. Dropping it ends the child and its descendants.
 #[derive(Debug)]
 pub struct SupervisedChild {
     child: Child,
     deadline: Option<Instant>,
     ended: Option<ProcessExit>,
     heeds: StopConditions,
-    /// Hears when the child has ended.
+    /// Signalled when the child has ended.
     over: Receiver<()>,
 }
 
@@ -169,7 +169,7 @@ impl SupervisedChild {
         let (sender, over) = channel();
         std::thread::spawn(move || {
             while has_ended(group, WaitPidFlag::empty()) == Err(Errno::EINTR) {}
-            // Nobody listens any more: it was waited for already.
+            // The receiver is gone: the child was waited for already.
             let _ = sender.send(());
         });
         Ok(Self {
@@ -186,12 +186,12 @@ impl SupervisedChild {
         &mut self.child
     }
 
-    /// Gives it `limit` from now.
+    /// Sets the deadline to `limit` from now.
     pub fn extend(&mut self, limit: Duration) {
         self.deadline = Some(Instant::now() + limit);
     }
 
-    /// How it ended, if it has; ends it when its time is over or the user asked to stop. Its group ends with it.
+    /// The exit of the child, if it has ended. Ends it when its time is over or the user asked to stop. Its group ends with it.
     pub fn poll(&mut self) -> io::Result<Option<ProcessExit>> {
         if self.ended.is_some() {
             return Ok(self.ended);
@@ -234,15 +234,15 @@ impl SupervisedChild {
         Pid::from_raw(self.child.id().cast_signed())
     }
 
-    /// Whether it has ended; it is not waited for yet, so that its number stays its own.
+    /// Whether it has ended. It is not reaped yet, so that its pid is not reused.
     fn has_ended(&self) -> io::Result<bool> {
         Ok(has_ended(self.group().as_raw(), WaitPidFlag::WNOHANG)?)
     }
 
-    /// KILL to the group, then its status. Until then no other group can have its number.
+    /// Kills the group, then reaps the child. Until then no other group can have its pid.
     fn bury(&mut self) -> io::Result<ExitStatus> {
         let group = self.group();
-        // Nobody is left in it.
+        // The group is empty.
         let _ = killpg(group, Signal::SIGKILL);
         GROUPS.lock().unwrap_or_else(PoisonError::into_inner).remove(&group.as_raw());
         tell(GroupChange::Over, group.as_raw());
@@ -253,7 +253,7 @@ impl SupervisedChild {
     fn sleep(&self, limit: Duration) {
         let before = Instant::now();
         if self.over.recv_timeout(limit) == Err(std::sync::mpsc::RecvTimeoutError::Disconnected) {
-            // It was heard before, or cannot be: what is left of the time.
+            // The signal was received before, or cannot arrive: sleep for the remaining time.
             std::thread::sleep(limit.saturating_sub(before.elapsed()));
         }
     }
@@ -283,17 +283,17 @@ impl Drop for SupervisedChild {
     }
 }
 
-/// What a child that was run to its end printed.
+/// The output of a child that ran to its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProcessOutput {
     pub ending: ProcessExit,
-    /// Standard output, lossily decoded; of one that is too long the beginning and the end.
+    /// Standard output, lossily decoded; if it is too long, its beginning and end.
     pub stdout: String,
     /// Standard error, likewise.
     pub stderr: String,
 }
 
-/// A running child whose output is read beside it, so that it never blocks on a full pipe.
+/// A running child whose output is read concurrently, so that it never blocks on a full pipe.
 #[derive(Debug)]
 pub struct PipedChild {
     child: SupervisedChild,
@@ -307,10 +307,10 @@ impl PipedChild {
         Self::keeping(command, limit, (KeptOutput::Ends, KeptOutput::Ends))
     }
 
-    /// As [`Self::spawn`], and keeps all that it prints on standard output.
+    /// Like [`Self::spawn`], but keeps the whole standard output.
     ///
     /// # Errors
-    /// It cannot be started. Where it has printed more than 64 MiB, [`Self::finish`] fails.
+    /// It cannot be started. [`Self::finish`] fails if it printed more than 64 MiB.
     pub fn listening(command: &mut Command, limit: Option<Duration>) -> io::Result<Self> {
         Self::keeping(command, limit, (KeptOutput::Whole, KeptOutput::Ends))
     }
@@ -327,7 +327,7 @@ impl PipedChild {
         Ok(Self { child, stdout, stderr })
     }
 
-    /// As [`Self::finish`]; once `stop` is true it is ended, and gives nothing.
+    /// Like [`Self::finish`], but ends the child once `stop` is true and returns none.
     pub fn finish_unless(mut self, stop: &AtomicBool) -> io::Result<Option<ProcessOutput>> {
         while self.child.poll()?.is_none() {
             if stop.load(Ordering::Relaxed) {
@@ -352,19 +352,19 @@ impl AsMut<SupervisedChild> for PipedChild {
     }
 }
 
-/// git as it is asked here: whatever the repository's own settings say, it starts no hook and no monitor of files.
+/// git with the repository's own settings disabled: it starts no hook and no file monitor.
 pub fn git() -> Command {
     let mut command = Command::new("git");
     command.args(["-c", "core.fsmonitor=", "-c", "core.hooksPath=/dev/null"]);
     command
 }
 
-/// Runs `command` to its end; of what it prints the first and the last 64 KiB are kept.
+/// Runs `command` to its end; keeps the first and the last 64 KiB of its output.
 pub fn run(command: &mut Command, limit: Duration) -> io::Result<ProcessOutput> {
     PipedChild::spawn(command, Some(limit))?.finish()
 }
 
-/// Runs `command` to its end and keeps all that it prints.
+/// Runs `command` to its end and keeps its whole output.
 ///
 /// # Errors
 /// It cannot be started, or prints more than 64 MiB.
@@ -372,7 +372,7 @@ pub fn run_whole(command: &mut Command, limit: Duration) -> io::Result<ProcessOu
     PipedChild::keeping(command, Some(limit), (KeptOutput::Whole, KeptOutput::Whole))?.finish()
 }
 
-/// As [`run_whole`], and goes on where the user asks to stop: what it does for others has to be done whole.
+/// Like [`run_whole`], but ignores an interrupt: its work for others has to be completed.
 ///
 /// # Errors
 /// It cannot be started, or prints more than 64 MiB.

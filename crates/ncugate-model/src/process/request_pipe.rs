@@ -1,7 +1,7 @@
-//! A named pipe in the place of a file that a program reads: it may start and load before anybody knows what it is to do.
+//! A named pipe in place of a program's input file: the program can start and load before its request is known.
 //!
-//! Opening the pipe waits for a writer, and there is none before the program's turn: it sits idle. Its having opened the pipe is also
-//! how it says that it is ready.
+//! Opening the pipe blocks until there is a writer, so that the program sits idle until its turn. Opening it also
+//! signals that the program is ready.
 
 use super::SupervisedChild;
 use nix::errno::Errno;
@@ -12,12 +12,13 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// How long everything waits for programs that still load.
+/// Time limit for programs that are still loading.
 pub const LOAD_TIMEOUT: Duration = Duration::from_secs(120);
-/// How often a reader is looked at.
+/// Interval at which a reader is polled.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
-/// A child that was started before its turn, and waits for its request at a pipe. Dropped, it is ended and the pipe removed.
+/// A child that was started before its turn and waits for its request at a pipe. Dropping it ends the child and
+/// removes the pipe.
 #[derive(Debug)]
 pub struct PrestartedChild<C> {
     child: C,
@@ -25,7 +26,7 @@ pub struct PrestartedChild<C> {
 }
 
 impl<C: AsMut<SupervisedChild>> PrestartedChild<C> {
-    /// Of a child that reads its request from `pipe`.
+    /// Takes a child that reads its request from `pipe`.
     pub const fn new(child: C, pipe: RequestPipe) -> Self {
         Self { child, pipe }
     }
@@ -35,7 +36,8 @@ impl<C: AsMut<SupervisedChild>> PrestartedChild<C> {
         &self.pipe.path
     }
 
-    /// Waits until the child has opened its request, so that it is idle. False if it has ended, or is not idle before `deadline`.
+    /// Waits until the child has opened its request, so that it is idle. False if it has ended, or is not idle before
+    /// `deadline`.
     pub fn settle(&mut self, deadline: Instant) -> bool {
         loop {
             match (self.child.as_mut().poll(), self.pipe.has_reader()) {
@@ -60,7 +62,7 @@ impl<C: AsMut<SupervisedChild>> PrestartedChild<C> {
     }
 }
 
-/// A pipe that waits for its reader. Dropped, it is taken away.
+/// A pipe that waits for its reader. Dropping it removes it.
 #[derive(Debug)]
 pub struct RequestPipe {
     path: PathBuf,
@@ -68,10 +70,10 @@ pub struct RequestPipe {
 }
 
 impl RequestPipe {
-    /// Makes the pipe, in the place of whatever file is there.
+    /// Creates the pipe, replacing any file at `path`.
     ///
     /// # Errors
-    /// What is there cannot be removed, or the folder takes no pipe.
+    /// The existing file cannot be removed, or the folder does not support pipes.
     pub fn make(path: &Path) -> io::Result<Self> {
         match std::fs::remove_file(path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -85,10 +87,10 @@ impl RequestPipe {
         &self.path
     }
 
-    /// Whether somebody has opened it for reading.
+    /// Whether a reader has opened it.
     ///
     /// # Errors
-    /// It is not there any more, or cannot be opened.
+    /// It is gone, or cannot be opened.
     fn has_reader(&mut self) -> io::Result<bool> {
         if self.writer.is_some() {
             return Ok(true);
@@ -98,14 +100,14 @@ impl RequestPipe {
                 self.writer = Some(writer);
                 Ok(true)
             }
-            // Nobody has opened it for reading.
+            // No reader has opened it.
             Err(error) if error.raw_os_error() == Some(Errno::ENXIO as i32) => Ok(false),
             Err(error) => Err(error),
         }
     }
 
-    /// Puts a file with the text in the place of the pipe, for a reader that reads twice, and gives the text to who has opened the pipe.
-    /// A reader that has closed it, or that `runs` no more, gets no more of it.
+    /// Puts a file with the text in the place of the pipe, for a reader that reads twice, and writes the text to the
+    /// open pipe. Stops if the reader has closed it, or if `runs` is false.
     ///
     /// # Errors
     /// The file cannot be written, or the pipe breaks in another way.

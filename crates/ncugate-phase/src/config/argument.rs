@@ -14,17 +14,17 @@ pub enum ArgTemplate {
     /// A buffer from an element on.
     Element {
         buffer: String,
-        /// Elements before it.
+        /// Offset in elements.
         offset: Expr,
     },
     Value {
-        /// C type that it is passed as.
+        /// C type of the argument.
         dtype: ScalarType,
         value: Expr,
     },
     /// A struct by value.
     Struct {
-        /// Bytes that it is aligned to at least (`__align__`).
+        /// Minimum alignment in bytes (`__align__`).
         align: Option<u32>,
         fields: Vec<ArgTemplate>,
     },
@@ -36,26 +36,27 @@ pub enum ArgTemplate {
     Surface(SurfaceTemplate),
 }
 
-/// A surface object (`cudaSurfaceObject_t`) over an array that is filled from a buffer before a launch, and written back after.
+/// A surface object (`cudaSurfaceObject_t`) over an array that is filled from a buffer before a launch and written
+/// back after it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SurfaceTemplate {
     pub buffer: String,
-    /// Elements of a texel, along the buffer's last axis.
+    /// Elements per texel, along the buffer's last axis.
     pub channels: u32,
 }
 
-/// A texture object (`cudaTextureObject_t`) over a buffer, by the kernel's own terms.
+/// A texture object (`cudaTextureObject_t`) over a buffer, as the kernel reads it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TextureTemplate {
     pub buffer: String,
-    /// Elements of a texel, along the buffer's last axis.
+    /// Elements per texel, along the buffer's last axis.
     pub channels: u32,
-    /// How texels are read.
+    /// Sampling of the texture.
     pub sampling: TextureSampling,
 }
 
 impl ArgTemplate {
-    /// Every argument in it that has no parts, itself where it has none.
+    /// The arguments without parts in it: itself if it has no parts.
     pub fn parts(&self) -> Vec<&Self> {
         match self {
             Self::Struct { fields: parts, .. } | Self::Pointers(parts) => parts.iter().flat_map(Self::parts).collect(),
@@ -68,7 +69,7 @@ impl ArgTemplate {
         }
     }
 
-    /// The name that it is written by, of a buffer, tensor map, scalar or dimension.
+    /// The name of a buffer, tensor map, scalar or dimension.
     pub fn name(&self) -> Option<&str> {
         match self {
             Self::Named(name) | Self::Element { buffer: name, .. } => Some(name),
@@ -78,12 +79,12 @@ impl ArgTemplate {
         }
     }
 
-    /// Whether it, or a part of it, is written by that name.
+    /// Whether it, or a part of it, has this name.
     pub fn names(&self, name: &str) -> bool {
         self.parts().into_iter().any(|part| part.name() == Some(name))
     }
 
-    /// Its expression, where it has one.
+    /// Its expression, if it has one.
     pub fn expr(&self) -> Option<&Expr> {
         match self {
             Self::Element { offset: expr, .. } | Self::Value { value: expr, .. } => Some(expr),

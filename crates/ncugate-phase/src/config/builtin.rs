@@ -1,16 +1,16 @@
-//! References that the program has.
+//! Built-in references.
 
 use ncugate_model::Law;
 
-/// What a built-in takes. Buffers are found by these names; failing one, inputs and outputs are taken in the order of the
-/// file. That their extents fit is checked where the answer is computed.
+/// The parameters of a built-in reference. Buffers are matched by these names, or else in the order of the file. The
+/// evaluation checks that their extents fit.
 pub struct BuiltinSignature {
     pub name: &'static str,
     pub inputs: &'static [&'static str],
     pub optional: &'static [&'static str],
-    /// Each with the words that it may be.
+    /// Each with its permitted words.
     pub options: &'static [(&'static str, &'static [&'static str])],
-    /// Laws of inputs that it has a right answer for, and that show what normal inputs hide.
+    /// Laws of inputs for which it has a right answer and that reveal errors hidden by normal inputs.
     pub laws: &'static [Law],
 }
 
@@ -45,7 +45,7 @@ pub const BUILTINS: [BuiltinSignature; 5] = [
     BuiltinSignature { name: "copy", inputs: &["x"], optional: &[], options: &[], laws: NUMBERS },
 ];
 
-/// Their names, as a phase writes them.
+/// Their names in a phase.
 pub const BUILTIN_NAMES: [&str; BUILTINS.len()] = {
     let mut names = [""; BUILTINS.len()];
     let mut at = 0;

@@ -1,13 +1,13 @@
-//! What the shapes, inputs and reference of a workload cannot show, in words.
+//! The cases that the shapes, inputs and reference of a workload do not test, in words.
 
 use super::init::Init;
 use super::workload::{Buffer, Workload, WorkloadReference};
 
-/// Extents that are all a multiple of so many leave the tails of tiles untested.
+/// If all extents are a multiple of this, the tails of tiles are untested.
 const TILE: u64 = 8;
 
 impl Workload {
-    /// What no correctness case of it tests, a sentence each.
+    /// The cases that no correctness case tests, one sentence each.
     pub fn untested(&self) -> Vec<String> {
         [self.dims(), self.inputs(), self.own_reference()].into_iter().flatten().collect()
     }

@@ -1,11 +1,11 @@
-//! What is wrong with a phase's file, and how it is shown: one block an error, with the line and a caret.
+//! Errors of a phase's file and their display: one block per error, with the line and a caret.
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use std::fmt;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// Where a value is: its key path (`kernel.grid[0]`) and its bytes in the file.
+/// Position of a value: its key path (`kernel.grid[0]`) and its bytes in the file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Place {
     /// Key path from the root; empty for the file itself.
@@ -14,18 +14,18 @@ pub struct Place {
     pub span: Range<usize>,
 }
 
-/// One thing that is wrong.
+/// One error.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigError {
-    /// Where, when it is at a place in the file.
+    /// Its position, if it has one in the file.
     pub place: Option<Place>,
-    /// What is wrong, naming key and value.
+    /// The error, naming key and value.
     pub message: String,
-    /// What is allowed, the nearest name, or what to do.
+    /// The permitted values, the nearest name, or a remedy.
     pub help: Option<String>,
 }
 
-/// Everything that is wrong with a phase, in the order of the file; never empty.
+/// All errors of a phase, in the order of the file; never empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigErrors {
     file: PathBuf,
@@ -33,11 +33,11 @@ pub struct ConfigErrors {
     problems: Vec<ConfigError>,
 }
 
-/// Problems of a file that are listed.
+/// Maximum number of problems listed for a file.
 const MOST: usize = 100;
 
 impl ConfigErrors {
-    /// Problems of `file`, whose content is `text`; repeated ones are kept once.
+    /// Problems of `file`, whose content is `text`; duplicates are removed.
     pub fn new(file: &Path, text: &str, problems: Vec<ConfigError>) -> Self {
         let mut kept: Vec<ConfigError> = Vec::new();
         let mut more = 0;
@@ -69,7 +69,7 @@ impl ConfigErrors {
         problem.place.as_ref().map_or(0, |place| line_of(&self.text, place.span.start))
     }
 
-    /// One block an error: message, file and line, the line with a caret, help.
+    /// One block per error: message, file and line, the line with a caret, help.
     pub fn render(&self, color: bool) -> String {
         let renderer = if color { Renderer::styled() } else { Renderer::plain() };
         let path = self.file.display().to_string();

@@ -1,4 +1,4 @@
-//! What a phase requires, as understood.
+//! Parsed requirements of a phase.
 
 use ncugate_model::expr::{Expr, Requirement};
 use ncugate_model::{CleanText, Level, OnInconclusive, Scope, ShapeName};
@@ -12,11 +12,11 @@ pub struct Gate {
     pub require: Requirement,
     pub on: Scope,
     pub level: Level,
-    /// Shapes it is judged at; never empty.
+    /// Shapes at which it is judged; never empty.
     pub shapes: Vec<ShapeName>,
-    /// How many of the shapes must hold; all when absent.
+    /// Number of shapes at which it must hold; all when absent.
     pub at_least: Option<u32>,
-    /// What inconclusive counts as.
+    /// The effect of an inconclusive verdict.
     pub inconclusive: OnInconclusive,
     /// Line in the file, from 1.
     pub line: usize,
@@ -27,7 +27,7 @@ pub struct Gate {
 pub struct Tier {
     /// Its name (`minimum`).
     pub name: CleanText,
-    /// What it asks; all must hold.
+    /// Its gates; all must hold.
     pub gates: Vec<Gate>,
     /// Whether the phase must reach it.
     pub required: bool,
@@ -35,18 +35,18 @@ pub struct Tier {
     pub line: usize,
 }
 
-/// What happens when a stage fails its exit gates.
+/// The effect of failed exit gates of a stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OnStageFailure {
-    /// The change is taken back and the plan ends there.
+    /// The change is reverted, and the plan ends there.
     Revert,
-    /// The stage is left out and the next is judged against the last accepted one.
+    /// The stage is dropped, and the next is judged against the last accepted one.
     Skip,
 }
 
 impl OnStageFailure {
-    /// All of them by the word that a phase uses.
+    /// All values by their keyword in a phase.
     pub const WORDS: [(&'static str, Self); 2] = [("revert", Self::Revert), ("skip", Self::Skip)];
 }
 
@@ -54,7 +54,7 @@ impl OnStageFailure {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Stage {
     pub name: CleanText,
-    /// Glob of the variants that implement it; the best correct one stands for the stage.
+    /// Glob of the variants that implement it; the best correct one represents the stage.
     pub variant: String,
     /// Expected speedup over the last accepted stage, from and to.
     pub expect: Option<(f64, f64)>,
@@ -65,12 +65,12 @@ pub struct Stage {
     pub line: usize,
 }
 
-/// A variant to use when required gates fail.
+/// A variant to use if required gates fail.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fallback {
-    /// Glob of the variants; the best correct one is taken.
+    /// Glob of the variants; the best correct one is used.
     pub variant: String,
-    /// What it must hold itself.
+    /// Its own gates.
     pub gates: Vec<Gate>,
     /// Line in the file, from 1.
     pub line: usize,
@@ -106,17 +106,17 @@ pub struct Waiver {
 }
 
 impl Waiver {
-    /// Most days from today to the last one that it holds: a year.
+    /// Maximum days from today to its last day: a year.
     pub const LONGEST: i32 = 366;
-    /// Fewest words of a reason.
+    /// Minimum number of words of a reason.
     pub const FEWEST_WORDS: usize = 3;
 
-    /// The latest day that a waiver can name on a day.
+    /// The latest last day of a waiver, seen from `today`.
     pub fn latest(today: jiff::civil::Date) -> jiff::civil::Date {
         today.saturating_add(jiff::Span::new().days(Self::LONGEST))
     }
 
-    /// Whether it excuses a failure on a day. One without an end never does.
+    /// Whether it excuses a failure on a day. A waiver without an end never does.
     pub fn holds_on(&self, today: jiff::civil::Date) -> bool {
         today <= self.expires && self.expires <= Self::latest(today)
     }
@@ -129,7 +129,7 @@ pub struct GatePlan {
     pub tiers: Vec<Tier>,
     /// Stages, in order.
     pub stages: Vec<Stage>,
-    /// What to fall back to.
+    /// The fallback.
     pub fallback: Option<Fallback>,
     /// Go/no-go conditions.
     pub preconditions: Vec<Precondition>,

@@ -1,4 +1,4 @@
-//! How a buffer is filled, with bounds that may follow the dimensions.
+//! The initial content of a buffer, with bounds that can depend on the dimensions.
 
 use ncugate_model::expr::{Expr, ExprError, Names};
 use serde::{Deserialize, Serialize};
@@ -26,7 +26,7 @@ impl Amount {
     }
 }
 
-/// How a buffer is filled before every case; numbers are [`Amount`]s in a phase, and evaluated for a shape.
+/// The content of a buffer before every case; numbers are [`Amount`]s in a phase, and evaluated for a shape.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Init<T = f64> {
@@ -45,25 +45,25 @@ pub enum Init<T = f64> {
     },
     /// The same value everywhere.
     Constant { value: T },
-    /// Infinity everywhere: where a running minimum starts.
+    /// Infinity everywhere: the start of a running minimum.
     Infinity,
-    /// Minus infinity everywhere: where a running maximum starts.
+    /// Minus infinity everywhere: the start of a running maximum.
     NegativeInfinity,
-    /// Whole numbers from 0 to `below - 1`, each as likely: valid indices.
+    /// Whole numbers from 0 to `below - 1`, uniform: valid indices.
     Indices {
-        /// The first number that is too large.
+        /// Exclusive upper bound.
         below: T,
     },
-    /// The whole numbers from 0 to the extent of the last axis, less one, in random order: one permutation a row.
+    /// The whole numbers from 0 to the extent of the last axis minus one, in random order: one permutation per row.
     Permutation,
     /// Uniform on `[low, high)`, ascending along the last axis.
     Sorted { low: T, high: T },
     /// Row pointers of a matrix in CSR form: ascending along the last axis from 0 to `nonzeros`, in rows of random lengths.
     RowPointers {
-        /// Elements that the rows have together.
+        /// Total number of elements in the rows.
         nonzeros: T,
     },
-    /// A single 1 along the last axis, zeros beside it.
+    /// A single 1 along the last axis, else zeros.
     OneHot,
     /// 1 with probability `density`, 0 elsewhere.
     Mask {
@@ -75,12 +75,12 @@ pub enum Init<T = f64> {
         /// Share of elements that are not 0.
         density: T,
     },
-    /// Matrices over the last two axes that are products of normal factors, with variance 1.
+    /// Matrices over the last two axes, as products of normal factors with variance 1.
     LowRank {
         /// Columns of the first factor.
         rank: T,
     },
-    /// A NumPy file, whose path may have `{{ shape }}`, `{{ seed }}`, `{{ buffer }}` and dimensions in it.
+    /// A NumPy file, whose path can contain `{{ shape }}`, `{{ seed }}`, `{{ buffer }}` and dimensions.
     Npy {
         /// The path, relative to the working directory.
         path: String,
@@ -88,7 +88,7 @@ pub enum Init<T = f64> {
 }
 
 impl<T> Init<T> {
-    /// The same with other numbers.
+    /// The same with converted numbers.
     ///
     /// # Errors
     /// Those of `number`.
@@ -112,7 +112,7 @@ impl<T> Init<T> {
         })
     }
 
-    /// The numbers in it.
+    /// Its numbers.
     pub fn amounts(&self) -> Vec<&T> {
         match self {
             Self::Normal { mean: a, std: b }
@@ -147,17 +147,17 @@ impl<T> Init<T> {
         }
     }
 
-    /// Whether its values are in a file for each seed, so that there are none but for the seeds of the phase.
+    /// Whether its values are in one file per seed, so that they exist only for the seeds of the phase.
     pub fn is_of_seed_files(&self) -> bool {
         matches!(self, Self::Npy { .. }) && !self.is_fixed()
     }
 }
 
-/// Most elements that an index or a row pointer can name exactly in float64.
+/// Largest number that float64 represents exactly, as an index or a row pointer.
 const MOST: f64 = 9_007_199_254_740_992.0;
 
 impl Init {
-    /// What its numbers cannot be in a buffer of these extents, if anything.
+    /// Why its numbers are invalid in a buffer of these extents, if they are.
     pub fn problem(&self, extents: &[usize]) -> Option<String> {
         let whole = |name: &str, value: f64, least: f64| {
             let fits = value.fract() == 0.0 && (least..=MOST).contains(&value);

@@ -6,23 +6,23 @@ use ncugate_model::LaunchMode;
 use ncugate_model::expr::{Expr, Template, Value};
 use serde::{Deserialize, Serialize};
 
-/// A kernel source, how to build it and what to launch of it; expressions see shape dimensions and variant parameters.
+/// A kernel source, its build and its launches; expressions see shape dimensions and variant parameters.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KernelTemplate {
     pub code: CodeForm,
-    /// The file, over the variant's parameters.
+    /// The file, as a template over the variant's parameters.
     pub source: Template,
-    /// nvcc flags over the variant's parameters (`-maxrregcount={{ REGCAP }}`).
+    /// nvcc flags, as templates over the variant's parameters (`-maxrregcount={{ REGCAP }}`).
     pub flags: Vec<Template>,
     /// Parameters passed as `-DNAME=value`.
     pub defines: Vec<String>,
-    /// How bulk tensor copies see buffers; only those that `args` names are made.
+    /// Views of buffers for bulk tensor copies; only those named in `args` are created.
     pub tensor_maps: Vec<TensorMapTemplate>,
-    /// The shapes at which it is launched: those for which it is true; all where there is none.
+    /// The condition on the shapes at which it is launched; all shapes if there is none.
     pub condition: Option<Expr>,
-    /// Variables of the module that are written before a launch.
+    /// Variables of the module to write before a launch.
     pub symbols: Vec<SymbolTemplate>,
-    /// What one evaluation does, in order; at least one step is a launch.
+    /// The steps of one evaluation, in order; at least one is a launch.
     pub steps: Vec<StepTemplate>,
 }
 
@@ -36,19 +36,19 @@ impl KernelTemplate {
     }
 }
 
-/// A variable of a module (`__constant__` or `__device__`), and what is written to it.
+/// A variable of a module (`__constant__` or `__device__`), and its value.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SymbolTemplate {
-    /// Its name, as C++ has it or mangled.
+    /// Its C++ or mangled name.
     pub name: String,
-    /// A buffer by name, whose contents are written; else a value, as it is passed to a kernel.
+    /// A buffer by name, whose content is written; else a value, as for a kernel argument.
     pub value: ArgTemplate,
 }
 
 /// A step of an evaluation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StepTemplate {
-    /// Its place in the kernel's list `launch`; none where there is no list and the kernel's own keys are the only launch.
+    /// Its position in the kernel's list `launch`; none if there is no list and the kernel's own keys are the only launch.
     pub place: Option<usize>,
     pub action: StepAction,
 }
@@ -61,7 +61,7 @@ pub enum StepAction {
         buffer: String,
         byte: u8,
     },
-    /// Copies a buffer to another of as many bytes.
+    /// Copies a buffer to another of the same size.
     Memcpy {
         from: String,
         to: String,
@@ -70,21 +70,20 @@ pub enum StepAction {
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct LaunchTemplate {
-    /// Name of the `__global__` function, over the variant's parameters: `extern "C"`, mangled, or as C++ has it, with
+    /// Name of the `__global__` function, over the variant's parameters: `extern "C"`, mangled, or a C++ name with
     /// namespaces and template arguments (`ns::reduce<float, {{ THREADS }}>`).
     pub entry: Template,
-    /// Blocks a grid, 1 to 3 expressions; none of a Python function whose compiler says.
+    /// Grid size in blocks, 1 to 3 expressions; none for a Python function whose compiler specifies it.
     pub grid: Vec<Expr>,
-    /// Threads a block, 1 to 3 expressions; none of a Python function whose compiler says.
+    /// Block size in threads, 1 to 3 expressions; none for a Python function whose compiler specifies it.
     pub block: Vec<Expr>,
-    /// Blocks a cluster, 1 to 3 expressions; none for an ordinary launch.
+    /// Cluster size in blocks, 1 to 3 expressions; none for an ordinary launch.
     pub cluster: Vec<Expr>,
-    /// What dynamic shared memory a block has; the sum.
+    /// The parts of dynamic shared memory per block; the total is their sum.
     pub dynamic_shared: Vec<DynamicArray>,
-    /// How it stands to the launches beside it and to its own blocks.
+    /// Its relation to neighbouring launches and among its own blocks.
     pub mode: LaunchMode,
-    /// Share of a multiprocessor's L1 and shared memory that is asked for as shared memory, in percent; none leaves it to
-    /// the driver.
+    /// Requested share of a multiprocessor's L1 and shared memory for shared memory, in percent; none leaves it to the driver.
     pub carveout: Option<Expr>,
     /// Arguments in the order of the signature.
     pub args: Vec<ArgTemplate>,
@@ -92,14 +91,14 @@ pub struct LaunchTemplate {
     pub workspace: Vec<Expr>,
 }
 
-/// What the file of a kernel holds.
+/// The kind of a kernel's file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum CodeForm {
     #[default]
     Cuda,
     Ptx,
     Cubin,
-    /// A Python module with a kernel of Triton, Numba or CuTe DSL.
+    /// A Python module with a Triton, Numba or CuTe DSL kernel.
     Python,
 }
 
@@ -116,7 +115,7 @@ impl CodeForm {
         }
     }
 
-    /// Keys of `[kernel]` that have no meaning for it, and why.
+    /// Keys of `[kernel]` that do not apply to it, and the reason.
     pub fn foreign(self) -> (Vec<&'static Key>, &'static str) {
         match self {
             Self::Cuda => (vec![], ""),
@@ -141,7 +140,7 @@ impl CodeForm {
     }
 }
 
-/// A buffer as Hopper's bulk tensor copies see it: contiguous, of the buffer's shape and type at each workload shape.
+/// A buffer as a view for Hopper's bulk tensor copies: contiguous, with the buffer's shape and type at each workload shape.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TensorMapTemplate {
     /// Its name in `args`.
@@ -156,19 +155,19 @@ pub struct TensorMapTemplate {
 /// Bytes of dynamic shared memory.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DynamicArray {
-    /// The array, where the file declares arrays.
+    /// Name of the array, if the file declares arrays.
     pub name: Option<String>,
     pub bytes: Expr,
 }
 
-/// Parameter values to combine, and what to leave out.
+/// Parameter values to combine, and a condition on the combinations.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Sweep {
-    /// Parameter name to its values, in the order of the file.
+    /// Parameter names with their values, in the order of the file.
     pub axes: Vec<(String, Vec<Value>)>,
     /// Keeps the combinations for which it is true.
     pub condition: Option<Expr>,
-    /// The combinations that are candidates, where not all are.
+    /// The combinations that are candidates, if not all are.
     pub points: Option<Vec<Vec<(String, Value)>>>,
 }
 
@@ -177,40 +176,40 @@ pub struct Sweep {
 pub struct CommandTemplate {
     /// Program and arguments over the variant's parameters.
     pub argv: Vec<Template>,
-    /// Regular expression of the kernels that count; every launch inside the variant's NVTX range when absent.
+    /// Regular expression of the kernels to count; every launch inside the variant's NVTX range when absent.
     pub kernel_filter: Option<String>,
 }
 
 /// A Python function over the workload's buffers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FunctionTemplate {
-    /// The file, and the function behind a colon, over the variant's parameters.
+    /// The file and the function after a colon, over the variant's parameters.
     pub call: Template,
-    /// Regular expression of the kernels that count; every launch inside the variant's NVTX range when absent.
+    /// Regular expression of the kernels to count; every launch inside the variant's NVTX range when absent.
     pub kernel_filter: Option<String>,
 }
 
-/// Launches of ncu reports that another program made. A launch has to fit every part that is given.
+/// Launches of ncu reports from another program. A launch has to match every given part.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct LaunchPattern {
-    /// Glob over the kernel's name: the function's, the qualified name with template arguments, or the whole signature.
+    /// Glob over the kernel's name: the function's name, the qualified name with template arguments, or the whole signature.
     pub kernel: Option<String>,
-    /// Glob over one of the NVTX ranges that were open, or over all of them (`outer > inner`).
+    /// Glob over one of the open NVTX ranges, or over all of them (`outer > inner`).
     pub nvtx: Option<String>,
-    /// Numbers of launches in their report, as ncu and `ncugate show` write them; any where there are none.
+    /// Numbers of launches in their report, as in ncu and `ncugate show`; empty means any.
     pub launches: Vec<u32>,
     /// Glob over the report's file name.
     pub report: Option<String>,
 }
 
-/// How a named variant computes.
+/// The implementation of a named variant.
 #[derive(Debug, Clone, PartialEq)]
 pub enum VariantSpecKind {
-    /// A kernel, with what the file overrides already merged over `[kernel]`.
+    /// A kernel, with the file's overrides already merged over `[kernel]`.
     Kernel(Box<KernelTemplate>),
     Function(FunctionTemplate),
     Command(CommandTemplate),
-    /// Nothing is run: launches of reports that another program made.
+    /// Nothing runs: launches of reports from another program.
     Captured(LaunchPattern),
 }
 

@@ -1,10 +1,10 @@
-//! Every key of a phase: its name, kind, default and meaning, each said here and nowhere else.
+//! Every key of a phase: its name, kind, default and meaning, declared only here.
 //!
-//! The reader refuses other keys, takes words and bounds from the kind, and reads a default as if the file had it. The JSON
-//! Schema and the tables of `docs/config.md` are made from the same declarations.
+//! The reader refuses other keys, takes words and bounds from the kind, and reads a default as if it were in the
+//! file. The JSON Schema and the tables of `docs/config.md` are generated from the same declarations.
 
-/// Declares the keys of a table: each has the name of its field, by which it is read. The compiler reports a field that nothing
-/// reads, so no declared key is ignored.
+/// Declares the keys of a table. The name of each key is the name of its field. The compiler reports an unread field,
+/// so that no declared key is ignored.
 macro_rules! keys {
     ($table:ident: $type:ident = $title:expr, $doc:expr $(, $free:expr)?; $($field:ident = $key:expr;)+) => {
         #[derive(Debug)]
@@ -49,7 +49,7 @@ use super::{DeepProfileTarget, L2State, Selection, Verification};
 use ncugate_model::MOST_SAMPLES;
 use std::ops::RangeInclusive;
 
-/// What a value may be.
+/// The permitted values of a key.
 #[derive(Debug, Clone, Copy)]
 pub enum KeyKind {
     Text,
@@ -63,9 +63,9 @@ pub enum KeyKind {
     Requirement,
     /// `true` or `false`.
     Bool,
-    /// A whole number, at least this.
+    /// A whole number with this minimum.
     Whole(i64),
-    /// A whole number between these, both included.
+    /// A whole number in this inclusive range.
     Between(i64, i64),
     Number,
     Date,
@@ -75,16 +75,16 @@ pub enum KeyKind {
     OneOf(&'static [&'static str]),
     List(&'static KeyKind),
     Table(&'static Spec),
-    /// A table of which any part may be given.
+    /// A table with all keys optional.
     Part(&'static Spec),
-    /// A table of the kind that this one is in.
+    /// A table of the same kind as the enclosing one.
     Again(&'static Spec),
     /// One of several kinds.
     Either(&'static [KeyKind]),
 }
 
 impl KeyKind {
-    /// The result of `of` for this kind, or for the first of several kinds that has one.
+    /// The first result of `of` for this kind, or for its alternatives.
     fn find<T>(&'static self, of: impl Fn(&'static Self) -> Option<T> + Copy) -> Option<T> {
         match self {
             Self::Either(kinds) => kinds.iter().find_map(|kind| kind.find(of)),
@@ -92,7 +92,7 @@ impl KeyKind {
         }
     }
 
-    /// The keys of a value that is a table.
+    /// The keys, for a value that is a table.
     pub fn spec(&'static self) -> Option<&'static Spec> {
         self.find(|kind| match kind {
             Self::Table(spec) | Self::Part(spec) | Self::Again(spec) => Some(*spec),
@@ -100,17 +100,17 @@ impl KeyKind {
         })
     }
 
-    /// The kind of the items of a value that is an array.
+    /// The kind of the items, for a value that is an array.
     pub fn element(&'static self) -> Option<&'static Self> {
         self.find(|kind| if let Self::List(element) = kind { Some(*element) } else { None })
     }
 
-    /// The words of which the value is one.
+    /// The permitted words.
     pub fn words(&'static self) -> &'static [&'static str] {
         self.find(|kind| if let Self::OneOf(words) = kind { Some(*words) } else { None }).unwrap_or_default()
     }
 
-    /// The whole numbers that a value may be.
+    /// The permitted whole numbers.
     pub fn range(&'static self) -> Option<RangeInclusive<i64>> {
         self.find(|kind| match kind {
             Self::Whole(low) => Some(*low..=i64::MAX),
@@ -120,17 +120,17 @@ impl KeyKind {
     }
 }
 
-/// What holds when the file does not have a key.
+/// The default of a key.
 #[derive(Debug, Clone, Copy)]
 pub enum KeyDefault {
-    /// A value in TOML, which is read as if the file had it.
+    /// A value in TOML, which is read as if it were in the file.
     Value(&'static str),
-    /// Something that is not a value of the key, in words.
+    /// A default that is not a value of the key, in words.
     Words(&'static str),
 }
 
 impl KeyDefault {
-    /// As people read it.
+    /// The text for readers.
     pub const fn text(self) -> &'static str {
         match self {
             Self::Value(text) | Self::Words(text) => text,
@@ -143,16 +143,16 @@ impl KeyDefault {
 pub struct Key {
     /// As written.
     pub name: &'static str,
-    /// What its value may be.
+    /// Its permitted values.
     pub kind: KeyKind,
-    /// Whether the file has to have it.
+    /// Whether the file must contain it.
     pub required: bool,
-    /// What holds when the file does not have it.
+    /// Its default.
     pub default: Option<KeyDefault>,
     pub doc: &'static str,
 }
 
-/// Keys of a table are told apart by their names.
+/// The name identifies a key within its table.
 impl PartialEq for Key {
     fn eq(&self, other: &Self) -> bool {
         self.name == other.name
@@ -162,12 +162,12 @@ impl PartialEq for Key {
 /// The keys of a table.
 #[derive(Debug)]
 pub struct Spec {
-    /// How the file writes the table (`[bench]`, `[[gate]]`).
+    /// The table as written in a file (`[bench]`, `[[gate]]`).
     pub title: &'static str,
     pub doc: &'static str,
-    /// Keys with a fixed name.
+    /// Keys with fixed names.
     pub keys: &'static [Key],
-    /// What a key of any other name holds; none when other names are errors.
+    /// The kind of keys with any other name; none if other names are errors.
     pub free: Option<KeyKind>,
 }
 
@@ -184,7 +184,7 @@ impl Spec {
 }
 
 impl Key {
-    /// With the name of its field; the name of one that is a word of Rust begins with `r#`.
+    /// Adds the name of its field, without the `r#` of a Rust keyword.
     const fn named(mut self, field: &'static str) -> Self {
         self.name = match field.as_bytes() {
             [b'r', b'#', ..] => field.split_at(2).1,
@@ -555,7 +555,7 @@ keys! {
 pub static PARAMS: Spec =
     Spec { title: "params = { ... }", doc: "Parameter and value.", keys: &[], free: Some(KeyKind::Param) };
 
-/// Every table that a file may have, each once.
+/// Every table that a file can contain, each once.
 pub fn tables() -> Vec<&'static Spec> {
     let mut met = Vec::new();
     meet(&ROOT.spec, &mut met);

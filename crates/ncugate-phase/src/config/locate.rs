@@ -1,4 +1,4 @@
-//! From a key path back to its place in the text, for what is found wrong after the file was understood.
+//! From a key path back to its position in the text, for errors found after parsing.
 
 use super::error::Place;
 use ncugate_model::expr::Span;
@@ -11,12 +11,12 @@ enum Step<'k> {
     Index(usize),
 }
 
-/// A file's text, parsed once, to find keys in.
+/// The text of a file, parsed once to locate keys.
 #[derive(Debug)]
 pub struct KeyPlaces<'t>(Option<Spanned<DeTable<'t>>>);
 
 impl<'t> KeyPlaces<'t> {
-    /// Of a text; of one that is not TOML no key is found.
+    /// Parses a text; if it is not TOML, no key is found.
     pub fn of(text: &'t str) -> Self {
         Self(DeTable::parse(text).ok())
     }
@@ -37,8 +37,8 @@ impl<'t> KeyPlaces<'t> {
     }
 }
 
-/// Place of a part of `value`, a text that is written at `place`; the whole of it where no part is given, or where the
-/// part is not found (escapes by number, or in a text of several lines).
+/// Position of a part of `value`, a text that is written at `place`; the whole value if no part is given or if the
+/// part is not found (numeric escapes, or a text of several lines).
 pub fn within(text: &str, place: &Place, value: &str, span: Option<Span>) -> Place {
     let part = || {
         let span = span?.range();
@@ -56,8 +56,7 @@ pub fn within(text: &str, place: &Place, value: &str, span: Option<Span>) -> Pla
     part().unwrap_or_else(|| place.clone())
 }
 
-/// The text that a basic string of one line stands for, and for each of its bytes and its end the byte of the string it
-/// is written at.
+/// The text of a basic single-line string, and for each of its bytes and its end the byte of the string where it is written.
 fn unescaped(written: &str) -> Option<(String, Vec<usize>)> {
     let inside = written.strip_prefix('"')?.strip_suffix('"')?;
     let (mut plain, mut bytes) = (String::new(), Vec::new());

@@ -1,8 +1,8 @@
-//! A phase's TOML file: as typed, and as understood.
+//! A phase's TOML file, as typed and as resolved.
 //!
-//! [`keys`] declares every key; `reader` reads TOML values by type and goes on after an error; `resolve` turns them
-//! into the types of this module, with defaults filled in and every name checked, so that all errors of a file come
-//! out at once. Nothing here touches a GPU, a compiler or a kernel source.
+//! [`keys`] declares every key. `reader` reads TOML values by type and continues after an error. `resolve` converts
+//! them to the types of this module, with defaults filled in and every name checked, so that all errors of a file are
+//! reported at once. This module touches no GPU, compiler or kernel source.
 
 mod argument;
 mod builtin;

@@ -1,15 +1,15 @@
-//! Bounds of elements that single outputs and shapes have.
+//! Element bounds of single outputs and shapes.
 
 use ncugate_model::{AllClose, ShapeName};
 use serde::Serialize;
 
-/// A bound of elements that one output has, or all outputs at one shape.
+/// An element bound of one output, or of all outputs at one shape.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct OwnBound {
     pub of: BoundOf,
-    /// What an element may be off by.
+    /// Permitted absolute difference of an element.
     pub atol: f64,
-    /// What it may be off by for each unit of its answer.
+    /// Permitted difference relative to the expected value.
     pub rtol: f64,
 }
 
@@ -18,12 +18,12 @@ pub struct OwnBound {
 pub enum BoundOf {
     /// An output, at every shape.
     Output(String),
-    /// A shape, for every output without a bound of its own.
+    /// A shape, for every output without a separate bound.
     Shape(ShapeName),
 }
 
 impl OwnBound {
-    /// The bound of `own` that elements of a buffer have at a shape in place of `all`; none where it has none.
+    /// The bound in `own` that replaces `all` for a buffer at a shape; none if there is none.
     pub fn of(own: &[Self], all: Option<AllClose>, buffer: &str, shape: &ShapeName) -> Option<AllClose> {
         let of_output = |bound: &&Self| matches!(&bound.of, BoundOf::Output(name) if name == buffer);
         let of_shape = |bound: &&Self| matches!(&bound.of, BoundOf::Shape(name) if name == shape);

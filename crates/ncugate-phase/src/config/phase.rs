@@ -1,4 +1,4 @@
-//! A phase as understood: every default filled in, every name checked.
+//! A resolved phase: every default filled in, every name checked.
 
 use super::{KernelTemplate, SearchSettings, Sweep, VariantSpec, Workload};
 use crate::config::{Gate, GatePlan, ProblemOrigin, Rule};
@@ -8,13 +8,13 @@ use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What the best variant is best at.
+/// The metric that ranks variants.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Objective {
     /// A metric of the catalogue (`latency_p50`).
     pub metric: String,
     pub better: Better,
-    /// The shape it is read at.
+    /// The shape at which it is read.
     pub shape: ShapeName,
 }
 
@@ -23,12 +23,12 @@ pub struct Objective {
 pub enum Selection {
     /// The best by the objective.
     Best,
-    /// The best by the objective of those that hold every required gate; the best where none does.
+    /// The best by the objective among those that pass every required gate; the best of all if none does.
     BestThatPasses,
 }
 
 impl Selection {
-    /// All of them by the word that a phase uses.
+    /// All values by their keyword in a phase.
     pub const WORDS: [(&'static str, Self); 2] = [("best", Self::Best), ("best that passes", Self::BestThatPasses)];
 }
 
@@ -42,7 +42,7 @@ pub struct BuildSettings {
     /// Python instead of `python3` on `PATH`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub python: Option<PathBuf>,
-    /// Folder that keeps what was built, instead of the user's. It decides nothing that is measured.
+    /// Folder for build results, instead of the user's. No measurement depends on it.
     #[serde(skip)]
     pub cache: Option<PathBuf>,
 }
@@ -52,24 +52,24 @@ pub struct BuildSettings {
 pub struct BenchSettings {
     /// Untimed graph launches before the first sample.
     pub warmup: u32,
-    /// Samples a variant and shape; rounds are interleaved over variants.
+    /// Samples per variant and shape; rounds are interleaved over variants.
     pub rounds: u32,
-    /// Samples at most of a confirmation, while noise leaves a required latency gate open.
+    /// Maximum samples of a confirmation, while noise keeps a required latency gate inconclusive.
     pub max_rounds: u32,
-    /// Processes that an external command is started as for a confirmation; its rounds are split over them.
+    /// Number of processes of an external command for a confirmation; its rounds are split over them.
     pub processes: u32,
-    /// A sample lasts at least this long: a graph holds as many launches as that takes.
+    /// Minimum duration of a sample; it determines the number of launches in a graph.
     pub min_sample: Duration,
-    /// Most launches in one graph.
+    /// Maximum launches per graph.
     pub max_launches: u32,
-    /// Sets of buffers a graph rotates over.
+    /// Number of sets of buffers that a graph rotates over.
     pub buffer_sets: u32,
-    /// What the L2 cache holds when a launch starts.
+    /// The state of the L2 cache when a launch starts.
     pub l2: L2State,
     /// Whether outputs of timed launches are verified.
     #[serde(skip_serializing_if = "Verification::is_audited")]
     pub verify: Verification,
-    /// A correctness case or a sample that takes longer is a hang, and its worker is ended.
+    /// Time limit of a correctness case or a sample. A slower one is a hang, and its worker is ended.
     pub timeout: Duration,
     pub shapes: Vec<ShapeName>,
 }
@@ -79,63 +79,63 @@ pub struct BenchSettings {
 #[serde(rename_all = "snake_case")]
 pub enum Verification {
     Audited,
-    /// They are not, and no latency counts.
+    /// They are not, and every latency is rejected.
     None,
 }
 
 impl Verification {
-    /// All of them by the word that a phase uses.
+    /// All values by their keyword in a phase.
     pub const WORDS: [(&'static str, Self); 2] = [("audited", Self::Audited), ("none", Self::None)];
 
-    /// Whether it is what every phase asks for that says nothing else.
+    /// Whether it is the default.
     pub const fn is_audited(&self) -> bool {
         matches!(self, Self::Audited)
     }
 }
 
-/// What the L2 cache holds when a timed launch starts.
+/// The state of the L2 cache when a timed launch starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum L2State {
-    /// Nothing of the launch: it was written over, and every launch is a sample of its own.
+    /// No data of the launch: the cache was overwritten, and every launch is a separate sample.
     Cold,
-    /// What launches on the other sets of buffers have left of it.
+    /// The data that launches on the other sets of buffers left in it.
     Rotate,
-    /// What the launch before it has left on the same buffers.
+    /// The data that the previous launch left on the same buffers.
     Warm,
 }
 
 impl L2State {
-    /// All of them by the word that a phase uses.
+    /// All values by their keyword in a phase.
     pub const WORDS: [(&'static str, Self); 3] = [("cold", Self::Cold), ("rotate", Self::Rotate), ("warm", Self::Warm)];
 }
 
-/// How counters are collected.
+/// Settings of the counter collection.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ProfileSettings {
     /// ncu to use instead of the one on `PATH`.
     pub ncu: Option<PathBuf>,
     pub shapes: Vec<ShapeName>,
-    /// Metrics to collect beside those that gates and report use: catalogue names or ncu names.
+    /// Metrics to collect in addition to those of gates and report: catalogue names or ncu names.
     pub metrics: Vec<String>,
-    /// One ncu process may take this long.
+    /// Time limit of one ncu process.
     pub timeout: Duration,
-    /// Launches of each variant and shape (spread of counters).
+    /// Launches of each variant and shape (for the spread of counters).
     pub repeat: u32,
-    /// What is profiled once more when the selected variant is known.
+    /// The variants to profile again after the selection.
     pub deep_profile: DeepProfileTarget,
 }
 
-/// What happens where no counters can be collected: no ncu, no permission, a driver that does not fit.
+/// The effect of missing counters: no ncu, no permission, an incompatible driver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CounterPolicy {
-    /// Everything else is measured; gates on counters, and on latencies that no counter saw, are inconclusive.
+    /// Everything else is measured; gates on counters, and on latencies without counters, are inconclusive.
     IfPossible,
     /// The run ends there.
     Required,
 }
 
-/// What a deep profile is taken of, after everything that gates judge has been measured.
+/// The variants with a deep profile, taken after all measurements for gates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum DeepProfileTarget {
     /// The selected variant, and the first baseline that is a kernel of this program.
@@ -144,12 +144,12 @@ pub enum DeepProfileTarget {
 }
 
 impl DeepProfileTarget {
-    /// All of them by the word that a phase uses.
+    /// All values by their keyword in a phase.
     pub const WORDS: [(&'static str, Self); 2] = [("selected", Self::Selected), ("none", Self::None)];
 }
 
 impl Phase {
-    /// Whether it judges launches of ncu reports that another program made, and nothing is built or run for it.
+    /// Whether it judges launches of ncu reports from another program, without building or running anything.
     pub fn is_of_reports(&self) -> bool {
         self.workload.is_of_reports()
     }
@@ -158,42 +158,42 @@ impl Phase {
 /// A phase: one experiment.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Phase {
-    /// The file it was read from.
+    /// Its file.
     pub file: PathBuf,
-    /// The folder that its paths are relative to; empty for a text that belongs to no project.
+    /// The folder that its paths are relative to; empty for a text without a project.
     pub root: PathBuf,
     /// The file's text, as run.
     pub text: String,
-    /// The text of the project's `ncugate.toml`, whose settings are those of the phase where it has none of its own.
+    /// The text of the project's `ncugate.toml`, which provides the settings that the phase omits.
     pub project: Option<String>,
     /// Short name, used for folders.
     pub name: String,
     pub title: String,
-    /// What the selected variant is best at.
+    /// The objective of the selection.
     pub objective: Objective,
-    /// Which of the correct candidates it is.
+    /// The rule of the selection among correct candidates.
     pub select: Selection,
-    /// Where the run kept in the repository is.
+    /// Path of the recording: the run in the repository.
     pub recording: Option<PathBuf>,
     /// How variants are compiled.
     pub build: BuildSettings,
     /// How latency is measured.
     pub bench: BenchSettings,
-    /// How counters are collected.
+    /// Settings of the latency measurement.
     pub profile: ProfileSettings,
-    /// What happens where they cannot be collected.
+    /// The effect of missing counters.
     pub counting: CounterPolicy,
-    /// Parts of the names of GPUs that one call measures, each kind by itself; none: they have to be of one kind.
+    /// Parts of GPU names. One call measures all matching GPUs, each kind separately; empty requires a single kind.
     pub groups: Vec<String>,
     pub workload: Workload,
     /// The swept kernel, if the phase has one.
     pub kernel: Option<KernelTemplate>,
     pub sweep: Sweep,
-    /// How it is searched, where not every combination is built.
+    /// Its search, if not every combination is built.
     pub search: Option<SearchSettings>,
     /// Variants named one by one.
     pub variants: Vec<VariantSpec>,
-    /// What candidates are compared with; the first is the default.
+    /// The baselines for candidates; the first is the default.
     pub baselines: Vec<VariantSpec>,
     /// Requirements, in the order of the file.
     pub gates: Vec<Gate>,
@@ -201,35 +201,35 @@ pub struct Phase {
     pub gate_plan: GatePlan,
     /// Rules of the diagnosis that the phase adds or replaces.
     pub rules: Vec<Rule>,
-    /// Whose problem it was made of, where it was imported. Nothing that is measured or judged depends on it.
+    /// The origin of an imported phase. No measurement or verdict depends on it.
     pub imported: Option<ProblemOrigin>,
-    /// The kernels of another commit that a run compares with.
+    /// The base commit with the kernels to compare with.
     pub base: Option<Base>,
 }
 
 impl Phase {
-    /// Its own gates, and those of tiers, stages and the fallback.
+    /// Its flat gates, and those of tiers, stages and the fallback.
     pub fn every_gate(&self) -> impl Iterator<Item = &Gate> {
         self.gates.iter().chain(self.gate_plan.gates())
     }
 
-    /// The phase with these combinations of its sweep as candidates, whatever else the sweep has.
+    /// The phase with only these combinations of its sweep as candidates.
     pub fn with_points(self, points: Vec<Vec<(String, Value)>>) -> Self {
         Self { sweep: Sweep { points: Some(points), ..self.sweep }, ..self }
     }
 }
 
-/// How requirements name the base, and how ids of its variants begin.
+/// The name of the base in requirements, and the prefix of its variant ids.
 pub const BASE: &str = "base";
 
-/// What a change is compared with: the candidates of the same phase at another commit.
+/// The base of a change: the candidates of the same phase at another commit.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Base {
-    /// What was asked for (`origin/main`).
+    /// The requested reference (`origin/main`).
     pub reference: String,
-    /// The commit, which is the last one that both have in common.
+    /// The commit: the merge base of both.
     pub commit: String,
-    /// Where its files are while the run measures.
+    /// The folder of its files during the run.
     pub folder: PathBuf,
     pub kernels: BaseKernels,
 }
@@ -237,14 +237,14 @@ pub struct Base {
 /// The candidates of a base.
 #[derive(Debug, Clone, PartialEq)]
 pub enum BaseKernels {
-    /// Those of the phase as the commit has it.
+    /// Those of the phase at that commit.
     Of(Box<Phase>),
-    /// None that could be measured.
+    /// No measurable candidates.
     Absent { reason: String },
 }
 
 impl Base {
-    /// What people are told: `origin/main (3f2a91c0b1d2)`.
+    /// The label for readers: `origin/main (3f2a91c0b1d2)`.
     pub fn label(&self) -> String {
         format!("{} ({})", self.reference, self.short())
     }
@@ -254,7 +254,7 @@ impl Base {
         self.commit.get(..12).unwrap_or(&self.commit)
     }
 
-    /// Why nothing of it is measured, where that is so.
+    /// Why nothing of it is measured, if so.
     pub fn absent(&self) -> Option<String> {
         match &self.kernels {
             BaseKernels::Of(_) => None,

@@ -1,4 +1,4 @@
-//! `[imported]`: what another project calls the problem that a phase was made of.
+//! `[imported]`: the other project's names for the problem of a phase.
 
 /// A format that problems are read from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,11 +12,11 @@ pub enum ImportFormat {
 }
 
 impl ImportFormat {
-    /// All of them by the word that a phase uses.
+    /// All values by their keyword in a phase.
     pub const WORDS: [(&'static str, Self); 3] =
         [Self::FlashInfer.entry(), Self::KernelBench.entry(), Self::GpuMode.entry()];
 
-    /// As a phase writes it.
+    /// The keyword in a phase.
     pub const fn word(self) -> &'static str {
         match self {
             Self::FlashInfer => "flashinfer",
@@ -30,7 +30,7 @@ impl ImportFormat {
     }
 }
 
-/// By what gpu-mode ranks the submissions of a task: means of its benchmarks.
+/// gpu-mode's ranking of the submissions of a task: means of its benchmarks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ranking {
     Last,
@@ -39,10 +39,10 @@ pub enum Ranking {
 }
 
 impl Ranking {
-    /// All of them by the word that a task and a phase use.
+    /// All values by their keyword in a task and in a phase.
     pub const WORDS: [(&'static str, Self); 3] = [Self::Last.entry(), Self::Mean.entry(), Self::Geom.entry()];
 
-    /// As a task and a phase write it.
+    /// The keyword in a task and in a phase.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Last => "last",
@@ -56,17 +56,17 @@ impl Ranking {
     }
 }
 
-/// Whose problem a phase was made of.
+/// The origin of an imported phase.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProblemOrigin {
-    /// The format it was read from.
+    /// Its original format.
     pub format: ImportFormat,
     pub problem: String,
     /// The workload behind each shape, by the name of the shape, as JSON.
     pub workloads: Vec<(String, String)>,
     /// The name of the solution behind each variant, by the id of the variant.
     pub solutions: Vec<(String, String)>,
-    /// gpu-mode: by what submissions are ranked.
+    /// gpu-mode: the ranking of submissions.
     pub ranking: Ranking,
 }
 

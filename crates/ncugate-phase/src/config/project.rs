@@ -1,22 +1,22 @@
-//! The folder that paths of a phase are relative to, and what it says for all phases below it.
+//! The folder that paths of a phase are relative to, and the defaults for all phases below it.
 
 use super::error::{ConfigError, ConfigErrors};
 use ncugate_model::disk::open;
 use std::io::{self, ErrorKind};
 use std::path::{Component, Path, PathBuf};
 
-/// Most bytes of a phase's file: what a run keeps of it has the same limit.
+/// Maximum size of a phase's file in bytes: the copy in a run has the same limit.
 pub const MAX_BYTES: u64 = 4 << 20;
 
 /// The file that marks the root of a project.
 pub const PROJECT_FILE: &str = "ncugate.toml";
 
-/// Where the paths of a phase begin.
+/// The root of a phase's paths.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Project {
     /// The nearest folder above the phase's file that has an `ncugate.toml`, else the folder of the file; absolute.
     pub root: PathBuf,
-    /// The text of that `ncugate.toml`; none where no folder has one.
+    /// The text of that `ncugate.toml`; none if no folder has one.
     pub text: Option<String>,
 }
 
@@ -24,9 +24,9 @@ impl Project {
     /// The project of a phase's file, which is an absolute path.
     ///
     /// # Errors
-    /// There is an `ncugate.toml`, and it cannot be read.
+    /// An existing `ncugate.toml` cannot be read.
     pub fn of(phase: &Path) -> Result<Self, ConfigErrors> {
-        // A link stands where it is, not where it points to; only the system knows where `..` leads.
+        // A link counts at its own location, not at its target; only the system can resolve `..`.
         let folder = phase.parent().unwrap_or(Path::new("/"));
         let goes_up = folder.components().any(|part| part == Component::ParentDir);
         let folder = folder.canonicalize().ok().filter(|_| goes_up).unwrap_or_else(|| folder.to_owned());
@@ -50,7 +50,7 @@ impl Project {
     }
 }
 
-/// The text of a regular file of a size that a phase can have; a link to one is followed.
+/// The text of a regular file within the size limit of a phase; a link to one is followed.
 pub(in crate::config) fn text_of(path: &Path) -> io::Result<String> {
     let bytes = open::bytes(&path.canonicalize()?, MAX_BYTES)?;
     String::from_utf8(bytes).map_err(|error| io::Error::other(format!("it is not UTF-8 text: {error}")))

@@ -66,7 +66,7 @@ pub static SYMBOLS: Spec = Spec {
     free: Some(ARG),
 };
 
-/// What a table of arguments has in it.
+/// The items of a table of arguments.
 static PART: KeyKind = KeyKind::Either(&[KeyKind::Text, KeyKind::Again(&ARGUMENT.spec)]);
 static ARG: KeyKind = KeyKind::Either(&[KeyKind::Text, KeyKind::Table(&ARGUMENT.spec)]);
 pub const ARGUMENTS: KeyKind = KeyKind::List(&ARG);

@@ -1,4 +1,4 @@
-//! Keys of what has to hold: gates, tiers, stages, fallback, preconditions and waivers.
+//! Keys of requirements: gates, tiers, stages, fallback, preconditions and waivers.
 
 use super::{KeyKind, NAMES, key, words};
 use crate::config::OnStageFailure;

@@ -1,4 +1,4 @@
-//! Keys of a phase that was made of another project's problem.
+//! Keys of a phase that was imported from another project's problem.
 
 use super::{KeyKind, Spec, key, words};
 use crate::config::{ImportFormat, Ranking};

@@ -2,7 +2,7 @@
 
 use super::{KeyKind, key};
 
-/// What can be named without a table.
+/// The values that need no table.
 pub const INIT_WORDS: &[&str] = &["normal", "uniform", "arange", "constant", "inf", "-inf", "permutation", "one_hot"];
 
 /// A number, or an expression over the dimensions.

@@ -1,8 +1,8 @@
-//! `[[kernel.launch]]`: what one evaluation of a kernel does, step by step.
+//! `[[kernel.launch]]`: the steps of one evaluation of a kernel.
 
 use super::{KERNEL, Key, KeyKind, Spec, key};
 
-/// A step. Its keys that `[kernel]` has too are those of a launch.
+/// A step. The keys that it shares with `[kernel]` belong to a launch.
 pub static LAUNCH: Spec = Spec {
     title: "[[kernel.launch]]",
     doc: "A step of an evaluation, in order: a launch, `memset` or `memcpy`. A launch inherits missing keys from `[kernel]`.",

@@ -8,7 +8,7 @@ use ncugate_model::{Dtype, Law, Role};
 
 /// Types of elements: the type of a number, and the last axis that the type adds to the shape.
 pub const DTYPES: [(&str, (Dtype, Option<&str>)); Dtype::ALL.len() + 1] = {
-    // A complex number is a pair of f32, on a last axis of its own.
+    // A complex number is a pair of f32, on an additional last axis.
     let mut types = [("complex64", (Dtype::F32, Some("2"))); Dtype::ALL.len() + 1];
     let mut at = 0;
     while at < Dtype::ALL.len() {
