@@ -1,5 +1,5 @@
-//! Profiles many variants with few ncu processes: one a group of metrics, all variants in it. What a batch lacks is
-//! tried again in smaller batches, until a variant alone has failed and that is its result.
+//! Profiles many variants with few ncu processes: one per group of metrics, with all variants. Cases that are missing from a
+//! batch are retried in smaller batches, until a variant that runs alone fails; that failure is its result.
 
 use super::command::{Knobs, ProfileDetail};
 use super::failure::{FailureScope, NcuFailure, launches_in, passes_in};
@@ -20,23 +20,23 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-/// Cases that fail alone, without any that succeeds, before the rest is not tried.
+/// Number of cases that may fail alone, without any success, before the rest is skipped.
 const MAX_FAILURES: usize = 4;
-/// Cases that planning tries before it does without measuring.
+/// Number of cases that planning tries before it gives up measuring.
 const PROBED_CASES: usize = 3;
 
-/// Where a record goes, at once.
+/// Receives each record immediately.
 pub type Sink<'a> = &'a mut dyn FnMut(ProfileRecord) -> io::Result<()>;
 
 pub struct Profiler<'a> {
     pub runner: Runner<'a>,
     pub verify: &'a dyn ReportReader,
     pub covered: &'a ProfiledMetrics,
-    /// ncu starts that planning may spend; [`PROBES`] is the default.
+    /// Maximum number of ncu starts for planning; [`PROBES`] is the default.
     pub probes: u32,
 }
 
-/// Why a probe gave no passes.
+/// Why a probe measured no passes.
 enum ProbeFailure {
     Unknown(NcuFailure),
     Unmeasurable,
@@ -44,7 +44,7 @@ enum ProbeFailure {
 }
 
 impl<'a> Profiler<'a> {
-    /// One that plans with the default budget.
+    /// A profiler that plans with the default budget.
     pub fn new(runner: Runner<'a>, verify: &'a dyn ReportReader, covered: &'a ProfiledMetrics) -> Self {
         Self { runner, verify, covered, probes: PROBES }
     }
@@ -54,7 +54,7 @@ impl<'a> Profiler<'a> {
         self.runner.knobs
     }
 
-    /// Collects `metrics` for every case of every subject, a group at a time.
+    /// Collects `metrics` for every case of every subject, one group at a time.
     pub fn profile(
         &self,
         subjects: &[Subject],
@@ -80,10 +80,10 @@ impl<'a> Profiler<'a> {
         outcome.map(|()| collected)
     }
 
-    /// Finds out, and keeps in the book, what the plan for so many launches of `metrics` has to know.
+    /// Measures the passes that the plan for `launches` launches of `metrics` needs, and stores them in the book.
     ///
     /// # Errors
-    /// Nothing can be counted, in the words of [`Profiler::profile`].
+    /// No counter can be collected, with the error of [`Profiler::profile`].
     pub fn find_passes(
         &self,
         subject: &Subject,
@@ -102,7 +102,7 @@ impl<'a> Profiler<'a> {
         subject.cases.iter().filter(|case| !self.covered.holds(case, metrics)).cloned().collect()
     }
 
-    /// Groups from the book and, where it knows too little, from probes. Leaves out metrics that ncu does not know.
+    /// Groups from the book and, if it knows too little, from probes. Leaves out metrics that ncu does not know.
     fn plan(
         &self,
         subjects: &[Subject],
@@ -138,7 +138,7 @@ impl<'a> Profiler<'a> {
         }
     }
 
-    /// Replay passes of `set`, from one launch of the first case that can be profiled.
+    /// Replay passes of `set`, measured on one launch of the first case that can be profiled.
     fn probe(
         &self,
         subjects: &[Subject],
@@ -172,7 +172,7 @@ impl<'a> Profiler<'a> {
         Err(ProbeFailure::Unmeasurable)
     }
 
-    /// What a session's report holds; without a report, nothing.
+    /// The contents of a session's report; empty without a report.
     fn contents(&self, ran: &SessionOutcome, cases: &[ProfiledCase]) -> Result<Contents, NcuFailure> {
         let Some(report) = &ran.report else { return Ok(Contents::default()) };
         let mut contents =
@@ -181,7 +181,7 @@ impl<'a> Profiler<'a> {
         Ok(contents)
     }
 
-    /// One group over one subject, in as few processes as it takes.
+    /// Collects one group for one subject, with as few processes as possible.
     fn collect(
         &self,
         subject: &Subject,
@@ -214,7 +214,7 @@ impl<'a> Profiler<'a> {
                     collected.unknown.extend(without_unknown(&mut group.metrics, &failure)?);
                     waiting.push(attempt.missing);
                 }
-                // Somebody else's kill is no result of a case. A second time, the case is the likelier cause.
+                // A kill from outside says nothing about a case. If it happens twice, the case is the likelier cause.
                 FailureScope::Batch
                     if attempt.is_alone() && attempt.was_killed(&failure) && again.insert(attempt.cases.clone()) =>
                 {
@@ -234,7 +234,7 @@ impl<'a> Profiler<'a> {
         Ok(())
     }
 
-    /// One process, and its report read.
+    /// Runs one process and reads its report.
     fn attempt(&self, subject: &Subject, group: &Group, cases: Vec<ProfiledCase>) -> io::Result<BatchAttempt> {
         let ran = start(&self.runner, subject, &group.name, &group.metrics, &cases)?;
         let (contents, unreadable) = match self.contents(&ran, &cases) {
@@ -252,21 +252,21 @@ impl<'a> Profiler<'a> {
     }
 }
 
-/// One process over some cases.
+/// One process and its cases.
 struct BatchAttempt {
     cases: Vec<ProfiledCase>,
     ran: SessionOutcome,
     contents: Contents,
     unreadable: Option<NcuFailure>,
-    /// Cases that lack launches, or of whose outputs nothing is known.
+    /// Cases with missing launches or unverified outputs.
     missing: Vec<ProfiledCase>,
-    /// Whether one of them has its launches.
+    /// Whether one of them has all its launches.
     unverified: bool,
     excess: Vec<(ProfiledCase, u32)>,
 }
 
 impl BatchAttempt {
-    /// Hands over a record for every case that the report settles.
+    /// Passes on a record for every case that the report settles.
     fn record(
         &mut self,
         subject: &Subject,
@@ -292,7 +292,7 @@ impl BatchAttempt {
         Ok(())
     }
 
-    /// Why cases are missing; `None` when none is.
+    /// Why cases are missing; `None` if none is missing.
     fn failure(&self) -> Option<NcuFailure> {
         if self.missing.is_empty() {
             return None;
@@ -305,20 +305,21 @@ impl BatchAttempt {
         }))
     }
 
-    /// Whether it was over one case.
+    /// Whether it had only one case.
     fn is_alone(&self) -> bool {
         self.cases.len() == 1
     }
 
-    /// Whether ncu or the program was ended by SIGKILL, which no kernel sends: it comes from a person, or a system without memory.
+    /// Whether SIGKILL ended ncu or the program. No kernel sends that signal: it comes from a person or from the out-of-memory
+    /// killer.
     fn was_killed(&self, failure: &NcuFailure) -> bool {
         let kill = Signal::SIGKILL as i32;
         self.ran.ending == ProcessExit::Signaled(kill)
             || matches!(failure, NcuFailure::TargetExit { status } if *status == kill || *status == 128 + kill)
     }
 
-    /// What is missing, in smaller batches, the last first. Launches go in order: the first that is missing, or the
-    /// one after the last that the log says was finished, is the suspect and goes alone.
+    /// The missing cases in smaller batches, last batch first. Launches run in order, so the suspect is the first missing case,
+    /// or the case after the last one that finished by the log. The suspect runs alone.
     fn smaller(self, expect: &LaunchExpectation) -> Vec<Vec<ProfiledCase>> {
         let finished = expect.cases_in(launches_in(&self.ran.log), &self.cases);
         let suspect = if self.missing.len() < self.cases.len() { Some(0) } else { Some(finished).filter(|&n| n > 0) };
@@ -363,8 +364,7 @@ fn fail(
     })
 }
 
-/// Leaves a group in which nothing works: the rest of its cases fail untried, and where nothing ever worked,
-/// profiling ends.
+/// Abandons a group in which nothing works: its other cases fail untried. If nothing ever worked, profiling ends.
 fn abandon(
     rest: &[ProfiledCase],
     unprofilable: TrialFailure,
@@ -394,7 +394,7 @@ fn hand_over(
     Ok(sink(ProfileRecord { variant, shape, metrics: metrics.to_vec(), outcome, outputs })?)
 }
 
-/// Takes out the metrics that `failure` names; where it names none of them, the failure is everyone's.
+/// Removes the metrics that `failure` names; if it names none of them, the failure applies to all.
 fn without_unknown(metrics: &mut Vec<NcuMetric>, failure: &NcuFailure) -> Result<Vec<NcuMetric>, ProfileError> {
     let named = |metric: &NcuMetric| match failure {
         NcuFailure::UnknownMetric { name } => {
@@ -425,7 +425,7 @@ fn without_unknown(metrics: &mut Vec<NcuMetric>, failure: &NcuFailure) -> Result
     Ok(unknown)
 }
 
-/// The book is a cache: not being able to keep it costs time, not results.
+/// The book is a cache: failing to save it costs time, not results.
 fn keep(book: &PassBook, collected: &mut ProfilingSummary) {
     if let Err(error) = book.save() {
         let warning = format!("replay passes of this chip cannot be saved: {error}");

@@ -1,4 +1,4 @@
-//! Batches against `tests/doubles/ncu`, which insists on how it is called and replays what the real one says.
+//! Batches against `tests/doubles/ncu`, which checks its command line and replays texts of the real ncu.
 
 use super::command::ProfileDetail;
 use super::pass_book::tests::h200;
@@ -18,17 +18,17 @@ fn cases(count: usize) -> Vec<ProfiledCase> {
     (0..count).map(|n| case(&format!("T={n}"))).collect()
 }
 
-/// What a bad case does.
+/// The effect of a bad case.
 #[derive(Default, PartialEq)]
 enum Harm {
     /// It ends the worker with status 7.
     #[default]
     Crash,
-    /// It ends ncu, after the cases before it were profiled, and the worker lives on.
+    /// It ends ncu after the earlier cases were profiled, and the worker survives.
     EndsNcu,
 }
 
-/// A worker that suffers when a bad case is among its own, and remembers what it was asked.
+/// A worker that fails when a bad case is among its cases, and that remembers its requests.
 #[derive(Default)]
 struct Worker {
     bad: Vec<ProfiledCase>,
@@ -56,13 +56,13 @@ impl Target for Worker {
     }
 }
 
-/// Says that a report holds every case that was asked of it, but for the silent ones.
+/// Pretends that a report holds every requested case except the silent ones.
 #[derive(Default)]
 struct Reader {
     silent: Vec<ProfiledCase>,
     launches: BTreeMap<ProfiledCase, u32>,
     damaged: bool,
-    /// Of these it knows nothing of the outputs, and of one it knows that they are wrong.
+    /// Cases without verification of their outputs; the outputs of one further case are wrong.
     unverified: Vec<ProfiledCase>,
     wrong: Option<ProfiledCase>,
 }

@@ -1,4 +1,5 @@
-//! ncu's command line: a pure function of a session. Every knob is given, none is left to a default or a config file.
+//! ncu's command line, as a pure function of a session. Every knob is passed explicitly; none is left to a default or a config
+//! file.
 
 use ncugate_model::MAX_REPORT;
 use serde::{Deserialize, Serialize};
@@ -10,78 +11,79 @@ use super::tool::NcuVersion;
 use super::unit::CounterUnit;
 use ncugate_model::ComputeCapability;
 
-/// What ncu does to the clocks. Nothing here ever sets them.
+/// How ncu controls the clocks. This program never sets them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ClockControl {
-    /// They run as they run.
+    /// The clocks run freely.
     #[default]
     None,
 }
 
-/// What ncu does to the caches before every pass.
+/// How ncu controls the caches before every pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CacheControl {
-    /// They are flushed: every launch starts cold.
+    /// The caches are flushed: every launch starts cold.
     #[default]
     All,
-    /// They stay as the launch before left them.
+    /// The caches stay as the previous launch left them.
     None,
 }
 
-/// How several passes see the same launch.
+/// How several passes observe the same launch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReplayMode {
-    /// The launch is repeated, with memory restored in between.
+    /// The launch is replayed; memory is restored in between.
     #[default]
     Kernel,
-    /// The program is repeated.
+    /// The program is run again for each pass.
     Application,
 }
 
-/// The processes that are profiled.
+/// The profiled processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Processes {
-    /// Only the one that is started: our own worker.
+    /// Only the started process: our own worker.
     Application,
-    /// It and all it starts: an external command.
+    /// The started process and its children: an external command.
     All,
 }
 
-/// The launches that are profiled.
+/// The profiled launches.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LaunchSelection {
     Everything,
-    /// Those inside a push/pop range of this name, in any process.
+    /// Launches inside a push/pop range of this name, in any process.
     Range(String),
-    /// Those inside a push/pop range of one of these names.
+    /// Launches inside a push/pop range of one of these names.
     Ranges(Vec<String>),
-    /// Those of kernels whose function name matches this regular expression.
+    /// Launches of kernels whose function name matches this regular expression.
     Kernels(String),
 }
 
-/// What is collected beside metrics.
+/// Data collected in addition to metrics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProfileDetail {
     #[default]
     Counters,
-    /// Sections with what their rules say, samples of every instruction and over the launch's life, machine code and source text.
+    /// Sections with the results of their rules, samples of every instruction and over the launch's lifetime, machine code and
+    /// source text.
     Deep(LifeSampling),
 }
 
-/// How the life of a launch is sampled (ncu's section PmSampling).
+/// Sampling over the lifetime of a launch (ncu's section PmSampling).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LifeSampling {
-    /// ncu finds an interval and a size by a pass of its own, and reads back 31 MB or more a launch.
+    /// ncu determines an interval and a size in an extra pass, and reads back 31 MB or more per launch.
     #[default]
     Automatic,
-    /// In one pass, every so many nanoseconds, into 16 MiB.
+    /// In one pass, at a fixed interval, into 16 MiB.
     Every {
         /// Nanoseconds between two samples.
         nanoseconds: u32,
@@ -89,19 +91,19 @@ pub enum LifeSampling {
 }
 
 impl LifeSampling {
-    /// Bytes for the samples of a launch. One took 22,000 bytes at most on an H200.
+    /// Buffer size for the samples of a launch, in bytes. A launch took at most 22,000 bytes on an H200.
     const BUFFER: u32 = 16 << 20;
-    /// Samples that certainly fit.
+    /// A number of samples that certainly fits.
     const SAMPLES: f64 = 400.0;
-    /// The shortest interval that ncu chooses by itself on an H200, in nanoseconds; others are powers of two of it.
+    /// The shortest interval that ncu chooses on an H200, in nanoseconds; its other intervals are this one times powers of two.
     const SHORTEST: u32 = 1500;
-    /// Microseconds around a launch that are sampled with it: 150 to 260 before it and 75 to 260 behind it on an H200.
+    /// Microseconds that are sampled around a launch: on an H200, 150 to 260 before it and 75 to 260 after it.
     const AROUND: f64 = 500.0;
-    /// How much longer a launch may take under the profiler, with cold caches.
+    /// How much longer a launch can take under the profiler, with cold caches.
     const LONGER: f64 = 1.5;
 
-    /// An interval at which the longest of some launches, in microseconds, has samples from begin to end; ncu's own choice where that is
-    /// not known, or where this ncu or chip was never asked so.
+    /// A sampling interval that covers the longest of the launches, in microseconds, from start to end. ncu chooses if the
+    /// duration is unknown, or if this ncu or chip was never tested with an explicit interval.
     pub fn for_launches(longest: Option<f64>, version: NcuVersion, capability: ComputeCapability) -> Self {
         let is_known = version >= NcuVersion([2025, 3, 0, 0]) && capability == ComputeCapability::new(9, 0);
         let Some(longest) = longest.filter(|us| is_known && us.is_finite() && *us > 0.0) else {
@@ -128,8 +130,8 @@ impl LifeSampling {
 }
 
 impl ProfileDetail {
-    /// ncu's sections that a deep profile collects: those whose rules say where time goes. The tables of memory and the
-    /// charts of rooflines cost as many passes again and add nothing that is shown.
+    /// The ncu sections that a deep profile collects: those whose rules tell where time goes. Memory tables and roofline charts
+    /// would double the number of passes and add nothing that is shown.
     pub const SECTIONS: [&'static str; 9] = [
         "LaunchStats",
         "Occupancy",
@@ -150,7 +152,7 @@ impl ProfileDetail {
     }
 }
 
-/// Settings that make two sets of counters comparable; recorded with the run.
+/// Settings that make two sets of counters comparable; stored with the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Knobs {
     pub clock_control: ClockControl,
@@ -159,7 +161,7 @@ pub struct Knobs {
 }
 
 impl ClockControl {
-    /// ncu's word for it.
+    /// The value of ncu's option.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -168,7 +170,7 @@ impl ClockControl {
 }
 
 impl CacheControl {
-    /// ncu's word for it.
+    /// The value of ncu's option.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::All => "all",
@@ -178,7 +180,7 @@ impl CacheControl {
 }
 
 impl ReplayMode {
-    /// ncu's word for it.
+    /// The value of ncu's option.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Kernel => "kernel",
@@ -188,7 +190,7 @@ impl ReplayMode {
 }
 
 impl Processes {
-    /// ncu's word for it.
+    /// The value of ncu's option.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Application => "application-only",
@@ -197,20 +199,21 @@ impl Processes {
     }
 }
 
-/// One ncu process: what it runs, what it collects, where it writes.
+/// One ncu process: its target, its metrics and its output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NcuSession {
-    /// Program and arguments that are profiled.
+    /// Profiled program with its arguments.
     pub target: Vec<OsString>,
     /// ncu metric names.
     pub metrics: Vec<String>,
-    /// What is collected beside them.
+    /// Data collected in addition to metrics.
     pub detail: ProfileDetail,
-    /// Path of the report without its extension, which is ncu's to choose (`.ncu-rep` or `.ncu-repz`).
+    /// Path of the report without extension; ncu chooses it (`.ncu-rep` or `.ncu-repz`).
     pub output: PathBuf,
-    /// Where ncu's own messages go.
+    /// Path of ncu's log.
     pub log: PathBuf,
-    /// A folder of this user's own, for locks and sockets; a short path, since sockets have a limit of 107 bytes.
+    /// A private folder of this user for locks and sockets. The path must be short, because socket paths are limited to 107
+    /// bytes.
     pub scratch: PathBuf,
     pub selection: LaunchSelection,
     pub processes: Processes,
@@ -252,20 +255,20 @@ impl NcuSession {
         arguments
     }
 
-    /// Environment variables that ncu gets beside those it inherits.
+    /// Environment variables for ncu, in addition to inherited ones.
     pub fn environment(&self) -> Vec<(&'static str, OsString)> {
         let mut variables = vec![
             ("TMPDIR", self.scratch.clone().into_os_string()),
             ("NV_COMPUTE_PROFILER_DISABLE_STOCK_FILE_DEPLOYMENT", "1".into()),
         ];
         if matches!(self.detail, ProfileDetail::Deep(_)) {
-            // The pass that finds out which functions a launch calls: our modules have few.
+            // Skips the pass that determines the functions a launch calls: our modules have few.
             variables.push(("NV_COMPUTE_PROFILER_DISABLE_SW_PRE_PASS", "1".into()));
         }
         variables
     }
 
-    /// The process, with the environment and folder that `target` asked for, and no standard input.
+    /// The process, with the environment and folder of `target`, and without standard input.
     pub fn command(&self, ncu: &Path, target: &Command) -> Command {
         let mut command = Command::new(ncu);
         command.args(self.arguments()).stdin(Stdio::null());
@@ -282,7 +285,7 @@ impl NcuSession {
         command
     }
 
-    /// Metrics that belong to instructions are dropped by ncu when the machine code is not imported.
+    /// ncu drops per-instruction metrics if the machine code is not imported.
     fn needs_machine_code(&self) -> bool {
         matches!(self.detail, ProfileDetail::Deep(_))
             || self
@@ -297,7 +300,7 @@ pub fn argv(command: &Command) -> Vec<OsString> {
     std::iter::once(command.get_program()).chain(command.get_args()).map(OsStr::to_owned).collect()
 }
 
-/// The report that a session wrote, whatever extension this ncu gives it. A link, a pipe and what is larger than any report are none.
+/// The report that a session wrote, with either extension. Links, pipes and oversized files are ignored.
 pub fn written(output: &Path, log: &str) -> Option<PathBuf> {
     let named = log.lines().filter_map(|line| line.trim().strip_prefix("==PROF== Report: ")).next_back();
     let folder = output.parent()?;
@@ -317,7 +320,7 @@ fn same_folder(one: &Path, other: &Path) -> bool {
     one == other || one.canonicalize().is_ok_and(|one| other.canonicalize().is_ok_and(|other| one == other))
 }
 
-/// An NVTX expression for a push/pop range: the slash says push/pop, the rest of ncu's signs are escaped.
+/// An NVTX expression for a push/pop range: a slash marks push/pop, and ncu's other special characters are escaped.
 fn push_pop_expression(name: &str) -> String {
     let mut expression = String::with_capacity(name.len() + 8);
     for sign in name.chars() {
@@ -330,7 +333,7 @@ fn push_pop_expression(name: &str) -> String {
     expression
 }
 
-/// A path in which ncu sees no macro (`%h`, `%p`, `%i`, `%q{..}`).
+/// A path in which ncu finds no macro (`%h`, `%p`, `%i`, `%q{..}`).
 fn without_macros(path: &Path) -> OsString {
     match path.to_str() {
         Some(text) => text.replace('%', "%%").into(),

@@ -1,22 +1,22 @@
-//! What went wrong under ncu, as types. ncu's exit status is its own or the target's, and it is 0 when nothing was
-//! profiled, so a failure is diagnosed from how the process ended, what its log says, and what the report holds.
+//! Failures under ncu, as types. ncu's exit status is its own or the target's, and it is 0 when nothing was profiled. A failure
+//! is therefore diagnosed from the exit, the log and the report.
 
 use ncugate_model::number::text;
 use ncugate_model::process::ProcessExit;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// How many lines of a log are worth showing.
+/// Number of log lines that are worth showing.
 const LAST_LINES: usize = 6;
 
-/// Why a session has no launches, or not all of them.
+/// Why a session has no launches, or only some of them.
 #[derive(Debug, Clone, PartialEq, Eq, Error, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum NcuFailure {
-    /// It could not be started.
+    /// ncu could not be started.
     #[error("ncu could not be started: {reason}; check the path with `ncugate doctor`")]
     NotStarted {
-        /// What the system said.
+        /// The system's error.
         reason: String,
     },
     #[error(
@@ -25,15 +25,15 @@ pub enum NcuFailure {
          NVreg_RestrictProfilingToAdminUsers=0"
     )]
     Permission,
-    /// ncu followed the target to its end and saw no launch that counts; its exit status was 0.
+    /// ncu followed the target to its end and saw no matching launch; its exit status was 0.
     #[error("no kernels were profiled; the program launched none, or the kernel filter or NVTX range matched none")]
     NoKernelsProfiled,
-    /// A metric's name that this chip or this ncu does not know.
+    /// A metric name that this chip or this ncu does not know.
     #[error(
         "unknown metric '{name}'; list the names of this chip with `ncu --query-metrics` and mind the suffix (.avg, .sum)"
     )]
     UnknownMetric {
-        /// The name without the suffix where ncu lists the suffixes it tried.
+        /// The name, without its suffix if ncu lists the suffixes it tried.
         name: String,
     },
     /// Another tool holds the counters.
@@ -48,7 +48,7 @@ pub enum NcuFailure {
          set TMPDIR to a folder of your own", file.as_ref().map(|f| format!(" ('{f}')")).unwrap_or_default()
     )]
     Lock {
-        /// The file, when ncu names it.
+        /// The file, if ncu names it.
         file: Option<String>,
     },
     /// The driver is too old for this ncu.
@@ -66,7 +66,7 @@ pub enum NcuFailure {
     /// A report or log cannot be written.
     #[error("ncu is unable to write '{file}'; check that the folder exists, is writable and has space")]
     UnableToWrite { file: String },
-    /// Memory for saving what a launch writes ran out.
+    /// The memory for saving a launch's writes ran out.
     #[error("memory ran out while ncu saved device memory between passes; use smaller shapes or fewer metrics")]
     OutOfMemory,
     /// The program ended with this status, and ncu passed it on.
@@ -75,7 +75,7 @@ pub enum NcuFailure {
         /// Its status, or the signal that ended it.
         status: i32,
     },
-    /// It ran past its time.
+    /// It exceeded its time limit.
     #[error(
         "ncu exceeded its time limit and was ended; a kernel hangs or cannot be replayed, or `timeout_s` is too short"
     )]
@@ -83,38 +83,38 @@ pub enum NcuFailure {
     /// The user asked to stop.
     #[error("interrupted")]
     Interrupted,
-    /// There is a report that cannot be read.
+    /// The report cannot be read.
     #[error("the report cannot be read: {reason}")]
     UnreadableReport { reason: String },
-    /// The report lacks a launch, and nothing says why.
+    /// The report lacks a launch, and no message explains it.
     #[error("ncu {ending}, and its report does not have the launch")]
     Missing { ending: String },
-    /// The report has the launches, and the program that launched them did not say whether what they left is right.
+    /// The report has the launches, but the program that launched them did not report whether their outputs are right.
     #[error("outputs of its profiled launches were not verified (ncu {ending}), so its counters do not count")]
     Unverified { ending: String },
     #[error("ncu {ending}: {}", lines.join(" | "))]
     Other {
         ending: String,
-        /// The errors it printed, else the last lines.
+        /// The printed errors, or else the last lines.
         lines: Vec<String>,
     },
 }
 
-/// How far a failure reaches.
+/// The scope of a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FailureScope {
-    /// Everything: trying other variants would fail the same way.
+    /// Everything: other variants would fail the same way.
     Environment,
-    /// The group that asks for a metric that is not known.
+    /// The group that requests an unknown metric.
     Group,
     /// The variants of this process.
     Batch,
-    /// The user wants it to stop.
+    /// The user asked to stop.
     Stop,
 }
 
 impl NcuFailure {
-    /// Whether no counter can be collected here, by no fault of what is profiled.
+    /// Whether no counter can be collected on this machine, whatever is profiled.
     pub const fn denies_counters(&self) -> bool {
         match self {
             Self::NotStarted { .. }
@@ -137,8 +137,8 @@ impl NcuFailure {
         }
     }
 
-    /// What `ending` and everything that was printed (ncu's log and the target's output) say. `None` when the process
-    /// completed and nothing was reported as an error.
+    /// Diagnoses the exit and all output (ncu's log and the target's output). `None` if the process completed and printed no
+    /// error.
     pub fn diagnose(ending: ProcessExit, printed: &str) -> Option<Self> {
         match ending {
             ProcessExit::Interrupted => return Some(Self::Interrupted),
@@ -159,7 +159,7 @@ impl NcuFailure {
         }
     }
 
-    /// The failures that ncu has a text for, the cause before its consequences.
+    /// The failures with a known ncu text, causes before consequences.
     fn named(printed: &str) -> Option<Self> {
         let says = |text: &str| printed.contains(text);
         if says("ERR_NVGPUCTRPERM") {
@@ -214,7 +214,7 @@ impl NcuFailure {
     }
 }
 
-/// Most replay passes that any launch in a log took: `... 100% - 3 passes`.
+/// Maximum number of replay passes of any launch in a log: `... 100% - 3 passes`.
 pub fn passes_in(log: &str) -> Option<u32> {
     let of_line = |line: &str| -> Option<u32> {
         let rest = line.strip_prefix("==PROF== Profiling ")?;
@@ -225,7 +225,7 @@ pub fn passes_in(log: &str) -> Option<u32> {
     log.lines().filter_map(of_line).max()
 }
 
-/// Launches that a log says were finished.
+/// Number of finished launches in a log.
 pub fn launches_in(log: &str) -> usize {
     log.lines().filter(|line| line.starts_with("==PROF== Profiling ") && line.contains("100%")).count()
 }
@@ -234,13 +234,13 @@ fn after<'a>(text: &'a str, marker: &str) -> Option<&'a str> {
     text.find(marker).map(|at| &text[at + marker.len()..])
 }
 
-/// The first word, without the full stop that ends a sentence.
+/// The first word, without a full stop at its end.
 fn word(text: &str) -> String {
     let word = text.lines().next().unwrap_or_default().split_whitespace().next().unwrap_or_default();
     word.trim_matches(['\'', '"']).trim_end_matches(['.', ':']).to_owned()
 }
 
-/// `sm__foo` of `regex:^sm__foo\.(sum|min|max|avg|pct|ratio|max_rate)$`, `sm__foo.avg` of `regex:^sm__foo\.avg$`.
+/// `sm__foo` for `regex:^sm__foo\.(sum|min|max|avg|pct|ratio|max_rate)$`, `sm__foo.avg` for `regex:^sm__foo\.avg$`.
 fn metric_of_expression(text: &str) -> String {
     let line = text.lines().next().unwrap_or_default().trim();
     let expression = line.strip_prefix("regex:").unwrap_or(line).trim_start_matches('^');
@@ -248,7 +248,7 @@ fn metric_of_expression(text: &str) -> String {
     expression.trim_end_matches('.').trim_end_matches('$').replace('\\', "")
 }
 
-/// The errors that were printed, else the last lines.
+/// The printed errors, or else the last lines.
 fn telling_lines(printed: &str) -> Vec<String> {
     let lines: Vec<&str> = printed.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let errors: Vec<&str> = lines.iter().filter_map(|line| line.strip_prefix("==ERROR== ")).collect();
@@ -269,7 +269,7 @@ mod tests {
         NcuFailure::diagnose(ending, printed).unwrap()
     }
 
-    /// Logs that ncu 2025.3.1 wrote on an H200 (tests/gpu/ncu_texts.sh), with the statuses it ended with.
+    /// Logs of ncu 2025.3.1 on an H200 (tests/gpu/ncu_texts.sh), with its exit statuses.
     #[test]
     fn captured_logs_of_ncu_are_diagnosed() {
         let real = |name: &str| match name {
@@ -287,7 +287,7 @@ mod tests {
         assert!(matches!(of(6, real("target-abort")), TargetExit { .. }));
         assert!(matches!(of(1, real("unwritable")), UnableToWrite { .. }));
         assert_eq!(of(9, real("crash")).reach(), FailureScope::Batch);
-        // A metric that this chip does not have is not a failure to ncu: its value is absent, and gates find that out.
+        // For ncu, a metric that this chip lacks is not a failure: its value is missing, and gates notice that.
         assert_eq!(NcuFailure::diagnose(ProcessExit::Completed, real("unknown-metric")), None);
     }
 

@@ -1,37 +1,37 @@
-//! The plan of what is collected: metrics in groups that fit a single replay pass each, an ncu process a group.
+//! Plans the collection: groups of metrics that fit a single replay pass each, with one ncu process per group.
 //!
-//! With a single pass ncu saves and restores nothing, so a launch costs a fifth of what it costs in three. Which
-//! metrics fit together is the chip's secret: a first guess by hardware unit is measured on one launch, split where it
-//! needs more than a pass, and remembered in a [`PassBook`].
+//! With a single pass, ncu saves and restores nothing, so a launch costs a fifth of its cost in three passes. Which metrics fit
+//! together is undocumented. A first guess by hardware unit is measured on one launch, split if it needs more than one pass,
+//! and remembered in a [`PassBook`].
 
 use super::pass_book::{PassBook, PassCount};
 use super::unit::CounterUnit;
 use std::collections::BTreeMap;
 
-/// An ncu metric name as asked for.
+/// An ncu metric name, as requested.
 pub type NcuMetric = String;
 
-/// Most ncu starts that planning may spend.
+/// Maximum number of ncu starts for planning.
 pub const PROBES: u32 = 8;
-/// Most unions of groups that are tried and found too large before planning rests.
+/// Maximum number of unions of groups that are measured and do not fit before planning stops.
 const FAILED_UNIONS: u32 = 2;
 
-/// Seconds, measured on an H200 with ncu 2025.3.1 and small kernels: they only decide what is worth splitting.
+/// Costs in seconds, measured on an H200 with ncu 2025.3.1 and small kernels. They only decide which splits pay off.
 mod cost {
     const START: f64 = 1.5;
     /// A launch in one pass.
     const SINGLE: f64 = 0.02;
-    /// A launch in several: this once, and...
+    /// A launch in several passes: this once, plus `PASS` for each pass.
     const REPLAY: f64 = 0.01;
     const PASS: f64 = 0.03;
 
-    /// An ncu process over `launches` that take `passes` each.
+    /// An ncu process over `launches` launches with `passes` passes each.
     pub(super) fn process(launches: usize, passes: u32) -> f64 {
         let launch = if passes <= 1 { SINGLE } else { REPLAY + PASS * f64::from(passes) };
         START + launch * launches as f64
     }
 
-    /// `processes` of a single pass each.
+    /// `processes` processes with a single pass each.
     pub(super) fn singles(launches: usize, processes: u32) -> f64 {
         f64::from(processes) * process(launches, 1)
     }
@@ -44,12 +44,12 @@ pub struct Group {
     pub name: String,
     /// Metrics, sorted.
     pub metrics: Vec<NcuMetric>,
-    /// Replay passes, where they are known.
+    /// Replay passes, if known.
     pub passes: Option<u32>,
 }
 
 impl Group {
-    /// Those that hardware counts: what its passes depend on.
+    /// The metrics that hardware counts; they determine the number of passes.
     pub fn counted(&self) -> Vec<NcuMetric> {
         self.metrics.iter().filter(|metric| CounterUnit::of(metric) != CounterUnit::Attribute).cloned().collect()
     }
@@ -60,16 +60,16 @@ impl Group {
     }
 }
 
-/// What a plan is for.
+/// Parameters of a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Effort {
     /// Launches that every group will profile.
     pub launches: usize,
-    /// ncu starts that may be spent on finding out.
+    /// Maximum number of ncu starts for measuring passes.
     pub probes: u32,
 }
 
-/// A set on its way to becoming a group.
+/// A set of metrics that becomes a group.
 #[derive(Debug, Clone)]
 struct Bundle {
     unit: CounterUnit,
@@ -77,9 +77,9 @@ struct Bundle {
     passes: Option<u32>,
 }
 
-/// Puts `metrics` into groups. `measure` profiles one launch with the given metrics and returns its replay passes; it
-/// is asked only for what `book` does not know, at most `effort.probes` times, and `book` learns every answer. Every
-/// metric is in exactly one group; the same book gives the same plan.
+/// Puts `metrics` into groups. `measure` profiles one launch with the given metrics and returns its replay passes. It is called
+/// only for sets that `book` does not know, at most `effort.probes` times, and `book` stores every result. Every metric is in
+/// exactly one group; the same book gives the same plan.
 pub fn plan_groups<E>(
     metrics: &[NcuMetric],
     effort: Effort,
@@ -108,7 +108,7 @@ struct Planner<'a, E> {
 }
 
 impl<E> Planner<'_, E> {
-    /// One bundle a unit, or one for all where another start of ncu would cost more than replaying a few launches.
+    /// One bundle per unit, or one bundle in total if another start of ncu would cost more than replaying a few launches.
     fn first_guess(&self, counted: Vec<NcuMetric>) -> Vec<Bundle> {
         let mut units: BTreeMap<CounterUnit, Vec<NcuMetric>> = BTreeMap::new();
         for metric in &counted {
@@ -120,12 +120,12 @@ impl<E> Planner<'_, E> {
         units.into_iter().map(|(unit, metrics)| Bundle { unit, metrics, passes: None }).collect()
     }
 
-    /// With few launches not even three passes are worth a second start.
+    /// With few launches, even three passes are cheaper than a second start.
     fn worth_finding_out(&self) -> bool {
         self.worth_splitting(3)
     }
 
-    /// Splits what needs several passes until it does not, cannot be split, or is not worth it.
+    /// Splits each bundle that needs several passes, until it fits one pass, cannot be split, or a split does not pay off.
     fn split(&mut self, bundles: Vec<Bundle>) -> Result<Vec<Bundle>, E> {
         let mut waiting: Vec<Bundle> = bundles.into_iter().rev().collect();
         let mut settled = Vec::new();
@@ -161,8 +161,8 @@ impl<E> Planner<'_, E> {
         Ok(())
     }
 
-    /// The smallest pair that fits one pass; gives up after [`FAILED_UNIONS`] that were measured and do not, whether
-    /// now or before, so that a full book asks for nothing.
+    /// The smallest pair that fits one pass. Gives up after [`FAILED_UNIONS`] pairs that do not fit, measured now or earlier,
+    /// so that a full book causes no measurement.
     fn union_that_fits(&mut self, bundles: &[Bundle]) -> Result<Option<(usize, usize)>, E> {
         let mut failed = 0;
         for (one, other) in pairs_by_size(bundles) {
@@ -195,7 +195,7 @@ impl<E> Planner<'_, E> {
         }
     }
 
-    /// Remembered, else measured while the budget lasts.
+    /// From the book, or measured while the budget lasts.
     fn passes(&mut self, metrics: &[NcuMetric]) -> Result<Option<u32>, E> {
         if let Some(passes) = self.remembered(metrics) {
             return Ok(Some(passes));
@@ -210,7 +210,7 @@ impl<E> Planner<'_, E> {
     }
 }
 
-/// Pairs of bundles that might fit one pass, the smallest union first.
+/// Pairs of bundles that could fit one pass, smallest union first.
 fn pairs_by_size(bundles: &[Bundle]) -> Vec<(usize, usize)> {
     let joins =
         |at: &usize| bundles.get(*at).is_some_and(|b| b.unit.divides() && b.passes.is_none_or(|passes| passes <= 1));
@@ -222,12 +222,12 @@ fn pairs_by_size(bundles: &[Bundle]) -> Vec<(usize, usize)> {
     pairs
 }
 
-/// ncu adds a pass of its own as soon as there are several.
+/// With several passes, ncu adds one extra pass.
 fn parts_for(passes: u32, metrics: usize) -> usize {
     usize::try_from(passes.saturating_sub(1)).unwrap_or(metrics).clamp(2, metrics.max(2))
 }
 
-/// Names bundles and lets the attributes ride with the first.
+/// Names bundles, and adds the attributes to the first.
 fn named(bundles: Vec<Bundle>, attributes: Vec<NcuMetric>) -> Vec<Group> {
     let mut count: BTreeMap<&str, u32> = BTreeMap::new();
     let mut groups: Vec<Group> = bundles
@@ -258,7 +258,8 @@ mod tests {
     use std::collections::BTreeSet;
     use std::convert::Infallible;
 
-    /// A chip whose units hold so many counters a pass; every metric takes one, throughputs five passes each.
+    /// A chip whose units hold a given number of counters per pass. Every metric takes one counter, and throughputs take five
+    /// passes each.
     struct Chip {
         capacity: u32,
         starts: u32,
@@ -280,7 +281,7 @@ mod tests {
                     }
                 }
             }
-            // Memory controllers cannot be counted beside anything else.
+            // Memory controllers cannot be counted together with other units.
             let apart = if counters.len() > 1 && counters.contains_key(&CounterUnit::Dram) { 1 } else { 0 };
             let predicted = counters.values().map(|n| n.div_ceil(self.capacity)).max().unwrap_or(0) + apart + extra;
             if predicted > 1 { predicted + 1 } else { predicted }

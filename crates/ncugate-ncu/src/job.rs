@@ -1,16 +1,16 @@
-//! What one ncu process is to collect.
+//! The collection of one ncu process.
 
 use super::command::{LaunchSelection, Processes, ProfileDetail};
 use std::process::Command;
 
-/// Which launches of which program, with which metrics.
+/// The launches of a program, and their metrics.
 #[derive(Debug, Clone, Copy)]
 pub struct Job<'a> {
-    /// Beginning of the files' names; a number makes them unique in their folders.
+    /// Start of the file names; a number makes them unique in their folders.
     pub stem: &'a str,
     /// ncu metric names.
     pub metrics: &'a [String],
-    /// What is collected beside them.
+    /// Data collected in addition to metrics.
     pub detail: ProfileDetail,
     pub target: &'a Command,
     pub selection: &'a LaunchSelection,

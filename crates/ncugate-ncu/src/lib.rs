@@ -17,7 +17,7 @@ mod subject;
 mod tool;
 mod unit;
 
-// The fixtures name this crate as the program does, whose tests have them too.
+// The fixtures name this crate like the tests of the main program, which share them.
 #[cfg(test)]
 extern crate self as ncugate_ncu;
 

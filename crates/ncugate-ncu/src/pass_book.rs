@@ -1,5 +1,4 @@
-//! What is known of how many replay passes a set of metrics needs, kept for the chip, ncu and driver it was measured
-//! with.
+//! Known replay pass counts of metric sets, stored for the chip, ncu and driver that they were measured with.
 
 use ncugate_model::ComputeCapability;
 use ncugate_model::disk::{self, Durability};
@@ -9,7 +8,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What the number of passes depends on.
+/// The conditions that determine the number of passes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CounterConditions {
     /// `NVIDIA H200`.
@@ -30,7 +29,7 @@ impl CounterConditions {
     }
 }
 
-/// A set and what it needed.
+/// A set and its passes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Entry {
     metrics: BTreeSet<String>,
@@ -51,26 +50,26 @@ struct PassBookFile {
     entries: Vec<Entry>,
 }
 
-/// What the book says of a set.
+/// The book's knowledge of a set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PassCount {
     /// This set was measured.
     Measured(u32),
-    /// It is part of a set that fits one pass.
+    /// It is a subset of a set that fits one pass.
     FitsOne,
-    /// It holds a set that needs at least this many.
+    /// It contains a set that needs at least this many passes.
     AtLeast(u32),
     Unknown,
 }
 
 impl PassBook {
-    /// An empty book that is kept nowhere.
+    /// An empty book that is never saved.
     pub fn unkept(counters: CounterConditions) -> Self {
         Self { counters, entries: Vec::new(), file: None }
     }
 
-    /// The book for `counters` in `folder`; empty when there is none, or when what is there is damaged or of another
-    /// chip (it is a cache: what it lacks is measured again).
+    /// The book for `counters` in `folder`. It is empty if the file is missing, damaged or from another chip (it is a cache:
+    /// missing sets are measured again).
     pub fn open(folder: &Path, counters: CounterConditions) -> Self {
         let file = folder.join(counters.file_name());
         let entries = fs::read(&file)
@@ -82,7 +81,7 @@ impl PassBook {
         Self { counters, entries, file: Some(file) }
     }
 
-    /// Writes it where it was opened, whole or not at all.
+    /// Writes it to its file atomically.
     pub fn save(&self) -> io::Result<()> {
         let Some(file) = &self.file else { return Ok(()) };
         let stored = PassBookFile { counters: self.counters.clone(), entries: self.entries.clone() };
@@ -90,7 +89,7 @@ impl PassBook {
         disk::replace(file, &text, Durability::Cached)
     }
 
-    /// Keeps what a set needed; a later measurement replaces an earlier one.
+    /// Stores the passes of a set, replacing an earlier measurement.
     pub fn note(&mut self, metrics: &[String], passes: u32) {
         let metrics: BTreeSet<String> = metrics.iter().cloned().collect();
         if metrics.is_empty() {
@@ -102,7 +101,7 @@ impl PassBook {
         }
     }
 
-    /// What is known of a set. Adding a metric never saves a pass, so parts of what fits one pass fit one pass.
+    /// The known passes of a set. Adding a metric never saves a pass, so subsets of a set that fits one pass fit one pass.
     pub fn passes(&self, metrics: &[String]) -> PassCount {
         let asked: BTreeSet<String> = metrics.iter().cloned().collect();
         if let Some(entry) = self.entries.iter().find(|entry| entry.metrics == asked) {

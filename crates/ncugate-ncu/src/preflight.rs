@@ -1,5 +1,4 @@
-//! What has to be here before anything is measured, as facts and as checks of them. Gathering reads the machine;
-//! checking is pure.
+//! Requirements for measuring: facts about the machine, and checks of them. Gathering reads the machine; checking is pure.
 
 use super::tool::{Ncu, NcuVersion, ToolError};
 use ncugate_model::ComputeMode;
@@ -11,12 +10,12 @@ use std::path::{Path, PathBuf};
 
 /// Bit of CAP_SYS_ADMIN in a capability mask.
 const CAP_SYS_ADMIN: u64 = 1 << 21;
-/// The first ncu that was seen to refuse drivers older than [`NEWER_DRIVER`].
+/// The first ncu known to refuse drivers older than [`NEWER_DRIVER`].
 const STRICTER_NCU: NcuVersion = NcuVersion([2025, 3, 0, 0]);
-/// The driver branch it was seen to accept.
+/// The driver branch that it is known to accept.
 const NEWER_DRIVER: u32 = 580;
 
-/// How a check came out.
+/// Result of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CheckStatus {
@@ -30,25 +29,25 @@ pub enum CheckStatus {
 /// One line of the doctor's table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Check {
-    /// What was looked at.
+    /// Subject of the check.
     pub name: &'static str,
-    /// How it came out.
+    /// Its result.
     pub status: CheckStatus,
     pub found: String,
-    /// What to do; empty when there is nothing to do.
+    /// Recommended action; empty if none is necessary.
     pub advice: String,
 }
 
 /// The GPU as the CUDA driver shows it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct VisibleGpu {
-    /// The GPU that would measure.
+    /// The GPU for measuring.
     pub gpu: Gpu,
-    /// GPUs that are visible.
+    /// Number of visible GPUs.
     pub count: u32,
-    /// The newest CUDA that the driver speaks, major and minor.
+    /// The newest CUDA version that the driver supports, major and minor.
     pub cuda: (u32, u32),
-    /// How many processes may use it at once.
+    /// How many processes can use it at the same time.
     pub compute_mode: ComputeMode,
 }
 
@@ -59,7 +58,7 @@ pub struct CompilerFacts {
     pub version: String,
 }
 
-/// What this process may do.
+/// Privileges of this process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Privileges {
     /// Effective user id.
@@ -68,7 +67,7 @@ pub struct Privileges {
     pub sys_admin: bool,
 }
 
-/// A lock file of ncu's in the temporary folder.
+/// One of ncu's lock files in the temporary folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LockFile {
     pub path: PathBuf,
@@ -76,31 +75,31 @@ pub struct LockFile {
     pub owner: u32,
 }
 
-/// Everything the checks look at. `Err` says why something is not there.
+/// All facts for the checks. `Err` gives the reason for a missing fact.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Facts {
     pub device: Result<VisibleGpu, String>,
-    /// Version of the kernel module (`580.159.04`), when one is loaded.
+    /// Version of the kernel module (`580.159.04`), if one is loaded.
     pub driver: Option<String>,
     pub nvcc: Result<CompilerFacts, String>,
     pub ncu: Result<Ncu, ToolError>,
-    /// Whether the driver keeps counters for administrators; `None` where it does not say.
+    /// Whether the driver reserves counters for administrators; `None` if it does not report that.
     pub admin_only: Option<bool>,
-    /// What this process may do.
+    /// Privileges of this process.
     pub privileges: Privileges,
-    /// Where ncu's locks and sockets would go, or why there is no such folder.
+    /// The folder for ncu's locks and sockets, or why no folder is usable.
     pub scratch: Result<PathBuf, String>,
     /// ncu's locks in the shared temporary folder.
     pub locks: Vec<LockFile>,
-    /// What came of counting one counter of one launch, where that was tried: the count, or why there is none.
+    /// Result of counting one counter of one launch, if that was tried: the count, or the error.
     pub trial: Option<Result<f64, String>>,
-    /// The CUPTI that launches are traced with where ncu may not count, or why there is none; not looked for without a GPU.
+    /// The CUPTI that traces launches if ncu has no counter permission, or why none was found. Not searched for without a GPU.
     pub cupti: Option<Result<String, String>>,
-    /// Environment variables that change what is measured, with their values.
+    /// Environment variables that affect measurements, with their values.
     pub environment: Vec<(String, String)>,
 }
 
-/// Variables that change which GPU is seen, or how.
+/// Variables that change the visible GPUs or their behaviour.
 const TELLING_VARIABLES: [&str; 5] = [
     "CUDA_VISIBLE_DEVICES",
     "NVIDIA_VISIBLE_DEVICES",
@@ -110,7 +109,7 @@ const TELLING_VARIABLES: [&str; 5] = [
 ];
 
 impl Facts {
-    /// Reads what this machine says; device and compiler are found by their own rooms.
+    /// Gathers the facts of this machine; the caller has found device and compiler.
     pub fn gather(
         device: Result<VisibleGpu, String>,
         nvcc: Result<CompilerFacts, String>,
@@ -137,20 +136,20 @@ impl Facts {
     }
 }
 
-/// `580.159.04` of `NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.159.04  Release Build ...`.
+/// `580.159.04` in `NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.159.04  Release Build ...`.
 fn parse_driver(text: &str) -> Option<String> {
     let line = text.lines().find(|line| line.starts_with("NVRM version:"))?;
     let version = |word: &&str| word.contains('.') && word.chars().all(|c| c.is_ascii_digit() || c == '.');
     line.split_whitespace().find(version).map(str::to_owned)
 }
 
-/// `RmProfilingAdminOnly: 1` of the module's parameters.
+/// `RmProfilingAdminOnly: 1` in the module's parameters.
 fn parse_admin_only(text: &str) -> Option<bool> {
     let value = text.lines().find_map(|line| line.strip_prefix("RmProfilingAdminOnly:"))?;
     Some(value.trim() != "0")
 }
 
-/// Effective user and capabilities of `/proc/self/status`.
+/// Effective user and capabilities in `/proc/self/status`.
 fn parse_privileges(status: &str) -> Privileges {
     let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name));
     let user = field("Uid:").and_then(|ids| ids.split_whitespace().nth(1)?.parse().ok());
@@ -158,7 +157,7 @@ fn parse_privileges(status: &str) -> Privileges {
     Privileges { user: user.unwrap_or(u32::MAX), sys_admin: mask & CAP_SYS_ADMIN != 0 }
 }
 
-/// ncu's locks below `folder`: one file for the host (older versions) or one a GPU (newer ones).
+/// ncu's locks below `folder`: one file for the host (older versions) or one per GPU (newer versions).
 fn locks_in(folder: &Path) -> Vec<LockFile> {
     let newer = fs::read_dir(folder.join("nvidia/nsight_compute")).into_iter().flatten().flatten();
     let candidates = newer.map(|entry| entry.path()).chain([folder.join("nsight-compute-lock"), folder.join("nvidia")]);
@@ -167,7 +166,7 @@ fn locks_in(folder: &Path) -> Vec<LockFile> {
         .collect()
 }
 
-/// Every check, in the order to read them.
+/// All checks, in display order.
 pub fn doctor(facts: &Facts) -> Vec<Check> {
     let checks = [
         Some(check_device(facts)),
@@ -268,7 +267,7 @@ fn check_ncu(facts: &Facts) -> Check {
     }
 }
 
-/// A driver runs code of its own CUDA major version and older.
+/// A driver runs code for its own CUDA major version and older ones.
 fn check_nvcc_fits(facts: &Facts) -> Option<Check> {
     let (Ok(device), Ok(nvcc)) = (&facts.device, &facts.nvcc) else { return None };
     let mut numbers = nvcc.version.split('.').map(|part| part.parse::<u32>().ok());
@@ -318,7 +317,7 @@ fn check_permission(facts: &Facts) -> Check {
     }
 }
 
-/// What was tried says more than what the system says.
+/// A trial is stronger evidence than the system's settings.
 fn check_trial(facts: &Facts) -> Option<Check> {
     let name = "one counter";
     Some(match facts.trial.as_ref()? {
@@ -329,7 +328,7 @@ fn check_trial(facts: &Facts) -> Option<Check> {
     })
 }
 
-/// What stands in for ncu where it may not count.
+/// The substitute for ncu without counter permission.
 fn check_cupti(facts: &Facts) -> Option<Check> {
     let name = "CUPTI";
     let counts = facts.ncu.is_ok() && check_permission(facts).status == CheckStatus::Ok;
@@ -353,7 +352,7 @@ fn check_scratch(facts: &Facts) -> Check {
     }
 }
 
-/// Strangers' locks do not stop ncugate, which gives ncu a folder of its own, but they stop a plain `ncu`.
+/// Locks of other users do not stop ncugate, which gives ncu a private folder, but they stop a plain `ncu`.
 fn check_locks(facts: &Facts) -> Option<Check> {
     let strange = facts.locks.iter().find(|lock| lock.owner != facts.privileges.user)?;
     let found = format!("{} belongs to user {}", strange.path.display(), strange.owner);

@@ -1,5 +1,5 @@
-//! ncu started before its turn, over a program that waits for its job: it starts, and interpreters load under it, while something else
-//! goes on.
+//! Starts ncu before its turn, over a program that waits for its job. ncu starts, and interpreters load under it, during other
+//! work.
 
 use super::command::{LaunchSelection, NcuSession, Processes, argv};
 use super::job::Job;
@@ -9,32 +9,33 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Sessions that wait for their job; clones share them.
+/// Sessions that wait for their jobs; clones share them.
 #[derive(Debug, Clone, Default)]
 pub struct PrestartedSessions(Arc<Mutex<Vec<PrestartedSession>>>);
 
-/// An ncu whose program waits. Dropped, both are ended.
+/// An ncu whose program waits. Dropping it terminates both.
 #[derive(Debug)]
 pub(super) struct PrestartedSession {
     pub session: NcuSession,
     pub waiting: PrestartedChild<PipedChild>,
-    /// When it has to be idle.
+    /// Time limit for becoming idle.
     deadline: Instant,
 }
 
 impl PrestartedSessions {
-    /// Keeps a session that was just started; `timeout` is of a whole ncu process.
+    /// Adds a session that was just started; `timeout` is the limit of a whole ncu process.
     pub(super) fn push(&self, session: NcuSession, waiting: PrestartedChild<PipedChild>, timeout: Duration) {
         let deadline = Instant::now() + timeout.min(LOAD_TIMEOUT);
         self.lock().push(PrestartedSession { session, waiting, deadline });
     }
 
-    /// Waits until every program is idle; ends those that are not in time.
+    /// Waits until every program is idle; terminates those that miss their deadline.
     pub fn settle(&self) {
         self.lock().retain_mut(PrestartedSession::settle);
     }
 
-    /// The session that collects what this job wants, with ncu's locks in `scratch`, which is of one GPU; once its program is idle.
+    /// The session that collects the metrics of this job, with ncu's locks in `scratch`, the folder of one GPU. Waits until its
+    /// program is idle.
     pub(super) fn take(&self, job: &Job<'_>, scratch: &Path) -> Option<PrestartedSession> {
         let mut all = self.lock();
         let at = all.iter().position(|waiting| waiting.session.scratch == scratch && waiting.serves(job))?;
@@ -43,7 +44,7 @@ impl PrestartedSessions {
         waiting.settle().then_some(waiting)
     }
 
-    /// Ends those that nobody needed.
+    /// Terminates the unused sessions.
     pub fn dismiss(&self) {
         self.lock().clear();
     }
@@ -54,11 +55,12 @@ impl PrestartedSessions {
 }
 
 impl PrestartedSession {
-    /// Whether it collects the very metrics of the job, of its launches at least, and runs the same program up to the job's file.
+    /// Whether it collects exactly the metrics of the job, covers at least its launches, and runs the same program apart from
+    /// the job's file.
     fn serves(&self, job: &Job<'_>) -> bool {
         let metrics = |names: &[String]| names.iter().cloned().collect::<BTreeSet<String>>();
         let runs_it = match job.processes {
-            // Which job it gets is its last argument.
+            // The job file is its last argument.
             Processes::Application => self.session.target.first().is_some_and(|own| own == job.target.get_program()),
             Processes::All => self.session.target == argv(job.target),
         };
@@ -75,7 +77,7 @@ impl PrestartedSession {
             && metrics(&self.session.metrics) == metrics(job.metrics)
     }
 
-    /// Whether its program is idle in time.
+    /// Waits until its program is idle; false if it misses the deadline.
     fn settle(&mut self) -> bool {
         self.waiting.settle(self.deadline)
     }

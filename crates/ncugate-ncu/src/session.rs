@@ -1,4 +1,4 @@
-//! One ncu process, from files to be written to what came of it. It judges nothing beyond how the process ended.
+//! One ncu process, from its output files to its outcome. It judges only how the process ended.
 
 use super::command::{Knobs, NcuSession, Processes, argv, written};
 use super::failure::{FailureScope, NcuFailure};
@@ -15,11 +15,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-/// Lines of the target's own output that a failure shows.
+/// Number of lines of the target's own output that a failure shows.
 const SHOWN_LINES: usize = 3;
-/// How a line begins by which our worker says something to this program.
+/// Start of the lines with which our worker reports to this program.
 const EVENT: &str = "{\"event\":";
-/// Bytes read of a log: more than ncu says of thousands of launches.
+/// Maximum number of bytes read from a log: more than ncu prints for thousands of launches.
 const KEPT: u64 = 16 << 20;
 
 /// Runs sessions with the same ncu, folders and knobs.
@@ -32,33 +32,33 @@ pub struct Runner<'a> {
     pub logs: &'a Path,
     /// [`disk::scratch_folder`].
     pub scratch: &'a Path,
-    /// Longest time of one process.
+    /// Time limit of one process.
     pub timeout: Duration,
-    /// Beginning of the names of all files: GPUs that work at once write into the same folders.
+    /// Prefix of all file names, because GPUs that work at the same time share the folders.
     pub prefix: &'a str,
     pub knobs: Knobs,
     /// Sessions that were started before their turn.
     pub prestarted: Option<&'a PrestartedSessions>,
 }
 
-/// What came of a session.
+/// Outcome of a session.
 #[derive(Debug)]
 pub struct SessionOutcome {
     pub report: Option<PathBuf>,
     pub ending: ProcessExit,
     pub log: String,
-    /// What the target (or ncu, beside its log) printed.
+    /// Output of the target, or of ncu apart from its log.
     pub output: String,
-    /// What our worker said to this program: its standard output, which nothing that it launches can write to.
+    /// Our worker's reports to this program: its standard output, to which nothing that it launches can write.
     pub told: String,
-    /// What went wrong, as far as ncu says.
+    /// The failure, as far as ncu reports it.
     pub failure: Option<NcuFailure>,
 }
 
 impl SessionOutcome {
-    /// The failure with the last words of the target.
+    /// The failure with the last output lines of the target.
     pub fn explain(&self, failure: &NcuFailure) -> String {
-        // What our worker tells this program is not for people.
+        // Our worker's reports to this program are not for people.
         let is_said = |line: &&str| !line.is_empty() && !line.starts_with("==") && !line.starts_with(EVENT);
         let lines: Vec<&str> = self.output.lines().map(str::trim).filter(is_said).collect();
         let last = lines[lines.len().saturating_sub(SHOWN_LINES)..].iter().map(|line| text::line(line));
@@ -68,13 +68,13 @@ impl SessionOutcome {
 }
 
 impl Runner<'_> {
-    /// Runs `job` to its end, in the session that was started for it where there is one. An ncu that cannot be started is a [`SessionOutcome`] with
-    /// that failure; an `Err` is ours.
+    /// Runs `job` to its end, in its prestarted session if there is one. If ncu cannot be started, the result is a
+    /// [`SessionOutcome`] with that failure; an `Err` is a failure of ncugate itself.
     pub fn run(&self, job: &Job) -> io::Result<SessionOutcome> {
         if let Some(prestarted) = self.prestarted.and_then(|prestarted| prestarted.take(job, self.scratch)) {
             let ran = self.employ(prestarted, job);
-            // A pipe does not suit every program of somebody else: one that gave no report is started anew, with a file, unless no
-            // program would give any here.
+            // Some external programs cannot read a pipe. A program without a report is therefore started again, with a file,
+            // unless every program would fail here.
             let is_final = |ran: &SessionOutcome| {
                 let reach = ran.failure.as_ref().map(NcuFailure::reach);
                 ran.report.is_some() || reach == Some(FailureScope::Environment)
@@ -103,10 +103,11 @@ impl Runner<'_> {
         self.conclude(&session, child.finish()?)
     }
 
-    /// Starts ncu over a program that reads its job from `pipe`, with the metrics, launches and processes of `job`. It waits among `prestarted`.
+    /// Starts ncu over a program that reads its job from `pipe`, with the metrics, launches and processes of `job`. It then
+    /// waits among `prestarted`.
     ///
     /// # Errors
-    /// It cannot be started; its turn will say why.
+    /// ncu cannot be started; the start at its turn reports why.
     pub fn prestart(&self, prestarted: &PrestartedSessions, job: &Job<'_>, pipe: RequestPipe) -> io::Result<()> {
         let session = self.session(job)?;
         let child = spawn(&mut session.command(&self.ncu.path, job.target), job, None)?;
@@ -114,7 +115,7 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// A session over a job.
+    /// The session of a job.
     fn session(&self, job: &Job) -> io::Result<NcuSession> {
         let name = self.free_name(&format!("{}{}", self.prefix, job.stem))?;
         Ok(NcuSession {
@@ -130,25 +131,25 @@ impl Runner<'_> {
         })
     }
 
-    /// Hands a session that waits the file that the program of `job` is called with, and runs it to its end.
+    /// Gives a waiting session the file of `job`'s program, and runs it to its end.
     fn employ(&self, prestarted: PrestartedSession, job: &Job) -> io::Result<SessionOutcome> {
         let PrestartedSession { session, waiting, .. } = prestarted;
         let child = waiting.hand(&fs::read(request_of(job.target))?, self.timeout)?;
         self.conclude(&session, child.finish()?)
     }
 
-    /// What a session that has ended came to.
+    /// Evaluates an ended session.
     fn conclude(&self, session: &NcuSession, ended: ProcessOutput) -> io::Result<SessionOutcome> {
         let ProcessOutput { ending, stdout, stderr } = ended;
         let output = [stdout.as_str(), &stderr].concat();
-        // The program may have left a link or a pipe there.
+        // The program can have left a link or a pipe there.
         disk::replace(&session.log.with_extension("out"), output.as_bytes(), Durability::Cached)?;
         let log = read_log(&session.log)?;
         let failure = NcuFailure::diagnose(ending, &format!("{log}\n{}", own_lines(&output)));
         Ok(SessionOutcome { report: written(&session.output, &log), ending, log, output, told: stdout, failure })
     }
 
-    /// `<stem>-<n>` with the first n that no file has, so that nothing earlier is overwritten or taken for new.
+    /// `<stem>-<n>` with the first unused n, so that no earlier file is overwritten or mistaken for a new one.
     fn free_name(&self, stem: &str) -> io::Result<String> {
         let mut taken = Vec::new();
         for folder in [self.reports, self.logs] {
@@ -162,7 +163,7 @@ impl Runner<'_> {
     }
 }
 
-/// Starts ncu over a job. Of our worker every line is kept: it says what outputs came to.
+/// Starts ncu over a job. All lines of our worker are kept, because they report the outputs.
 fn spawn(command: &mut Command, job: &Job<'_>, limit: Option<Duration>) -> io::Result<PipedChild> {
     match job.processes {
         Processes::Application => PipedChild::listening(command, limit),
@@ -170,13 +171,13 @@ fn spawn(command: &mut Command, job: &Job<'_>, limit: Option<Duration>) -> io::R
     }
 }
 
-/// ncu's own lines among what the target printed.
+/// ncu's own lines in the output of the target.
 fn own_lines(output: &str) -> String {
     let own = |line: &&str| line.starts_with("==") || line.contains("InterprocessLockFailed");
     output.lines().filter(own).collect::<Vec<_>>().join("\n")
 }
 
-/// The last of a log, which is cut to that; nothing if there is no file.
+/// The end of a log, up to the size limit; empty if the file does not exist.
 fn read_log(path: &Path) -> io::Result<String> {
     let Ok(bytes) = open::end(path, KEPT) else { return Ok(String::new()) };
     if fs::symlink_metadata(path)?.len() > KEPT {
@@ -185,7 +186,7 @@ fn read_log(path: &Path) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The file that says what a program is to do: of an external command its request, of a worker its last argument.
+/// The file with a program's task: the request of an external command, or the last argument of a worker.
 fn request_of(target: &Command) -> PathBuf {
     let mut variables = target.get_envs();
     let request = variables.find(|(name, _)| *name == REQUEST_VARIABLE).and_then(|(_, value)| value);

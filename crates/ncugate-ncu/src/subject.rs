@@ -1,4 +1,4 @@
-//! What is profiled, how its reports are verified, and how profiling can end.
+//! The subject of profiling, the verification of its reports, and the ways in which profiling ends.
 
 use super::command::{LaunchSelection, Processes};
 use super::failure::NcuFailure;
@@ -12,49 +12,50 @@ use thiserror::Error;
 
 pub type ProfiledCase = (VariantId, ShapeName);
 
-/// A program that launches the kernels of cases, in their order, each inside its NVTX range.
+/// A program that launches the kernels of cases in order, each inside its NVTX range.
 pub trait Target {
-    /// The command for these cases; writes whatever job file it needs.
+    /// The command for these cases. Writes a job file if it needs one.
     fn command(&self, cases: &[ProfiledCase]) -> io::Result<Command>;
 }
 
-/// What a report holds.
+/// The contents of a report.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Contents {
-    /// Launches of every case that has some.
+    /// Launches of every case that has any.
     pub launches: BTreeMap<ProfiledCase, u32>,
-    /// Most replay passes that a launch took, when the report says.
+    /// Maximum number of replay passes of a launch, if the report has it.
     pub passes: Option<u32>,
-    /// Whether outputs are right, of every case of which the program that launches has said so.
+    /// Whether outputs are right, for every case that the launching program has reported.
     pub outputs: BTreeMap<ProfiledCase, ProfiledOutputs>,
 }
 
 pub trait ReportReader {
-    /// What `report` holds of `cases`, and what the program `told` of their outputs on standard output; or why the report cannot be read.
+    /// The contents of `report` for `cases`, with the outputs that the program reported in `told` (its standard output); or why
+    /// the report cannot be read.
     fn read(&self, report: &Path, told: &str, cases: &[ProfiledCase]) -> Result<Contents, String>;
 }
 
-/// How many launches a case has to have.
+/// The required number of launches of a case.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LaunchExpectation {
-    /// So many evaluations of each variant, whose launches are neither more nor fewer.
+    /// A fixed number of evaluations of each variant, with exactly their launches.
     Exactly {
-        /// Evaluations a case.
+        /// Evaluations per case.
         repeats: u32,
-        /// Launches of one evaluation, of variants with another number than one.
+        /// Launches per evaluation, for variants with more or fewer than one.
         launches: BTreeMap<VariantId, u32>,
     },
-    /// At least one: an external command launches what it needs.
+    /// At least one: an external command launches as many as it needs.
     Some,
 }
 
 impl LaunchExpectation {
-    /// So many evaluations of variants that are a launch each.
+    /// `repeats` evaluations of variants with one launch each.
     pub fn exactly(repeats: u32) -> Self {
         Self::Exactly { repeats, launches: BTreeMap::new() }
     }
 
-    /// Never 0: a case without a launch is a case without a result.
+    /// Never 0: a case without a launch has no result.
     pub(super) fn least(&self, case: &ProfiledCase) -> u32 {
         self.count(case).unwrap_or(1).max(1)
     }
@@ -63,7 +64,7 @@ impl LaunchExpectation {
         self.count(case).is_some_and(|expected| launches > expected)
     }
 
-    /// Launches that finished, in whole cases of these, which were launched in order.
+    /// Number of whole cases among finished launches, which ran in the order of `cases`.
     pub(super) fn cases_in(&self, launches: usize, cases: &[ProfiledCase]) -> usize {
         let mut left = launches;
         let mut finished = 0;
@@ -94,19 +95,20 @@ impl LaunchExpectation {
     }
 }
 
-/// Cases of one program.
+/// The cases of one program.
 pub struct Subject<'a> {
-    /// The cases, in the order they are launched.
+    /// The cases, in launch order.
     pub cases: Vec<ProfiledCase>,
     pub target: &'a dyn Target,
     pub selection: LaunchSelection,
     pub processes: Processes,
-    /// Launches a case.
+    /// Launches per case.
     pub expect: LaunchExpectation,
 }
 
 impl Subject<'_> {
-    /// Whether the outputs of a case are right, once that is known of all its evaluations. An external command checks its own.
+    /// Whether the outputs of a case are right, if all its evaluations are verified. An external command verifies its own
+    /// outputs.
     pub fn outputs(&self, contents: &Contents, case: &ProfiledCase) -> Option<ProfiledOutputs> {
         match self.processes {
             Processes::All => Some(ProfiledOutputs::OfCommand),
@@ -119,13 +121,13 @@ impl Subject<'_> {
     }
 }
 
-/// What earlier sessions of the same run have profiled.
+/// Cases that earlier sessions of the same run have profiled.
 #[derive(Debug, Clone, Default)]
 pub struct ProfiledMetrics(BTreeMap<ProfiledCase, BTreeSet<NcuMetric>>);
 
 impl ProfiledMetrics {
-    /// From the run's records. Failures, what CUPTI stands in for, and launches whose outputs were not compared are not covered: they are
-    /// tried again when a run goes on.
+    /// Reads the run's records. Failures, CUPTI's substitute records, and launches with unverified outputs do not count as
+    /// covered: a continued run tries them again.
     pub fn by(records: &[ProfileRecord]) -> Self {
         let mut covered: BTreeMap<ProfiledCase, BTreeSet<NcuMetric>> = BTreeMap::new();
         for record in records {
@@ -145,30 +147,30 @@ impl ProfiledMetrics {
     }
 }
 
-/// What profiling came to, beside the records.
+/// The result of profiling, apart from the records.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ProfilingSummary {
     /// The groups, with the passes they took.
     pub groups: Vec<Group>,
-    /// Metrics that this chip or ncu does not know; nothing has them.
+    /// Metrics that this chip or ncu does not know; no record has them.
     pub unknown: Vec<NcuMetric>,
-    /// ncu processes, probes among them.
+    /// Number of ncu processes, including probes.
     pub starts: usize,
     /// Records of profiled cases.
     pub profiled: usize,
     /// Records of failed cases.
     pub failed: usize,
-    /// What the reader should know.
+    /// Warnings for the reader.
     pub warnings: Vec<String>,
 }
 
-/// Why profiling ended early. Records that were handed over stay.
+/// Why profiling ended early. Records that were passed on are kept.
 #[derive(Debug, Error)]
 pub enum ProfileError {
     /// Every variant would fail the same way.
     #[error(transparent)]
     Environment(NcuFailure),
-    /// Nothing can be profiled, for a reason that has no name.
+    /// Nothing can be profiled, for an unclassified reason.
     #[error(transparent)]
     Unprofilable(TrialFailure),
     /// The user asked to stop.
@@ -184,6 +186,6 @@ pub enum ProfileError {
 #[error("none of {tried} variants that were tried alone could be profiled: {reason}")]
 pub struct TrialFailure {
     pub tried: usize,
-    /// Why the last one could not.
+    /// The last one's reason.
     pub reason: String,
 }

@@ -1,4 +1,4 @@
-//! Finding ncu and asking it for its version.
+//! Finds ncu and its version.
 
 use ncugate_model::process;
 use std::fmt;
@@ -8,9 +8,9 @@ use std::str::FromStr;
 use std::time::Duration;
 use thiserror::Error;
 
-/// How long `ncu --version` may take; a cold start from a network disk is slow.
+/// Time limit of `ncu --version`; a cold start from a network disk is slow.
 const VERSION_LIMIT: Duration = Duration::from_secs(20);
-/// Where installers put it when it is not on `PATH`.
+/// Install locations outside of `PATH`.
 const USUAL_PLACES: [&str; 2] = ["/usr/local/cuda/bin/ncu", "/opt/nvidia/nsight-compute/*/ncu"];
 
 /// ncu's version, four numbers (`2025.3.1.0`), ordered.
@@ -27,7 +27,7 @@ impl fmt::Display for NcuVersion {
 impl FromStr for NcuVersion {
     type Err = ();
 
-    /// Reads `2025.3.1.0`; numbers that are not there are 0, a year has to be.
+    /// Reads `2025.3.1.0`. Missing numbers are 0, but the year is required.
     fn from_str(text: &str) -> Result<Self, ()> {
         let mut numbers = [0; 4];
         let mut parts = text.trim().split('.');
@@ -38,27 +38,27 @@ impl FromStr for NcuVersion {
     }
 }
 
-/// An ncu that answered.
+/// A working ncu.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ncu {
     pub path: PathBuf,
-    /// What it says it is.
+    /// Its reported version.
     pub version: NcuVersion,
 }
 
-/// Why there is no usable ncu.
+/// Why no ncu is usable.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ToolError {
-    /// Nothing of that name.
+    /// No file of that name.
     #[error("ncu was not found ({searched}); install Nsight Compute, put it on PATH or set `ncu` under [profile]")]
     NotFound {
-        /// Where it was looked for.
+        /// The searched places.
         searched: String,
     },
-    /// It is there and does not run.
+    /// It exists but does not run.
     #[error("'{}' does not run: {reason}; try `{} --version` by hand", path.display(), path.display())]
     Unusable { path: PathBuf, reason: String },
-    /// It runs and is something else.
+    /// It runs but is something else.
     #[error("'{}' does not print a Nsight Compute version (it printed '{printed}'); name the right file with `ncu` under [profile]", path.display())]
     NotNcu {
         path: PathBuf,
@@ -106,7 +106,7 @@ fn newest_usual() -> Option<PathBuf> {
     })
 }
 
-/// The version in what `ncu --version` prints: `Version 2025.3.1.0 (build 36398880) (public-release)`.
+/// The version in the output of `ncu --version`: `Version 2025.3.1.0 (build 36398880) (public-release)`.
 fn parse_version(printed: &str) -> Option<NcuVersion> {
     if !printed.contains("Nsight Compute") {
         return None;

@@ -1,9 +1,9 @@
-//! What counts a metric, by its name.
+//! The hardware unit that counts a metric, by its name.
 
-/// The hardware that counts a metric, as far as its name says: the first guess of what fits a pass.
+/// The hardware that counts a metric, as far as its name tells: the first guess at which metrics fit one pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CounterUnit {
-    /// Nothing counts it: launch and device attributes, theoretical occupancy. No pass.
+    /// Not counted: launch and device attributes, theoretical occupancy. No pass.
     Attribute,
     /// SM, L1, graphics front end.
     Core,
@@ -11,11 +11,11 @@ pub enum CounterUnit {
     Stall,
     L2,
     Dram,
-    /// Maxima over many counters: several passes whatever is done.
+    /// Maxima over many counters: always several passes.
     Throughput,
-    /// Counted by patched machine code, in passes of their own.
+    /// Counted by patched machine code, in separate passes.
     Sass,
-    /// Samplers and expressions (`group:`, `regex:`): not ours to split.
+    /// Samplers and expressions (`group:`, `regex:`), which are not split.
     Other,
 }
 
@@ -44,7 +44,7 @@ impl CounterUnit {
         }
     }
 
-    /// Whether fewer metrics can mean fewer passes, so that splitting and joining are worth a probe.
+    /// Whether fewer metrics can mean fewer passes, so that a split or join is worth a probe.
     pub(super) const fn divides(self) -> bool {
         match self {
             Self::Core | Self::Stall | Self::L2 | Self::Dram => true,

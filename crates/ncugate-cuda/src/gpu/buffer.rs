@@ -13,7 +13,7 @@ pub struct BufferSpec {
     pub dtype: Dtype,
     /// Extents in elements, all positive, outermost axis first. For partial results, the extents of the combined result.
     pub extents: Vec<usize>,
-    /// How it is filled. An input without an init is standard normal; a write-only output has none.
+    /// How it is filled. An input without an init is standard normal; a write-only output is not filled.
     pub init: Option<Init>,
     /// How the kernel uses it.
     pub role: Role,

@@ -1,4 +1,4 @@
-//! Machines that tests look at.
+//! Machines for tests.
 
 use ncugate_model::{ComputeCapability, ComputeMode, Gpu};
 use ncugate_ncu::preflight::{CompilerFacts, Facts, Privileges, VisibleGpu};
