@@ -53,7 +53,7 @@ c = { box = ["THREDS"] }"#;
     27 | c = { box = ["THREDS"] }
        |     ^^^^^^^^^^^^^^^^^^^^
        |
-       = help: The buffer: its shape, strides, type and address are the map's.
+       = help: The buffer, which determines shape, strides, type and address of the map.
 
     error: `kernel.tensor_maps.c.box[0]` is "THREDS", whose `THREDS` is not among the dimensions and the sweep's parameters
       --> phase.toml:27:15
