@@ -1,4 +1,4 @@
-//! The selected variant beside others: baselines of the phase, and stored runs.
+//! Compares the selected variant with baselines of the phase and with stored runs.
 
 use super::in_use::{self, InUse, ShapeUse};
 use super::inputs::ReportInputs;
@@ -15,31 +15,31 @@ use ncugate_model::{CleanText, Level, ShapeName, VariantId, Verdict};
 use ncugate_phase::plan::{Variant, is_of_base};
 use serde::Serialize;
 
-/// The selected variant beside another.
+/// The selected variant compared with another.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Delta {
-    /// Id of a baseline, or what a stored run is to this one.
+    /// Id of a baseline, or the relation of a stored run to this one.
     pub against: CleanText,
-    /// Whether that is a program that takes its own time and checks its own results.
+    /// Whether the baseline measures its own latency and checks its own results.
     pub graded_by_itself: bool,
-    /// Where a stored run comes from; none for a baseline of the phase.
+    /// Origin of a stored run; none for a baseline of the phase.
     pub about: Option<CleanText>,
     pub shape: CleanText,
-    /// Metrics both have.
+    /// Metrics that both have.
     pub rows: Vec<MetricChange>,
 }
 
-/// The objective at a shape beside what it is compared with: the base, else the first stored run, else the first baseline.
+/// The objective at a shape, compared with the base, else the first stored run, else the first baseline.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ShapeDelta {
     pub shape: CleanText,
     /// The variant in use here, else the selected one.
     pub variant: CleanText,
-    /// What it is compared with; none where there is nothing.
+    /// The variant or run that it is compared with, if any.
     pub against: Option<CleanText>,
     /// Its value with the unit.
     pub value: CleanText,
-    /// The change; none where the other was not measured here.
+    /// The change; none if the other was not measured here.
     pub change: Option<MetricChange>,
     /// Whether its machine code and launch changed.
     pub code: CodeChange,
@@ -47,32 +47,32 @@ pub struct ShapeDelta {
     pub gates: Vec<(CleanText, Verdict)>,
 }
 
-/// Whether machine code and launch are those of what a variant is compared with.
+/// Whether machine code and launch equal those of the compared variant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CodeChange {
-    /// They are the same: nothing changed, whatever the clock says.
+    /// Both are equal: nothing changed, whatever the timing shows.
     None,
-    /// They differ, or it is not known.
+    /// They differ, or this is unknown.
     Unknown,
 }
 
 impl Delta {
-    /// What it is set beside, with a mark where that measures itself.
+    /// Name of the compared variant, with a mark if its latency is self-reported.
     pub fn marked(&self) -> String {
         if self.graded_by_itself { format!("{} ({GRADED})", self.against) } else { self.against.to_string() }
     }
 }
 
-/// What the selected variant is set beside.
+/// The variant or run that the selected variant is compared with.
 struct Reference<'a> {
     variant: &'a VariantId,
     quantities: &'a Quantities,
-    /// Whether its samples are of the same rounds as the selected variant's.
+    /// Whether its samples come from the same rounds as the selected variant's.
     pairing: Pairing,
 }
 
-/// The selected variant beside each baseline, then beside each stored run, at the objective's shape.
+/// The selected variant compared with each baseline, then with each stored run, at the objective's shape.
 pub fn deltas(inputs: &ReportInputs<'_>, metrics: &[MetricColumn]) -> Vec<Delta> {
     let base = base_of(inputs.phase, inputs.judgement);
     let shown = |baseline: &&Variant| !is_of_base(inputs.phase, &baseline.id) || base.as_ref() == Some(&baseline.id);
@@ -107,7 +107,7 @@ fn rows(inputs: &ReportInputs<'_>, metrics: &[MetricColumn], reference: &Referen
     metrics.filter_map(|metric| row(inputs, metric, at, reference)).collect()
 }
 
-/// A metric of a variant at a shape beside a reference.
+/// A metric of a variant at a shape, compared with a reference.
 fn row(
     inputs: &ReportInputs<'_>,
     metric: &MetricColumn,
@@ -143,7 +143,7 @@ fn row(
     Some(MetricChange::new(metric.facts(), theirs, ours, noise))
 }
 
-/// The objective at every shape: of the variant in use, else of the one that is selected.
+/// The objective at every shape, for the variant in use, else for the selected one.
 pub fn by_shape(inputs: &ReportInputs<'_>, metrics: &[MetricColumn], used: &InUse) -> Vec<ShapeDelta> {
     let Some(metric) = metrics.iter().find(|metric| metric.name == used.metric) else { return Vec::new() };
     let base = base_of(inputs.phase, inputs.judgement);
@@ -158,7 +158,7 @@ pub fn by_shape(inputs: &ReportInputs<'_>, metrics: &[MetricColumn], used: &InUs
             (earlier.what.into(), reference)
         })
     };
-    // What was asked for and could not be measured has no stand-in.
+    // A requested base that could not be measured is not replaced by another reference.
     let is_asked = inputs.phase.base.is_some();
     let reference = of_base.or_else(|| earlier().filter(|_| !is_asked)).or_else(|| {
         if is_asked {
@@ -191,7 +191,7 @@ pub fn by_shape(inputs: &ReportInputs<'_>, metrics: &[MetricColumn], used: &InUs
     used.shapes.iter().filter_map(of).collect()
 }
 
-/// Required gates that judge the time of a variant at a shape, with what they found there.
+/// Required gates on the time of a variant at a shape, with their verdicts there.
 fn gates_at(inputs: &ReportInputs<'_>, variant: &VariantId, shape: &ShapeName) -> Vec<(CleanText, Verdict)> {
     let required = inputs.judgement.gates.iter().filter(|gate| gate.level == Level::Required);
     let case = |gate: &GateResult| {
@@ -201,7 +201,7 @@ fn gates_at(inputs: &ReportInputs<'_>, variant: &VariantId, shape: &ShapeName) -
     required.filter_map(case).collect()
 }
 
-/// What is known of the noise of the ratio of median latencies.
+/// The noise of the ratio of median latencies.
 fn noise(inputs: &ReportInputs<'_>, selected: &VariantId, shape: &ShapeName, reference: &Reference<'_>) -> ChangeNoise {
     let samples = match reference.pairing {
         Pairing::Rounds => selected_times::samples(inputs.quantities, (selected, reference.variant), shape),

@@ -1,4 +1,4 @@
-//! What ships: the variant to use at each shape, with its own numbers, and who is fastest where.
+//! The recommendation: the variant to use at each shape, with its own numbers, and the fastest variant at each.
 
 use super::inputs::ReportInputs;
 use super::model::MetricColumn;
@@ -80,14 +80,14 @@ impl InUse {
     }
 }
 
-/// The variant that stands in the banner: the fallback where it is taken, else the selected one, whether it passes or not.
+/// The variant in the banner: the fallback if it is used, else the selected one, whether or not it passes.
 pub fn banner_variant(judgement: &Judgement) -> Option<&VariantId> {
     let fallback = judgement.fallback.as_ref().filter(|fallback| fallback.verdict == Verdict::Pass);
     let taken = fallback.and_then(|fallback| fallback.variant.as_ref());
     taken.or(judgement.selected.as_ref().map(|selected| &selected.variant))
 }
 
-/// What to use, as far as the phase passes.
+/// The variants to use, as far as the phase passes.
 pub fn in_use(inputs: &ReportInputs<'_>, metrics: &[MetricColumn]) -> InUse {
     let chooser = Chooser::new(inputs.phase, inputs.plan, inputs.judgement, inputs.quantities);
     let (basis, default) = chooser.basis();
@@ -106,8 +106,8 @@ pub fn in_use(inputs: &ReportInputs<'_>, metrics: &[MetricColumn]) -> InUse {
     found
 }
 
-/// Variants and shapes that advice is about, the objective's shape first: those in use, and the selected variant where it is not in
-/// use because the phase does not pass with it.
+/// Variants and shapes for advice, the objective's shape first: those in use, and the selected variant if the phase
+/// does not pass with it.
 pub fn subjects(
     phase: &Phase,
     plan: &Plan,
@@ -144,7 +144,7 @@ impl<'a> Chooser<'a> {
         Self { phase, plan, judgement, quantities, metric: &phase.objective.metric }
     }
 
-    /// Why a variant is the one to use, and the variant to use where no shape says otherwise.
+    /// Why a variant is recommended, and the default variant for shapes without their own choice.
     fn basis(&self) -> (UseBasis, Option<&'a VariantId>) {
         let falls_back = self.judgement.fallback.as_ref().is_some_and(|fallback| fallback.verdict == Verdict::Pass);
         let basis = match (self.judgement.verdict, falls_back) {
@@ -156,7 +156,7 @@ impl<'a> Chooser<'a> {
         (basis, banner_variant(self.judgement).filter(|_| basis != UseBasis::Nothing))
     }
 
-    /// Shapes at which a candidate has a value.
+    /// Shapes with a value for some candidate.
     fn timed(&self) -> impl Iterator<Item = &'a ncugate_phase::config::Shape> {
         let (plan, quantities, metric) = (self.plan, self.quantities, self.metric);
         let is_timed = move |shape: &&ncugate_phase::config::Shape| {
@@ -178,7 +178,7 @@ impl<'a> Chooser<'a> {
         result.is_some_and(|result| matches!(result.correctness, Correctness::Proven { .. }))
     }
 
-    /// The best of these by the metric at a shape, the first of equals.
+    /// The best of these by the metric at a shape; the first one on a tie.
     fn best(&self, ids: impl Iterator<Item = &'a VariantId>, shape: &ShapeName) -> Option<(&'a VariantId, f64)> {
         let lower = self.phase.objective.better != Better::Higher;
         let values = ids.filter_map(|id| Some((id, self.value(id, shape)?)));
@@ -197,7 +197,7 @@ impl<'a> Chooser<'a> {
         default: Option<&'a VariantId>,
     ) -> (Option<&'a VariantId>, BTreeMap<&'a VariantId, Vec<CleanText>>) {
         let judged = match basis {
-            // The fallback and the stage that the plan kept are judged as one variant for all shapes.
+            // The fallback and the stage kept by the plan are judged as one variant for all shapes.
             UseBasis::Selected if self.judgement.stages.is_empty() => {
                 let required = self.judged(name, Level::Required);
                 if required.is_empty() { self.judged(name, Level::Advisory) } else { required }
@@ -225,7 +225,7 @@ impl<'a> Chooser<'a> {
         }
     }
 
-    /// Variants whose time gates of a level judged at a shape, with those gates; only such as fail none of them there.
+    /// Variants with time gates of a level at a shape, with those gates, unless one fails there.
     fn judged(&self, shape: &ShapeName, level: Level) -> BTreeMap<&'a VariantId, Vec<CleanText>> {
         let of_level = |gate: &&GateResult| gate.level == level && gate.waived.is_none();
         let mut judged: BTreeMap<&VariantId, Vec<CleanText>> = BTreeMap::new();
@@ -264,7 +264,7 @@ fn sentence(inputs: &ReportInputs<'_>, metrics: &[MetricColumn], found: &InUse) 
             let at: Vec<String> = shapes
                 .iter()
                 .map(|shape| match &shape.value {
-                    // Its shape stands before it.
+                    // Its shape precedes it.
                     Some(value) if !whole && shapes.len() == 1 => number::with_unit(value.value, &found.unit),
                     Some(value) => format!("{} at {}", number::with_unit(value.value, &found.unit), shape.shape),
                     None => format!("not measured at {}", shape.shape),
@@ -329,8 +329,8 @@ fn worst(inputs: &ReportInputs<'_>, metrics: &[MetricColumn], found: &InUse) -> 
     format!("No variant is recommended: the phase selects the worst {}.{selected}", text::inside(title))
 }
 
-/// What is said instead of a recommendation where the variant in use loses to the first baseline: always of a fallback, and of a
-/// selected variant where no required gate compares its time with that of another.
+/// The text that replaces a recommendation if the variant in use is slower than the first baseline: always for a
+/// fallback, and for a selected variant if no required gate compares its time with that of another.
 fn slower(inputs: &ReportInputs<'_>, metrics: &[MetricColumn], found: &InUse) -> Option<String> {
     let metric = metrics.iter().find(|metric| metric.name == found.metric)?;
     let id = banner_variant(inputs.judgement)?;
@@ -371,7 +371,8 @@ fn joined<T: AsRef<str>>(parts: &[T]) -> String {
     }
 }
 
-/// The objective's metric of a variant beside the first baseline: `2.04× as fast as sdpa_default`; none where either has no value.
+/// The objective's metric of a variant relative to the first baseline: `2.04× as fast as sdpa_default`; none if
+/// either has no value.
 pub fn beside_baseline(inputs: &ReportInputs<'_>, metric: &MetricColumn, id: &VariantId) -> Option<String> {
     let baseline = &inputs.plan.baselines().next()?.id;
     let shape = &inputs.phase.objective.shape;
@@ -379,7 +380,7 @@ pub fn beside_baseline(inputs: &ReportInputs<'_>, metric: &MetricColumn, id: &Va
     Some(against_baseline(metric, value, theirs, &text::clip(&baseline.0, 24)))
 }
 
-/// A value beside a baseline's, in words.
+/// A value relative to a baseline's, in words.
 fn against_baseline(metric: &MetricColumn, value: f64, theirs: f64, name: &str) -> String {
     match metric.better {
         Better::Lower => beside(metric, theirs / value, name),
@@ -387,7 +388,7 @@ fn against_baseline(metric: &MetricColumn, value: f64, theirs: f64, name: &str) 
     }
 }
 
-/// `2.04× as fast as sdpa_default`, `takes 2.905× as long as sdpa_flash`; another metric than a time is more or less.
+/// `2.04× as fast as sdpa_default`, `takes 2.905× as long as sdpa_flash`; other metrics than times are more or less.
 fn beside(metric: &MetricColumn, ratio: f64, name: &str) -> String {
     let time = metric.name.starts_with("latency") || metric.name == "duration";
     match (time, ratio >= 1.0) {

@@ -1,5 +1,5 @@
-//! Two deep profiles side by side: where time went in each by source line, what changed in why warps waited, and the machine code of
-//! each line.
+//! Two deep profiles side by side: the time by source line, the changes in warp stalls, and the machine code of each
+//! line.
 
 use super::{number, text};
 use crate::explain::{HotLine, LineInstruction, NcuObservations};
@@ -7,13 +7,13 @@ use serde::Serialize;
 use std::fmt::Write as _;
 
 const SHOWN: usize = 14;
-/// Lines of a pair whose machine code is shown.
+/// Paired lines with machine code.
 const CODED: usize = 6;
 /// Most instructions of a line that are shown side by side.
 const INSTRUCTIONS: usize = 64;
-/// States of warps named for a line.
+/// Most warp states named for a line.
 const STATES: usize = 3;
-/// Characters of the left column of a text.
+/// Characters of the left column in a text.
 const COLUMN: usize = 60;
 /// Longest source text and instruction, in characters.
 const WIDEST: usize = 120;
@@ -23,40 +23,40 @@ const WIDEST: usize = 120;
 pub struct PairedLines {
     pub first: String,
     pub other: String,
-    /// Lines that both or one of them spend time at, the largest change first.
+    /// Lines with time in either variant, the largest change first.
     pub lines: Vec<PairedLine>,
 }
 
-/// A line of both.
+/// A line that occurs in both.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PairedLine {
     /// `file:line`.
     pub line: String,
-    /// Its text, where it is known.
+    /// Its text, if known.
     pub source: Option<String>,
-    /// At the first variant; none where no warp was sampled there.
+    /// At the first variant; none if no warp was sampled there.
     pub first: Option<LineTime>,
     pub other: Option<LineTime>,
-    /// From the other to the first; a line at which one spends nothing counts from zero.
+    /// From the other to the first; a line without time on one side counts from zero.
     pub change: String,
-    /// What changed most in why warps waited at the line: `long scoreboard -12.3 µs`.
+    /// The largest changes in the reasons for stalls at the line: `long scoreboard -12.3 µs`.
     pub states: Vec<String>,
-    /// Its machine code in both, instructions of one kind beside each other; empty where it is not known of either.
+    /// Its machine code in both, matching instructions side by side; empty if neither is known.
     pub code: Vec<PairedInstruction>,
-    /// Instructions that are left out.
+    /// Number of instructions left out.
     pub left_out: usize,
 }
 
-/// What a variant spends at a line.
+/// The time of a variant at a line.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LineTime {
-    /// Share of the samples times the duration; the share where the duration is not known.
+    /// Share of the samples times the duration; only the share if the duration is unknown.
     pub time: String,
-    /// Why most of its warps waited.
+    /// The most frequent stall reason of its warps.
     pub stall: String,
 }
 
-/// Instructions of one kind in both variants, or one that the other does not have.
+/// Matching instructions of both variants, or one that only one variant has.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PairedInstruction {
     /// Of the first variant.
@@ -67,9 +67,9 @@ pub struct PairedInstruction {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SampledInstruction {
     pub text: String,
-    /// Its part of the time.
+    /// Its share of the time.
     pub time: String,
-    /// Why most of its warps waited.
+    /// The most frequent stall reason of its warps.
     pub stall: String,
 }
 
@@ -81,17 +81,17 @@ pub struct SampledVariant<'a> {
     pub duration: Option<f64>,
 }
 
-/// Samples as time: microseconds where both durations are known, else percent of the samples.
+/// Samples as time: microseconds if both durations are known, else percent of the samples.
 #[derive(Debug, Clone, Copy)]
 struct Clock {
-    /// What one percent of the first variant's samples is worth.
+    /// The value of one percent of the first variant's samples.
     first: f64,
     /// Of the other's.
     other: f64,
     unit: &'static str,
 }
 
-/// Lines of the first variant beside those of another; none where they have no line in common.
+/// Pairs the lines of the first variant with those of another; none if they have no common line.
 pub fn pair(first: SampledVariant<'_>, other: SampledVariant<'_>) -> Option<PairedLines> {
     let clock = match first.duration.zip(other.duration) {
         Some((first, other)) => Clock { first: first / 1e5, other: other / 1e5, unit: "us" },

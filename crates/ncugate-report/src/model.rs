@@ -1,4 +1,4 @@
-//! The parts of a report that are read first, and what a value is.
+//! The first parts of a report, and the type of a value.
 
 use super::metric_change::MetricFacts;
 use super::number::Number;
@@ -10,19 +10,19 @@ use std::fmt;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Headline {
     pub verdict: Verdict,
-    /// The verdict, or that the fallback was taken.
+    /// The verdict, or that the fallback is used.
     pub conclusion: Conclusion,
     pub reason: CleanText,
-    /// What the verdict has to be read with, a sentence each: what the selected variant is not judged by, what loosens gates,
-    /// what a fallback costs.
+    /// Caveats of the verdict, one sentence each: gates that do not judge the selected variant, weakened gates, the cost
+    /// of a fallback.
     pub cautions: Vec<CleanText>,
     /// How far a staged plan got.
     pub stages: Option<CleanText>,
-    /// What stops the fastest variant, and the fastest that nothing stops; where that adds something.
+    /// Why the fastest variant does not pass, and the fastest variant that does. None if this adds nothing.
     pub obstacle: Option<CleanText>,
-    /// What was judged: gates, variants, baselines, correctness cases.
+    /// Extent of the judgement: gates, variants, baselines, correctness cases.
     pub scope: CleanText,
-    /// Highest tier reached, with what keeps the next away.
+    /// Highest tier reached, with the obstacle to the next one.
     pub tier: Option<CleanText>,
     /// Id of the selected variant.
     pub selected: Option<CleanText>,
@@ -30,12 +30,12 @@ pub struct Headline {
     pub facts: Vec<Fact>,
 }
 
-/// How a phase ended, in a word.
+/// How a phase ended, in one word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Conclusion {
     /// Every required gate holds.
     Pass,
-    /// A required gate failed, and the fallback holds its own gates: the phase passes, with a warning.
+    /// A required gate failed, but the fallback holds its own gates: the phase passes with a warning.
     Fallback,
     /// A required gate cannot be decided.
     Inconclusive,
@@ -44,7 +44,7 @@ pub enum Conclusion {
 }
 
 impl Conclusion {
-    /// The verdict of a phase, and whether a fallback that holds its gates made it.
+    /// The conclusion from the verdict of a phase and whether a fallback holds its gates.
     pub fn new(verdict: Verdict, fallback_holds: bool) -> Self {
         match verdict {
             Verdict::Pass if fallback_holds => Self::Fallback,
@@ -64,7 +64,7 @@ impl Conclusion {
         }
     }
 
-    /// The verdict whose colour it has: a fallback passes with a warning.
+    /// The verdict that gives the colour: a fallback passes with a warning.
     pub const fn tone(self) -> Verdict {
         match self {
             Self::Pass => Verdict::Pass,
@@ -86,13 +86,13 @@ impl Serialize for Conclusion {
     }
 }
 
-/// What the selected variant was selected by.
+/// The objective of the selection.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ObjectiveRow {
     pub metric: CleanText,
     pub title: CleanText,
     pub unit: CleanText,
-    /// Its value at the objective's shape, of the selected variant.
+    /// The selected variant's value at the objective's shape.
     pub value: Option<Number>,
     pub note: CleanText,
 }
@@ -109,7 +109,7 @@ pub struct Fact {
     pub label: CleanText,
     /// The number with its unit.
     pub text: CleanText,
-    /// What it is compared with, or the spread.
+    /// The comparison, or the spread.
     pub note: CleanText,
 }
 
@@ -129,13 +129,13 @@ pub struct MetricColumn {
 }
 
 impl MetricColumn {
-    /// What a change of it has to know.
+    /// Facts needed to compute a change of the metric.
     pub fn facts(&self) -> MetricFacts<'_> {
         MetricFacts { name: &self.name, title: &self.title, unit: &self.unit, better: self.better }
     }
 }
 
-/// A value, or why there is none.
+/// A value, or the reason why it is missing.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Measure {

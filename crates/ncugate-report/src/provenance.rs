@@ -1,4 +1,4 @@
-//! Where the numbers come from, what is not in them, and how to make them again.
+//! Origin of the numbers, what they exclude, and how to reproduce them.
 
 use super::inputs::{ReportInputs, RunSource};
 use super::number::{self, Number};
@@ -16,9 +16,9 @@ pub struct RunOrigin {
     pub replay: bool,
     /// `recorded on NVIDIA H200, 2026-11-21, ncu 2025.3.1`.
     pub sentence: CleanText,
-    /// How long ago it was measured, when that is known.
+    /// Time since the measurement, if known.
     pub age: Option<CleanText>,
-    /// Why nothing was measured now, where no recording was asked for, and what to do.
+    /// Why nothing was measured now although no recording was requested, and what to do.
     pub unasked: Option<CleanText>,
 }
 
@@ -35,13 +35,13 @@ impl RunOrigin {
     }
 }
 
-/// What was measured where, with what.
+/// What was measured, where and with which tools.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Provenance {
-    /// Machine and tools: what has to be equal for numbers to be comparable.
+    /// Machine and tools, which must be equal for numbers to be comparable.
     #[serde(skip)]
     pub fingerprint: Fingerprint,
-    /// The state of the repository; none outside of one.
+    /// The state of the repository; none outside a repository.
     #[serde(skip)]
     pub git: Option<Git>,
     /// Label and value, in order.
@@ -51,7 +51,7 @@ pub struct Provenance {
     /// Source path and SHA-256.
     pub hashes: Vec<(CleanText, CleanText)>,
     pub argv: CleanText,
-    /// The phase's file as run.
+    /// The phase's file as it was run.
     pub config: String,
 }
 
@@ -83,7 +83,8 @@ pub fn origin(inputs: &ReportInputs<'_>) -> RunOrigin {
     }
 }
 
-/// `; continued: 14 of 20 records are of 2026-11-24 20:18 to 2026-11-24 20:31 UTC`, if the run went on after it had ended early.
+/// `; continued: 14 of 20 records are of 2026-11-24 20:18 to 2026-11-24 20:31 UTC`, if the run was continued after it
+/// had ended early.
 fn continued(inputs: &ReportInputs<'_>) -> String {
     let Some(last) = inputs.manifest.continued.last() else { return String::new() };
     let all = (inputs.checks.len() + inputs.latencies.len() + inputs.profiles.len()) as u64;
@@ -153,13 +154,13 @@ pub fn provenance(inputs: &ReportInputs<'_>) -> Provenance {
     }
 }
 
-/// The commit that the run measured beside its own kernels.
+/// The commit that the run measured alongside its own kernels.
 fn base(base: &Base) -> (CleanText, CleanText) {
     let why = base.absent().map_or_else(String::new, |why| format!("; {why}"));
     ("base".into(), format!("{}, commit {}{why}", base.reference, base.commit).into())
 }
 
-/// What the page says of a run outside of a repository.
+/// Text of the page for a run outside a repository.
 pub const NO_REPOSITORY: &str = "not in a git repository";
 
 /// The commit, and whether tracked files differed from it.
@@ -167,7 +168,7 @@ pub fn commit(git: &Git) -> CleanText {
     format!("{}{}", git.commit, if git.dirty { ", with changes not committed" } else { "" }).into()
 }
 
-/// Machine and tools, what each is and its value.
+/// Machine and tools, as label and value.
 pub fn conditions(fingerprint: &Fingerprint) -> [(&'static str, CleanText); 7] {
     let known = |value: &Option<String>| CleanText::from(value.as_deref().unwrap_or("unknown"));
     let gpu = fingerprint.gpu.as_ref().map_or_else(
@@ -190,13 +191,13 @@ pub fn conditions(fingerprint: &Fingerprint) -> [(&'static str, CleanText); 7] {
     ]
 }
 
-/// Names and versions of what an external command is made of.
+/// Names and versions of the software of an external command.
 fn software((variant, versions): (&String, &BTreeMap<String, String>)) -> (CleanText, CleanText) {
     let each: Vec<String> = versions.iter().map(|(name, version)| format!("{name} {version}")).collect();
     (format!("software of {}", text::clip(variant, text::LABEL)).into(), each.join(", ").into())
 }
 
-/// When the run went on after it had ended early.
+/// When the run was continued after it had ended early.
 fn continuations(manifest: &Manifest) -> Option<(CleanText, CleanText)> {
     let times: Vec<String> = manifest.continued.iter().map(|continued| second(continued.at)).collect();
     (!times.is_empty()).then(|| ("continued".into(), times.join(", ").into()))
@@ -207,7 +208,7 @@ fn second(time: jiff::Timestamp) -> String {
     time.strftime("%Y-%m-%d %H:%M:%S UTC").to_string()
 }
 
-/// Shapes that a stage of the program covers, and those it leaves out.
+/// Shapes that a stage of the program covers, and those that it skips.
 fn shapes<'a>(inputs: &ReportInputs<'_>, covered: impl Iterator<Item = &'a ShapeName>) -> CleanText {
     let covered: BTreeSet<&ShapeName> = covered.collect();
     let names = |wanted: bool| -> Vec<String> {
@@ -239,7 +240,7 @@ fn state(manifest: &Manifest) -> String {
     }
 }
 
-/// What is not in the numbers: by reason, with how many variants it concerns.
+/// Exclusions from the numbers, by reason, with the number of variants concerned.
 pub fn missing(inputs: &ReportInputs<'_>) -> Vec<String> {
     let mut reasons = Reasons::default();
     for build in inputs.builds {
@@ -288,7 +289,7 @@ pub fn missing(inputs: &ReportInputs<'_>) -> Vec<String> {
     lines
 }
 
-/// Stages of the program that have no record at all for some variants.
+/// Stages of the program without any record for some variants.
 fn unseen(inputs: &ReportInputs<'_>) -> Vec<String> {
     let built: std::collections::HashSet<_> = inputs.builds.iter().map(|b| &b.variant).collect();
     let absent = inputs.plan.variants.iter().filter(|v| !built.contains(&v.id)).count();
@@ -325,7 +326,7 @@ impl Reasons {
     }
 }
 
-/// Commands that judge and render the same run, and that measure it again.
+/// Commands that judge and render the same run, and that re-measure it.
 pub fn reproduce(inputs: &ReportInputs<'_>) -> Vec<String> {
     let file = quoted(&CleanText::from(inputs.phase.file.display().to_string()));
     if let RunSource::Foreign { files, .. } = &inputs.source {
@@ -333,7 +334,7 @@ pub fn reproduce(inputs: &ReportInputs<'_>) -> Vec<String> {
         return vec![format!("ncugate gate {file}{}", files.concat())];
     }
     let mut commands = Vec::new();
-    // What is not a commit is not put into a command that a reader pastes.
+    // Only a valid commit goes into a command that a reader pastes.
     if let Some(git) = inputs.manifest.git.as_ref().filter(|git| is_commit(&git.commit)) {
         commands.push(format!("git checkout {}", git.commit));
     }
@@ -346,7 +347,7 @@ pub fn reproduce(inputs: &ReportInputs<'_>) -> Vec<String> {
     commands
 }
 
-/// An argument as a shell would need it.
+/// An argument quoted for a shell.
 pub fn quoted(argument: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
     if !argument.is_empty() && argument.chars().all(plain) {

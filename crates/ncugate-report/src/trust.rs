@@ -1,4 +1,4 @@
-//! What the numbers rest on: variants that cheat, programs that grade themselves, launches that were verified while timed.
+//! Evidence behind the numbers: cheating variants, self-reported latencies, launches verified while timed.
 
 use super::inputs::{ReportInputs, RunSource};
 use super::{number, text};
@@ -12,17 +12,17 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{HashMap, HashSet};
 
-/// Variants named in a sentence.
+/// Most variants named in a sentence.
 const NAMED: usize = 3;
-/// Launches of a report that are listed.
+/// Most launches of a report listed.
 const LISTED: usize = 8;
 
-/// What the numbers rest on.
+/// Evidence behind the numbers.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Trust {
-    /// Variants whose timed launches are not what was checked, in the order of the plan.
+    /// Variants that time other work than was checked, in the order of the plan.
     pub cheats: Vec<CheatRow>,
-    /// What has to be read first: who cheats, who grades itself, and what was verified.
+    /// Lines to read first: cheats, self-reported latencies, verified launches.
     pub lines: Vec<CleanText>,
 }
 
@@ -65,19 +65,19 @@ fn chance(audit: &AuditRow) -> String {
     format!("one wrong in a hundred would be found with a chance of {chance:.2} %")
 }
 
-/// Whether a program measures itself.
+/// Whether the program measures its own latency.
 pub fn is_graded_by_itself(variant: &Variant) -> bool {
     matches!(variant.method, Method::Command(_))
 }
 
-/// Audits by variant and shape; a variant that shares another's machine code shares its audits.
+/// Audits by variant and shape. Variants with the same machine code share audits.
 pub struct Audits<'a> {
     of: HashMap<(&'a VariantId, &'a ShapeName), &'a Audit>,
     shares: HashMap<&'a VariantId, &'a VariantId>,
 }
 
 impl<'a> Audits<'a> {
-    /// Those of a run.
+    /// Audits of a run.
     pub fn of(inputs: &ReportInputs<'a>) -> Self {
         let audits = inputs.latencies.iter().filter_map(|record| match &record.outcome {
             LatencyOutcome::Timed { audit, .. }
@@ -89,14 +89,14 @@ impl<'a> Audits<'a> {
         Self { of: audits.collect(), shares: shares.collect() }
     }
 
-    /// What was verified of a variant at a shape.
+    /// The audit of a variant at a shape.
     pub fn at(&self, variant: &VariantId, shape: &ShapeName) -> Option<AuditRow> {
         let measured_as = self.shares.get(variant).copied().unwrap_or(variant);
         self.of.get(&(measured_as, shape)).map(|audit| AuditRow::new(audit))
     }
 }
 
-/// What the numbers of a run rest on.
+/// Evidence behind the numbers of a run.
 pub fn trust(inputs: &ReportInputs<'_>) -> Trust {
     let cheats = cheats(inputs);
     let found = [said(&cheats), passed_over(inputs), graded_by_itself(inputs)];
@@ -116,10 +116,10 @@ fn cheats(inputs: &ReportInputs<'_>) -> Vec<CheatRow> {
     inputs.judgement.variants.iter().filter_map(row).collect()
 }
 
-/// Variants of ncu reports that are described on the first screen.
+/// Most variants of ncu reports described on the first screen.
 const DESCRIBED: usize = 20;
 
-/// What each variant is, where it is launches of ncu reports: a line each.
+/// One line for each variant that consists of launches of ncu reports.
 fn captured(inputs: &ReportInputs<'_>) -> Vec<String> {
     let RunSource::Foreign { captured, .. } = &inputs.source else { return Vec::new() };
     let each = |one: &CapturedVariant| format!("{} is {}.", text::clip(&one.variant.0, text::LABEL), launches(one));
@@ -128,7 +128,7 @@ fn captured(inputs: &ReportInputs<'_>) -> Vec<String> {
     captured.iter().take(DESCRIBED).map(each).chain(more).collect()
 }
 
-/// `launch 9 of torch.ncu-rep, softmax_warp_forward<float, 10>`; of several launches with how they count.
+/// `launch 9 of torch.ncu-rep, softmax_warp_forward<float, 10>`; for several launches, also how they are combined.
 pub fn launches(one: &CapturedVariant) -> String {
     let mut reports: Vec<(&str, Vec<String>)> = Vec::new();
     for (report, launch) in &one.launches {
@@ -205,13 +205,13 @@ fn graded_by_itself(inputs: &ReportInputs<'_>) -> Option<String> {
     (!programs.is_empty()).then(|| format!("Graded by itself: {}.", named.join(", ")))
 }
 
-/// What was verified of the timed launches of kernels: in all, and of the least verified.
+/// Verified timed launches of kernels: the total, and the least verified variant.
 fn verified(inputs: &ReportInputs<'_>) -> Option<String> {
     let is_cheat = |result: &&VariantResult| matches!(result.correctness, Correctness::Cheats { .. });
     let cheats: HashSet<&VariantId> = inputs.judgement.variants.iter().filter(is_cheat).map(|r| &r.variant).collect();
     let audits = Audits::of(inputs);
     let rows: Vec<AuditRow> = audits.of.values().map(|audit| AuditRow::new(audit)).collect();
-    // launches at all shapes together; one that cheats was found out before all were looked at
+    // sums the launches over all shapes; a cheat is detected before all its launches are verified
     let mut by_variant: HashMap<&VariantId, u64> = HashMap::new();
     for ((variant, _), audit) in audits.of.iter().filter(|((variant, _), _)| !cheats.contains(variant)) {
         *by_variant.entry(variant).or_default() += audit.launches;
@@ -227,7 +227,7 @@ fn verified(inputs: &ReportInputs<'_>) -> Option<String> {
     Some(format!("Outputs of {all}{profiled} were verified; of the least verified variant {}{share}.", chance(&least)))
 }
 
-/// ` and 12 profiled ones`: what was verified under a profiler.
+/// ` and 12 profiled ones`: launches verified under a profiler.
 fn profiled(inputs: &ReportInputs<'_>) -> String {
     let kernels: Vec<_> = inputs.profiles.iter().filter(|record| has_launches(record)).collect();
     let compared = kernels.iter().filter_map(|record| match record.outputs {
@@ -241,7 +241,7 @@ fn profiled(inputs: &ReportInputs<'_>) -> String {
     }
 }
 
-/// The selected variant's durations at the shape where they are nearest to what is allowed.
+/// The selected variant's durations at the shape with the least margin to the limit.
 fn witnessed(inputs: &ReportInputs<'_>) -> Option<String> {
     let selected = inputs.judgement.selected.as_ref()?;
     let result = inputs.judgement.variants.iter().find(|result| result.variant == selected.variant)?;
@@ -254,7 +254,7 @@ fn witnessed(inputs: &ReportInputs<'_>) -> Option<String> {
     Some(format!("Duration of the selected variant {place}: {band}."))
 }
 
-/// What a recording of an earlier version does not have.
+/// Evidence missing from a recording by an earlier version.
 fn not_recorded(inputs: &ReportInputs<'_>) -> Option<String> {
     if matches!(inputs.source, RunSource::Foreign { .. }) {
         return None;

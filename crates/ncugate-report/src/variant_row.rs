@@ -1,4 +1,4 @@
-//! A variant as readers are given it: what it is, how it was built, proven, measured and judged.
+//! A variant in the report: identity, build, proof, measurements and verdicts.
 
 use super::model::Measure;
 use super::ncu_advice::NcuAdvice;
@@ -14,77 +14,80 @@ pub struct VariantRow {
     pub id: CleanText,
     /// Its id, short enough for a table.
     pub label: CleanText,
-    /// Its name, where the phase names it; none where the id is made of the parameters.
+    /// Its name in the phase; none if the id consists of the parameters.
     pub name: Option<CleanText>,
-    /// Its parameter values alone (`64 · 128 · 32 · 16`) where it has them all, else its label: for charts.
+    /// A label for charts: its parameter values (`64 · 128 · 32 · 16`) if it has them all, else its label.
     pub short: CleanText,
     pub standing: VariantRole,
-    /// Whether it is a program that takes its own time and checks its own results.
+    /// Whether it measures its own latency and checks its own results.
     pub graded_by_itself: bool,
-    /// Whether what was timed is not what was checked.
+    /// Whether it times other work than was checked.
     pub cheats: bool,
-    /// What keeps its objective from counting, where that is a latency.
+    /// Why its objective is rejected, if that is a latency.
     pub doubt: Option<CleanText>,
-    /// Whether the objective chose it.
+    /// Whether it is the selected variant.
     pub selected: bool,
     /// Rank by the objective among correct candidates, from 1.
     pub rank: Option<usize>,
     /// Whether every required gate holds for it.
     pub verdict: Verdict,
-    /// Whether it is inconclusive only because it was not selected and so not re-timed alongside what it is compared with.
+    /// Whether it is inconclusive only because it was not selected, and so not re-timed alongside the variant that it is
+    /// compared with.
     pub uncompared: bool,
     /// Parameter values, aligned with [`RunReport::params`](super::RunReport::params).
     pub params: Vec<Option<CleanText>>,
-    /// Whether it computes the right thing.
+    /// Whether its results are correct.
     pub correctness: CorrectnessRow,
-    /// Gates that do not hold for it, worst first, with what it lacks.
+    /// Gates that it does not hold, worst first, with the missing amount.
     pub stopped_by: Vec<CleanText>,
     /// The variant whose measurements it shares.
     pub shares: Option<CleanText>,
     pub build: BuildRow,
-    /// The launches of ncu reports that it is, with their kernels.
+    /// The launches of ncu reports that it consists of, with their kernels.
     pub captured: Option<CleanText>,
     /// Values by shape, aligned with [`RunReport::shapes`](super::RunReport::shapes).
     pub shapes: Vec<ShapeValues>,
-    /// What ncu's own rules and sampler say, a shape each; empty where the report holds gate metrics alone.
+    /// Messages of ncu's rules and sampler, by shape; empty if the report holds only gate metrics.
     pub advice: Vec<NcuAdvice>,
-    /// Verdict by gate, aligned with [`RunReport::gates`](super::RunReport::gates); none where the gate was not judged for it.
+    /// Verdict by gate, aligned with [`RunReport::gates`](super::RunReport::gates); none if the gate was not judged for
+    /// it.
     pub gates: Vec<Option<GateCell>>,
 }
 
 impl VariantRow {
-    /// What a gate says of it, by index; none where it was not judged, or not compared with what the gate compares.
+    /// The result of a gate, by index; none if it was not judged, or not compared with the gate's reference.
     pub fn compared(&self, gate: usize) -> Option<&GateCell> {
         self.gates.get(gate)?.as_ref().filter(|cell| !cell.uncompared)
     }
 
-    /// Its label, with a mark where it measures itself.
+    /// Its label, with a mark if its latency is self-reported.
     pub fn marked(&self) -> String {
         if self.graded_by_itself { format!("{} ({GRADED})", self.label) } else { self.label.to_string() }
     }
 }
 
-/// The mark of a program that takes its own time and checks its own results.
+/// The mark of a variant with a self-reported latency.
 pub const GRADED: &str = "graded by itself";
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct GateCell {
     pub verdict: Verdict,
-    /// Measured against limit, or what it lacks.
+    /// Measured against limit, or what is missing.
     pub text: CleanText,
-    /// Whether it is open only because the variant was not selected and so not re-timed alongside what it is compared with.
+    /// Whether it is open only because the variant was not selected, and so not re-timed alongside the variant that it is
+    /// compared with.
     pub uncompared: bool,
 }
 
-/// The state of a variant or of a gate at it, in a word: its verdict, or that nothing compared it.
+/// The state of a variant or of one of its gates, in a word: its verdict, or that it was not compared.
 pub const fn state(verdict: Verdict, uncompared: bool) -> &'static str {
     if uncompared { "not compared" } else { verdict.word() }
 }
 
-/// Whether a variant computes the right thing.
+/// Whether a variant's results are correct.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CorrectnessRow {
-    /// Proven right, wrong, or neither.
+    /// Proven correct, wrong, or neither.
     pub verdict: Verdict,
     pub text: CleanText,
     pub cases: Vec<CheckRow>,
@@ -94,46 +97,46 @@ pub struct CorrectnessRow {
 pub struct CheckRow {
     pub shape: CleanText,
     pub seed: u64,
-    /// Right, wrong, or not run.
+    /// Correct, wrong, or not run.
     pub verdict: Verdict,
     /// Largest absolute difference.
     pub max_abs: Option<Number>,
     /// Relative L2 norm of the difference.
     pub rel_l2: Option<Number>,
-    /// Why it is not right.
+    /// Why it is not correct.
     pub reason: Option<CleanText>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct BuildRow {
-    /// Whether there is something to launch.
+    /// Whether it has something to launch.
     pub verdict: Verdict,
-    /// `built for sm_90`, `external command`, the launches of a report that it is, or why there is nothing to launch.
+    /// `built for sm_90`, `external command`, its launches of a report, or why it has nothing to launch.
     pub text: CleanText,
-    /// What the compiler printed.
+    /// Output of the compiler.
     pub log: String,
     /// nvcc flags and defines, or the command line.
     pub command: CleanText,
     /// SHA-256 of the entry's machine code.
     pub code_sha256: Option<CleanText>,
-    /// Registers, spills and the like.
+    /// Registers, spills and similar resources.
     pub resources: Vec<(CleanText, Number)>,
 }
 
-/// What was measured at one shape.
+/// Measurements at one shape.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ShapeValues {
-    /// Grid, block and dynamic shared memory of the launch; of several steps, each.
+    /// Grid, block and dynamic shared memory of the launch, or of each of several steps.
     pub launch: CleanText,
-    /// Its steps, where it is several.
+    /// Its steps, if there are several.
     pub steps: Vec<StepRow>,
     /// Values, aligned with [`RunReport::metrics`](super::RunReport::metrics).
     pub values: Vec<Measure>,
     /// Latency samples in microseconds, in the order they were taken.
     pub samples: Vec<f64>,
-    /// What was verified of the launches behind the samples; none where their outputs were not looked at.
+    /// Audit of the launches behind the samples; none if their outputs were not verified.
     pub audit: Option<AuditRow>,
-    /// Its durations undisturbed and under a profiler, where both are known.
+    /// Its durations without and with a profiler, if both are known.
     pub witness: Option<WitnessBand>,
 }
 
@@ -142,8 +145,9 @@ pub struct ShapeValues {
 pub struct StepRow {
     /// The kernel, `memset` or `memcpy`.
     pub name: CleanText,
-    /// How it is launched, or what is filled or copied.
+    /// Its launch, or what it fills or copies.
     pub about: CleanText,
-    /// Values, aligned with [`RunReport::metrics`](super::RunReport::metrics); none for what is not known of single launches.
+    /// Values, aligned with [`RunReport::metrics`](super::RunReport::metrics); none if the metric is not known for single
+    /// launches.
     pub values: Vec<Option<Measure>>,
 }

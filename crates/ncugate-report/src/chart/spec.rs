@@ -1,4 +1,4 @@
-//! A chart as data: series, axes, limits, words. Knows nothing of pixels.
+//! A chart as data: series, axes, limits, texts. Independent of pixels.
 
 use ncugate_model::number;
 use ncugate_model::stats;
@@ -9,7 +9,7 @@ pub struct Chart {
     /// Stable id, also its file name.
     pub id: String,
     pub title: String,
-    /// What to look for, in a sentence.
+    /// The point to notice, in a sentence.
     pub note: String,
     pub x: ChartAxis,
     pub y: ChartAxis,
@@ -17,7 +17,7 @@ pub struct Chart {
     pub series: Vec<Series>,
     /// Limits of gates and ceilings.
     pub limits: Vec<LimitLine>,
-    /// What the chart shows, for those who do not see it.
+    /// Alternative text of the chart.
     pub alt: String,
     /// The numbers behind it.
     pub table: ChartTable,
@@ -25,11 +25,11 @@ pub struct Chart {
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ChartAxis {
-    /// What is along it.
+    /// Caption of the axis.
     pub label: String,
     /// Its unit; empty for a count.
     pub unit: String,
-    /// How values become places.
+    /// How values map to positions.
     pub scale: Scale,
 }
 
@@ -47,7 +47,7 @@ impl ChartAxis {
     }
 }
 
-/// How values become places.
+/// How values map to positions.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Scale {
@@ -55,11 +55,11 @@ pub enum Scale {
     Linear,
     /// Evenly spaced, from zero.
     Zero,
-    /// Evenly spaced, around the values, which count things: ticks are whole.
+    /// Evenly spaced, around the values, which are counts: ticks are integers.
     Count,
     /// Powers of ten; values must be positive.
     Log,
-    /// One row a name, the first on top (vertical axis only); values are row numbers from 0.
+    /// One row for each name, the first on top (vertical axis only); values are row numbers from 0.
     Names(Vec<String>),
 }
 
@@ -67,13 +67,13 @@ pub enum Scale {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Tone {
-    /// What holds.
+    /// A gate that holds.
     Good,
-    /// What does not hold.
+    /// A gate that fails.
     Bad,
-    /// What could not be decided.
+    /// A gate that could not be decided.
     Open,
-    /// What others are compared with.
+    /// A reference for comparison.
     Baseline,
     Chosen,
     /// Behind the others.
@@ -82,7 +82,7 @@ pub enum Tone {
     Nth(usize),
 }
 
-/// The shape of a point; never the only difference between series, and never missing where colour is one.
+/// The shape of a point. Series never differ by shape alone, and series that differ in colour also differ in shape.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Glyph {
@@ -96,10 +96,10 @@ pub enum Glyph {
     Dot,
 }
 
-/// What is drawn together.
+/// Marks that are drawn together.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Series {
-    /// Its name in the legend; empty keeps it out.
+    /// Its name in the legend; empty keeps it out of the legend.
     pub name: String,
     pub tone: Tone,
     pub marks: Marks,
@@ -151,7 +151,7 @@ pub struct Bar {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Spread {
     pub row: usize,
-    /// Least, first quartile, median, third quartile, greatest.
+    /// Minimum, first quartile, median, third quartile, maximum.
     pub quartiles: [f64; 5],
     pub label: String,
 }
@@ -161,7 +161,7 @@ pub struct ShareColumn {
     pub row: usize,
     pub from: f64,
     pub to: f64,
-    /// Share of those counted that fail.
+    /// Share that fails.
     pub fail: f64,
     /// Share that is inconclusive.
     pub unknown: f64,
@@ -178,12 +178,12 @@ pub enum LineAxis {
     Y,
 }
 
-/// A line that values are held to.
+/// A reference line for values.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LimitLine {
     pub across: LineAxis,
     pub value: f64,
-    /// What it is (`registers <= 64`).
+    /// Its text (`registers <= 64`).
     pub label: String,
 }
 
@@ -193,12 +193,12 @@ pub struct ChartTable {
     pub head: Vec<String>,
     /// Rows, at most [`ChartTable::LONGEST`].
     pub rows: Vec<Vec<String>>,
-    /// Rows that were left out.
+    /// Number of rows left out.
     pub left_out: usize,
 }
 
 impl ChartTable {
-    /// Most rows kept; the rest is in `results.json`.
+    /// Most rows kept; `results.json` has the rest.
     pub const LONGEST: usize = 200;
 
     /// A table of the first [`Self::LONGEST`] rows.
@@ -210,7 +210,8 @@ impl ChartTable {
     }
 }
 
-/// Least, first quartile, median, third quartile and greatest of the finite values; none of nothing.
+/// Minimum, first quartile, median, third quartile and maximum of the finite values; none if there are no finite
+/// values.
 pub fn five_numbers(values: &[f64]) -> Option<[f64; 5]> {
     let finite: Vec<f64> = values.iter().copied().filter(|v| v.is_finite()).collect();
     stats::five_number_summary(&finite).ok()

@@ -317,16 +317,16 @@ impl Diagnosis<'_> {
     }
 }
 
-/// Parts of the variants that each thread works through.
+/// Chunks of the variants for each thread.
 const SHARES: usize = 4;
-/// Percent of the samples below which a line is not named.
+/// Lines below this percentage of the samples are not named.
 const LEAST_SHARE: f64 = 1.0;
 /// Source lines kept of a finding.
 const LINES: usize = 3;
 /// Longest source line of a finding, in characters.
 const SOURCE: usize = 120;
 
-/// Defects worth trying, then limits of the algorithm, then doubts about the numbers, then what is small, then remarks.
+/// Order: defects worth trying, limits of the algorithm, doubts about the numbers, small findings, remarks.
 fn place(finding: &Finding) -> u8 {
     match (finding.kind, finding.severity) {
         (RuleKind::Defect, Severity::Advice | Severity::Warning) => 0,
@@ -340,7 +340,7 @@ fn place(finding: &Finding) -> u8 {
 fn severity(finding: &Finding) -> Severity {
     match finding.expected() {
         _ if finding.kind == RuleKind::Remark => Severity::Note,
-        // what other things fit as well is not called severe
+        // a finding with plausible alternatives is not severe
         expected if expected >= SEVERE && finding.confidence > Confidence::Low => Severity::Warning,
         expected if expected >= WORTH_TRYING => Severity::Advice,
         _ => Severity::Note,
@@ -374,7 +374,7 @@ fn evidence(name: &str, value: f64) -> EvidenceValue {
 }
 
 impl Compilation {
-    /// What nvcc's flags say. Without a level, ptxas optimises as with 3.
+    /// Reads the flags of nvcc. Without a level, ptxas uses 3.
     pub fn of_flags(flags: &[String]) -> Self {
         let words: Vec<&str> = flags.iter().flat_map(|flag| flag.split([' ', ',', '='])).collect();
         let debug = words.iter().any(|word| matches!(*word, "-G" | "--device-debug"));

@@ -1,4 +1,4 @@
-//! Numbers that follow from metrics, from the chip and from the plan: what rules read beside metrics.
+//! Numbers derived from metrics, the chip and the plan, which rules read in addition to metrics.
 
 use super::case_table::{CachedNumber, CaseTable, KnownNumbers};
 use super::growth::{DeclaredWork, ShapeGrowth};
@@ -7,7 +7,7 @@ use ncugate_model::metric::{SIGNALS, id};
 use ncugate_model::occupancy::{Chip, Demand, Occupancy, theoretical};
 use ncugate_phase::config::rule::SHARE;
 
-/// What is known of the chip.
+/// Facts about the chip.
 #[derive(Debug, Clone, Default)]
 pub struct ChipKnowledge {
     pub capability: Option<ComputeCapability>,
@@ -16,16 +16,16 @@ pub struct ChipKnowledge {
     pub dram_peak: Option<f64>,
 }
 
-/// How a variant was compiled, as far as its flags or its cubin say.
+/// How a variant was compiled, as far as its flags or its cubin show.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Compilation {
     /// Whether it is a debug build (`-G`).
     pub debug: Option<bool>,
-    /// The level that ptxas was told; none where nothing is known of the flags.
+    /// The optimisation level of ptxas; none if the flags are unknown.
     pub optimisation: Option<u32>,
 }
 
-/// One variant at one shape, with all that rules may read of it.
+/// One variant at one shape, with everything that rules read about it.
 #[derive(Debug, Clone, Copy)]
 pub struct CaseFacts<'a> {
     pub table: &'a CaseTable<'a>,
@@ -35,15 +35,15 @@ pub struct CaseFacts<'a> {
     pub chip: &'a ChipKnowledge,
     pub compilation: Compilation,
     pub work: DeclaredWork,
-    /// How it grew from a smaller shape.
+    /// Its growth from a smaller shape.
     pub growth: Option<&'a ShapeGrowth>,
-    /// What was worked out of it before.
+    /// Numbers derived earlier for this variant.
     pub known: Option<&'a KnownNumbers>,
-    /// Names by their place in the rule book.
+    /// Names, indexed by their position in the rule book.
     pub names: &'a [String],
 }
 
-/// Utilisations that `busiest` is the highest of.
+/// Utilisations from which `busiest` takes the highest.
 const UNITS: [(&str, &str); 13] = [
     ("issue_slot_utilisation", "the issue slots"),
     ("dram_busy", "DRAM"),
@@ -61,7 +61,7 @@ const UNITS: [(&str, &str); 13] = [
 ];
 
 impl CaseFacts<'_> {
-    /// A metric or a fact; none where it is not known.
+    /// A metric or a fact; none if it is unknown.
     pub fn number(&self, name: &str) -> Option<f64> {
         if let Some(of_baseline) = name.strip_prefix("baseline.") {
             return Self { row: self.baseline?, growth: None, known: None, ..*self }.number(of_baseline);
@@ -76,7 +76,7 @@ impl CaseFacts<'_> {
         found
     }
 
-    /// The number of the name at a place of the rule book.
+    /// The number of the name at a position of the rule book.
     pub fn number_at(&self, place: usize) -> Option<f64> {
         let cell = self.known.and_then(|known| known.by_place.get(place));
         if let Some(CachedNumber::Read(number)) = cell.map(std::cell::Cell::get) {
@@ -131,7 +131,7 @@ impl CaseFacts<'_> {
         })
     }
 
-    /// Counters under ncu's own names, and what is made of them.
+    /// Counters under ncu's own names, and values derived from them.
     fn of_signals(&self, name: &str) -> Option<f64> {
         if let Some((_, counters)) = SIGNALS.iter().find(|(signal, _)| *signal == name) {
             return counters.iter().find_map(|counter| self.table.value(self.row, counter));
@@ -151,7 +151,7 @@ impl CaseFacts<'_> {
         }
     }
 
-    /// Cycles between two instructions of a warp. Counted, or by Little's law: warps at a time over instructions a cycle.
+    /// Cycles between two instructions of a warp, counted or by Little's law: active warps over instructions per cycle.
     fn warp_cycles(&self) -> Option<f64> {
         let counted = self.number(&id::WARP_LATENCY).filter(|cycles| *cycles > 0.0);
         counted.or_else(|| {
@@ -207,8 +207,9 @@ impl CaseFacts<'_> {
         }
     }
 
-    /// Percent of the time that `factor` times the warps save. Each of n warps is taken to be ready in a cycle with the same
-    /// chance, independently: a scheduler issues in 1 - (1 - p)^n of the cycles, so p follows from what was counted.
+    /// Percent of the time saved by `factor` times the warps. Each of n warps is assumed ready in a cycle with the same
+    /// probability p, independently. A scheduler then issues in 1 - (1 - p)^n of the cycles, so p follows from the
+    /// counters.
     fn saved_by_warps(&self, factor: f64) -> Option<f64> {
         let issue = self.number("issue_slot_utilisation")? / 100.0;
         let warps = self.number("active_warps").filter(|warps| *warps > 0.0)?;
@@ -237,8 +238,8 @@ impl CaseFacts<'_> {
         self.demand().map(|demand| theoretical(&chip, &demand, None)).filter(|fits| fits.blocks_per_sm > 0)
     }
 
-    /// The largest demand of one resource, below the present one, with which another block fits: less of a resource never lets
-    /// fewer blocks in, so that halving finds it.
+    /// The largest demand of one resource, below the present one, that admits another block. Fewer resources never admit
+    /// fewer blocks, so bisection finds it.
     fn next(&self, with: impl Fn(Demand, u32) -> Demand, of: impl Fn(&Demand) -> u32, step: u32) -> Option<f64> {
         let chip = Chip::of(self.chip.capability?)?;
         let demand = self.demand()?;
@@ -308,7 +309,7 @@ mod tests {
         })
     }
 
-    /// Every declared fact has a value where everything is counted, so that none is a name without a number.
+    /// Every declared fact has a value if everything is counted: no fact is a name without a number.
     #[test]
     fn every_declared_fact_is_worked_out() {
         let mut values = vec![
@@ -330,7 +331,7 @@ mod tests {
             ("instructions", 100.0),
         ];
         values.extend(SIGNALS.iter().map(|(_, names)| (names[0], 5.0)));
-        // two resources bind here, so that less of one alone lets no other block in; the test below has these facts
+        // two resources limit here, so reducing one alone admits no other block; the test below covers these facts
         let alone = ["next_registers", "next_shared"];
         let missing: Vec<&str> = facts(&values, |case| {
             FACTS
@@ -354,7 +355,7 @@ mod tests {
         assert_eq!(known, [&given[..], &grown].concat());
     }
 
-    /// 88 registers and 256 threads: two blocks fit, and a third does from 80 on.
+    /// 88 registers and 256 threads: two blocks fit, and a third fits at 80 registers or fewer.
     #[test]
     fn the_next_block_needs_fewer_registers() {
         let values = [("registers", 88.0), ("block_threads", 256.0), ("shared_mem", 20_480.0)];

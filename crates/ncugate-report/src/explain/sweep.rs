@@ -1,9 +1,12 @@
-//! What the parameters of a sweep do, from pairs of variants that differ in one or two of them alone: main effects, interactions, and
-//! parameters whose best value lies at the edge of their range.
+//! Effects of the parameters of a sweep, from pairs of variants that differ in only one or two of them: main effects,
+//! interactions, and parameters whose best value lies at the edge of their range.
 //!
-//! Effects are means of logarithms of ratios over matched variants, with bootstrap intervals. Their p-values come from flipping the signs of
-//! the pairs (R. A. Fisher, "The Design of Experiments", 1935) and are adjusted for how many were asked (S. Holm, "A simple sequentially
-//! rejective multiple test procedure", Scandinavian Journal of Statistics 6, 1979).
+//!
+//!
+//! Effects are means of logarithms of ratios over matched variants, with bootstrap intervals. Their p-values come
+//! from flipping the signs of the pairs (R. A. Fisher, "The Design of Experiments", 1935) and are adjusted for the
+//! number of tests (S. Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of
+//! Statistics 6, 1979).
 
 use ncugate_model::Better;
 use ncugate_model::expr::Value;
@@ -12,18 +15,18 @@ use ncugate_phase::plan::Variant;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Fewer matched pairs say nothing of other variants.
+/// Fewer matched pairs do not generalise to other variants.
 const FEWEST: usize = 5;
-/// Pairs that are resampled; evenly taken where there are more.
+/// Most pairs that are resampled. More are thinned out evenly.
 const MOST: usize = 400;
-/// Parameters of which all pairs are asked for interactions.
+/// Most parameters that are tested pairwise for interactions.
 const MOST_PARAMETERS: usize = 8;
-/// Least change, in percent, that is worth a longer range.
+/// Smallest change, in percent, that justifies a longer range.
 const WORTH: f64 = 2.0;
-/// Adjusted p-value from which an effect is not told apart from noise.
+/// From this adjusted p-value on, an effect is indistinguishable from noise.
 const ALPHA: f64 = 0.05;
 
-/// Whether an effect can be told apart from what other parameters do to it.
+/// Whether an effect can be separated from those of other parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Separation {
@@ -35,26 +38,26 @@ pub enum Separation {
 /// A change of the objective in percent with its interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct MatchedChange {
-    /// Geometric mean over the pairs, in percent; negative where the objective falls.
+    /// Geometric mean over the pairs, in percent; negative if the objective falls.
     pub percent: f64,
-    /// Its interval at 95 %.
+    /// Lower end of its 95 % interval.
     pub low: f64,
-    /// Its interval at 95 %.
+    /// Upper end of its 95 % interval.
     pub high: f64,
-    /// Pairs of variants, or fours of them for an interaction.
+    /// Pairs of variants, or groups of four for an interaction.
     pub pairs: usize,
-    /// P-value, adjusted for every effect of its kind that was asked.
+    /// P-value, adjusted for all tested effects of the same kind.
     pub p: f64,
     pub separation: Separation,
 }
 
-/// What a parameter does: its two values that lie farthest apart.
+/// The effect of a parameter between its two values that lie farthest apart.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MainEffect {
     pub parameter: String,
     pub from: String,
     pub to: String,
-    /// The change of the objective, everything else equal.
+    /// The change of the objective, all other parameters equal.
     pub change: MatchedChange,
 }
 
@@ -65,10 +68,10 @@ pub struct Interaction {
     pub second: String,
     /// Their first and last values.
     pub ends: [[String; 2]; 2],
-    /// By how much the second's step changes the effect of the first's.
+    /// By how much the second parameter's step changes the effect of the first's.
     pub change: MatchedChange,
-    /// Mean of the objective for each value of the first (rows) and second (columns), over the best of these: 1 is the best. None where
-    /// the variants with these values are not matched.
+    /// Mean of the objective for each value of the first (rows) and second (columns), relative to the best cell, which is
+    /// 1. None if the variants with these values are not matched.
     pub cells: Vec<Vec<Option<f64>>>,
     /// Values of the first parameter.
     pub rows: Vec<String>,
@@ -76,41 +79,41 @@ pub struct Interaction {
     pub columns: Vec<String>,
 }
 
-/// A parameter that is best at the end of its range.
+/// A parameter whose best value is at the end of its range.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RangeEdge {
     pub parameter: String,
     /// The value at the end, which the best variant has.
     pub value: String,
-    /// The value beside it.
+    /// The neighbouring value.
     pub beside: String,
-    /// The change from the value beside to the one at the end.
+    /// The change from the neighbouring value to the one at the end.
     pub change: MatchedChange,
     /// `extend K_TILE beyond 64`.
     pub advice: String,
 }
 
-/// What a sweep says of its parameters.
+/// Results of a sweep by parameter.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct SweepAnalysis {
     pub variants: usize,
-    /// The largest effect first.
+    /// Largest effect first.
     pub effects: Vec<MainEffect>,
-    /// The largest first.
+    /// Largest first.
     pub interactions: Vec<Interaction>,
     /// Ranges worth extending.
     pub edges: Vec<RangeEdge>,
-    /// What cannot be separated, and why.
+    /// Effects that cannot be separated, and why.
     pub inseparable: Vec<String>,
 }
 
-/// Values of a parameter, numbers in their order.
+/// Values of a parameter; numbers are sorted.
 struct Axis<'v> {
     name: &'v str,
     values: Vec<&'v Value>,
 }
 
-/// Variants as places on the axes, with the logarithm of the objective.
+/// Variants as points on the axes, with the logarithm of the objective.
 struct Grid<'v> {
     axes: Vec<Axis<'v>>,
     points: BTreeMap<Vec<usize>, f64>,
@@ -122,7 +125,7 @@ struct Contrast<T> {
     ratios: Vec<f64>,
 }
 
-/// Analyses the variants that count: `measured` holds the objective of each, which must be positive.
+/// Analyses the accepted variants: `measured` holds the objective of each, which must be positive.
 pub fn sweep(measured: &[(&Variant, f64)], better: Better, resampler: &Resampler) -> SweepAnalysis {
     let Some(grid) = Grid::new(measured) else { return SweepAnalysis::default() };
     let mut analysis = SweepAnalysis { variants: grid.points.len(), ..SweepAnalysis::default() };
@@ -158,7 +161,7 @@ fn strength(change: &MatchedChange) -> f64 {
 }
 
 impl<'v> Grid<'v> {
-    /// None for fewer than two variants, or where no parameter has several values.
+    /// None for fewer than two variants, or if no parameter has several values.
     fn new(measured: &[(&'v Variant, f64)]) -> Option<Self> {
         let counted: Vec<(&Variant, f64)> =
             measured.iter().copied().filter(|(_, value)| value.is_finite() && *value > 0.0).collect();
@@ -212,7 +215,7 @@ impl<'v> Grid<'v> {
         self.points.get(&place).copied()
     }
 
-    /// Logarithms of the objective at `to` over that at `from`, everything else equal.
+    /// Logarithms of the objective at `to` over that at `from`, all other parameters equal.
     fn ratios(&self, axis: usize, from: usize, to: usize) -> Vec<f64> {
         let starts = self.points.iter().filter(|(place, _)| place.get(axis) == Some(&from));
         thinned(starts.filter_map(|(place, start)| Some(self.at(place, &[(axis, to)])? - start)).collect())
@@ -255,7 +258,7 @@ impl<'v> Grid<'v> {
         }
     }
 
-    /// Means over the settings of the other parameters at which every cell was measured.
+    /// Means over the settings of the other parameters for which every cell was measured.
     fn cells(&self, a: usize, b: usize) -> Vec<Vec<Option<f64>>> {
         let (rows, columns) = (self.axes[a].values.len(), self.axes[b].values.len());
         let mut sums = vec![vec![0.0; columns]; rows];
@@ -277,7 +280,7 @@ impl<'v> Grid<'v> {
         sums.iter().map(|row| row.iter().map(over).collect()).collect()
     }
 
-    /// The end of a range of numbers, where the best variant has it and it is clearly better than the value beside it.
+    /// The end of a numeric range, if the best variant has it and it is clearly better than the neighbouring value.
     fn edge(
         &self,
         at: usize,
@@ -309,7 +312,7 @@ impl<'v> Grid<'v> {
         })
     }
 
-    /// Why a parameter has no effect that stands for itself.
+    /// Why a parameter has no separate effect.
     fn unmatched(&self, at: usize) -> String {
         let name = self.axes[at].name;
         let follows = |other: usize| {
@@ -326,7 +329,7 @@ impl<'v> Grid<'v> {
 }
 
 impl MatchedChange {
-    /// The change the other way round.
+    /// The change in the opposite direction.
     fn reversed(self) -> Self {
         let back = |percent: f64| 100.0 * (1.0 / (1.0 + percent / 100.0) - 1.0);
         Self { percent: back(self.percent), low: back(self.high), high: back(self.low), ..self }
@@ -338,7 +341,7 @@ fn thinned(values: Vec<f64>) -> Vec<f64> {
     values.into_iter().step_by(every).collect()
 }
 
-/// Each contrast with its interval, and its p-value adjusted for all of them.
+/// Each contrast with its interval, and its p-value adjusted over all contrasts.
 fn assessed<T>(contrasts: &[Contrast<T>], resampler: &Resampler) -> Vec<MatchedChange> {
     let longest = contrasts.iter().map(|contrast| contrast.ratios.len()).max().unwrap_or(0);
     let signs: Vec<Vec<bool>> =
@@ -360,7 +363,7 @@ fn assessed<T>(contrasts: &[Contrast<T>], resampler: &Resampler) -> Vec<MatchedC
     contrasts.iter().zip(holm(&plain)).map(change).collect()
 }
 
-/// Two-sided p-value of a mean that is 0 if signs are by chance: the share of random signs that give one as large.
+/// Two-sided p-value of a mean under random signs: the share of sign vectors that give one as large.
 fn flipped(ratios: &[f64], signs: &[Vec<bool>]) -> f64 {
     let sum: f64 = ratios.iter().sum();
     let draws = signs.first().map_or(0, Vec::len);
@@ -370,7 +373,7 @@ fn flipped(ratios: &[f64], signs: &[Vec<bool>]) -> f64 {
             *sum += if *negative { -ratio } else { *ratio };
         }
     }
-    // what is as large but for rounding is as large
+    // counts sums that are equal up to rounding
     let large = sums.iter().filter(|other: &&f64| other.abs() >= sum.abs() * (1.0 - 1e-12)).count();
     (1 + large) as f64 / (1 + draws) as f64
 }
@@ -403,7 +406,7 @@ mod tests {
         }
     }
 
-    /// 3 x 4 x 2 x 2 variants of a made objective.
+    /// 3 x 4 x 2 x 2 variants of a synthetic objective.
     fn analysed(objective: impl Fn(i64, i64, i64, i64) -> f64) -> SweepAnalysis {
         let mut variants = Vec::new();
         for (tile, threads) in [16, 32, 64].into_iter().flat_map(|k| [64, 128, 256, 512].map(|t| (k, t))) {

@@ -1,4 +1,4 @@
-//! Why a kernel takes the time that it takes, for one reader at a time: one bottleneck, its evidence, the next experiment.
+//! Explains a kernel's time to one reader at a time: one bottleneck, its evidence, the next experiment.
 
 mod agent;
 mod terminal;
@@ -20,51 +20,51 @@ use ncugate_model::{CleanText, Level, ShapeName, VariantId, Verdict};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// What is said about one variant or launch.
+/// The explanation of one variant or launch.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Explanation {
     pub task: TaskContext,
-    /// The fastest that there is.
+    /// The fastest variants known.
     pub bests: Vec<HistoricalBest>,
     /// The variant, or the kernel of a report.
     pub variant: CleanText,
     /// The shape, or the launch of a report.
     pub shape: CleanText,
-    /// Its median latency in microseconds, or its duration under the profiler where there is no other.
+    /// Its median latency in microseconds, or its duration under the profiler if there is no latency.
     pub microseconds: Option<f64>,
-    /// What costs most; null where nothing was found, which only `outcome` tells from what could not be asked.
+    /// The costliest finding. Null if nothing was found; `outcome` says whether the rules could be evaluated.
     pub bottleneck: Option<FindingRow>,
-    /// What came of asking the rules.
+    /// Outcome of the rules.
     pub outcome: DiagnosisOutcome,
-    /// The outcome in words: that nothing costs much, or that it was not judged, and why.
+    /// The outcome in words: nothing costs much, or not judged and why.
     pub says: CleanText,
-    /// Rules that lack counters, and the command that collects them; null where none does.
+    /// Rules without counters, and the command that collects them; null if all rules have theirs.
     pub not_asked: Option<RuleCoverage>,
     pub next_experiment: Option<CleanText>,
-    /// Everything else that the rules say, what matters most first.
+    /// All other findings of the rules, most important first.
     pub insights: Vec<FindingRow>,
-    /// What was found at the other shapes, of the variants in use there.
+    /// Findings at the other shapes, for the variants in use there.
     pub elsewhere: Vec<ShapeCause>,
 }
 
-/// What was found of the variant in use at another shape.
+/// The main finding for the variant in use at another shape.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ShapeCause {
     pub variant: CleanText,
     pub shape: CleanText,
-    /// What came of asking the rules.
+    /// Outcome of the rules.
     pub outcome: DiagnosisOutcome,
     pub cause: Option<CleanText>,
-    /// What mending it could save.
+    /// The possible saving from a fix.
     pub saving: Option<CleanText>,
 }
 
-/// What a phase asks for.
+/// The requirements of a phase.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct TaskContext {
     /// Name of the phase, or the report.
     pub phase: CleanText,
-    /// What the best variant is best at.
+    /// The objective that ranks variants.
     pub objective: Option<CleanText>,
     /// Dimensions of the shape.
     pub dims: BTreeMap<String, i64>,
@@ -79,16 +79,16 @@ pub struct TaskContext {
 /// A variant and how fast it is.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct HistoricalBest {
-    /// The variant; of another run with the run.
+    /// The variant; for another run, with the run.
     pub variant: CleanText,
     /// Its median latency in microseconds.
     pub microseconds: f64,
 }
 
-/// Bests that are listed.
+/// Number of bests listed.
 const BESTS: usize = 3;
 
-/// What is known of a run, read once for any number of explanations.
+/// Facts of a run, read once for any number of explanations.
 pub struct Explainer<'s, 'a> {
     session: &'s JudgedRun<'a>,
     seen: Quantities,
@@ -107,7 +107,9 @@ impl<'s, 'a> Explainer<'s, 'a> {
         Ok(Self { session, seen: measured.quantities().filled_from(&deep.quantities), observations })
     }
 
-    /// What is said of a variant at a shape.
+    /// Explains a variant at a shape.
+    ///
+    ///
     ///
     /// # Errors
     /// A report of ncu is damaged.
@@ -126,8 +128,10 @@ impl<'s, 'a> Explainer<'s, 'a> {
         })
     }
 
-    /// What is said of the variant in use at the objective's shape, and in short of those in use at the others; none where no variant is
+    /// Explains the variant in use at the objective's shape, with a summary for the other shapes. None if no variant is
     /// selected.
+    ///
+    ///
     ///
     /// # Errors
     /// A report of ncu is damaged.
@@ -150,7 +154,7 @@ impl<'s, 'a> Explainer<'s, 'a> {
         Ok(Some(first))
     }
 
-    /// The lines of one variant beside those of another; none where not both have a deep profile with lines in common.
+    /// Pairs the lines of one variant with those of another. None unless both have a deep profile with common lines.
     pub fn beside(&self, variant: &VariantId, other: &VariantId, shape: &ShapeName) -> Option<PairedLines> {
         let run = self.session.measurements().run();
         let sampled = |id: &'_ VariantId| {
@@ -207,7 +211,7 @@ impl<'s, 'a> Explainer<'s, 'a> {
         }
     }
 
-    /// The fastest proven variants of this run at the shape, and what it is compared with.
+    /// The fastest proven variants of this run at the shape, and the variants that it is compared with.
     fn bests(&self, shape: &ShapeName) -> Vec<HistoricalBest> {
         let measured = self.session.measurements();
         let proven = |id: &VariantId| {
@@ -231,13 +235,13 @@ impl<'s, 'a> Explainer<'s, 'a> {
 }
 
 impl Explanation {
-    /// Whether the time is known and no more than half of the rules lack counters.
+    /// Whether the time is known and at most half of the rules lack counters.
     pub fn is_mostly_asked(&self) -> bool {
         self.microseconds.is_some() && self.not_asked.as_ref().is_none_or(|lacks| 2 * lacks.rules <= lacks.of)
     }
 }
 
-/// What is said of a launch of a report.
+/// Explains a launch of a report.
 pub fn of_launch(report: &str, launch: &DiagnosedLaunch) -> Explanation {
     let shape = ShapeName(format!("launch {}", launch.id).into());
     let row = DiagnosisRow::of_launch(launch);
@@ -270,7 +274,7 @@ fn explanation(row: DiagnosisRow, microseconds: Option<f64>, mut rows: Vec<Findi
     }
 }
 
-/// `612.2 µs`, or that it is not known.
+/// `612.2 µs`, or text for an unknown time.
 fn time(microseconds: Option<f64>) -> String {
     microseconds.map_or_else(|| "time not known".to_owned(), |us| number::in_sentence(us, "us"))
 }

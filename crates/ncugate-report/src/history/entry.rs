@@ -21,33 +21,33 @@ pub struct HistoryEntry {
     /// The run's id.
     pub run: CleanText,
     pub started: Timestamp,
-    /// The commit, shortened; `+` follows where tracked files differed from it.
+    /// The commit, shortened, with a `+` suffix if tracked files differed from it.
     pub commit: Option<CleanText>,
     pub gpu: Option<CleanText>,
-    /// Whether everything the plan asks for was tried.
+    /// Whether everything in the plan was tried.
     pub complete: bool,
     pub verdict: Verdict,
-    /// The verdict, or that the fallback was taken.
+    /// The verdict, or that the fallback is used.
     pub conclusion: Conclusion,
     pub reason: CleanText,
-    /// Highest tier reached, with what keeps the next away.
+    /// Highest tier reached, with the obstacle to the next one.
     pub tier: Option<CleanText>,
     pub selected: Option<CleanText>,
-    /// What is to be used: a variant, one a shape, or that the phase gives none.
+    /// The recommendation: one variant, one for each shape, or none.
     pub to_use: CleanText,
-    /// What the fallback costs, where it is used.
+    /// The cost of the fallback, if it is used.
     pub cost: Option<CleanText>,
-    /// Numbers of the variant in use, else of the selected one, the objective first.
+    /// Numbers of the variant in use, else of the selected one; the objective first.
     pub facts: Vec<Fact>,
-    /// What the variant was selected by.
+    /// The objective of the selection.
     pub objective: Option<ObjectiveRow>,
     /// Gates, in the order of the file.
     pub gates: Vec<GateResult>,
-    /// Each shape beside the fastest baseline.
+    /// Each shape compared with the fastest baseline.
     pub beside: Vec<ShapeComparison>,
-    /// What costs most, the first three.
+    /// The three costliest findings.
     pub findings: Vec<FindingRow>,
-    /// What its numbers were made of.
+    /// Sources behind its numbers.
     pub code: RunCode,
     pub folder: CleanText,
     /// The rendered report, relative to the folder of reports.
@@ -57,13 +57,13 @@ pub struct HistoryEntry {
 /// The sources of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RunCode {
-    /// The commit, whole; none where the run says none or tracked files differed from it.
+    /// The full commit; none if the run has none or tracked files differed from it.
     pub commit: Option<String>,
-    /// The commit, whole, also where files differed from it.
+    /// The full commit, even if files differed from it.
     pub near: Option<String>,
-    /// Paths of kernel sources with the SHA-256 of what they held.
+    /// Paths of kernel sources with the SHA-256 of their contents.
     pub sources: Vec<(String, String)>,
-    /// The kernel in use and the first baseline that is a kernel, where they have sources of their own.
+    /// The kernel in use and the first baseline that is a kernel, if both have separate sources.
     pub beside: Option<KernelPair>,
 }
 
@@ -72,13 +72,13 @@ pub struct RunCode {
 pub struct KernelPair {
     pub baseline: String,
     pub baseline_source: String,
-    /// What is in use, else what is selected.
+    /// The variant in use, else the selected one.
     pub used: String,
     pub used_source: String,
 }
 
 impl KernelPair {
-    /// The selected variant of a plan beside the first baseline that is a kernel.
+    /// The selected variant of a plan and the first baseline that is a kernel.
     fn of(selected: Option<&str>, plan: &Plan) -> Option<Self> {
         let source = |variant: &Variant| match &variant.method {
             Method::Kernel(kernel) => Some(kernel.source.display().to_string()),
@@ -96,7 +96,7 @@ impl KernelPair {
     }
 }
 
-/// Percent of its lines that a kernel has in common with another at least for the difference to be worth reading.
+/// Least percentage of a kernel's lines that it must share with another for the difference to be worth reading.
 const LEAST_COMMON: usize = 25;
 /// Findings kept of a run.
 const FINDINGS: usize = 3;
@@ -109,12 +109,12 @@ impl RunCode {
         Self { commit: clean.map(|git| text::line(&git.commit)), near, sources: sources.collect(), beside }
     }
 
-    /// The hash of what a source held.
+    /// The hash of a source's contents.
     pub fn hash(&self, path: &str) -> Option<&str> {
         self.sources.iter().find(|(known, _)| known == path).map(|(_, hash)| hash.as_str())
     }
 
-    /// Sources that are another than in an earlier run, or that it does not have.
+    /// Sources that differ from an earlier run, or that it does not have.
     pub fn changed_since(&self, earlier: &Self) -> Vec<&str> {
         let changed = self.sources.iter().filter(|source| !earlier.sources.contains(source));
         changed.map(|(path, _)| path.as_str()).collect()

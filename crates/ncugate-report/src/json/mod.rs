@@ -1,8 +1,9 @@
 //! `results.json`: every value, for programs.
 //!
-//! Rows of the report are written as they are; values are keyed by name where the report has them in columns. Numbers are
-//! in the unit their metric names and in full precision; what was not measured is `null` in `values` and says why in
-//! `missing`.
+//!
+//!
+//! Rows of the report are written unchanged; columns become values keyed by name. Numbers are in the unit that their
+//! metric names and in full precision. An unmeasured value is `null` in `values`, with the reason in `missing`.
 
 mod values;
 
@@ -23,7 +24,7 @@ use ncugate_model::{CleanText, Verdict};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Version of the contract; a field that changes its meaning or goes raises it.
+/// Version of the contract; raised when a field is removed or changes its meaning.
 pub const SCHEMA: u32 = 1;
 
 /// The JSON file, on one line.

@@ -1,4 +1,4 @@
-//! What the page shows, in words and written numbers: one report, or one beside another.
+//! The page as words and formatted numbers: one report, or one compared with another.
 
 use super::group::{LaunchGroup, ProfiledReport};
 use super::pair::{GroupPair, both_sides, paired};
@@ -16,13 +16,13 @@ use ncugate_model::metric::{Catalogue, id};
 use ncugate_model::{Better, Cell, MetricId};
 use serde::Serialize;
 
-/// Kernels with a section of their own: those that take the most time.
+/// Most kernels with a separate section; the slowest ones are chosen.
 const DETAILED: usize = 40;
 const FINDINGS: usize = 4;
-/// Source lines and instructions listed where the text of the file is not in the report.
+/// Source lines and instructions listed if the report does not hold the text of the file.
 const HOTTEST: usize = 12;
 
-/// Throughputs against what the chip can do, in percent.
+/// Throughputs relative to the peak of the chip, in percent.
 const LIGHT: [MetricId; 8] = [
     id::SM_PCT,
     id::MEMORY_PCT,
@@ -33,29 +33,29 @@ const LIGHT: [MetricId; 8] = [
     id::L1_HIT_PCT,
     id::L2_HIT_PCT,
 ];
-/// Columns of the table of kernels, behind its times.
+/// Columns of the table of kernels, after its times.
 const COLUMNS: [MetricId; 5] = [id::SM_PCT, id::MEMORY_PCT, id::DRAM_PCT, id::ACHIEVED_OCCUPANCY, id::REGISTERS];
-/// Beginning of the names of warp states.
+/// Prefix of the names of warp states.
 const STATE: &str = "stall_";
 
 #[derive(Debug, Clone, Serialize)]
 pub struct KernelsPage {
     pub title: String,
-    /// What took the time, in a sentence.
+    /// Where the time went, in a sentence.
     pub sentence: String,
-    /// The reports: one, or the one that is compared with and the one that is compared.
+    /// The reports: one, or the reference and the compared one.
     pub sides: Vec<SideFacts>,
-    /// What is not in the reports, and how to have it.
+    /// Information missing from the reports, and how to collect it.
     pub notes: Vec<String>,
     /// Heads of the metric columns of the table.
     pub columns: Vec<String>,
-    /// Kernels, the most time first.
+    /// Kernels, longest total time first.
     pub rows: Vec<KernelRow>,
-    /// Kernels with a section of their own.
+    /// Kernels with a separate section.
     pub kernels: Vec<KernelSection>,
-    /// Kernels without one.
+    /// Number of kernels without a section.
     pub left_out: usize,
-    /// The roof, where operations, bytes and peaks were counted.
+    /// The roofline, if operations, bytes and peaks were counted.
     #[serde(skip)]
     pub roofline: Option<Chart>,
 }
@@ -63,7 +63,7 @@ pub struct KernelsPage {
 /// A report in words.
 #[derive(Debug, Clone, Serialize)]
 pub struct SideFacts {
-    /// As the reader named it.
+    /// The name given by the reader.
     pub name: String,
     pub about: String,
 }
@@ -71,25 +71,25 @@ pub struct SideFacts {
 /// A kernel in the table.
 #[derive(Debug, Clone, Serialize)]
 pub struct KernelRow {
-    /// Its section, where it has one.
+    /// Its section, if it has one.
     pub anchor: Option<String>,
     /// Its name, short enough for a table.
     pub label: String,
     pub name: String,
     pub nvtx: String,
-    /// That the sides were launched in another way, and how; empty where they are alike.
+    /// The difference in launch between the sides; empty if they are alike.
     pub unlike: String,
-    /// Launches of each side.
+    /// Number of launches on each side.
     pub launches: Vec<Option<String>>,
-    /// Sum of the durations of each side.
+    /// Sum of the durations on each side.
     pub total: Vec<Option<String>>,
-    /// Percent of the time of all kernels, on the last side.
+    /// Percent of the time of all kernels, for the last side.
     pub share: Option<f64>,
-    /// Change of the median duration, where both sides have it.
+    /// Change of the median duration, if both sides have it.
     pub change: Option<MetricChange>,
-    /// Median duration of each side.
+    /// Median duration on each side.
     pub median: Vec<Option<String>>,
-    /// Medians of the columns, of the last side that has them.
+    /// Medians of the columns, for the last side that has them.
     pub values: Vec<Option<String>>,
 }
 
@@ -101,44 +101,44 @@ pub struct KernelSection {
     pub name: String,
     pub nvtx: String,
     pub launch: String,
-    /// That the sides were launched in another way, and how; empty where they are alike.
+    /// The difference in launch between the sides; empty if they are alike.
     pub unlike: String,
-    /// What the rules could not say of it, and how to collect what they lack.
+    /// Rules that could not be evaluated, and how to collect the missing counters.
     pub unsaid: String,
-    /// Throughputs of each side.
+    /// Throughputs on each side.
     pub light: Vec<LightBar>,
-    /// What limits it, the gravest first.
+    /// Its limiters, most severe first.
     pub findings: Vec<KernelFinding>,
-    /// States of warps, the longest first.
+    /// States of warps, longest first.
     pub states: Vec<StateBar>,
-    /// The source file with heat, where the report holds it.
+    /// The source file with heat, if the report holds it.
     pub source: Option<SourceView>,
     /// ncu's rules, hottest lines and instructions.
     pub advice: Option<NcuAdvice>,
-    /// Catalogue metrics of each side.
+    /// Catalogue metrics on each side.
     pub counters: Vec<CounterRow>,
 }
 
 #[derive(Debug, Clone, Serialize)]
 pub struct LightBar {
     pub title: String,
-    /// Percent, a value a side.
+    /// Percent, one value for each side.
     pub values: Vec<Option<LightValue>>,
 }
 
-/// A throughput of a side.
+/// A throughput on one side.
 #[derive(Debug, Clone, Serialize)]
 pub struct LightValue {
-    /// Percent, held to 0 to 100.
+    /// Percent, clamped to 0 to 100.
     pub percent: f64,
-    /// As written.
+    /// The formatted value.
     pub text: String,
 }
 
 /// A finding about a kernel.
 #[derive(Debug, Clone, Serialize)]
 pub struct KernelFinding {
-    /// In a few words.
+    /// Short title.
     pub title: String,
     pub sentence: String,
     pub advice: String,
@@ -152,7 +152,7 @@ pub struct StateBar {
     pub title: String,
     /// Percent of the cycles between two issues.
     pub percent: f64,
-    /// Cycles for each issued instruction.
+    /// Cycles per issued instruction.
     pub cycles: String,
 }
 
@@ -160,21 +160,21 @@ pub struct StateBar {
 #[derive(Debug, Clone, Serialize)]
 pub struct CounterRow {
     pub title: String,
-    /// A value a side.
+    /// One value for each side.
     pub values: Vec<Option<String>>,
-    /// What changed, where both sides have it.
+    /// The change, if both sides have the metric.
     pub change: Option<MetricChange>,
 }
 
-/// The reports a page is made of: the last one is what it is about.
+/// The reports of a page; the last one is the subject.
 struct Sides<'a> {
     reports: &'a [ProfiledReport],
     pairs: Vec<GroupPair<'a>>,
 }
 
 impl KernelsPage {
-    /// The page of one report, or of two of which the second is compared with the first. `files` gives the source files
-    /// that the last report holds for a launch.
+    /// The page of one report, or of two, the second compared with the first. `files` gives the source files that the
+    /// last report holds for a launch.
     pub fn new<'f>(reports: &[ProfiledReport], files: &dyn Fn(u32) -> Vec<SourceFile<'f>>) -> Self {
         let sides = Sides { reports, pairs: paired(reports) };
         let pairs = &sides.pairs;
@@ -240,7 +240,7 @@ impl Sides<'_> {
         self.reports.iter().flat_map(|report| &report.groups).any(|group| group.values.contains_key(metric))
     }
 
-    /// A group's name, short enough for a table, with what sets it apart from others of its kernel.
+    /// A group's name, short enough for a table, with its difference from other groups of the same kernel.
     fn label(&self, side: usize, group: &LaunchGroup) -> String {
         let name = text::clip_middle(&group.key.kernel, text::LABEL);
         match self.reports[side].distinction(&group.key).as_str() {
@@ -327,7 +327,7 @@ impl Sides<'_> {
         files: &dyn Fn(u32) -> Vec<SourceFile<'f>>,
     ) -> KernelSection {
         let groups = &pair.groups;
-        // Of the last report that has it: what a comparison is about.
+        // Uses the last report that has it, which is the subject of a comparison.
         let found = groups.iter().enumerate().rev().find_map(|(side, group)| Some((side, (*group)?)));
         let said = found.and_then(|(_, group)| group.said());
         let is_last = found.is_some_and(|(side, _)| side + 1 == self.reports.len());
@@ -347,7 +347,7 @@ impl Sides<'_> {
             states: found.map_or_else(Vec::new, |(_, group)| states(group)),
             advice: said.map(|said| {
                 let mut shown = said.clone();
-                // With the file at hand its lines are shown in their place.
+                // If the source file is available, its lines are shown there instead.
                 shown.lines.truncate(if source.is_some() { 0 } else { HOTTEST });
                 advice(&shown)
             }),
@@ -420,7 +420,7 @@ fn counters(groups: &[Option<&LaunchGroup>]) -> Vec<CounterRow> {
     names.map(row).filter(|row| row.values.iter().any(Option::is_some)).collect()
 }
 
-/// What a metric changed by from the first of two sides to the second.
+/// The change of a metric from the first of two sides to the second.
 fn change(groups: &[Option<&LaunchGroup>], metric: &str) -> Option<MetricChange> {
     let [Some(before), Some(after)] = groups else { return None };
     let (title, unit, better) = described(metric);

@@ -1,4 +1,4 @@
-//! What is in Nsight Compute reports, as a table or an export. Needs no ncu and no GPU.
+//! Shows the contents of Nsight Compute reports, as a table or an export. Needs no ncu and no GPU.
 
 mod input;
 mod launch_detail;
@@ -25,28 +25,28 @@ use ncugate_judge::frame::rows::{self, AnyLaunch, LaunchFilter};
 use ncugate_model::disk::{self, Durability};
 use ncugate_model::{GlobError, glob};
 
-/// What is shown of the launches that match.
+/// The view of the matching launches.
 #[derive(Debug, Clone)]
 pub enum ShowContent {
-    /// A line a launch, or one launch in full where only one is asked for and no metric.
+    /// One line for each launch, or one launch in full if only one matches and no metric is requested.
     Launches,
-    /// What ncu's rules said.
+    /// Messages of ncu's rules.
     Rules,
     /// How the reports were made.
     Session,
-    /// What is inside of launches: sources, counters and warp states by source line, machine code.
+    /// Details of launches: sources, counters and warp states by source line, machine code.
     Inside { inside: LaunchDetail, format: SheetFormat },
     /// Their metrics: base units, full precision.
     Export {
         format: TableFormat,
-        /// A row a launch and metric, or a row a launch.
+        /// One row for each launch and metric, or one row for each launch.
         layout: ExportLayout,
-        /// Where it goes; `-` is the output.
+        /// Destination; `-` is standard output.
         output: PathBuf,
     },
 }
 
-/// Reports to show, and what of them.
+/// Reports to show, and the view of them.
 #[derive(Debug, Clone)]
 pub struct ShowRequest {
     /// Reports (`.ncu-rep`, `.ncu-repz`), ncu's CSV, or globs of them.
@@ -98,7 +98,7 @@ pub enum ShowError {
         #[source]
         source: CsvError,
     },
-    /// A page is made of one report, or of two.
+    /// A page shows one report, or two.
     #[error("a page is made of one report, or of two that are compared; {reports} were given")]
     TooManyForPage { reports: usize },
     /// CSV has no samples, rules or sources.
@@ -119,14 +119,14 @@ pub enum ShowError {
     #[error("cannot write `{}`", path.display())]
     Write {
         path: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         #[source]
         source: io::Error,
     },
 }
 
 impl ShowError {
-    /// Whether the command line asks for what is not there, rather than a report being damaged or a disk full.
+    /// Whether the command line is wrong, as opposed to a damaged report or a full disk.
     pub const fn is_usage(&self) -> bool {
         match self {
             Self::NoReport { .. } | Self::Pattern(_) | Self::NoMetric { .. } | Self::NoLaunch { .. } => true,
@@ -138,7 +138,9 @@ impl ShowError {
     }
 }
 
-/// Shows reports on `out`. A reader that closes the pipe early ends it quietly.
+/// Shows reports on `out`. If the reader closes the pipe early, the output ends without an error.
+///
+///
 ///
 /// # Errors
 /// A report cannot be read, nothing matches, or the output cannot be written.
@@ -150,10 +152,12 @@ pub fn show(request: &ShowRequest, out: &mut dyn Write) -> Result<(), ShowError>
     }
 }
 
-/// The page over the kernels of one report, or of two of which the second is compared with the first.
+/// The page over the kernels of one report, or of two, the second compared with the first.
+///
+///
 ///
 /// # Errors
-/// A report cannot be read, is CSV, or has no launch that is wanted; more than two reports.
+/// A report cannot be read, is CSV, or has no matching launch; more than two reports.
 pub fn kernels(patterns: &[String], filter: &KernelFilter) -> Result<KernelsPage, ShowError> {
     let inputs = input::open(patterns)?;
     if inputs.len() > 2 {
@@ -172,7 +176,7 @@ pub fn kernels(patterns: &[String], filter: &KernelFilter) -> Result<KernelsPage
     Ok(KernelsPage::new(&profiled, &|launch| last.map_or_else(Vec::new, |report| source_files(report, launch))))
 }
 
-/// The source files that a report holds for a launch; none where it cannot be read.
+/// The source files that a report holds for a launch; none if it cannot be read.
 fn source_files(report: &ncu_rep::Report, launch: u32) -> Vec<SourceFile<'_>> {
     let source = report.launch(launch).and_then(|launch| explain::source_of(report, &launch).ok().flatten());
     source.map_or_else(Vec::new, |source| source.files)
@@ -223,7 +227,7 @@ fn show_all(request: &ShowRequest, out: &mut Pipe<'_>) -> Result<(), ShowError> 
 
 type CaptureLaunch<'a> = (Capture<'a>, AnyLaunch<'a>);
 
-/// The launches that are wanted.
+/// The launches that match the filter.
 fn matching<'a>(captures: &[Capture<'a>], filter: &LaunchFilter) -> Result<Vec<CaptureLaunch<'a>>, ShowError> {
     let mut matching = Vec::new();
     for capture in captures {
@@ -236,7 +240,7 @@ fn matching<'a>(captures: &[Capture<'a>], filter: &LaunchFilter) -> Result<Vec<C
     Ok(matching)
 }
 
-/// Full names of the metrics that the patterns mean, in the order of the patterns; empty when there are none.
+/// Full names of the metrics that match the patterns, in the order of the patterns; empty for no patterns.
 fn select(inputs: &[Input], patterns: &[String]) -> Result<Vec<String>, ShowError> {
     let names: indexmap::IndexSet<&str> = inputs
         .iter()
@@ -261,14 +265,14 @@ fn select(inputs: &[Input], patterns: &[String]) -> Result<Vec<String>, ShowErro
     Ok(selected.into_iter().collect())
 }
 
-/// The name that is most like `pattern`, if any is much like it.
+/// The name most similar to `pattern`, if any is similar enough.
 fn nearest(pattern: &str, names: &indexmap::IndexSet<&str>) -> Option<String> {
     let scored = names.iter().map(|name| (strsim::jaro_winkler(pattern, name), name));
     let best = scored.max_by(|a, b| a.0.total_cmp(&b.0))?;
     (best.0 > 0.85).then(|| (*best.1).to_owned())
 }
 
-/// Prints a text that is made in memory.
+/// Prints a text that is composed in memory.
 fn print(out: &mut dyn Write, text: impl FnOnce(&mut String) -> Result<(), FrameError>) -> Result<(), ShowError> {
     let mut buffer = String::new();
     text(&mut buffer)?;
@@ -276,7 +280,7 @@ fn print(out: &mut dyn Write, text: impl FnOnce(&mut String) -> Result<(), Frame
     written.map_err(|source| ShowError::Write { path: PathBuf::from("-"), source })
 }
 
-/// Writes a file whole or not at all; a device or a named pipe cannot be replaced, and is written to.
+/// Writes a file atomically. A device or a named pipe cannot be replaced and is written directly.
 fn write_file(path: &Path, write: impl FnOnce(&mut dyn Write) -> Result<(), ShowError>) -> Result<(), ShowError> {
     let failed = |source| ShowError::Write { path: path.to_path_buf(), source };
     if path.exists() && !path.is_file() {
@@ -287,7 +291,7 @@ fn write_file(path: &Path, write: impl FnOnce(&mut dyn Write) -> Result<(), Show
     disk::replace_with(path, Durability::Synced, write, failed)
 }
 
-/// An output that remembers that its reader is gone.
+/// An output that records when its reader has closed.
 struct Pipe<'a> {
     out: &'a mut dyn Write,
     closed: bool,
