@@ -1,6 +1,8 @@
-//! The body of a comment on a change: what a reviewer asks first in a few lines, the rest folded.
+//! The body of a comment on a change: the answers to a reviewer's first questions in a few lines, the rest folded.
 //!
-//! Its first line is a hidden marker that names the phase, so that whoever posts it finds the comment to replace.
+//!
+//!
+//! Its first line is a hidden marker that names the phase, so that the poster can find and replace an earlier comment.
 
 use super::deltas::{CodeChange, ShapeDelta};
 use super::finding_row::FindingRow;
@@ -11,9 +13,9 @@ use super::{number, text};
 use ncugate_model::{CleanText, Verdict};
 use std::fmt::Write as _;
 
-/// Longest comment, in bytes and so in characters; GitHub takes fewer than 65,536 characters.
+/// Longest comment, in bytes, which bounds its characters; GitHub accepts fewer than 65,536 characters.
 pub const LONGEST: usize = 60_000;
-/// Shapes in the table.
+/// Most shapes in the table.
 const SHAPES: usize = 6;
 /// Longest text of a finding, in characters.
 const FINDING: usize = 300;
@@ -38,10 +40,10 @@ pub fn comment(report: &RunReport, job: Option<&str>) -> String {
     out
 }
 
-/// The hidden first line by which a comment of a phase is found again.
+/// The hidden first line, which identifies the comment of a phase.
 pub fn marker(phase: &str) -> String {
     let name: String = phase.chars().map(|c| if c.is_alphanumeric() || c == '_' { c } else { '-' }).collect();
-    // two hyphens would end the comment of HTML
+    // two hyphens would end the HTML comment
     format!("<!-- ncugate:{} -->", name.replace("--", "-_"))
 }
 
@@ -56,7 +58,7 @@ fn title(report: &RunReport) -> String {
     format!("### {mark} {}: {}", escape(&report.title), headline.conclusion)
 }
 
-/// A row a shape: what it was, what it is, what changed, and the gates of its time.
+/// One row for each shape: value before, value now, change, and the gates of its time.
 fn shapes(deltas: &[ShapeDelta]) -> String {
     let Some(first) = deltas.first() else { return String::new() };
     let before = first.against.as_deref().map_or_else(|| "before".to_owned(), escape);
@@ -86,7 +88,7 @@ fn shapes(deltas: &[ShapeDelta]) -> String {
     format!("{}{more}", table.to_string().trim_end())
 }
 
-/// The gates of a shape: those that do not pass by name, else how many pass.
+/// The gates of a shape: names of those that do not pass, else the number that pass.
 fn gates(gates: &[(CleanText, Verdict)]) -> String {
     let open: Vec<String> = gates
         .iter()
@@ -115,7 +117,7 @@ fn facts(report: &RunReport) -> String {
     if facts.is_empty() { String::new() } else { format!("{}.", facts.join(" · ")) }
 }
 
-/// The gravest finding and what to try, where the phase does not simply pass.
+/// The most severe finding and the next experiment, unless the phase passes without a fallback.
 fn next_step(report: &RunReport) -> String {
     let said = |finding: &&FindingRow| finding.leading || finding.rule == "ncu";
     let leading = report.findings.iter().find(said);
@@ -136,13 +138,13 @@ fn links(report: &RunReport, job: Option<&str>) -> String {
     job.into_iter().chain(reproduce).collect::<Vec<_>>().join(" · ")
 }
 
-/// An address that cannot leave its brackets.
+/// Whether the text is a URL that cannot break out of its brackets.
 fn is_address(text: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-._~:/?#@!$&+,;=%".contains(c);
     text.starts_with("https://") && text.chars().all(plain)
 }
 
-/// What is folded together, and the headings of its sections as they begin; the second has all others.
+/// Titles of the folds, each with the first words of its section headings. The second fold has all other sections.
 const FOLDS: [(&str, &[&str]); 3] = [
     ("Gates", &["Gates", "Tier", "Stages", "Waivers"]),
     ("Measurements", &[]),
@@ -154,7 +156,7 @@ fn fold_of(heading: &str) -> usize {
     FOLDS.iter().position(|(_, begins)| begins.iter().any(|begin| heading.starts_with(begin))).unwrap_or(1)
 }
 
-/// Every section but the verdict, folded, as long as the whole fits.
+/// Folds every section except the verdict, as long as the total fits.
 fn fold(out: &mut String, sections: &[String]) {
     let mut left_out = 0;
     let mut room = LONGEST.saturating_sub(out.len() + 400);
@@ -184,7 +186,7 @@ mod tests {
     use super::*;
     use crate::fixture::Fixture;
 
-    /// Lines that are seen before anything is unfolded: of folded ones their headings.
+    /// Lines visible while everything is folded: of a fold only its heading.
     fn unfolded(comment: &str) -> Vec<&str> {
         let mut folded = false;
         let mut seen = Vec::new();

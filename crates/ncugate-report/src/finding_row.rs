@@ -1,4 +1,4 @@
-//! Findings as readers and programs are given them.
+//! Findings in the form for readers and programs.
 
 use super::text;
 use crate::explain::{EstimateSource, EvidenceValue, Finding, FindingLine, MeasuredPair, SavingEstimate, Severity};
@@ -62,7 +62,7 @@ pub struct SavingRow {
 }
 
 impl FindingRow {
-    /// A finding; at another shape than `objective` it says which.
+    /// A finding, with its shape if that is not `objective`.
     pub fn of(finding: &Finding, objective: &ShapeName) -> Self {
         let said = text::line(&finding.sentence);
         let sentence = match &finding.shape == objective {
@@ -94,7 +94,7 @@ impl FindingRow {
 }
 
 impl FindingRow {
-    /// Whether it is a cause that is worth mending, and no symptom of another.
+    /// Whether it is a cause that is worth fixing, not a symptom of another finding.
     pub fn is_cause(&self) -> bool {
         let is_cause = matches!(self.kind, RuleKind::Defect | RuleKind::Redesign);
         is_cause && self.symptom_of.is_none() && self.severity > Severity::Note

@@ -1,4 +1,4 @@
-//! What the kernels of a built library use, for people and programs.
+//! Resources of the kernels of a built library, for people and programs.
 
 use super::error::RenderError;
 use super::{number, text};
@@ -7,14 +7,14 @@ use ncugate_model::{KernelName, Verdict};
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// Kernels in the table: those that use the most registers.
+/// Most kernels in the table; those with the most registers are chosen.
 const SHOWN: usize = 20;
-/// Changes of a kind that are listed.
+/// Most changes listed for each kind.
 const LISTED: usize = 50;
 /// Longest name in a table, in characters.
 const NAME: usize = 60;
 
-/// A table of the kernels that use the most, and how many there are.
+/// A table of the kernels with the highest resource use, and the number of kernels.
 pub fn kernels(library: &LibraryResources) -> String {
     let mut most: Vec<&KernelResources> = library.kernels.iter().collect();
     most.sort_by(|a, b| {
@@ -49,8 +49,8 @@ pub fn kernels(library: &LibraryResources) -> String {
     out
 }
 
-/// What each kernel of a table is called: scopes, function and template arguments; the parameters too where kernels of one architecture
-/// differ in nothing else.
+/// The name of each kernel of a table: scopes, function and template arguments. Parameters are added if kernels of one
+/// architecture differ in nothing else.
 fn names(kernels: &[&KernelResources]) -> Vec<String> {
     let short = |kernel: &KernelResources| KernelName::parse(&kernel.name).to_string();
     let is_alone = |kernel: &KernelResources| {
@@ -76,7 +76,7 @@ pub fn summary(library: &LibraryResources) -> String {
     format!("{kernels} in {entries} of machine code{ptx}{other}")
 }
 
-/// What a library was found to be beside its baseline; the verdict last.
+/// A library compared with its baseline; the verdict last.
 pub fn result(library: &LibraryResources, result: &RatchetResult, baseline: &Path) -> String {
     let mut out = String::new();
     for (word, changes) in

@@ -121,7 +121,7 @@ pub fn pair(first: SampledVariant<'_>, other: SampledVariant<'_>) -> Option<Pair
     Some(PairedLines { first: text::line(first.label), other: text::line(other.label), lines })
 }
 
-/// For people: the lines, and the machine code of those that changed most.
+/// Text for people: the lines, and the machine code of those that changed most.
 pub fn words(pair: &PairedLines) -> String {
     let PairedLines { first, other, lines } = pair;
     let mut out = format!("{first} beside {other}: the time at each source line, the largest change first\n");
@@ -158,7 +158,7 @@ fn share(hot: Option<&HotLine>) -> f64 {
 }
 
 impl Clock {
-    /// From the other to the first, of shares in percent.
+    /// From the other to the first, for shares in percent.
     fn change(self, first: f64, other: f64) -> f64 {
         first * self.first - other * self.other
     }
@@ -191,7 +191,7 @@ impl Clock {
         }
     }
 
-    /// The states of warps whose time changed most.
+    /// The warp states whose time changed most.
     fn states(self, first: Option<&HotLine>, other: Option<&HotLine>) -> Vec<String> {
         let of = |hot: Option<&HotLine>, state: &str| {
             let share = |hot: &HotLine| {
@@ -215,7 +215,7 @@ impl Clock {
             .collect()
     }
 
-    /// Instructions with a known text, aligned by what they do.
+    /// Instructions with a known text, aligned by opcode.
     fn code(self, first: Option<&HotLine>, other: Option<&HotLine>) -> Vec<PairedInstruction> {
         let of = |hot: Option<&'_ HotLine>| -> Vec<LineInstruction> {
             hot.into_iter().flat_map(|hot| &hot.instructions).filter(|one| one.text.is_some()).cloned().collect()
@@ -237,17 +237,18 @@ impl Clock {
     }
 }
 
-/// What an instruction does, without predicate, width and operands: `LDG`.
+/// The opcode of an instruction, without predicate, width and operands: `LDG`.
 fn opcode(instruction: &LineInstruction) -> &str {
     let text = instruction.text.as_deref().unwrap_or_default();
     let word = text.split_whitespace().find(|word| !word.starts_with('@')).unwrap_or_default();
     word.split('.').next().unwrap_or(word)
 }
 
-/// The longest common subsequence of opcodes, with what either side has beside it in between: places in both.
+/// The longest common subsequence of opcodes, with the unmatched instructions of either side in between, as positions
+/// on both sides.
 fn aligned(first: &[LineInstruction], other: &[LineInstruction]) -> Vec<(Option<usize>, Option<usize>)> {
     let (n, m) = (first.len(), other.len());
-    // lengths[a][b]: of what is left from `a` and `b` on
+    // lengths[a][b]: common length of the suffixes from `a` and `b` on
     let mut lengths = vec![vec![0_u32; m + 1]; n + 1];
     for a in (0..n).rev() {
         for b in (0..m).rev() {

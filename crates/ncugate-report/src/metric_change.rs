@@ -1,6 +1,8 @@
-//! One measurement beside another: what a metric changed by, which way that is, and whether noise explains it.
+//! Compares two measurements: the change of a metric, its direction, and whether noise explains it.
 //!
-//! The deltas of a report and the comparison of two runs are made of these.
+//!
+//!
+//! Used for the deltas of a report and for the comparison of two runs.
 
 use super::number::{self, Number};
 use ncugate_model::Better;
@@ -38,7 +40,7 @@ pub struct MetricChange {
 pub struct RatioInterval(pub f64, pub f64);
 
 impl RatioInterval {
-    /// Whether noise explains the change: 1 lies inside.
+    /// Whether noise explains the change: the interval includes 1.
     pub fn holds_one(self) -> bool {
         self.0 <= 1.0 && self.1 >= 1.0
     }
@@ -78,27 +80,27 @@ impl ChangeDirection {
     }
 }
 
-/// What a metric is: its name, what it is called, its unit, and which way it improves.
+/// Metadata of a metric: name, title, unit, and direction of improvement.
 #[derive(Debug, Clone, Copy)]
 pub struct MetricFacts<'a> {
     /// Its name in gates and results.
     pub name: &'a str,
     pub title: &'a str,
     pub unit: &'a str,
-    /// Which way it improves.
+    /// Direction of improvement.
     pub better: Better,
 }
 
-/// Whether noise is known to explain a change.
+/// How noise explains a change.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum ChangeNoise {
-    /// Nothing is known of it: a difference is shown, and not called better or worse.
+    /// The noise is unknown: the difference is shown but not called better or worse.
     Unspread,
     /// The interval of the ratio of medians.
     Interval(RatioInterval),
-    /// The ranges of repeated measurements have a point in common.
+    /// The ranges of repeated measurements overlap.
     Overlap,
-    /// They have none.
+    /// The ranges do not overlap.
     Apart,
 }
 
@@ -153,7 +155,7 @@ impl MetricChange {
         }
     }
 
-    /// How far apart the values are, as the size of the logarithm of their ratio; infinite across zero.
+    /// Distance of the values: the absolute logarithm of their ratio; infinite across zero.
     pub fn distance(&self) -> f64 {
         match (self.before.value, self.after.value) {
             (a, b) if a == b => 0.0,
@@ -179,10 +181,12 @@ pub struct LatencyChange {
 }
 
 impl LatencyChange {
-    /// Compares samples; those of the same rounds are paired.
+    /// Compares samples; samples from the same rounds are paired.
+    ///
+    ///
     ///
     /// # Errors
-    /// Too few samples on a side, or some that are not finite.
+    /// Too few samples on a side, or samples that are not finite.
     pub fn new(before: &[f64], after: &[f64], pairing: Pairing, resampler: &Resampler) -> Result<Self, StatsError> {
         let paired = pairing == Pairing::Rounds && before.len() == after.len();
         let pairing = if paired { Pairing::Rounds } else { Pairing::Independent };
@@ -206,11 +210,11 @@ impl LatencyChange {
     }
 }
 
-/// Standard deviations of a difference of two single values within which noise explains it.
+/// Two single values whose difference is below this number of standard deviations differ by noise.
 const EXPLAINED: f64 = 3.0;
 
-/// Whether the ranges of repeated measurements of a metric have a point in common. Where a side has just one, what the catalogue knows
-/// of its spread; without one nothing is known.
+/// Whether the ranges of repeated measurements of a metric overlap. If a side has a single value, the spread in the
+/// catalogue decides; without one the noise is unknown.
 pub fn ranges(metric: &str, before: &[f64], after: &[f64]) -> ChangeNoise {
     if before.len() < 2 || after.len() < 2 {
         return spread(metric, before, after);
@@ -222,7 +226,8 @@ pub fn ranges(metric: &str, before: &[f64], after: &[f64]) -> ChangeNoise {
     if a_low <= b_high && b_low <= a_high { ChangeNoise::Overlap } else { ChangeNoise::Apart }
 }
 
-/// What the catalogue says of the noise of single launches: a fact of build and launch has none, and a counter its spread.
+/// Noise of single launches according to the catalogue: facts of build and launch have none, and a counter has its
+/// spread.
 fn spread(metric: &str, before: &[f64], after: &[f64]) -> ChangeNoise {
     let (Some(explained), Ok(a), Ok(b)) = (explained(metric), stats::median(before), stats::median(after)) else {
         return ChangeNoise::Unspread;
@@ -233,8 +238,8 @@ fn spread(metric: &str, before: &[f64], after: &[f64]) -> ChangeNoise {
     }
 }
 
-/// The share of the size of two single values (the root of the sum of their squares) up to which noise explains their difference: 0 for what
-/// is equal for equal code and launch. None where the catalogue knows no spread.
+/// The share of the size of two single values (the root of the sum of their squares) up to which noise explains their
+/// difference: 0 for metrics that equal code and launch reproduce exactly. None if the catalogue has no spread.
 pub fn explained(metric: &str) -> Option<f64> {
     let known = Catalogue::embedded().get(metric)?;
     match known.kind {

@@ -1,6 +1,8 @@
 //! The report as data: built once, read by every renderer.
 //!
-//! Holds values and the text that people read; knows no clock, disk or environment.
+//!
+//!
+//! Holds values and the text that people read. Has no access to clock, disk or environment.
 
 use super::deep_profile::DeepProfileRow;
 use super::deltas::{Delta, ShapeDelta};
@@ -21,8 +23,8 @@ use ncugate_judge::{FallbackResult, GateResult, PreconditionResult, StageResult,
 use ncugate_model::{CleanText, Verdict};
 use serde::Serialize;
 
-/// A judged run, ready to be shown. The template of the page is given all of it but variants and charts, which have their own
-/// ways into the page.
+/// A judged run, ready for rendering. The template of the page receives all fields except variants and charts, which
+/// are embedded separately.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RunReport {
     pub title: CleanText,
@@ -31,15 +33,15 @@ pub struct RunReport {
     pub run: CleanText,
     /// File of the phase, for annotations.
     pub file: CleanText,
-    /// What a reader has to know in ten seconds.
+    /// The facts that a reader needs in ten seconds.
     pub headline: Headline,
-    /// What ships: the variant to use at each shape.
+    /// The recommendation: the variant to use at each shape.
     pub in_use: InUse,
-    /// Variants by shapes; none where fewer than two shapes were measured.
+    /// Variants by shapes; none if fewer than two shapes were measured.
     pub matrix: Option<ShapeMatrix>,
-    /// What the numbers rest on.
+    /// Evidence behind the numbers.
     pub trust: Trust,
-    /// Where the numbers come from.
+    /// Origin of the numbers.
     pub source: RunOrigin,
     /// Gates, in the order of the file.
     pub gates: Vec<GateResult>,
@@ -47,7 +49,7 @@ pub struct RunReport {
     pub tiers: Vec<TierResult>,
     /// Stages, in order.
     pub stages: Vec<StageResult>,
-    /// The fallback, when one was taken.
+    /// The fallback, if it was used.
     pub fallback: Option<FallbackResult>,
     /// Go/no-go conditions.
     pub preconditions: Vec<PreconditionResult>,
@@ -57,7 +59,7 @@ pub struct RunReport {
     pub metrics: Vec<MetricColumn>,
     /// Parameters of the variants, in the order of the sweep.
     pub params: Vec<CleanText>,
-    /// What the selected variant was selected by; none where the metric was not measured.
+    /// The objective of the selection; none if its metric was not measured.
     pub objective: Option<ObjectiveRow>,
     /// Shapes, in the order of the phase.
     pub shapes: Vec<CleanText>,
@@ -66,37 +68,38 @@ pub struct RunReport {
     /// Candidates and baselines, best first.
     #[serde(skip)]
     pub variants: Vec<VariantRow>,
-    /// The steps of the selected variant, where its evaluation is several.
+    /// The steps of the selected variant, if its evaluation has several.
     pub steps: Option<StepTable>,
-    /// The selected variant beside each baseline and each stored run.
+    /// The selected variant compared with each baseline and each stored run.
     pub deltas: Vec<Delta>,
-    /// The objective at every shape beside a stored run, else beside the first baseline.
+    /// The objective at every shape, compared with a stored run, else with the first baseline.
     pub shape_deltas: Vec<ShapeDelta>,
-    /// The search that chose the candidates, where one did.
+    /// The search that chose the candidates, if any.
     pub search: Option<SearchRow>,
-    /// How busy the units of the chip were in the selected variant's launches at the objective's shape; empty where nothing was counted.
+    /// Utilisation of the units of the chip in the selected variant's launches at the objective's shape; empty if
+    /// nothing was counted.
     pub speed_of_light: Vec<SpeedOfLightRow>,
-    /// What the rules could say of each variant in use at its shapes, the objective's first.
+    /// Coverage of the rules for each variant in use at its shapes, the objective's shape first.
     pub diagnosis: Vec<DiagnosisRow>,
-    /// What the counters say, gravest first; then the largest estimates of ncu's rules.
+    /// Findings from the counters, most severe first; then the largest estimates of ncu's rules.
     pub findings: Vec<FindingRow>,
-    /// The deep profile of the selected variant, where there is one.
+    /// The deep profile of the selected variant, if there is one.
     pub deep_profile: Option<DeepProfileRow>,
     /// Charts, in the order of the page.
     #[serde(skip)]
     pub charts: Vec<Chart>,
-    /// What was measured where, with what.
+    /// What was measured, where and with which tools.
     pub provenance: Provenance,
-    /// What is not in the numbers, and why.
+    /// Exclusions from the numbers, and why.
     pub missing: Vec<CleanText>,
-    /// What the reader must be warned of.
+    /// Warnings for the reader.
     pub warnings: Vec<CleanText>,
-    /// Commands that make this report again.
+    /// Commands that reproduce this report.
     pub reproduce: Vec<CleanText>,
 }
 
 impl RunReport {
-    /// What the rules could not say: of the objective's shape in full, of all others in a sentence.
+    /// Rules that could not be evaluated: in full for the objective's shape, in one sentence for all others.
     pub fn unsaid(&self) -> Vec<String> {
         let (first, others) = match self.diagnosis.split_first() {
             Some((first, others)) => (Some(first), others),
@@ -116,7 +119,7 @@ impl RunReport {
         [first, unjudged, clean].into_iter().flatten().collect()
     }
 
-    /// Whether required gates failed and the fallback holds its own: the phase passes, with a warning.
+    /// Whether required gates failed and the fallback holds its own gates: the phase passes with a warning.
     pub fn falls_back(&self) -> bool {
         self.fallback.as_ref().is_some_and(|f| f.verdict == Verdict::Pass)
     }

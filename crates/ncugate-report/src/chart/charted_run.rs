@@ -1,6 +1,8 @@
-//! A judged run as charts read it: rows in the report's order and words, and the numbers behind them.
+//! A judged run as the charts read it: rows in the order and wording of the report, and the numbers behind them.
 //!
-//! The report builds it and charts know nothing else of a run. What they name of other rooms comes in here.
+//!
+//!
+//! The report builds it. Charts know nothing else about a run, and their types from other modules are imported here.
 
 pub use crate::deep_profile::{DeepMetric, DeepProfileRow};
 pub use crate::explain::{Effect, Interaction, Roofline, Separation, SweepAnalysis, Timeline, TimelineSeries};
@@ -28,26 +30,26 @@ pub struct ChartedRun<'a> {
     pub gates: &'a [GateResult],
     /// Stages, in order.
     pub stages: &'a [StageResult],
-    /// Candidates by rank, those without one, then baselines.
+    /// Candidates by rank, then candidates without a rank, then baselines.
     pub variants: &'a [VariantRow],
     pub deep_profile: Option<&'a DeepProfileRow>,
-    /// The life of a launch of the selected variant, where it was sampled.
+    /// The timeline of a launch of the selected variant, if it was sampled.
     pub timeline: Option<ChartedTimeline<'a>>,
-    /// The roof at the objective's shape, and the variants under it.
+    /// The roofline at the objective's shape, with its variants.
     pub roofline: Option<Roofline>,
-    /// The search that chose the candidates, where one did.
+    /// The search that chose the candidates, if any.
     pub search: Option<&'a SearchRow>,
-    /// What each parameter does to the objective, the strongest first.
+    /// The effect of each parameter on the objective, strongest first.
     pub effects: Vec<Effect>,
-    /// What they do together, and how sure that is.
+    /// Interactions of the parameters, with their uncertainty.
     pub sweep: Option<SweepAnalysis>,
-    /// The metric of occupancy that was measured.
+    /// The measured metric of occupancy.
     pub occupancy: Option<&'a str>,
-    /// Occupancy and objective of the correct variants that no other beats on both, by occupancy.
+    /// Occupancy and objective of the correct variants on the Pareto front of both, by occupancy.
     pub front: Vec<(f64, f64)>,
 }
 
-/// The life of a launch.
+/// The timeline of a launch.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ChartedTimeline<'a> {
     pub variant: &'a str,
@@ -61,14 +63,14 @@ pub struct ChartedShape<'a> {
     pub dims: &'a [(String, i64)],
 }
 
-/// What a mark says of a variant.
+/// The meaning of a variant's mark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum VariantMark {
     /// A candidate that fails a gate.
     Fails,
-    /// A candidate of which a gate is inconclusive, and none fails.
+    /// A candidate with an inconclusive gate and no failed one.
     Open,
-    /// A candidate that nothing was compared with, and that fails no gate.
+    /// A candidate that was not compared, and that fails no gate.
     Uncompared,
     /// A candidate that passes every gate.
     Passes,
@@ -76,7 +78,7 @@ pub enum VariantMark {
 }
 
 impl VariantMark {
-    /// Marks in the order they are drawn, with their place in a legend.
+    /// Marks in drawing order, with their text in a legend.
     pub const ALL: [(Self, &'static str, Tone, Glyph); 5] = [
         (Self::Uncompared, "not compared", Tone::Muted, Glyph::Dot),
         (Self::Fails, "fails a gate", Tone::Bad, Glyph::Cross),
@@ -98,7 +100,7 @@ impl VariantRow {
     }
 }
 
-/// Baselines shown beside the leading variants.
+/// Baselines shown in addition to the leading variants.
 const BASELINES: usize = 6;
 
 impl<'a> ChartedRun<'a> {
@@ -106,7 +108,7 @@ impl<'a> ChartedRun<'a> {
         self.metrics.iter().find(|m| m.name == name)
     }
 
-    /// Title and unit of a metric; its name where it was not measured.
+    /// Title and unit of a metric; its name if it was not measured.
     pub fn described<'n>(&'n self, name: &'n str) -> (&'n str, &'n str) {
         self.metric(name).map_or((name, ""), |m| (&m.title, &m.unit))
     }
@@ -117,7 +119,7 @@ impl<'a> ChartedRun<'a> {
         variant.shapes.get(shape)?.values.get(column)?.number().map(|number| number.value)
     }
 
-    /// Value of a variant for the objective, at the objective's shape.
+    /// The objective's value of a variant, at the objective's shape.
     pub fn objective_of(&self, variant: &VariantRow) -> Option<f64> {
         self.value(variant, self.objective_shape, self.objective)
     }
@@ -132,7 +134,7 @@ impl<'a> ChartedRun<'a> {
         self.shapes.get(shape).map_or("", |s| s.name)
     }
 
-    /// What the short names of variants are made of.
+    /// The parts of the variants' short names.
     pub fn variant_axis(&self) -> String {
         let named = self.variants.iter().filter(|v| v.standing == VariantRole::Candidate).all(|v| v.name.is_some());
         if named || self.params.len() < 2 { "variant".to_owned() } else { self.params.join(" · ") }

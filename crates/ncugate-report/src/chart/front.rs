@@ -1,4 +1,5 @@
-//! The front over several objectives: each variant is a line through its values, those that no other beats stand out.
+//! The Pareto front over several objectives. Each variant is a line through its values; variants that no other
+//! dominates are highlighted.
 
 use super::charted_run::{Better, ChartedRun, VariantRow};
 use super::spec::{Chart, ChartAxis, ChartPoint, ChartTable, Glyph, Marks, Scale, Series, Stroke, Tone};
@@ -6,17 +7,17 @@ use ncugate_model::number;
 
 /// Most objectives that a page chooses.
 const OBJECTIVES: usize = 5;
-/// Fewest; two are drawn as points in a plane.
+/// Fewest objectives; two are drawn as points in a plane.
 const FEWEST: usize = 3;
-/// Metrics that say whether a variant is right, which is not something to trade.
+/// Metrics of correctness, which is not a trade-off.
 const PROOF: [&str; 3] = ["correct", "max_abs", "rel_l2"];
-/// Most lines drawn of variants that another one beats.
+/// Most lines drawn for dominated variants.
 const BEATEN: usize = 80;
 
-/// Rows of a chart of lines from one axis to the next, so that lines are told apart.
+/// Rows of a chart from one axis to the next, which keep lines distinguishable.
 const APART: usize = 3;
 
-/// Axes below each other, with room between them: the name of each, and below it what it goes from and to.
+/// Axes below each other, with room between them: the name of each, and below it its range.
 pub fn axes(names: impl Iterator<Item = (String, String)>) -> Scale {
     let mut rows: Vec<String> = names.flat_map(|(name, range)| [name, range, String::new()]).collect();
     rows.pop();
@@ -31,7 +32,7 @@ pub const fn row_of(axis: usize) -> f64 {
 pub struct FrontObjective {
     pub title: String,
     pub unit: String,
-    /// Which way is better; [`Better::Context`] counts as higher.
+    /// Direction of improvement; [`Better::Context`] counts as higher.
     pub better: Better,
 }
 
@@ -45,7 +46,8 @@ pub struct FrontLine {
     pub on_front: bool,
 }
 
-/// The chart of a run over its objective and what its gates are about, as far as that has a better side and differs between variants.
+/// The chart of a run over its objective and the metrics of its gates that have a better direction and differ between
+/// variants.
 pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
     let ranked: Vec<_> = run.variants.iter().filter(|variant| variant.rank.is_some()).collect();
     let of = |metric: &str| -> Vec<Option<f64>> {
@@ -81,7 +83,7 @@ pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
     draw(&objectives, &lines)
 }
 
-/// Values of which at least two are known and differ.
+/// Whether at least two values are known and differ.
 fn differ(values: &[Option<f64>]) -> bool {
     let mut known = values.iter().flatten();
     known.next().is_some_and(|first| known.any(|value| value != first))
@@ -97,7 +99,7 @@ fn mark(lines: &mut [FrontLine], objectives: &[FrontObjective]) {
         .map(|line| objectives.iter().zip(&line.values).map(|(objective, value)| gain(objective, *value)).collect())
         .collect();
     let beats = |a: &[f64], b: &[f64]| a.iter().zip(b).all(|(a, b)| a >= b) && a.iter().zip(b).any(|(a, b)| a > b);
-    // From the best on: what beats a variant, or something that beats that, comes before it.
+    // Best first: any variant that dominates another comes before it.
     let mut order: Vec<usize> = (0..lines.len()).collect();
     let by_gains = |a: &usize, b: &usize| {
         let pairs = gains[*b].iter().zip(&gains[*a]);
@@ -113,7 +115,7 @@ fn mark(lines: &mut [FrontLine], objectives: &[FrontObjective]) {
     }
 }
 
-/// The chart of lines that are marked; none without a line or with fewer than two objectives.
+/// The chart of the marked lines; none without a line or with fewer than two objectives.
 pub fn draw(objectives: &[FrontObjective], lines: &[FrontLine]) -> Option<Chart> {
     let (front, beaten): (Vec<&FrontLine>, Vec<&FrontLine>) = lines.iter().partition(|line| line.on_front);
     if objectives.len() < 2 || front.is_empty() {

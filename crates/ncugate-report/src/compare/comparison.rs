@@ -1,4 +1,4 @@
-//! Two sides paired by name: changes, their noise, and verdicts that turned.
+//! Pairs two sides by name: changes, their noise, and changed verdicts.
 
 use super::side::{ComparedSide, ComparedSubject, MeasurementSetup, SideSummary};
 use super::totals::totals;
@@ -15,16 +15,16 @@ use ncugate_phase::config::{Shape, Workload};
 use rayon::prelude::*;
 use serde::Serialize;
 
-/// `b` against `a`.
+/// `b` compared with `a`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RunComparison {
     pub a: SideSummary,
     pub b: SideSummary,
-    /// What differs beside the numbers, and so may explain them.
+    /// Differences other than the numbers, which may explain them.
     pub notes: Vec<String>,
-    /// Gates that both or either side judged.
+    /// Gates judged on at least one side.
     pub gates: Vec<GateChange>,
-    /// Subjects that both sides have: the largest change of latency that noise does not explain first, then the rest.
+    /// Subjects that both sides have: significant changes of latency first, the largest of them on top, then the rest.
     pub pairs: Vec<ComparedPair>,
     /// Subjects that only the first side has.
     pub only_a: Vec<String>,
@@ -41,12 +41,12 @@ pub struct GateChange {
     pub a: Option<(Verdict, Option<String>)>,
     /// Verdict on the second side, with the measured value.
     pub b: Option<(Verdict, Option<String>)>,
-    /// Whether the verdict is another.
+    /// Whether the verdict changed.
     pub turned: bool,
 }
 
 impl GateChange {
-    /// A side's verdict with what was measured: `fail (96)`.
+    /// A side's verdict with the measured value: `fail (96)`.
     pub fn words(side: &Option<(Verdict, Option<String>)>) -> String {
         match side {
             Some((verdict, Some(measured))) => format!("{verdict} ({measured})"),
@@ -61,9 +61,9 @@ impl GateChange {
 pub struct ComparedPair {
     pub name: String,
     pub turned: Option<(Verdict, Verdict)>,
-    /// Latency with its noise, where both sides have samples.
+    /// Latency with its noise, if both sides have samples.
     pub latency: Option<LatencyChange>,
-    /// That the sides were launched in another way, and how; none where they are alike.
+    /// The difference in launch between the sides; none if they are alike.
     pub note: Option<String>,
     /// Metrics that both sides have: those of the catalogue first, then ncu's, the largest change first.
     pub rows: Vec<MetricChange>,
@@ -108,16 +108,16 @@ struct SubjectPair<'a> {
     b: &'a ComparedSubject,
 }
 
-/// What of a pair is compared.
+/// The scope of a pair's comparison.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ComparisonScope {
     Everything,
-    /// Not the times, and nothing is called better: the sides compute something else.
+    /// Counters without times, and nothing is called better: the sides compute different results.
     Counters,
 }
 
-/// Subjects by name; where each side has just one, the two are meant.
-/// Of a kernel with one other launch shape on each side, those are meant too.
+/// Pairs subjects by name. If each side has just one subject, the two are paired. Two launch shapes of one kernel are
+/// also paired if each side has only one of them.
 fn matched<'a>(a: &'a ComparedSide, b: &'a ComparedSide) -> (Vec<SubjectPair<'a>>, Vec<String>, Vec<String>) {
     if let (Some((x, ours)), Some((y, theirs)), 1, 1) =
         (a.subjects.first(), b.subjects.first(), a.subjects.len(), b.subjects.len())
@@ -157,7 +157,7 @@ fn matched<'a>(a: &'a ComparedSide, b: &'a ComparedSide) -> (Vec<SubjectPair<'a>
     (pairs, only_a, only_b)
 }
 
-/// The label of what one side has alone, with its time where it is of a report.
+/// The label of an unpaired subject, with its time if it comes from a report.
 fn alone(subject: &ComparedSubject) -> String {
     let nanos = subject.launched.as_ref().and_then(|launched| launched.nanos);
     nanos.map_or_else(|| subject.label.clone(), |n| format!("{} ({})", subject.label, number::with_unit(n, "ns")))
@@ -168,7 +168,7 @@ fn pair(
     compared: ComparisonScope,
     resampler: &Resampler,
 ) -> ComparedPair {
-    // The sides are different runs: their rounds have nothing in common.
+    // The sides are different runs and share no rounds.
     let latency = match compared {
         ComparisonScope::Everything => LatencyChange::new(&a.samples, &b.samples, Pairing::Independent, resampler).ok(),
         ComparisonScope::Counters => None,
@@ -215,7 +215,7 @@ fn row(
     Some(change)
 }
 
-/// What puts a pair before others: a verdict that turned, then the size of a change that noise does not explain.
+/// Sort key of a pair: a changed verdict first, then the size of a change beyond noise.
 fn weight(pair: &ComparedPair) -> f64 {
     let turned = if pair.turned.is_some() { 1e6 } else { 0.0 };
     turned + pair.latency.filter(|l| !l.interval.holds_one()).map_or(0.0, |l| l.ratio.ln().abs())
@@ -255,7 +255,7 @@ fn notes(a: &ComparedSide, b: &ComparedSide) -> Vec<String> {
     workload.into_iter().chain(conditions).collect()
 }
 
-/// In what two runs computed something else: then their times say nothing of each other.
+/// Differences in what two runs compute. If there are any, their times are not comparable.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct WorkloadDifference {
     parts: Vec<&'static str>,
@@ -263,7 +263,7 @@ struct WorkloadDifference {
 }
 
 impl WorkloadDifference {
-    /// Whether it concerns a variant at a shape: `variant@shape`.
+    /// Whether a difference concerns a variant at a shape: `variant@shape`.
     fn touches(&self, key: &str) -> bool {
         let is_at = |shape: &String| key.strip_suffix(shape.as_str()).is_some_and(|rest| rest.ends_with('@'));
         !self.parts.is_empty() || self.shapes.iter().any(is_at)

@@ -1,4 +1,4 @@
-//! Rules asked of variants: what each says, ranked by what mending it is expected to save.
+//! Applies rules to variants and ranks their findings by the expected saving of a fix.
 
 use super::bound_rule::{BoundRule, HeldCase};
 use super::case_table::{CaseColumns, CaseTable};
@@ -25,31 +25,31 @@ use std::collections::HashMap;
 #[derive(Debug, Clone, Copy)]
 pub struct Diagnosis<'a> {
     pub rules: &'a RuleBook,
-    /// Everything measured, what deep profiles counted beside it.
+    /// All measurements, including the counters of deep profiles.
     pub quantities: &'a Quantities,
-    /// The variants with their flags and parameters, where there is a plan.
+    /// The variants with their flags and parameters, if there is a plan.
     pub plan: Option<&'a Plan>,
-    /// How launches without a plan were compiled, where their cubin says.
+    /// How launches without a plan were compiled, as far as their cubin shows.
     pub compilation: Compilation,
     /// The shapes, in the order of the phase.
     pub shapes: &'a [ShapeFacts],
     pub chip: &'a ChipKnowledge,
-    /// What the sampler saw.
+    /// Observations of the sampler.
     pub observations: &'a [NcuObservations],
     /// The report that holds the launch of a variant and shape.
     pub reports: &'a HashMap<(VariantId, ShapeName), String>,
 }
 
-/// How busy a unit of the chip was.
+/// Utilisation of a unit of the chip.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Utilisation {
     /// The unit, for people.
     pub unit: &'static str,
-    /// Of the most it can do, in percent; none where it was not counted.
+    /// Percent of its peak; none if it was not counted.
     pub percent: Option<f64>,
 }
 
-/// The units whose limits a kernel meets first, with what says how busy each is: the first that was counted.
+/// The units whose limits a kernel meets first, each with its metrics of utilisation. The first counted metric is used.
 const SPEED_OF_LIGHT: [(&str, &[&str]); 5] = [
     ("Tensor pipe", &["tensor_busy", "tensor_pct"]),
     ("FP32 pipe", &["fma_busy"]),
@@ -64,13 +64,13 @@ pub struct RuleAnswers {
     pub rule: String,
     /// Variants and shapes, or launches, for which it holds.
     pub holds: usize,
-    /// Those for which everything that it reads is known, and it does not hold.
+    /// Those with known inputs for which it does not hold.
     pub does_not_hold: usize,
-    /// Those for which something that it reads was not measured.
+    /// Those with an unmeasured input.
     pub not_known: usize,
 }
 
-/// What is the same for every variant, worked out once.
+/// Facts shared by all variants, computed once.
 struct SharedFacts<'d> {
     columns: CaseColumns<'d>,
     /// The first baseline.
@@ -79,14 +79,14 @@ struct SharedFacts<'d> {
     pairs: Option<Pairs<'d>>,
 }
 
-/// One thread's view of it.
+/// One thread's view of the diagnosis.
 struct DiagnosisWorker<'c> {
     common: &'c SharedFacts<'c>,
     table: CaseTable<'c>,
 }
 
 impl Diagnosis<'_> {
-    /// What the rules say of these variants at every shape: of each variant and shape what matters most first.
+    /// Findings for these variants at every shape, by variant and shape, the most important first.
     pub fn findings(&self, variants: &[VariantId]) -> Vec<Finding> {
         let common = self.common();
         let share = variants.len().div_ceil(SHARES * rayon::current_num_threads()).max(1);
@@ -122,7 +122,7 @@ impl Diagnosis<'_> {
         answers
     }
 
-    /// How busy each unit was in the launches of a variant, in percent of the most it can do; none where that was not counted.
+    /// Utilisation of each unit in the launches of a variant, in percent of its peak; none if it was not counted.
     pub fn speed_of_light(&self, variant: &VariantId, shape: &ShapeName) -> Vec<Utilisation> {
         let common = self.common();
         let asked = DiagnosisWorker { common: &common, table: CaseTable::new(&common.columns) };
@@ -135,7 +135,7 @@ impl Diagnosis<'_> {
         SPEED_OF_LIGHT.iter().map(of).collect()
     }
 
-    /// Asks something of all that is known of a variant at a shape; of nothing, where it was not measured there.
+    /// Calls a function with the facts of a variant at a shape, unless the variant was not measured there.
     pub(super) fn with_facts<T>(
         &self,
         variant: &VariantId,
@@ -237,7 +237,7 @@ impl Diagnosis<'_> {
         Some(finding)
     }
 
-    /// Source lines at which warps wait for what the rule is about.
+    /// Source lines at which warps wait for the resource of the rule.
     fn lines(&self, rule: &Rule, variant: &VariantId, shape: &ShapeName) -> Vec<FindingLine> {
         let seen = self.observations.iter().find(|seen| &seen.variant == variant && &seen.shape == shape);
         let lines = seen.into_iter().flat_map(|seen| &seen.lines).filter(|line| line.share >= LEAST_SHARE);
@@ -252,7 +252,8 @@ impl Diagnosis<'_> {
             .collect()
     }
 
-    /// Latency without the profiler and duration under it measure different things, within the band that verdicts demand.
+    /// Latency without the profiler and duration with it are different quantities, within the tolerance of the
+    /// verdicts.
     fn doubt(&self, facts: &CaseFacts<'_>, variant: &VariantId, shape: &ShapeName) -> Option<Finding> {
         let (latency, duration) = (facts.number("latency_p50")?, facts.number("duration")?);
         let launches = self.quantities.steps(variant, shape, &id::DURATION).len().max(1) as u32;
@@ -279,7 +280,7 @@ impl Diagnosis<'_> {
         })
     }
 
-    /// Orders the findings of one case, and says which are symptoms of others.
+    /// Orders the findings of one case and marks symptoms of others.
     fn rank(&self, found: &mut [Finding]) {
         let worth = |finding: &Finding| finding.kind == RuleKind::Defect && finding.severity > Severity::Note;
         let causes: Vec<(String, f64)> = found
@@ -288,7 +289,7 @@ impl Diagnosis<'_> {
             .map(|finding| (finding.rule.clone(), finding.expected()))
             .collect();
         for finding in found.iter_mut() {
-            // the gravest of those that explain it
+            // the most severe of the findings that explain it
             let explains = causes.iter().filter(|(rule, _)| self.rules.explains(rule, &finding.rule));
             let cause = explains.max_by(|a, b| a.1.total_cmp(&b.1));
             finding.symptom_of = cause.map(|(rule, _)| rule.clone());
@@ -299,8 +300,8 @@ impl Diagnosis<'_> {
         });
     }
 
-    /// Sets a measured pair of variants beside the estimate of the first defect: another variant of the run in which its rule does
-    /// not hold, and which is faster. Only the first, for one difference in time is the price of one thing.
+    /// Compares the estimate of the first defect with a measured pair: a faster variant of the run in which its rule
+    /// does not hold. Only the first, because one difference in time can price only one defect.
     fn measure(&self, asked: &DiagnosisWorker<'_>, pairs: &Pairs<'_>, first: &mut Finding, shape: &ShapeFacts) {
         let is_of = |rule: &Rule| rule.id == first.rule && rule.kind == RuleKind::Defect;
         let bound: Option<&BoundRule> = self.rules.bound().find(|(rule, _)| is_of(rule)).map(|(_, bound)| bound);

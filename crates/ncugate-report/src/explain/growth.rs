@@ -8,43 +8,43 @@ use ncugate_model::{ShapeName, VariantId};
 pub struct DeclaredWork {
     /// Operations.
     pub flops: Option<f64>,
-    /// Bytes that have to be moved at least.
+    /// Least number of bytes moved.
     pub bytes: Option<f64>,
 }
 
-/// A shape as rules need it.
+/// The facts of a shape that rules read.
 #[derive(Debug, Clone)]
 pub struct ShapeFacts {
     pub name: ShapeName,
     pub dims: Vec<(String, i64)>,
-    /// Operations and bytes that the workload declares.
+    /// Operations and bytes declared by the workload.
     pub work: DeclaredWork,
 }
 
 /// Growth from a smaller shape.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ShapeGrowth {
-    /// The dimension in which the shapes differ; where they differ in several, those that the grid leaves out.
+    /// The dimension in which the shapes differ; if they differ in several, those that the grid does not cover.
     pub dimension: String,
     /// The smaller shape.
     pub from: ShapeName,
-    /// Latency over latency.
+    /// Ratio of latencies.
     pub time: f64,
-    /// Work over work: operations where the workload declares them, else the dimension.
+    /// Ratio of work: of operations if the workload declares them, else of the dimension.
     pub work: f64,
-    /// Blocks over blocks, where both are known.
+    /// Ratio of blocks, if both are known.
     pub grid: Option<f64>,
-    /// Work a block over work a block, where the shapes differ in several dimensions.
+    /// Ratio of work per block, if the shapes differ in several dimensions.
     pub serial: Option<f64>,
 }
 
-/// How far apart factors of growth may be that are taken for equal: blocks are rounded up to tiles.
+/// Growth factors closer than this count as equal, since blocks are rounded up to tiles.
 const NEAR: f64 = 0.05;
-/// Most dimensions that are told apart.
+/// Most dimensions that can be distinguished.
 const MOST_DIMENSIONS: usize = 8;
 
-/// The growth of a variant up to `to`, from the shape at which it has the least work: one that differs in one dimension, else one that
-/// differs in several of which the grid leaves some out. None where no such shape was timed.
+/// The growth of a variant up to `to`, from the shape with the least work: preferably one that differs in a single
+/// dimension, else one that differs in several, some of which the grid does not cover. None if no such shape was timed.
 pub fn growth(
     table: &CaseTable<'_>,
     variant: &VariantId,
@@ -56,7 +56,7 @@ pub fn growth(
     furthest(one).or_else(|| furthest(several))
 }
 
-/// A grid that stayed says more than one that grew with the work, and a long way more than a short one.
+/// Prefers a constant grid to one that grew with the work, and a large growth to a small one.
 fn furthest(grown: Vec<ShapeGrowth>) -> Option<ShapeGrowth> {
     grown.into_iter().max_by(|a, b| {
         let key = |growth: &ShapeGrowth| growth.work / growth.grid.unwrap_or(growth.work);
@@ -74,14 +74,15 @@ fn grown(table: &CaseTable<'_>, variant: &VariantId, from: &ShapeFacts, to: &Sha
     let work = declared.map_or(product, |(large, small)| large / small);
     let (dimension, serial) = match dimensions.as_slice() {
         [(name, _)] => ((*name).to_owned(), None),
-        // Work that is not their product is in a loop of the algorithm, as that over keys is, and no grid takes it.
+        // Work that is not their product comes from a loop of the algorithm, such as the one over keys, which no grid
+        // covers.
         _ if is_near(work, product) => (left_out(&dimensions, grid?)?, Some(work / grid?)),
         _ => return None,
     };
     Some(ShapeGrowth { dimension, from: from.name.clone(), time, work, grid, serial })
 }
 
-/// The dimensions in which shapes differ, with the factors by which they grow; none where one shrinks or nothing differs.
+/// The dimensions in which shapes differ, with their growth factors; none if one shrinks or none differs.
 fn larger_dimensions<'s>(from: &ShapeFacts, to: &'s ShapeFacts) -> Option<Vec<(&'s str, f64)>> {
     let small = |name: &str| from.dims.iter().find(|(known, _)| known == name).map(|(_, n)| *n);
     let differs = to.dims.iter().filter(|(name, large)| small(name) != Some(*large));
@@ -92,8 +93,8 @@ fn larger_dimensions<'s>(from: &ShapeFacts, to: &'s ShapeFacts) -> Option<Vec<(&
     differs.map(factor).collect::<Option<Vec<_>>>().filter(|found| (1..=MOST_DIMENSIONS).contains(&found.len()))
 }
 
-/// The dimensions that a grid leaves out: those beside the ones whose factors multiply to the growth of the grid. None where no choice fits
-/// or the grid may cover all of them; several that fit are joined by "or".
+/// The dimensions that a grid does not cover: those other than the ones whose factors multiply to the growth of the
+/// grid. None if no choice fits or the grid may cover all of them; several that fit are joined by "or".
 fn left_out(dimensions: &[(&str, f64)], grid: f64) -> Option<String> {
     let all = (1_usize << dimensions.len()) - 1;
     let factor = |covered: usize| -> f64 {

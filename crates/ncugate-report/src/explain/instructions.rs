@@ -1,4 +1,5 @@
-//! What a report counted of every instruction of a launch: executions, threads, sectors, wavefronts, samples by warp state.
+//! Counts of a report for every instruction of a launch: executions, threads, sectors, wavefronts, samples by warp
+//! state.
 
 use super::listing::{Code, Disassembler, ListingError, UserSources, listing};
 use super::profiler::{source_of, texts};
@@ -6,39 +7,39 @@ use ncu_rep::{Launch, MetricValue, Report, ReportError};
 use ncugate_model::{Line, Listing};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Executions of every instruction of the kernel: the instances of this metric say which instructions there are.
+/// Executions of every instruction of the kernel. The instances of this metric list the instructions.
 const EXECUTED: &str = "inst_executed";
-/// All samples of an instruction, for reports that sampled and counted no executions.
+/// All samples of an instruction, for reports with samples but without execution counts.
 const SAMPLED: &str = "smsp__pcsamp_sample_count";
-/// Where the functions of a launch begin, an instance a function.
+/// Start addresses of the functions of a launch, one instance for each function.
 const FUNCTIONS: &str = "launch__function_pcs";
-/// Bytes of an instruction, since compute capability 7.0.
+/// Bytes per instruction, since compute capability 7.0.
 const INSTRUCTION: u64 = 16;
 
-/// Numbers of the instructions of a launch by metric; instructions by bytes from the first that was counted.
+/// Values for the instructions of a launch by metric. Instructions are keyed by bytes from the first counted one.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct InstructionCounters {
     /// By metric and instruction. Instructions that a metric does not count are absent.
     pub metrics: BTreeMap<String, BTreeMap<u64, f64>>,
-    /// Where the kernel and the functions that it calls begin, counted alike.
+    /// Start offsets of the kernel and the functions that it calls, in the same unit.
     pub functions: Vec<u64>,
 }
 
 /// Sums over the instructions of one source line.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CountedLine {
-    /// The line; none for instructions of which no line is known.
+    /// The line; none for instructions without a known line.
     pub line: Option<Line>,
-    /// By metric; absent where no instruction of the line is counted.
+    /// By metric; absent if no instruction of the line is counted.
     pub sums: BTreeMap<String, f64>,
 }
 
-/// The lines of a launch, and what is not known of them.
+/// The lines of a launch, and the missing information about them.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct CountedLines {
-    /// In the order of files and lines; instructions without a line are the last.
+    /// In the order of files and lines; instructions without a line are last.
     pub lines: Vec<CountedLine>,
-    /// What is not known, and why.
+    /// Missing information, and why.
     pub lacks: Vec<String>,
 }
 
@@ -47,15 +48,15 @@ pub struct CountedLines {
 pub struct DisassembledInstruction {
     /// Bytes from the first instruction of the kernel.
     pub offset: u64,
-    /// The instruction, where a disassembler gave it.
+    /// The instruction, if a disassembler gave it.
     pub text: Option<String>,
     /// Its bytes as two words of 64 bits, the lower first: `0x... 0x...`.
     pub code: String,
-    /// Its source line, where it is known.
+    /// Its source line, if known.
     pub line: Option<Line>,
-    /// How often warps executed it, where that was counted.
+    /// Executions by warps, if counted.
     pub executed: Option<f64>,
-    /// Samples taken at it, where warps were sampled.
+    /// Samples at this instruction, if warps were sampled.
     pub samples: Option<f64>,
 }
 
@@ -64,7 +65,7 @@ pub struct DisassembledInstruction {
 pub struct Disassembly {
     /// In the order of their addresses.
     pub instructions: Vec<DisassembledInstruction>,
-    /// What is not known, and why.
+    /// Missing information, and why.
     pub lacks: Vec<String>,
 }
 
@@ -89,7 +90,7 @@ impl InstructionCounters {
             for instance in metric.instances() {
                 let instance = instance?;
                 let address = instance.correlation.as_u64().filter(|address| addresses.contains(address));
-                // a metric with an instance elsewhere is not one of instructions: a curve, a series over time
+                // a metric with an instance elsewhere is not a per-instruction metric, but a curve or a time series
                 let Some(address) = address else {
                     values.clear();
                     break;
@@ -106,7 +107,7 @@ impl InstructionCounters {
         Ok(counters)
     }
 
-    /// Every instruction that something was counted of.
+    /// Every instruction with a count.
     pub fn offsets(&self) -> BTreeSet<u64> {
         self.metrics.values().flat_map(BTreeMap::keys).copied().collect()
     }
@@ -202,7 +203,7 @@ fn addresses(launch: &Launch<'_>, name: &str) -> Result<BTreeSet<u64>, ReportErr
     Ok(found.into_iter().filter(|address| *address > 0).collect())
 }
 
-/// Instructions that were sampled; functions that a kernel calls are among these alone.
+/// Sampled instructions. Only these include the functions that a kernel calls.
 fn addresses_of_samples(launch: &Launch<'_>) -> Result<BTreeSet<u64>, ReportError> {
     addresses(launch, SAMPLED)
 }

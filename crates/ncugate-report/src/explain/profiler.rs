@@ -1,6 +1,8 @@
-//! What Nsight Compute itself says about a profiled launch: its rules' advice, and where its sampler found the warps.
+//! Observations of Nsight Compute on a profiled launch: advice of its rules, and sampled locations of warps.
 //!
-//! Reports that hold gate metrics alone have neither.
+//!
+//!
+//! Reports with only gate metrics have neither.
 
 use super::timeline::Timeline;
 use crate::explain::listing::{Code, ListingError, SourceTexts, UserSources, listing};
@@ -13,30 +15,31 @@ use ncugate_phase::plan::{Method, Plan};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// Hottest instructions, and hottest source lines, kept of a launch.
+/// Most instructions, and most source lines, kept for a launch; the hottest are kept.
 const HOTTEST: usize = 12;
-/// Samples of warps by why they did not issue (or did: `selected`), an instance an instruction.
+/// Samples of warps by the reason why they did not issue (or `selected` if they did), one instance for each
+/// instruction.
 const SAMPLES: &str = "smsp__pcsamp_warps_issue_stalled_";
-/// Executions of every instruction of the kernel, so that its first address is known.
+/// Executions of every instruction of the kernel, which give its first address.
 const EXECUTED: &str = "inst_executed";
 
-/// Where the functions of a launch begin, an instance a function.
+/// Start addresses of the functions of a launch, one instance for each function.
 const FUNCTIONS: &str = "launch__function_pcs";
 
-/// What ncu says about a variant at a shape.
+/// Observations of ncu on a variant at a shape.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NcuObservations {
     pub variant: VariantId,
     pub shape: ShapeName,
-    /// What its rules say, the largest estimated speedup first.
+    /// Messages of its rules, the largest estimated speedup first.
     pub rules: Vec<NcuRuleMessage>,
-    /// The instructions with the most samples, the hottest first.
+    /// The instructions with the most samples, hottest first.
     pub hot: Vec<HotSpot>,
-    /// Every source line with samples, the hottest first.
+    /// Every source line with samples, hottest first.
     pub lines: Vec<HotLine>,
-    /// What is not known of its instructions, and why.
+    /// Missing information about its instructions, and why.
     pub lacks: Vec<String>,
-    /// What was sampled over its life.
+    /// Samples over its duration.
     pub timeline: Option<Timeline>,
 }
 
@@ -49,11 +52,11 @@ pub struct NcuRuleMessage {
     pub title: String,
     /// The message without markup.
     pub text: String,
-    /// Estimated speedup in percent, a cap and no promise, and what it is relative to.
+    /// Estimated speedup in percent, an upper bound, with its scope.
     pub speedup: Option<(SpeedupScope, f64)>,
 }
 
-/// An instruction that the sampler found warps at.
+/// An instruction with warp samples.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HotSpot {
     /// Bytes from the kernel's first instruction.
@@ -61,17 +64,17 @@ pub struct HotSpot {
     pub samples: u64,
     /// Percent of the launch's samples.
     pub share: f64,
-    /// Why most of these warps waited (`long_scoreboard`; `selected` issued).
+    /// The most frequent stall reason of these warps (`long_scoreboard`; `selected` issued).
     pub stall: String,
-    /// The instruction, where it is known.
+    /// The instruction, if known.
     pub text: Option<String>,
-    /// Its source line, where it is known.
+    /// Its source line, if known.
     pub line: Option<Line>,
-    /// The line it was compiled from, where that is of a function inlined at `line`.
+    /// The line that it was compiled from, if that is in a function inlined at `line`.
     pub inlined: Option<Line>,
 }
 
-/// A source line that the sampler found warps at.
+/// A source line with warp samples.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HotLine {
     pub line: Line,
@@ -79,9 +82,9 @@ pub struct HotLine {
     pub samples: u64,
     /// Percent of the launch's samples.
     pub share: f64,
-    /// Why most of these warps waited.
+    /// The most frequent stall reason of these warps.
     pub stall: String,
-    /// Samples by why warps waited, the most frequent first.
+    /// Samples by stall reason, the most frequent first.
     pub states: Vec<(String, u64)>,
     /// Its sampled instructions, in the order of their addresses.
     pub instructions: Vec<LineInstruction>,
@@ -92,32 +95,34 @@ pub struct HotLine {
 pub struct LineInstruction {
     /// Bytes from the kernel's first instruction.
     pub offset: u64,
-    /// The instruction, where it is known.
+    /// The instruction, if known.
     pub text: Option<String>,
     pub samples: u64,
-    /// Why most of these warps waited.
+    /// The most frequent stall reason of these warps.
     pub stall: String,
 }
 
 /// Samples of a launch.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct InstructionSamples {
-    /// By bytes from the first instruction that was counted, which is the kernel's where it calls nothing: samples by
-    /// reason.
+    /// Samples by reason, keyed by bytes from the first counted instruction. This is the kernel's first one if it calls
+    /// nothing.
     pub places: BTreeMap<u64, Reasons>,
-    /// Where the kernel and the functions that it calls begin, counted alike and sorted.
+    /// Start offsets of the kernel and the functions that it calls, in the same unit, sorted.
     pub functions: Vec<u64>,
 }
 
 /// Samples by reason (`long_scoreboard`).
 pub type Reasons = BTreeMap<String, u64>;
 
-/// Listings that were kept with the run, by variant and shape.
+/// Listings stored with the run, by variant and shape.
 pub type Listings<'a> = HashMap<(VariantId, ShapeName), &'a Listing>;
 
-/// Everything the reports say about variants of the plan; of several launches of a case the one with the most samples, else the
-/// first that says something.
-/// Where no listing was kept for a case, lines are read from what the report itself holds.
+/// All observations in the reports on variants of the plan. If a case has several launches, the one with the most
+/// samples is used, else the first with any observation. Without a stored listing for a case, lines come from the
+/// report.
+///
+///
 ///
 /// # Errors
 /// A damaged report.
@@ -153,7 +158,7 @@ pub fn observations(
     found.into_iter().map(|(case, seen)| seen.observations(case, kept)).collect()
 }
 
-/// The launch of a case that is told about: of several the one with the most samples, which is where the time went.
+/// The reported launch of a case: of several, the one with the most samples, where most of the time was spent.
 struct SampledLaunch<'r> {
     report: &'r Report,
     launch: Launch<'r>,
@@ -176,8 +181,10 @@ impl SampledLaunch<'_> {
     }
 }
 
-/// What ncu says about one launch of any kernel, with every sampled line: from the report alone. `variant` and `shape` are
-/// the names it is to have.
+/// Observations of ncu on one launch of any kernel, with every sampled line, from the report alone. `variant` and
+/// `shape` are the names to assign.
+///
+///
 ///
 /// # Errors
 /// A damaged report.
@@ -194,7 +201,7 @@ pub fn observe(
     Ok(NcuObservations { variant, shape, rules, hot, lines, lacks: listing.lacks, timeline })
 }
 
-/// The lines of the sampled instructions from the report alone, where it holds the machine code.
+/// The lines of the sampled instructions from the report alone, if it holds the machine code.
 fn listed(report: &Report, launch: &Launch<'_>, samples: &InstructionSamples) -> Result<Option<Listing>, ReportError> {
     if samples.places.is_empty() {
         return Ok(None);
@@ -206,7 +213,9 @@ fn listed(report: &Report, launch: &Launch<'_>, samples: &InstructionSamples) ->
     Ok(Some(listing(code, samples.places.keys().copied(), &texts(&source), &UserSources::default(), unasked)))
 }
 
-/// The module of a launch, where the report holds its machine code.
+/// The module of a launch, if the report holds its machine code.
+///
+///
 ///
 /// # Errors
 /// A damaged report.
@@ -308,7 +317,7 @@ impl InstructionSamples {
         spots.into_iter().map(spot).collect()
     }
 
-    /// Every sampled line, the hottest first.
+    /// Every sampled line, hottest first.
     fn lines(&self, listing: &Listing) -> Vec<HotLine> {
         let total = self.total();
         let mut lines: BTreeMap<&Line, (Reasons, Vec<LineInstruction>)> = BTreeMap::new();
@@ -377,7 +386,7 @@ mod tests {
         let spots = samples.hottest(&Listing::default());
         assert_eq!(spots.len(), HOTTEST);
         assert!(spots.windows(2).all(|pair| pair[0].samples >= pair[1].samples));
-        // 66,305 samples in the launch, as smsp__pcsamp_sample_count says
+        // 66,305 samples in the launch, according to smsp__pcsamp_sample_count
         let total = spots[0].samples as f64 * 100.0 / spots[0].share;
         assert!((total - 66_305.0).abs() < 1.0, "{total}");
         assert!(spots.iter().all(|spot| spot.offset % 16 == 0), "{spots:?}");

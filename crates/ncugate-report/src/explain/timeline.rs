@@ -1,4 +1,5 @@
-//! What Nsight Compute sampled over a launch's life (its section PmSampling): how busy each unit was, and how long the tail is.
+//! Samples of Nsight Compute over a launch's duration (its section PmSampling): utilisation of each unit, and length of
+//! the tail.
 
 use ncu_rep::{Launch, Metric, MetricCategory, ReportError};
 use serde::Serialize;
@@ -6,17 +7,17 @@ use std::collections::BTreeMap;
 
 /// Nanoseconds between two samples.
 const INTERVAL: &str = "profiler__pmsampler_interval_time";
-/// When the launch began and ended, as the correlation of an instance, in nanoseconds.
+/// Start and end of the launch, as the correlation of an instance, in nanoseconds.
 const BEGAN: &str = "profiler__timestamp_workload_start_0";
 const ENDED: &str = "profiler__timestamp_workload_end_0";
-/// Cycles in which a multiprocessor had a warp, the mean over all of them.
+/// Cycles in which a multiprocessor had a warp, averaged over all of them.
 const ACTIVE: &str = "sm__cycles_active.avg";
-/// Share of the multiprocessors that are busy at most which is no longer busy in the tail.
+/// The tail begins when fewer than this share of the peak number of active multiprocessors are active.
 const BUSY: f64 = 0.9;
-/// Fewer samples of a life show nothing over time.
+/// Fewer samples show nothing over time.
 const FEWEST: usize = 8;
 
-/// Series that are shown: name of the metric without the group of counters it was sampled in, and what it is called.
+/// Displayed series: name of the metric without its group of counters, and its title.
 const SHOWN: [(&str, &str); 6] = [
     ("sm__inst_executed_realtime.avg.pct_of_peak_sustained_elapsed", "instructions issued"),
     ("sm__pipe_tensor_cycles_active_realtime.avg.pct_of_peak_sustained_elapsed", "tensor pipe"),
@@ -26,27 +27,27 @@ const SHOWN: [(&str, &str); 6] = [
     ("dram__throughput.avg.pct_of_peak_sustained_elapsed", "DRAM"),
 ];
 
-/// A launch's life in samples.
+/// The samples of a launch over time.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Timeline {
-    /// Duration in microseconds while it was sampled.
+    /// Duration of the sampled launch in microseconds.
     pub duration: f64,
     /// Microseconds between two samples.
     pub interval: f64,
-    /// What was sampled: multiprocessors first.
+    /// Sampled quantities, multiprocessors first.
     pub series: Vec<TimelineSeries>,
-    /// Share of the duration, 0 to 1, after the last sample in which at least 90 % of the multiprocessors that are active at most
-    /// were active.
+    /// Share of the duration, 0 to 1, after the last sample with at least 90 % of the peak number of active
+    /// multiprocessors.
     pub tail_fraction: f64,
 }
 
-/// A quantity over a launch's life.
+/// A quantity over a launch's duration.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TimelineSeries {
-    /// What it is: `multiprocessors active`, `DRAM`.
+    /// Its name: `multiprocessors active`, `DRAM`.
     pub name: String,
-    /// Microseconds from the launch's begin to the begin of a sample, and percent: of the most active sample for multiprocessors, of the
-    /// unit's peak for others.
+    /// Microseconds from the start of the launch to the start of a sample, and percent: of the most active sample for
+    /// multiprocessors, of the unit's peak for others.
     pub points: Vec<(f64, f64)>,
 }
 
@@ -54,7 +55,9 @@ pub struct TimelineSeries {
 type Samples = BTreeMap<u64, f64>;
 
 impl Timeline {
-    /// Reads what was sampled; none where nothing was, or too little of the launch.
+    /// Reads the samples; none if there are none, or too few of the launch.
+    ///
+    ///
     ///
     /// # Errors
     /// A damaged report.
@@ -78,7 +81,7 @@ impl Timeline {
     }
 
     fn between(began: u64, ended: u64, interval: u64, sampled: &BTreeMap<String, Samples>) -> Option<Self> {
-        // a sample is of the time behind its moment: the one before the begin reaches into the launch
+        // a sample covers the interval before its timestamp, so the one before the start reaches into the launch
         let life = |samples: &Samples| -> Vec<(f64, f64)> {
             let from = began.saturating_sub(interval - 1);
             let of = samples.range(from..ended.max(from));
@@ -104,13 +107,14 @@ impl Timeline {
     }
 }
 
-/// From one moment to another. Moments in nanoseconds since 1970 have more digits than a double holds; their difference has not.
+/// Microseconds between two timestamps. Nanoseconds since 1970 have more digits than a double holds, but their
+/// difference does not.
 fn microseconds(from: u64, to: u64) -> f64 {
     let apart = to.abs_diff(from) as f64 / 1e3;
     if to < from { -apart } else { apart }
 }
 
-/// A metric's name without the group of counters that it was sampled in: `TPC.TriageCompute.sm__cycles_active.avg`,
+/// A metric's name without its group of counters: `TPC.TriageCompute.sm__cycles_active.avg`,
 /// `pmsampling:sm__cycles_active.avg`.
 fn plain(name: &str) -> &str {
     let Some(unit) = name.find("__") else { return name };
@@ -125,7 +129,7 @@ fn samples(metric: &Metric<'_>) -> Result<Samples, ReportError> {
     let mut samples = Samples::new();
     for instance in metric.instances() {
         let instance = instance?;
-        // the instance at 0 is the sum or mean over all
+        // the instance at 0 is the sum or mean over all others
         let at = instance.correlation.as_u64().filter(|at| *at > 0);
         if let (Some(at), Some(value)) = (at, instance.value.as_f64().filter(|value| value.is_finite())) {
             samples.insert(at, value);
@@ -150,7 +154,7 @@ mod tests {
         Timeline::of(&report.launch(0).unwrap()).unwrap()
     }
 
-    /// 128 blocks that run side by side for 538.848 us: they end almost together.
+    /// 128 concurrent blocks that run for 538.848 us and end almost together.
     #[test]
     fn a_capture_with_samples_has_a_timeline() {
         let timeline = capture("full1.ncu-rep.zst").unwrap();

@@ -1,4 +1,5 @@
-//! Rules that cannot be asked of a launch, and what they lack: a rule that nobody could ask found nothing, and says nothing.
+//! Rules that cannot be evaluated for a launch, and their missing inputs. A rule that was not evaluated is not a rule
+//! without a finding.
 
 use super::diagnosis::Diagnosis;
 use super::facts::CaseFacts;
@@ -8,43 +9,43 @@ use ncugate_model::{Cell, ShapeName, VariantId};
 use ncugate_phase::config::rule::SHARE;
 use std::collections::BTreeSet;
 
-/// Rules that could not be asked of one variant at one shape.
+/// Rules that could not be evaluated for one variant at one shape.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct UnaskedRules {
     pub of: usize,
-    /// Rules that counters would answer.
+    /// Rules that more counters would make possible.
     pub lacking_counters: Vec<String>,
-    /// Metrics that these lack, in the order of the rules.
+    /// Their missing metrics, in the order of the rules.
     pub metrics: IndexSet<String>,
-    /// ncu's names of what has to be collected for them.
+    /// ncu's names of the counters to collect for them.
     pub counters: BTreeSet<String>,
-    /// Rules that read something that no counter gives.
+    /// Rules with an input that no counter provides.
     pub lacking_facts: Vec<String>,
     pub facts: IndexSet<&'static str>,
 }
 
 impl UnaskedRules {
-    /// Whether no more than half of the rules lack counters.
+    /// Whether at most half of the rules lack counters.
     pub fn is_mostly_asked(&self) -> bool {
         2 * self.lacking_counters.len() <= self.of
     }
 
-    /// Whether counters would let more rules be asked.
+    /// Whether more counters would make more rules possible.
     pub fn lacks_counters(&self) -> bool {
         !self.lacking_counters.is_empty()
     }
 }
 
-/// Something that a rule reads and that is not known.
+/// An unknown input of a rule.
 enum MissingInput {
-    /// A metric, with the counters that it is made of.
+    /// A metric, with its counters.
     Counted(String, Vec<String>),
-    /// Something that no counter gives.
+    /// An input that no counter provides.
     Fact(&'static str),
 }
 
 impl Diagnosis<'_> {
-    /// The rules that cannot be asked of a variant at a shape.
+    /// The rules that cannot be evaluated for a variant at a shape.
     pub fn unasked(&self, variant: &VariantId, shape: &ShapeName) -> UnaskedRules {
         self.with_facts(variant, shape, |facts| {
             let mut unasked = UnaskedRules { of: self.rules.rules().len(), ..UnaskedRules::default() };
@@ -60,7 +61,7 @@ impl Diagnosis<'_> {
         })
     }
 
-    /// What is not known of the names at some places of the rule book.
+    /// Unknown names among these positions of the rule book.
     fn missing(
         &self,
         places: &[usize],
@@ -73,7 +74,7 @@ impl Diagnosis<'_> {
         unknown.filter_map(|part| self.lack(part, variant, shape)).collect()
     }
 
-    /// Why a part is not known; none where it was counted and has no value: a share of nothing.
+    /// Why a part is unknown; none if it was counted and has no value, such as a share of zero.
     fn lack(&self, part: String, variant: &VariantId, shape: &ShapeName) -> Option<MissingInput> {
         if let Some(fact) = fact(&part) {
             return Some(MissingInput::Fact(fact));
@@ -104,7 +105,8 @@ impl Diagnosis<'_> {
 }
 
 impl UnaskedRules {
-    /// Takes a rule down by what each of its cases lacks. Any case would answer it, so the one that lacks the fewest counters counts.
+    /// Records a rule by the missing inputs of each of its cases. Any case would suffice, so the one with the fewest
+    /// missing counters is recorded.
     fn add(&mut self, rule: &str, cases: Vec<Vec<MissingInput>>) {
         let is_counted = |case: &&Vec<MissingInput>| {
             !case.is_empty() && case.iter().all(|missing| matches!(missing, MissingInput::Counted(..)))
@@ -134,7 +136,7 @@ impl UnaskedRules {
     }
 }
 
-/// What a fact is, where no counter gives it.
+/// The description of a fact that no counter provides.
 fn fact(name: &str) -> Option<&'static str> {
     Some(match name {
         "minimum_bytes" => "`bytes` of the workload",
@@ -148,7 +150,7 @@ fn fact(name: &str) -> Option<&'static str> {
     })
 }
 
-/// The metrics and facts that a name is made of, by the first of several ways.
+/// The metrics and facts behind a name, by the first of several alternatives.
 fn parts(name: &str) -> Vec<String> {
     if let Some(state) = name.strip_prefix(SHARE) {
         return vec![format!("stall_{state}"), id::WARP_LATENCY.to_string()];
@@ -189,7 +191,7 @@ mod tests {
     use super::*;
     use ncugate_phase::config::rule::FACTS;
 
-    /// A part that is a fact itself would be asked for in vain.
+    /// A part that is itself a fact must not be requested as a counter.
     #[test]
     fn every_fact_is_made_of_metrics_or_of_what_no_counter_gives() {
         let known =

@@ -185,12 +185,12 @@ pub struct PhaseHistory {
     pub name: CleanText,
     /// Its runs, oldest first; never empty.
     pub runs: Vec<HistoryEntry>,
-    /// What changed in the code, where its texts were found.
+    /// Changes in the code, if the source texts were found.
     pub diffs: Vec<CodeDiff>,
 }
 
 impl PhaseHistory {
-    /// The newest run that is complete, else the newest.
+    /// The newest complete run, else the newest run.
     pub fn latest(&self) -> Option<&HistoryEntry> {
         self.runs.iter().rev().find(|run| run.complete).or(self.runs.last())
     }
@@ -201,8 +201,9 @@ impl PhaseHistory {
         self.runs.iter().rev().find(|earlier| earlier.started < latest.started)
     }
 
-    /// Compares the sources of the latest run with those of the run before, and the kernel in use with that of the baseline. `text` gives
-    /// a source by its path, its hash and a commit near it; what it has not is left out, and two kernels that have little in common too.
+    /// Compares the sources of the latest run with those of the previous one, and the kernel in use with that of the
+    /// baseline. `text` gives a source by its path, its hash and a commit near it. Sources without a text are left out,
+    /// and so are two kernels that have little in common.
     pub fn compare_code(&mut self, text: impl Fn(&str, &str, Option<&str>) -> Option<String>) {
         let Some(latest) = self.latest() else { return };
         let of = |run: &HistoryEntry, path: &str| text(path, run.code.hash(path)?, run.code.near.as_deref());
@@ -241,7 +242,7 @@ pub struct History {
 }
 
 impl History {
-    /// Orders runs by phase and date; a recording of a run that is there too is left out.
+    /// Orders runs by phase and date. A recording is left out if its run is present too.
     pub fn new(mut runs: Vec<HistoryEntry>, problems: Vec<String>) -> Self {
         runs.sort_by(|a, b| (&a.phase, a.started, &a.run, &a.folder).cmp(&(&b.phase, b.started, &b.run, &b.folder)));
         runs.dedup_by(|later, kept| later.phase == kept.phase && later.run == kept.run);
@@ -255,7 +256,7 @@ impl History {
         Self { phases, problems }
     }
 
-    /// Only these phases, in this order; the names that have no run.
+    /// Keeps only these phases, in this order, and returns the names without a run.
     pub fn of(mut self, names: &[String]) -> (Self, Vec<String>) {
         let mut missing = Vec::new();
         let mut phases = Vec::new();

@@ -22,90 +22,90 @@ pub enum KernelsError {
         #[source]
         source: ReportError,
     },
-    /// No launch is left to show.
+    /// No launch matches.
     #[error("no launch of `{name}` matches; it has {launches}")]
     NoLaunch { name: String, launches: usize },
 }
 
-/// Groups whose median launch is diagnosed: those that take the most time.
+/// Groups with a diagnosis of their median launch; the slowest are chosen.
 const DIAGNOSED: usize = 40;
 
 /// The name of the only shape of a report's table.
 const LAUNCH: &str = "launch";
 
-/// A kernel within an NVTX range, launched in one way.
+/// A kernel within an NVTX range, with one launch configuration.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct KernelKey {
-    /// Demangled name, or the function's where it has none.
+    /// Demangled name, or the function's name if that is missing.
     pub kernel: String,
-    /// NVTX ranges, outermost first; empty where there are none.
+    /// NVTX ranges, outermost first; may be empty.
     pub nvtx: String,
     pub shape: LaunchShape,
 }
 
 impl KernelKey {
-    /// Whether two are of one kernel within one NVTX range.
+    /// Whether both are the same kernel within the same NVTX range.
     pub fn is_sibling(&self, other: &Self) -> bool {
         self.kernel == other.kernel && self.nvtx == other.nvtx
     }
 }
 
-/// Alike launches of one kernel within one NVTX range.
+/// Launches of one kernel in one configuration within one NVTX range.
 #[derive(Debug)]
 pub struct LaunchGroup {
     pub key: KernelKey,
     pub launches: usize,
-    /// Catalogue metrics: one value a launch that has it.
+    /// Catalogue metrics: one value for each launch that has it.
     pub values: IndexMap<String, Vec<f64>>,
-    /// The launch of the median duration among those with the most metrics, by the id that ncu prints.
+    /// The launch of the median duration among those with the most metrics, by its id in ncu.
     pub median_launch: u32,
-    /// What the rules and ncu say of that launch; of the groups that take the most time.
+    /// Findings of the rules and of ncu for that launch; only for the slowest groups.
     pub diagnosed: Option<DiagnosedLaunch>,
     /// Id, metrics and duration of every launch.
     seen: Vec<(u32, usize, f64)>,
 }
 
 impl LaunchGroup {
-    /// What ncu says of the median launch.
+    /// Observations of ncu on the median launch.
     pub fn said(&self) -> Option<&NcuObservations> {
         self.diagnosed.as_ref()?.observations.as_ref()
     }
 
-    /// Median over launches; none where no launch has the metric.
+    /// Median over launches; none if no launch has the metric.
     pub fn median(&self, metric: &str) -> Option<f64> {
         median(self.values.get(metric)?).ok().filter(|value| value.is_finite())
     }
 
-    /// Sum over launches, where every launch has the metric.
+    /// Sum over launches, if every launch has the metric.
     pub fn total(&self, metric: &str) -> Option<f64> {
         let values = self.values.get(metric).filter(|values| values.len() == self.launches)?;
         Some(values.iter().sum()).filter(|total: &f64| total.is_finite())
     }
 }
 
-/// A report as the page needs it.
+/// The data of a report for the page.
 #[derive(Debug)]
 pub struct ProfiledReport {
-    /// As the reader named it.
+    /// The name given by the reader.
     pub name: String,
-    /// Devices, each once.
+    /// Devices without duplicates.
     pub devices: IndexSet<String>,
     pub ncu: Option<String>,
     pub launches: usize,
-    /// Groups: the most time first, those without a time last.
+    /// Groups: longest total time first, those without a time last.
     pub groups: Vec<LaunchGroup>,
-    /// Multiprocessors of the device, where launches agree.
+    /// Multiprocessors of the device, if all launches agree.
     pub sms: Option<u32>,
 }
 
-/// Which launches of a report are wanted.
+/// Filter for the launches of a report.
 #[derive(Debug, Clone, Default)]
 pub struct KernelFilter {
     /// Found in the demangled or the function's name.
     pub kernel: Option<Regex>,
     /// Found in the NVTX ranges.
     pub nvtx: Option<Regex>,
-    /// The id that ncu prints.
+    /// The id of the launch in ncu.
     pub launch: Option<u32>,
 }
 
@@ -121,8 +121,10 @@ impl KernelFilter {
 impl ProfiledReport {
     /// Reads and groups the launches of a report.
     ///
+    ///
+    ///
     /// # Errors
-    /// A damaged report, or one that has no launch that is wanted.
+    /// A damaged report, or one without a matching launch.
     pub fn read(name: &str, report: &Report, filter: &KernelFilter) -> Result<Self, KernelsError> {
         let damaged = |source| KernelsError::Damaged { name: text::line(name), source };
         let mut groups: IndexMap<KernelKey, LaunchGroup> = IndexMap::new();
@@ -168,12 +170,12 @@ impl ProfiledReport {
         })
     }
 
-    /// Sum of all durations in nanoseconds, where every launch has one.
+    /// Sum of all durations in nanoseconds, if every launch has one.
     pub fn total(&self) -> Option<f64> {
         self.groups.iter().map(|group| group.total(&id::DURATION)).sum()
     }
 
-    /// What sets a group apart from others of the same kernel: `grid 64`. Empty where there are none.
+    /// The difference of a group from others of the same kernel: `grid 64`. Empty if it is the only one.
     pub fn distinction(&self, key: &KernelKey) -> String {
         let siblings = self.groups.iter().map(|group| &group.key).filter(|other| other.is_sibling(key));
         key.shape.distinction(siblings.map(|other| &other.shape))
@@ -212,7 +214,7 @@ impl LaunchGroup {
         Ok(())
     }
 
-    /// The launch that stands for all: it exists, unlike a table of medians.
+    /// The launch that represents all. It is a real launch, unlike a row of medians.
     fn median_launch(&self) -> u32 {
         let most = self.seen.iter().map(|(_, collected, _)| *collected).max().unwrap_or(0);
         let mut fullest: Vec<&(u32, usize, f64)> = self.seen.iter().filter(|(_, n, _)| *n == most).collect();
@@ -221,7 +223,7 @@ impl LaunchGroup {
     }
 }
 
-/// The demangled name; that of a range or graph says what it is.
+/// The demangled name; for a range or graph, a text that says so.
 fn named(launch: &Launch<'_>) -> String {
     let name = launch.demangled_name();
     match name.is_empty() {
@@ -230,7 +232,7 @@ fn named(launch: &Launch<'_>) -> String {
     }
 }
 
-/// Catalogue metrics of a launch, and how many metrics it has in all.
+/// Catalogue metrics of a launch, and the total number of its metrics.
 fn values(launch: &Launch<'_>) -> Result<(Vec<(String, f64)>, usize), ReportError> {
     let mut counters: IndexMap<&str, f64> = IndexMap::new();
     let mut collected = 0;

@@ -1,17 +1,17 @@
-//! Groups of launches of one report, or of two side by side: what is in both, and what is in one alone.
+//! Pairs groups of launches of one report or of two: groups in both, and groups in only one.
 
 use super::group::{KernelKey, LaunchGroup, ProfiledReport};
 use crate::number;
 use ncugate_model::metric::id;
 
-/// A group of each report: the last is what a page is about.
+/// A group of each report; the last is the subject of the page.
 #[derive(Debug)]
 pub struct GroupPair<'a> {
     /// The key of the last report that has it.
     pub key: &'a KernelKey,
-    /// The group of each report, where it has one.
+    /// The group of each report, if it has one.
     pub groups: Vec<Option<&'a LaunchGroup>>,
-    /// How the launch shapes differ; empty where they are alike.
+    /// The difference between the launch shapes; empty if they are alike.
     pub unlike: String,
 }
 
@@ -19,8 +19,9 @@ fn single(group: &LaunchGroup) -> GroupPair<'_> {
     GroupPair { key: &group.key, groups: vec![Some(group)], unlike: String::new() }
 }
 
-/// Groups of the last report, the most time first, then those that only an earlier one has. Groups that are alike are paired; of one
-/// kernel with one other launch shape on each side, those are too, and it is said.
+/// Groups of the last report, the longest total time first, then groups that only an earlier report has. Equal groups
+/// are paired. Two groups of one kernel that differ in launch shape are paired with a note if each side has only one of
+/// them.
 pub fn paired(reports: &[ProfiledReport]) -> Vec<GroupPair<'_>> {
     let [before, after] = reports else {
         return reports.iter().flat_map(|report| &report.groups).map(single).collect();
@@ -68,8 +69,8 @@ impl Sum {
     }
 }
 
-/// `6 launches are in both reports: 74.02 µs, and 74.24 µs in A (-0.3 %). Only in A: 7 launches, 46.5 µs.` Of a group that was launched
-/// more often on one side, the mean of as many launches as the other has counts for both.
+/// `6 launches are in both reports: 74.02 µs, and 74.24 µs in A (-0.3 %). Only in A: 7 launches, 46.5 µs.` If a group
+/// was launched more often on one side, its mean counts as often as the other side launched it.
 pub fn both_sides(pairs: &[GroupPair<'_>], a: &ProfiledReport, b: &ProfiledReport) -> String {
     if a.total().is_none() || b.total().is_none() {
         return "The durations of some launches were not collected: times are not compared.".to_owned();

@@ -1,7 +1,9 @@
 //! A plotters backend that writes SVG: every colour has a class, elements have groups, groups have titles.
 //!
+//!
+//!
 //! plotters' own SVG backend fixes the colours. Here an element has the class of its colour in the [`palette`], so that
-//! the style sheet of a page decides on light and dark; the colour itself is the one on a light page.
+//! the style sheet of a page chooses light or dark. The literal colour is that of a light page.
 
 use crate::chart::palette;
 use plotters::style::text_anchor::{HPos, VPos};
@@ -10,17 +12,17 @@ use plotters_backend::{BackendColor, BackendCoord, BackendStyle, BackendTextStyl
 use std::convert::Infallible;
 use std::fmt::{self, Write as _};
 
-/// Width of a character over the size of its font, about: no font is at hand to ask.
+/// Approximate width of a character relative to the font size. No font is available to measure.
 const CHARACTER: f64 = 0.58;
 
-/// What a drawing says of itself.
+/// Metadata of a drawing.
 #[derive(Debug, Clone, Copy)]
 pub struct SvgHead<'a> {
     pub id: &'a str,
     pub title: &'a str,
-    /// What it shows, for those who do not see it.
+    /// Alternative text.
     pub alt: &'a str,
-    /// Style rules of its own; empty where a page has them.
+    /// Embedded style rules; empty if the page has them.
     pub rules: &'a str,
 }
 
@@ -29,7 +31,7 @@ pub struct SvgHead<'a> {
 pub enum MarkStyle {
     Plain,
     Dashed,
-    /// Over a halo in the colour of the page, which keeps text readable over what it lies on.
+    /// Over a halo in the colour of the page, which keeps overlapping text readable.
     Halo,
 }
 
@@ -45,7 +47,7 @@ impl MarkStyle {
     }
 }
 
-/// An SVG document under way.
+/// An SVG document under construction.
 #[derive(Debug)]
 pub struct Canvas {
     size: (u32, u32),
@@ -69,7 +71,7 @@ impl Canvas {
         Self { size: (width, height), svg }
     }
 
-    /// Opens a group; its title is what a pointer over it shows.
+    /// Opens a group. Its title is shown as a tooltip.
     pub fn open(&mut self, manner: MarkStyle, title: &str) {
         let _ = write!(self.svg, "<g{}>", manner.attributes());
         if !title.is_empty() {
@@ -82,7 +84,7 @@ impl Canvas {
         self.svg.push_str("</g>\n");
     }
 
-    /// The document; the canvas is empty after it.
+    /// Returns the document and leaves the canvas empty.
     pub fn finish(&mut self) -> String {
         let mut svg = std::mem::take(&mut self.svg);
         svg.push_str("</svg>\n");
@@ -125,7 +127,7 @@ impl DrawingBackend for Canvas {
         self.element(format_args!("<line x1=\"{x1}\" y1=\"{y1}\" x2=\"{x2}\" y2=\"{y2}\"{}/>", Paint::stroke(style)))
     }
 
-    /// A filled rectangle is at least a pixel wide and high, so that what is small is seen.
+    /// A filled rectangle is at least one pixel wide and high, so that small values stay visible.
     fn draw_rect<S: BackendStyle>(&mut self, a: BackendCoord, b: BackendCoord, style: &S, fill: bool) -> SvgResult {
         if is_hidden(style.color()) {
             return Ok(());
@@ -200,7 +202,7 @@ impl DrawingBackend for Canvas {
     }
 }
 
-/// Whether a colour is one that plotters uses for what shall not be drawn.
+/// Whether plotters uses this colour for invisible elements.
 fn is_hidden(color: BackendColor) -> bool {
     color.alpha <= 0.0
 }
@@ -213,9 +215,9 @@ fn points(path: impl IntoIterator<Item = BackendCoord>) -> String {
 /// The attributes of a colour: ` class="k0" fill="#0072b2"`.
 struct Paint {
     color: BackendColor,
-    /// Width of the line; none for what is filled.
+    /// Width of the line; none for a filled shape.
     stroke: Option<u32>,
-    /// Whether the shape has an inside that must be left empty.
+    /// Whether the shape has an inside that must stay empty.
     hollow: bool,
 }
 
@@ -258,7 +260,7 @@ impl fmt::Display for Paint {
     }
 }
 
-/// Text that is neither markup nor anything that XML 1.0 forbids.
+/// Text escaped for markup, without characters that XML 1.0 forbids.
 struct EscapedText<'a>(&'a str);
 
 impl fmt::Display for EscapedText<'_> {

@@ -1,24 +1,24 @@
-//! Which values get a tick, and its text.
+//! The values of ticks, and their texts.
 
 use ncugate_model::number;
 
 /// Most ticks of an axis.
 const MOST: f64 = 50.0;
-/// Decades between the ends of a logarithmic axis from which on not all have a tick.
+/// From this number of decades on, not every decade of a logarithmic axis has a tick.
 const DECADES: i32 = 9;
 /// Decades from one tick to the next.
 const STRIDES: [i32; 7] = [1, 2, 5, 10, 20, 50, 100];
-/// From here on a number is written with its exponent.
+/// From here on a number has an exponent.
 const LONG: f64 = 1e15;
 
-/// A value with the text beside it.
+/// A value with its text.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tick {
     pub value: f64,
     pub text: String,
 }
 
-/// About so many multiples of 1, 2 or 5 times a power of ten, between two values.
+/// About `about` multiples of 1, 2 or 5 times a power of ten, between two values.
 pub fn even(low: f64, high: f64, about: usize) -> Vec<Tick> {
     let raw = (high - low) / about.max(1) as f64;
     let power = 10f64.powf(raw.log10().floor());
@@ -32,15 +32,15 @@ pub fn even(low: f64, high: f64, about: usize) -> Vec<Tick> {
     (0..=count).map(|n| (first + n as f64) * step + 0.0).map(|value| Tick { value, text: fixed(value, step) }).collect()
 }
 
-/// About so many whole numbers between two values.
+/// About `about` whole numbers between two values.
 pub fn whole(low: f64, high: f64, about: usize) -> Vec<Tick> {
     let fewest = about.min((high - low).ceil().max(1.0) as usize);
     let ticks = even(low, high, fewest).into_iter().filter(|tick| tick.value.fract() == 0.0);
     ticks.map(|tick| Tick { text: plain(tick.value), ..tick }).collect()
 }
 
-/// Powers of ten between two positive values, with multiples of them where there are few and without most of them where
-/// there are many; even ones where no power is near.
+/// Powers of ten between two positive values: multiples of them are added if there are few, and most are dropped if
+/// there are many. Even ticks if the range holds too few powers.
 pub fn logarithmic(low: f64, high: f64, about: usize) -> Vec<Tick> {
     let decades = (low.log10().floor() as i32)..=(high.log10().ceil() as i32);
     let fewest = (decades.end() - decades.start()) / DECADES;
