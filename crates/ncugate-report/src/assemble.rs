@@ -1,4 +1,5 @@
-//! A report out of a judged run: what ncu, its rules and its sampler say is read here, beside the verdicts.
+//! Builds a report from a judged run. The observations of ncu, its rules and its sampler are read here and do not
+//! affect verdicts.
 
 use super::diagnosis_row::DiagnosisRow;
 use super::in_use::subjects;
@@ -12,11 +13,13 @@ use ncugate_judge::{JudgeError, JudgedRun, PhaseRun};
 use ncugate_model::{ShapeName, VariantId};
 use ncugate_phase::plan::Plan;
 
-/// How many variants findings are made for one by one; of a larger sweep only for those in use.
+/// Up to this number of variants, each one gets findings; in a larger sweep only those in use.
 const FEW: usize = 16;
 
-/// The report of a judged run; nothing is written. It says how long before `now` the run was measured; without that, the same run
-/// gives the same bytes on any day.
+/// The report of a judged run; nothing is written. Its age is relative to `now`; without `now`, the same run gives the
+/// same bytes on any day.
+///
+///
 ///
 /// # Errors
 /// A report of ncu is damaged.
@@ -72,7 +75,9 @@ pub fn assemble(session: &JudgedRun<'_>, source: RunSource, now: Option<Timestam
     }))
 }
 
-/// The report of a stored run, compared with what its requirements ask for in the folder that it lies in.
+/// The report of a stored run, including the comparisons that its requirements ask for in the folder of the run.
+///
+///
 ///
 /// # Errors
 /// The run cannot be judged.
@@ -82,7 +87,7 @@ pub fn stored(run: &PhaseRun, today: Date) -> Result<RunReport, JudgeError> {
     assemble(&session, source, None)
 }
 
-/// What ncu says about each case; of the same case, what its deep profile says.
+/// Observations of ncu on each case; a deep profile of the same case takes precedence.
 pub fn observations(session: &JudgedRun<'_>, deep: &DeepProfiles) -> Result<Vec<NcuObservations>, JudgeError> {
     let measured = session.measurements();
     let found = explain::observations(measured.reports(), measured.plan(), &Listings::new());
@@ -91,7 +96,7 @@ pub fn observations(session: &JudgedRun<'_>, deep: &DeepProfiles) -> Result<Vec<
     Ok(deep.observations.iter().cloned().chain(others).collect())
 }
 
-/// Variants that findings are about.
+/// Variants with findings.
 fn explained(plan: &Plan, subjects: &[(VariantId, ShapeName)]) -> Vec<VariantId> {
     if plan.variants.len() <= FEW {
         return plan.variants.iter().map(|variant| variant.id.clone()).collect();

@@ -1,16 +1,16 @@
-//! Two texts line by line: what one has and the other has not, with the lines around it.
+//! Line-by-line difference of two texts, with context lines.
 
 use super::text;
 use serde::Serialize;
 
-/// Lines of a text shown before and behind a change.
+/// Context lines before and after a change.
 const AROUND: usize = 3;
-/// Most pairs of lines that are compared; beyond, everything between the common ends counts as changed.
+/// Most pairs of lines that are compared. Beyond that, everything between the common ends counts as changed.
 const MOST_PAIRS: usize = 4_000_000;
 /// Longest line shown, in characters.
 const LONGEST: usize = 200;
 
-/// What happened to a line.
+/// The change of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LineChange {
@@ -23,7 +23,7 @@ pub enum LineChange {
 }
 
 impl LineChange {
-    /// The sign that stands before it, as `diff -u` has it.
+    /// Its prefix in `diff -u`.
     pub const fn sign(self) -> char {
         match self {
             Self::Kept => ' ',
@@ -41,7 +41,7 @@ pub struct DiffLine {
     pub text: String,
 }
 
-/// Changes that lie together.
+/// Adjacent changes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct DiffHunk {
     /// Number of its first line in the first text, from 1.
@@ -51,23 +51,24 @@ pub struct DiffHunk {
     pub lines: Vec<DiffLine>,
 }
 
-/// How one text differs from another.
+/// The difference of two texts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CodeDiff {
-    /// What is compared with what.
+    /// Names of both texts.
     pub title: String,
-    /// Lines that only the second has.
+    /// Number of lines only in the second text.
     pub added: usize,
-    /// Lines that only the first has.
+    /// Number of lines only in the first text.
     pub removed: usize,
-    /// Lines that both have.
+    /// Number of lines in both texts.
     pub kept: usize,
     /// The changes, in order.
     pub hunks: Vec<DiffHunk>,
 }
 
 impl CodeDiff {
-    /// The difference from one text to another: a longest common subsequence of lines, after the ends that both have.
+    /// The difference from one text to another: a longest common subsequence of lines, after the common ends are
+    /// removed.
     pub fn between(title: String, before: &str, after: &str) -> Self {
         let (before, after): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
         let changes = changes(&before, &after);
@@ -87,7 +88,7 @@ impl CodeDiff {
     }
 }
 
-/// Every line of both texts with what happened to it, in order.
+/// Every line of both texts with its change, in order.
 fn changes<'t>(before: &[&'t str], after: &[&'t str]) -> Vec<(LineChange, &'t str)> {
     let head = before.iter().zip(after).take_while(|(a, b)| a == b).count();
     let (rest_before, rest_after) = (&before[head..], &after[head..]);
@@ -106,7 +107,7 @@ fn middle<'t>(before: &[&'t str], after: &[&'t str]) -> Vec<(LineChange, &'t str
     if before.len().saturating_mul(after.len()) > MOST_PAIRS {
         return before.iter().map(removed).chain(after.iter().map(added)).collect();
     }
-    // common[i][j]: lines that before[i..] and after[j..] have in common, in order
+    // common[i][j]: length of the longest common subsequence of before[i..] and after[j..]
     let width = after.len() + 1;
     let mut common = vec![0_u32; (before.len() + 1) * width];
     for i in (0..before.len()).rev() {
@@ -133,7 +134,7 @@ fn middle<'t>(before: &[&'t str], after: &[&'t str]) -> Vec<(LineChange, &'t str
     found
 }
 
-/// Changed lines with those around them; changes whose surroundings touch are one hunk.
+/// Changed lines with their context; changes with touching contexts form one hunk.
 fn hunks(changes: &[(LineChange, &str)]) -> Vec<DiffHunk> {
     let mut ranges: Vec<(usize, usize)> = Vec::new();
     for (at, _) in changes.iter().enumerate().filter(|(_, (change, _))| *change != LineChange::Kept) {
@@ -156,7 +157,7 @@ fn hunks(changes: &[(LineChange, &str)]) -> Vec<DiffHunk> {
         .collect()
 }
 
-/// A line of source as it may be shown: tabs as four spaces, no control characters.
+/// A line of source for display: tabs as four spaces, no control characters.
 fn shown(line: &str) -> String {
     let spaced = text::clean(&line.trim_end().replace('\t', "    "));
     match spaced.char_indices().nth(LONGEST) {

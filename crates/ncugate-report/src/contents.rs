@@ -1,4 +1,4 @@
-//! A report put together from its inputs. Decides nothing: it orders, and asks each part for its rows.
+//! Assembles a report from its inputs. Decides nothing: it orders the parts, which build their own rows.
 
 use super::finding_row::FindingRow;
 use super::inputs::ReportInputs;
@@ -17,7 +17,7 @@ use ncugate_model::{Better, CleanText};
 use ncugate_phase::plan::Plan;
 use std::collections::HashSet;
 
-/// Findings shown at first sight.
+/// Most findings shown without unfolding.
 const LEADING: usize = 3;
 
 impl RunReport {
@@ -82,8 +82,7 @@ impl RunReport {
     }
 }
 
-/// Columns that hold at least one value, or that a gate names: those that readers look for first, then the rest in the
-/// order they were measured.
+/// Columns with at least one value or a gate: the most important first, then the rest in the order of measurement.
 fn metric_columns(inputs: &ReportInputs<'_>) -> Vec<MetricColumn> {
     let gated: HashSet<&str> = inputs.judgement.gates.iter().filter_map(|g| g.metric.as_deref()).collect();
     let held = |name: &str| inputs.quantities.column(name).is_some_and(MetricCells::has_value);
@@ -116,8 +115,8 @@ fn parameters(plan: &Plan) -> Vec<CleanText> {
     names
 }
 
-/// All findings: those about the variants in use at the shapes at which they are, the objective's first, then the rest. The gravest of
-/// the former are shown at first sight, each rule once.
+/// All findings: first those of variants in use at their shapes, the objective's shape first, then the rest. The most
+/// severe of the former are shown without unfolding, each rule once.
 fn findings(inputs: &ReportInputs<'_>) -> Vec<FindingRow> {
     let objective = &inputs.phase.objective.shape;
     let selected = inputs.judgement.selected.as_ref().map(|s| &s.variant);
@@ -138,7 +137,7 @@ fn findings(inputs: &ReportInputs<'_>) -> Vec<FindingRow> {
     rows
 }
 
-/// Gates that no variant of the phase can hold on the GPU of the run because of its grid.
+/// Gates that no variant of the phase can pass on the GPU of the run because of its grid.
 fn unreachable_gates(inputs: &ReportInputs<'_>) -> Vec<String> {
     let gpu = inputs.manifest.fingerprint.gpu.as_ref();
     let target = gpu.map(|gpu| TargetGpu { capability: gpu.compute_capability, sms: Some(gpu.sms) });

@@ -1,4 +1,4 @@
-//! The deep profile of the selected variant as rows, and what it adds to the findings.
+//! The deep profile of the selected variant as rows, and its additions to the findings.
 
 use super::finding_row::{FindingRow, SavingRow};
 use super::inputs::ReportInputs;
@@ -15,19 +15,19 @@ use ncugate_model::{Cell, CleanText, DeepProfile, ProfileOutcome, VariantId};
 use ncugate_phase::config::{Confidence, DeepProfileTarget, RuleKind};
 use serde::Serialize;
 
-/// A variant profiled once more, with every section, sample and source that shows where its time goes.
+/// A variant profiled once more, with every section, sample and source that shows where time is spent.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct DeepProfileRow {
-    /// Who was profiled: the selected variant first.
+    /// The profiled variants, the selected one first.
     pub variants: Vec<ProfiledVariant>,
     pub shape: CleanText,
-    /// What it took, and what it is not.
+    /// Cost and limits of the profile.
     pub note: CleanText,
     /// Throughputs, caches, waste, and the states of warps.
     pub metrics: Vec<DeepMetric>,
-    /// What ncu says about the first of them.
+    /// Advice of ncu for the first variant.
     pub advice: Option<NcuAdvice>,
-    /// Lines of the first beside those of each other one that has lines in common with it.
+    /// Lines of the first variant paired with those of each other variant that has common lines.
     pub pairs: Vec<PairedLines>,
 }
 
@@ -36,7 +36,7 @@ pub struct ProfiledVariant {
     pub id: CleanText,
     /// Its id, short enough for a table.
     pub label: CleanText,
-    /// Its parameter values alone, where it has them all.
+    /// Only its parameter values, if it has them all.
     pub short: CleanText,
     pub passes: Option<u32>,
     /// Wall seconds of the ncu process.
@@ -53,7 +53,7 @@ pub struct DeepMetric {
 }
 
 impl DeepProfileRow {
-    /// States of warps that were counted for the first variant, the longest first: cycles for every issued instruction.
+    /// Warp states of the first variant, longest first: cycles per issued instruction.
     pub fn states(&self) -> Vec<&DeepMetric> {
         let cycles = |metric: &DeepMetric| metric.values.first().and_then(Measure::number).map_or(0.0, |n| n.value);
         let mut states: Vec<&DeepMetric> =
@@ -62,26 +62,26 @@ impl DeepProfileRow {
         states
     }
 
-    /// Metrics that are not states of warps and have a value.
+    /// Metrics other than warp states that have a value.
     pub fn figures(&self) -> Vec<&DeepMetric> {
         let known = |metric: &&DeepMetric| metric.values.iter().any(|value| value.number().is_some());
         self.metrics.iter().filter(|m| !m.name.starts_with(STATE)).filter(known).collect()
     }
 }
 
-/// Beginning of the names of warp states.
+/// Prefix of the names of warp states.
 const STATE: &str = "stall_";
 
-/// Rules of ncu among the findings.
+/// Most rules of ncu among the findings.
 const RULES: usize = 2;
 /// Smallest estimate, in percent, that is worth a finding.
 const WORTH: f64 = 5.0;
-/// Longest id that heads a column, in characters.
+/// Longest id in a column head, in characters.
 const HEAD: usize = 24;
 /// Longest text of a rule among the findings, in characters.
 const LONGEST: usize = 260;
 
-/// Profiles that gave something, the selected variant's first, each with the id it is shown under.
+/// Profiles with results, the selected variant's first, each with its displayed id.
 fn profiles<'a>(inputs: &'a ReportInputs<'_>) -> Vec<(&'a VariantId, &'a DeepProfile)> {
     let selected = inputs.judgement.selected.as_ref().map(|selected| &selected.variant);
     let shares = |id: &VariantId| inputs.builds.iter().find(|b| &b.variant == id).and_then(|b| b.shares.clone());
@@ -99,7 +99,7 @@ fn profiles<'a>(inputs: &'a ReportInputs<'_>) -> Vec<(&'a VariantId, &'a DeepPro
     profiles
 }
 
-/// The rows, where a profile gave something that can be read.
+/// The rows, if a profile gave readable results.
 pub fn row(inputs: &ReportInputs<'_>, rows: &[VariantRow]) -> Option<DeepProfileRow> {
     let profiles = profiles(inputs);
     let (_, first) = profiles.first().filter(|_| inputs.deep.problem.is_none())?;
@@ -154,7 +154,7 @@ fn line_pairs(
     others.iter().flatten().filter_map(|other| pair(*first, *other)).collect()
 }
 
-/// Ids for column heads, where they are short or where variants have the same parameters.
+/// Uses ids as column heads if they are short or if variants have the same parameters.
 fn name_apart(variants: &mut [ProfiledVariant]) {
     let alike = variants.iter().skip(1).any(|row| row.short == variants[0].short);
     for row in variants.iter_mut().filter(|row| alike || row.label.chars().count() <= HEAD) {
@@ -171,7 +171,7 @@ fn note(profile: &DeepProfile) -> String {
     )
 }
 
-/// Why there is no deep profile of the selected variant, where the phase wants one and something was measured.
+/// Why there is no deep profile of the selected variant, if the phase wants one and something was measured.
 pub fn missing(inputs: &ReportInputs<'_>) -> Option<String> {
     let selected = inputs.judgement.selected.as_ref()?;
     if inputs.phase.profile.deep_profile == DeepProfileTarget::None || inputs.manifest.stage_seconds.is_empty() {
@@ -194,7 +194,8 @@ pub fn missing(inputs: &ReportInputs<'_>) -> Option<String> {
     }
 }
 
-/// The largest estimates of ncu's rules about the selected variant: those of the whole time before those of a unit.
+/// The largest estimates of ncu's rules for the selected variant; those relative to the whole time precede those of a
+/// unit.
 pub fn findings(inputs: &ReportInputs<'_>) -> Vec<FindingRow> {
     let Some((id, profile)) = profiles(inputs).into_iter().next() else { return Vec::new() };
     let Some(said) = inputs.said.iter().find(|said| said.variant == profile.variant && said.shape == profile.shape)
@@ -239,7 +240,7 @@ pub fn findings(inputs: &ReportInputs<'_>) -> Vec<FindingRow> {
     rules.into_iter().take(RULES).map(finding).collect()
 }
 
-/// The first sentences of a text, as many as are short enough, and one at least.
+/// The first sentences of a text within the length limit; at least one.
 fn beginning(text: &str) -> String {
     let mut end = 0;
     for (at, _) in text.match_indices(". ").chain([(text.len(), "")]) {

@@ -1,4 +1,4 @@
-//! What the rules could say of a variant at a shape: a cause, nothing, or not enough to say either.
+//! Outcome of the rules for a variant at a shape: a cause, no finding, or too few inputs for either.
 
 use super::number;
 use crate::explain::{DiagnosedLaunch, Finding, UnaskedRules};
@@ -7,7 +7,7 @@ use ncugate_model::metric::outside_full_set;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Metrics named in a sentence.
+/// Most metrics named in a sentence.
 const NAMED: usize = 6;
 
 /// What came of asking the rules.
@@ -54,21 +54,21 @@ pub struct DiagnosisRow {
     pub not_asked: Option<RuleCoverage>,
 }
 
-/// How missing counters are collected.
+/// How to collect missing counters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Collection {
-    /// By ncu over the program of the report.
+    /// With ncu on the program of the report.
     Report,
-    /// By a deep profile: the command.
+    /// With a deep profile: the command.
     Deep(String),
-    /// By `[profile] metrics` of the phase: its file, with the shape if that is not profiled yet.
+    /// With `[profile] metrics` of the phase: its file, and the shape if that is not profiled yet.
     Phase(String, Option<String>),
-    /// Not at all: the variant is not proven correct.
+    /// Impossible: the variant is not proven correct.
     Unproven,
 }
 
 impl DiagnosisRow {
-    /// What the rules could say of a launch of a report.
+    /// Outcome of the rules for a launch of a report.
     pub fn of_launch(launch: &DiagnosedLaunch) -> Self {
         let has_cause = launch.findings.iter().any(Finding::is_cause);
         let untimed = launch.duration.is_none().then_some("the report has no duration of this launch");
@@ -76,7 +76,7 @@ impl DiagnosisRow {
         Self::new(place, has_cause, &launch.unasked, untimed, &Collection::Report)
     }
 
-    /// What is said of a variant at a shape. `untimed` is why neither a latency nor a duration is known.
+    /// Outcome of the rules for a variant at a shape. `untimed` says why neither a latency nor a duration is known.
     pub fn new(
         (variant, shape): (CleanText, CleanText),
         has_cause: bool,
@@ -143,7 +143,7 @@ impl RuleCoverage {
     }
 }
 
-/// ncu's full set, with the counters that it does not hold.
+/// ncu's full set, and the counters that it does not contain.
 fn full_set(counters: &[CleanText]) -> String {
     let more: Vec<&str> = counters.iter().map(CleanText::as_str).filter(|name| outside_full_set(name)).collect();
     match more.is_empty() {

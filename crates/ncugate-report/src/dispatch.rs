@@ -11,7 +11,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// How a dispatch table is written.
+/// The format of a dispatch table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DispatchFormat {
     /// A C header without dependencies, for C99 and C++.
@@ -30,7 +30,9 @@ struct DispatchTable<'a> {
     variants: BTreeMap<&'a str, BTreeMap<&'a str, &'a str>>,
 }
 
-/// The table of a report; none where the phase does not pass, because then nothing is to be used.
+/// The table of a report; none if the phase does not pass, because then no variant is recommended.
+///
+///
 ///
 /// # Errors
 /// Values that JSON cannot hold.
@@ -123,7 +125,7 @@ fn header(report: &RunReport) -> String {
     for (at, (row, id)) in rows.iter().enumerate() {
         let sizes: String =
             dimensions.iter().map(|name| format!("{}LL, ", row.dimensions.get(*name).copied().unwrap_or(-1))).collect();
-        // 0 is not a time: a shape at which the variant was not measured
+        // 0 marks a shape at which the variant was not measured
         let value = row.value.as_ref().map_or(0.0, |value| value.value);
         let comma = if at + 1 < rows.len() { "," } else { "" };
         let (shape, name) = (string(&row.shape), names.variant(id));
@@ -135,7 +137,7 @@ fn header(report: &RunReport) -> String {
     out
 }
 
-/// A function that finds a measured shape; sizes that were not measured are the caller's to decide.
+/// A function that finds a measured shape. The caller decides about other sizes.
 fn lookup(out: &mut String, phase: &str, dimensions: &[&str]) {
     let names: Vec<String> = dimensions.iter().map(|name| identifier(name)).collect();
     let parameters: Vec<String> = names.iter().map(|name| format!("long long {name}_")).collect();
@@ -158,18 +160,18 @@ fn lookup(out: &mut String, phase: &str, dimensions: &[&str]) {
     );
 }
 
-/// Letters, digits and `_`, not beginning with a digit.
+/// Letters, digits and `_`, without a leading digit.
 fn identifier(text: &str) -> String {
     let name: String = text.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
     if name.starts_with(|c: char| c.is_ascii_digit()) || name.is_empty() { format!("_{name}") } else { name }
 }
 
-/// Text in a comment, which it cannot end.
+/// Text of a comment, without a comment terminator.
 fn comment(text: &str) -> String {
     text.replace("*/", "* /").replace('\\', "/").replace('\n', " ")
 }
 
-/// A string literal; `?` is written so that it makes no trigraph.
+/// A string literal; `?` is escaped to avoid trigraphs.
 fn string(text: &str) -> String {
     let mut out = String::from("\"");
     for byte in text.bytes() {

@@ -1,4 +1,4 @@
-//! What can go wrong while a report is rendered or written.
+//! Errors of rendering and writing a report.
 
 use crate::chart::svg::DrawError;
 use ncugate_model::number::finite::NotFinite;
@@ -33,7 +33,7 @@ pub enum WriteError {
     #[error("cannot write '{path}': {source}; choose another folder or make this one writable")]
     Disk {
         path: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         source: std::io::Error,
     },
 }

@@ -1,4 +1,4 @@
-//! The run of the tests of this room: a real phase on made-up measurements, judged by the judge.
+//! The test run of this crate: a real phase with synthetic measurements, judged by the real judge.
 
 mod records;
 mod values;
@@ -39,7 +39,7 @@ pub struct Fixture {
     pub findings: Vec<Finding>,
     pub subjects: Vec<(VariantId, ShapeName)>,
     pub diagnosis: Vec<DiagnosisRow>,
-    /// How busy the units were.
+    /// Utilisation of the units.
     pub speed_of_light: Vec<Utilisation>,
     pub said: Vec<NcuObservations>,
     pub deep_profiles: Vec<DeepProfile>,
@@ -69,7 +69,7 @@ fn axes(variants: usize) -> Vec<(&'static str, Vec<i64>)> {
     axes
 }
 
-/// The phase of about so many variants, with these gates.
+/// The phase with about `variants` variants and the given gates.
 fn phase(variants: usize, gates: &str) -> Phase {
     let axes = axes(variants);
     let names: Vec<String> = axes.iter().map(|(name, _)| format!("{name:?}")).collect();
@@ -79,12 +79,12 @@ fn phase(variants: usize, gates: &str) -> Phase {
 }
 
 impl Fixture {
-    /// A phase of about so many variants (6, 90, 1,000 or 10,000).
+    /// A phase with about `variants` variants (6, 90, 1,000 or 10,000).
     pub fn new(variants: usize) -> Self {
         Self::with_gates(variants, &file("gates.toml"))
     }
 
-    /// The same with gates of a test's own.
+    /// The same with the gates of a test.
     pub fn with_gates(variants: usize, gates: &str) -> Self {
         let phase = phase(variants, gates);
         let plan = unroll(&phase).unwrap();
@@ -173,7 +173,7 @@ impl Fixture {
     }
 }
 
-/// What ncu's rules and sampler would say of the selected variant.
+/// Synthetic messages of ncu's rules and sampler for the selected variant.
 fn said(selected: &VariantId, phase: &Phase) -> Vec<NcuObservations> {
     let line = |line: u32, text: &str| Line {
         file: "kernels/sdpa_scalar/sdpa_scalar.cu".to_owned(),
@@ -226,7 +226,7 @@ fn deep_profiles(selected: &VariantId, phase: &Phase) -> Vec<DeepProfile> {
     }]
 }
 
-/// Counters that a deep profile adds: warp states that add up, and the peaks of the chip.
+/// Counters of a deep profile: consistent warp states, and the peaks of the chip.
 fn deep(selected: &VariantId, phase: &Phase) -> Quantities {
     let mut table = Quantities::new([(selected.clone(), phase.objective.shape.clone())]);
     for (metric, value) in [
@@ -243,7 +243,7 @@ fn deep(selected: &VariantId, phase: &Phase) -> Quantities {
     table
 }
 
-/// A small run whose every text tries to be markup.
+/// A small run with markup in every text.
 pub fn hostile() -> Fixture {
     const NAME: &str = "</script><img src=x onerror=alert(1)>";
     let mut phase = phase(6, &file("gates.toml"));

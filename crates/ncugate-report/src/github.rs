@@ -1,4 +1,4 @@
-//! What GitHub shows: annotations at the gate's line, the job's summary, a comment that always fits.
+//! Outputs for GitHub: annotations at the gate's line, the job's summary, and a comment within the size limit.
 
 use super::error::RenderError;
 use super::markdown::{Charts, sections};
@@ -9,10 +9,10 @@ use ncugate_judge::GateResult;
 use ncugate_model::{Level, Verdict};
 use std::fmt::Write as _;
 
-/// Longest job summary in bytes; GitHub takes 1 MiB.
+/// Longest job summary in bytes; GitHub accepts 1 MiB.
 pub const SUMMARY: usize = 1_000_000;
 
-/// A workflow command a line for every variant that cheats and every gate that does not pass.
+/// One workflow command line for every cheating variant and every gate that does not pass.
 pub fn annotations(report: &RunReport) -> Result<String, RenderError> {
     let nested = report
         .tiers
@@ -57,7 +57,7 @@ pub fn summary(report: &RunReport) -> Result<String, RenderError> {
     Ok(fitting(&sections(report, Charts::Absent), SUMMARY))
 }
 
-/// Whole sections, then whole lines, while they fit; then a line that says how much is left out.
+/// Whole sections, then whole lines, while they fit; then a line with the amount left out.
 fn fitting(sections: &[String], limit: usize) -> String {
     const NOTE: usize = 120;
     let budget = limit.saturating_sub(NOTE);

@@ -1,4 +1,4 @@
-//! The banner: what a reader has to know in ten seconds, written by rules from the data.
+//! The banner: the facts that a reader needs in ten seconds, generated from the data by rules.
 
 use super::inputs::{ReportInputs, RunSource};
 use super::model::{Conclusion, Fact, Headline, MetricColumn, ObjectiveRow};
@@ -27,10 +27,11 @@ pub fn headline(inputs: &ReportInputs<'_>, metrics: &[MetricColumn]) -> Headline
     }
 }
 
-/// Failed gates named in the sentence.
+/// Most failed gates named in the sentence.
 const NAMED: usize = 3;
 
-/// `6 of 9 required gates fail: 'eligible warps' (0.6887 against 2 warps), ...` where gates alone decide, else the judge's.
+/// `6 of 9 required gates fail: 'eligible warps' (0.6887 against 2 warps), ...` if only gates decide, else the judge's
+/// reason.
 fn reason(judgement: &Judgement) -> String {
     let required: Vec<&GateResult> = judgement.gates.iter().filter(|g| g.level == Level::Required).collect();
     let mut failed: Vec<&GateResult> =
@@ -57,10 +58,10 @@ fn reason(judgement: &Judgement) -> String {
     format!("{} of {} required gates {verb}: {list}.", failed.len(), required.len())
 }
 
-/// The gate that holds with the least room for its limit.
+/// The passing gate with the smallest margin.
 fn closest(required: &[&GateResult]) -> Option<String> {
     let room = |gate: &&&GateResult| {
-        // a condition that holds or not, and a number that has to be exact, have no distance
+        // a yes/no condition and an exact number have no distance
         let ordered = gate.require.comparison().is_some_and(Comparison::is_order);
         let yes_or_no = gate.require.reads().quantities.iter().any(|read| read.name == "correct");
         if !ordered || yes_or_no {
@@ -97,8 +98,8 @@ fn stages(judgement: &Judgement) -> Option<String> {
     Some(text::sentence(&format!("{kept} of {all} kept{gain}{lost}{gains}")))
 }
 
-/// `'a' 1.19× (1.05× to 1.15×), 'b' 1.015× (1.1× to 1.15×, not kept)`: what each step gained over the last one that was kept,
-/// beside what was expected.
+/// `'a' 1.19× (1.05× to 1.15×), 'b' 1.015× (1.1× to 1.15×, not kept)`: the gain of each step over the last kept one,
+/// with the expected range.
 fn gains(judgement: &Judgement) -> Option<String> {
     let of = |stage: &StageResult| {
         let range = stage
@@ -112,7 +113,7 @@ fn gains(judgement: &Judgement) -> Option<String> {
     (gains.len() > 1).then(|| gains.join(", "))
 }
 
-/// How far out the deciding case is, over its limit.
+/// Distance of the deciding case from its limit, relative to the limit.
 fn shortfall(gate: &GateResult) -> f64 {
     let numbers =
         gate.deciding_case().and_then(|c| c.outcome.margin.zip(c.outcome.limit)).filter(|(_, limit)| *limit != 0.0);
@@ -175,7 +176,7 @@ fn scope(inputs: &ReportInputs<'_>) -> String {
     )
 }
 
-/// Gates that were judged: of the phase, its tiers, its stages and its fallback.
+/// Number of judged gates: those of the phase, its tiers, its stages and its fallback.
 fn gates(judgement: &Judgement) -> usize {
     let tiers = judgement.tiers.iter().map(|tier| tier.gates.len());
     let stages = judgement.stages.iter().map(|stage| stage.gates.len());
@@ -202,7 +203,7 @@ fn tier(inputs: &ReportInputs<'_>) -> Option<String> {
     Some(format!("{reached}{}", next.unwrap_or_default()))
 }
 
-/// What the selected variant was selected by.
+/// The objective of the selection.
 pub fn objective(inputs: &ReportInputs<'_>, metrics: &[MetricColumn]) -> Option<ObjectiveRow> {
     let objective = &inputs.phase.objective;
     let metric = metrics.iter().find(|m| m.name == objective.metric)?;
@@ -217,7 +218,7 @@ pub fn objective(inputs: &ReportInputs<'_>, metrics: &[MetricColumn]) -> Option<
     })
 }
 
-/// Numbers of the variant in the banner that a reader looks for first.
+/// The most important numbers of the variant in the banner.
 fn facts(inputs: &ReportInputs<'_>, metrics: &[MetricColumn]) -> Vec<Fact> {
     let Some(selected) = in_use::banner_variant(inputs.judgement) else { return Vec::new() };
     let objective = inputs.phase.objective.metric.as_str();
@@ -236,7 +237,7 @@ fn facts(inputs: &ReportInputs<'_>, metrics: &[MetricColumn]) -> Vec<Fact> {
         .collect()
 }
 
-/// The speed beside the default baseline for the objective, else the gate's limit.
+/// For the objective, the speed relative to the default baseline; else the gate's limit.
 fn note(inputs: &ReportInputs<'_>, metric: &MetricColumn, selected: &VariantId, value: f64) -> String {
     if metric.name == inputs.phase.objective.metric {
         let shape = &inputs.phase.objective.shape;
@@ -253,7 +254,7 @@ fn note(inputs: &ReportInputs<'_>, metric: &MetricColumn, selected: &VariantId, 
     judged.take(1).map(|(gate, case)| demand(gate, case.outcome.limit, metric)).collect()
 }
 
-/// `needs at least 20 %` of `achieved_occupancy >= 20`; a requirement of another form as it is written.
+/// `needs at least 20 %` for `achieved_occupancy >= 20`; other forms of requirements verbatim.
 fn demand(gate: &GateResult, limit: Option<f64>, metric: &MetricColumn) -> String {
     let reads_it = gate.require.subject().and_then(Reference::own) == Some(metric.name.as_str());
     let way = gate.require.comparison().filter(|_| reads_it).and_then(|comparison| match comparison {

@@ -1,5 +1,4 @@
-//! `report.html`: what is read first is written by the template; the table of variants is data, drawn by the page's
-//! script.
+//! `report.html`: the template writes the leading parts. The table of variants is data that the page's script draws.
 
 mod columns;
 mod data;
@@ -14,7 +13,7 @@ use crate::chart::svg::{self, Setting};
 use ncugate_model::{CleanText, Verdict};
 use serde::Serialize;
 
-/// The script of the page: one function, so that its names are nobody else's.
+/// The script of the page: one function, so that its names stay private.
 pub(super) const SCRIPT: &str = concat!(
     "\"use strict\";\n(() => {\n",
     include_str!("../../../templates/script/element.js"),
@@ -49,7 +48,7 @@ pub fn html(report: &RunReport) -> Result<String, RenderError> {
     page::render("report.html", context, Some(SCRIPT))
 }
 
-/// What the template is given.
+/// The context of the template.
 #[derive(Serialize)]
 struct Context<'a> {
     tone: Verdict,
@@ -83,7 +82,7 @@ fn drawings(report: &RunReport) -> Result<Vec<Drawing<'_>>, RenderError> {
         .collect()
 }
 
-/// JSON that holds nothing an HTML parser could take for markup, in a script element or outside one.
+/// JSON without any text that an HTML parser could read as markup, inside or outside a script element.
 fn embeddable(json: &str) -> String {
     let mut out = String::with_capacity(json.len() + json.len() / 50);
     for c in json.chars() {

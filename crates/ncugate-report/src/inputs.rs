@@ -1,4 +1,4 @@
-//! What a report is built from.
+//! The inputs of a report.
 
 use super::diagnosis_row::DiagnosisRow;
 use crate::explain;
@@ -13,22 +13,22 @@ use ncugate_model::{
 use ncugate_phase::config::Phase;
 use ncugate_phase::plan::Plan;
 
-/// Where the run comes from.
+/// The source of the run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RunSource {
     /// Measured by this command.
     Live,
-    /// Read from a run on disk: its folder, as the reader would write it.
+    /// Read from a run on disk: its folder, in the reader's notation.
     Recorded { folder: String },
-    /// ncu reports that another program made.
+    /// ncu reports made by another program.
     Foreign {
-        /// The files, as the reader would write them.
+        /// The files, in the reader's notation.
         files: Vec<String>,
-        /// When the first and the last of the launches were profiled, where the reports say.
+        /// When the first and the last launch were profiled, if the reports say so.
         made: Option<(Timestamp, Timestamp)>,
         captured: Vec<CapturedVariant>,
     },
-    /// The recording of the phase, shown because nothing could be measured. It was not asked for: it never passes.
+    /// The recording of the phase, shown because nothing could be measured. It was not requested, so it never passes.
     Unasked {
         folder: String,
         /// Why nothing was measured.
@@ -36,7 +36,7 @@ pub enum RunSource {
     },
 }
 
-/// What was profiled once more, for the report alone.
+/// Deep profiles, which serve only the report.
 #[derive(Debug, Clone, Copy)]
 pub struct DeepProfileInputs<'a> {
     pub profiles: &'a [DeepProfile],
@@ -45,9 +45,9 @@ pub struct DeepProfileInputs<'a> {
     pub problem: Option<&'a str>,
 }
 
-/// Everything a report is built from.
+/// All inputs of a report.
 pub struct ReportInputs<'a> {
-    /// The phase as run.
+    /// The phase as it was run.
     pub phase: &'a Phase,
     pub plan: &'a Plan,
     pub manifest: &'a Manifest,
@@ -55,28 +55,28 @@ pub struct ReportInputs<'a> {
     pub checks: &'a [CheckRecord],
     pub latencies: &'a [LatencyRecord],
     pub profiles: &'a [ProfileRecord],
-    /// How the candidates were found; empty where they are a sweep.
+    /// The search for the candidates; empty for a sweep.
     pub search: &'a [SearchRecord],
     pub quantities: &'a Quantities,
     pub judgement: &'a Judgement,
-    /// What the counters say, gravest first (of the selected variant, or of several).
+    /// Findings from the counters, most severe first (for the selected variant, or for several).
     pub findings: &'a [explain::Finding],
-    /// Variants and shapes that advice is about, the objective's shape first.
+    /// Variants and shapes for advice, the objective's shape first.
     pub subjects: &'a [(VariantId, ShapeName)],
-    /// What the rules could say of each of them.
+    /// Outcome of the rules for each of them.
     pub diagnosis: &'a [DiagnosisRow],
-    /// How busy the units of the chip were in the selected variant's launches at the objective's shape.
+    /// Utilisation of the units of the chip in the selected variant's launches at the objective's shape.
     pub speed_of_light: &'a [explain::Utilisation],
-    /// What ncu's own rules and sampler say.
+    /// Observations of ncu's own rules and sampler.
     pub said: &'a [explain::NcuObservations],
     pub deep: DeepProfileInputs<'a>,
     pub source: RunSource,
-    /// Stored runs that requirements compare with, a line each: `baseline: run ...`.
+    /// Stored runs that requirements compare with, one line each: `baseline: run ...`.
     pub compared: &'a [String],
     /// Stored runs that the selected variant is compared with.
     pub earlier: &'a [ComparisonRun<'a>],
-    /// The clocks, as ncu's reports give them.
+    /// The clocks in ncu's reports.
     pub clocks: &'a explain::Clocks,
-    /// The time the age is counted to; none leaves the age out, so that the same run renders to the same bytes.
+    /// The reference time for the age. None omits the age, so that the same run renders to the same bytes.
     pub now: Option<Timestamp>,
 }

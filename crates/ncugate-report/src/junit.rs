@@ -1,13 +1,20 @@
-//! `junit.xml`: a gate is a test case.
+//! `junit.xml`: each gate is a test case.
 //!
-//! fail is a failure; inconclusive is an error; a failure that does not count (advisory, or waived) is skipped with
-//! its reason, so that it shows without turning a pipeline red; so is one that a fallback answers for. Tiers, stages and the fallback are suites of their own.
 //!
-//! A variant that cheats is a failure of its own. So is a fallback that is taken: JUnit has no warning, and a file without a
-//! failure would be read as if the selected variant had passed.
 //!
-//! A phase that does not pass is a test case too: what keeps it from passing need not be a gate (a precondition, an incomplete
-//! run, a recording that nobody asked for), and a file without a failure would be read as a pass.
+//! A failed gate is a failure and an inconclusive one an error. A failure that does not count (advisory, waived, or
+//! covered by a fallback) is skipped with its reason, so that it shows without turning a pipeline red. Tiers, stages
+//! and the fallback are separate suites.
+//!
+//!
+//!
+//! A cheating variant is a separate failure. So is a used fallback: JUnit has no warnings, and a file without a failure
+//! would read as if the selected variant had passed.
+//!
+//!
+//!
+//! A phase that does not pass is also a test case. Its obstacle need not be a gate (a precondition, an incomplete run,
+//! an unrequested recording), and a file without a failure would read as a pass.
 
 use super::error::RenderError;
 use super::number;
@@ -34,7 +41,7 @@ pub fn junit(report: &RunReport) -> Result<String, RenderError> {
     Ok(junit.to_string()?)
 }
 
-/// A failure for every variant that cheats, whatever the verdict of the phase is.
+/// A failure for every cheating variant, whatever the verdict of the phase.
 fn cheats(report: &RunReport) -> Option<TestSuite> {
     let mut suite = TestSuite::new(format!("{}: cheats", report.phase));
     for cheat in &report.trust.cheats {

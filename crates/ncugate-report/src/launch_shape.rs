@@ -1,21 +1,21 @@
-//! Everything that makes two launches of a kernel alike: what it was launched with. Numbers of unlike launches have no median.
+//! The launch configuration of a kernel. Launches with equal configurations are alike; others have no common median.
 
 use super::number;
 use ncu_rep::{Launch, ReportError};
 use std::fmt::Write as _;
 
-/// How a kernel was launched; without what the report does not hold.
+/// The launch configuration, as far as the report holds it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct LaunchShape {
-    /// Blocks of the grid.
+    /// Blocks in the grid.
     pub grid: Option<[u32; 3]>,
-    /// Threads of a block.
+    /// Threads per block.
     pub block: Option<[u32; 3]>,
-    /// Blocks of a cluster.
+    /// Blocks per cluster.
     pub cluster: Option<[u32; 3]>,
-    /// Registers a thread.
+    /// Registers per thread.
     pub registers: Option<u64>,
-    /// Bytes of shared memory a block, static and dynamic.
+    /// Bytes of shared memory per block, static and dynamic.
     pub shared: [Option<u64>; 2],
 }
 
@@ -38,7 +38,7 @@ impl LaunchShape {
         })
     }
 
-    /// What it has that at least one of its siblings has not: `grid 64, 96 registers`. Empty where all are alike.
+    /// Its differences from at least one of its siblings: `grid 64, 96 registers`. Empty if all are alike.
     pub fn distinction<'s>(&self, siblings: impl Iterator<Item = &'s Self> + Clone) -> String {
         let own = self.parts();
         let differs = |at: usize| siblings.clone().any(|other| other.parts().get(at) != own.get(at));
@@ -47,7 +47,7 @@ impl LaunchShape {
         parts.join(", ")
     }
 
-    /// How it differs from another: `grid 16×8, then 8×8; block 128, then 192`.
+    /// The change to another shape: `grid 16×8, then 8×8; block 128, then 192`.
     pub fn change(&self, after: &Self) -> String {
         let mut out = String::new();
         for (before, after) in self.parts().iter().zip(after.parts()) {

@@ -4,7 +4,7 @@ use ncugate_judge::reference_runs::{Change, LeaderboardEntry, StoredValue};
 use ncugate_model::metric::Catalogue;
 use ncugate_model::number;
 
-/// A metric of the entry that is replaced beside the new one.
+/// A metric of the replaced entry compared with the new one.
 pub fn change(change: &Change) -> String {
     let unit = unit(&change.metric);
     let said = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |v| number::in_sentence(v, &unit));
@@ -21,7 +21,7 @@ pub fn change(change: &Change) -> String {
     }
 }
 
-/// An entry in a line: what it was selected by, where it comes from, the GPU.
+/// An entry in one line: objective, origin, GPU.
 pub fn summary(entry: &LeaderboardEntry) -> String {
     let gpu = entry.conditions.fingerprint.gpu.as_ref().map_or("unknown GPU", |gpu| gpu.name.as_str());
     let score = &entry.objective;

@@ -1,9 +1,13 @@
 //! Reports of judged runs: findings, charts, and one report model with many renderers (HTML, Markdown, JSON, JUnit,
 //! SARIF, the terminal).
 //!
-//! [`RunReport::new`] decides nothing that a gate decides; it orders, words and rounds.
 //!
-//! Deliberately absent: measuring, judging; a clock, the disk or the environment before [`mod@write`].
+//!
+//! [`RunReport::new`] decides no gate; it orders, words and rounds.
+//!
+//!
+//!
+//! Deliberately absent: measuring and judging. Only [`mod@write`] uses the clock, the disk or the environment.
 
 pub mod chart;
 pub mod explain;

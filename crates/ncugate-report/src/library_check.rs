@@ -123,7 +123,9 @@ pub fn json(library: &LibraryResources) -> Result<String, RenderError> {
     Ok(serde_json::to_string(library)?)
 }
 
-/// What was found beside the baseline, as JSON.
+/// The comparison with the baseline, as JSON.
+///
+///
 ///
 /// # Errors
 /// A value that JSON cannot hold.

@@ -1,4 +1,4 @@
-//! Variants by shapes: which candidate is the best at each shape, beside the baselines.
+//! Variants by shapes: the best candidate at each shape, with the baselines.
 
 use super::in_use::InUse;
 use super::run_report::RunReport;
@@ -8,7 +8,7 @@ use super::{number, text};
 use ncugate_model::{Better, CleanText, Verdict};
 use ncugate_phase::plan::VariantRole;
 
-/// Candidates in the table: those that are in use, selected or the best somewhere, then the best by rank.
+/// Most candidates in the table: those in use, selected or best at some shape, then the best by rank.
 const CANDIDATES: usize = 8;
 /// Baselines in the table.
 const BASELINES: usize = 6;
@@ -75,7 +75,7 @@ pub fn matrix(report: &RunReport) -> Option<ShapeMatrix> {
     })
 }
 
-/// Whether a variant is to be used at a shape, or at any where none is given.
+/// Whether a variant is recommended at a shape, or at any shape if none is given.
 fn is_in_use(used: &InUse, variant: &VariantRow, shape: Option<&str>) -> bool {
     let here = |used: &&super::in_use::ShapeUse| shape.is_none_or(|shape| used.shape == shape);
     used.shapes.iter().filter(here).any(|used| used.variant.as_deref() == Some(variant.id.as_str()))

@@ -1,37 +1,37 @@
-//! What a metric means: of the catalogue by its entry, of Nsight Compute by the parts of its name.
+//! The meaning of a metric: from the catalogue, or from the parts of its name in Nsight Compute.
 
 use ncugate_model::metric::{Catalogue, Combination, Formula, LogicalMetric, MetricKind};
 use ncugate_model::{Better, ComputeCapability, is_ncu_metric};
 use serde::Serialize;
 use std::fmt::Write;
 
-/// What a metric means.
+/// The meaning of a metric.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MetricEntry {
     /// Its name in requirements.
     pub name: String,
     pub title: Option<String>,
-    /// Its unit; empty where it is a count or a ratio. None of a name of Nsight Compute's, whose unit the report says.
+    /// Its unit; empty for a count or a ratio. None for a name of Nsight Compute, whose unit is in the report.
     pub unit: Option<String>,
-    /// Which way it improves: `higher`, `lower` or `context`.
+    /// Direction of improvement: `higher`, `lower` or `context`.
     pub better: Option<Better>,
     pub judged: String,
-    /// What is counted for it, by chips: compute capabilities and a formula over names of Nsight Compute.
+    /// Its formulas by chip: compute capabilities and a formula over names of Nsight Compute.
     pub computed: Vec<(String, String)>,
     /// Coefficient of variation between launches of one kernel on one H200.
     pub spread: Option<f64>,
-    /// How the launches of one evaluation make one value.
+    /// How the launches of one evaluation combine to one value.
     pub launches: Option<String>,
-    /// What it says, and how it misleads.
+    /// What it shows, and how it misleads.
     pub description: String,
-    /// Metrics of the catalogue that are computed from it, for a name of Nsight Compute's.
+    /// For a name of Nsight Compute, the catalogue metrics that are computed from it.
     pub used_by: Vec<String>,
 }
 
 /// One chip of each family of the catalogue.
 const CHIPS: [(u32, u32); 7] = [(7, 5), (8, 0), (8, 6), (8, 9), (9, 0), (10, 0), (12, 0)];
 
-/// The entry of a metric; none where it is neither in the catalogue nor a name of Nsight Compute's.
+/// The entry of a metric; none if it is neither in the catalogue nor a name of Nsight Compute.
 pub fn metric_entry(name: &str) -> Option<MetricEntry> {
     let catalogue = Catalogue::embedded();
     match catalogue.get(name) {
@@ -87,7 +87,8 @@ fn sum(terms: &[String]) -> String {
     terms.join(" + ").replace(" + -", " - ")
 }
 
-/// Units of the chip that names of Nsight Compute begin with. Source: Nsight Compute, Profiling Guide, "Metrics Structure".
+/// Units of the chip, which are prefixes of names of Nsight Compute. Source: Nsight Compute, Profiling Guide, "Metrics
+/// Structure".
 const UNITS: [(&str, &str); 20] = [
     ("sm", "streaming multiprocessor"),
     ("smsp", "sub-partition of a multiprocessor"),
@@ -111,7 +112,7 @@ const UNITS: [(&str, &str); 20] = [
     ("device", "device, without counting"),
 ];
 
-/// What the last parts of a name make of the counts of all instances of its unit. Source: as above.
+/// Suffixes of a name, which say how the counts of all instances of its unit are combined. Source: as above.
 const PARTS: [(&str, &str); 14] = [
     ("sum", "added up over all instances of the unit"),
     ("avg", "the average of the instances of the unit: an idle one counts as 0"),

@@ -1,4 +1,4 @@
-//! What a tolerance says to wrong answers, as a table of text.
+//! The verdicts of a tolerance on wrong answers, as a text table.
 
 use ncugate_model::Differences;
 use ncugate_model::MutantKind;
@@ -8,7 +8,7 @@ use ncugate_model::number::text;
 
 use std::fmt::Write;
 
-/// A line a mutant, a column a shape: whether it is accepted, and how far it is.
+/// One line for each mutant and one column for each shape: whether it is accepted, and its distance.
 pub fn table(table: &MutantTable) -> String {
     let mut out = String::new();
     let width = table.rows.iter().map(|(name, _, _)| name.len()).max().unwrap_or(0);
@@ -25,7 +25,7 @@ pub fn table(table: &MutantTable) -> String {
     out
 }
 
-/// What to look at: a null that is accepted, an honest answer that is not, and faults that nothing shows.
+/// Marks problems: an accepted null answer, a rejected honest answer, and undetected faults.
 fn mark(standing: MutantKind, cells: &[MutantOutcome]) -> &'static str {
     let rejected = cells.iter().any(|cell| matches!(cell, MutantOutcome::Rejected { .. }));
     let accepted = cells.iter().any(|cell| matches!(cell, MutantOutcome::Accepted { .. }));

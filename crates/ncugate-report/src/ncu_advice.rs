@@ -1,4 +1,4 @@
-//! What Nsight Compute says about a variant: its rules, and where its sampler found warps.
+//! Observations of Nsight Compute on a variant: its rules, and sampled locations of warps.
 
 use super::number::Number;
 use super::text;
@@ -8,17 +8,17 @@ use ncugate_model::{CleanText, Line};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What Nsight Compute says about a variant at a shape.
+/// Observations of Nsight Compute on a variant at a shape.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct NcuAdvice {
     pub shape: CleanText,
-    /// Its rules, the largest estimated speedup first.
+    /// Messages of its rules, the largest estimated speedup first.
     pub rules: Vec<RuleRow>,
     /// Instructions with the most samples.
     pub hot: Vec<HotRow>,
     /// Source lines with the most samples.
     pub lines: Vec<HotLineRow>,
-    /// What is not known of its instructions, and why.
+    /// Missing information about its instructions, and why.
     pub missing: Vec<CleanText>,
 }
 
@@ -44,7 +44,7 @@ pub struct HotRow {
     pub samples: Number,
     /// Percent of the launch's samples.
     pub share: Number,
-    /// Why most of its warps waited.
+    /// The most frequent stall reason of its warps.
     pub stall: CleanText,
     /// The instruction, where it is known.
     pub instruction: Option<CleanText>,
@@ -61,7 +61,7 @@ pub struct HotRow {
 pub struct HotLineRow {
     /// The line as `file:line`.
     pub line: CleanText,
-    /// Its text, where it is known.
+    /// Its text, if known.
     pub source: Option<CleanText>,
     pub samples: Number,
     /// Percent of the launch's samples.
@@ -70,12 +70,12 @@ pub struct HotLineRow {
     pub stall: CleanText,
 }
 
-/// Source lines shown.
+/// Most source lines shown.
 const HOTTEST: usize = 12;
 /// Longest instruction and source line shown, in characters.
 const INSTRUCTION: usize = 160;
 
-/// What ncu says, in the words of the report.
+/// Observations of ncu, in the wording of the report.
 pub fn advice(said: &NcuObservations) -> NcuAdvice {
     let rules = said.rules.iter().map(|rule| RuleRow {
         title: (&rule.title).into(),

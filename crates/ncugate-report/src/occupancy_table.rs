@@ -5,41 +5,41 @@ use ncugate_model::occupancy::{Chip, CurveStep, Demand, Limiter, NextStep, Occup
 use serde::Serialize;
 use std::fmt::Write as _;
 
-/// What an occupancy calculator answers.
+/// The result of the occupancy calculator.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct OccupancyAnswer {
-    /// Blocks a multiprocessor.
+    /// Blocks per multiprocessor.
     pub blocks_per_sm: u32,
-    /// Resident warps a multiprocessor.
+    /// Resident warps per multiprocessor.
     pub warps_per_sm: u32,
-    /// Percent of the warps that a multiprocessor can hold.
+    /// Percent of the multiprocessor's warp slots.
     pub percent: f64,
-    /// What each resource alone would allow, in blocks.
+    /// The limit in blocks from each resource alone.
     pub limits: Vec<(&'static str, u32)>,
-    /// The resources that bind.
+    /// The limiting resources.
     pub limited_by: Vec<&'static str>,
-    /// Changes with which more blocks fit.
+    /// Changes that let more blocks fit.
     pub next_steps: Vec<NextStep>,
-    /// Most clusters at a time, where blocks come in clusters and the multiprocessors are known: an upper bound, for a cluster has to lie
-    /// within one GPC.
+    /// Most concurrent clusters, if blocks are in clusters and the number of multiprocessors is known. An upper bound,
+    /// since a cluster must lie within one GPC.
     pub clusters_at_most: Option<u32>,
-    /// Resident warps over registers a thread.
+    /// Resident warps over registers per thread.
     pub over_registers: Vec<CurveStep>,
-    /// Resident warps over bytes of shared memory a block.
+    /// Resident warps over bytes of shared memory per block.
     pub over_shared_memory: Vec<CurveStep>,
-    /// Resident warps over threads a block.
+    /// Resident warps over threads per block.
     pub over_block_size: Vec<CurveStep>,
 }
 
-/// Blocks of a cluster, and the multiprocessors of the GPU where they are known.
+/// Blocks per cluster, and the multiprocessors of the GPU if known.
 #[derive(Debug, Clone, Copy)]
 pub struct ClusterRequest {
-    /// Blocks a cluster; 1 for none.
+    /// Blocks per cluster; 1 for no clusters.
     pub blocks: u32,
     pub sms: Option<u32>,
 }
 
-/// The answer for these demands on that chip.
+/// The occupancy for these demands on that chip.
 pub fn occupancy_answer(chip: &Chip, demand: &Demand, cluster: ClusterRequest) -> OccupancyAnswer {
     let Occupancy { blocks_per_sm, percent, limits, limiters } = theoretical(chip, demand, None);
     let clusters = (cluster.blocks > 1).then(|| Some(blocks_per_sm * cluster.sms? / cluster.blocks)).flatten();

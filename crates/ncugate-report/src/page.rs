@@ -1,6 +1,8 @@
-//! What every page shares: the template it extends, its style, and a policy that lets nothing else in.
+//! Shared parts of all pages: the base template, the style, and a content security policy that blocks everything else.
 //!
-//! A page is one file that opens from disk and asks the network for nothing. Its content security policy names style and
+//!
+//!
+//! A page is one file that opens from disk and makes no network requests. Its content security policy names style and
 //! script by their hash, so that no text in the data can become either.
 
 use super::error::RenderError;
@@ -23,7 +25,7 @@ const TEMPLATES: [(&str, &str); 7] = [
     ("index.html", include_str!("../../../templates/index.html")),
 ];
 
-/// The style sheet, from what applies everywhere to what applies on paper.
+/// The style sheet, from general rules to rules for print.
 const STYLE: &str = concat!(
     include_str!("../../../templates/style/theme.css"),
     include_str!("../../../templates/style/page.css"),
@@ -34,7 +36,7 @@ const STYLE: &str = concat!(
     include_str!("../../../templates/style/print.css"),
 );
 
-/// What a template is given: its own context, style and script.
+/// The data of a template: its context, style and script.
 #[derive(Serialize)]
 struct Page<'a, T> {
     style: String,
@@ -56,15 +58,15 @@ pub fn render(template: &str, context: impl Serialize, script: Option<&str>) -> 
     Ok(environment()?.get_template(template)?.render(Serde(page))?)
 }
 
-/// A value with its unit, in the digits in which it differs from another.
+/// A value with its unit, with enough digits to differ from another.
 fn beside(value: f64, other: Option<f64>, unit: &str) -> String {
     other.map_or_else(|| number::with_unit(value, unit), |other| number::measured_and_limit(value, other, unit).0)
 }
 
-/// The templates with filters that write numbers as everywhere else.
+/// The templates with the shared number filters.
 fn environment() -> Result<Environment<'static>, RenderError> {
     let mut env = Environment::new();
-    // A page that lacks what its template names could lack a gate: it is an error, not a page.
+    // A page without a value that its template names could lack a gate, so that is an error.
     env.set_undefined_behavior(UndefinedBehavior::Strict);
     env.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?);
     env.add_filter("plain", number::plain);

@@ -1,11 +1,11 @@
-//! What is known of a phase without a GPU, for programs.
+//! The checks of a phase without a GPU, for programs.
 
 use ncugate_judge::{GateResult, PendingGate, StaticCheck, VariantFacts};
 use ncugate_model::{BuildOutcome, BuildRecord, CleanText, Level, Verdict};
 use ncugate_phase::plan::{Plan, Variant, VariantRole};
 use serde::Serialize;
 
-/// A phase as `check` found it.
+/// The result of `check` for a phase.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct PhaseCheck {
     /// The phase's file.
@@ -14,15 +14,16 @@ pub struct PhaseCheck {
     pub outcome: &'static str,
     pub candidates: usize,
     pub baselines: usize,
-    /// The architecture that was built for; none where nothing was built.
+    /// The target architecture; none if nothing was built.
     pub arch: Option<String>,
-    /// What is worth knowing, a sentence each.
+    /// Notes, one sentence each.
     pub notes: Vec<String>,
-    /// Problems that are not of a gate.
+    /// Problems that belong to no gate.
     pub problems: Vec<String>,
     /// Preconditions and gates that could be judged.
     pub judged: Vec<StaticVerdict>,
-    /// Gates that could not, and what they wait for; those of tiers, stages and the fallback behind whose they are.
+    /// Gates that could not be judged, and the missing inputs. Gates of tiers, stages and the fallback come after those
+    /// of the phase.
     pub not_judged: Vec<(String, String)>,
     pub builds: Vec<VariantBuild>,
 }
@@ -31,10 +32,11 @@ pub struct PhaseCheck {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct StaticVerdict {
     pub name: CleanText,
-    /// `tier 'minimum'`, `stage 'one'` or `fallback`, whose gate it is; none of a gate of the phase and of a precondition.
+    /// The owner of the gate: `tier 'minimum'`, `stage 'one'` or `fallback`; none for a gate of the phase and for a
+    /// precondition.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub of: Option<String>,
-    /// Whether the phase fails with it.
+    /// Whether a failure fails the phase.
     pub level: Level,
     pub verdict: Verdict,
     pub reason: CleanText,
@@ -47,13 +49,13 @@ pub struct VariantBuild {
     /// `built`, `failed`, `refused` or `not needed`.
     pub outcome: &'static str,
     pub reason: Option<String>,
-    /// What build, launch and chip say of it at the objective's shape.
+    /// Facts from build, launch and chip at the objective's shape.
     #[serde(flatten)]
     pub facts: VariantFacts,
 }
 
 impl PhaseCheck {
-    /// Takes what the build gave.
+    /// Adds the results of the builds.
     pub fn take_builds(&mut self, plan: &Plan, builds: &[BuildRecord]) {
         let row = |(variant, build): (&Variant, &BuildRecord)| {
             let (outcome, reason) = match &build.outcome {
@@ -68,7 +70,7 @@ impl PhaseCheck {
         self.candidates = plan.variants.iter().filter(|variant| variant.standing == VariantRole::Candidate).count();
     }
 
-    /// Takes what the build decides of the gates, and what it says of the variants.
+    /// Adds the gates and the facts of variants that the build decides.
     pub fn take_gates(&mut self, gates: &StaticCheck) {
         self.judged.extend(gates.judged.iter().map(|gate| row(gate, None)));
         self.not_judged = gates.unjudged.iter().map(|gate| (gate.name.to_string(), gate.reason.clone())).collect();

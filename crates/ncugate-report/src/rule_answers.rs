@@ -1,4 +1,4 @@
-//! The rules asked of a judged run.
+//! Applies the rules to a judged run.
 
 use super::diagnosis_row::{Collection, DiagnosisRow};
 use super::provenance::quoted;
@@ -17,7 +17,8 @@ use ncugate_phase::config::{Phase, Shape};
 use ncugate_phase::plan::Method;
 use std::collections::HashMap;
 
-/// The shapes of a phase that are timed or profiled, with the work that it declares: what is only checked has no bottleneck.
+/// The shapes of a phase that are timed or profiled, with their declared work. Shapes that are only checked have no
+/// bottleneck.
 pub fn shape_facts(phase: &Phase) -> Vec<ShapeFacts> {
     let of = |shape: &Shape| {
         let scope: Names = shape.dims.iter().map(|(name, n)| (name.clone(), Value::Int(*n))).collect();
@@ -30,7 +31,9 @@ pub fn shape_facts(phase: &Phase) -> Vec<ShapeFacts> {
     phase.workload.shapes.iter().filter(measured).map(of).collect()
 }
 
-/// What the rules say of some variants of a run; `seen` is what was measured, with the deep profiles beside it.
+/// Findings of the rules for some variants of a run; `seen` holds the measurements, including the deep profiles.
+///
+///
 ///
 /// # Errors
 /// A report of ncu is damaged.
@@ -52,7 +55,9 @@ pub fn answers(session: &JudgedRun<'_>, seen: &Quantities) -> Result<Vec<RuleAns
     with_diagnosis(session, seen, &[], |diagnosis| diagnosis.answers(&all))
 }
 
-/// Asks something of the rules and everything that they read of a run.
+/// Calls a function with the diagnosis of a run: the rules and all their inputs.
+///
+///
 ///
 /// # Errors
 /// A report of ncu is damaged.
@@ -84,7 +89,9 @@ pub fn with_diagnosis<T>(
     Ok(ask(&diagnosis))
 }
 
-/// The rules that cannot be asked of a variant at a shape.
+/// The rules that cannot be evaluated for a variant at a shape.
+///
+///
 ///
 /// # Errors
 /// A report of ncu is damaged.
@@ -98,7 +105,7 @@ pub fn unasked(
     with_diagnosis(session, seen, observations, |diagnosis| diagnosis.unasked(variant, shape))
 }
 
-/// What the rules could say of a variant at a shape, by its findings and the rules that could not be asked.
+/// Summarises the diagnosis of a variant at a shape from its findings and the rules that could not be evaluated.
 pub fn diagnosis_row(
     session: &JudgedRun<'_>,
     seen: &Quantities,
@@ -115,7 +122,7 @@ pub fn diagnosis_row(
     DiagnosisRow::new(place, has_cause, unasked, untimed.as_deref(), &collection(session, variant, shape))
 }
 
-/// How counters that a variant lacks at a shape are collected.
+/// How to collect the missing counters of a variant at a shape.
 fn collection(session: &JudgedRun<'_>, variant: &VariantId, shape: &ShapeName) -> Collection {
     let measured = session.measurements();
     let (phase, run) = (measured.phase(), measured.run());

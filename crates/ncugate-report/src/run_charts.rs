@@ -1,4 +1,5 @@
-//! The report's rows as charts read them, with what only charts need: the roof, the front, effects of parameters.
+//! The report's rows as charts read them, with data for charts alone: the roofline, the Pareto front, effects of
+//! parameters.
 
 use super::inputs::ReportInputs;
 use super::run_report::RunReport;
@@ -11,7 +12,7 @@ use ncugate_model::{Better, VariantId};
 use ncugate_phase::plan::Variant;
 use std::collections::HashSet;
 
-/// What the charts of a report are drawn from.
+/// The data for the charts of a report.
 pub fn run<'a>(report: &'a RunReport, inputs: &'a ReportInputs<'_>) -> ChartedRun<'a> {
     let occupancy = occupancy(inputs);
     let dims = inputs.phase.workload.shapes.iter().map(|shape| shape.dims.as_slice());
@@ -35,7 +36,7 @@ pub fn run<'a>(report: &'a RunReport, inputs: &'a ReportInputs<'_>) -> ChartedRu
     }
 }
 
-/// The life of a launch of the first variant of the deep profile.
+/// The timeline of a launch of the first variant of the deep profile.
 fn timeline<'a>(report: &'a RunReport, inputs: &'a ReportInputs<'_>) -> Option<ChartedTimeline<'a>> {
     let first = report.deep_profile.as_ref()?.variants.first()?;
     let measured_as = |id: &VariantId| {
@@ -47,7 +48,7 @@ fn timeline<'a>(report: &'a RunReport, inputs: &'a ReportInputs<'_>) -> Option<C
     Some(ChartedTimeline { variant: &first.label, timeline: said.timeline.as_ref()? })
 }
 
-/// The roof over the work of a launch at the objective's shape.
+/// The roofline over the work of a launch at the objective's shape.
 fn roofline(inputs: &ReportInputs<'_>) -> Option<Roofline> {
     let workload = &inputs.phase.workload;
     let objective = &inputs.phase.objective.shape;
@@ -64,14 +65,14 @@ fn ranked(inputs: &ReportInputs<'_>) -> Vec<VariantId> {
     inputs.judgement.variants.iter().filter(|v| v.rank.is_some()).map(|v| v.variant.clone()).collect()
 }
 
-/// The metric of occupancy that was measured.
+/// The measured metric of occupancy.
 fn occupancy(inputs: &ReportInputs<'_>) -> Option<&'static str> {
     ["achieved_occupancy", "theoretical_occupancy"]
         .into_iter()
         .find(|metric| inputs.quantities.column(metric).is_some_and(MetricCells::has_value))
 }
 
-/// Occupancy and objective of the variants that no other beats on both, by occupancy.
+/// Occupancy and objective of the variants on the Pareto front of both, by occupancy.
 fn front(inputs: &ReportInputs<'_>, occupancy: &str) -> Vec<(f64, f64)> {
     let objective = &inputs.phase.objective;
     let x = ParetoAxis { metric: occupancy, better: Better::Higher };
@@ -86,17 +87,18 @@ fn effects(inputs: &ReportInputs<'_>) -> Vec<Effect> {
     explain::sensitivity(&measured(inputs))
 }
 
-/// What parameters do together; none of a sweep with one parameter, or of many variants, of which a page would wait for it.
+/// Joint effects of the parameters. None for a sweep with one parameter, or for so large a sweep that the page would be
+/// slow.
 fn sweep(inputs: &ReportInputs<'_>) -> Option<SweepAnalysis> {
     let measured = measured(inputs);
     let is_small = measured.len() <= MOST_SWEPT;
     is_small.then(|| explain::sweep(&measured, inputs.phase.objective.better, &Resampler::default()))
 }
 
-/// Variants of which a page analyses the parameters; `ncugate explain --sweep` analyses any number.
+/// Most variants for which a page analyses the parameters; `ncugate explain --sweep` analyses any number.
 const MOST_SWEPT: usize = 2_000;
 
-/// The objective of the variants that count.
+/// The objective of the accepted variants.
 fn measured<'a>(inputs: &'a ReportInputs<'_>) -> Vec<(&'a Variant, f64)> {
     let objective = &inputs.phase.objective;
     let results: HashSet<VariantId> = ranked(inputs).into_iter().collect();

@@ -1,5 +1,5 @@
-//! `results.sarif` (OASIS SARIF 2.1.0), for code views: what keeps the phase from passing at its lines of the phase's file, and findings
-//! at the lines of the kernel at which warps wait.
+//! `results.sarif` (OASIS SARIF 2.1.0), for code views: obstacles to passing at their lines of the phase's file, and
+//! findings at the lines of the kernel at which warps wait.
 
 use super::error::RenderError;
 use super::finding_row::FindingRow;
@@ -11,7 +11,7 @@ use ncugate_model::{Level, Verdict};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
-/// Lines of a finding that are shown.
+/// Most lines shown for a finding.
 const LINES: usize = 3;
 
 /// The file.
@@ -55,7 +55,7 @@ pub fn sarif(report: &RunReport) -> Result<String, RenderError> {
     Ok(escaped_json(&serde_json::to_string_pretty(&file)?) + "\n")
 }
 
-/// The verdict of a phase that does not pass: what keeps it from passing need not be a gate, and a file without a result would be read
+/// The verdict of a phase that does not pass. The obstacle need not be a gate, and a file without a result would read
 /// as a pass.
 fn phase(report: &RunReport) -> Option<Value> {
     let passes = report.headline.verdict == Verdict::Pass;
@@ -81,7 +81,7 @@ fn of_gate(report: &RunReport, gate: &GateResult) -> Value {
     result(rule, level, &text, &[place(&report.file, gate.line)])
 }
 
-/// A finding at its lines; none where no line of the project is known.
+/// A finding at its lines; none without a known line in the project.
 fn of_finding(finding: &FindingRow) -> Option<Value> {
     let places: Vec<Value> = finding.lines.iter().filter_map(line).take(LINES).collect();
     let advice = if finding.advice.is_empty() { String::new() } else { format!(" Try: {}", finding.advice) };
@@ -140,7 +140,7 @@ mod tests {
             .collect();
         assert!(results.iter().all(|result| rules.contains(&result["ruleId"].as_str().unwrap())));
         assert!(results.iter().any(|result| result["ruleId"] == "phase" && result["level"] == "error"), "{results:?}");
-        // A gate that is waived fails as well, and is a note.
+        // A waived gate also fails, but is only a note.
         let failing = |g: &&GateResult| g.verdict == Verdict::Fail && g.level == Level::Required && g.waived.is_none();
         let failing = report.gates.iter().find(failing).unwrap();
         let line = |result: &Value| result["locations"][0]["physicalLocation"]["region"]["startLine"].as_u64();

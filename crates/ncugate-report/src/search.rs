@@ -1,4 +1,4 @@
-//! What a search did, for people.
+//! The results of a search, for people.
 
 use super::number::{self, Number};
 use super::text;
@@ -9,19 +9,19 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A search that chose the candidates.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SearchRow {
-    /// How many variants were tried, of how many, how, and why it stopped.
+    /// Number of variants tried, size of the space, method, and why the search stopped.
     pub summary: String,
-    /// How far off the model was.
+    /// The error of the model.
     pub model: Option<String>,
-    /// Why variants failed, with how many did, the most frequent first.
+    /// Reasons for failures, with the number of variants, the most frequent first.
     pub failures: Vec<(String, u32)>,
-    /// How much each parameter decides, as the model has it, in percent; the most first.
+    /// Importance of each parameter according to the model, in percent; highest first.
     pub importance: Vec<(String, Number)>,
-    /// The variants that were measured in full, the best by few samples first.
+    /// The variants that were measured in full, best first by their few samples.
     pub finalists: Vec<FinalistRow>,
-    /// The best so far wherever there was a better one: variants tried, seconds, microseconds.
+    /// Each new best: variants tried, seconds, microseconds.
     pub progress: Vec<(u32, f64, f64)>,
-    /// Microseconds of every trial that was timed, with how many were tried until it.
+    /// Microseconds of every timed trial, with the number of variants tried until then.
     pub trials: Vec<(u32, f64)>,
 }
 
@@ -29,13 +29,13 @@ pub struct SearchRow {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FinalistRow {
     pub variant: String,
-    /// What the model expected before it was tried, in microseconds.
+    /// The model's prediction before the trial, in microseconds.
     pub expected: Option<Number>,
-    /// What few samples gave, in microseconds.
+    /// The result from few samples, in microseconds.
     pub tried: Option<Number>,
 }
 
-/// The row of a run's search, where it ended.
+/// The row of a run's search, if it finished.
 pub fn row(records: &[SearchRecord]) -> Option<SearchRow> {
     let mut read = Read::default();
     for record in records {
@@ -94,7 +94,7 @@ impl Read<'_> {
         })
     }
 
-    /// Trials that were timed: how many were tried until then, seconds, microseconds.
+    /// Timed trials: number of variants tried until then, seconds, microseconds.
     fn timed(&self) -> impl Iterator<Item = (u32, f64, f64)> {
         self.tried.iter().zip(1..).filter_map(|(tried, count)| match tried.outcome {
             TriedOutcome::Timed { us } => Some((count, tried.seconds, us)),
@@ -112,7 +112,7 @@ impl Read<'_> {
         self.timed().filter(|trial| better(trial)).collect()
     }
 
-    /// The ratio between what came and what was expected, in the middle of all trials that had an expectation.
+    /// The median ratio of measured to predicted time over all trials with a prediction.
     fn model(&self) -> Option<String> {
         let mut ratios: Vec<f64> = self
             .tried
@@ -169,7 +169,7 @@ mod tests {
             Some(us) => TriedOutcome::Timed { us },
             None => TriedOutcome::Failed { reason: "does not build: /tmp/x.cu(3): error".to_owned() },
         };
-        // Of one machine code are the variants that take equally long.
+        // Variants with equal times share machine code.
         let (variant, code) = (VariantId(variant.into()), us.map(|us| us.to_string()));
         SearchRecord::Tried(TriedPoint { batch: 0, variant, outcome, code, facts: BTreeMap::new(), seconds })
     }

@@ -1,12 +1,13 @@
-//! Times of variants that were chosen: of the confirmation, whose samples took no part in choosing them, where there are some. They are
-//! what gates judge, so a sentence beside a gate says the same numbers. Tables of all variants have the times of the sweep.
+//! Times of chosen variants: from the confirmation if there is one, because its samples took no part in the choice.
+//! Gates judge the same times, so a sentence next to a gate has the same numbers. Tables of all variants have the times
+//! of the sweep.
 
 use ncugate_judge::frame::Quantities;
 use ncugate_judge::reference_runs::confirmed;
 use ncugate_model::{ShapeName, VariantId};
 use std::sync::Arc;
 
-/// A metric of a variant at a shape: of the confirmation where the variant was timed anew, else of the sweep.
+/// A metric of a variant at a shape: from the confirmation if the variant was re-timed, else from the sweep.
 pub fn value(quantities: &Quantities, variant: &VariantId, shape: &ShapeName, metric: &str) -> Option<f64> {
     match fresh(quantities, variant, shape) {
         Some(_) => confirmed(quantities, variant, shape, metric),
@@ -14,7 +15,8 @@ pub fn value(quantities: &Quantities, variant: &VariantId, shape: &ShapeName, me
     }
 }
 
-/// A metric of two variants at a shape, by samples of one kind: of the confirmation where both were timed anew, else of the sweep.
+/// A metric of two variants at a shape, by samples of one kind: from the confirmation if both were re-timed, else from
+/// the sweep.
 pub fn pair(
     quantities: &Quantities,
     (one, other): (&VariantId, &VariantId),

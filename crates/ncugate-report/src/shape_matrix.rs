@@ -1,18 +1,18 @@
-//! Variants by shapes as readers are given them.
+//! Variants by shapes, in the form for readers.
 
 use ncugate_model::CleanText;
 use ncugate_phase::plan::VariantRole;
 use serde::Serialize;
 
-/// The table, where at least two shapes were measured.
+/// The table, if at least two shapes were measured.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ShapeMatrix {
-    /// What the values are: `Latency p50 (µs)`.
+    /// The metric of the values: `Latency p50 (µs)`.
     pub title: CleanText,
     pub shapes: Vec<CleanText>,
     /// The rows: candidates, then baselines.
     pub rows: Vec<MatrixRow>,
-    /// Candidates that are not in the table.
+    /// Number of candidates left out.
     pub left_out: usize,
 }
 
@@ -22,7 +22,7 @@ pub struct MatrixRow {
     /// Its id, short enough for a table.
     pub label: CleanText,
     pub standing: VariantRole,
-    /// A value a shape; none where it was not measured, or the variant is not proven correct.
+    /// One value for each shape; none if it was not measured, or the variant is not proven correct.
     pub cells: Vec<Option<MatrixCell>>,
 }
 
@@ -30,9 +30,9 @@ pub struct MatrixRow {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MatrixCell {
     pub text: CleanText,
-    /// How far from the best candidate: `+12.0 %`; empty for the best.
+    /// Distance from the best candidate: `+12.0 %`; empty for the best.
     pub beside_best: CleanText,
-    /// Whether no proven candidate is better here.
+    /// Whether it is the best proven candidate here.
     pub best: bool,
     pub in_use: bool,
 }

@@ -1,4 +1,4 @@
-//! How busy the units of the chip were, as rows of the banner.
+//! Utilisation of the units of the chip, as rows of the banner.
 
 use super::inputs::ReportInputs;
 use super::number::{self, Number};
@@ -16,7 +16,7 @@ pub struct SpeedOfLightRow {
     pub text: String,
 }
 
-/// Nothing where no unit was counted.
+/// Empty if no unit was counted.
 pub fn rows(inputs: &ReportInputs<'_>) -> Vec<SpeedOfLightRow> {
     let counted = inputs.speed_of_light.iter().any(|unit| unit.percent.is_some());
     let rows = inputs.speed_of_light.iter().filter(|_| counted).map(|utilisation| SpeedOfLightRow {

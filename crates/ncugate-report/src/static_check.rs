@@ -1,4 +1,4 @@
-//! What is known of a phase without a GPU, in words.
+//! The checks of a phase without a GPU, as text.
 
 use indexmap::IndexMap;
 use ncugate_judge::{GateResult, GroupKind, PendingGate, StaticCheck, StaticGroup, VariantFacts};
@@ -17,12 +17,13 @@ pub fn verdict(name: &str, verdict: Verdict, reason: &str) -> String {
     format!("  {word:12} {name}: {reason}\n")
 }
 
-/// How gates were judged, and which were not: those of the phase, then those of tiers, stages and the fallback.
+/// Verdicts of gates, and the gates that were not judged: those of the phase, then those of tiers, stages and the
+/// fallback.
 pub fn gates(ahead: &StaticCheck) -> String {
     let mut text = group("", &ahead.judged, &ahead.unjudged);
     for other in ahead.groups.iter().chain(&ahead.fallback) {
         text.push_str(&group(&format!("{}: ", titled(other)), &other.judged, &other.unjudged));
-        // a gate that fails by itself is shown with its reason
+        // a gate that fails on its own is shown with its reason
         let by_itself = other.judged.iter().any(|gate| gate.verdict == Verdict::Fail);
         if let Some(impossible) = other.impossible.as_ref().filter(|_| !by_itself) {
             let _ = writeln!(text, "  {:12} {impossible}", Verdict::Fail.mark());
@@ -62,7 +63,7 @@ fn group(lead: &str, judged: &[GateResult], unjudged: &[PendingGate]) -> String 
     text
 }
 
-/// A line a variant: what build, launch and chip say of it.
+/// One line for each variant with the facts from build, launch and chip.
 pub fn facts(plan: &Plan, ahead: &StaticCheck, shape: &ShapeName) -> String {
     let cell = |value: Option<f64>| value.map_or_else(|| "n/a".to_owned(), number::short);
     let head = ["registers", "spills", "shared_mem", "occupancy %", "blocks/SM", "limited by"].map(str::to_owned);
@@ -91,10 +92,12 @@ pub fn facts(plan: &Plan, ahead: &StaticCheck, shape: &ShapeName) -> String {
     text
 }
 
-/// What was built for an architecture, in words and as a verdict.
+/// The builds for an architecture, as text and as a verdict.
 ///
-/// Failed when no candidate that is a kernel is left. A phase whose candidates are external commands alone has nothing to
-/// build, and passes.
+///
+///
+/// Fails if no kernel candidate is left. A phase with only external commands as candidates has nothing to build, and
+/// passes.
 pub fn builds(plan: &Plan, builds: &[BuildRecord], arch: &str) -> (String, Verdict) {
     let (mut standing, mut kernels, mut built) = (0, 0, 0);
     let mut failures = Failures::default();
@@ -138,11 +141,11 @@ pub fn builds(plan: &Plan, builds: &[BuildRecord], arch: &str) -> (String, Verdi
     (text, if built == 0 { Verdict::Fail } else { Verdict::Pass })
 }
 
-/// Variants that cannot be used, by why: one cause is said once.
+/// Unusable variants, grouped by cause.
 #[derive(Default)]
 struct Failures(IndexMap<(String, String), Vec<String>>);
 
-/// Variants that are named for one cause.
+/// Most variants named for one cause.
 const NAMED: usize = 3;
 
 impl Failures {

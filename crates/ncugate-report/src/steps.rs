@@ -1,4 +1,4 @@
-//! The launches, fills and copies of an evaluation that is several, as rows.
+//! The launches, fills and copies of an evaluation with several steps, as rows.
 
 use super::inputs::ReportInputs;
 use super::model::{Measure, MetricColumn};
@@ -11,21 +11,21 @@ use ncugate_model::{Cell, CleanText, ShapeName, VariantId, demangled};
 use ncugate_phase::plan::{KernelLaunch, Method, ShapeProgram, Step, Variant};
 use serde::Serialize;
 
-/// Metrics of the table of steps, beside the duration and its share.
+/// Most metrics in the table of steps, in addition to the duration and its share.
 const COLUMNS: usize = 6;
 
-/// The steps of a variant at a shape, beside each other.
+/// The steps of a variant at a shape.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct StepTable {
     pub variant: CleanText,
     pub shape: CleanText,
     /// Titles of the columns of numbers, with their units.
     pub columns: Vec<CleanText>,
-    /// A row a step: number and name, how it is launched, and a text for each column.
+    /// One row for each step: number and name, launch configuration, and a text for each column.
     pub rows: Vec<(CleanText, CleanText, Vec<CleanText>)>,
 }
 
-/// What a variant's program does at a shape, in one line.
+/// The program of a variant at a shape, in one line.
 pub fn program_text(program: &ShapeProgram) -> String {
     if let Some(reason) = &program.left_out {
         return format!("not launched: {reason}");
@@ -73,7 +73,7 @@ fn step_text(step: &Step) -> String {
     }
 }
 
-/// The steps of a variant at a shape; none where its program is one launch, or it is a command.
+/// The steps of a variant at a shape; none if its program is one launch, or it is an external command.
 pub fn rows(inputs: &ReportInputs<'_>, variant: &Variant, shape: &ShapeName, metrics: &[MetricColumn]) -> Vec<StepRow> {
     let Method::Kernel(kernel) = &variant.method else { return Vec::new() };
     let Some(program) = kernel.program(shape).filter(|program| program.single().is_none()) else { return Vec::new() };
@@ -92,7 +92,7 @@ pub fn rows(inputs: &ReportInputs<'_>, variant: &Variant, shape: &ShapeName, met
     program.steps.iter().map(row).collect()
 }
 
-/// Values of a launch of several; of the only launch, beside fills and copies, those of the evaluation.
+/// Values of one of several launches; for a single launch among fills and copies, those of the evaluation.
 fn values(
     inputs: &ReportInputs<'_>,
     (variant, shape): (&VariantId, &ShapeName),
@@ -114,7 +114,7 @@ fn values(
     metrics.iter().map(of).collect()
 }
 
-/// Whether a metric is known of single launches.
+/// Whether a metric is known for single launches.
 fn is_of_launches(metric: &str) -> bool {
     use ncugate_model::metric::MetricSource as Source;
     match Catalogue::embedded().source(metric) {
@@ -123,7 +123,7 @@ fn is_of_launches(metric: &str) -> bool {
     }
 }
 
-/// The steps of the variant that readers look at first; none where its evaluation is one launch.
+/// The steps of the main variant; none if its evaluation is one launch.
 pub fn table(
     variants: &[VariantRow],
     shapes: &[CleanText],

@@ -1,4 +1,4 @@
-//! What the parameters of a run's sweep do, and the front over chosen objectives: as data, and as text.
+//! Effects of the parameters of a run's sweep, and the Pareto front over chosen objectives, as data and as text.
 
 use super::{number, text};
 use crate::chart::Chart;
@@ -14,9 +14,9 @@ use ncugate_model::{Better, ShapeName, VariantId};
 use serde::Serialize;
 use std::fmt::Write as _;
 
-/// Effects and interactions that a text lists.
+/// Most effects and interactions in a text.
 const LISTED: usize = 8;
-/// Variants of a front that a text lists.
+/// Most variants of a front in a text.
 const FRONT: usize = 12;
 
 /// A sweep, analysed at one shape.
@@ -24,19 +24,19 @@ const FRONT: usize = 12;
 pub struct SweepReport {
     pub phase: String,
     pub shape: String,
-    /// The metric that effects are about.
+    /// The metric of the effects.
     pub objective: String,
     /// Main effects, interactions, edges of ranges.
     pub analysis: SweepAnalysis,
     /// The front over the objectives.
     pub front: ObjectiveFront,
-    /// The objectives as they are drawn.
+    /// The objectives in the chart.
     #[serde(skip)]
     pub objectives: Vec<FrontObjective>,
 }
 
 impl SweepReport {
-    /// The front as a chart; none where no variant has all objectives, or there is one objective alone.
+    /// The front as a chart; none if no variant has all objectives, or if there is only one objective.
     pub fn picture(&self) -> Option<Chart> {
         let line = |variant: &FrontVariant, on_front: bool| FrontLine {
             label: variant.variant.to_string(),
@@ -57,8 +57,10 @@ pub struct UnknownObjective {
     hint: String,
 }
 
-/// Analyses the candidates that can be selected. Without `objectives` the front is over the phase's objective and the occupancy that was
-/// measured.
+/// Analyses the selectable candidates. Without `objectives`, the front is over the phase's objective and the measured
+/// occupancy.
+///
+///
 ///
 /// # Errors
 /// An objective that the run has not measured.
@@ -168,7 +170,7 @@ pub fn words(report: &SweepReport) -> String {
     out
 }
 
-/// `-75 % (-76 to -74, 16 pairs)`, with the reason where it is not clear.
+/// `-75 % (-76 to -74, 16 pairs)`, with the reason if it is not clear.
 fn change(change: &MatchedChange) -> String {
     let percent = |value: f64| number::short(value);
     let noise = match change.separation {

@@ -10,7 +10,7 @@ use ncugate_judge::GateResult;
 use ncugate_model::{CleanText, Level, Verdict};
 use std::fmt::Write as _;
 
-/// Whether the terminal takes colours.
+/// Whether the terminal supports colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Colours {
     Ansi,
@@ -24,12 +24,12 @@ pub struct Screen {
     pub colours: Colours,
 }
 
-/// Variants shown.
+/// Most variants shown.
 const TOP: usize = 5;
-/// Least columns of a gate's verdict.
+/// Least width of a gate's verdict.
 const STATE: usize = 6;
 
-/// What a run prints last.
+/// The final output of a run.
 pub fn terminal(report: &RunReport, screen: Screen) -> Result<String, RenderError> {
     let columns = screen.columns.max(60);
     let mut out = format!("{}\n", text::clip(&report.title, columns));
@@ -68,7 +68,7 @@ pub fn terminal(report: &RunReport, screen: Screen) -> Result<String, RenderErro
     Ok(out)
 }
 
-/// The verdict and its reason alone.
+/// Only the verdict and its reason.
 pub fn conclusion(report: &RunReport, screen: Screen) -> String {
     let (headline, columns) = (&report.headline, screen.columns.max(60));
     let label = headline.conclusion.label();
@@ -90,8 +90,8 @@ fn paragraph(out: &mut String, text: &str, columns: usize) {
     }
 }
 
-/// Wall time by stage of the program: `build 4.13 s, bench 3.99 s (kernels 2.60 s, external commands 1.39 s)`. Parts of a
-/// stage, `bench: kernels`, stand behind it where they count.
+/// Wall time by stage of the program: `build 4.13 s, bench 3.99 s (kernels 2.60 s, external commands 1.39 s)`.
+/// Significant parts of a stage, such as `bench: kernels`, follow it in brackets.
 fn stages(report: &RunReport) -> String {
     let took = |name: &str, seconds: f64| format!("{name} {}", number::seconds(seconds));
     let stages = &report.provenance.stages;
@@ -107,7 +107,7 @@ fn stages(report: &RunReport) -> String {
     whole.collect::<Vec<_>>().join(", ")
 }
 
-/// The steps of the selected variant, a line each: number and kernel, the duration under ncu and its share.
+/// The steps of the selected variant, one line each: number and kernel, the duration under ncu and its share.
 fn steps(report: &RunReport) -> Vec<String> {
     let Some(steps) = &report.steps else { return Vec::new() };
     let what = steps.columns.first().map_or_else(String::new, |column| format!(" ({})", column.to_lowercase()));
@@ -120,7 +120,7 @@ fn steps(report: &RunReport) -> Vec<String> {
     std::iter::once(format!("steps of {}{what}:", steps.variant)).chain(steps.rows.iter().map(line)).collect()
 }
 
-/// A line a baseline or stored run: the objective beside theirs.
+/// One line for each baseline or stored run that compares the objective.
 fn beside(report: &RunReport, columns: usize) -> Vec<String> {
     let line = |delta: &Delta| {
         let is_objective = |row: &&MetricChange| report.objective.as_ref().is_some_and(|o| o.metric == row.metric);
@@ -137,7 +137,7 @@ fn beside(report: &RunReport, columns: usize) -> Vec<String> {
 fn variants(report: &RunReport, columns: usize) -> String {
     let ranked: Vec<&VariantRow> = report.variants.iter().filter(|v| v.rank.is_some()).take(TOP).collect();
     let baselines = report.variants.iter().filter(|v| v.standing == ncugate_phase::plan::VariantRole::Baseline).take(2);
-    // A variant that is selected among those that pass may rank lower.
+    // The variant selected among those that pass may have a lower rank.
     let selected = report.variants.iter().filter(|v| v.selected && v.rank.is_none_or(|rank| rank > TOP));
     let rows: Vec<&VariantRow> = ranked.into_iter().chain(selected).chain(baselines).collect();
     if rows.is_empty() {
@@ -183,15 +183,15 @@ fn variants(report: &RunReport, columns: usize) -> String {
     out
 }
 
-/// What variants are called in a table.
+/// Names of variants in a table.
 struct Names {
-    /// Parameters in which those that a sweep names do not differ: `TILE_M=32, STAGES=1`.
+    /// Parameters that are equal in all variants of the sweep: `TILE_M=32, STAGES=1`.
     shared: String,
-    /// A name a row; the selected one is marked.
+    /// One name for each row; the selected one is marked.
     names: Vec<String>,
 }
 
-/// Variants that a sweep names are told apart by the parameters in which they differ; the others stand above the table.
+/// Names variants of a sweep by the parameters in which they differ. The common parameters appear above the table.
 fn names(rows: &[&VariantRow], params: &[CleanText]) -> Names {
     let swept: Vec<&&VariantRow> = rows.iter().filter(|v| v.name.is_none()).collect();
     let differs = |at: &usize| swept.iter().any(|v| v.params.get(*at) != swept[0].params.get(*at));
@@ -209,7 +209,7 @@ fn names(rows: &[&VariantRow], params: &[CleanText]) -> Names {
     Names { shared, names: rows.iter().map(name).collect() }
 }
 
-/// What leads the line of a gate: what keeps the phase from passing stands out.
+/// The first word of a gate's line; it highlights obstacles to passing.
 fn state(gate: &GateResult) -> &'static str {
     match (&gate.waived, gate.verdict) {
         (Some(_), _) => "waived",
@@ -218,7 +218,7 @@ fn state(gate: &GateResult) -> &'static str {
     }
 }
 
-/// A line a gate: its verdict, its name, measured against limit.
+/// One line for each gate: its verdict, its name, measured against limit.
 fn gates(report: &RunReport, columns: usize, colours: Colours) -> String {
     let lead = report.gates.iter().map(|g| state(g).len()).max().unwrap_or(STATE).max(STATE);
     let numbers = report.gates.iter().filter(|gate| gate.summary.measured.is_some());
@@ -232,7 +232,7 @@ fn gates(report: &RunReport, columns: usize, colours: Colours) -> String {
     };
     let mut out: String = report.gates.iter().map(line).collect();
     for gate in report.gates.iter().filter(|gate| gate.waived.is_none()) {
-        // the line of the gate has its numbers alone
+        // the line of the gate has only its numbers
         let open = match gate.verdict {
             Verdict::Inconclusive if gate.summary.measured.is_some() => {
                 Some(format!("inconclusive: {}", gate.summary.why))
@@ -247,7 +247,7 @@ fn gates(report: &RunReport, columns: usize, colours: Colours) -> String {
     out
 }
 
-/// Measured against limit, else why; and whether the gate only advises.
+/// Measured against limit, else the reason; and whether the gate is advisory.
 fn against(gate: &GateResult) -> String {
     let measured = match (&gate.summary.measured, &gate.summary.limit) {
         (Some(measured), Some(limit)) => compared(gate, measured.value, limit.value),
@@ -260,7 +260,7 @@ fn against(gate: &GateResult) -> String {
     }
 }
 
-/// `2.011× >= 1.1×` where that is so, else `29.67, needs <= 10.18 µs`.
+/// `2.011× >= 1.1×` if that holds, else `29.67, needs <= 10.18 µs`.
 fn compared(gate: &GateResult, measured: f64, limit: f64) -> String {
     let Some(comparison) = gate.require.comparison() else {
         return number::against(measured, limit, &gate.unit);

@@ -1,4 +1,4 @@
-//! The renderers together, on the made-up run of [`super::fixture`].
+//! All renderers, on the synthetic run of [`super::fixture`].
 
 use super::fixture::{Fixture, hostile};
 use super::model::Conclusion;
@@ -32,7 +32,7 @@ fn json_holds_every_value_that_the_report_has() {
     for (row, written) in report.gates.iter().zip(results["gates"].as_array().unwrap()) {
         assert_eq!(written["verdict"], row.verdict.word());
         let (read, value) = (number(&written["measured"]), row.summary.measured.as_ref().map(|n| n.value));
-        // A reader of JSON may be off by the last bit.
+        // A JSON reader may be off by the last bit.
         let off = read.zip(value).map_or(0.0, |(read, value)| (read - value).abs() / value.abs().max(1.0));
         assert!(read.is_some() == value.is_some() && off < 1e-14, "{read:?}, {value:?}");
         assert_eq!(written["shape"].as_str(), row.summary.shape.as_ref().map(|shape| &*shape.0));
@@ -48,7 +48,7 @@ fn json_holds_every_value_that_the_report_has() {
             for (metric, measure) in report.metrics.iter().zip(&shape.values) {
                 let name = metric.name.as_str();
                 let (read, value) = (number(&written["values"][name]), measure.number().map(|n| n.value));
-                // A reader of JSON may be off by the last bit.
+                // A JSON reader may be off by the last bit.
                 let off = read.zip(value).map_or(0.0, |(read, value)| (read - value).abs() / value.abs().max(1.0));
                 assert!(read.is_some() == value.is_some() && off < 1e-14, "{name}: {read:?}, {value:?}");
                 assert_eq!(written["missing"].get(name).is_some(), measure.number().is_none(), "{name}");
@@ -261,7 +261,7 @@ fn every_chart_is_drawn_with_title_axes_and_words() {
 
 #[test]
 fn the_map_of_gates_says_what_the_judge_says() {
-    // Two gates whose text begins alike, and two whose text is the same.
+    // Two gates whose texts share a prefix, and two with the same text.
     const GATES: &str = r#"
         [[gate]]
         require = "registers <= 7"
@@ -364,7 +364,7 @@ fn a_written_report_has_its_files_and_nothing_else() {
     }
 }
 
-/// Pages for the browser test, in the folder that `NCUGATE_PAGES` names.
+/// Pages for the browser test, in the folder given by `NCUGATE_PAGES`.
 #[test]
 #[ignore = "writes pages for tests/browser/run.sh"]
 fn pages() {
@@ -398,8 +398,8 @@ fn pages() {
     }
 }
 
-/// Ratios and differences of percentages with their texts, for the script that writes them too: every step, values that lie
-/// halfway between two texts, and both sides of where the form changes.
+/// Ratios and differences of percentages with their texts, which the script must format equally: every step, values
+/// halfway between two texts, and both sides of each change of form.
 fn changes() -> serde_json::Value {
     let around = |value: f64| [value.next_down(), value, value.next_up()];
     let steps = (0..=3_000).map(|n| f64::from(n) / 1_000.0);
@@ -414,7 +414,7 @@ fn changes() -> serde_json::Value {
     json!({ "ratios": ratios.collect::<Vec<_>>(), "points": points.collect::<Vec<_>>() })
 }
 
-/// Every number of the table of variants as the report writes it, by variant and title of the metric.
+/// Every number of the table of variants as the report writes it, by variant and metric title.
 fn texts(report: &super::RunReport) -> serde_json::Value {
     let of = |variant: &super::VariantRow| {
         let values = report.metrics.iter().zip(&variant.shapes[report.objective_shape].values);
@@ -438,7 +438,7 @@ fn kernels(reports: &[&str]) -> String {
     html(&KernelsPage::new(&reports, &|_| Vec::new())).unwrap()
 }
 
-/// A run beside itself.
+/// A run compared with itself.
 fn compared(fixture: &Fixture) -> String {
     let side = crate::compare::ComparedSide::of_run(&fixture.phase.title, &fixture.report());
     let resampler = ncugate_model::stats::Resampler::default();

@@ -16,7 +16,7 @@ use ncugate_model::{
 use ncugate_phase::plan::{KernelCode, Method, Variant, VariantRole};
 use std::collections::HashMap;
 
-/// Everything about variants, by id.
+/// Data of variants, by id.
 struct VariantIndex<'a> {
     builds: HashMap<&'a VariantId, &'a BuildRecord>,
     checks: HashMap<&'a VariantId, Vec<&'a CheckRecord>>,
@@ -47,7 +47,7 @@ impl<'a> VariantIndex<'a> {
     }
 }
 
-/// The gravest case of every variant a gate judged, the first of several.
+/// The most severe case of every variant that a gate judged, the first one on a tie.
 fn worst_cases(gate: &GateResult) -> HashMap<&VariantId, &Case> {
     let mut worst: HashMap<&VariantId, &Case> = HashMap::new();
     for case in gate.cases.iter() {
@@ -59,7 +59,7 @@ fn worst_cases(gate: &GateResult) -> HashMap<&VariantId, &Case> {
     worst
 }
 
-/// Candidates by rank, then those without one in the order of the plan, then baselines.
+/// Candidates by rank, then candidates without a rank in the order of the plan, then baselines.
 pub fn rows(inputs: &ReportInputs<'_>, metrics: &[MetricColumn], params: &[CleanText]) -> Vec<VariantRow> {
     let index = VariantIndex::new(inputs);
     let mut rows: Vec<VariantRow> =
@@ -116,7 +116,7 @@ fn row(
     }
 }
 
-/// The name of a variant that the phase names itself; none where the id is made of the parameters.
+/// The name that the phase gives a variant; none if the id consists of the parameters.
 fn name(variant: &Variant) -> Option<CleanText> {
     let made: Vec<String> = variant.params.iter().map(|(name, value)| format!("{name}={value}")).collect();
     (made.is_empty() || made.join(",") != variant.id.0).then(|| text::clip(&variant.id.0, text::LABEL).into())
@@ -127,15 +127,15 @@ fn short(variant: &Variant, params: &[CleanText]) -> String {
         return text::clip(&variant.id.0, 28);
     }
     if params.len() == 1 {
-        // A bare number does not say what it is.
+        // A bare number does not name its parameter.
         return text::clip(&variant.id.0, 40);
     }
     let value = |name: &CleanText| variant.params.iter().find(|(n, _)| name == n).map(|(_, v)| v.to_string());
     text::clip(&params.iter().filter_map(value).collect::<Vec<_>>().join(" · "), 40)
 }
 
-/// What a gate says of a variant: its own case where it was judged for it, else whether it stops the variant (every
-/// required gate is judged for each candidate alone, and what does not hold is in `stopped_by`).
+/// The result of a gate for a variant: its own case if it was judged, else whether the gate stops the variant. (Every
+/// required gate is judged for each candidate separately, and failures are in `stopped_by`.)
 fn cell(
     gate: &GateResult,
     cases: &HashMap<&VariantId, &Case>,
@@ -244,13 +244,13 @@ fn build_row(inputs: &ReportInputs<'_>, variant: &Variant, outcome: Option<&Buil
     }
 }
 
-/// What a variant is in reports of another program.
+/// The launches behind a variant in reports of another program.
 fn captured<'i>(inputs: &'i ReportInputs<'_>, variant: &Variant) -> Option<&'i CapturedVariant> {
     let RunSource::Foreign { captured, .. } = &inputs.source else { return None };
     captured.iter().find(|one| one.variant == variant.id)
 }
 
-/// What a variant is that nothing is built for.
+/// The type of a variant without a build.
 fn without_build(variant: &Variant) -> &'static str {
     match &variant.method {
         Method::Function(_) => "Python function",

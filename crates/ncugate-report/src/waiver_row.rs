@@ -1,4 +1,4 @@
-//! Waivers that met a gate.
+//! Waivers that matched a gate.
 
 use ncugate_judge::{GateResult, Judgement};
 use ncugate_phase::config::Waiver;
@@ -14,7 +14,7 @@ pub struct WaiverRow {
     pub expired: bool,
 }
 
-/// Every waiver that met a gate, those in force first.
+/// Every waiver that matched a gate, those in force first.
 pub fn waivers(judgement: &Judgement) -> Vec<WaiverRow> {
     let nested = judgement
         .tiers

@@ -1,4 +1,4 @@
-//! Writes a report's files: each whole or not at all. The only part of the room that touches the disk.
+//! Writes a report's files atomically. The only part of the crate that touches the disk.
 
 use super::error::WriteError;
 use super::run_report::RunReport;
@@ -17,7 +17,7 @@ pub struct ReportFiles {
     pub page: PathBuf,
 }
 
-/// Makes the folder and proves that a file in it can be written, before anything is measured.
+/// Creates the folder and checks that it is writable, before anything is measured.
 pub fn prove_writable(folder: &Path) -> Result<(), WriteError> {
     fs::create_dir_all(folder).map_err(|source| disk(folder, source))?;
     let probe = folder.join(format!(".ncugate-probe-{}", std::process::id()));
@@ -49,7 +49,7 @@ pub fn write(report: &RunReport, folder: &Path) -> Result<ReportFiles, WriteErro
     Ok(ReportFiles { folder: folder.to_owned(), page: folder.join("report.html") })
 }
 
-/// Removes the files of charts that an earlier rendering had and this one has not; whatever else lies there stays.
+/// Removes chart files of an earlier rendering that this one does not have; all other files stay.
 fn remove_older(charts: &Path, drawn: &[(String, String)]) -> Result<(), WriteError> {
     let entries = fs::read_dir(charts).map_err(|source| disk(charts, source))?;
     let files = entries.filter_map(Result::ok).filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()));
@@ -62,7 +62,7 @@ fn remove_older(charts: &Path, drawn: &[(String, String)]) -> Result<(), WriteEr
         .try_for_each(|path| fs::remove_file(&path).map_err(|source| disk(&path, source)))
 }
 
-/// Writes a file beside its place, then moves it there.
+/// Writes a temporary file next to the target, then renames it.
 pub fn replace(path: &Path, text: &str) -> Result<(), WriteError> {
     store::replace(path, text.as_bytes()).map_err(|source| disk(path, source))
 }

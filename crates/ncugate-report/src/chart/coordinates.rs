@@ -7,13 +7,13 @@ use ncugate_model::CleanText;
 use ncugate_model::number;
 use ncugate_model::number::text::inside;
 
-/// Fewest variants that are worth it.
+/// Fewer variants are not worth a chart.
 const FEWEST: usize = 6;
-/// Most lines drawn; of more, the best and evenly many of the rest.
+/// Most lines drawn; beyond that, the best and an even sample of the rest.
 const MOST: usize = 90;
-/// Lines of the best that stand out: a tenth of the variants, within these.
+/// Number of highlighted best lines: a tenth of the variants, within these bounds.
 const BEST: (usize, usize) = (2, 10);
-/// How far lines of one value are spread, as a share of the axis, so that they can be told apart.
+/// Vertical spread of lines with the same value, as a share of the axis, which keeps them distinguishable.
 const SPREAD: f64 = 0.05;
 
 /// A parameter and its values in the order of the axis.
@@ -23,7 +23,7 @@ struct Parameter<'a> {
     values: Vec<&'a str>,
 }
 
-/// A variant, its objective, and where its line crosses each row.
+/// A variant, its objective, and the point at which its line crosses each row.
 struct Line<'v> {
     variant: &'v VariantRow,
     value: f64,
@@ -80,7 +80,7 @@ pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
     })
 }
 
-/// Parameters that every variant has and that have several values: the strongest first, as far as effects are known.
+/// Parameters that every variant has and that have several values: the strongest first, if effects are known.
 fn parameters<'a>(run: &'a ChartedRun<'_>, ranked: &[(&'a VariantRow, f64)]) -> Vec<Parameter<'a>> {
     let of = |(at, name): (usize, &'a CleanText)| {
         let mut values: Vec<&str> = Vec::new();
@@ -90,7 +90,7 @@ fn parameters<'a>(run: &'a ChartedRun<'_>, ranked: &[(&'a VariantRow, f64)]) -> 
                 values.push(value);
             }
         }
-        // numbers by their size; words as they come by rank
+        // numbers by size; words in the order of rank
         let numbers: Option<Vec<f64>> = values.iter().map(|value| value.parse().ok()).collect();
         if let Some(numbers) = numbers {
             let mut both: Vec<(f64, &str)> = numbers.into_iter().zip(values).collect();
@@ -151,7 +151,7 @@ fn line_series(lines: &[Line<'_>], best: usize, unit: &str, title: &str) -> Vec<
     series
 }
 
-/// The one value of a parameter that all of some variants have.
+/// The value of a parameter that all given variants share.
 fn shared(parameter: &Parameter<'_>, lines: &[Line<'_>]) -> Option<String> {
     let value = |line: &Line<'_>| line.variant.params.get(parameter.at).cloned().flatten();
     let first = value(lines.first()?)?;
@@ -159,7 +159,7 @@ fn shared(parameter: &Parameter<'_>, lines: &[Line<'_>]) -> Option<String> {
     all.then(|| format!("{} = {first}", parameter.name))
 }
 
-/// `16, 32, 64`, or the two ends of many.
+/// `16, 32, 64`, or only both ends of a long list.
 fn ends(values: &[&str]) -> String {
     match values {
         [first, .., last] if values.len() > 4 => format!("{first} to {last}"),

@@ -5,12 +5,12 @@ use super::outliers::{FAR, off_the_scale};
 use super::spec::{Chart, ChartAxis, ChartPoint, ChartTable, Glyph, Marks, Scale, Series, Spread, Tone, five_numbers};
 use ncugate_model::number;
 
-/// Variants shown beside the baselines.
+/// Variants shown in addition to the baselines.
 const LEADERS: usize = 10;
-/// Samples drawn of one variant; evenly spread over time where there are more.
+/// Most samples drawn of one variant; more are thinned out evenly over time.
 const DRAWN: usize = 250;
 
-/// The chart, when there are samples at the objective's shape.
+/// The chart, if there are samples at the objective's shape.
 pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
     let shown: Vec<(&VariantRow, &[f64])> = run
         .leaders(LEADERS)
@@ -74,7 +74,7 @@ pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
     })
 }
 
-/// Samples spread over the height of a row by their order, so that equal ones do not hide each other.
+/// Samples spread over the height of a row by their order, so that equal ones do not overlap.
 fn strip(row: usize, samples: &[f64]) -> Vec<ChartPoint> {
     let step = samples.len().div_ceil(DRAWN).max(1);
     let offset = |at: usize| ((at * 7) % 11) as f64 / 11.0 - 0.5;

@@ -9,12 +9,12 @@ use ncugate_model::number::text::inside;
 use ncugate_model::number::{self, Number};
 use ncugate_model::{ShapeName, Verdict};
 
-/// Variants above which groups of them are summarised.
+/// Above this number of variants, groups of them are summarised.
 const SEPARATE: usize = 200;
 /// Groups of variants in a summary.
 const GROUPS: usize = 50;
 
-/// Shapes of one gate that are charted.
+/// Most shapes of one gate that are charted.
 const SHAPES: usize = 4;
 
 /// A chart for every gate on a metric and shape; the first gate of a metric names the limit, the others add lines.
@@ -37,7 +37,7 @@ pub fn charts(run: &ChartedRun<'_>) -> Vec<Chart> {
     charts
 }
 
-/// A shape that a gate is judged at, and its limit there.
+/// A shape at which a gate is judged, and its limit there.
 #[derive(Clone, Copy)]
 struct Place {
     /// Index of the shape.
@@ -45,7 +45,7 @@ struct Place {
     limit: Option<f64>,
 }
 
-/// Where a gate is judged, the objective's shape first; there alone where it was judged nowhere.
+/// The shapes of a gate's judgement, the objective's shape first; only the objective's shape if it was judged nowhere.
 fn places(run: &ChartedRun<'_>, gate: &GateResult) -> Vec<Place> {
     let place = |(name, limit): &(ShapeName, Number)| {
         Some(Place { shape: run.shapes.iter().position(|s| name.0 == s.name)?, limit: Some(limit.value) })
@@ -127,7 +127,7 @@ fn separate(points: &[(&VariantRow, usize, f64)], gate: usize) -> Vec<Series> {
     series
 }
 
-/// Least, median and greatest of groups of neighbours by rank.
+/// Minimum, median and maximum of groups of neighbours by rank.
 fn summary(points: &[(&VariantRow, usize, f64)]) -> Vec<Series> {
     let size = points.len().div_ceil(GROUPS);
     let groups: Vec<(f64, [f64; 5])> = points

@@ -1,4 +1,4 @@
-//! Variants against gates: what stops whom.
+//! Variants against gates: shows the gates that each variant fails.
 
 use super::charted_run::{ChartedRun, VariantRole, VariantRow};
 use super::spec::{Chart, ChartAxis, ChartTable, Marks, Scale, Series, ShareColumn, Tone};
@@ -6,10 +6,10 @@ use ncugate_model::Verdict;
 use ncugate_model::number;
 use ncugate_model::number::text::inside;
 
-/// Most cells drawn; neighbours share a column where there are more.
+/// Most cells drawn; beyond that, neighbours share a column.
 const CELLS: usize = 2_400;
 
-/// The chart, when there are gates and candidates.
+/// The chart, if there are gates and candidates.
 pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
     let candidates: Vec<&VariantRow> = run.variants.iter().filter(|v| v.standing == VariantRole::Candidate).collect();
     if candidates.is_empty() || run.gates.is_empty() {
@@ -64,7 +64,7 @@ fn count(variants: &[&VariantRow], gate: usize, verdict: Verdict) -> usize {
     variants.iter().filter(|v| of(v) == Some(verdict)).count()
 }
 
-/// A gate over neighbours by rank; none where it was judged for none of them.
+/// A gate over neighbours by rank; none if it was judged for none of them.
 fn cell(gate: usize, start: usize, group: &[&VariantRow]) -> Option<ShareColumn> {
     let judged = group.iter().filter_map(|v| v.compared(gate)).count();
     if judged == 0 {
@@ -79,7 +79,7 @@ fn cell(gate: usize, start: usize, group: &[&VariantRow]) -> Option<ShareColumn>
         _ => format!("{} of {} fail", fail, number::counted(judged, "variant")),
     };
     let share = |n: usize| n as f64 / judged as f64;
-    // A column is as wide as a rank and stands on it; ranks count from 1.
+    // A column is as wide as a rank and centred on it; ranks count from 1.
     let from = start as f64 + 0.5;
     Some(ShareColumn {
         row: gate,

@@ -1,4 +1,4 @@
-//! Two parameters that depend on one another: the objective for each pair of their values.
+//! Two interacting parameters: the objective for each pair of their values.
 
 use super::charted_run::{ChartedRun, Interaction, Separation};
 use super::spec::{Chart, ChartAxis, ChartTable, Marks, Scale, Series, ShareColumn, Tone};

@@ -1,14 +1,14 @@
-//! Kernels of reports under the ceilings of the chip; the names of the points are the caller's.
+//! Kernels of reports under the ceilings of the chip. The caller names the points.
 
 use super::roofline::ceiling;
 use super::spec::{Chart, ChartAxis, ChartPoint, ChartTable, Glyph, Marks, Scale, Series, Tone};
 use crate::explain::Roofline;
 use ncugate_model::number;
 
-/// Points with a label and a series of their own; the rest is drawn as dots.
+/// Points with a label and a separate series; the rest are drawn as dots.
 const NAMED: usize = 6;
 
-/// The chart, where kernels stand under the roof; `label` gives the name of a point by its place.
+/// The chart, if the roofline has kernels; `label` gives the name of a point by its position.
 pub fn kernel_roofline(roof: &Roofline, label: &dyn Fn(&str) -> String) -> Option<Chart> {
     let points: Vec<ChartPoint> = roof
         .points

@@ -1,4 +1,4 @@
-//! The objective against occupancy, with the variants that nothing beats on both.
+//! The objective against occupancy, with the Pareto front of both.
 
 use super::charted_run::{ChartedRun, GateResult, VariantMark, VariantRole, VariantRow};
 use super::outliers::{FAR, off_the_scale};
@@ -8,10 +8,10 @@ use super::spec::{
 use ncugate_model::number;
 use ncugate_model::number::text::inside;
 
-/// Points above which they are drawn as small dots without names.
+/// Above this number, points are small dots without names.
 const NAMED: usize = 400;
 
-/// The chart, when occupancy and objective were measured for at least one variant.
+/// The chart, if occupancy and objective were measured for at least one variant.
 pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
     let shape = run.objective_shape;
     let occupancy = run.occupancy?;
@@ -52,7 +52,7 @@ pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
 /// A variant with its occupancy and objective.
 type OccupancyPoint<'r> = (&'r VariantRow, f64, f64);
 
-/// Points without the baselines that lie so far from every candidate that they would flatten the picture, and those.
+/// Splits off baselines that are so distant from every candidate that they would flatten the picture.
 fn within<'r>(points: Vec<OccupancyPoint<'r>>) -> (Vec<OccupancyPoint<'r>>, Vec<(&'r VariantRow, f64)>) {
     let candidates = points.iter().filter(|(v, ..)| v.standing == VariantRole::Candidate);
     let highest = candidates.map(|p| p.2).fold(f64::NEG_INFINITY, f64::max);

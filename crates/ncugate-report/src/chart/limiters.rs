@@ -1,4 +1,4 @@
-//! What holds the blocks of a multiprocessor down: registers, shared memory, warps, or the block limit.
+//! Limiters of the blocks per multiprocessor: registers, shared memory, warps, or the block limit.
 
 use super::charted_run::ChartedRun;
 use super::spec::{Bar, Chart, ChartAxis, ChartTable, Marks, Scale, Series, Tone};
@@ -8,7 +8,7 @@ use ncugate_model::number;
 const LEADERS: usize = 3;
 const PREFIX: &str = "occupancy_limit_";
 
-/// The chart, when occupancy limits were collected.
+/// The chart, if occupancy limits were collected.
 pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
     let shape = run.objective_shape;
     let limits: Vec<&str> =

@@ -1,13 +1,13 @@
-//! Axes that one value far from the rest would flatten become logarithmic.
+//! Makes an axis logarithmic if one distant value would flatten all others.
 
 use super::spec::{Chart, Marks, Scale};
 use ncugate_model::number::text::inside;
 use ncugate_model::stats::median;
 
-/// A greatest value this many times the median calls for a logarithm.
+/// A maximum this many times the median calls for a logarithmic axis.
 const FAR: f64 = 12.0;
 
-/// Gives the axes of a chart the scale that their values need; says so in the note.
+/// Chooses the scales of a chart's axes from their values, and notes a change.
 pub fn where_needed(chart: &mut Chart) {
     let (mut xs, mut ys) = (Vec::new(), Vec::new());
     for series in &chart.series {
@@ -17,9 +17,9 @@ pub fn where_needed(chart: &mut Chart) {
                 ys.extend(points.iter().map(|p| p.y));
             }
             Marks::Boxes(boxes) => xs.extend(boxes.iter().flat_map(|b| b.quartiles)),
-            // Bars from zero have no logarithm, nor has what is drawn beside them; bars are not what flattens others.
+            // Bars from zero have no logarithm, nor do the marks drawn with them; bars do not flatten other marks.
             Marks::Bars(bars) => xs.extend(bars.iter().map(|b| b.from).filter(|from| *from <= 0.0)),
-            // Lines repeat what points or groups show.
+            // Lines repeat the data of points or groups.
             Marks::Columns(_) | Marks::Line(..) => {}
         }
     }

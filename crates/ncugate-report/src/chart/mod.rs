@@ -1,6 +1,9 @@
-//! Charts: what is drawn is data ([`Chart`]), built one file a chart from a [`ChartedRun`]; [`svg`] draws any of them.
+//! Charts: a drawing is data ([`Chart`]), built from a [`ChartedRun`], with one file for each chart; [`svg`] draws any
+//! of them.
 //!
-//! Decides no verdict, and knows nothing of reports: they build the [`ChartedRun`] and place the drawings.
+//!
+//!
+//! Decides no verdict and does not depend on reports, which build the [`ChartedRun`] and place the drawings.
 
 mod charted_run;
 mod coordinates;
@@ -37,7 +40,7 @@ pub use spec::{
 #[cfg(test)]
 mod tests;
 
-/// Ids of charts of which a report has one at most.
+/// Ids of charts that occur at most once in a report.
 const SINGLE: [&str; 15] = [
     "front",
     "gates-by-variant",
@@ -55,10 +58,10 @@ const SINGLE: [&str; 15] = [
     "stalls",
     "timeline",
 ];
-/// How ids of the others begin.
+/// Prefixes of the other ids.
 const MANY: [&str; 2] = ["gate-", "scaling-"];
 
-/// Whether a chart can have this id: then a file of that name in a report's folder of charts is ours.
+/// Whether a chart can have this id. If so, a file of that name in a report's folder of charts is ours.
 pub fn is_id(text: &str) -> bool {
     SINGLE.contains(&text) || MANY.iter().any(|start| text.strip_prefix(start).is_some_and(|rest| !rest.is_empty()))
 }

@@ -1,9 +1,9 @@
-//! Baselines so far from every candidate that they would flatten a picture.
+//! Baselines so distant from every candidate that they would flatten a picture.
 
 use super::charted_run::VariantRow;
 use ncugate_model::number;
 
-/// Baselines this many times slower than the slowest variant shown are named beside a chart, not drawn in it.
+/// Baselines slower than the slowest shown variant by this factor are named next to a chart, not drawn in it.
 pub const FAR: f64 = 1.5;
 
 /// ` Off the scale: sdpa_math (58.18).`

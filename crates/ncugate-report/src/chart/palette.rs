@@ -1,11 +1,11 @@
-//! Colours of charts: Okabe and Ito's, moved to keep their contrast on a light and on a dark page.
+//! Colours of charts: Okabe and Ito's, adjusted for contrast on light and dark pages.
 
 use super::spec::Tone;
 
 /// A colour on a light and on a dark page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Colour {
-    /// CSS class of what is drawn in it.
+    /// CSS class of marks in this colour.
     pub class: &'static str,
     /// On a light page.
     pub light: (u8, u8, u8),
@@ -49,13 +49,13 @@ pub const fn colour(tone: Tone) -> Colour {
     }
 }
 
-/// The class of a colour on a light page, which every drawing starts from; none of a colour that is not ours.
+/// The class of a colour of a light page, which is the base of every drawing; none for a foreign colour.
 pub fn class(light: (u8, u8, u8)) -> Option<&'static str> {
     ALL.iter().find(|colour| colour.light == light).map(|colour| colour.class)
 }
 
-/// Style rules that give drawings their colours on a light and on a dark page.
-/// Media queries around them and the selector before them are the caller's business.
+/// Style rules for the colours of drawings on a light and on a dark page. The caller supplies media queries and the
+/// selector prefix.
 pub fn rules(shade: fn(&Colour) -> (u8, u8, u8), prefix: &str) -> String {
     let (r, g, b) = shade(&PAGE);
     let halo = format!("{prefix} .halo{{stroke:#{r:02x}{g:02x}{b:02x}}}");

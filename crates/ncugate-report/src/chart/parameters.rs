@@ -1,13 +1,13 @@
-//! Which knob matters: the objective over all correct variants, by value of each parameter.
+//! Importance of parameters: the objective over all correct variants, by value of each parameter.
 
 use super::charted_run::ChartedRun;
 use super::spec::{Chart, ChartAxis, ChartTable, Marks, Scale, Series, Spread, Tone, five_numbers};
 use ncugate_model::number;
 
-/// Most values of one parameter that are shown by themselves.
+/// Most values of one parameter that are shown separately.
 const VALUES: usize = 12;
 
-/// The chart, when at least one parameter takes several values over the ranked variants.
+/// The chart, if at least one parameter takes several values over the ranked variants.
 pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
     let mut groups: Vec<(String, usize, Vec<f64>)> = Vec::new();
     for effect in &run.effects {
@@ -18,7 +18,7 @@ pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
             groups.extend(values.into_iter().map(|(value, latencies)| (format!("{name} = {value}"), at, latencies)));
         }
     }
-    // Where every variant is a change of its own, `sensitivity` shows its price.
+    // If every variant is a separate change, `sensitivity` shows its cost.
     let named = run.variants.iter().filter(|v| v.rank.is_some()).all(|v| v.name.is_some());
     if groups.is_empty() || named {
         return None;
@@ -64,7 +64,7 @@ pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
     })
 }
 
-/// Objective values by value of a parameter, values in the order of the sweep (as numbers where they are).
+/// Objective values by value of a parameter, in the order of the sweep (numeric if possible).
 fn by_value(run: &ChartedRun<'_>, parameter: usize) -> Vec<(String, Vec<f64>)> {
     let mut values: Vec<(String, Vec<f64>)> = Vec::new();
     for variant in run.variants.iter().filter(|v| v.rank.is_some()) {

@@ -1,4 +1,4 @@
-//! Work a second against work a byte, under the ceilings of the chip.
+//! Work per second against work per byte, under the ceilings of the chip.
 
 use super::charted_run::{ChartedRun, VariantMark, VariantRow};
 use super::spec::{Chart, ChartAxis, ChartPoint, ChartTable, Glyph, Marks, Scale, Series, Stroke, Tone};
@@ -6,9 +6,11 @@ use crate::explain::{Ceiling, Roofline};
 use ncugate_model::number;
 use std::collections::HashMap;
 
-/// The chart, when DRAM bytes and the chip's peaks were measured.
+/// The chart, if DRAM bytes and the chip's peaks were measured.
 ///
-/// Work a second uses the undisturbed latency, not the duration under the profiler.
+///
+///
+/// Work per second uses the undisturbed latency, not the duration under the profiler.
 pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
     let roof = run.roofline.as_ref()?;
     let rows: HashMap<&str, &VariantRow> = run.variants.iter().map(|v| (v.id.as_str(), v)).collect();

@@ -1,4 +1,4 @@
-//! Samples in the order they were taken: drift, modes and single slow rounds, which a distribution hides.
+//! Samples in time order: drift, modes and single slow rounds, which a distribution hides.
 
 use super::charted_run::{ChartedRun, VariantRole, VariantRow};
 use super::spec::{Chart, ChartAxis, ChartPoint, ChartTable, Glyph, LimitLine, LineAxis, Marks, Scale, Series, Tone};
@@ -7,10 +7,10 @@ use ncugate_model::stats;
 
 /// Fewer rounds show nothing over time.
 const FEWEST: usize = 10;
-/// Rounds drawn of one variant; evenly spread over time where there are more.
+/// Most rounds drawn of one variant; more are thinned out evenly over time.
 const DRAWN: usize = 400;
 
-/// The chart, when the selected variant has enough samples at the objective's shape.
+/// The chart, if the selected variant has enough samples at the objective's shape.
 pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
     let selected = run.variants.iter().find(|v| v.selected)?;
     let baseline = run.variants.iter().find(|v| v.standing == VariantRole::Baseline && run.samples(v).len() >= FEWEST);
@@ -65,7 +65,7 @@ fn timed<'r>(run: &ChartedRun<'_>, variant: &'r VariantRow) -> Option<VariantSam
 }
 
 impl VariantSamples<'_> {
-    /// Distances from the median in percent of it.
+    /// Deviations from the median, in percent of it.
     fn off(&self) -> impl Iterator<Item = f64> {
         self.samples.iter().map(|sample| 100.0 * (sample / self.median - 1.0))
     }

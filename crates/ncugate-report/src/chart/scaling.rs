@@ -1,10 +1,10 @@
-//! The objective over one dimension of the workload, the others held.
+//! The objective over one dimension of the workload, with the others constant.
 
 use super::charted_run::ChartedRun;
 use super::spec::{Chart, ChartAxis, ChartPoint, ChartTable, Glyph, Marks, Scale, Series, Stroke, Tone};
 use ncugate_model::number;
 
-/// Variants shown beside the baselines.
+/// Variants shown in addition to the baselines.
 const LEADERS: usize = 3;
 
 /// A chart for every dimension along which at least two shapes differ in nothing else.

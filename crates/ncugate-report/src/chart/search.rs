@@ -1,13 +1,13 @@
-//! What a search found, trial by trial, and the best so far.
+//! Results of a search by trial, and the best so far.
 
 use super::charted_run::ChartedRun;
 use super::spec::{Chart, ChartAxis, ChartPoint, ChartTable, Glyph, Marks, Scale, Series, Tone};
 use ncugate_model::number;
 
-/// Trials drawn; evenly spread where there are more.
+/// Most trials drawn; more are thinned out evenly.
 const DRAWN: usize = 600;
 
-/// The chart, when a search chose the candidates.
+/// The chart, if a search chose the candidates.
 pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
     let search = run.search?;
     let (_, _, first) = *search.progress.first()?;

@@ -1,4 +1,5 @@
-//! What each change of a good variant costs or gains: variants that the phase names, beside the baseline they change.
+//! Cost or gain of each change of a good variant: variants named by the phase, compared with the baseline that they
+//! modify.
 
 use super::charted_run::{ChartedRun, VariantRole, VariantRow};
 use super::spec::{Bar, Chart, ChartAxis, ChartTable, LimitLine, LineAxis, Marks, Scale, Series, Tone};
@@ -10,14 +11,14 @@ use ncugate_model::stats::{self, Pairing, Resampler};
 /// Most variants that are ranked.
 const MOST: usize = 40;
 
-/// A variant and the objective over that of the baseline.
+/// A variant and the ratio of its objective to the baseline's.
 struct Price<'a> {
     variant: &'a VariantRow,
     value: f64,
     ratio: f64,
 }
 
-/// The chart, when the candidates are named changes of a baseline with the same parameters.
+/// The chart, if the candidates are named changes of a baseline with the same parameters.
 pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
     let base = run.variants.iter().find(|v| {
         v.standing == VariantRole::Baseline && !v.params.is_empty() && v.params.iter().all(Option::is_some)
@@ -94,7 +95,7 @@ fn changes(run: &ChartedRun<'_>, base: &VariantRow, variant: &VariantRow) -> Str
     if words.is_empty() { "flags alone".to_owned() } else { words.join(", ") }
 }
 
-/// Interval of the change of the median latency, where both have samples.
+/// Interval of the change of the median latency, if both have samples.
 fn interval(run: &ChartedRun<'_>, base: &VariantRow, variant: &VariantRow) -> String {
     let (ours, theirs) = (run.samples(variant), run.samples(base));
     let pairing = if ours.len() == theirs.len() { Pairing::Rounds } else { Pairing::Independent };

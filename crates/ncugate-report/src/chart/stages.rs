@@ -1,10 +1,10 @@
-//! What each stage of a staged plan added, beside what was expected of it.
+//! The gain of each stage of a staged plan, compared with the expected gain.
 
 use super::charted_run::{ChartedRun, StageResult};
 use super::spec::{Bar, Chart, ChartAxis, ChartTable, Marks, Scale, Series, Spread, Tone};
 use ncugate_model::number;
 
-/// The chart, when the phase has measured stages.
+/// The chart, if the phase has measured stages.
 pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
     if !run.stages.iter().any(|s| s.measured.is_some()) {
         return None;

@@ -1,26 +1,26 @@
-//! Where warps wait: of the selected variant by its deep profile; else of the leading variants, where a phase collects it.
+//! Warp stalls: of the selected variant by its deep profile, else of the leading variants if a phase collects them.
 
 use super::charted_run::{ChartedRun, DeepMetric, DeepProfileRow};
 use super::spec::{Bar, Chart, ChartAxis, ChartPoint, ChartTable, Glyph, Marks, Scale, Series, Tone};
 use ncugate_model::number;
 
-/// Variants shown beside the baselines.
+/// Variants shown in addition to the baselines.
 const LEADERS: usize = 6;
-/// States shown by themselves in a stack; the rest is added up.
+/// States shown separately in a stack; the rest are added up.
 const STATES: usize = 5;
-/// States shown of one variant; those behind them are fractions of a cycle.
+/// Most states shown of one variant; the remaining ones are fractions of a cycle.
 const ROWS: usize = 12;
 /// States in which a warp could issue.
 const ISSUES: [&str; 2] = ["stall_selected", "stall_not_selected"];
 const TITLE: &str = "Warp states";
 const AXIS: &str = "cycles for each issued instruction";
 
-/// The chart, when warp states were counted.
+/// The chart, if warp states were counted.
 pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
     run.deep_profile.and_then(profiled).or_else(|| leading(run))
 }
 
-/// A row a state, the longest on top: a bar for the selected variant, a diamond for the baseline beside it.
+/// One row for each state, the longest on top: a bar for the selected variant and a diamond for the baseline.
 fn profiled(look: &DeepProfileRow) -> Option<Chart> {
     let first = look.variants.first()?;
     let states = look.states();

@@ -1,4 +1,4 @@
-//! The charts of a made-up run.
+//! The charts of a synthetic run.
 
 use super::charted_run::{
     Better, ChartedTimeline, DeepMetric, DeepProfileRow, GateResult, Interaction, MetricColumn, Separation,
@@ -20,7 +20,7 @@ use std::sync::Arc;
 const METRICS: [&str; 5] =
     ["latency_p50", "achieved_occupancy", "registers", "occupancy_limit_warps", "occupancy_limit_registers"];
 
-/// A variant whose values, and samples, are these.
+/// A variant with these values and samples.
 fn variant(id: &str, rank: usize, params: &[Option<CleanText>], values: &[f64]) -> VariantRow {
     let measured = ShapeValues {
         launch: CleanText::default(),
@@ -64,7 +64,7 @@ fn variant(id: &str, rank: usize, params: &[Option<CleanText>], values: &[f64]) 
     }
 }
 
-/// What was measured and judged of a run.
+/// Measurements and verdicts of a run.
 struct JudgedRows {
     metrics: Vec<MetricColumn>,
     gates: Vec<GateResult>,
@@ -143,7 +143,7 @@ fn judged(params: &[Vec<Option<CleanText>>], values: &[Vec<f64>]) -> JudgedRows 
     }
 }
 
-/// A run of a baseline and of a candidate for every row of values.
+/// A run with one baseline and one candidate for every row of values.
 fn run<'a>(
     judged: &'a JudgedRows,
     params: &'a (Vec<CleanText>, Vec<Vec<Option<CleanText>>>),

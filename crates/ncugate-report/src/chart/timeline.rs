@@ -1,13 +1,13 @@
-//! Throughput over the life of the profiled launch: its phases, and its tail.
+//! Throughput over the duration of the profiled launch: its phases, and its tail.
 
 use super::charted_run::{ChartedRun, ChartedTimeline, TimelineSeries};
 use super::spec::{Chart, ChartAxis, ChartTable, LimitLine, LineAxis, Marks, Scale, Series, Stroke, Tone};
 use ncugate_model::number;
 
-/// Points drawn of one series: means of neighbours where there are more.
+/// Most points drawn of one series; more are averaged with their neighbours.
 const DRAWN: usize = 300;
 
-/// The chart, where a deep profile sampled the selected variant.
+/// The chart, if a deep profile sampled the selected variant.
 pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
     let ChartedTimeline { variant, timeline } = run.timeline.as_ref()?;
     let line = |(at, series): (usize, &TimelineSeries)| Series {

@@ -6,9 +6,9 @@ use crate::{number, page};
 use ncugate_model::Verdict;
 use serde_json::{Value, json};
 
-/// Pairs whose metrics are on the page.
+/// Most pairs with metrics on the page.
 const DETAILED: usize = 200;
-/// Metrics of a pair on the page.
+/// Most metrics of a pair on the page.
 const METRICS: usize = 400;
 
 pub fn html(comparison: &RunComparison) -> Result<String, RenderError> {
@@ -40,7 +40,7 @@ fn comparison_head(comparison: &RunComparison) -> Value {
     })
 }
 
-/// Verdict and measured value, where the side has the gate.
+/// Verdict and measured value, if the side has the gate.
 fn side(gate: &Option<(Verdict, Option<String>)>) -> Option<(Verdict, &Option<String>)> {
     gate.as_ref().map(|(verdict, measured)| (*verdict, measured))
 }

@@ -6,11 +6,11 @@ use crate::metric_change::MetricChange;
 use crate::number;
 use std::fmt::Write as _;
 
-/// Pairs in the table of latencies.
+/// Most pairs in the table of latencies.
 const PAIRS: usize = 100;
-/// Pairs whose metrics are written out.
+/// Most pairs with metrics.
 const DETAILED: usize = 5;
-/// Metrics written out of a pair.
+/// Most metrics of a pair.
 const METRICS: usize = 60;
 
 pub fn markdown(comparison: &RunComparison) -> String {

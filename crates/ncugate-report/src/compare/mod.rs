@@ -1,7 +1,9 @@
-//! Two runs, recordings or ncu reports side by side: what changed, by how much, and whether noise explains it.
+//! Two runs, recordings or ncu reports side by side: the changes, their size, and whether noise explains them.
 //!
-//! A [`ComparedSide`] is what was measured, by name; a [`RunComparison`] pairs the names of two sides. Pure: reading,
-//! judging and writing are the command's.
+//!
+//!
+//! A [`ComparedSide`] holds measurements by name; a [`RunComparison`] pairs the names of two sides. Pure: the command
+//! reads, judges and writes.
 
 mod comparison;
 mod html;

@@ -1,4 +1,4 @@
-//! One side of a comparison, by name: from a judged run, or from the launches of an ncu report.
+//! One side of a comparison, by name: from a judged run or from the launches of an ncu report.
 
 use crate::launch_shape::LaunchShape;
 use crate::model::{Conclusion, Measure};
@@ -22,27 +22,27 @@ use serde::Serialize;
 pub struct ComparedSide {
     pub summary: SideSummary,
     pub gates: Vec<GateResult>,
-    /// What has to be equal for numbers to be comparable.
+    /// Conditions that must be equal for numbers to be comparable.
     pub measured_with: MeasurementSetup,
-    /// What a run computed.
+    /// The workload of a run.
     pub workload: Option<Box<Workload>>,
     /// Variants at shapes, or kernels, by the name that pairs them.
     pub subjects: IndexMap<String, ComparedSubject>,
 }
 
-/// A side in words.
+/// Title of a side.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct SideSummary {
-    /// As the reader named it: a folder or a file.
+    /// The name given by the reader: a folder or a file.
     pub name: CleanText,
-    /// What it is: `Phase D: occupancy attack, run 20261121T012344Z`.
+    /// Its description: `Phase D: occupancy attack, run 20261121T012344Z`.
     pub about: CleanText,
-    /// How it ended, where a run was judged.
+    /// The conclusion of a judged run.
     pub conclusion: Option<Conclusion>,
     pub reason: Option<CleanText>,
 }
 
-/// With what a side was measured, as far as it is known.
+/// Known measurement conditions of a side.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub enum MeasurementSetup {
     #[default]
@@ -60,22 +60,22 @@ pub struct ComparedSubject {
     pub label: String,
     /// Whether every required gate holds for it; none for baselines and kernels.
     pub verdict: Option<Verdict>,
-    /// Values of each metric: one of a run, one a launch of a report.
+    /// Values of each metric: one for a run, one for each launch of a report.
     pub values: IndexMap<String, Vec<f64>>,
     /// Latency samples in microseconds.
     pub samples: Vec<f64>,
-    /// How it was launched, of launches of a report.
+    /// The launch configuration, for launches of a report.
     pub launched: Option<LaunchedKernel>,
 }
 
-/// Alike launches of a report.
+/// Launches of a report in one configuration.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LaunchedKernel {
     /// The kernel, or the case, without its launch shape.
     pub name: String,
     pub shape: LaunchShape,
     pub launches: usize,
-    /// Their time in nanoseconds, where every one has a duration.
+    /// Their total time in nanoseconds, if each one has a duration.
     pub nanos: Option<f64>,
 }
 
@@ -88,7 +88,7 @@ pub enum SideError {
         #[source]
         source: ReportError,
     },
-    /// It has nothing in it.
+    /// It is empty.
     #[error("'{name}' has no launches")]
     Empty { name: String },
 }
@@ -111,7 +111,10 @@ impl ComparedSide {
         }
     }
 
-    /// The launches of a report: those of a profiled case under its name, others under their kernel's.
+    /// The launches of a report: launches of a profiled case under the name of the case, others under that of their
+    /// kernel.
+    ///
+    ///
     ///
     /// # Errors
     /// A damaged report, or one without launches.
@@ -163,7 +166,7 @@ fn nanos(subject: &ComparedSubject) -> f64 {
     subject.launched.as_ref().and_then(|launched| launched.nanos).unwrap_or(-1.0)
 }
 
-/// Adds what sets groups of one kernel apart to their labels: `attn, grid 64`.
+/// Extends labels by the differences between groups of one kernel: `attn, grid 64`.
 fn set_apart(subjects: &mut IndexMap<String, ComparedSubject>) {
     let shapes: Vec<(String, LaunchShape)> = subjects
         .values()
@@ -180,7 +183,7 @@ fn set_apart(subjects: &mut IndexMap<String, ComparedSubject>) {
     }
 }
 
-/// A variant at every shape where something was measured.
+/// A variant at every shape with a measurement.
 fn at_shapes<'r>(
     report: &'r RunReport,
     variant: &'r VariantRow,
@@ -217,7 +220,7 @@ fn values(launch: &Launch<'_>) -> Result<Vec<(String, f64)>, ReportError> {
     let mut counters: IndexMap<&str, f64> = IndexMap::new();
     for metric in launch.metrics() {
         let metric = metric?;
-        // What the profiler did to itself says nothing of the kernel.
+        // Counters of the profiler itself do not describe the kernel.
         let own = metric.name.starts_with("profiler__");
         if let Some(value) = metric.value.as_f64().filter(|v| v.is_finite() && !own) {
             counters.insert(metric.name, value);

@@ -5,16 +5,16 @@ use crate::metric_change::{LatencyChange, MetricChange};
 use crate::{number, text};
 use std::fmt::Write as _;
 
-/// Pairs listed by latency.
+/// Most pairs listed by latency.
 const PAIRS: usize = 20;
-/// Pairs whose metrics are listed.
+/// Pairs with a list of metrics.
 const DETAILED: usize = 3;
-/// Metrics listed of a pair.
+/// Most metrics listed of a pair.
 const METRICS: usize = 25;
-/// Names listed of what only one side has.
+/// Most names listed of one-sided subjects.
 const ALONE: usize = 5;
 
-/// What `compare` prints, in lines of at most `columns` characters where names allow it.
+/// The output of `compare`, in lines of at most `columns` characters if names allow it.
 pub fn terminal(comparison: &RunComparison, columns: usize) -> String {
     let mut out = String::new();
     for (letter, side) in [("A", &comparison.a), ("B", &comparison.b)] {

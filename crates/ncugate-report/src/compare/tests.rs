@@ -1,4 +1,4 @@
-//! Made-up sides compared.
+//! Comparisons of synthetic sides.
 
 use super::*;
 use crate::fixture::Fixture;
@@ -9,7 +9,7 @@ use ncugate_model::Verdict;
 use ncugate_model::stats::Resampler;
 
 fn subject(label: &str, latency: f64, occupancy: f64) -> ComparedSubject {
-    // a small spread around the median, the same every time
+    // a small, deterministic spread around the median
     let samples: Vec<f64> = (0..60).map(|i| latency * (1.0 + 0.001 * f64::from(i % 7 - 3))).collect();
     let values = [("latency_p50", latency), ("achieved_occupancy", occupancy), ("sm__warps_active.sum", 7.0)];
     ComparedSubject {

@@ -1,10 +1,11 @@
-//! Times of two reports, over what both have.
+//! Total times of two reports, over their common launches.
 
 use super::side::{ComparedSide, ComparedSubject};
 use crate::number;
 
-/// `6 launches are in both reports: 74.02 µs in B, 74.24 µs in A (-0.3 %); only in A: 7 launches, 46.5 µs`. None where no side is a
-/// report; of a group that was launched more often on one side, the mean of as many launches as the other has counts.
+/// `6 launches are in both reports: 74.02 µs in B, 74.24 µs in A (-0.3 %); only in A: 7 launches, 46.5 µs`. None if no
+/// side is a report. If a group was launched more often on one side, its mean counts as often as the other side
+/// launched it.
 pub fn totals(a: &ComparedSide, b: &ComparedSide, matched: &[(&ComparedSubject, &ComparedSubject)]) -> Option<String> {
     let of = |subject: &ComparedSubject| {
         let launched = subject.launched.as_ref()?;

@@ -1,11 +1,11 @@
-//! Conditions and estimates of rules with every name replaced by its place in one list, so that a thousand variants are asked in
-//! milliseconds.
+//! Conditions and estimates of rules with every name replaced by its index in one list, so that a thousand variants are
+//! evaluated in milliseconds.
 
 use super::facts::CaseFacts;
 use ncugate_model::expr::{Expr, Node, Value};
 use ncugate_phase::config::{Rule, RuleCase};
 
-/// Names that rules read, each once.
+/// Names that rules read, without duplicates.
 #[derive(Debug, Clone, Default)]
 pub struct RuleNames {
     names: Vec<String>,
@@ -20,7 +20,7 @@ pub struct BoundRule {
 #[derive(Debug, Clone)]
 struct BoundCase {
     when: Node<usize>,
-    /// Places of the names that `when` reads.
+    /// Indices of the names that `when` reads.
     reads: Vec<usize>,
     saves: Vec<Node<usize>>,
 }
@@ -29,12 +29,12 @@ struct BoundCase {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct HeldCase {
     pub case: usize,
-    /// What mending saves at most, in percent of the time, where that is known.
+    /// Largest saving of a fix, in percent of the time, if known.
     pub percent: Option<f64>,
 }
 
 impl RuleNames {
-    /// The names by place.
+    /// The names by index.
     pub fn all(&self) -> &[String] {
         &self.names
     }
@@ -49,12 +49,12 @@ impl RuleNames {
 }
 
 impl BoundRule {
-    /// The rule with its names looked up in `names`, which grows by those that are new.
+    /// The rule with its names looked up in `names`; new names are added.
     pub fn new(rule: &Rule, names: &mut RuleNames) -> Self {
         Self { cases: rule.cases.iter().map(|case| BoundCase::new(case, names)).collect() }
     }
 
-    /// The first case of which everything is known, if it holds.
+    /// The first case with known inputs, if it holds.
     pub fn held(&self, facts: &CaseFacts<'_>) -> Option<HeldCase> {
         let (at, holds) = self.decisive(facts)?;
         let case = self.cases.get(at).filter(|_| holds)?;
@@ -63,12 +63,12 @@ impl BoundRule {
         Some(HeldCase { case: at, percent })
     }
 
-    /// Whether it holds; none where something that decides is not known.
+    /// Whether it holds; none if a deciding input is unknown.
     pub fn answer(&self, facts: &CaseFacts<'_>) -> Option<bool> {
         self.decisive(facts).map(|(_, holds)| holds)
     }
 
-    /// Of each case the places of the names that have to be known for it to decide.
+    /// For each case, the indices of the names that it needs for a decision.
     pub fn reads(&self) -> impl Iterator<Item = Vec<usize>> {
         self.cases.iter().map(|case| {
             let estimate = case.saves.first().into_iter().flat_map(|saves| saves.reads().map(|(place, _)| *place));
@@ -76,8 +76,8 @@ impl BoundRule {
         })
     }
 
-    /// The first case of which condition and first estimate are known, and whether it holds. A case that does not hold is decided
-    /// without an estimate.
+    /// The first case with a known condition and first estimate, and whether it holds. A case that does not hold is
+    /// decided without an estimate.
     fn decisive(&self, facts: &CaseFacts<'_>) -> Option<(usize, bool)> {
         self.cases.iter().enumerate().find_map(|(at, case)| {
             let known = case.reads.iter().all(|place| facts.number_at(*place).is_some());

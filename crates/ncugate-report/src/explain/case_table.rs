@@ -1,43 +1,43 @@
-//! The numbers of all variants and shapes by row, as rules read them.
+//! The numbers of all variants and shapes by row, in the form for rules.
 
 use ncugate_judge::frame::{MetricCells, Quantities};
 use ncugate_model::{ShapeName, VariantId};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
 
-/// A table with the columns that rules read: they read a few of them many thousand times.
+/// A table with an index of the columns that rules read. Rules read a few columns many thousand times.
 #[derive(Debug)]
 pub struct CaseColumns<'a> {
     quantities: &'a Quantities,
-    /// The column of each name that rules read, by its place in the rule book.
+    /// The column of each name, by its position in the rule book.
     named: Vec<Option<&'a MetricCells>>,
 }
 
 impl<'a> CaseColumns<'a> {
-    /// `names` are those that rules read.
+    /// `names` are the names that rules read.
     pub fn new(quantities: &'a Quantities, names: &[String]) -> Self {
         Self { quantities, named: names.iter().map(|name| quantities.column(name)).collect() }
     }
 }
 
-/// Numbers of one case, as they were worked out before: rules read the same few of them many times.
+/// Cached numbers of one case. Rules read the same few numbers many times.
 #[derive(Debug, Default)]
 pub struct KnownNumbers {
-    /// By place in the rule book.
+    /// By position in the rule book.
     pub by_place: Vec<Cell<CachedNumber>>,
     pub by_name: RefCell<HashMap<String, Option<f64>>>,
 }
 
-/// A number that may have been worked out.
+/// A number that may be cached.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub enum CachedNumber {
     #[default]
     Unread,
-    /// It is this, or there is none.
+    /// Cached: the value, or none if it is unknown.
     Read(Option<f64>),
 }
 
-/// Columns with what one thread worked out of them.
+/// Columns with the cache of one thread.
 #[derive(Debug)]
 pub struct CaseTable<'a> {
     columns: &'a CaseColumns<'a>,
@@ -45,7 +45,7 @@ pub struct CaseTable<'a> {
 }
 
 impl<'a> CaseTable<'a> {
-    /// A table of which nothing has been worked out.
+    /// A table with an empty cache.
     pub fn new(columns: &'a CaseColumns<'a>) -> Self {
         Self { columns, known: columns.quantities.rows().map(|_| OnceCell::new()).collect() }
     }
@@ -54,7 +54,7 @@ impl<'a> CaseTable<'a> {
         self.columns.quantities.row(variant, shape)
     }
 
-    /// What was worked out for a row before.
+    /// The cached numbers of a row.
     pub fn cached(&self, row: usize) -> Option<&KnownNumbers> {
         let places = self.columns.named.len();
         let fresh = || KnownNumbers { by_place: vec![Cell::default(); places], ..KnownNumbers::default() };
@@ -66,7 +66,7 @@ impl<'a> CaseTable<'a> {
         finite(self.columns.quantities.column(metric)?, row)
     }
 
-    /// A finite value of the name at a place of the rule book, if it is a metric that has one.
+    /// A finite value of the name at a position of the rule book, if it is a metric that has one.
     pub fn value_at(&self, row: usize, place: usize) -> Option<f64> {
         finite((*self.columns.named.get(place)?)?, row)
     }

@@ -1,9 +1,9 @@
-//! The clocks, as far as ncu's reports give them.
+//! The clocks, as far as ncu's reports contain them.
 
 use ncu_rep::{Report, ReportError};
 use ncugate_model::number;
 
-/// Frequencies by part of the chip: what the part is called, and the metrics that give its clock, the first that is there.
+/// Parts of the chip with the metrics of their clock; the first metric present is used.
 const RAN: [(&str, &[&str]); 2] = [
     (
         "SMs",
@@ -19,21 +19,23 @@ const RAN: [(&str, &[&str]); 2] = [
 const HIGHEST: [(&str, &str); 2] =
     [("SMs", "device__attribute_clock_rate"), ("memory", "device__attribute_memory_clock_rate")];
 
-/// What the clocks were while launches were profiled.
+/// The clocks while launches were profiled.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Clocks {
-    /// Launches whose clocks ncu had locked.
+    /// Launches with clocks locked by ncu.
     pub locked: usize,
-    /// Launches whose clocks it left free.
+    /// Launches with free clocks.
     pub free: usize,
     /// Highest clock of each part in Hz.
     pub highest: Vec<(&'static str, f64)>,
-    /// Lowest and highest clock that each part ran at in Hz; empty where no clock was collected.
+    /// Lowest and highest actual clock of each part in Hz; empty if no clock was collected.
     pub ran: Vec<(&'static str, f64, f64)>,
 }
 
 impl Clocks {
-    /// Reads them from every launch.
+    /// Reads the clocks of every launch.
+    ///
+    ///
     ///
     /// # Errors
     /// A damaged report.
@@ -62,7 +64,7 @@ impl Clocks {
         Ok(clocks)
     }
 
-    /// With those of other launches.
+    /// Merges the clocks of other launches.
     #[must_use]
     pub fn and(mut self, other: &Self) -> Self {
         self.locked += other.locked;

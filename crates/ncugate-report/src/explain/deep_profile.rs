@@ -1,4 +1,4 @@
-//! The deep profiles of a run, read back. One that cannot be read is said in the report; it changes no verdict.
+//! The deep profiles of a run, read back. The report names an unreadable one, which changes no verdict.
 
 use super::{Clocks, Listings, NcuObservations, observations};
 use ncugate_judge::frame::{
@@ -10,11 +10,11 @@ use ncugate_model::{ComputeCapability, DeepProfile};
 use ncugate_phase::plan::{Plan, Variant};
 use std::error::Error;
 
-/// What deep profiles gave.
+/// Results of deep profiles.
 #[derive(Debug, Default)]
 pub struct DeepProfiles {
     pub quantities: Quantities,
-    /// What ncu's rules and sampler say.
+    /// Observations of ncu's rules and sampler.
     pub observations: Vec<NcuObservations>,
     /// The clocks of their launches.
     pub clocks: Clocks,
@@ -49,13 +49,13 @@ impl DeepProfiles {
         Ok(Self { quantities, observations, clocks, problem: None })
     }
 
-    /// Whether a deep profile says something of the same variant and shape.
+    /// Whether a deep profile has observations of the same variant and shape.
     pub fn observe(&self, other: &NcuObservations) -> bool {
         self.observations.iter().any(|own| (&own.variant, &own.shape) == (&other.variant, &other.shape))
     }
 }
 
-/// The variants that a deep profile stands for: the one that was launched, and those that share its code.
+/// The variants that a deep profile represents: the launched one, and those that share its code.
 fn rows(run: &Run, plan: &Plan, deep: &DeepProfile) -> Vec<DeepProfileCase> {
     let shared = plan.variants.iter().filter(|variant| run.measured_as(&variant.id) == &deep.variant);
     let row = |variant: &Variant| DeepProfileCase {

@@ -1,4 +1,4 @@
-//! What a diagnosis finds.
+//! Findings of a diagnosis.
 
 use ncugate_model::{CleanText, ShapeName, VariantId};
 use ncugate_phase::config::{Confidence, RuleKind};
@@ -34,13 +34,13 @@ pub enum EstimateSource {
     NcuRule,
 }
 
-/// What mending could save.
+/// The possible saving from a fix.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SavingEstimate {
     /// Upper bound in percent of the time; estimates of several findings do not add up.
     pub percent: f64,
     pub source: EstimateSource,
-    /// The variant without the trouble, and how much less time it takes in percent, where two variants were measured.
+    /// The variant without the defect, and how much less time it takes in percent, if two such variants were measured.
     pub pair: Option<MeasuredPair>,
 }
 
@@ -79,42 +79,42 @@ pub struct FindingLine {
     pub stall: CleanText,
 }
 
-/// Something that the numbers say about a variant at a shape.
+/// A conclusion from the numbers of a variant at a shape.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Finding {
     pub rule: String,
     pub variant: VariantId,
     pub shape: ShapeName,
-    /// What is wrong, in a few words.
+    /// The defect, in a few words.
     pub cause: String,
-    /// What kind of statement it is.
+    /// The kind of the rule.
     pub kind: RuleKind,
     /// One sentence with the numbers.
     pub sentence: String,
     /// How much it matters.
     pub severity: Severity,
     pub confidence: Confidence,
-    /// What mending could save, where the rule can say.
+    /// The possible saving from a fix, if the rule has an estimate.
     pub saving: Option<SavingEstimate>,
-    /// The numbers it rests on.
+    /// The underlying numbers.
     pub evidence: Vec<EvidenceValue>,
-    /// The report with the launch that they come from, where there is one: `other-1.ncu-repz`.
+    /// The report with the launch that they come from, if any: `other-1.ncu-repz`.
     pub report: Option<String>,
-    /// Source lines that it happens at, the hottest first.
+    /// Its source lines, hottest first.
     pub lines: Vec<FindingLine>,
-    /// What to try, the first thing first.
+    /// Suggested experiments, in order.
     pub advice: Vec<String>,
-    /// The finding of the same variant and shape that it is a symptom of.
+    /// The finding of the same variant and shape that explains this one as a symptom.
     pub symptom_of: Option<String>,
 }
 
 impl Finding {
-    /// What other outputs cite it by: `bank_conflicts:v@large`.
+    /// The id by which other outputs cite it: `bank_conflicts:v@large`.
     pub fn id(&self) -> String {
         format!("{}:{}@{}", self.rule, self.variant, self.shape)
     }
 
-    /// Percent of the time that mending is expected to save: the estimate, weighted by confidence (1, 0.7, 0.4).
+    /// Expected saving in percent of the time: the estimate, weighted by confidence (1, 0.7, 0.4).
     pub fn expected(&self) -> f64 {
         let weight = match self.confidence {
             Confidence::High => 1.0,
@@ -124,12 +124,12 @@ impl Finding {
         self.saving.as_ref().map_or(0.0, |saving| weight * saving.percent)
     }
 
-    /// Whether it is a cause that is worth mending, and no symptom of another.
+    /// Whether it is a cause that is worth fixing, not a symptom of another finding.
     pub fn is_cause(&self) -> bool {
         matches!(self.kind, RuleKind::Defect | RuleKind::Redesign) && self.is_leading()
     }
 
-    /// Whether a page shows it at first sight.
+    /// Whether a page shows it without unfolding.
     pub fn is_leading(&self) -> bool {
         self.symptom_of.is_none() && self.severity > Severity::Note
     }

@@ -1,4 +1,4 @@
-//! Launches of any ncu report as cases of their own, so that rules can be asked of them without a phase.
+//! Launches of any ncu report as separate cases, so that rules can be evaluated without a phase.
 
 use super::diagnosis::{Diagnosis, RuleAnswers};
 use super::facts::{ChipKnowledge, Compilation};
@@ -14,23 +14,25 @@ use ncugate_model::metric::{Catalogue, signal_counters};
 use ncugate_model::{Cell, ComputeCapability, ShapeName, VariantId};
 use std::collections::HashMap;
 
-/// A launch of a report with what the rules say of it.
+/// A launch of a report with its findings.
 #[derive(Debug)]
 pub struct DiagnosedLaunch {
-    /// Its kernel, as ncu names it.
+    /// The name of its kernel in ncu.
     pub kernel: String,
-    /// The id that ncu prints.
+    /// The id of the launch in ncu.
     pub id: u32,
     /// Duration under the profiler in nanoseconds.
     pub duration: Option<f64>,
-    /// What the rules say, what matters most first.
+    /// Findings of the rules, most important first.
     pub findings: Vec<Finding>,
-    /// Rules that could not be asked.
+    /// Rules that could not be evaluated.
     pub unasked: UnaskedRules,
     pub observations: Option<NcuObservations>,
 }
 
-/// Asks the rules of every launch of a report.
+/// Evaluates the rules for every launch of a report.
+///
+///
 ///
 /// # Errors
 /// A damaged report.
@@ -61,7 +63,9 @@ pub fn answers_of_report(report: &Report, rules: &RuleBook) -> Result<Vec<RuleAn
     Ok(sums)
 }
 
-/// Asks the rules of one launch of a report.
+/// Evaluates the rules for one launch of a report.
+///
+///
 ///
 /// # Errors
 /// A damaged report.
@@ -87,7 +91,7 @@ pub fn diagnose_launch(
     })
 }
 
-/// What `ask` makes of the diagnosis of a launch, which is a variant of its own.
+/// Calls `ask` with the diagnosis of a launch, which counts as a separate variant.
 fn with_diagnosis<T>(
     name: &str,
     report: &Report,
@@ -118,7 +122,7 @@ fn with_diagnosis<T>(
     Ok(ask(&diagnosis))
 }
 
-/// Every metric of the catalogue that the launch's counters give, and the counters that rules read by name.
+/// Every catalogue metric that the launch's counters provide, and the counters that rules read by name.
 fn quantities(
     launch: &Launch<'_>,
     variant: &VariantId,
@@ -137,7 +141,7 @@ fn quantities(
     for name in catalogue.names().chain(signal_counters()) {
         let Ok(definition) = catalogue.definition(name, capability) else { continue };
         let cell = definition.evaluate(&|counter| counters.get(counter).copied());
-        // A share of nothing was counted, and has no value.
+        // A share of zero was counted, but has no value.
         let counted = definition.metrics().iter().all(|counter| counters.contains_key(*counter));
         if counted || matches!(cell, Cell::Value(_)) {
             table.set_column(name, vec![cell]);
@@ -146,8 +150,8 @@ fn quantities(
     Ok(table)
 }
 
-/// Whether the machine code is of a debug build: only then the cubin describes variables (`.debug_info`). None where the report holds
-/// no machine code.
+/// Whether the machine code is a debug build: only then does the cubin describe variables (`.debug_info`). None if the
+/// report holds no machine code.
 fn is_debug(report: &Report, launch: &Launch<'_>) -> Result<Option<bool>, ReportError> {
     const SECTION: &[u8] = b"\0.debug_info\0";
     let source = source_of(report, launch)?;

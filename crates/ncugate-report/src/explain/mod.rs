@@ -1,7 +1,8 @@
-//! What the numbers say: Pareto front, which parameter matters, what limits a kernel, where it stands on the roofline.
+//! Analysis of the numbers: Pareto front, effects of parameters, limits of a kernel, its position on the roofline.
 //!
-//! Pure functions of what was measured. An insight advises; it never judges, and it says nothing where a number is
-//! missing.
+//!
+//!
+//! Pure functions of the measurements. An insight advises; it never judges, and without its numbers there is none.
 
 mod bound_rule;
 mod case_table;

@@ -1,4 +1,4 @@
-//! Two variants of a run that differ in little: one has a trouble, the other does not.
+//! Two variants of a run that differ in little: one has a defect, the other does not.
 
 use super::case_table::CaseTable;
 use super::finding::MeasuredPair;
@@ -6,12 +6,12 @@ use ncugate_model::{ShapeName, VariantId};
 use ncugate_phase::plan::{Method, Plan, Variant};
 use std::collections::HashMap;
 
-/// Least difference in percent of the time that is more than noise for advice. Verdicts do not rest on it.
+/// Least difference, in percent of the time, that advice treats as more than noise. Verdicts do not rest on it.
 const LEAST: f64 = 2.0;
-/// Stands for a parameter that a variant does not have.
+/// Marks a parameter that a variant does not have.
 const ABSENT: u32 = u32::MAX;
 
-/// Variants as rows of small numbers, so that a thousand of them are compared with one another in milliseconds.
+/// Variants as rows of small integers: a thousand are compared with one another in milliseconds.
 #[derive(Debug)]
 pub struct Pairs<'p> {
     plan: &'p Plan,
@@ -20,7 +20,7 @@ pub struct Pairs<'p> {
     codes: Vec<Option<Code>>,
 }
 
-/// What a variant is made of; equal numbers stand for equal texts.
+/// The parts of a variant; equal numbers stand for equal texts.
 #[derive(Debug)]
 struct Code {
     source: u32,
@@ -29,7 +29,7 @@ struct Code {
 }
 
 impl<'p> Pairs<'p> {
-    /// The variants of a plan; commands are in no pair.
+    /// The variants of a plan; external commands are never paired.
     pub fn new(plan: &'p Plan) -> Self {
         let mut names: Vec<&str> =
             plan.variants.iter().flat_map(|v| &v.params).map(|(name, _)| name.as_str()).collect();
@@ -54,8 +54,8 @@ impl<'p> Pairs<'p> {
         Self { plan, index: plan.variants.iter().enumerate().map(|(at, v)| (&v.id, at)).collect(), names, codes }
     }
 
-    /// The variant nearest to `of` that is faster at the shape and `lacks` the trouble: same source, and one parameter, or the
-    /// flags, different. Of several the fastest.
+    /// The variant nearest to `of` that is faster at the shape and `lacks` the defect: same source, with one parameter
+    /// or the flags different. Of several, the fastest.
     pub fn pair(
         &self,
         table: &CaseTable<'_>,
@@ -77,7 +77,7 @@ impl<'p> Pairs<'p> {
         faster.into_iter().find(|pair| lacks(&pair.variant))
     }
 
-    /// The one thing in which two variants differ.
+    /// The single difference between two variants.
     fn difference(&self, a: usize, b: usize) -> Option<&'p str> {
         let (Some(a), Some(b)) = (self.codes.get(a)?, self.codes.get(b)?) else { return None };
         if a.source != b.source {

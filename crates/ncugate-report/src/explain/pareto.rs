@@ -1,13 +1,13 @@
-//! Variants that no other beats in both of two metrics.
+//! The Pareto front of two metrics.
 
 use ncugate_judge::frame::Quantities;
 use ncugate_model::{Better, ShapeName, VariantId};
 
-/// A metric and which way it improves.
+/// A metric and its direction of improvement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ParetoAxis<'m> {
     pub metric: &'m str,
-    /// Which way is better; [`Better::Context`] counts as higher.
+    /// Direction of improvement; [`Better::Context`] counts as higher.
     pub better: Better,
 }
 
@@ -22,7 +22,7 @@ pub struct ParetoPoint {
     pub front: bool,
 }
 
-/// All points, in the order given, and those that lack a number.
+/// All points in the order given, and the variants without a number.
 #[derive(Debug, Clone, PartialEq, Default, serde::Serialize)]
 pub struct ParetoFront {
     /// Points with both numbers.
@@ -31,7 +31,7 @@ pub struct ParetoFront {
     pub missing: Vec<VariantId>,
 }
 
-/// Places variants and marks the front. Equal points are all on it or all off it.
+/// Places variants and marks the front. Equal points are either all on it or all off it.
 pub fn pareto(
     quantities: &Quantities,
     shape: &ShapeName,
@@ -52,7 +52,7 @@ pub fn pareto(
     front
 }
 
-/// Sweeps from the best first metric on: a point is on the front when its second metric beats all before it.
+/// Sweeps from the best first metric on: a point is on the front if its second metric beats all earlier ones.
 fn mark(points: &mut [ParetoPoint], x: Better, y: Better) {
     let gain = |value: f64, better: Better| if better == Better::Lower { -value } else { value };
     let mut order: Vec<usize> = (0..points.len()).collect();
@@ -76,26 +76,27 @@ fn mark(points: &mut [ParetoPoint], x: Better, y: Better) {
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct FrontVariant {
     pub variant: VariantId,
-    /// Its objectives, in the order asked.
+    /// Its objectives, in the order of the request.
     pub values: Vec<f64>,
 }
 
-/// The variants that no other beats in every objective.
+/// The Pareto front over several objectives.
 #[derive(Debug, Clone, PartialEq, Default, serde::Serialize)]
 pub struct ObjectiveFront {
     pub objectives: Vec<String>,
-    /// Those on the front, by the first objective, the best first.
+    /// Variants on the front, by the first objective, the best first.
     pub front: Vec<FrontVariant>,
-    /// Variants that another one beats.
+    /// Number of dominated variants.
     pub beaten: usize,
-    /// Those, for pictures.
+    /// The dominated variants, for pictures.
     #[serde(skip)]
     pub others: Vec<FrontVariant>,
-    /// Variants without one of the numbers.
+    /// Variants with a missing number.
     pub missing: Vec<VariantId>,
 }
 
-/// The front over any number of objectives at a shape: a variant is on it when no other is at least as good in all and better in one.
+/// The front over any number of objectives at a shape: a variant is on it if no other is at least as good in all and
+/// better in one.
 pub fn objective_front(
     quantities: &Quantities,
     shape: &ShapeName,

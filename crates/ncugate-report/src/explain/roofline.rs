@@ -1,4 +1,4 @@
-//! Where variants stand between the peaks of arithmetic and of memory.
+//! Positions of variants relative to the peaks of arithmetic and memory.
 
 use ncugate_judge::frame::Quantities;
 use ncugate_model::metric::id;
@@ -10,28 +10,28 @@ use ncugate_model::{MetricId, ShapeName, VariantId};
 pub struct Ceiling {
     /// `FP32`, `FP16 tensor (dense)`.
     pub name: String,
-    /// Operations a second.
+    /// Operations per second.
     pub peak: f64,
-    /// Operations a byte at which memory and this peak limit alike.
+    /// Operations per byte at which memory and this peak limit equally.
     pub ridge: f64,
 }
 
-/// A variant under the roof.
+/// A variant on the roofline.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct RooflinePoint {
     pub variant: VariantId,
-    /// Operations a byte of DRAM traffic.
+    /// Operations per byte of DRAM traffic.
     pub intensity: f64,
-    /// Operations a second, by the undisturbed median latency.
+    /// Operations per second, by the undisturbed median latency.
     pub performance: f64,
-    /// Percent of the roof at this intensity, under the highest ceiling.
+    /// Percent of the roofline at this intensity, under the highest ceiling.
     pub attained_pct: f64,
 }
 
-/// The roof and what stands under it.
+/// The roofline and its points.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Roofline {
-    /// Bytes a second.
+    /// Bytes per second.
     pub bandwidth: f64,
     /// Peaks, lowest first; never empty.
     pub ceilings: Vec<Ceiling>,
@@ -39,10 +39,12 @@ pub struct Roofline {
     pub points: Vec<RooflinePoint>,
 }
 
-/// Draws the roof of a shape from measured peaks; none where the DRAM peak or every arithmetic peak is missing.
+/// The roofline of a shape from measured peaks; none if the DRAM peak or every arithmetic peak is missing.
 ///
-/// Peaks are the medians over variants, at the clocks that ran. `operations` is the work of one launch; without it
-/// what was counted (`fp32_flop`, `tensor_ops_fp16`) serves.
+///
+///
+/// Peaks are medians over variants, at the actual clocks. `operations` is the work of one launch; without it, counters
+/// are used (`fp32_flop`, `tensor_ops_fp16`).
 pub fn roofline(
     quantities: &Quantities,
     shape: &ShapeName,

@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 
 const SHIPPED: &str = include_str!("rules.toml");
 
-/// Rules by their ids, and what each is a symptom of.
+/// Rules by id, with the rules that they are symptoms of.
 #[derive(Debug, Clone)]
 pub struct RuleBook {
     rules: Vec<Rule>,
@@ -36,7 +36,7 @@ impl RuleBook {
         Self { rules, bound, names, symptoms }
     }
 
-    /// With the rules of a phase; one with the id of a shipped rule takes its place.
+    /// Adds the rules of a phase. A rule with the id of a shipped rule replaces it.
     #[must_use]
     pub fn with(&self, own: &[Rule]) -> Self {
         if own.is_empty() {
@@ -56,12 +56,12 @@ impl RuleBook {
         self.rules.iter().zip(&self.bound)
     }
 
-    /// Every name that a condition or an estimate reads, by place.
+    /// Every name that a condition or an estimate reads, by position.
     pub fn names(&self) -> &[String] {
         self.names.all()
     }
 
-    /// Whether one rule says that findings of the other are its symptoms.
+    /// Whether findings of the other rule are symptoms of the first.
     pub fn explains(&self, rule: &str, other: &str) -> bool {
         self.symptoms.get(rule).is_some_and(|symptoms| symptoms.contains(other))
     }

@@ -1,4 +1,4 @@
-//! Which parameter of a sweep moves the objective, and by how much.
+//! Which parameter of a sweep changes the objective, and by how much.
 
 use ncugate_model::stats::median;
 use ncugate_phase::plan::Variant;
@@ -13,21 +13,23 @@ pub struct ParameterLevel {
     pub variants: usize,
 }
 
-/// What a parameter does.
+/// The effect of a parameter.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Effect {
     pub parameter: String,
     /// Its values, in the order of the sweep.
     pub levels: Vec<ParameterLevel>,
-    /// Largest median over smallest, less one, in percent.
+    /// Largest median over smallest, minus one, in percent.
     pub effect_pct: f64,
-    /// 1 for the parameter that matters most.
+    /// 1 for the most important parameter.
     pub rank: usize,
 }
 
-/// Ranks the parameters by how far the medians of their values lie apart.
+/// Ranks the parameters by the spread of the medians of their values.
 ///
-/// `measured` holds the objective of the variants that count (correct candidates); parameters with a single value are
+///
+///
+/// `measured` holds the objective of the accepted variants (correct candidates). Parameters with a single value are
 /// left out. Ties keep the order of the sweep.
 pub fn sensitivity(measured: &[(&Variant, f64)]) -> Vec<Effect> {
     let mut names: Vec<&str> = Vec::new();

@@ -7,17 +7,17 @@ use serde_json::{Map, Value, json};
 
 /// Most bytes of a brief.
 pub const MOST_BYTES: usize = 2_000;
-/// Other findings that a brief names.
+/// Most other findings in a brief.
 const INSIGHTS: usize = 4;
-/// Gates that a brief names.
+/// Most gates in a brief.
 const GATES: usize = 3;
-/// Missing counters that a brief names.
+/// Most missing counters in a brief.
 const COUNTERS: usize = 12;
 /// Longest text in a brief, in characters.
 const LONGEST: usize = 220;
 
-/// The brief: task context, historical bests, the bottleneck with its evidence, the next experiment, other insights. What does not fit
-/// in 2,000 bytes is left out, the least important first.
+/// The brief: task context, historical bests, the bottleneck with its evidence, the next experiment, other insights.
+/// The least important parts are left out until the rest fits in 2,000 bytes.
 pub fn brief(explanation: &Explanation) -> String {
     let mut brief = whole(explanation);
     let mut written = brief.to_string();
@@ -41,7 +41,7 @@ pub fn brief(explanation: &Explanation) -> String {
     written
 }
 
-/// Takes the last entry of a list or table away, and the key when it is empty; false where nothing is left of it.
+/// Removes the last entry of a list or table, and the key if it is then empty; false if nothing is left to remove.
 fn shorten(brief: &mut Value, key: &str) -> bool {
     let (table, key) = match key.split_once('.') {
         Some((table, key)) => (brief.get_mut(table), key),
@@ -84,7 +84,7 @@ fn whole(explanation: &Explanation) -> Value {
     brief.insert("bottleneck".into(), explanation.bottleneck.as_ref().map_or(Value::Null, bottleneck));
     brief.insert("outcome".into(), json!(explanation.outcome));
     if let Some(lacks) = &explanation.not_asked {
-        // A command that is cut does not run.
+        // A truncated command does not run.
         let counters = lacks.metrics.iter().take(COUNTERS).collect::<Vec<_>>();
         let not_asked = json!({ "rules": lacks.rules, "of": lacks.of, "command": lacks.command, "counters": counters });
         brief.insert("not_asked".into(), not_asked);
@@ -147,7 +147,7 @@ fn insert<T: Into<Value>>(table: &mut Map<String, Value>, key: &str, value: Opti
     }
 }
 
-/// Four significant digits: what a reader of a brief needs.
+/// Four significant digits, enough for the reader of a brief.
 fn rounded(value: f64) -> f64 {
     if value == 0.0 || !value.is_finite() {
         return 0.0;

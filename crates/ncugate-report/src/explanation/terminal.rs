@@ -8,9 +8,9 @@ use crate::text::clip_middle;
 use ncugate_phase::config::Confidence;
 use std::fmt::Write as _;
 
-/// Findings listed below the first.
+/// Most findings listed below the first.
 const MORE: usize = 6;
-/// Longest name of a kernel: those of templates have over a thousand characters.
+/// Longest name of a kernel; names of templates can exceed a thousand characters.
 const LONGEST: usize = 160;
 
 pub fn text(explanation: &Explanation) -> String {

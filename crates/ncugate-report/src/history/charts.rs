@@ -1,4 +1,4 @@
-//! The objective and each gated metric of the selected variant, run after run.
+//! The objective and each gated metric of the selected variant, by run.
 
 use super::entry::{HistoryEntry, PhaseHistory};
 use crate::chart::{
@@ -7,10 +7,10 @@ use crate::chart::{
 use crate::number;
 use ncugate_model::Verdict;
 
-/// A value of one run: the run's number from 1, the value, whether it holds.
+/// A value of one run: the run's number from 1, the run, the value, and its verdict.
 type Dot<'a> = (usize, &'a HistoryEntry, f64, Verdict);
 
-/// Charts of a phase; none where fewer than two runs have a value.
+/// Charts of a phase; none if fewer than two runs have a value.
 pub fn charts(phase: &PhaseHistory) -> Vec<Chart> {
     let mut charts: Vec<Chart> = Vec::new();
     let objective = phase.latest().and_then(|run| run.objective.clone());

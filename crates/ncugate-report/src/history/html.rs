@@ -47,7 +47,7 @@ fn phase(phase: &PhaseHistory) -> Result<Value, RenderError> {
     }))
 }
 
-/// A run under the gates of the latest one.
+/// A run with the gates of the latest one as columns.
 fn row(phase: &PhaseHistory, run: &HistoryEntry) -> Value {
     let gates = phase.gates().iter().map(|gate| {
         let found = run.gates.iter().find(|g| g.name == gate.name)?;

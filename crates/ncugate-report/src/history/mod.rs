@@ -1,7 +1,9 @@
-//! Many runs: what each phase measured over time, as a page, and where a set of phases stands, as Markdown.
+//! Many runs: the measurements of each phase over time, as a page, and the state of a set of phases, as Markdown.
 //!
-//! A [`HistoryEntry`] is one judged run; a [`History`] orders them by phase and date. Pure: finding, judging and writing runs
-//! are the command's.
+//!
+//!
+//! A [`HistoryEntry`] is one judged run; a [`History`] orders them by phase and date. Pure: the command finds, judges
+//! and writes runs.
 
 mod charts;
 mod entry;

@@ -1,4 +1,4 @@
-//! What a run has for each shape: the fastest baseline, the candidate, and how much faster it is.
+//! The times of a run at each shape: the fastest baseline, the candidate, and the speedup.
 
 use crate::number;
 use crate::run_report::RunReport;
@@ -10,7 +10,7 @@ use ncugate_phase::plan::VariantRole;
 #[derive(Debug, Clone, PartialEq)]
 pub struct ShapeComparison {
     pub shape: CleanText,
-    /// The fastest baseline there; none where none was timed.
+    /// The fastest baseline at the shape; none if no baseline was timed.
     pub baseline: Option<TimedVariant>,
     /// The variant in use there, else the selected one.
     pub ours: TimedVariant,
@@ -22,11 +22,11 @@ pub struct ShapeComparison {
 #[derive(Debug, Clone, PartialEq)]
 pub struct TimedVariant {
     pub name: CleanText,
-    /// `19.2 µs / 19.5 µs`; the median alone where it has no 90th percentile.
+    /// `19.2 µs / 19.5 µs`; only the median if it has no 90th percentile.
     pub times: CleanText,
 }
 
-/// The shapes at which what is used, or selected, was timed.
+/// The shapes at which the variant in use, or the selected one, was timed.
 pub fn beside(report: &RunReport) -> Vec<ShapeComparison> {
     let row = |(at, shape): (usize, &CleanText)| {
         let used = report.in_use.shapes.iter().find(|used| &used.shape == shape).and_then(|used| used.variant.as_ref());

@@ -1,4 +1,4 @@
-//! `final_summary.md`: where a set of phases stands, by the latest run of each.
+//! `final_summary.md`: the state of a set of phases, from the latest run of each.
 
 use super::entry::{History, HistoryEntry, PhaseHistory};
 use crate::code_diff::CodeDiff;
@@ -11,7 +11,7 @@ use ncugate_judge::store::is_commit;
 use ncugate_model::Verdict;
 use std::fmt::Write as _;
 
-/// The file. `reports` is the folder of reports as seen from where the file will lie; without it nothing is linked.
+/// The file. `reports` is the folder of reports relative to the file; without it there are no links.
 pub fn summary(history: &History, reports: Option<&str>) -> String {
     let latest: Vec<&HistoryEntry> = history.phases.iter().filter_map(|phase| phase.latest()).collect();
     let held = latest.iter().filter(|run| run.verdict == Verdict::Pass).count();
@@ -112,7 +112,7 @@ fn shapes(run: &HistoryEntry) -> String {
     format!("{table}\n")
 }
 
-/// What costs most.
+/// The costliest findings.
 fn findings(run: &HistoryEntry) -> String {
     let mut out = String::new();
     for (at, finding) in run.findings.iter().enumerate() {
@@ -124,7 +124,7 @@ fn findings(run: &HistoryEntry) -> String {
     if out.is_empty() { out } else { format!("What costs most:\n\n{out}\n") }
 }
 
-/// What changed in the kernel sources since the run before, and how to see it.
+/// Changes in the kernel sources since the previous run, and how to see them.
 fn code(run: &HistoryEntry, earlier: Option<&HistoryEntry>) -> String {
     let Some(earlier) = earlier else { return String::new() };
     let changed = run.code.changed_since(&earlier.code);
@@ -143,10 +143,10 @@ fn code(run: &HistoryEntry, earlier: Option<&HistoryEntry>) -> String {
     out
 }
 
-/// Lines of a difference that the summary shows.
+/// Most lines of a difference in the summary.
 const SHOWN_LINES: usize = 60;
 
-/// A difference of code, as `diff -u` writes it; what is left out is counted.
+/// A code difference in the format of `diff -u`; omitted lines are counted.
 fn difference(diff: &CodeDiff) -> String {
     let mut lines = Vec::new();
     for hunk in &diff.hunks {
@@ -155,7 +155,7 @@ fn difference(diff: &CodeDiff) -> String {
     }
     let left = lines.len().saturating_sub(SHOWN_LINES);
     lines.truncate(SHOWN_LINES);
-    // A fence is longer than any in the text.
+    // The fence is longer than any fence in the text.
     let longest = lines.iter().flat_map(|line| line.split(|c| c != '`')).map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest.max(2) + 1);
     let mut out =

@@ -1,4 +1,4 @@
-//! Made-up runs in order.
+//! Synthetic runs in order.
 
 use super::entry::KernelPair;
 use super::*;

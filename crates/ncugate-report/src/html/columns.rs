@@ -1,19 +1,24 @@
-//! A metric of all variants at a shape, as the page's script reads it: numbers to sort and filter by, and their texts.
+//! A metric of all variants at a shape, as the page's script reads it: numbers for sorting and filtering, and their
+//! texts.
 //!
-//! The script shows the texts and rounds changes alone; the numbers are never shown, and so have six digits, not seventeen.
+//!
+//!
+//! The script shows the texts and rounds only changes. The numbers are never shown, so six digits are enough.
 
 use super::pool::ValuePool;
 use crate::model::Measure;
 use ncugate_model::number::Number;
 use serde_json::{Map, Value, json};
 
-/// Between texts; no number has it in its text.
+/// Separates texts; it occurs in no number.
 const SEPARATOR: &str = "|";
 
-/// `{"values": [1.5, null], "texts": "1.500|", "why": {"1": place in the pool}}`, or `{"same": cell}` where all cells are
-/// equal: a number, its text and the place of the reason why there is none.
+/// `{"values": [1.5, null], "texts": "1.500|", "why": {"1": place in the pool}}`, or `{"same": cell}` if all cells are
+/// equal: a number, its text and the pool index of the reason for a missing value.
 ///
-/// The text of a whole number below a thousand is left out: it is the number.
+///
+///
+/// The text of a whole number below a thousand is left out, because it equals the number.
 pub fn column(cells: &[Option<&Measure>], pool: &mut ValuePool) -> Value {
     if let Some((first, rest)) = cells.split_first()
         && !rest.is_empty()

@@ -1,4 +1,4 @@
-//! What the script draws.
+//! The data that the script draws.
 
 use super::columns::column;
 use super::pool::ValuePool;
@@ -11,7 +11,7 @@ use ncugate_judge::witness::durations::WitnessBand;
 use ncugate_phase::plan::VariantRole;
 use serde_json::{Value, json};
 
-/// What the script draws: the variants, without what is as usual; texts and tables that several share are in the pool,
+/// The data that the script draws: the variants without their default values. Shared texts and tables are in the pool,
 /// values in columns by shape and metric.
 pub fn data(report: &RunReport) -> Value {
     let mut pool = ValuePool::default();
@@ -33,7 +33,7 @@ pub fn data(report: &RunReport) -> Value {
     })
 }
 
-/// A column a metric, at a shape.
+/// One column for each metric, at a shape.
 fn columns(report: &RunReport, shape: usize, pool: &mut ValuePool) -> Vec<Value> {
     let of = |metric: usize| {
         let cells = report.variants.iter().map(|row| row.shapes.get(shape).and_then(|s| s.values.get(metric)));
@@ -90,12 +90,12 @@ fn variant(row: &VariantRow, pool: &mut ValuePool) -> Value {
     data
 }
 
-/// What was verified of the timed launches, by shape.
+/// The audits of the timed launches, by shape.
 fn audits(row: &VariantRow) -> Value {
     row.shapes.iter().map(|shape| shape.audit.as_ref().map(AuditRow::text)).collect()
 }
 
-/// Durations undisturbed and under a profiler, by shape.
+/// Durations without and with a profiler, by shape.
 fn witness(row: &VariantRow) -> Value {
     row.shapes.iter().map(|shape| shape.witness.as_ref().map(WitnessBand::to_string)).collect()
 }

@@ -1,9 +1,9 @@
-//! Values that several variants share are written once.
+//! Writes values that several variants share only once.
 
 use serde_json::Value;
 use std::collections::HashMap;
 
-/// Values written once and named by their place.
+/// Values that are written once and referenced by index.
 #[derive(Debug, Default)]
 pub struct ValuePool {
     places: HashMap<String, usize>,
@@ -11,7 +11,7 @@ pub struct ValuePool {
 }
 
 impl ValuePool {
-    /// The place of a value, its first or a new one.
+    /// The index of a value, which is added if it is new.
     pub fn place(&mut self, value: Value) -> usize {
         let next = self.values.len();
         let place = *self.places.entry(value.to_string()).or_insert(next);

@@ -1,5 +1,5 @@
-//! A page over the kernels of Nsight Compute reports that no phase is needed for: what took the time, what limits each
-//! kernel, where its warps wait. Of two reports a comparison.
+//! A page over the kernels of Nsight Compute reports, without a phase: where time is spent, what limits each kernel,
+//! where its warps wait. Two reports are compared.
 
 mod group;
 mod html;

@@ -1,4 +1,4 @@
-//! A source file with the heat of its lines, where the report holds the file.
+//! A source file with the heat of its lines, if the report holds the file.
 
 use crate::explain::HotLine;
 use crate::number::Number;
@@ -7,7 +7,7 @@ use ncu_rep::SourceFile;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Lines around sampled ones that are shown.
+/// Context lines shown around sampled ones.
 const AROUND: u32 = 3;
 /// Most lines shown of a file.
 const LONGEST: usize = 400;
@@ -22,7 +22,7 @@ pub struct SourceView {
     pub share: Number,
     /// Lines in order; a gap is a line without a number.
     pub lines: Vec<SourceLine>,
-    /// Sampled lines that were left out.
+    /// Number of sampled lines left out.
     pub left_out: usize,
 }
 
@@ -33,15 +33,15 @@ pub struct SourceLine {
     pub number: Option<u32>,
     /// Its text, with its indentation.
     pub text: String,
-    /// Percent of the launch's samples; none where it has none.
+    /// Percent of the launch's samples; none for a line without samples.
     pub share: Option<Number>,
     /// Share of the hottest line's samples, 0 to 1.
     pub heat: f64,
-    /// Why most of its warps waited.
+    /// The most frequent stall reason of its warps.
     pub stall: String,
 }
 
-/// The file with the most samples, as far as its text is in the report.
+/// The file with the most samples, if its text is in the report.
 pub fn view(lines: &[HotLine], files: &[SourceFile<'_>]) -> Option<SourceView> {
     let mut by_file: BTreeMap<&str, f64> = BTreeMap::new();
     for hot in lines {
@@ -54,7 +54,7 @@ pub fn view(lines: &[HotLine], files: &[SourceFile<'_>]) -> Option<SourceView> {
     let texts: Vec<&str> = content.lines().collect();
     let hot: BTreeMap<u32, &HotLine> =
         lines.iter().filter(|hot| hot.line.file == name).map(|hot| (hot.line.line, hot)).collect();
-    // Another version of the file than was compiled has fewer lines than the code says.
+    // A file that changed after compilation may have fewer lines than the code refers to.
     let end = u32::try_from(texts.len()).ok()?;
     if hot.keys().any(|line| *line == 0 || *line > end) {
         return None;
@@ -71,7 +71,7 @@ pub fn view(lines: &[HotLine], files: &[SourceFile<'_>]) -> Option<SourceView> {
         if next > 0 && from > next {
             shown.push(SourceLine { number: None, text: String::new(), share: None, heat: 0.0, stall: String::new() });
         }
-        // The lines behind it, up to those before the next sampled one, come with that one.
+        // The context after it ends where that of the next sampled line begins.
         let to = (line + AROUND).min(end);
         shown.extend((from..=to).map(|at| row(at, &texts, hot.get(&at).copied(), hottest)));
         next = next.max(to + 1);

@@ -8,12 +8,12 @@ use crate::model::Measure;
 use crate::ncu_advice::{HotLineRow, HotRow, RuleRow};
 use ncugate_model::CleanText;
 
-/// Hot lines, instructions and rules shown.
+/// Most hot lines, instructions and rules shown.
 const HOT: usize = 6;
-/// Warp states shown.
+/// Most warp states shown.
 const STATES: usize = 8;
 
-/// Where time goes in the variant that was profiled deeply: states of warps, hot lines and instructions, ncu's rules.
+/// Where time is spent in the deeply profiled variant: warp states, hot lines and instructions, ncu's rules.
 pub fn deep_profile(profile: &DeepProfileRow) -> String {
     let names: Vec<String> = profile.variants.iter().map(|variant| escape(&variant.label)).collect();
     let mut out = format!(

@@ -1,4 +1,4 @@
-//! The selected variant beside others, in Markdown.
+//! The selected variant compared with others, in Markdown.
 
 use super::escape::escape;
 use super::table::MarkdownTable;
@@ -8,12 +8,12 @@ use crate::run_report::RunReport;
 use crate::text;
 use std::fmt::Write as _;
 
-/// Metrics shown.
+/// Most metrics shown.
 const COMPARED: usize = 14;
-/// Baselines and stored runs shown.
+/// Most baselines and stored runs shown.
 const BESIDE: usize = 3;
 
-/// The selected variant beside what it is compared with: a column a reference, with the change from it.
+/// The selected variant and its references: one column for each, with the change from it.
 pub fn deltas(report: &RunReport) -> Option<String> {
     // Stored runs come last and are never left out.
     let stored = report.deltas.iter().filter(|d| d.about.is_some());

@@ -1,8 +1,8 @@
-//! Text from outside inside of Markdown.
+//! External text in Markdown.
 
 use ncugate_model::number::text;
 
-/// Text that Markdown and the HTML within it leave as it is: no markup, no link, no mention.
+/// Text that Markdown and its HTML leave unchanged: no markup, no link, no mention.
 pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut previous = ' ';
@@ -13,7 +13,8 @@ pub fn escape(text: &str) -> String {
             '<' if !(next == '=' || next == ' ') => out.push_str("&lt;"),
             '>' if previous != ' ' || out.is_empty() => out.push_str("&gt;"),
             '&' => out.push_str("&amp;"),
-            // A space of no width keeps GitHub from seeing an address, a mention or a number of an issue behind the escape.
+            // A zero-width space keeps GitHub from recognising an address, a mention or an issue number in the escaped
+            // text.
             '@' => out.push_str("&#64;\u{200b}"),
             ':' if next == '/' => out.push_str("&#58;\u{200b}"),
             '.' if out.get(out.len().saturating_sub(3)..).is_some_and(|end| end.eq_ignore_ascii_case("www")) => {
@@ -36,7 +37,7 @@ pub fn escape(text: &str) -> String {
     out
 }
 
-/// Lines as code: nothing in them is markup, and none is a command of a CI runner.
+/// Lines as code, free of markup and of commands for a CI runner.
 pub fn code<'l>(lines: impl IntoIterator<Item = &'l str>) -> String {
     lines.into_iter().map(|line| format!("    {}\n", text::logged(&text::line(line)))).collect()
 }

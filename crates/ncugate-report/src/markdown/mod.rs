@@ -1,4 +1,4 @@
-//! `report.md`: the same story as the page, readable as text and on GitHub.
+//! `report.md`: the contents of the page, readable as text and on GitHub.
 
 mod deep_profile;
 mod deltas;
@@ -26,21 +26,21 @@ use ncugate_phase::config::Waiver;
 use ncugate_phase::plan::VariantRole;
 use std::fmt::Write as _;
 
-/// Variants in the table.
+/// Most variants in the table.
 const TOP: usize = 10;
-/// Metrics in the variants table.
+/// Most metrics in the variants table.
 const COLUMNS: usize = 7;
 
-/// Whether the SVG files lie beside the Markdown.
+/// Whether the reader can reach the SVG files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Charts {
     /// In `charts/`.
     Beside,
-    /// Nowhere the reader can reach.
+    /// Not reachable for the reader.
     Absent,
 }
 
-/// The whole of `report.md`.
+/// The full text of `report.md`.
 pub fn markdown(report: &RunReport) -> Result<String, RenderError> {
     Ok(sections(report, Charts::Beside).join("\n"))
 }
@@ -156,7 +156,8 @@ fn table_of_gates(title: &str, gates: &[GateResult]) -> String {
     format!("## {title}\n\n{table}")
 }
 
-/// Measured value; with the interval of its difference from the limit and the samples, where samples were judged.
+/// Measured value; if samples were judged, also the number of samples and the interval of the difference from the
+/// limit.
 fn measured(gate: &GateResult) -> String {
     if gate.summary.measured.is_none() && gate.summary.limit.is_none() {
         return String::new();
@@ -177,7 +178,7 @@ fn difference(gate: &GateResult) -> Option<String> {
     Some(format!("{} to {}", of(low), of(high)))
 }
 
-/// A value in the digits in which it differs from the one beside it.
+/// A value with enough digits to differ from its neighbour.
 fn beside(value: Option<&Number>, other: Option<&Number>, unit: &str) -> String {
     let text = |n: &Number| match other {
         Some(other) => number::measured_and_limit(n.value, other.value, unit).0,
@@ -226,7 +227,7 @@ fn waivers(report: &RunReport) -> Option<String> {
     Some(format!("## Waivers\n\n{table}"))
 }
 
-/// Variants by shapes: the best candidate of a shape is bold, the one to use has a mark.
+/// Variants by shapes: the best candidate of a shape is bold, the recommended one has a mark.
 fn by_shape(matrix: &ShapeMatrix) -> String {
     let heads: Vec<&str> = std::iter::once("variant").chain(matrix.shapes.iter().map(CleanText::as_str)).collect();
     let mut table = MarkdownTable::new(&heads);
@@ -327,7 +328,7 @@ fn findings(report: &RunReport) -> Option<String> {
     Some(out)
 }
 
-/// The rule of what Nsight Compute itself says.
+/// The rule name for messages of Nsight Compute.
 const NCU: &str = "ncu";
 
 fn list<T: AsRef<str>>(title: &str, lines: &[T]) -> Option<String> {

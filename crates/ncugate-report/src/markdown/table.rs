@@ -3,7 +3,7 @@
 use super::escape::escape;
 use ncugate_model::number::text;
 
-/// A Markdown table, its columns padded so that it reads as text.
+/// A Markdown table with padded columns that is readable as text.
 pub struct MarkdownTable {
     rows: Vec<Vec<String>>,
 }
@@ -13,7 +13,7 @@ impl MarkdownTable {
         Self { rows: vec![head.iter().map(|h| if h.is_empty() { String::new() } else { escape(h) }).collect()] }
     }
 
-    /// Adds a row of cells, escaped already.
+    /// Adds a row of escaped cells.
     pub fn row(&mut self, cells: Vec<String>) {
         self.rows.push(cells);
     }

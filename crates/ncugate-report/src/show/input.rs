@@ -1,4 +1,4 @@
-//! Opens what the command line names: reports, ncu's CSV, globs of them.
+//! Opens the inputs on the command line: reports, ncu's CSV, and globs of them.
 
 use std::path::{Path, PathBuf};
 
@@ -16,14 +16,14 @@ pub(super) struct Input {
     pub content: Content,
 }
 
-/// What the file holds.
+/// The content of the file.
 pub(super) enum Content {
     Report(Box<Report>),
     Csv(CsvReport),
 }
 
 impl Input {
-    /// The input as the frames take it.
+    /// The input in the form for frames.
     pub fn capture(&self) -> Capture<'_> {
         let origin = match &self.content {
             Content::Report(report) => Origin::Report(report),
@@ -33,7 +33,7 @@ impl Input {
     }
 }
 
-/// Opens every file that the patterns name, each once, in their order.
+/// Opens every matching file once, in the order of the patterns.
 pub(super) fn open(patterns: &[String]) -> Result<Vec<Input>, ShowError> {
     let mut paths: Vec<PathBuf> = Vec::new();
     for pattern in patterns {
@@ -46,7 +46,7 @@ pub(super) fn open(patterns: &[String]) -> Result<Vec<Input>, ShowError> {
     paths.iter().map(|path| read(path)).collect()
 }
 
-/// The files that a pattern means: itself if there is such a file, what the glob finds otherwise.
+/// The files of a pattern: the file of that name if it exists, else the matches of the glob.
 fn expand(pattern: &str) -> Result<Vec<PathBuf>, ShowError> {
     let is_glob = pattern.contains(['*', '?', '[']) && !Path::new(pattern).exists();
     if !is_glob {
@@ -57,7 +57,7 @@ fn expand(pattern: &str) -> Result<Vec<PathBuf>, ShowError> {
     if found.is_empty() { Err(none()) } else { Ok(found) }
 }
 
-/// Reads a report, or ncu's CSV when the file is not a report.
+/// Reads a report, or ncu's CSV if the file is not a report.
 fn read(path: &Path) -> Result<Input, ShowError> {
     let name = path.display().to_string();
     match Report::open(path) {

@@ -1,4 +1,4 @@
-//! What is inside of launches: source files, counters by source line, warp states by source line, machine code.
+//! Details of launches: source files, counters by source line, warp states by source line, machine code.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,28 +12,28 @@ use ncu_rep::{Launch, MetricValue, Report, ReportError};
 use ncugate_judge::frame::rows::AnyLaunch;
 use ncugate_model::Line;
 
-/// What is asked of the inside of launches.
+/// The requested detail of launches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LaunchDetail {
     /// Modules and source files that the reports hold.
     Sources,
     /// Counters of every source line.
     SourceMetrics,
-    /// States of sampled warps, of the whole launch and by source line.
+    /// States of sampled warps, for the whole launch and by source line.
     WarpStalls,
     /// Instructions with addresses and source lines.
     Disassembly,
 }
 
-/// How much of it.
+/// The extent of the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Extent {
-    /// What a person reads.
+    /// The main part, for people.
     Main,
     Whole,
 }
 
-/// Metrics of source lines that people look at first.
+/// The most important metrics of source lines.
 const MAIN: [&str; 7] = [
     SAMPLED,
     "inst_executed",
@@ -44,10 +44,10 @@ const MAIN: [&str; 7] = [
     "memory_l2_theoretical_sectors_global_ideal",
 ];
 const SAMPLED: &str = "smsp__pcsamp_sample_count";
-/// Samples by the state of the warp; with `_not_issued` behind it those of cycles in which the scheduler issued nothing.
+/// Samples by warp state; the suffix `_not_issued` selects cycles in which the scheduler issued nothing.
 const STATE: &str = "smsp__pcsamp_warps_issue_stalled_";
 const NOT_ISSUED: &str = "_not_issued";
-/// Lines, and states of each, that people see.
+/// Most lines, and most states of each, shown to people.
 const LINES: usize = 12;
 const STATES: usize = 3;
 
@@ -86,7 +86,7 @@ pub(super) fn sources(inputs: &[Input]) -> Result<Vec<Sheet>, ShowError> {
     Ok(sheets)
 }
 
-/// A sheet for each launch. `metrics` are those asked for by name; without any those that matter, or all.
+/// A sheet for each launch. `metrics` are the metrics requested by name; without any, the main ones or all.
 pub(super) fn of_launches(
     launches: &[CaptureLaunch<'_>],
     inputs: &[Input],
@@ -197,7 +197,7 @@ fn warp_stalls(report: &Report, launch: &Launch<'_>, extent: Extent) -> Result<S
     Ok(Sheet { columns, rows, notes, ..Sheet::default() })
 }
 
-/// States with samples, the most frequent first: name, samples, and those of cycles without an issued instruction.
+/// States with samples, the most frequent first: name, samples, and samples in cycles without an issued instruction.
 fn states<'s>(sums: &'s BTreeMap<String, f64>) -> Vec<(&'s str, f64, Option<f64>)> {
     let state = |(name, samples): (&'s String, &f64)| {
         let state = name.strip_prefix(STATE).filter(|state| !state.ends_with(NOT_ISSUED) && *samples > 0.0)?;

@@ -8,12 +8,12 @@ use super::table::{TextTable, clean, line, number};
 use ncu_rep::MetricValue;
 use ncugate_model::number::text::{cell as csv_cell, escaped_json};
 
-/// How rows are written.
+/// The format of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SheetFormat {
-    /// Columns for people; only what matters most of long tables.
+    /// Columns for people; long tables show only the most important rows.
     Text,
-    /// An array of objects, one a sheet, with every row.
+    /// An array of objects, one for each sheet, with every row.
     Json,
     /// Every row, with a header.
     Csv,
@@ -23,15 +23,15 @@ pub enum SheetFormat {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Sheet {
     pub report: String,
-    /// Id and kernel of the launch, where it is about one.
+    /// Id and kernel, if the sheet covers one launch.
     pub launch: Option<(u32, String)>,
     pub columns: Vec<String>,
     pub rows: Vec<Vec<MetricValue<'static>>>,
-    /// What is not known, and why.
+    /// Missing information, and why.
     pub notes: Vec<String>,
 }
 
-/// A text cell; none is an empty one.
+/// A text cell; none is an empty cell.
 pub(super) fn text(text: Option<String>) -> MetricValue<'static> {
     text.map_or(MetricValue::Missing, |text| MetricValue::String(text.into()))
 }
@@ -45,7 +45,7 @@ pub(super) fn figure(value: Option<f64>) -> MetricValue<'static> {
     }
 }
 
-/// Writes the sheets. All have the same columns where the format is CSV.
+/// Writes the sheets. For CSV, all sheets have the same columns.
 pub(super) fn write(sheets: &[Sheet], format: SheetFormat, out: &mut dyn Write) -> io::Result<()> {
     match format {
         SheetFormat::Text => {
@@ -103,7 +103,7 @@ impl Sheet {
     }
 }
 
-/// One table over all sheets, with the columns of each in the order in which they first come.
+/// One table over all sheets, with columns in the order of their first occurrence.
 fn as_csv(sheets: &[Sheet], out: &mut dyn Write) -> io::Result<()> {
     let columns: indexmap::IndexSet<&str> = sheets.iter().flat_map(|s| &s.columns).map(String::as_str).collect();
     let mut writer = csv::Writer::from_writer(out);

@@ -9,14 +9,14 @@ use ncugate_judge::frame::launches::FrameError;
 use ncugate_judge::frame::rows::{self, AnyLaunch};
 use ncugate_model::number::text;
 
-/// What the list shows of every launch when nothing is asked for.
+/// The metric shown for every launch if none is requested.
 const DURATION: &str = "gpu__time_duration.sum";
 /// Widest kernel name of a table; the rest of the line stays readable.
 const WIDEST_NAME: usize = 60;
-/// Longest cell of a table, in characters; exports have all of it.
+/// Longest cell of a table, in characters; exports have the full text.
 const LONGEST_CELL: usize = 1_000;
 
-/// The launches to show, and what of them.
+/// The launches to show, and their view.
 pub(super) struct View<'a> {
     pub launches: &'a [CaptureLaunch<'a>],
     pub metrics: &'a [String],
@@ -28,7 +28,7 @@ impl View<'_> {
         self.launches.windows(2).any(|pair| matches!(pair, [a, b] if a.0.name != b.0.name))
     }
 
-    /// One line a launch.
+    /// One line for each launch.
     pub fn list(&self, out: &mut String) -> Result<(), FrameError> {
         let duration = [DURATION.to_owned()];
         let metrics = if self.metrics.is_empty() { &duration[..] } else { self.metrics };
@@ -91,7 +91,7 @@ impl View<'_> {
         Ok(())
     }
 
-    /// What ncu's rules said about every launch.
+    /// Messages of ncu's rules for every launch.
     pub fn rules(&self, out: &mut String) -> Result<(), FrameError> {
         for (capture, launch) in self.launches {
             let AnyLaunch::Report(found) = launch else { continue };
@@ -188,7 +188,7 @@ fn system(system: &SystemInfo) -> String {
     text.join(", ")
 }
 
-/// What the head of a launch in full says.
+/// The header of a launch shown in full.
 fn facts(report: &str, launch: &AnyLaunch<'_>) -> Result<Vec<(&'static str, String)>, FrameError> {
     let mut facts = vec![
         ("report", report.to_owned()),
@@ -228,7 +228,7 @@ fn is_by_product(metric: &str) -> bool {
     metric.starts_with("derived_tempMetric") || metric.starts_with("breakdown:") || metric.starts_with("group:")
 }
 
-/// The function's name; ranges and graphs say what they are.
+/// The function's name; for ranges and graphs, a text that says so.
 fn kernel_name(launch: &AnyLaunch<'_>) -> String {
     match launch.kernel() {
         name if !name.is_empty() => name.into_owned(),
@@ -247,7 +247,7 @@ fn dimensions(size: Option<[u32; 3]>) -> String {
     size.map_or_else(|| "-".to_owned(), |[x, y, z]| format!("{x}x{y}x{z}"))
 }
 
-/// A value for people: integers and text as they are, other numbers with six digits, `n/a` where there is none.
+/// A value for people: integers and text unchanged, other numbers with six digits, `n/a` if the value is missing.
 pub(super) fn number(value: &MetricValue<'_>) -> String {
     match value {
         MetricValue::Missing => "n/a".to_owned(),
@@ -297,7 +297,7 @@ pub(super) fn line(out: &mut String, text: &str) {
     let _ = writeln!(out, "{}", clean(text));
 }
 
-/// A cell of at most [`LONGEST_CELL`] characters, that says how long it was.
+/// A cell cut to [`LONGEST_CELL`] characters, with its full length.
 fn cut(cell: String) -> String {
     match cell.char_indices().nth(LONGEST_CELL) {
         Some((at, _)) => {

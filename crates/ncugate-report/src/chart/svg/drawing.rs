@@ -1,4 +1,4 @@
-//! A chart on a canvas: plotters' chart, our marks in it, words around it.
+//! A chart on a canvas: plotters' chart with our marks and texts.
 
 use super::canvas::{Canvas, MarkStyle, SvgHead};
 use super::element::{Mark, SMALL, TEXT, line, rgb, style, text, text_style};
@@ -79,7 +79,7 @@ fn title(area: &Area, title: &str) -> PlotResult {
     area.draw(&text(title, (16, 10), style))
 }
 
-/// Grid, ticks and labels: the grid follows the values, so that it crosses rows and not columns of points.
+/// Grid, ticks and labels. The grid lines follow the values and cross the rows, not columns of points.
 fn mesh(plot: &mut Plot<'_>, chart: &Chart) -> PlotResult {
     let label = |size, colour| -> TextStyle<'static> { text_style(size, colour, Pos::default()) };
     let mut mesh = plot.configure_mesh();
@@ -97,7 +97,7 @@ fn mesh(plot: &mut Plot<'_>, chart: &Chart) -> PlotResult {
     mesh.draw()
 }
 
-/// What the named rows are: above their names where there is room, else from the left edge on.
+/// The caption of the named rows: above their names if there is room, else from the left edge on.
 fn caption(area: &Area, words: &str, layout: DrawingLayout) -> PlotResult {
     let words = clip(words, CAPTION);
     let fits = words.chars().count() as i32 * 7 < layout.left - 12;
@@ -109,7 +109,7 @@ fn limits(area: &Area, plot: &mut Plot<'_>, chart: &Chart) -> PlotResult {
     let (columns, _) = plot.plotting_area().get_pixel_range();
     let middle = (columns.start + columns.end) / 2;
     let known = || chart.limits.iter().filter(|limit| limit.value.is_finite());
-    // A label at the right end would lie on a vertical limit there.
+    // A label at the right end would overlap a vertical limit there.
     let crosses = |limit: &LimitLine| limit.across == LineAxis::X && pixel(plot, limit).0 > middle;
     let crossed = known().any(crosses);
     for limit in known() {

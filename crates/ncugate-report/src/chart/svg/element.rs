@@ -1,4 +1,4 @@
-//! Marks: plotters' elements that belong together, under one title.
+//! Marks: groups of plotters' elements under one title.
 
 use super::canvas::{Canvas, MarkStyle};
 use crate::chart::palette::Colour;
@@ -17,7 +17,7 @@ pub const TEXT: i32 = 13;
 /// Size of ticks, labels and names in pixels.
 pub const SMALL: i32 = 12;
 
-/// An element at places of type `C`: values of the axes, or pixels.
+/// An element at positions of type `C`: values of the axes, or pixels.
 pub type Element<C> = DynElement<'static, Canvas, C>;
 
 /// Elements that are drawn as one.
@@ -33,7 +33,7 @@ impl<C: Clone> Mark<C> {
         Self { manner: MarkStyle::Plain, title: title.to_owned(), parts }
     }
 
-    /// The mark, drawn in another manner.
+    /// The mark in another style.
     pub fn styled(self, manner: MarkStyle) -> Self {
         Self { manner, ..self }
     }
@@ -89,7 +89,7 @@ pub fn glyph<C: Clone + 'static>(kind: Glyph, at: C, colour: impl Into<RGBAColor
     }
 }
 
-/// A line through places.
+/// A line through points.
 pub fn line<C: Clone + 'static>(places: Vec<C>, colour: Colour, width: u32) -> Element<C> {
     PathElement::new(places, style(colour).stroke_width(width)).into_dyn()
 }
@@ -109,12 +109,12 @@ pub fn text(words: &str, at: (i32, i32), style: TextStyle<'static>) -> Element<(
     Text::new(words.to_owned(), at, style).into_dyn()
 }
 
-/// The style of text of a size, in a colour, anchored at a place of its own.
+/// The style of text with a size, a colour and an anchor.
 pub fn text_style(size: i32, colour: Colour, anchor: Pos) -> TextStyle<'static> {
     TextStyle { font: ("sans-serif", size).into_font(), color: rgb(colour).to_backend_color(), pos: anchor }
 }
 
-/// The manner of a line.
+/// The style of a line.
 pub fn manner(stroke: Stroke) -> MarkStyle {
     match stroke {
         Stroke::Solid | Stroke::Thin => MarkStyle::Plain,
@@ -127,7 +127,7 @@ pub fn style(colour: Colour) -> ShapeStyle {
     ShapeStyle::from(rgb(colour))
 }
 
-/// A colour as it is on a light page.
+/// A colour on a light page.
 pub fn rgb(colour: Colour) -> RGBColor {
     let (r, g, b) = colour.light;
     RGBColor(r, g, b)

@@ -1,11 +1,11 @@
-//! From where to where an axis goes.
+//! The range of an axis.
 
 use crate::chart::spec::{Chart, LineAxis, Marks, Scale};
 
-/// Farthest from zero, and one over it nearest to zero, that an axis goes: beyond it neither a difference nor a ratio of
-/// two ends is sure to be finite. What lies beyond is drawn at the end of the axis.
+/// Largest magnitude on an axis; its reciprocal is the smallest. Beyond it, the difference or the ratio of two ends may
+/// overflow. Values outside are drawn at the end of the axis.
 pub const FARTHEST: f64 = 1e300;
-/// Part of its ends by which two values must differ to be seen apart on an axis.
+/// Least relative difference of two values that are distinguishable on an axis.
 const APART: f64 = 1e-9;
 
 /// Ends of an axis of a chart: finite, the first below the second, both positive on a logarithmic axis.
@@ -24,7 +24,7 @@ pub fn ends(chart: &Chart, across: LineAxis) -> (f64, f64) {
     }
 }
 
-/// How an axis of a chart turns values into places.
+/// The scale of an axis.
 pub fn scale(chart: &Chart, across: LineAxis) -> &Scale {
     match across {
         LineAxis::X => &chart.x.scale,
@@ -32,7 +32,7 @@ pub fn scale(chart: &Chart, across: LineAxis) -> &Scale {
     }
 }
 
-/// Least and greatest value along an axis, limits included; 0.1 to 1 for nothing.
+/// Minimum and maximum along an axis, limits included; 0.1 to 1 if there are no values.
 fn least_and_greatest(chart: &Chart, across: LineAxis) -> (f64, f64) {
     let least = match scale(chart, across) {
         Scale::Log => 1.0 / FARTHEST,

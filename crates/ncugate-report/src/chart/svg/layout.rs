@@ -1,4 +1,4 @@
-//! Where the parts of a drawing are, in pixels.
+//! Positions of the parts of a drawing, in pixels.
 
 use super::legend;
 use super::ruler::Ruler;
@@ -17,7 +17,7 @@ const PLOT: i32 = 290;
 const ROW: i32 = 25;
 /// Height of the title.
 const TITLE: i32 = 30;
-/// Height of the line that says what the rows are.
+/// Height of the caption of the rows.
 const CAPTION: i32 = 18;
 /// Height of the labels of vertical limits.
 const LABELS: i32 = 16;
@@ -25,7 +25,7 @@ const LABELS: i32 = 16;
 /// The parts of a drawing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DrawingLayout {
-    /// Height of the whole.
+    /// Total height.
     pub height: i32,
     /// Top of the legend.
     pub legend: i32,
@@ -53,7 +53,7 @@ impl DrawingLayout {
     }
 }
 
-/// Width of a small text in pixels, rather too much than too little: no font is at hand to ask.
+/// Upper estimate of the width of a small text in pixels. No font is available to measure.
 fn width(text: &str) -> i32 {
     let character = |c: char| match c {
         '0'..='9' => 8,

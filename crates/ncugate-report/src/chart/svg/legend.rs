@@ -53,7 +53,7 @@ fn places(chart: &Chart) -> Vec<(i32, i32)> {
     places
 }
 
-/// What stands for a series.
+/// The symbol of a series.
 fn key(series: &Series, (x, y): (i32, i32)) -> Mark<(i32, i32)> {
     let colour = palette::colour(series.tone);
     match &series.marks {

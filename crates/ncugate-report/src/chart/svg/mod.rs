@@ -1,7 +1,9 @@
 //! Draws a chart with plotters: same chart, same bytes.
 //!
-//! plotters owns coordinates, mesh, axes and elements. Ours are the backend (`canvas`), which writes SVG whose colours
-//! a style sheet can own, and the choice of ticks (`ruler`).
+//!
+//!
+//! plotters provides coordinates, mesh, axes and elements. Ours are the backend (`canvas`), which writes SVG with
+//! colours that a style sheet can set, and the choice of ticks (`ruler`).
 
 mod canvas;
 mod drawing;

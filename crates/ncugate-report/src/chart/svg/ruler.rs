@@ -1,4 +1,4 @@
-//! An axis as a coordinate of plotters, under ticks of our choice.
+//! An axis as a coordinate of plotters, with our own choice of ticks.
 
 use super::extent::{ends, scale};
 use super::tick::{self, Tick};
@@ -9,7 +9,7 @@ use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, Value
 use plotters::coord::types::RangedCoordf64;
 use std::ops::Range;
 
-/// Ticks of an axis, about.
+/// Approximate number of ticks of an axis.
 const TICKS: (usize, usize) = (8, 5);
 /// Longest name of a row, in characters.
 const NAME: usize = 36;
@@ -59,7 +59,7 @@ impl Ranged for Ruler {
     type FormatOption = NoDefaultFormatting;
     type ValueType = f64;
 
-    /// What lies beyond the axis is at its end.
+    /// Values beyond the axis are clamped to its end.
     fn map(&self, value: &f64, pixels: (i32, i32)) -> i32 {
         let (low, high) = self.ends;
         let value = value.max(low).min(high);
@@ -69,7 +69,7 @@ impl Ranged for Ruler {
         }
     }
 
-    /// The ticks, whatever their number: there are none between them.
+    /// All ticks, whatever number plotters requests; there are no minor ticks.
     fn key_points<Hint: KeyPointHint>(&self, hint: Hint) -> Vec<f64> {
         if hint.weight().allow_light_points() {
             return Vec::new();

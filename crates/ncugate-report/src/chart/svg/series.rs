@@ -11,13 +11,13 @@ use plotters::style::{Color, ShapeStyle};
 
 /// Half the height of bars and boxes, and of columns, in rows.
 const HALF: (f64, f64) = (0.3, 0.4);
-/// Opacity of the dots of a crowd.
+/// Opacity of dots in large series.
 const CROWD: f64 = 0.4;
 
 /// A mark at values.
 type PointMark = Mark<(f64, f64)>;
 
-/// Draws a series; what is not finite has no place and is left out.
+/// Draws a series; values that are not finite are left out.
 pub fn draw(plot: &mut Plot<'_>, series: &Series) -> PlotResult {
     let colour = palette::colour(series.tone);
     match &series.marks {
@@ -77,7 +77,8 @@ fn spread(spread: &Spread, colour: Colour) -> PointMark {
     Mark::new(&spread.label, parts)
 }
 
-/// A column whose lower part fails, whose middle is inconclusive, and whose rest holds (drawn as a thin line).
+/// A column with the failed share at the bottom, the inconclusive share in the middle, and the passing share on top
+/// (drawn as a thin line).
 fn column(column: &ShareColumn, gap: u32) -> PointMark {
     let row = column.row as f64;
     let (top, bottom) = (row - HALF.1, row + HALF.1);
@@ -95,7 +96,7 @@ fn column(column: &ShareColumn, gap: u32) -> PointMark {
     Mark::new(&column.label, parts.into_iter().flatten().collect())
 }
 
-/// Pixels between a column and the next: one, where there is room for it.
+/// Pixels between two columns: one, if there is room for it.
 fn gap(plot: &Plot<'_>, column: &ShareColumn) -> u32 {
     let pixel = |x: f64| plot.backend_coord(&(x, column.row as f64)).0;
     u32::from(pixel(column.to) - pixel(column.from) > 1)

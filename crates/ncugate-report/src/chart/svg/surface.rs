@@ -1,4 +1,4 @@
-//! What is drawn on: the whole drawing, and the plot in it.
+//! The areas for drawing: the whole drawing, and the plot in it.
 
 use super::canvas::Canvas;
 use super::ruler::Ruler;
@@ -15,14 +15,14 @@ pub const WIDTH: i32 = 620;
 pub type Area = DrawingArea<Canvas, Shift>;
 /// The plot in it, in values of the axes.
 pub type Plot<'a> = ChartContext<'a, Canvas, Cartesian2d<Ruler, Ruler>>;
-/// Whether plotters drew: writing SVG cannot fail, a layout can.
+/// Result of plotters: writing SVG cannot fail, but a layout can.
 pub type PlotResult = Result<(), DrawingAreaErrorKind<Infallible>>;
 
-/// Where a drawing is shown.
+/// The destination of a drawing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Setting {
     /// In a page, which names it and owns its colours.
     Page,
-    /// In a file of its own: with title, background and colours.
+    /// In a standalone file, with title, background and colours.
     File,
 }

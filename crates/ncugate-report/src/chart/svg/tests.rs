@@ -34,7 +34,7 @@ fn names(count: usize) -> Scale {
     Scale::Names((0..count).map(|n| format!("row {n}")).collect())
 }
 
-/// The texts of a drawing, in its order.
+/// The texts of a drawing, in document order.
 fn texts(document: &Document<'_>) -> Vec<String> {
     let texts = document.descendants().filter(|node| node.has_tag_name("text"));
     texts.filter_map(|node| node.text().map(str::to_owned)).collect()
@@ -165,7 +165,7 @@ fn a_limit_is_dashed_and_its_label_keeps_clear_of_what_it_lies_on() {
     assert!(!svg.contains("nothing</text>"), "a limit that is not finite has no place");
 }
 
-/// Values that no axis can hold: the drawing is small, finite and has ticks.
+/// Values too large for any axis: the drawing is small, finite and has ticks.
 #[test]
 fn absurd_values_neither_panic_nor_fill_memory() {
     let absurd = [f64::MAX, 1.7e308, -1.7e308, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 5e-324, 0.0, 12.5];

@@ -207,7 +207,7 @@ fn flags_say_how_it_was_compiled() {
     assert_eq!(of(&["-O0"]), (false, 3), "nvcc's own level is for the host");
 }
 
-/// Prints what diagnosing 1,000 variants takes: `cargo test --release --lib a_thousand -- --nocapture`.
+/// Prints the time of a diagnosis of 1,000 variants: `cargo test --release --lib a_thousand -- --nocapture`.
 #[test]
 fn a_thousand_variants_are_diagnosed_quickly() {
     let base = concat!(include_str!("../../../../../tests/data/copy.toml"), "[sweep]\nTHREADS = [64]\n");
@@ -245,6 +245,6 @@ fn a_thousand_variants_are_diagnosed_quickly() {
     let took = started.elapsed();
     println!("1,000 variants, {} findings: {:.0} ms", findings.len(), took.as_secs_f64() * 1e3);
     assert!(findings.len() > 1_000);
-    // the time is that of optimised code
+    // the limit applies to optimised code
     assert!(cfg!(debug_assertions) || took.as_millis() < 200, "{took:?}");
 }

@@ -1,4 +1,4 @@
-//! The text of instructions, from CUDA's `nvdisasm`.
+//! Reads the text of instructions from CUDA's `nvdisasm`.
 
 use super::ListingError;
 use ncugate_model::cubin::symbol_index;
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-/// A module of a library takes seconds; more is a hang.
+/// A module of a library takes seconds; a longer run is a hang.
 const LIMIT: Duration = Duration::from_secs(60);
 /// The program's name.
 const NAME: &str = "nvdisasm";
@@ -21,10 +21,12 @@ pub struct Disassembler {
 }
 
 impl Disassembler {
-    /// The one beside `nvcc`, else the first on `PATH`, else the toolkit's usual place.
+    /// The disassembler next to `nvcc`, else the first on `PATH`, else the toolkit's usual location.
+    ///
+    ///
     ///
     /// # Errors
-    /// There is none.
+    /// None of these exists.
     pub fn find(nvcc: &Path) -> Result<Self, ListingError> {
         let real = nvcc.canonicalize().ok();
         let beside = [Some(nvcc), real.as_deref()].into_iter().flatten().filter_map(Path::parent);
@@ -45,7 +47,7 @@ impl Disassembler {
         let path = scratch_folder(None).map_err(unwritten)?.join(format!("module-{}.cubin", std::process::id()));
         std::fs::write(&path, cubin).map_err(unwritten)?;
         let instructions = self.instructions(&path, cubin, entry);
-        // The folder is this user's own; a copy that stays does no harm.
+        // The folder is private to this user, so a leftover copy is harmless.
         let _ = std::fs::remove_file(&path);
         instructions
     }
@@ -74,7 +76,7 @@ impl Disassembler {
     }
 }
 
-/// Instructions of the section of `entry`, a line each: `/*0180*/  @P4 LDG.E R17, desc[UR8][R4.64] ;`.
+/// Instructions of the section of `entry`, one line each: `/*0180*/  @P4 LDG.E R17, desc[UR8][R4.64] ;`.
 fn parse(text: &str, entry: &str) -> BTreeMap<u64, String> {
     let section = format!(".text.{entry}");
     let mut inside = false;
@@ -100,7 +102,7 @@ mod tests {
     use super::*;
     use std::os::unix::fs::PermissionsExt;
 
-    /// What nvdisasm 12.8 printed for a kernel of a capture, cut down.
+    /// Output of nvdisasm 12.8 for a kernel of a capture, shortened.
     const PRINTED: &str = "\t.target\tsm_90\n\n//--------------------- .text.other                --------------------------\n\
         \t.section\t.text.other,\"ax\",@progbits\nother:\n        /*0000*/                   EXIT ;\n\
         \t.section\t.text.attn,\"ax\",@progbits\n\t.align\t128\n        .global         attn\nattn:\n.text.attn:\n\

@@ -1,8 +1,10 @@
-//! What the instructions of a kernel are: their text, and the source lines they come from.
+//! The instructions of a kernel: their text, and their source lines.
 //!
-//! An ncu report holds the kernel's cubin and, where it was asked to, the text of its source files; it holds no
-//! disassembly. Lines are read from the cubin here; the text of instructions is asked from CUDA's `nvdisasm` while a run
-//! is measured and kept with it, so that rendering needs neither. Paths in a report are names, never opened.
+//!
+//!
+//! An ncu report holds the kernel's cubin and, on request, the text of its source files, but no disassembly. Lines are
+//! read from the cubin here. CUDA's `nvdisasm` gives the text of instructions while a run is measured, and the run
+//! stores it, so rendering needs neither. Paths in a report are names and are never opened.
 
 mod disassembly;
 mod record;
@@ -14,7 +16,7 @@ pub use source::{SourceTexts, UserSources};
 
 use ncugate_model::cubin::CubinError;
 
-/// Why a kernel's instructions are not known.
+/// Why a kernel's instructions are unknown.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ListingError {
     /// The report holds no machine code for the launch.
@@ -23,23 +25,23 @@ pub enum ListingError {
     /// The machine code is damaged.
     #[error(transparent)]
     Cubin(#[from] CubinError),
-    /// The kernel calls functions, and it is not known which of them is the kernel itself.
+    /// The kernel calls functions, and the kernel itself cannot be identified among them.
     #[error("the kernel is one of {functions} functions over {span} bytes, and it is not known which")]
     Ambiguous {
         functions: usize,
         /// From the first to the last.
         span: u64,
     },
-    /// CUDA's disassembler is not there.
+    /// CUDA's disassembler is missing.
     #[error("nvdisasm was not found: {looked}; it comes with the CUDA toolkit")]
     NoDisassembler { looked: String },
-    /// Nothing was asked of a disassembler: the report was not made by this program.
+    /// No disassembler was used: another program made the report.
     #[error("instructions have no text: a report holds none, and nvdisasm is asked only while a run is measured")]
     NotAsked,
     /// CUDA's disassembler failed.
     #[error("nvdisasm {reason}")]
     Disassembler {
-        /// How it ended and what it said.
+        /// Its exit status and output.
         reason: String,
     },
 }

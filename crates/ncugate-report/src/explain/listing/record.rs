@@ -1,4 +1,4 @@
-//! The listing of a kernel's sampled instructions, as a run keeps it.
+//! The listing of a kernel's sampled instructions, as a run stores it.
 
 use super::{ListingError, SourceTexts, UserSources};
 use ncugate_model::Instruction;
@@ -13,7 +13,7 @@ pub struct Code<'a> {
     pub cubin: &'a [u8],
     /// The kernel's symbol.
     pub entry: &'a str,
-    /// Where the functions of the launch begin, counted as offsets are; empty where that is not known.
+    /// Start offsets of the functions of the launch; empty if unknown.
     pub functions: &'a [u64],
 }
 
@@ -26,8 +26,10 @@ impl<'a> Code<'a> {
         machine_code(self.cubin, self.entry)?.ok_or_else(|| ListingError::NoCode { kernel: self.entry.to_owned() })
     }
 
-    /// Where the kernel begins among its functions: at the only one that is as long as its code. Functions follow each
+    /// The offset of the kernel among its functions: the only one whose length matches its code. Functions follow each
     /// other, each padded by less than `PADDING`.
+    ///
+    ///
     ///
     /// # Errors
     /// The cubin is damaged or has no such kernel, or several functions fit.
@@ -43,11 +45,11 @@ impl<'a> Code<'a> {
     }
 }
 
-/// Most bytes behind the code of a function before the next one begins; 0x900 were seen on an H200.
+/// Upper bound of the bytes between the code of a function and the next one; 0x900 were seen on an H200.
 const PADDING: u64 = 4096;
 
-/// The instructions at `offsets`: lines out of the cubin, their text out of `texts`, and the text of instructions
-/// where a disassembler could give it. What is not known is listed in [`Listing::lacks`].
+/// The instructions at `offsets`: lines from the cubin, their text from `texts`, and the text of instructions if a
+/// disassembler could provide it. Missing information is listed in [`Listing::lacks`].
 pub fn listing(
     code: Code<'_>,
     offsets: impl Iterator<Item = u64>,
@@ -95,7 +97,7 @@ pub fn listing(
     listing
 }
 
-/// Lines while they are gathered.
+/// Lines under construction.
 struct Lines<'a> {
     known: BTreeMap<CodePlace, usize>,
     kept: Vec<Line>,

@@ -1,12 +1,12 @@
-//! Where the text of a source line comes from: the files that a report holds, and the run's own kernel sources.
+//! Sources of the text of a source line: the files in a report, and the run's own kernel sources.
 
 use ncugate_model::cubin::CodePlace;
 use std::collections::HashMap;
 
-/// Longest text kept of a line, in characters.
+/// Longest stored text of a line, in characters.
 const LONGEST: usize = 400;
 
-/// Which source files are the user's: the kernel sources of a run, and whatever lies in the folder it was started in.
+/// Identifies the user's source files: the kernel sources of a run, and all files in its working folder.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct UserSources {
     paths: Vec<String>,
@@ -14,14 +14,14 @@ pub struct UserSources {
 }
 
 impl UserSources {
-    /// From the run's paths, relative to the folder it was started in, and that folder.
+    /// From the run's paths, which are relative to its working folder, and that folder.
     pub fn new(paths: impl IntoIterator<Item = String>, folder: Option<&str>) -> Self {
         let paths = paths.into_iter().map(|path| plain(&path)).collect();
         let folder = folder.map(|folder| format!("{}/", plain(folder).trim_end_matches('/')));
         Self { paths, folder: folder.filter(|folder| folder.len() > 1) }
     }
 
-    /// How the user would write a path that the compiler wrote, where the file is the user's.
+    /// The user's notation for a path from the compiler, if the file is the user's.
     pub fn path(&self, written: &str) -> Option<String> {
         let written = plain(written);
         let same = |own: &&String| {
@@ -31,14 +31,14 @@ impl UserSources {
         self.paths.iter().find(same).cloned().or_else(|| inside().map(str::to_owned))
     }
 
-    /// How a file is called in a report: as the user would write it, else by its name alone.
+    /// The name of a file in a report: in the user's notation, else only the file name.
     pub fn name(&self, written: &str) -> String {
         let named = self.path(written).filter(|path| !path.starts_with('/'));
         named.unwrap_or_else(|| written.rsplit(['/', '\\']).next().unwrap_or(written).to_owned())
     }
 }
 
-/// A path without `.` and `..`, by its text alone: ncu and nvcc write the same file differently.
+/// A path without `.` and `..`, resolved textually: ncu and nvcc write the same file differently.
 fn plain(path: &str) -> String {
     let mut parts: Vec<&str> = Vec::new();
     for part in path.split('/').filter(|part| !matches!(*part, "" | ".")) {
@@ -50,24 +50,24 @@ fn plain(path: &str) -> String {
     format!("{}{}", if path.starts_with('/') { "/" } else { "" }, parts.join("/"))
 }
 
-/// Texts of source files, by the path that the compiler wrote.
+/// Texts of source files, by the compiler's path.
 #[derive(Debug, Clone, Default)]
 pub struct SourceTexts {
     files: HashMap<String, Vec<String>>,
 }
 
 impl SourceTexts {
-    /// Adds a file; the first of a path counts.
+    /// Adds a file; for duplicate paths the first one is kept.
     pub fn add(&mut self, path: &str, content: &[u8]) {
         let lines = || String::from_utf8_lossy(content).lines().map(clipped).collect();
         self.files.entry(plain(path)).or_insert_with(lines);
     }
 
-    /// The text of a line without its indentation; none for a file that is not here.
+    /// The text of a line without its indentation; none for an unknown file.
     pub fn line(&self, place: &CodePlace, own: &UserSources) -> Option<String> {
         let by_path = self.files.get(&plain(&place.file));
         let ours = || own.path(&place.file).and_then(|path| self.files.get(&path));
-        // A redacted report keeps the names of its files and loses their folders.
+        // A redacted report keeps the names of its files without their folders.
         let by_name = || self.files.get(place.file.rsplit('/').next()?);
         let lines = by_path.or_else(ours).or_else(by_name)?;
         let line = lines.get(usize::try_from(place.line).ok()?.checked_sub(1)?)?;
