@@ -171,7 +171,7 @@ fn note(profile: &DeepProfile) -> String {
     )
 }
 
-/// Why there is no deep profile of the selected variant, if the phase wants one and something was measured.
+/// Why the selected variant has no deep profile, if the phase wants one and something was measured.
 pub fn missing(inputs: &ReportInputs<'_>) -> Option<String> {
     let selected = inputs.judgement.selected.as_ref()?;
     if inputs.phase.profile.deep_profile == DeepProfileTarget::None || inputs.manifest.stage_seconds.is_empty() {

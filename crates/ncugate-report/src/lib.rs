@@ -7,7 +7,7 @@
 //!
 //!
 //!
-//! Deliberately absent: measuring and judging. Only [`mod@write`] uses the clock, the disk or the environment.
+//! Deliberately absent: measuring and judging. Nothing uses a clock, the disk or the environment before [`mod@write`].
 
 pub mod chart;
 pub mod explain;

@@ -226,7 +226,7 @@ pub fn ranges(metric: &str, before: &[f64], after: &[f64]) -> ChangeNoise {
     if a_low <= b_high && b_low <= a_high { ChangeNoise::Overlap } else { ChangeNoise::Apart }
 }
 
-/// Noise of single launches according to the catalogue: facts of build and launch have none, and a counter has its
+/// Noise of single launches according to the catalogue: facts of build and launch are exact, and a counter has its
 /// spread.
 fn spread(metric: &str, before: &[f64], after: &[f64]) -> ChangeNoise {
     let (Some(explained), Ok(a), Ok(b)) = (explained(metric), stats::median(before), stats::median(after)) else {

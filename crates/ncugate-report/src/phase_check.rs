@@ -22,8 +22,8 @@ pub struct PhaseCheck {
     pub problems: Vec<String>,
     /// Preconditions and gates that could be judged.
     pub judged: Vec<StaticVerdict>,
-    /// Gates that could not be judged, and the missing inputs. Gates of tiers, stages and the fallback come after those
-    /// of the phase.
+    /// Gates that could not be judged, and the missing inputs. The names of tiers, stages and the fallback precede those
+    /// of their gates.
     pub not_judged: Vec<(String, String)>,
     pub builds: Vec<VariantBuild>,
 }

@@ -112,7 +112,7 @@ impl Read<'_> {
         self.timed().filter(|trial| better(trial)).collect()
     }
 
-    /// The median ratio of measured to predicted time over all trials with a prediction.
+    /// The median factor between measured and predicted time, over all trials with a prediction.
     fn model(&self) -> Option<String> {
         let mut ratios: Vec<f64> = self
             .tried

@@ -32,7 +32,7 @@ pub struct MatrixCell {
     pub text: CleanText,
     /// Distance from the best candidate: `+12.0 %`; empty for the best.
     pub beside_best: CleanText,
-    /// Whether it is the best proven candidate here.
+    /// Whether no proven candidate is better here.
     pub best: bool,
     pub in_use: bool,
 }

@@ -13,7 +13,7 @@ const FEWEST: usize = 6;
 const MOST: usize = 90;
 /// Number of highlighted best lines: a tenth of the variants, within these bounds.
 const BEST: (usize, usize) = (2, 10);
-/// Vertical spread of lines with the same value, as a share of the axis, which keeps them distinguishable.
+/// Spread of lines with the same value, as a share of the axis, which keeps them distinguishable.
 const SPREAD: f64 = 0.05;
 
 /// A parameter and its values in the order of the axis.

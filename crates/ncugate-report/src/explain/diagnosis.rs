@@ -252,8 +252,7 @@ impl Diagnosis<'_> {
             .collect()
     }
 
-    /// Latency without the profiler and duration with it are different quantities, within the tolerance of the
-    /// verdicts.
+    /// A finding if latency without the profiler and duration with it disagree beyond the tolerance of the verdicts.
     fn doubt(&self, facts: &CaseFacts<'_>, variant: &VariantId, shape: &ShapeName) -> Option<Finding> {
         let (latency, duration) = (facts.number("latency_p50")?, facts.number("duration")?);
         let launches = self.quantities.steps(variant, shape, &id::DURATION).len().max(1) as u32;

@@ -2,7 +2,7 @@
 //!
 //!
 //!
-//! Pure functions of the measurements. An insight advises; it never judges, and without its numbers there is none.
+//! Pure functions of the measurements. An insight advises; it never judges. An insight with a missing number is omitted.
 
 mod bound_rule;
 mod case_table;

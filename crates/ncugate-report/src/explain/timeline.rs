@@ -55,7 +55,7 @@ pub struct TimelineSeries {
 type Samples = BTreeMap<u64, f64>;
 
 impl Timeline {
-    /// Reads the samples; none if there are none, or too few of the launch.
+    /// Reads the samples; none if the launch has too few or no samples.
     ///
     ///
     ///

@@ -30,7 +30,7 @@ pub struct Explanation {
     pub variant: CleanText,
     /// The shape, or the launch of a report.
     pub shape: CleanText,
-    /// Its median latency in microseconds, or its duration under the profiler if there is no latency.
+    /// Its median latency in microseconds, or its duration under the profiler if the latency is unknown.
     pub microseconds: Option<f64>,
     /// The costliest finding. Null if nothing was found; `outcome` says whether the rules could be evaluated.
     pub bottleneck: Option<FindingRow>,

@@ -57,7 +57,7 @@ pub struct HistoryEntry {
 /// The sources of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RunCode {
-    /// The full commit; none if the run has none or tracked files differed from it.
+    /// The full commit; none if it is unknown or tracked files differed from it.
     pub commit: Option<String>,
     /// The full commit, even if files differed from it.
     pub near: Option<String>,

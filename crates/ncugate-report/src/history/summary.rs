@@ -11,7 +11,7 @@ use ncugate_judge::store::is_commit;
 use ncugate_model::Verdict;
 use std::fmt::Write as _;
 
-/// The file. `reports` is the folder of reports relative to the file; without it there are no links.
+/// The file. `reports` is the folder of reports relative to the file; without it, the file has no links.
 pub fn summary(history: &History, reports: Option<&str>) -> String {
     let latest: Vec<&HistoryEntry> = history.phases.iter().filter_map(|phase| phase.latest()).collect();
     let held = latest.iter().filter(|run| run.verdict == Verdict::Pass).count();

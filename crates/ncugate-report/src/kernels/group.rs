@@ -27,7 +27,7 @@ pub enum KernelsError {
     NoLaunch { name: String, launches: usize },
 }
 
-/// Groups with a diagnosis of their median launch; the slowest are chosen.
+/// Groups with a diagnosis of their median launch; those with the longest total time are chosen.
 const DIAGNOSED: usize = 40;
 
 /// The name of the only shape of a report's table.
@@ -59,7 +59,7 @@ pub struct LaunchGroup {
     pub values: IndexMap<String, Vec<f64>>,
     /// The launch of the median duration among those with the most metrics, by its id in ncu.
     pub median_launch: u32,
-    /// Findings of the rules and of ncu for that launch; only for the slowest groups.
+    /// Findings of the rules and of ncu for that launch; only for the groups with the longest total time.
     pub diagnosed: Option<DiagnosedLaunch>,
     /// Id, metrics and duration of every launch.
     seen: Vec<(u32, usize, f64)>,

@@ -16,7 +16,7 @@ use ncugate_model::metric::{Catalogue, id};
 use ncugate_model::{Better, Cell, MetricId};
 use serde::Serialize;
 
-/// Most kernels with a separate section; the slowest ones are chosen.
+/// Most kernels with a separate section; those with the longest total time are chosen.
 const DETAILED: usize = 40;
 const FINDINGS: usize = 4;
 /// Source lines and instructions listed if the report does not hold the text of the file.

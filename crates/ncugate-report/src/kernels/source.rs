@@ -71,7 +71,7 @@ pub fn view(lines: &[HotLine], files: &[SourceFile<'_>]) -> Option<SourceView> {
         if next > 0 && from > next {
             shown.push(SourceLine { number: None, text: String::new(), share: None, heat: 0.0, stall: String::new() });
         }
-        // The context after it ends where that of the next sampled line begins.
+        // If the next sampled line is near, its own context continues from here.
         let to = (line + AROUND).min(end);
         shown.extend((from..=to).map(|at| row(at, &texts, hot.get(&at).copied(), hottest)));
         next = next.max(to + 1);

@@ -32,7 +32,7 @@ pub fn scale(chart: &Chart, across: LineAxis) -> &Scale {
     }
 }
 
-/// Minimum and maximum along an axis, limits included; 0.1 to 1 if there are no values.
+/// Minimum and maximum along an axis, limits included; 0.1 to 1 without values.
 fn least_and_greatest(chart: &Chart, across: LineAxis) -> (f64, f64) {
     let least = match scale(chart, across) {
         Scale::Log => 1.0 / FARTHEST,

@@ -69,7 +69,7 @@ impl Ranged for Ruler {
         }
     }
 
-    /// All ticks, whatever number plotters requests; there are no minor ticks.
+    /// All ticks, whatever number plotters requests; minor ticks are off.
     fn key_points<Hint: KeyPointHint>(&self, hint: Hint) -> Vec<f64> {
         if hint.weight().allow_light_points() {
             return Vec::new();
