@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What action.yml does with its inputs, which come as variables: CONFIG, PROFILE, AGAINST, BASE, RECORD, COMMENT, FAIL_ON_VERDICT,
-# and NCUGATE, the program.
+# The step of action.yml. Its inputs are the variables CONFIG, PROFILE, AGAINST, BASE, RECORD, COMMENT, FAIL_ON_VERDICT, and
+# NCUGATE, the program.
 # Writes `status=N` to GITHUB_OUTPUT and ends with that status.
 set -uo pipefail
 ncugate=${NCUGATE:?the step that installs ncugate names its program}
@@ -18,7 +18,7 @@ else
 fi
 status=$?
 
-# The run that was just measured: the one whose manifest was written since.
+# The run just measured: its manifest is newer than the start of this script.
 if [ -z "${PROFILE:-}" ] && [ -n "${RECORD:-}" ] && [ "$status" -ne 2 ]; then
     manifest=$(find profiles -mindepth 3 -maxdepth 3 -name manifest.json -newer "$started" | sort | tail -n 1)
     if [ -n "$manifest" ]; then

@@ -1,19 +1,20 @@
 #!/usr/bin/env bash
-# Installs the ncugate of the action's own version, for action.yml: the archive of its release, where the action is used at one
-# (ACTION_REF is `v` and the version of SOURCE), held against its SHA-256; else, and where that archive is not there, from the sources in
-# SOURCE. Kept in the runner's tool cache: by version, or by a hash of the sources. A program of another version that is on the runner is
-# never taken; BINARY names one to take.
+# Installs the ncugate of the action's version, for action.yml. If the action is used at a release (ACTION_REF is `v` and the
+# version of SOURCE), it installs the release archive and verifies its SHA-256. Otherwise, or if the archive is missing, it
+# builds the sources in SOURCE.
+# The installation is kept in the runner's tool cache, by version or by a hash of the sources. A program of another version on
+# the runner is never used, unless BINARY names it.
 # Writes `program=PATH` to GITHUB_OUTPUT.
 set -euo pipefail
 
-# Puts a folder in its place at once: an installation that was cut short is not taken for a whole one.
+# Moves a folder into place atomically, so an interrupted installation is never taken for a complete one.
 place() { mv -T "$1" "$2" 2> /dev/null || rm -rf "$1"; }
 
 cache() {
     echo "${RUNNER_TOOL_CACHE:-${RUNNER_TEMP:?neither RUNNER_TOOL_CACHE nor RUNNER_TEMP is set}}/ncugate"
 }
 
-# Fetches the release into a folder. Ends with 1 where there is none, or none that runs here; a hash that does not fit ends the script.
+# Fetches the release into a folder. Ends with 1 if no release exists or runs here; a wrong hash ends the script.
 fetch() {
     local name=$1 fresh=$2 url
     url=${RELEASES:-${GITHUB_SERVER_URL:-https://github.com}}/$ACTION_REPOSITORY/releases/download/$ACTION_REF/$name.tar.gz

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# How many problems of other projects `ncugate problem import` reads without --input: every one of KernelBench's levels 1 to 3, and every task of
-# gpu-mode, from clones of their repositories. What forward or ref_kernel returns, and bounds, are given; nothing is executed or measured.
-# Needs python3.
+# Counts the problems of other projects that `ncugate problem import` reads without --input: all of KernelBench's levels 1 to 3,
+# and all tasks of gpu-mode, from clones of their repositories. Bounds and the results of forward or ref_kernel are given;
+# nothing is executed or measured. Needs python3.
 #
 #     benches/imports.sh NCUGATE KERNELBENCH REFERENCE_KERNELS
 set -euo pipefail
@@ -14,7 +14,7 @@ touch ncugate.toml
 echo "class ModelNew: pass" > solution.py
 echo "def custom_kernel(data): pass" > submission.py
 
-# An import that fails asks for an input, or says that a case has no shape.
+# A failing import asks for an input or reports a case without a shape.
 count() { # name; problems on standard input, each with the arguments of its import
     local all=0 read=0
     while read -r problem; do
@@ -22,7 +22,7 @@ count() { # name; problems on standard input, each with the arguments of its imp
         if "$ncugate" problem import "$1" "$problem" "${@:2}" -o "$1_$all.toml" > said 2>&1; then
             read=$((read + 1))
         elif grep -q 'has nothing to say' said; then
-            # generate_input makes room for the outputs itself
+            # generate_input allocates the outputs itself
             read=$((read + 1))
         else
             echo "$(basename "$(dirname "$problem")")/$(basename "$problem"): $(head -n 1 said | cut -c 1-160)"

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# What profiling the 90 variants of phase D costs, beside what it replaces, in one call on one machine:
+# The cost of profiling the 90 variants of phase D, compared with the alternatives, in one call on one machine:
 #   a. ncugate: the profile stage of a run, and judging and rendering from what it stored (decoding included)
 #   b. the loop: one `ncu --set full` a variant and `ncu --import --page raw --csv`; measured on SAMPLE variants, scaled
 #   c. one ncu process a variant with the metrics that ncugate collects; measured on SAMPLE variants, scaled
-#   d. NVIDIA's nsight-python with ten metrics over the same 90 cubins, and ncugate with the same ten (where it is installed)
+# d. NVIDIA's nsight-python with ten metrics over the same 90 cubins, and ncugate with the same ten (if it is installed)
 #
 #   benches/profile.sh BINARY [SAMPLE]
 set -uo pipefail
@@ -17,7 +17,7 @@ since() { awk -v a="$1" -v b="$(now)" 'BEGIN { printf "%.2f", b - a }'; }
 stage() { python3 -c 'import json, sys; print(dict(json.load(open(sys.argv[1]))["stage_seconds"])[sys.argv[2]])' "$1" "$2"; }
 ratio() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.1f", a / b }'; }
 
-# The loops profile the 90 variants, so here is the phase without its external baselines (PyTorch), whose profile is a cost of its own.
+# The loops profile the 90 variants, so this phase has no external baselines (PyTorch), whose profiles would add to the time.
 cp -r ncugate.toml kernels "$work"
 python3 - "$work/phase_d.toml" <<'PY'
 import pathlib, re, sys
@@ -45,7 +45,7 @@ for pass in cold warm; do
     [ "$pass" = cold ] && cold=$ours
 done
 
-# Jobs of one variant each, made of the job that ncugate gave its worker.
+# Jobs of one variant each, derived from the job that ncugate gave its worker.
 job=$(ls "$run"/logs/profile-*.json | tail -n 1)
 metrics=$(python3 -c 'import json, sys; print(",".join(sorted({m for line in open(sys.argv[1]) for m in json.loads(line)["metrics"]})))' "$run/profiles.jsonl")
 python3 - "$job" "$work" "$sample" <<'PY'

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Times the native reader beside NVIDIA's: ncu_report (Python) and, where there is one, `ncu --import --page raw --csv`.
-# All in this one call, one after the other: ratios are of the same machine at the same time.
+# Times the native reader and NVIDIA's: ncu_report (Python) and, if it is installed, `ncu --import --page raw --csv`.
+# All run in this one call, one after the other, so ratios are of the same machine at the same time.
 #
 #   benches/read_report.sh [REPORT.ncu-rep]
 #
@@ -39,7 +39,7 @@ ratio() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.1f", a / b }'; }
 median() { sed -n "s/^$1: median \([0-9.]*\) ms.*/\1/p" "$work/native"; }
 
 echo "$(nproc) processors, $(stat -c %s "$report") bytes"
-# The selections are timed in processes of their own, so that neither finds the other's memory.
+# Each selection is timed in a separate process, so that it does not reuse the memory of another.
 for selection in all gated; do "$timer" "$report" 40 $selection; done | tee "$work/native"
 native=$(median "all metrics")
 gated=$(median "12 metrics")

@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
-# Prints the table of docs/search.md: the model tried on spaces of kernel_tuner's public benchmark_hub, of which every point was
-# measured. Needs no GPU. The recordings (110 MB unpacked) are fetched with git at a fixed commit, and are no part of this repository.
+# Prints the table of docs/search.md: the model on spaces of kernel_tuner's public benchmark_hub, which has measurements of
+# every point. Needs no GPU. The recordings (110 MB unpacked) are fetched with git at a fixed commit and are not part of this
+# repository.
 #
 #   benches/search.sh [held-out|training] [OPTION...]
 #
-# Options are those of the example `search` of ncugate-campaign (--strategy random, --repeats 20). The settings of the model were chosen on the spaces of
-# `training`; those of `held-out` are for the figure alone. Environment: SPACES (a folder that
-# keeps the recordings; target/spaces), HUB (a clone of benchmark_hub, or its address), KERNEL_TUNER (a Python with kernel_tuner: its strategies
-# are run on the same spaces, over an hour on two cores; SEEDS=10 takes a tenth of it. Ends with 1 where one of them is better).
+# Options are those of the example `search` of ncugate-campaign (--strategy random, --repeats 20). The model's settings were
+# tuned on the spaces of `training`; those of `held-out` are only evaluated.
+# Environment: SPACES (folder for the recordings; target/spaces), HUB (a clone of benchmark_hub, or its address), KERNEL_TUNER
+# (a Python with kernel_tuner: its strategies run on the same spaces, over an hour on two cores; SEEDS=10 takes a tenth of it;
+# ends with 1 if one of them is better).
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 search=(cargo run --release --quiet --manifest-path "$root/Cargo.toml" -p ncugate-campaign --example search --)
@@ -35,7 +37,7 @@ training)
     ;;
 esac
 
-# The file of a space: kernel-chip.json. A file is there whole or not at all.
+# The file of a space: kernel-chip.json. It is either complete or missing.
 name_of() { echo "$spaces/$(basename "$(dirname "$1")")-$(basename "$1").json"; }
 
 mkdir -p "$spaces"

@@ -36,7 +36,7 @@ def space_of(path):
     try:
         return json.loads(text)
     except json.JSONDecodeError:
-        # A cache that was not closed, as kernel_tuner leaves one that it would append to.
+        # A cache that was not closed: kernel_tuner leaves one open to append to it later.
         return json.loads(text.rstrip().rstrip(",") + "}}")
 
 

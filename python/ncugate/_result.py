@@ -137,7 +137,7 @@ def _judged(
 def _result(status: int, said: str, results: Dict[str, Any]) -> RunResult:
     verdict = Verdict(results["verdict"])
     if (status == 0) != (verdict is Verdict.PASS):
-        # a recording that is shown where nothing could be measured passes with its gates, and is not a pass here
+        # a recording shown because no GPU could measure passes with its gates, but is not a pass here
         verdict = Verdict.INCONCLUSIVE if verdict is Verdict.PASS else verdict
     gates = tuple(
         Gate(

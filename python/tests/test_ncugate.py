@@ -42,7 +42,7 @@ def test_a_report_is_read_with_every_value():
     table = long.to_pyarrow()
     assert table.num_rows > 1000 and {"launch", "metric", "unit"} <= set(table.column_names)
     assert long.to_polars().height == table.num_rows
-    # by the Arrow PyCapsule interface
+    # through the Arrow PyCapsule interface
     assert pyarrow.table(long).equals(table)
     assert polars.DataFrame(long).height == table.num_rows
     one = ncugate.read_report("tests/data/full1.ncu-rep.zst", ["gpu__time_duration.sum"], wide=True).to_pyarrow()
@@ -106,7 +106,7 @@ def test_what_cannot_be_judged_is_an_error_and_never_a_pass(tmp_path):
     with pytest.raises(ncugate.NcugateError) as raised:
         ncugate.run("absent.toml", source="recorded", reports=tmp_path)
     assert raised.value.status == 2 and "absent.toml" in str(raised.value)
-    # shown because no GPU is here: the gates of the recording may hold, and nothing was measured
+    # shown because this machine has no GPU: the recording's gates may pass, but nothing was measured
     shown = ncugate.run("configs/cheats.toml", source="auto", reports=tmp_path)
     assert not shown.passed and shown.verdict is not ncugate.Verdict.PASS
 

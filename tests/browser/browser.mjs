@@ -1,4 +1,4 @@
-// A page in headless Chromium, driven over the DevTools protocol through a pipe: nothing to install.
+// Drives a page in headless Chromium over the DevTools protocol through a pipe; needs no packages.
 import { spawn } from "node:child_process";
 
 export async function launch(binary, size = [1440, 900]) {

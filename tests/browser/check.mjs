@@ -1,4 +1,4 @@
-// Opens rendered pages in a real browser and uses them: node check.mjs FOLDER (see run.sh).
+// Opens and operates rendered pages in a real browser: node check.mjs FOLDER (see run.sh).
 import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import { pathToFileURL } from "node:url";
@@ -182,7 +182,7 @@ try {
     assert.equal((await cells(page, 1)).length, await count(page));
     assert.equal(await page.evaluate(`getComputedStyle(document.querySelector(".filters")).display`), "none");
     assert.ok(await page.evaluate(`[...document.querySelectorAll("details.rung, #provenance details")].every((d) => d.open)`));
-    // The table of variants is printed on pages turned sideways.
+    // The table of variants is printed in landscape.
     const beyond = (width, what) => page.evaluate(`[...document.querySelectorAll(${JSON.stringify(what)})].filter((n) => n.checkVisibility() && n.getBoundingClientRect().right > ${width} + 1).map((n) => n.closest("section,figure")?.id + " " + n.tagName)`);
     for (const [width, what] of [[700, "section:not(#variants) :is(table,svg,pre,dl)"], [1046, "#variants table"]]) {
       await page.send("Emulation.setDeviceMetricsOverride", { width, height: 1000, deviceScaleFactor: 1, mobile: false });
@@ -361,7 +361,7 @@ try {
   await check("on paper every page of the table has its head", page, async () => {
     await page.send("Emulation.setEmulatedMedia", { media: "print" });
     await page.evaluate(`dispatchEvent(new Event("beforeprint"))`);
-    // A head that has buttons, or cells that stick, is not repeated by the browser.
+    // The browser does not repeat a table head with buttons or sticky cells.
     const head = await page.evaluate(`(() => { const thead = document.querySelector("#grid thead"), cells = [...thead.querySelectorAll("th")].slice(1); return [getComputedStyle(thead).display, thead.querySelector("button"), cells.every((c) => getComputedStyle(c).position === "static" && c.textContent)]; })()`);
     assert.deepEqual(head, ["table-header-group", null, true]);
     const beside = await page.evaluate(`(() => { const [a, b] = [...document.querySelectorAll("#grid tbody tr[data-at] td")].slice(1, 3).map((c) => c.getBoundingClientRect()); return b.left >= a.right - 1; })()`);

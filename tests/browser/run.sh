@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Renders the made-up runs of the report's tests and the shipped recordings, and uses the pages in headless Chromium.
+# Renders the synthetic runs of the report's tests and the shipped recordings, and operates the pages in headless Chromium.
 # Needs node (18 or newer) and Chromium (CHROMIUM names another binary); AXE may name axe-core's axe.min.js.
-# In CI (CI=true) their absence is a failure.
+# In CI (CI=true) a missing tool is a failure.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 for tool in node "${CHROMIUM:-chromium}"; do
@@ -14,7 +14,7 @@ done
 pages=$(mktemp -d)
 trap 'rm -rf "$pages"' EXIT
 NCUGATE_PAGES=$pages cargo test --quiet -p ncugate-report --lib -- --ignored --exact tests::pages >/dev/null
-# Every shipped recording, as its page is now.
+# The current page of every shipped recording.
 cargo build --quiet --bin ncugate
 program=${CARGO_TARGET_DIR:-target}/debug/ncugate
 for recording in profiles/*/h200; do

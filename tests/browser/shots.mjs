@@ -1,4 +1,4 @@
-// Pictures of a page for people to look at: node shots.mjs PAGE FOLDER [WIDTH] [light|dark]
+// Screenshots of a page for visual review: node shots.mjs PAGE FOLDER [WIDTH] [light|dark]
 import { writeFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { launch } from "./browser.mjs";

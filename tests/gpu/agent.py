@@ -11,7 +11,7 @@ import sys
 import time
 
 binary, config, folder = sys.argv[1:4]
-# What to change, in the order of what is tried: a script has no insight.
+# Proposed changes in order: a script has no insight.
 MUTATIONS = [{"VEC": 4}, {"THREADS": 256}, {"ROWS_PER_BLOCK": 4}, {"THREADS": 512}]
 
 server = subprocess.Popen([binary, "agent", "serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)

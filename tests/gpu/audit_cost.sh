@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# What the verification of timed launches costs on a GPU machine: the kernels of some phases, timed with it and without it, in turn.
-# Prints the seconds of checking and timing, what building takes beside them, and how the medians of honest kernels differ. Nothing is
-# profiled or judged.
-# Needs a GPU, nvcc and python3. The goal: under 15 % more seconds, medians that differ by less than 0.5 %.
+# The cost of verifying timed launches on a GPU machine: the kernels of some phases, timed alternately with and without
+# verification.
+# Prints the seconds of checking and timing, the build time, and the difference between the medians of honest kernels. Nothing
+# is profiled or judged.
+# Needs a GPU, nvcc and python3. Goal: under 15 % more seconds, and medians that differ by less than 0.5 %.
 #
 #   tests/gpu/audit_cost.sh BINARY [REPEATS] [PHASE...]
 set -uo pipefail
@@ -15,7 +16,7 @@ phases=("$@")
 work=$(mktemp -d)
 trap 'rm -rf "$work" configs/cost_*.toml' EXIT
 
-# The kernels of a phase alone, with or without verification: CONFIG VERIFY.
+# Only the kernels of a phase, with or without verification: CONFIG VERIFY.
 kernels_of() {
     python3 - "$1" "$2" << 'PY'
 import re, sys
@@ -37,7 +38,7 @@ PY
 }
 
 for ((repeat = 1; repeat <= repeats; ++repeat)); do
-    # Neither always comes first.
+    # Alternate the order.
     ((repeat % 2)) && order=(audited none) || order=(none audited)
     for phase in "${phases[@]}"; do
         for verify in "${order[@]}"; do

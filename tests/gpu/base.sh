@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
-# A change beside its base on a GPU: an edited comment, a change that is slower, and one that is faster, each against the commit before it.
+# A change compared with its base on a GPU: an edited comment, a slower change and a faster one, each against the previous
+# commit.
 #
 #     tests/gpu/base.sh [NCUGATE]
 #
-# A line a change: status, the row of the base in the comment. Fails where the comment changes anything, the slower passes or the faster does not.
-# Needs an NVIDIA GPU, nvcc, ncu and git; less than a minute.
+# Prints a line per change: status, and the row of the base in the comment. Fails if the edited comment counts as a change, the
+# slower change passes or the faster one does not.
+# Needs an NVIDIA GPU, nvcc, ncu and git; takes less than a minute.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 ncugate=$(realpath "$(command -v "${1:-ncugate}")")

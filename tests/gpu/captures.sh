@@ -7,7 +7,7 @@
 # Environment: NCU, NVCC, PYTHON (defaults: the ones on PATH), NCUGATE_ARCH (default: native).
 # Writes source.ncu-rep.zst and torch_nvtx.ncu-rep.zst (each under 16 MB), small.tar with the other reports, pages.tar
 # with the CSV pages of all, and MANIFEST.md with the command of each.
-# What cannot be made is skipped with its reason, in MANIFEST.md too. The settings of the card are not touched.
+# Captures that cannot be made are skipped, with the reason also in MANIFEST.md. The card's settings stay unchanged.
 set -uo pipefail
 
 out=$(mkdir -p "${1:?usage: captures.sh OUT_FOLDER}" && cd "$1" && pwd)
@@ -77,7 +77,7 @@ cat > "$work/kernels.cu" <<'CU'
 #include <cuda_runtime.h>
 #include <unistd.h>
 #include <sys/wait.h>
-// Of cuda_profiler_api.h, which not every installation has.
+// From cuda_profiler_api.h, which some installations lack.
 extern "C" cudaError_t CUDARTAPI cudaProfilerStart(void);
 extern "C" cudaError_t CUDARTAPI cudaProfilerStop(void);
 namespace cg = cooperative_groups;

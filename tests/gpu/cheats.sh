@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# What the witness is worth on a GPU machine: the cheats of kernels/cheats twenty times, each of them caught every time and the
-# honest kernel selected, which passes, and work that is moved to a copy, of which no gate on traffic holds; then every shipped phase three times, with no honest variant called a cheat.
+# Tests the witness on a GPU machine. The cheats of kernels/cheats run twenty times: every run must catch each of them and
+# select the honest kernel, which passes. Work that is moved to a copy must fail every gate on traffic. Then every shipped phase
+# runs three times: no honest variant may be called a cheat.
 # Needs a GPU, nvcc, ncu and python3 (with torch for the phases that compare with it). Prints a table.
 #
 #   tests/gpu/cheats.sh BINARY [RUNS_OF_CHEATS] [RUNS_OF_PHASES] [PHASE...]
 #
-# Runs are spread over all GPUs of the machine, or over those that the variable GPUS names (GPUS="0 2").
+# Runs are spread over all GPUs of the machine, or over those in the variable GPUS (GPUS="0 2").
 set -uo pipefail
 binary=$(realpath "${1:?usage: cheats.sh BINARY [RUNS_OF_CHEATS] [RUNS_OF_PHASES] [PHASE...]}")
 runs=${2:-20} others=${3:-3}
@@ -66,7 +67,7 @@ def how(variant):
         return "does not count: " + variant["doubt"].split(":")[0]
     return None
 
-# What evict_last wants is not there to be had: it is right, and has to be no faster than the honest kernel.
+# evict_last gains nothing here: it is right, and must not be faster than the honest kernel.
 HARMLESS = {"evict_last"}
 HONEST = {"honest", "plain", "chain", "chain_pdl"}
 tricks, honest, total = collections.defaultdict(collections.Counter), 0, 0

@@ -21,7 +21,7 @@ for variant in variants:
     elif not has(variant, "latency_p50"):
         lacking[variant["id"]] = "not timed"
     else:
-        # What is absent at the shapes that were timed, though it is asked for.
+        # Requested values that are missing at the timed shapes.
         timed = [shape for shape in variant["shapes"].values() if shape["values"].get("latency_p50") is not None]
         reasons = {reason for shape in timed for reason in shape["missing"].values()}
         if reasons:

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# What the intervals of a verdict are worth on a GPU machine: one phase measured again and again on one GPU, two kernels and PyTorch at three
-# shapes; how often the 95 % interval of each ratio holds its grand value, the median over all runs. Between 90 and 99 % is what is asked for.
-# Needs a GPU, nvcc, ncu and python3 with torch. Takes about a minute a run. Runs that lie in FOLDER already count too.
+# Coverage of a verdict's intervals on a GPU machine. One phase is measured repeatedly on one GPU, with two kernels and PyTorch
+# at three shapes. Counts how often the 95 % interval of each ratio contains the median over all runs; 90 to 99 % is required.
+# Needs a GPU, nvcc, ncu and python3 with torch. Takes about a minute a run. Existing runs in FOLDER are included.
 #
 #   tests/gpu/coverage.sh BINARY [RUNS] [FOLDER]
 set -uo pipefail

@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
-# Durations by CUPTI against ncu's on a GPU machine: each phase is measured with ncu, and again where ncu is hidden. CUPTI's durations
-# have to be within 10 % of ncu's or 2 us a launch, latency and duration have to be judged, and what only ncu counts has to be
-# inconclusive with its reason. Needs a GPU, nvcc, ncu with permission, python3 and libcupti. Takes under 40 s.
+# Compares durations by CUPTI with those by ncu on a GPU machine: each phase is measured with ncu, and again with ncu hidden.
+# CUPTI's durations must be within 10 % or 2 us a launch of ncu's, latency and duration must be judged, and values that only ncu
+# counts must be inconclusive with a reason. Needs a GPU, nvcc, ncu with permission, python3 and libcupti. Takes under 40 s.
 #
 #   tests/gpu/cupti.sh BINARY
 #
-# libcupti is expected on the loader's path (libcupti.so.13), in $CUDA_HOME/extras/CUPTI/lib64 or /usr/local/cuda/extras/CUPTI/lib64 or
-# their lib64, or beside PyTorch (site-packages/nvidia/cu13/lib).
+# libcupti must be on the loader's path (libcupti.so.13), in $CUDA_HOME/extras/CUPTI/lib64, /usr/local/cuda/extras/CUPTI/lib64
+# or their lib64, or next to PyTorch (site-packages/nvidia/cu13/lib).
 set -uo pipefail
 binary=$(realpath "${1:?usage: cupti.sh BINARY}")
 cd "$(dirname "$0")/../.."
 work=$(mktemp -d)
-# Paths in a phase are relative to the project, which is found from where the phase lies.
+# Paths in a phase are relative to the project, which is found from the phase's folder.
 phases=$(mktemp -d tests/gpu/cupti/made.XXXXXX)
 trap 'rm -rf "$work" "$phases"' EXIT
 failed=0
@@ -68,7 +68,7 @@ for variant in counted["variants"]:
         if cupti is None:
             say(False, f"{name}: no duration by CUPTI: {mine['missing'].get('duration')}")
             continue
-        # Launches that overlap take less together than one by one, as ncu runs them.
+        # Overlapping launches take less time together than one by one, as ncu runs them.
         count = launches.get(variant["id"], 1)
         fits = count == 0 or abs(cupti / ncu - 1) <= 0.1 or abs(cupti - ncu) <= 2000 * count
         p50 = mine["values"].get("latency_p50")
@@ -101,7 +101,7 @@ compare() { # phase, config, launches of an evaluation by variant; 0: they overl
 compare cupti tests/gpu/cupti/cupti.toml '{}'
 compare two_pass tests/gpu/traits/two_pass.toml '{"two_launches": 2, "dependent": 0}'
 
-# Without the gate that needs a counter the latencies pass: CUPTI's durations are what they are held against.
+# Without the gate that needs a counter the latencies pass, with CUPTI's durations as their witness.
 python3 - tests/gpu/cupti/cupti.toml > "$phases/latency.toml" <<'PY'
 import re, sys
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Deep profiles of more than one variant, and samples over a kernel's life. At the root of the repository, on a machine with a GPU, nvcc
-# and ncu; about half a minute:
+# Deep profiles of several variants, and samples over a kernel's life. Run at the root of the repository, on a machine with a
+# GPU, nvcc and ncu; about half a minute:
 #
 #     tests/gpu/deep.sh path/to/ncugate [folder]
 set -u
@@ -14,7 +14,7 @@ run=$(find "$out/profiles/softmax" -mindepth 1 -maxdepth 1 -type d | head -1)
 profiled=$(grep -c '"Profiled"\|"profiled"' "$run/deep_profiles.jsonl" 2> /dev/null)
 echo "deep profiles: ${profiled:-0}"
 [ "${profiled:-0}" -ge 3 ] || status=1
-# One ncu process takes all of them: three variants and the baseline, in less than 8 seconds.
+# One ncu process profiles all of them: three variants and the baseline, in less than 8 seconds.
 seconds=$(grep -h -o '"seconds":[0-9.]*' "$run/deep_profiles.jsonl" | sort -u | sed 's/.*://' | awk '{ sum += $1 } END { print sum }')
 echo "seconds: $seconds"
 awk -v seconds="$seconds" 'BEGIN { exit !(seconds > 0 && seconds < 8) }' || { echo "deep profiles took 8 s or more"; status=1; }

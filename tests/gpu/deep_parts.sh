@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# What a deep profile spends its time on: the same launches of two variants under ncu, with one thing left out or set at a time. Prints seconds, replay
-# passes and the size of the report for each, as a table in Markdown. At the root of the repository, with a GPU, nvcc and ncu; about a minute:
+# The parts of a deep profile's time: the same launches of two variants under ncu, with one option removed or set at a time.
+# Prints seconds, replay passes and report size of each as a Markdown table. Run at the root of the repository, with a GPU, nvcc
+# and ncu; about a minute:
 #
 #     tests/gpu/deep_parts.sh path/to/ncugate [folder]
 set -u

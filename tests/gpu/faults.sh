@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Faulty kernels, and an interruption, on a GPU machine: what fails is a result, the rest goes on, nothing is lost.
+# Faulty kernels and an interruption on a GPU machine: failures are results, other variants continue, nothing is lost.
 #
 #   tests/gpu/faults.sh BINARY
 set -uo pipefail
@@ -29,7 +29,7 @@ wanted=("FAULT=0|built|correct*" "FAULT=1|built|crashed*" "FAULT=2|built|crashed
 i=0
 while read -r line; do expect "variant $i" "$line" "${wanted[$i]}"; i=$((i + 1)); done < "$work/states"
 
-# Interrupted while it measures, then continued.
+# Interrupted during measurement, then continued.
 setsid "$binary" run configs/phase_d.toml --source gpu --fresh --profiles "$work/i" --reports "$work/r" > "$work/out" 2> "$work/err" &
 sleep "${SECONDS_BEFORE_INTERRUPT:-9}"
 kill -INT "$(pgrep -f "$work/i" | head -n 1)"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Python functions as candidates: the honest ones pass, and each that does not do the work is found out.
+# Python functions as candidates: the honest ones pass, and each one that skips work is caught.
 #
 #     tests/gpu/functions.sh [NCUGATE]
 #

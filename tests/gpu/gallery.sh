@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Every example on a GPU machine, from a carried binary: measured, kept as a recording beside its phase, and judged again from
-# it with the same status. A line an example: status, variants proven, variants with every counter.
+# Every example on a GPU machine, with a prebuilt binary: measured, recorded next to its phase, and judged again from the
+# recording with the same status. Prints a line per example: status, variants proven, variants with every counter.
 #
 #   tests/gpu/gallery.sh BINARY OUT_FOLDER [EXAMPLE...]
 #

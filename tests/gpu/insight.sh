@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Everything that the diagnosis wants of a GPU, in one call: cases of rules (defects/further.sh), the inversion with a deep profile of each defect
-# (inversion.sh), deep profiles in time (deep.sh), and the phases that fail by their plan. At the root of the repository, with nvcc, ncu, zstd; some
-# three minutes:
+# All GPU data of the diagnosis in one call: cases of rules (defects/further.sh), the inversion with a deep profile of each
+# defect (inversion.sh), deep profiles over time (deep.sh), and the phases that fail by design. Run at the root of the
+# repository, with nvcc, ncu and zstd; about three minutes:
 #
 #     tests/gpu/insight.sh path/to/ncugate OUT
 #
@@ -19,7 +19,7 @@ part() {
     "$@" || { echo "$name: status $?"; failed=1; }
     echo "$name: $(($(date +%s) - start)) s"
 }
-# A phase that has to fail: status 1.
+# A phase that must fail with status 1.
 fails() {
     local status=0
     "$binary" run "configs/$1.toml" --source gpu --profiles "$out/runs" --reports "$out/reports" > "$out/$1.txt" 2>&1 || status=$?

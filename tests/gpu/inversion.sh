@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The inversion with a deep profile of every defect, as a recording: OUT/inversion, which takes the place of profiles/inversion/h200. At the root
-# of the repository, on a machine with a GPU, nvcc and ncu; about a minute, of which the deep profiles take some 20 s:
+# Records the inversion with a deep profile of every defect: OUT/inversion, which replaces profiles/inversion/h200. Run at the
+# root of the repository, on a machine with a GPU, nvcc and ncu; about a minute, of which the deep profiles take about 20 s:
 #
 #     tests/gpu/inversion.sh path/to/ncugate OUT
 set -euo pipefail

@@ -464,7 +464,7 @@ class Softmax:
 KINDS = {"attention": Attention, "fp8 attention": Fp8Attention, "softmax": Softmax}
 
 
-# Of CUtensorMapDataType and CUtensorMapSwizzle.
+# From CUtensorMapDataType and CUtensorMapSwizzle.
 TENSOR_TYPES = {"uint8": 0, "int8": 0, "int32": 3, "float16": 6, "float32": 7, "float64": 8}
 SWIZZLES = {0: 0, 32: 1, 64: 2, 128: 3}
 

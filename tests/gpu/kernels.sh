@@ -3,7 +3,7 @@
 # PATH, python3 with numpy, cupy and torch. Arguments go to kernels.py (--family NAME, --sweep NAME).
 #   kernels.sh [arguments]          correctness and times, then the library baselines, then memcheck, racecheck and synccheck
 #   SKIP="kernels sanitize"         leaves parts out (kernels, baselines, sanitize)
-#   TOOLS="racecheck"               these tools of compute-sanitizer only
+# TOOLS="racecheck"               only these tools of compute-sanitizer
 set -uo pipefail
 cd "$(dirname "$0")/../.."
 status=0
@@ -21,20 +21,20 @@ if ! skipped baselines; then
     echo "($SECONDS s)"
 fi
 
-# What a tool is not run on, and why; every entry is printed. Key: the tool, then the case as `kernels.py --list` names it.
+# Cases skipped per tool, with the reason; every entry is printed. Key: the tool, then the case as named by `kernels.py --list`.
 declare -A excluded=()
 
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 
-# sanitize TOOL ARGUMENTS...: 0 clean, 9 errors found, anything else the tool or the program broke.
+# sanitize TOOL ARGUMENTS...: 0 clean, 9 errors found, any other status: the tool or the program broke.
 sanitize() {
     local tool=$1
     shift
     compute-sanitizer --tool "$tool" --error-exitcode 9 --print-limit 5 python3 tests/gpu/kernels.py --sanitize "$@" >"$log" 2>&1
 }
 
-# One process a case: a case that breaks the tool does not hide the others.
+# One process per case, so that a case that breaks the tool does not hide the others.
 each_case() {
     local tool=$1 family=$2 number label code
     while IFS=$'\t' read -r _ number label; do

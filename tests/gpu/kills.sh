@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Random kills on a GPU machine of ncugate, its workers, a worker with a Python interpreter, and ncu: each run ends, resumed where it
-# has to be, with the verdict of an undisturbed one, and nothing is left running. Then two runs at once.
+# Random kills on a GPU machine of ncugate, its workers, a worker with a Python interpreter, and ncu. Each run, resumed if
+# necessary, ends with the verdict of an undisturbed run and leaves no process behind. Then two runs at once.
 #
 #   tests/gpu/kills.sh BINARY [KILLS] [SECONDS] [VICTIM...]
 #
-# KILLS (20) of each VICTIM (parent worker ncu host); none is begun after SECONDS (200). Needs nvcc, ncu, and PyTorch for host.
+# KILLS (20) of each VICTIM (parent worker ncu host); no kill starts after SECONDS (200). Needs nvcc, ncu, and PyTorch for host.
 set -uo pipefail
 binary=$(realpath "${1:?usage: kills.sh BINARY [KILLS] [SECONDS] [VICTIM...]}")
 kills=${2:-20}
@@ -13,10 +13,10 @@ victims=("${@:4}")
 [ ${#victims[@]} -gt 0 ] || victims=(parent worker ncu host)
 cd "$(dirname "$0")/../.."
 work=$(mktemp -d)
-# Paths in a phase are relative to the project's folder, so the phases lie inside of it.
+# Paths in a phase are relative to the project's folder, so the phases lie inside it.
 place=$(mktemp -d tests/gpu/kills.XXXXXX)
 trap 'rm -rf "$work" "$place"' EXIT
-# Under a name of its own, so that processes of other runs on this machine are not taken for ours.
+# Under a unique name, so that processes of other runs on this machine are not matched.
 cp "$binary" "$work/ncugate"
 binary=$work/ncugate
 failed=0

@@ -1,11 +1,11 @@
 #!/bin/bash
-# The counters of a phase's kernels on one GPU and on two of a machine: how long each takes, and that both say the same.
+# Counters of a phase's kernels on one GPU and on two GPUs of a machine: the time of each, and equal results.
 #
 #   tests/gpu/lanes.sh BINARY [CONFIG]
 #
-# Needs two GPUs of one kind, nvcc and ncu; three runs, about a minute. Baselines that are commands are left out: each counts by itself. Prints the
-# seconds of checking and of profiling; ends with 1 where profiling on two takes more than 0.6 times as long as on one, or where the
-# verdict or what became of a variant differs. Says beside it what ncu alone takes (lanes_parts.py).
+# Needs two GPUs of one kind, nvcc and ncu; three runs, about a minute. Baseline commands are left out, since each counts
+# separately. Prints the seconds of checking and of profiling. Ends with 1 if profiling on two GPUs takes more than 0.6 of the
+# time on one, or if the verdict or the outcome of a variant differs. Also prints the time of ncu alone (lanes_parts.py).
 set -eu
 binary=$(realpath "${1:?usage: lanes.sh BINARY [CONFIG]}")
 phase=$(realpath "${2:-configs/phase_d.toml}")

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Proves large problems and says how long it took: a product of 4,096 cubed in f16, a softmax of 64 M elements in f32; each
-# beside a small shape, and alone (then under every law of its reference). Takes the program: tests/gpu/large.sh NCUGATE
-# With CHECK=1 the phases are built for sm_90 and nothing is launched.
+# Proves large problems and prints the time: a product of 4,096 cubed in f16 and a softmax of 64 M elements in f32, each
+# together with a small shape, and alone (then under every law of its reference). Usage: tests/gpu/large.sh NCUGATE
+# With CHECK=1 the phases are only built for sm_90.
 set -euo pipefail
 program=$(realpath "$1")
 folder=$(mktemp -d)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What makes the launches in a CUDA graph take longer on this GPU and driver: graphs that are uploaded and were not launched yet, and perhaps
-# the reset of persisting lines. Prints microseconds. Needs a GPU and nvcc.
+# Causes of slower launches in a CUDA graph on this GPU and driver: uploaded graphs that were not launched yet, and perhaps the
+# reset of persisting lines. Prints microseconds. Needs a GPU and nvcc.
 #
 #   tests/gpu/launch_overhead.sh
 set -euo pipefail

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Collects what ncu really says: for every kind of success and failure its exit status, log and report, from a small
-# program. The test double of ncu (tests/doubles) replays these. Usage: ncu_texts.sh OUTPUT_FOLDER
+# Collects ncu's real outputs: exit status, log and report of every kind of success and failure, from a small program. The test
+# double of ncu (tests/doubles) replays them. Usage: ncu_texts.sh OUTPUT_FOLDER
 set -u
 out=${1:?output folder}
 work=$(mktemp -d)

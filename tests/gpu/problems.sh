@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Problems in other projects' formats, on a GPU with PyTorch: each is imported, run and exported, and every solution is right.
+# Problems in other projects' formats, on a GPU with PyTorch: each is imported, run and exported, and every solution must be
+# right.
 #
 #     tests/gpu/problems.sh [NCUGATE]
 #
@@ -33,7 +34,7 @@ done
 import gpumode problems/gpumode/doubling/task.yml -o gm_doubling.toml
 import gpumode problems/gpumode/filling/task.yml --input 'steps=f32[n]:"arange"' -o gm_filling.toml
 
-# a solution that is the reference is not faster than it, so phases end with 1 or 4; what counts is that solutions are right
+# a solution identical to the reference is not faster than it, so phases end with 1 or 4; only correctness matters here
 measure() { # phase; each of the machine's GPUs takes one at a time
     local devices=($gpus) status=0 began=$SECONDS
     export CUDA_VISIBLE_DEVICES=${devices[lane]} TMPDIR="$work/tmp.$lane"

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Kernels of Numba and CuTe DSL on a GPU whose machine has neither: compiled here, measured there.
+# Kernels of Numba and CuTe DSL on a GPU machine without either: compiled here, measured there.
 #
 #     tests/gpu/python_kernels.sh record FOLDER PYTHON [NCUGATE]     on any machine: PYTHON compiles, FOLDER keeps it (less than 1 MB)
 #     tests/gpu/python_kernels.sh FOLDER [NCUGATE]                   on the GPU: two phases, less than a minute
 #
-# A line a phase: status, variants proven, variants with every counter; then the latencies. Fails where a phase does not pass, or a variant is
-# not proven. Recording needs nvcc and a Python with numba-cuda and nvidia-cutlass-dsl; measuring a GPU, nvcc, ncu and python3.
+# Prints a line per phase: status, variants proven, variants with every counter; then the latencies. Fails if a phase does not
+# pass or a variant is not proven. Recording needs nvcc and a Python with numba-cuda and nvidia-cutlass-dsl; measuring needs a
+# GPU, nvcc, ncu and python3.
 set -euo pipefail
 here=$(pwd)
 cd "$(dirname "$0")/../.."

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# More rounds on a GPU machine: gates whose limits lie inside the noise of the first rounds have the variants they compare
-# timed again, until they can be told or the budget is spent. Needs a GPU, nvcc, ncu and python3. Takes under a minute.
+# More rounds on a GPU machine: if a limit lies inside the noise of the first rounds, its gate has its variants re-timed until
+# the verdict is clear or the budget is spent. Needs a GPU, nvcc, ncu and python3. Takes under a minute.
 #
 #   tests/gpu/rounds.sh BINARY
 #
-# Rare luck can tell all three gates from the first twelve rounds: about 1 start in 200 of this script. Then run it again.
+# By chance, all three gates can be decided after the first twelve rounds, in about 1 of 200 runs of this script. Then run it
+# again.
 set -uo pipefail
 binary=$(realpath "${1:?usage: rounds.sh BINARY}")
 cd "$(dirname "$0")/../.."
@@ -25,7 +26,7 @@ measure() { # name, config; leaves $status and $results
     fi
 }
 
-# Gates at `offset` half-widths of a 12-round interval from the ratio that 200 rounds showed, with a budget of 200.
+# Gates at `offset` half-widths of a 12-round interval from the ratio measured over 200 rounds, with a budget of 200.
 cat > "$work/gates.py" <<'PY'
 import json, statistics, sys
 results, config, offset = json.load(open(sys.argv[1])), open(sys.argv[2]).read(), float(sys.argv[3])
@@ -42,7 +43,7 @@ for gate in results["gates"]:
     text += f'[[gate]]\nname = "{shape}"\nrequire = "latency_p50 <= {limit:.9f} * baseline.latency_p50"\nshapes = ["{shape}"]\n\n'
 print(text)
 PY
-# A line a gate: verdict, rounds of both sides, and what is wrong with them (nothing when all is well).
+# A line per gate: verdict, rounds of both sides, and the errors (empty if correct).
 cat > "$work/seen.py" <<'PY'
 import json, sys
 results = json.load(open(sys.argv[1]))
@@ -78,7 +79,7 @@ judged() { # name, offset
 
 measure first tests/gpu/rounds/rounds.toml
 first=$results
-# At the ratio itself no budget suffices; half an interval away 200 rounds do, nearly always.
+# At the ratio itself no budget suffices; half an interval away, 200 rounds nearly always do.
 judged at-the-limit 0
 judged near-the-limit 0.5
 exit $failed

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Every phase on a GPU machine, from a carried binary: measured, kept as a recording, and judged again from it with the
-# same verdict. Needs a GPU, nvcc, ncu and python3 with torch.
+# Every phase on a GPU machine, with a prebuilt binary: measured, recorded, and judged again from the recording with the same
+# verdict. Needs a GPU, nvcc, ncu and python3 with torch.
 #
 #   tests/gpu/run.sh BINARY OUT_FOLDER [PHASE...]
 #

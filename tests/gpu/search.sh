@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# A search over tens of thousands of variants of sdpa_fast, killed once on its way, and a scripted agent that makes softmax twice as
-# fast over the Model Context Protocol. At the root of the repository, on a machine with a GPU, nvcc, ncu and Python 3:
+# A search over tens of thousands of variants of sdpa_fast, killed once and resumed, and a scripted agent that makes softmax
+# twice as fast over the Model Context Protocol. Run at the root of the repository, on a machine with a GPU, nvcc, ncu and
+# Python 3:
 #
 #     tests/gpu/search.sh path/to/ncugate [folder]
 #
@@ -9,13 +10,13 @@ set -u
 binary=$(realpath "$1")
 out=${2:-$(mktemp -d)}
 mkdir -p "$out"
-# Paths in a phase are relative to the project's folder, so the phase lies inside of it.
+# Paths in a phase are relative to the project's folder, so the phase lies inside it.
 place=$(mktemp -d tests/gpu/search.XXXXXX)
 trap 'rm -rf "$place"' EXIT
 config="$place/search.toml"
 sed "s/seconds = 240/seconds = ${SEARCH_SECONDS:-60}/" configs/search_sdpa.toml > "$config"
 
-# Killed in the first part of the budget: the second call goes on with the same proposals.
+# Killed in the first part of the budget: the second call continues with the same proposals.
 timeout -s KILL "$((${SEARCH_SECONDS:-60} / 3))" "$binary" run "$config" --profiles "$out/profiles" --reports "$out/reports" > "$out/killed.txt" 2>&1
 before=$(cat "$out"/profiles/search_sdpa/search/*/search.jsonl 2> /dev/null | grep -c '"event":"tried"')
 "$binary" run "$config" --profiles "$out/profiles" --reports "$out/reports" > "$out/search.txt" 2> "$out/search.err"

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Every phase of tests/gpu/traits and of the gallery on a GPU: each has to pass, correct and counted.
+# Every phase of tests/gpu/traits and of the gallery on a GPU: each must pass, correct and counted.
 #
 #     tests/gpu/traits.sh [NCUGATE] [PHASE.toml...]
 #
-# Needs an NVIDIA GPU, ncu, nvcc, and python3 with numpy. What a phase printed is shown where it does not pass.
+# Needs an NVIDIA GPU, ncu, nvcc, and python3 with numpy. Shows the output of a phase that does not pass.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
 ncugate=${1:-ncugate}

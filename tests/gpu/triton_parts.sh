@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# What a phase with PyTorch baselines waits for: imports and torch.compile in plain Python, with empty and with full caches, beside ncu and without,
-# then the phase of triton_time.sh without its PyTorch baselines and with them. Prints seconds. About two and a half minutes:
+# The waiting times of a phase with PyTorch baselines: imports and torch.compile in plain Python, with empty and with full
+# caches, with and without ncu; then the phase of triton_time.sh without and with its PyTorch baselines. Prints seconds. About
+# two and a half minutes:
 #
 #     tests/gpu/triton_parts.sh [NCUGATE]
 #

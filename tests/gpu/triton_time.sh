@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# How long a phase of four Triton variants takes, counters and Python baselines included: with an empty cache, then with a full one;
-# then what triton.testing.do_bench_cudagraph says of three of its kernels beside what was measured. Fails where one of the two takes
-# 30 s or longer, or a time differs by more than 3 %. Where the packages of Python have no bytecode, as in images that leave it out, it
-# is made first: without it every process compiles thousands of modules anew.
+# The time of a phase with four Triton variants, counters and Python baselines, with an empty cache and then with a full one.
+# Then compares the times of three of its kernels by triton.testing.do_bench_cudagraph with those of the run. Fails if one of
+# the two runs takes 30 s or longer, or if a time differs by more than 3 %. If Python packages have no bytecode, as in some
+# images, it is compiled first: otherwise every process compiles thousands of modules again.
 #
 #     tests/gpu/triton_time.sh [NCUGATE]
 #

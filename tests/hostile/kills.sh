@@ -1,6 +1,6 @@
 #!/bin/sh
-# Twenty random kills each of the parent, its workers, workers with a Python interpreter, and ncu, on the doubles; each run ends as
-# an undisturbed one.
+# Twenty random kills each of the parent, its workers, workers with a Python interpreter, and ncu, on the doubles. Each run ends
+# like an undisturbed one.
 #
 #   tests/hostile/kills.sh [KILLS]
 set -eu

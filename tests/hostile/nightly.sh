@@ -1,10 +1,10 @@
 #!/bin/sh
-# 20,000 hostile cases, none of which may be flagged: configs and names that are made to take all time or memory, mutated
-# phases, and damaged recordings.
+# 20,000 hostile cases, none of which may be flagged: configs and names designed to exhaust time or memory, mutated phases, and
+# damaged recordings.
 #
 #   tests/hostile/nightly.sh BINARY [SEED [CASES]]
 #
-# SEED is the day by default, so that every night has other cases; a flagged case names what it takes to make it again.
+# SEED is the day by default, so every night has other cases. A flagged case prints how to reproduce it.
 set -u
 binary=${1:?usage: nightly.sh BINARY [SEED [CASES]]}
 seed=${2:-$(date +%Y%m%d)}

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Builds and profiles kernels with a known defect, in what a deep profile collects. Needs a GPU with counters, nvcc and ncu.
+# Builds kernels with a known defect and profiles them with the counters of a deep profile. Needs a GPU with counters, nvcc and
+# ncu.
 #
 #     tests/gpu/defects/defects.sh OUT [defects|further]    # writes OUT/defects.ncu-rep
 set -eu

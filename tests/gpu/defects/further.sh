@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Measures the cases of `further.cu` and `further.toml`, and leaves them as tests/data keeps them: OUT/further.ncu-rep.zst and OUT/further.
-# At the root of the repository, on a machine with a GPU, nvcc, ncu and zstd; about half a minute:
+# Measures the cases of `further.cu` and `further.toml`, and writes the files of tests/data: OUT/further.ncu-rep.zst and
+# OUT/further. Run at the root of the repository, on a machine with a GPU, nvcc, ncu and zstd; about half a minute:
 #
 #     tests/gpu/defects/further.sh path/to/ncugate OUT
 #
