@@ -3,8 +3,8 @@
 
     nsight_python.py JOB BINARY WORK        (called by profile.sh)
 
-JOB is a profile job that ncugate gave its worker: 90 cubins with their launches. Without arguments after NSIGHT_JOB is
-set (nsight-python starts this script again under ncu) it only launches them.
+JOB is a profile job that ncugate gave its worker: 90 cubins with their launches. nsight-python restarts this script under
+ncu; without arguments and with NSIGHT_JOB set, it only launches them.
 """
 
 import json
@@ -78,8 +78,8 @@ def by_nsight_python(job):
 
 
 def by_ncugate(binary, work):
-    """Seconds of the profile stage, and of judging, decoding and rendering, and how many metrics: the ten and those of the phase's
-    gates and report. Warm, as nsight-python is."""
+    """Seconds of the profile stage, seconds of judging, decoding and rendering, and the number of metrics: the ten and those of the
+    phase's gates and report. Warm, like nsight-python."""
     text = (work / "phase_d.toml").read_text()
     names = ", ".join(f'"{name}"' for name in METRICS)
     config = work / "ten.toml"

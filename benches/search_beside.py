@@ -1,11 +1,11 @@
-"""What the search strategies of kernel_tuner reach on recorded spaces, in its own simulation mode, beside what the example `search` reached.
+"""Compares kernel_tuner's search strategies, in its own simulation mode on recorded spaces, with the example `search`.
 
     search_beside.py OURS SPACE...
 
-OURS is what the example `search` printed with `--json`; SPACE are the same files. Each strategy has its usual settings, a budget of 100
-different evaluations and the seeds 0 to 99 (SEEDS=n: fewer). Prints a table: for each space and strategy the mean of the optimum over the best found, and what nine
-seeds of ten reach. Ends with 1 where a strategy reaches a higher mean over all spaces, or a higher mean worst tenth. Runs on all processors;
-needs kernel_tuner.
+OURS is the output of the example `search` with `--json`; SPACE are the same files. Each strategy has its default settings, a budget of 100
+different evaluations and the seeds 0 to 99 (SEEDS=n: fewer). Prints a table: for each space and strategy, the mean ratio of the optimum to the
+best found, and the ratio that nine of ten seeds reach. Ends with 1 if a strategy has a higher mean over all spaces, or a higher mean worst tenth.
+Runs on all processors; needs kernel_tuner.
 """
 
 import concurrent.futures

@@ -1,4 +1,4 @@
-"""The program: where it is, and how it is called."""
+"""Location and calls of the program."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PathLike = Union[str, "os.PathLike[str]"]
 
 
 class NcugateError(RuntimeError):
-    """The program could not do what it was asked: the config is wrong (status 2), or the environment or a tool failed (3)."""
+    """The program could not do its work: the config is wrong (status 2), or the environment or a tool failed (3)."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message or f"ncugate ended with status {status}")
@@ -22,9 +22,9 @@ class NcugateError(RuntimeError):
 
 
 def binary() -> pathlib.Path:
-    """The program: that of `$NCUGATE_BINARY`, else the one that was installed with this package, else that on `PATH`.
+    """The path of the program: `$NCUGATE_BINARY`, else the one installed with this package, else the one on `PATH`.
 
-    Raises FileNotFoundError where there is none.
+    Raises FileNotFoundError if the program is missing.
     """
     given = os.environ.get("NCUGATE_BINARY")
     if given:
@@ -47,13 +47,13 @@ def binary() -> pathlib.Path:
 
 
 def positional(path: PathLike) -> str:
-    """A path that the program takes for a path: one that begins with a dash is not an option."""
+    """A path that is never parsed as an option, even if it begins with a dash."""
     text = os.fsdecode(path)
     return os.path.join(os.curdir, text) if text.startswith("-") else text
 
 
 def call(arguments: Sequence[PathLike]) -> "subprocess.CompletedProcess[bytes]":
-    """Runs the program to its end, whatever its status. Raises NcugateError for an argument that no program can be given."""
+    """Runs the program to its end, whatever its status. Raises NcugateError for an argument with a NUL character."""
     command = [str(binary()), *(os.fsdecode(argument) for argument in arguments)]
     for argument in command:
         if "\0" in argument:
@@ -62,7 +62,7 @@ def call(arguments: Sequence[PathLike]) -> "subprocess.CompletedProcess[bytes]":
 
 
 def output(arguments: Sequence[PathLike]) -> bytes:
-    """What the program printed. Raises NcugateError where its status is not 0."""
+    """Standard output of the program. Raises NcugateError if its status is not 0."""
     ended = call(arguments)
     if ended.returncode != 0:
         raise NcugateError(ended.returncode, ended.stderr.decode("utf-8", "replace").strip())

@@ -1,4 +1,4 @@
-"""A phase out of a function of Triton."""
+"""A phase from a Triton function."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Reference = Union[str, Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class Buffer:
-    """A device buffer: `dtype` and `shape` as a phase writes them; `shape` is made of dimensions."""
+    """A device buffer: `dtype` and `shape` as written in a phase; `shape` contains dimensions."""
 
     dtype: str
     shape: Sequence[Union[str, int]]
@@ -27,7 +27,7 @@ class Buffer:
     init: Optional[Any] = None
 
     def table(self) -> Dict[str, Any]:
-        """As a table of a phase."""
+        """The TOML table in a phase."""
         table: Dict[str, Any] = {"dtype": self.dtype, "shape": [str(extent) for extent in self.shape]}
         if self.role != "input":
             table["role"] = self.role
@@ -37,7 +37,7 @@ class Buffer:
 
 
 class Phase:
-    """A phase that is written, checked and run by the program."""
+    """A phase file, with methods to write, check and run it."""
 
     def __init__(self, tables: Dict[str, Any], source: pathlib.Path) -> None:
         self.tables = tables
@@ -45,11 +45,10 @@ class Phase:
         self.source = source
         """The file of the function."""
         self.path: Optional[pathlib.Path] = None
-        """Where it was written last."""
+        """The path of the last write."""
 
     def text(self, path: PathLike) -> str:
-        """The text of the file, for a phase at this path: the function's file is named from the folder that a phase's paths are
-        relative to."""
+        """The text of the file for a phase at this path. The path of the function's file is relative to the project's folder."""
         root = _root(pathlib.Path(path).resolve().parent)
         tables = json.loads(json.dumps(self.tables))
         file, function = tables["kernel"]["python"]
@@ -57,7 +56,7 @@ class Phase:
         return _toml(tables)
 
     def write(self, path: Optional[PathLike] = None) -> pathlib.Path:
-        """Writes the phase: beside the function, as `NAME.toml`, where no path is given. An older file is replaced."""
+        """Writes the phase, by default to `NAME.toml` next to the function. An existing file is replaced."""
         name = self.tables["phase"]["name"]
         target = pathlib.Path(path) if path is not None else self.source.with_name(f"{name}.toml")
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -66,13 +65,13 @@ class Phase:
         return target
 
     def check(self, *arguments: str) -> str:
-        """`ncugate check`: reads and builds the phase without a GPU; gives what was printed.
+        """`ncugate check`: reads and builds the phase without a GPU; returns standard output.
 
-        Raises NcugateError where the phase is wrong or does not build.
+        Raises NcugateError if the phase is wrong or does not build.
         """
         ended = call(["check", self.path or self.write(), *arguments])
         said = ended.stdout.decode("utf-8", "replace")
-        # a gate on times or counters is not decided without a GPU
+        # without a GPU, gates on times or counters are inconclusive
         if ended.returncode not in (0, 4):
             raise NcugateError(ended.returncode, (said + ended.stderr.decode("utf-8", "replace")).strip())
         return said
@@ -83,7 +82,7 @@ class Phase:
 
 
 class KernelFunction:
-    """A function of Triton with its phase. It is launched and called as before."""
+    """A Triton function with its phase. Launches and calls work as before."""
 
     def __init__(self, function: Any, phase: Phase) -> None:
         self.function = function
@@ -122,11 +121,11 @@ def kernel(
     bench: Optional[Mapping[str, Any]] = None,
     profile: Optional[Mapping[str, Any]] = None,
 ) -> Callable[[Any], Any]:
-    """Makes a phase of a function under `@triton.jit`; the decorated function has it as `.phase`.
+    """Makes a phase of a `@triton.jit` function; the decorated function has it as `.phase`.
 
     Arguments have the meaning and the form of the keys of a phase: `shapes` and `buffers` of `[workload]`, `args` and `grid` of
-    `[kernel]`, `sweep` the constexprs and the options of the compiler (`num_warps`), `gates` requirements or tables. `python` is the
-    Python whose Triton compiles; this one where it is left out. Nothing is compiled or run here.
+    `[kernel]`, `sweep` of constexprs and compiler options (`num_warps`), `gates` of requirements or tables. `python` is the
+    Python whose Triton compiles, by default this one. The decorator compiles and runs nothing.
     """
     if not gates:
         raise ValueError("a phase without a gate judges nothing: give at least one requirement")
@@ -164,7 +163,7 @@ def kernel(
 
 
 def _root(folder: pathlib.Path) -> pathlib.Path:
-    """The folder that paths of a phase in this folder are relative to: the nearest with an `ncugate.toml`."""
+    """The project's folder, to which paths in a phase are relative: the nearest with an `ncugate.toml`, else `folder`."""
     for candidate in (folder, *folder.parents):
         if (candidate / "ncugate.toml").is_file():
             return candidate

@@ -13,7 +13,7 @@ from ._binary import NcugateError, PathLike, call, positional
 
 
 class Verdict(str, enum.Enum):
-    """How a gate, variant or phase stands. Only a pass is a pass."""
+    """The verdict on a gate, variant or phase. Inconclusive is not a pass."""
 
     PASS = "pass"
     FAIL = "fail"
@@ -39,7 +39,7 @@ class Gate:
 
 @dataclass(frozen=True)
 class RunResult:
-    """What a phase came to."""
+    """The result of a phase."""
 
     phase: str
     run: str
@@ -51,7 +51,7 @@ class RunResult:
     """The id of the selected variant."""
     gates: Tuple[Gate, ...]
     warnings: str = ""
-    """What the program said on standard error."""
+    """Standard error of the program."""
     results: Dict[str, Any] = field(default_factory=dict, repr=False)
     """The whole `results.json`; `ncugate tools schema --results` describes it."""
 
@@ -61,7 +61,7 @@ class RunResult:
         return self.status == 0 and self.verdict is Verdict.PASS
 
     def explanation(self) -> str:
-        """The reason, and every gate that does not hold."""
+        """The reason, and every gate that does not pass."""
         lines = [f"{self.phase}: {self.verdict}: {self.reason}"]
         lines += [f"  {gate.verdict}  {gate.name}: {gate.reason}" for gate in self.gates if gate.verdict is not Verdict.PASS]
         return "\n".join(lines)
@@ -91,8 +91,8 @@ def run(
 ) -> RunResult:
     """Measures a phase and judges it: `ncugate run CONFIG`.
 
-    `source` is `auto`, `gpu` or `recorded`; `arguments` are further ones of the command line. A phase that fails or is inconclusive is a
-    result. Raises NcugateError where nothing could be judged (status 2 or 3).
+    `source` is `auto`, `gpu` or `recorded`; `arguments` are appended to the command line. A failing or inconclusive phase is a
+    result. Raises NcugateError if nothing could be judged (status 2 or 3).
     """
     words: List[PathLike] = ["run", positional(config), f"--source={source}"]
     return _judged(words, against, profiles, reports, arguments)
@@ -107,7 +107,7 @@ def judge(
     reports: Optional[PathLike] = None,
     arguments: Sequence[str] = (),
 ) -> RunResult:
-    """Judges a run, a recording or an ncu report by a phase: `ncugate gate CONFIG PATH`. As `run` else."""
+    """Judges a run, a recording or an ncu report by a phase: `ncugate gate CONFIG PATH`. Otherwise like `run`."""
     words: List[PathLike] = ["gate", positional(config), positional(profile)]
     return _judged(words, against, profiles, reports, arguments)
 

@@ -1,4 +1,4 @@
-"""Tables that the program writes, as Arrow."""
+"""Tables from the program, as Arrow."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 class ArrowTable:
     """A table as an Arrow IPC file in memory.
 
-    It is read by `polars` or `pyarrow`, whichever is installed. Where one of them is, `__arrow_c_stream__` hands it to anything that
-    knows the Arrow PyCapsule interface: `polars.DataFrame(table)`, `pyarrow.table(table)`, DuckDB, pandas 3.
+    Reading it needs `polars` or `pyarrow`. With either of them, `__arrow_c_stream__` passes it to any library with
+    the Arrow PyCapsule interface: `polars.DataFrame(table)`, `pyarrow.table(table)`, DuckDB, pandas 3.
     """
 
     def __init__(self, ipc: bytes) -> None:
@@ -26,19 +26,19 @@ class ArrowTable:
         """The bytes of the IPC file (Feather 2)."""
 
     def to_pyarrow(self) -> "pyarrow.Table":
-        """As a table of pyarrow, over the same memory."""
+        """A pyarrow table over the same memory."""
         import pyarrow.ipc
 
         return pyarrow.ipc.open_file(pyarrow.py_buffer(self.ipc)).read_all()
 
     def to_polars(self) -> "polars.DataFrame":
-        """As a frame of polars."""
+        """A polars data frame."""
         import polars
 
         return polars.read_ipc(io.BytesIO(self.ipc))
 
     def to_pandas(self) -> "pandas.DataFrame":
-        """As a frame of pandas, by pyarrow."""
+        """A pandas data frame; needs pyarrow."""
         return self.to_pyarrow().to_pandas()
 
     def __arrow_c_stream__(self, requested_schema: Optional[object] = None) -> Any:
@@ -57,8 +57,8 @@ class ArrowTable:
 def read_report(path: PathLike, metrics: Sequence[str] = (), *, wide: bool = False) -> ArrowTable:
     """The launches of an ncu report (`.ncu-rep`, `.ncu-repz`) or of ncu's CSV: a row a launch and metric, in base units.
 
-    `metrics` are full names or globs; without them every metric is read. With `wide`, a row is a launch and a column a metric.
-    Raises NcugateError where the file is not a report, or is damaged.
+    `metrics` are full names or globs; the default is every metric. With `wide`, a row is a launch and a column a metric.
+    Raises NcugateError if the file is not a report or is damaged.
     """
     arguments: List[PathLike] = ["export", positional(path), "--to", "arrow"]
     for metric in metrics:
@@ -69,9 +69,9 @@ def read_report(path: PathLike, metrics: Sequence[str] = (), *, wide: bool = Fal
 
 
 def load_run(folder: PathLike) -> ArrowTable:
-    """Everything that a run or recording measured: a row a variant and shape, a column a parameter and metric.
+    """All measurements of a run or recording: a row for each variant and shape, a column for each parameter and metric.
 
-    A metric that was not measured is null, with the reason in the column `METRIC.reason`. Raises NcugateError where the folder is not
+    A missing metric is null, with the reason in the column `METRIC.reason`. Raises NcugateError if the folder is not
     a run.
     """
     return ArrowTable(output(["export", positional(folder), "--to", "arrow"]))

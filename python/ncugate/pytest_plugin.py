@@ -1,4 +1,4 @@
-"""A fixture for pytest: a verdict that is not a pass fails the test, with its reason."""
+"""A pytest fixture: every verdict except a pass fails the test, with its reason."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from ._result import RunResult, judge, run
 
 @pytest.fixture
 def ncugate_gate() -> Callable[..., RunResult]:
-    """Runs a phase, or judges what was measured (`profile=`), and fails the test unless every required gate passes.
+    """Runs a phase, or judges a run or recording (`profile=`), and fails the test unless every required gate passes.
 
     `ncugate_gate("phase.toml", source="recorded")` takes the options of `ncugate.run`; with `profile=PATH` those of `ncugate.judge`. An
-    inconclusive verdict is a failure too. Gives the result.
+    inconclusive verdict fails too. Returns the result.
     """
 
     def gate(config: PathLike, **options: Any) -> RunResult:

@@ -1,8 +1,8 @@
-"""An agent without a model: it proposes changes from a list, reads what `try` answers, and keeps what was accepted.
+"""An agent without a model: it proposes changes from a list, reads the answers of `try`, and keeps accepted changes.
 
     agent.py path/to/ncugate config.toml folder
 
-Ends with status 0 where the kernel that it arrives at is at least twice as fast as the one it began with.
+Ends with status 0 if the final kernel is at least twice as fast as the first one.
 """
 
 import json

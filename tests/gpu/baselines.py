@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Every program of kernels/baselines on the GPU, through the protocol; a table of errors and times.
 
-Takes words of the names to ask ("cutlass", "xformers"); all without. What is absent is reported, and is not a failure.
+Arguments select programs by words of their names ("cutlass", "xformers"); the default is all. Absent programs are reported and are not a
+failure.
 """
 
 import json

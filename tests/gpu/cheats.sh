@@ -57,7 +57,7 @@ def runs(phase):
             yield json.loads(path.read_text()), int(path.with_suffix(".status").read_text())
 
 def how(variant):
-    """What caught a variant, or nothing."""
+    """The check that caught a variant, or nothing."""
     if variant["cheats"]:
         by = {"durations": "counters", "repeats take": "samples without repeats"}
         return "cheats: " + next((what for word, what in by.items() if word in variant["correctness"]), "outputs")

@@ -1,4 +1,4 @@
-"""Says of a results.json how many variants are proven, timed and counted, and who is not.
+"""Prints for a results.json how many variants are proven, timed and counted, and the names of the others.
 
     counted.py RESULTS.json
 """

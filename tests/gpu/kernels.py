@@ -133,7 +133,7 @@ FAST = dict(
 
 
 def fast_valid(m: dict[str, int]) -> bool:
-    """What sdpa_fast.cu accepts and an H100 or H200 can hold; and enough warps to be worth a look."""
+    """What sdpa_fast.cu accepts and an H100 or H200 can hold; with enough warps to be worth measuring."""
     warps = m["TILE_M"] // m["WARP_M"] * m["KEY_SPLIT"]
     split = m["KEY_SPLIT"] * m["CLUSTER"] > 1
     shared = eval(FAST["shared"], {"min": min}, m)
@@ -361,7 +361,7 @@ class Variant:
 
 
 def build(variant: Variant, arch: str, folder: Path) -> None:
-    """Compiles to a cubin and notes what ptxas says of its resources."""
+    """Compiles to a cubin and records the resources reported by ptxas."""
     macros = dict(variant.macros)
     regcap = macros.pop("REGCAP", None)
     flags = ["-O3", "-std=c++17", "-lineinfo", f"-arch={arch}", "-cubin", "-Xptxas", "-v"]
@@ -425,7 +425,7 @@ def e4m3(codes: numpy.ndarray) -> numpy.ndarray:
 
 
 class Fp8Attention(Attention):
-    """The same with keys and values of fp8 and a scale a head."""
+    """The same with fp8 keys and values, and one scale per head."""
 
     names = ["q", "k", "v", "k_scale", "v_scale", "o"]
 
@@ -510,7 +510,7 @@ class Launch:
         self.args = tuple(self.named(shape, addresses) if variant.family.args else pointers + self.scalars + problem.tail)
 
     def named(self, shape: Shape, addresses: list[int]) -> list:
-        """The arguments in the order that the family gives by name."""
+        """The arguments in the family's order of names."""
         family, problem = self.variant.family, self.problem
         described = [(x.shape, x.dtype) for x in self.inputs] + [(problem.expected.shape, self.output.dtype)]
         buffers = dict(zip(problem.names, zip(addresses, described), strict=True))
@@ -527,7 +527,7 @@ class Launch:
         self.function(self.grid, self.block, self.args, shared_mem=self.shared)
 
     def check(self) -> tuple[float, list[str]]:
-        """The largest difference from the reference, and everything that is wrong."""
+        """The largest difference from the reference, and all errors."""
         cupy.cuda.get_current_stream().synchronize()
         got = cupy.asnumpy(self.output)
         wrong = []
@@ -608,7 +608,7 @@ def time_variant(variant: Variant, shapes: list[Shape], rounds: int) -> None:
 
 
 def empty_launch(arch: str, folder: Path) -> float:
-    """Microseconds of a launch that does nothing: the floor under every other figure."""
+    """Microseconds of an empty launch: the lower bound of all other figures."""
     source, cubin = folder / "empty.cu", folder / "empty.cubin"
     source.write_text('extern "C" __global__ void empty() {}')
     subprocess.run(["nvcc", f"-arch={arch}", "-cubin", str(source), "-o", str(cubin)], check=True)

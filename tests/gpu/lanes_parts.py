@@ -1,10 +1,10 @@
-"""What ncu takes on one GPU alone, and on two GPUs of a machine at once: the share of `lanes.sh` that is ncu's own.
+"""The time of ncu on one GPU, and on two GPUs of a machine at once: ncu's share of `lanes.sh`.
 
     lanes_parts.py NCUGATE JOB
 
-JOB is a worker's job of kernels to profile (`logs/*profile-*.json` of a run). Half of them are counted on the first GPU alone, then each half on a
-GPU of its own at once. Prints when the first launch and the last came back, in seconds from the start of each ncu, and how much longer the launches
-behind the first take beside another ncu. Needs two GPUs and ncu.
+JOB is a worker's job of kernels to profile (`logs/*profile-*.json` of a run). First, half of them are counted on one GPU alone;
+then both halves at once, each on its own GPU. Prints when the first and the last launch returned, in seconds from the start of each ncu, and the
+slowdown of later launches while another ncu runs. Needs two GPUs and ncu.
 """
 
 import json
@@ -29,7 +29,7 @@ METRICS = [
 
 
 def count(place, gpu, kernels, job, seconds):
-    """Counts some kernels on a GPU; leaves when launches came back."""
+    """Counts some kernels on a GPU; records when launches returned."""
     folder = os.path.join(place, f"{gpu}-{time.monotonic_ns()}")
     os.makedirs(folder)
     path = os.path.join(folder, "job.json")

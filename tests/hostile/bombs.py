@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Configs that are made to take all time or memory, and names and arguments that are not what they should be.
+"""Configs designed to exhaust time or memory, and invalid names and arguments.
 
     tests/hostile/bombs.py BINARY [SEED [MUTANTS]]
 
-Each has to end by itself with a status from 0 to 4, in time and within memory, and to say no more than
-twice what it was given. MUTANTS (2000) more are shipped
-configs with bytes and tokens changed at random. Needs Python alone; no GPU, no nvcc.
+Each run must end without help with a status from 0 to 4, within the limits of time and memory, and print at most
+twice its input. MUTANTS (2000) more cases are shipped
+configs with random changes of bytes and tokens. Needs only Python; no GPU, no nvcc.
 """
 import os
 import pathlib
@@ -67,7 +67,7 @@ def bombs():
 
 
 def mutants(seed, count):
-    """Shipped phases with something changed."""
+    """Shipped phases with random changes."""
     chance = random.Random(seed)
     texts = [path.read_bytes() for path in sorted((ROOT / "configs").glob("*.toml"))]
     words = sorted({word for text in texts for word in text.split()})
@@ -85,7 +85,7 @@ def limited():
 
 
 def flaw(arguments, folder, size):
-    """What is wrong with how the program takes these; none if nothing is."""
+    """The error in the program's response to these, or None."""
     started = time.monotonic()
     try:
         ended = subprocess.run(arguments, cwd=folder, capture_output=True, timeout=SECONDS, preexec_fn=limited,

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Recordings with something changed, cut, left out or put in: refused, or judged as they were.
+"""Recordings with a change, cut, removal or insertion: refused, or judged like the originals.
 
     tests/hostile/damage.py BINARY [SEED [CASES]]
 
-Every recording under profiles/ is judged as it is, then CASES (1000) times with one damage. A damaged one has to end by itself,
-in time and within memory, with a status from 0 to 4, and 0 or 1 only with the very results of the undamaged one.
-Needs Python alone; no GPU, no nvcc.
+Every recording under profiles/ is judged as it is, then CASES (1000) times with one damage. A run on a damaged one must end without help,
+within the limits of time and memory, with a status from 0 to 4. 0 or 1 require the exact results of the undamaged recording.
+Needs only Python; no GPU, no nvcc.
 """
 import json
 import pathlib
@@ -21,7 +21,7 @@ HUGE = [b"1.8e308", b"-1", b"NaN", b"1e400", b"null", b"0", b"184467440737095516
 
 
 def damaged(chance, folder):
-    """Does one damage to a recording, and says which."""
+    """Damages a recording once, and returns a description."""
     path = chance.choice(sorted(file for file in folder.rglob("*") if file.is_file()))
     name = path.relative_to(folder)
     data = bytearray(path.read_bytes())
@@ -61,7 +61,7 @@ def copy_of(recording, place):
 
 
 def judged(binary, phase, recording, place):
-    """Status, what was said, and the results without times of today; none where it took too long."""
+    """Status, output, and the results without current times; None after a timeout."""
     reports = place / "reports"
     shutil.rmtree(reports, ignore_errors=True)
     command = [binary, "gate", str(phase), str(recording), "--reports", str(reports)]

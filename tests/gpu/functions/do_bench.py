@@ -1,8 +1,8 @@
-"""What triton.testing.do_bench_cudagraph says of three kernels, beside what ncugate measured of the same in a run.
+"""Compares times of three kernels by triton.testing.do_bench_cudagraph with those of a run of ncugate.
 
     do_bench.py RUN
 
-Fails where one of the three differs by more than 3 %.
+Fails if one of the three differs by more than 3 %.
 """
 
 import json
