@@ -13,7 +13,7 @@ pub type NcuMetric = String;
 
 /// Maximum number of ncu starts for planning.
 pub const PROBES: u32 = 8;
-/// Maximum number of unions of groups that are measured and do not fit before planning stops.
+/// Planning stops joining groups after this many unions that do not fit one pass.
 const FAILED_UNIONS: u32 = 2;
 
 /// Costs in seconds, measured on an H200 with ncu 2025.3.1 and small kernels. They only decide which splits pay off.

@@ -17,7 +17,7 @@ mod subject;
 mod tool;
 mod unit;
 
-// The fixtures name this crate like the tests of the main program, which share them.
+// The fixtures refer to this crate by name, because the main program's tests share them.
 #[cfg(test)]
 extern crate self as ncugate_ncu;
 

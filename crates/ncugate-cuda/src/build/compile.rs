@@ -164,7 +164,7 @@ impl<'a> Builder<'a> {
         let attempt = match self.cached(unit)? {
             Err(message) if !unit.instances.is_empty() => {
                 let as_it_is = self.cached(&CompileUnit { instances: Vec::new(), ..unit.clone() })?;
-                // Do not mistake a missing instance for a similar one.
+                // Do not take a similar instance for the missing one.
                 let is_doubtful = |bytes: &[u8], instance: &str| {
                     symbol(bytes, instance).is_ok() && !cubin::is_certain(bytes, instance).unwrap_or(false)
                 };

@@ -95,7 +95,7 @@ impl ActivityTracer {
 
 impl Drop for ActivityTracer {
     fn drop(&mut self) {
-        // The callbacks ignore later buffers.
+        // Errors do not matter: the tracer is not used again.
         let _ = self.cupti.disable(CONCURRENT_KERNEL);
         let _ = self.cupti.flush(true);
     }

@@ -103,7 +103,8 @@ impl Cupti {
 
     /// Registers the callbacks with which CUPTI requests and returns buffers.
     pub fn register(&self, request: RequestBuffer, complete: CompleteBuffer) -> Result<(), ActivityError> {
-        // SAFETY: both have the types of `CUpti_BuffersCallbackRequestFunc` and `...CompleteFunc`, and live as long as the process.
+        // SAFETY: both have the types of `CUpti_BuffersCallbackRequestFunc` and `...CompleteFunc`, and live as long as the
+        // process.
         self.check("cuptiActivityRegisterCallbacks", unsafe { (self.register)(request, complete) })
     }
 

@@ -196,9 +196,9 @@ impl CudaDevice {
             attrs: attributes.as_mut_ptr(),
             numAttrs: attributes.len() as u32,
         };
-        // SAFETY: parameters point at values as large as the kernel takes (a build is checked for that if its cubin has the sizes).
-        // The values and the attributes outlive the call, which copies them. The kernel's use of its pointers is up to the
-        // kernel; that is why this runs in a separate process.
+        // SAFETY: parameters point at values as large as the kernel takes (the build checks the sizes if the cubin has them).
+        // The values and the attributes outlive the call, which copies them. The kernel can use its pointers as it likes; that
+        // is why this runs in a separate process.
         unsafe { sys::cuLaunchKernelEx(&raw const config, function, parameters.as_mut_ptr(), std::ptr::null_mut()) }
             .result()
             .map_err(cuda("cuLaunchKernelEx"))

@@ -20,7 +20,7 @@ const TRIES: u32 = 5;
 const WARM: Duration = Duration::from_millis(50);
 /// Bytes that the kernel of a trial copies.
 const TRIAL_BYTES: usize = 4096;
-/// Why a trace is not a launch.
+/// Why an evaluation could not be traced.
 type TraceFault = String;
 /// The launches of each evaluation of a case, and whether all outputs are right.
 type TracedEvaluations = (Vec<Vec<TracedLaunch>>, ProfiledOutputs);

@@ -92,7 +92,7 @@ pub enum WorkerTask {
     },
     /// Building its graph and warming up.
     Warm,
-    /// A sample of this round, from 0.
+    /// A sample of a round; rounds count from 0.
     Sample {
         round: u32,
     },

@@ -112,7 +112,7 @@ fn find(python: &Path) -> Result<Interpreter, String> {
     let output = process::run(&mut command, PROBE_LIMIT).map_err(|error| format!("it cannot be started ({error})"))?;
     let found: Interpreter = serde_json::from_str(&output.stdout)
         .map_err(|_| format!("it {} and did not say where it is", output.ending))?;
-    // Python finds a virtual environment only by the requested path.
+    // A virtual environment is found by the requested path.
     Ok(Interpreter { python: if found.python.as_os_str().is_empty() { path } else { found.python.clone() }, ..found })
 }
 

@@ -16,7 +16,7 @@ use std::ops::ControlFlow;
 const WARM_CALLS: u32 = 3;
 
 impl Worker<'_> {
-    /// Times every variant that passed its checks, at each of its timed shapes.
+    /// Times every variant at each of its timed shapes. An unverified variant gets a failed latency instead.
     pub(super) fn time(&mut self, settings: &TimingSettings) -> Result<ControlFlow<DeviceLoss>, WorkError> {
         let shapes: Vec<u32> = self.job.kernels.iter().map(|kernel| kernel.shapes.len() as u32).collect();
         for shape in self.job.shapes.clone() {

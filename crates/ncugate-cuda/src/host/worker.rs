@@ -150,7 +150,7 @@ impl Reporter {
         Ok(Self { out: self.out.try_clone()? })
     }
 
-    /// Writes one event as one line, and flushes it.
+    /// Writes one event as one line, unbuffered.
     pub(super) fn report(&mut self, event: &WorkerEvent) -> io::Result<()> {
         ncugate_model::number::finite::check(event).map_err(io::Error::other)?;
         let mut line = serde_json::to_vec(event)?;
