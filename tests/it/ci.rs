@@ -207,7 +207,7 @@ fn the_program_of_another_version_is_never_taken() {
     for file in ["Cargo.toml", "Cargo.lock", "build.rs"] {
         place.write(&format!("source/{file}"), "one");
     }
-    // A runner with an old ncugate on its path, and a cargo that installs what the sources say.
+    // a runner with an old ncugate on its PATH, and a cargo that installs the version of the sources
     let old = place.write("path/ncugate", "#!/bin/sh\necho old\n");
     let cargo = "#!/bin/sh\nwhile [ $# -gt 0 ]; do [ \"$1\" = --root ] && root=$2; [ \"$1\" = --path ] && path=$2; shift; done\n\
                  [ \"$(cat \"$path/src/file\")\" = broken ] && exit 101\necho built >> builds\nmkdir -p \"$root/bin\"\n\

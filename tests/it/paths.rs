@@ -98,7 +98,7 @@ fn a_run_is_named_by_its_folder_its_id_its_phase_or_as_the_latest() {
     assert!(several.status == Some(2) && several.stderr.contains("several runs are named 'h200'"), "{several:?}");
     let unknown = verdict("softmaks");
     assert!(unknown.status == Some(2) && unknown.stderr.contains("did you mean 'softmax'?"), "{unknown:?}");
-    // without its date a run may be the newest: no other one is taken for it
+    // a run without a readable date may be the newest, so `latest` is an error
     std::fs::write(place.path().join("profiles/softmax/h200/manifest.json"), "{}").unwrap();
     let damaged = verdict("latest");
     assert!(damaged.status == Some(3) && damaged.stderr.contains("softmax/h200/manifest.json"), "{damaged:?}");
