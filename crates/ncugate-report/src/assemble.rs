@@ -19,8 +19,6 @@ const FEW: usize = 16;
 /// The report of a judged run; nothing is written. Its age is relative to `now`; without `now`, the same run gives the
 /// same bytes on any day.
 ///
-///
-///
 /// # Errors
 /// A report of ncu is damaged.
 pub fn assemble(session: &JudgedRun<'_>, source: RunSource, now: Option<Timestamp>) -> Result<RunReport, JudgeError> {
@@ -76,8 +74,6 @@ pub fn assemble(session: &JudgedRun<'_>, source: RunSource, now: Option<Timestam
 }
 
 /// The report of a stored run, including the comparisons that its requirements ask for in the folder of the run.
-///
-///
 ///
 /// # Errors
 /// The run cannot be judged.

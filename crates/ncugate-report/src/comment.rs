@@ -1,7 +1,5 @@
 //! The body of a comment on a change: the answers to a reviewer's first questions in a few lines, the rest folded.
 //!
-//!
-//!
 //! Its first line is a hidden marker that names the phase, so that the poster can find and replace an earlier comment.
 
 use super::deltas::{CodeChange, ShapeDelta};

@@ -32,8 +32,6 @@ struct DispatchTable<'a> {
 
 /// The table of a report; none if the phase does not pass, because then no variant is recommended.
 ///
-///
-///
 /// # Errors
 /// Values that JSON cannot hold.
 pub fn dispatch(report: &RunReport, format: DispatchFormat) -> Result<Option<String>, RenderError> {

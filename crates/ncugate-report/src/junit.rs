@@ -1,17 +1,11 @@
 //! `junit.xml`: each gate is a test case.
 //!
-//!
-//!
 //! A failed gate is a failure and an inconclusive one an error. A failure that does not count (advisory, waived, or
 //! covered by a fallback) is skipped with its reason, so that it shows without turning a pipeline red. Tiers, stages
 //! and the fallback are separate suites.
 //!
-//!
-//!
 //! A cheating variant is a separate failure. So is a used fallback: JUnit has no warnings, and a file without a failure
 //! would read as if the selected variant had passed.
-//!
-//!
 //!
 //! A phase that does not pass is also a test case. Its obstacle need not be a gate (a precondition, an incomplete run,
 //! an unrequested recording), and a file without a failure would read as a pass.

@@ -1,11 +1,7 @@
 //! Reports of judged runs: findings, charts, and one report model with many renderers (HTML, Markdown, JSON, JUnit,
 //! SARIF, the terminal).
 //!
-//!
-//!
 //! [`RunReport::new`] decides no gate; it orders, words and rounds.
-//!
-//!
 //!
 //! Deliberately absent: measuring and judging. Nothing uses a clock, the disk or the environment before [`mod@write`].
 

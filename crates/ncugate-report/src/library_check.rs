@@ -125,8 +125,6 @@ pub fn json(library: &LibraryResources) -> Result<String, RenderError> {
 
 /// The comparison with the baseline, as JSON.
 ///
-///
-///
 /// # Errors
 /// A value that JSON cannot hold.
 pub fn result_json(result: &RatchetResult) -> Result<String, RenderError> {

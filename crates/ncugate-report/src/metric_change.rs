@@ -1,7 +1,5 @@
 //! Compares two measurements: the change of a metric, its direction, and whether noise explains it.
 //!
-//!
-//!
 //! Used for the deltas of a report and for the comparison of two runs.
 
 use super::number::{self, Number};
@@ -182,8 +180,6 @@ pub struct LatencyChange {
 
 impl LatencyChange {
     /// Compares samples; samples from the same rounds are paired.
-    ///
-    ///
     ///
     /// # Errors
     /// Too few samples on a side, or samples that are not finite.

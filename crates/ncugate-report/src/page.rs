@@ -1,7 +1,5 @@
 //! Shared parts of all pages: the base template, the style, and a content security policy that blocks everything else.
 //!
-//!
-//!
 //! A page is one file that opens from disk and makes no network requests. Its content security policy names style and
 //! script by their hash, so that no text in the data can become either.
 

@@ -33,8 +33,6 @@ pub fn shape_facts(phase: &Phase) -> Vec<ShapeFacts> {
 
 /// Findings of the rules for some variants of a run; `seen` holds the measurements, including the deep profiles.
 ///
-///
-///
 /// # Errors
 /// A report of ncu is damaged.
 pub fn diagnose(
@@ -56,8 +54,6 @@ pub fn answers(session: &JudgedRun<'_>, seen: &Quantities) -> Result<Vec<RuleAns
 }
 
 /// Calls a function with the diagnosis of a run: the rules and all their inputs.
-///
-///
 ///
 /// # Errors
 /// A report of ncu is damaged.
@@ -90,8 +86,6 @@ pub fn with_diagnosis<T>(
 }
 
 /// The rules that cannot be evaluated for a variant at a shape.
-///
-///
 ///
 /// # Errors
 /// A report of ncu is damaged.

@@ -1,4 +1,4 @@
-//! The report's rows as charts read them, with data for charts alone: the roofline, the Pareto front, effects of
+//! The report's rows as charts read them, with data only for charts: the roofline, the Pareto front, effects of
 //! parameters.
 
 use super::inputs::ReportInputs;

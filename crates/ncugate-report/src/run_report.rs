@@ -1,7 +1,5 @@
 //! The report as data: built once, read by every renderer.
 //!
-//!
-//!
 //! Holds values and the text that people read. Has no access to clock, disk or environment.
 
 use super::deep_profile::DeepProfileRow;

@@ -94,8 +94,6 @@ pub fn facts(plan: &Plan, ahead: &StaticCheck, shape: &ShapeName) -> String {
 
 /// The builds for an architecture, as text and as a verdict.
 ///
-///
-///
 /// Fails if no kernel candidate is left. A phase with only external commands as candidates has nothing to build, and
 /// passes.
 pub fn builds(plan: &Plan, builds: &[BuildRecord], arch: &str) -> (String, Verdict) {

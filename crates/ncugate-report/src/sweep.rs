@@ -60,8 +60,6 @@ pub struct UnknownObjective {
 /// Analyses the selectable candidates. Without `objectives`, the front is over the phase's objective and the measured
 /// occupancy.
 ///
-///
-///
 /// # Errors
 /// An objective that the run has not measured.
 pub fn analyse(

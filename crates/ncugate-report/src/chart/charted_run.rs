@@ -1,7 +1,5 @@
 //! A judged run as the charts read it: rows in the order and wording of the report, and the numbers behind them.
 //!
-//!
-//!
 //! The report builds it. Charts know nothing else about a run, and their types from other modules are imported here.
 
 pub use crate::deep_profile::{DeepMetric, DeepProfileRow};

@@ -1,8 +1,6 @@
 //! Charts: a drawing is data ([`Chart`]), built from a [`ChartedRun`], with one file for each chart; [`svg`] draws any
 //! of them.
 //!
-//!
-//!
 //! Decides no verdict and does not depend on reports, which build the [`ChartedRun`] and place the drawings.
 
 mod charted_run;

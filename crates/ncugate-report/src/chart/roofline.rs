@@ -8,8 +8,6 @@ use std::collections::HashMap;
 
 /// The chart, if DRAM bytes and the chip's peaks were measured.
 ///
-///
-///
 /// Work per second uses the undisturbed latency, not the duration under the profiler.
 pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
     let roof = run.roofline.as_ref()?;

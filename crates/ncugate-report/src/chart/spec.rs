@@ -19,7 +19,7 @@ pub struct Chart {
     pub limits: Vec<LimitLine>,
     /// Alternative text of the chart.
     pub alt: String,
-    /// The numbers behind it.
+    /// Its numbers.
     pub table: ChartTable,
 }
 
@@ -187,7 +187,7 @@ pub struct LimitLine {
     pub label: String,
 }
 
-/// The numbers behind a chart.
+/// The numbers of a chart.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct ChartTable {
     pub head: Vec<String>,

@@ -1,7 +1,5 @@
 //! Two runs, recordings or ncu reports side by side: the changes, their size, and whether noise explains them.
 //!
-//!
-//!
 //! A [`ComparedSide`] holds measurements by name; a [`RunComparison`] pairs the names of two sides. Pure: the command
 //! reads, judges and writes.
 

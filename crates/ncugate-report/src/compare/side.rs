@@ -114,8 +114,6 @@ impl ComparedSide {
     /// The launches of a report: launches of a profiled case under the name of the case, others under that of their
     /// kernel.
     ///
-    ///
-    ///
     /// # Errors
     /// A damaged report, or one without launches.
     pub fn of_report(name: &str, report: &ncu_rep::Report) -> Result<Self, SideError> {

@@ -35,8 +35,6 @@ pub struct Clocks {
 impl Clocks {
     /// Reads the clocks of every launch.
     ///
-    ///
-    ///
     /// # Errors
     /// A damaged report.
     pub fn read(reports: &[(String, Report)]) -> Result<Self, ReportError> {

@@ -32,8 +32,6 @@ pub struct DiagnosedLaunch {
 
 /// Evaluates the rules for every launch of a report.
 ///
-///
-///
 /// # Errors
 /// A damaged report.
 pub fn diagnose_report(name: &str, report: &Report, rules: &RuleBook) -> Result<Vec<DiagnosedLaunch>, ReportError> {
@@ -64,8 +62,6 @@ pub fn answers_of_report(report: &Report, rules: &RuleBook) -> Result<Vec<RuleAn
 }
 
 /// Evaluates the rules for one launch of a report.
-///
-///
 ///
 /// # Errors
 /// A damaged report.

@@ -1,7 +1,5 @@
 //! Analysis of the numbers: Pareto front, effects of parameters, limits of a kernel, its position on the roofline.
 //!
-//!
-//!
 //! Pure functions of the measurements. An insight advises; it never judges. An insight with a missing number is omitted.
 
 mod bound_rule;

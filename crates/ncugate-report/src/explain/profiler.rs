@@ -1,7 +1,5 @@
 //! Observations of Nsight Compute on a profiled launch: advice of its rules, and sampled locations of warps.
 //!
-//!
-//!
 //! Reports with only gate metrics have neither.
 
 use super::timeline::Timeline;
@@ -122,8 +120,6 @@ pub type Listings<'a> = HashMap<(VariantId, ShapeName), &'a Listing>;
 /// samples is used, else the first with any observation. Without a stored listing for a case, lines come from the
 /// report.
 ///
-///
-///
 /// # Errors
 /// A damaged report.
 pub fn observations(
@@ -184,8 +180,6 @@ impl SampledLaunch<'_> {
 /// Observations of ncu on one launch of any kernel, with every sampled line, from the report alone. `variant` and
 /// `shape` are the names to assign.
 ///
-///
-///
 /// # Errors
 /// A damaged report.
 pub fn observe(
@@ -214,8 +208,6 @@ fn listed(report: &Report, launch: &Launch<'_>, samples: &InstructionSamples) ->
 }
 
 /// The module of a launch, if the report holds its machine code.
-///
-///
 ///
 /// # Errors
 /// A damaged report.

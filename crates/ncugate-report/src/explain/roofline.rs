@@ -41,8 +41,6 @@ pub struct Roofline {
 
 /// The roofline of a shape from measured peaks; none if the DRAM peak or every arithmetic peak is missing.
 ///
-///
-///
 /// Peaks are medians over variants, at the actual clocks. `operations` is the work of one launch; without it, counters
 /// are used (`fp32_flop`, `tensor_ops_fp16`).
 pub fn roofline(

@@ -27,8 +27,6 @@ pub struct Effect {
 
 /// Ranks the parameters by the spread of the medians of their values.
 ///
-///
-///
 /// `measured` holds the objective of the accepted variants (correct candidates). Parameters with a single value are
 /// left out. Ties keep the order of the sweep.
 pub fn sensitivity(measured: &[(&Variant, f64)]) -> Vec<Effect> {

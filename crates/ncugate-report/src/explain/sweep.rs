@@ -1,8 +1,6 @@
 //! Effects of the parameters of a sweep, from pairs of variants that differ in only one or two of them: main effects,
 //! interactions, and parameters whose best value lies at the edge of their range.
 //!
-//!
-//!
 //! Effects are means of logarithms of ratios over matched variants, with bootstrap intervals. Their p-values come
 //! from flipping the signs of the pairs (R. A. Fisher, "The Design of Experiments", 1935) and are adjusted for the
 //! number of tests (S. Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of

@@ -57,8 +57,6 @@ type Samples = BTreeMap<u64, f64>;
 impl Timeline {
     /// Reads the samples; none if the launch has too few or no samples.
     ///
-    ///
-    ///
     /// # Errors
     /// A damaged report.
     pub fn of(launch: &Launch<'_>) -> Result<Option<Self>, ReportError> {

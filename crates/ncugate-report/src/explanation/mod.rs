@@ -1,4 +1,4 @@
-//! Explains a kernel's time to one reader at a time: one bottleneck, its evidence, the next experiment.
+//! Explains the time of a kernel for one kind of reader: one bottleneck, its evidence, the next experiment.
 
 mod agent;
 mod terminal;
@@ -109,8 +109,6 @@ impl<'s, 'a> Explainer<'s, 'a> {
 
     /// Explains a variant at a shape.
     ///
-    ///
-    ///
     /// # Errors
     /// A report of ncu is damaged.
     pub fn explain(&self, variant: &VariantId, shape: &ShapeName) -> Result<Explanation, JudgeError> {
@@ -130,8 +128,6 @@ impl<'s, 'a> Explainer<'s, 'a> {
 
     /// Explains the variant in use at the objective's shape, with a summary for the other shapes. None if no variant is
     /// selected.
-    ///
-    ///
     ///
     /// # Errors
     /// A report of ncu is damaged.

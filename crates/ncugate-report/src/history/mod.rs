@@ -1,7 +1,5 @@
 //! Many runs: the measurements of each phase over time, as a page, and the state of a set of phases, as Markdown.
 //!
-//!
-//!
 //! A [`HistoryEntry`] is one judged run; a [`History`] orders them by phase and date. Pure: the command finds, judges
 //! and writes runs.
 

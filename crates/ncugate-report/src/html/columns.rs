@@ -1,8 +1,6 @@
 //! A metric of all variants at a shape, as the page's script reads it: numbers for sorting and filtering, and their
 //! texts.
 //!
-//!
-//!
 //! The script shows the texts and rounds only changes. The numbers are never shown, so six digits are enough.
 
 use super::pool::ValuePool;
@@ -15,8 +13,6 @@ const SEPARATOR: &str = "|";
 
 /// `{"values": [1.5, null], "texts": "1.500|", "why": {"1": place in the pool}}`, or `{"same": cell}` if all cells are
 /// equal: a number, its text and the pool index of the reason for a missing value.
-///
-///
 ///
 /// The text of a whole number below a thousand is left out, because it equals the number.
 pub fn column(cells: &[Option<&Measure>], pool: &mut ValuePool) -> Value {

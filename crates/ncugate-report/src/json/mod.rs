@@ -1,7 +1,5 @@
 //! `results.json`: every value, for programs.
 //!
-//!
-//!
 //! Rows of the report are written unchanged; columns become values keyed by name. Numbers are in the unit that their
 //! metric names and in full precision. An unmeasured value is `null` in `values`, with the reason in `missing`.
 

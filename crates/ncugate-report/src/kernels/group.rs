@@ -121,8 +121,6 @@ impl KernelFilter {
 impl ProfiledReport {
     /// Reads and groups the launches of a report.
     ///
-    ///
-    ///
     /// # Errors
     /// A damaged report, or one without a matching launch.
     pub fn read(name: &str, report: &Report, filter: &KernelFilter) -> Result<Self, KernelsError> {

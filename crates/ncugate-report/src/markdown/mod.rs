@@ -350,7 +350,7 @@ fn links(report: &RunReport) -> Option<String> {
     Some(format!("## Charts\n\n{}", report.charts.iter().map(link).collect::<String>().trim_end()) + "\n")
 }
 
-/// The numbers behind a chart.
+/// The numbers of a chart.
 fn data(chart: &Chart) -> MarkdownTable {
     let mut table = MarkdownTable::new(&chart.table.head.iter().map(String::as_str).collect::<Vec<_>>());
     for row in &chart.table.rows {

@@ -140,8 +140,6 @@ impl ShowError {
 
 /// Shows reports on `out`. If the reader closes the pipe early, the output ends without an error.
 ///
-///
-///
 /// # Errors
 /// A report cannot be read, nothing matches, or the output cannot be written.
 pub fn show(request: &ShowRequest, out: &mut dyn Write) -> Result<(), ShowError> {
@@ -153,8 +151,6 @@ pub fn show(request: &ShowRequest, out: &mut dyn Write) -> Result<(), ShowError>
 }
 
 /// The page over the kernels of one report, or of two, the second compared with the first.
-///
-///
 ///
 /// # Errors
 /// A report cannot be read, is CSV, or has no matching launch; more than two reports.

@@ -1,7 +1,5 @@
 //! A plotters backend that writes SVG: every colour has a class, elements have groups, groups have titles.
 //!
-//!
-//!
 //! plotters' own SVG backend fixes the colours. Here an element has the class of its colour in the [`palette`], so that
 //! the style sheet of a page chooses light or dark. The literal colour is that of a light page.
 

@@ -1,7 +1,5 @@
 //! Draws a chart with plotters: same chart, same bytes.
 //!
-//!
-//!
 //! plotters provides coordinates, mesh, axes and elements. Ours are the backend (`canvas`), which writes SVG with
 //! colours that a style sheet can set, and the choice of ticks (`ruler`).
 

@@ -23,8 +23,6 @@ pub struct Disassembler {
 impl Disassembler {
     /// The disassembler next to `nvcc`, else the first on `PATH`, else the toolkit's usual location.
     ///
-    ///
-    ///
     /// # Errors
     /// None of these exists.
     pub fn find(nvcc: &Path) -> Result<Self, ListingError> {

@@ -1,7 +1,5 @@
 //! The instructions of a kernel: their text, and their source lines.
 //!
-//!
-//!
 //! An ncu report holds the kernel's cubin and, on request, the text of its source files, but no disassembly. Lines are
 //! read from the cubin here. CUDA's `nvdisasm` gives the text of instructions while a run is measured, and the run
 //! stores it, so rendering needs neither. Paths in a report are names and are never opened.

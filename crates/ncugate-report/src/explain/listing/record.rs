@@ -26,10 +26,8 @@ impl<'a> Code<'a> {
         machine_code(self.cubin, self.entry)?.ok_or_else(|| ListingError::NoCode { kernel: self.entry.to_owned() })
     }
 
-    /// The offset of the kernel among its functions: the only one whose length matches its code. Functions follow each
+    /// The offset of the kernel among its functions: the only function whose length matches its code. Functions follow each
     /// other, each padded by less than `PADDING`.
-    ///
-    ///
     ///
     /// # Errors
     /// The cubin is damaged or has no such kernel, or several functions fit.
