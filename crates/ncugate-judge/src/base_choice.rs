@@ -1,4 +1,5 @@
-//! Which variant stands for the base: its only one, else the best of them by the objective, as candidates are selected.
+//! Selects the variant that represents the base: its only variant, or the best one by the objective, ranked like
+//! candidates.
 
 use super::context::EvalContext;
 use super::results::Judgement;
@@ -6,10 +7,10 @@ use ncugate_model::{Better, VariantId};
 use ncugate_phase::config::Phase;
 use ncugate_phase::plan::is_of_base;
 
-/// By what was measured so far.
+/// The base variant, by the measurements so far.
 ///
 /// # Errors
-/// The phase's base has no variant that stands for it; says why.
+/// No variant can represent the base; the message says why.
 pub fn base_in(context: &EvalContext<'_>) -> Result<usize, String> {
     let phase = context.phase;
     if let Some(reason) = phase.base.as_ref().and_then(|base| base.absent()) {
@@ -24,7 +25,7 @@ pub fn base_in(context: &EvalContext<'_>) -> Result<usize, String> {
     }
 }
 
-/// By a judgement; none where no variant of the base is correct and measured.
+/// The base variant of a finished judgement. `None` if no variant of the base is correct and measured.
 pub fn base_of(phase: &Phase, judgement: &Judgement) -> Option<VariantId> {
     let all = judgement.variants.iter().filter(|result| is_of_base(phase, &result.variant));
     let measured = all.filter_map(|result| Some((result, result.objective?)));

@@ -1,4 +1,5 @@
-//! References bound to operands: owners resolved, columns found, values that do not depend on the variant worked out.
+//! Binds references to operands: resolves owners, finds columns, and computes values that do not depend on the
+//! variant.
 
 use super::base_choice::base_in;
 use super::context::{EvalContext, ProofPolicy, finite};
@@ -40,7 +41,7 @@ struct Binder<'b, 'a> {
     previous: Option<usize>,
 }
 
-/// Whom an owner's name means.
+/// The target of an owner's name.
 enum Target<'a> {
     Planned(usize),
     Stored(&'a Quantities, VariantId),
@@ -79,7 +80,7 @@ impl<'a> Binder<'_, 'a> {
         }
     }
 
-    /// A scalar that only dimensions decide is worked out once.
+    /// A scalar that depends only on dimensions is computed once.
     fn scalar(&self, scalar: &'a Scalar) -> Operand<'a> {
         let of = |shape: &ShapeName| match scalar_value(self.context, scalar, shape, &[]) {
             Err(ExprError::Unknown { .. }) => None,
@@ -114,7 +115,7 @@ impl<'a> Binder<'_, 'a> {
         }
     }
 
-    /// A variant of the plan, or the one that stands for a stage, where it is proven correct.
+    /// A variant of the plan, or the variant that represents a stage, if it is proven correct.
     fn planned(&self, name: &str) -> Result<Target<'a>, Absence> {
         let context = self.context;
         let at = context.find(&VariantId(name.into())).or_else(|| self.stage(name));
@@ -130,7 +131,7 @@ impl<'a> Binder<'_, 'a> {
         }
     }
 
-    /// The variant that stands for a stage.
+    /// The variant that represents a stage.
     fn stage(&self, name: &str) -> Option<usize> {
         let stage = self.context.phase.gate_plan.stages.iter().find(|s| s.name == name)?;
         let variants = self.context.matching(&stage.variant).ok()?;
@@ -157,7 +158,7 @@ impl<'a> Binder<'_, 'a> {
             spread: column.zip(row).and_then(|(column, row)| column.repeats(row)).cloned(),
             bounds: column.zip(row).and_then(|(column, row)| column.bounds(row)).cloned(),
             row: row.filter(|_| rounds == Rounds::Own),
-            // What the phase itself compares is told apart by the clock, whatever its code is.
+            // Variants of the same phase are compared by time, even if their code is equal.
             code: sampling
                 .filter(|_| rounds == Rounds::Stored || is_of_base(self.context.phase, id))
                 .and_then(|sampling| sampling.code.clone()),
@@ -176,7 +177,7 @@ pub fn scalar_value(
     scalar.value.eval_number(&dims.chain(params.iter().cloned()).collect())
 }
 
-/// What a variant is compared with does not count.
+/// The reason why a comparison with this variant is not accepted.
 fn does_not_count(id: &VariantId, reason: &str) -> Absence {
     format!("the latency of '{id}' does not count: {reason}").into()
 }

@@ -1,4 +1,4 @@
-//! A gate bound to what was measured, judging variants one by one.
+//! A gate bound to the measurements; judges variants one by one.
 
 use super::bind::{bind, compared, scalar_value};
 use super::case_outcome::{CaseOutcome, holds, margin};
@@ -15,20 +15,19 @@ use ncugate_model::metric::{Catalogue, LogicalMetric};
 use ncugate_phase::config::Gate;
 use rayon::prelude::*;
 
-/// Whether intervals are worked out where the verdict is clear without.
+/// When bootstrap intervals are computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IntervalDetail {
-    /// For people: every timed case has its interval.
+    /// For people: every timed case gets an interval.
     Intervals,
-    /// For thousands of variants: only where the verdict needs it. The verdicts are the same.
+    /// For thousands of variants: only if the verdict needs the interval. The verdicts are the same.
     Verdicts,
 }
 
-/// A variant judged by a gate, with one outcome a shape of the gate.
+/// A variant judged by a gate, with one outcome per shape of the gate.
 pub struct VariantOutcome {
-    /// Index of the variant.
     pub variant: usize,
-    /// Over the shapes.
+    /// Over all shapes.
     pub verdict: Verdict,
     /// By shape.
     pub cases: Vec<CaseOutcome>,
@@ -42,7 +41,8 @@ impl VariantOutcome {
             && self.cases.iter().all(|case| case.verdict == Verdict::Pass || open(case))
     }
 
-    /// The same where it was one of several that might have been picked: a case holds on samples that took no part in that.
+    /// The outcome of a variant that was picked from several: a case holds only on samples that took no part in the
+    /// selection.
     #[must_use]
     pub fn confirmed(self, gate: &Gate) -> Self {
         let cases: Vec<CaseOutcome> = self.cases.into_iter().map(CaseOutcome::unless_unconfirmed).collect();
@@ -55,17 +55,16 @@ fn over_shapes(gate: &Gate, cases: &[CaseOutcome]) -> Verdict {
     Verdict::at_least(needed, cases.iter().map(|case| case.verdict))
 }
 
-/// A gate ready to judge.
 pub struct BoundGate<'a> {
     pub gate: &'a Gate,
     pub(super) context: &'a EvalContext<'a>,
     requirement: CompiledRequirement,
     pub(super) operands: Vec<Operand<'a>>,
-    /// Whom it compares with: variants of this run by index, none for others.
+    /// Variants of this run that it compares with, by index; `None` for stored runs.
     compared: Vec<Option<usize>>,
 }
 
-/// What a comparison is about to be decided from.
+/// The values on which a comparison is decided.
 pub(super) struct Sides<'s> {
     pub left: &'s CompiledSide,
     pub comparison: Comparison,
@@ -85,12 +84,12 @@ impl<'a> BoundGate<'a> {
         Self { gate, context, requirement, operands, compared }
     }
 
-    /// The logical metric on the left side, when nothing else is.
+    /// The logical metric on the left side, if the side reads nothing else.
     pub fn metric(&self) -> Option<&'static LogicalMetric> {
         self.gate.require.subject()?.own().and_then(|name| Catalogue::embedded().get(name))
     }
 
-    /// Unit of what is measured.
+    /// Unit of the measured value.
     pub fn unit(&self) -> String {
         match self.gate.require.subject() {
             Some(Reference::Speedup { .. }) => "x".to_owned(),
@@ -98,7 +97,7 @@ impl<'a> BoundGate<'a> {
         }
     }
 
-    /// ` at large`, for a case at another shape than the objective's.
+    /// ` at large`, for a case at a shape other than the objective's.
     pub fn elsewhere(&self, case: usize) -> String {
         let shape = self.gate.shapes.get(case).filter(|shape| **shape != self.context.phase.objective.shape);
         shape.map_or_else(String::new, |shape| format!(" at {shape}"))
@@ -108,7 +107,7 @@ impl<'a> BoundGate<'a> {
         &self.requirement.references
     }
 
-    /// Samples or launches that a case has once everything was measured that the phase allows.
+    /// Samples or launches per case after all rounds that the phase allows.
     pub fn full(&self) -> usize {
         let timed = |operand: &Operand<'_>| match operand {
             Operand::Column { timing, .. } => timing.is_some(),
@@ -145,7 +144,7 @@ impl<'a> BoundGate<'a> {
         .unless_compared_with(self.compares_only_with(variant).then(|| self.context.variant(variant).id.0.as_str()))
     }
 
-    /// Whether a comparison is of this variant with itself and nobody else: then it holds or fails by its limit alone.
+    /// Whether the comparison is only of this variant with itself. Then the limit alone decides.
     fn compares_only_with(&self, variant: usize) -> bool {
         let is_comparison = matches!(self.requirement.form, CompiledForm::Compare { .. });
         is_comparison && !self.compared.is_empty() && self.compared.iter().all(|other| *other == Some(variant))
@@ -153,7 +152,7 @@ impl<'a> BoundGate<'a> {
 
     fn measured(&self, variant: usize, shape: usize, detail: IntervalDetail) -> CaseOutcome {
         let row = self.context.row(variant, &self.gate.shapes[shape]);
-        // Whatever a requirement reads, correctness of other shapes too, it says nothing of a shape without a launch.
+        // No requirement, not even one on the correctness of other shapes, can be judged at a shape without a launch.
         if let Some(reason) = row.and_then(|row| self.context.quantities.left_out_at(row)) {
             return CaseOutcome::missing(reason.to_string());
         }
@@ -194,7 +193,7 @@ impl<'a> BoundGate<'a> {
         }
     }
 
-    /// What keeps the variant's own latency at a shape from counting.
+    /// Why the variant's own latency at a shape is rejected.
     fn doubt(&self, variant: usize, shape: usize) -> Option<&str> {
         self.context.doubt(&self.context.variant(variant).id, &self.gate.shapes[shape])
     }

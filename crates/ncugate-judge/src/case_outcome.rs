@@ -1,37 +1,36 @@
-//! One gate judged for one variant at one shape, before it is put into words.
+//! The outcome of one gate for one variant at one shape, before it is formatted.
 
 use super::results::{InconclusiveKind, SampleOrigin};
 use ncugate_model::Verdict;
 use ncugate_model::expr::Comparison;
 
-/// Verdict and numbers of a case.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CaseOutcome {
     pub verdict: Verdict,
-    /// What makes it inconclusive.
+    /// Why the case is inconclusive.
     pub inconclusive: Option<InconclusiveKind>,
-    /// The verdict of the values as they were measured, where noise leaves it open.
+    /// The verdict of the measured values, if noise leaves the case open.
     pub estimate: Option<Verdict>,
     pub measured: Option<f64>,
     pub limit: Option<f64>,
-    /// Distance inside the limit.
+    /// Distance from the limit; positive inside.
     pub margin: Option<f64>,
     /// Interval in the unit of `measured`.
     pub interval: Option<(f64, f64)>,
     pub samples: usize,
-    /// Which samples of the run they are.
+    /// Which samples of the run were used.
     pub origin: Option<SampleOrigin>,
-    /// Why, where the numbers do not say it.
+    /// The reason, if the numbers do not show it.
     pub note: Option<Box<str>>,
 }
 
 impl CaseOutcome {
-    /// Something is not there.
+    /// An inconclusive case with a missing value.
     pub fn missing(reason: impl Into<Box<str>>) -> Self {
         Self { inconclusive: Some(InconclusiveKind::Missing), ..Self::bare(Verdict::Inconclusive, Some(reason.into())) }
     }
 
-    /// Noise leaves it open.
+    /// A case that noise leaves open.
     pub fn noisy(reason: &str) -> Self {
         Self {
             inconclusive: Some(InconclusiveKind::Noise),
@@ -39,7 +38,7 @@ impl CaseOutcome {
         }
     }
 
-    /// The variant is wrong: whatever was measured of it does not count.
+    /// The variant is wrong, so its measurements are rejected.
     pub fn wrong(reason: impl Into<Box<str>>) -> Self {
         Self::bare(Verdict::Fail, Some(reason.into()))
     }
@@ -60,7 +59,7 @@ impl CaseOutcome {
         }
     }
 
-    /// A pass, or noise that might become one, does not count where it rests on the samples that selected the variant.
+    /// Rejects a pass, or noise that might become one, if it rests on the samples that selected the variant.
     #[must_use]
     pub fn unless_unconfirmed(self) -> Self {
         let open = self.verdict == Verdict::Pass || self.inconclusive == Some(InconclusiveKind::Noise);
@@ -75,8 +74,7 @@ impl CaseOutcome {
         }
     }
 
-    /// A pass, or noise that might become one, does not count where the variant is not proven correct; anything else
-    /// stays.
+    /// Rejects a pass, or noise that might become one, if the variant is not proven correct. Other verdicts stay.
     #[must_use]
     pub fn unless_unproven(self, reason: &str) -> Self {
         match (self.verdict, self.inconclusive) {
@@ -91,7 +89,7 @@ impl CaseOutcome {
         }
     }
 
-    /// Neither a pass nor a fail on a latency counts where the counters of ncu do not agree with it.
+    /// Rejects a pass or a fail on a latency that ncu's counters contradict.
     #[must_use]
     pub fn unless_doubted(self, reason: &str) -> Self {
         match (self.verdict, self.inconclusive) {
@@ -105,7 +103,7 @@ impl CaseOutcome {
         }
     }
 
-    /// A pass does not count where a variant is compared with itself.
+    /// Rejects a pass if a variant is compared with itself.
     #[must_use]
     pub fn unless_compared_with(self, itself: Option<&str>) -> Self {
         match itself.filter(|_| self.verdict != Verdict::Fail) {
@@ -119,7 +117,7 @@ impl CaseOutcome {
         }
     }
 
-    /// How far outside the limit, relative to it; what has no margin is farthest.
+    /// Distance outside the limit, relative to it; infinite without a margin.
     pub fn severity(&self) -> f64 {
         match (self.margin, self.limit) {
             (Some(margin), Some(limit)) if limit != 0.0 => -margin / limit.abs(),
@@ -129,7 +127,7 @@ impl CaseOutcome {
     }
 }
 
-/// Whether two finite numbers compare as asked.
+/// Compares two finite numbers.
 pub fn holds(comparison: Comparison, left: f64, right: f64) -> bool {
     comparison.holds(left, right)
 }
@@ -144,7 +142,7 @@ pub fn margin(comparison: Comparison, left: f64, right: f64) -> f64 {
     }
 }
 
-/// The verdict while both sides vary in ranges; none where the ranges allow both.
+/// The verdict when both sides vary within ranges; `None` if the ranges allow both verdicts.
 pub fn certain(comparison: Comparison, left: (f64, f64), right: (f64, f64)) -> Option<Verdict> {
     let corners = [(left.0, right.1), (left.1, right.0)];
     let verdict = |all: bool, none: bool| match (all, none) {
@@ -163,7 +161,7 @@ pub fn certain(comparison: Comparison, left: (f64, f64), right: (f64, f64)) -> O
     }
 }
 
-/// The verdict of an interval of `left - right`; none where it allows both.
+/// The verdict for an interval of `left - right`; `None` if the interval allows both verdicts.
 pub fn of_difference(comparison: Comparison, low: f64, high: f64) -> Option<Verdict> {
     let all = holds(comparison, low, 0.0) && holds(comparison, high, 0.0);
     let none = !holds(comparison, low, 0.0) && !holds(comparison, high, 0.0);

@@ -1,4 +1,5 @@
-//! The samples that a case is judged by: those of the confirmation where the variant was timed anew, else the sweep's.
+//! The samples that decide a case: the confirmation samples if the variant was re-timed, otherwise those of the
+//! sweep.
 
 use super::bound_gate::BoundGate;
 use super::operand::{Absence, CaseSamples, FixedValue, Operand, Rounds, SampleSeries, TimedOperand, timed};
@@ -7,10 +8,11 @@ use crate::frame::{FreshSamples, Program};
 use ncugate_model::expr::Value;
 
 impl BoundGate<'_> {
-    /// The samples behind every operand of a case. Where they are the confirmation's, the operands' values are made theirs.
+    /// The samples behind every operand of a case. If they are confirmation samples, the operand values are
+    /// recomputed from them.
     ///
     /// # Errors
-    /// There should be samples and are none, or one side was timed anew and the other was not.
+    /// Samples are missing, or only one side was re-timed.
     pub(super) fn samples(
         &self,
         row: Option<usize>,
@@ -40,7 +42,7 @@ impl BoundGate<'_> {
         Ok(CaseSamples { timed: anew, origin: Some(SampleOrigin::Confirmation) })
     }
 
-    /// Everything that is compared was timed anew, for as many rounds as the phase asks for.
+    /// Checks that everything compared was re-timed for the number of rounds that the phase asks for.
     fn enough(&self, fresh: &[Option<&FreshSamples>]) -> Result<(), Absence> {
         let asked = self.context.phase.bench.rounds as usize;
         for fresh in fresh {
@@ -72,7 +74,7 @@ impl BoundGate<'_> {
         self.operands.iter().map(of).collect()
     }
 
-    /// Rows of the run that is judged whose samples are looked at.
+    /// Rows of the judged run whose samples are read.
     fn timed_rows(&self, row: Option<usize>, shape: usize) -> impl Iterator<Item = usize> {
         let rows = move |operand: &Operand<'_>| {
             let own = row.filter(|_| operand.own_timing().is_some());
@@ -86,7 +88,7 @@ impl BoundGate<'_> {
         self.context.quantities.sampling_at(row)?.fresh.as_ref()
     }
 
-    /// An operand by the first rounds of the confirmation.
+    /// An operand computed from the first rounds of the confirmation.
     fn of_confirmation(
         &self,
         at: usize,
@@ -119,7 +121,8 @@ impl BoundGate<'_> {
         let (Some(swept), Some(row), Some(known)) = (swept, row, known) else { return Ok((None, known)) };
         let sampling = self.context.quantities.sampling_at(row).ok_or("it is not known how it was timed")?;
         let fresh = sampling.fresh.as_ref().ok_or("it was not timed anew")?;
-        // kernels that were decided at an earlier look have fewer rounds; a command shares no rounds with anything
+        // kernels that were decided at an earlier look have fewer rounds; a command shares no rounds with other
+        // programs
         let rounds = if sampling.program == Program::Kernel { rounds } else { usize::MAX };
         let anew = SampleSeries::of_fresh(fresh, rounds, swept.timing, sampling.program)?;
         let value = swept.timing.value(&anew.samples, (known, &swept.samples));
@@ -127,7 +130,7 @@ impl BoundGate<'_> {
     }
 }
 
-/// The numbers of an operand: what the variant has, and what another has.
+/// The two parts of an operand: the variant's own value and the other side's.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Parts {
     pub own: Option<f64>,
@@ -135,7 +138,7 @@ pub(super) struct Parts {
 }
 
 impl Parts {
-    /// Out of an operand's value: a speedup is the other's latency over the variant's own.
+    /// Splits an operand's value: a speedup is the other latency divided by the variant's own.
     pub fn of(operand: &Operand<'_>, fixed: Option<&FixedValue>, value: &Value) -> Self {
         let number = value.number();
         match operand {
@@ -149,13 +152,13 @@ impl Parts {
         }
     }
 
-    /// The same with another number of the variant's own, or of the other's.
+    /// Replaces the variant's own number, or the other side's.
     #[must_use]
     pub fn with(self, own: bool, number: f64) -> Self {
         if own { Self { own: Some(number), ..self } } else { Self { other: Some(number), ..self } }
     }
 
-    /// The operand's value.
+    /// Combines the parts into the operand's value.
     pub fn whole(self, operand: &Operand<'_>) -> Option<f64> {
         match operand {
             Operand::Speedup { .. } => Some(self.other? / self.own?),

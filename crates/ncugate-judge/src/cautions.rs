@@ -1,4 +1,4 @@
-//! What a verdict has to be read with: gates that say nothing of the selected variant, what loosens gates, a fallback.
+//! Cautions for the reader of a verdict: gates that do not judge the selected variant, weakened gates, a fallback.
 
 use super::results::FallbackResult;
 use super::selection_basis::SelectionBasis;
@@ -11,10 +11,10 @@ use ncugate_model::number::{counted, short};
 use ncugate_model::{Level, NanRule, OnInconclusive, Scope, Verdict};
 use ncugate_phase::config::{BoundOf, Gate, Laws, OwnBound, Phase};
 
-/// Fewer seeds than this are listed: one draw of the inputs is one chance to be right.
+/// Phases with fewer seeds are listed: each draw of the inputs is one chance to find a wrong result.
 const FEW_SEEDS: usize = 2;
 
-/// The cautions of a judged phase, the gravest first.
+/// The cautions of a judged phase, most serious first.
 pub fn of(phase: &Phase, today: Date, grounds: &SelectionBasis<'_>, fallback: Option<&FallbackResult>) -> Vec<String> {
     let taken = fallback.filter(|fallback| fallback.verdict == Verdict::Pass).map(fallback_caution);
     let cautions =
@@ -28,7 +28,7 @@ fn fallback_caution(fallback: &FallbackResult) -> String {
     format!("the fallback {variant} is taken{cost}")
 }
 
-/// What makes a phase's gates easier to hold, in a line; none where nothing does.
+/// Settings that make a phase's gates easier to pass, in one line; `None` if there are no such settings.
 pub fn loosened(phase: &Phase, today: Date) -> Option<String> {
     let gates = answered_for(phase);
     let valid = phase.gate_plan.waivers.iter().filter(|waiver| waiver.holds_on(today));
@@ -58,7 +58,7 @@ pub fn loosened(phase: &Phase, today: Date) -> Option<String> {
     (!parts.is_empty()).then(|| format!("loosened: of {} {}", counted(gates.len(), "gate"), parts.join(", ")))
 }
 
-/// What makes a phase's checks weaker than they could be, in a line; none if nothing does.
+/// Settings that make a phase's checks weaker, in one line; `None` if there are no such settings.
 pub fn weakened(phase: &Phase) -> Option<String> {
     let workload = &phase.workload;
     if workload.is_of_reports() {
@@ -90,7 +90,7 @@ pub fn weakened(phase: &Phase) -> Option<String> {
     (!parts.is_empty()).then(|| format!("weakened: {}", parts.join("; ")))
 }
 
-/// Said if nothing but a duration stands behind latencies that are judged: no bytes, no operations.
+/// A caution if only a duration confirms the judged latencies: no bytes, no operations.
 pub fn by_duration_alone(phase: &Phase) -> Option<String> {
     let workload = &phase.workload;
     let is_alone = workload.bytes.is_none() && workload.flops.is_none();
@@ -101,7 +101,7 @@ pub fn by_duration_alone(phase: &Phase) -> Option<String> {
     })
 }
 
-/// Gates that a phase answers for: its own, those of tiers up to the last required one, and those of stages.
+/// The gates that count for a phase: its own, those of tiers up to the last required tier, and those of stages.
 fn answered_for(phase: &Phase) -> Vec<&Gate> {
     let tiers = &phase.gate_plan.tiers;
     let required = tiers.iter().rposition(|tier| tier.required).map_or(0, |last| last + 1);

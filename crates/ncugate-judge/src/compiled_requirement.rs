@@ -1,30 +1,29 @@
-//! A requirement compiled: both sides ready to be evaluated for any number of variants.
+//! A compiled requirement: both sides are ready for evaluation over any number of variants.
 
 use ncugate_model::expr::{Arithmetic, Comparison, Form, Node, NodeKind, Reference, Requirement, Value};
 
 /// A requirement whose references are indices of operands.
 pub struct CompiledRequirement {
     pub form: CompiledForm,
-    /// What the operands are, each once.
+    /// The references of the operands, each once.
     pub references: Vec<Reference>,
 }
 
-/// The forms of a requirement.
 pub enum CompiledForm {
     Compare { left: CompiledSide, comparison: Comparison, right: CompiledSide },
     Condition(CompiledSide),
 }
 
-/// One side: what most gates write is evaluated without walking a tree.
+/// One side of a requirement. The common forms are evaluated without walking a tree.
 pub enum CompiledSide {
     Constant(f64),
     /// `registers`, `0.98 * baseline.latency_p50`
     Scaled {
-        /// The factor, 1 when there is none.
+        /// 1 if the text has no factor.
         factor: f64,
         operand: usize,
     },
-    /// Anything else.
+    /// Any other expression.
     General(Node<usize>),
 }
 
@@ -72,7 +71,7 @@ impl CompiledSide {
     ///
     /// # Errors
     ///
-    /// A text, what is not finite, and what cannot be evaluated.
+    /// The value is a text or not finite, or the evaluation fails.
     pub fn number(&self, operands: &[Value]) -> Result<f64, String> {
         let value = match self {
             Self::Constant(value) => *value,
@@ -86,7 +85,7 @@ impl CompiledSide {
     ///
     /// # Errors
     ///
-    /// A number or a text, and what cannot be evaluated.
+    /// The value is a number or a text, or the evaluation fails.
     pub fn truth(&self, operands: &[Value]) -> Result<bool, String> {
         let value = match self {
             Self::Constant(value) => Some(Value::Float(*value)),
@@ -100,7 +99,7 @@ impl CompiledSide {
         }
     }
 
-    /// Smallest and largest value while operands vary in ranges; none where that takes more than a product.
+    /// Smallest and largest value when operands vary within ranges; `None` for anything more complex than a product.
     pub fn range(&self, of_operand: impl Fn(usize) -> Option<(f64, f64)>) -> Option<(f64, f64)> {
         match self {
             Self::Constant(value) => Some((*value, *value)),

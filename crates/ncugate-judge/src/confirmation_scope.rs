@@ -1,5 +1,5 @@
-//! What is timed anew after the selection: the variants that latency gates picked and all that they are compared with, at
-//! the shapes that latency gates read.
+//! Selects the cases to re-time after the selection: the variants that latency gates picked and their comparison
+//! variants, at the shapes that latency gates read.
 
 use super::base_choice::base_of;
 use super::open_cases::variant;
@@ -11,11 +11,11 @@ use ncugate_model::{Better, ShapeName, VariantId, Verdict, glob};
 use ncugate_phase::config::{Gate, Phase};
 use std::collections::BTreeSet;
 
-/// Variants and shapes to be timed anew, by a judgement of the samples that variants were selected by.
+/// Variants and shapes to re-time, from the judgement of the samples that selected the variants.
 ///
-/// Every variant that stands for a stage and the fallback are among them, whatever the sweep says of their gates: which of
-/// them counts is decided by fresh samples. A variant that a gate judges beside others and that clearly fails is not.
-/// `stored` are the names that stored runs answer for: those cannot be timed again.
+/// All variants that represent a stage and the fallback are included regardless of their verdicts in the sweep,
+/// because fresh samples decide which of them is used. Of several variants under one gate, clear failures are left
+/// out. `stored` are names that refer to stored runs, which cannot be re-timed.
 pub fn to_confirm(phase: &Phase, judgement: &Judgement, stored: &[&str]) -> BTreeSet<(VariantId, ShapeName)> {
     let mut found = ConfirmationScope { phase, judgement, stored, variants: BTreeSet::new(), shapes: BTreeSet::new() };
     let tiers = judgement.tiers.iter().flat_map(|tier| &tier.gates);
@@ -77,7 +77,7 @@ impl ConfirmationScope<'_> {
         planned.iter().for_each(|gate| self.owners(&gate.require.reads(), None));
     }
 
-    /// The selected variant and the base, which are compared whatever gates say.
+    /// Adds the selected variant and the base, which are always compared.
     fn base(&mut self) {
         let selected = self.judgement.selected.as_ref().map(|selected| selected.variant.clone());
         if let Some((selected, base)) = selected.zip(base_of(self.phase, self.judgement)) {

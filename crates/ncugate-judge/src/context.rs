@@ -1,4 +1,4 @@
-//! What is judged: the plan, what was measured of it, what is proven, and what it is compared with.
+//! Input of a judgement: the plan, the measurements, the proofs of correctness, and the comparison runs.
 
 use super::results::Correctness;
 use super::witness::Witness;
@@ -12,42 +12,43 @@ use ncugate_phase::plan::{Plan, Variant, VariantRole};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-/// A run that is stored under a name (`baseline`, `previous`, `best`, or its own) and answers for it in expressions.
+/// A stored run that a name in expressions refers to: `baseline`, `previous`, `best`, or its own name.
 #[derive(Debug, Clone)]
 pub struct StoredRun<'a> {
-    /// Where it comes from, for people.
+    /// Origin of the run, for people.
     pub label: String,
-    /// What was measured then.
+    /// Its measurements.
     pub quantities: &'a Quantities,
-    /// The variant that stands for it.
+    /// The variant that represents the run.
     pub variant: VariantId,
 }
 
-/// How far apart a machine times one variant and itself: half-widths of the interval of a ratio that is truly 1.
+/// The noise of a machine that times one variant against itself: half-widths of the interval of a ratio that is truly
+/// 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Noise {
-    /// Of medians, relative (0.01 is 1 %).
+    /// For medians, relative (0.01 is 1 %).
     pub median: f64,
-    /// Of 90th percentiles; none where the rounds were too few for it.
+    /// For 90th percentiles; `None` if there were too few rounds.
     pub p90: Option<f64>,
-    /// Rounds it was measured in; it shrinks with their square root.
+    /// Rounds of the calibration; noise shrinks with their square root.
     pub rounds: usize,
-    /// How far apart runs are; none where one run was measured.
+    /// Difference between runs; `None` if only one run was measured.
     pub between: Option<BetweenRuns>,
 }
 
-/// How far apart fresh processes time one kernel: standard deviations from process to process, relative (0.01 is 1 %).
+/// Variation of one kernel between fresh processes: standard deviations, relative (0.01 is 1 %).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BetweenRuns {
-    /// Processes it was estimated from.
+    /// Number of processes behind the estimate.
     pub runs: u32,
     pub median: f64,
-    /// Of 90th percentiles; none where the rounds were too few for it.
+    /// For 90th percentiles; `None` if there were too few rounds.
     pub p90: Option<f64>,
 }
 
 impl BetweenRuns {
-    /// Of a statistic; quantiles farther out than the 90th percentile vary at least as much as that.
+    /// The noise of a statistic; quantiles beyond the 90th percentile vary at least as much as that percentile.
     pub fn of(&self, statistic: Statistic) -> Option<f64> {
         let found = if statistic.is_tail() { self.p90 } else { Some(self.median) };
         found.filter(|_| self.runs >= 3)
@@ -55,34 +56,33 @@ impl BetweenRuns {
 }
 
 impl Noise {
-    /// What is left of it when this statistic is of so many samples.
+    /// The noise of this statistic, scaled to the given number of samples.
     pub fn at(&self, statistic: Statistic, samples: usize) -> Option<f64> {
         let noise = if statistic.is_tail() { self.p90? } else { self.median };
         (samples > 0).then(|| noise * (self.rounds as f64 / samples as f64).sqrt())
     }
 }
 
-/// The circumstances of a judgement.
 #[derive(Debug, Clone)]
 pub struct Context<'a> {
     /// Compute capability of the chip that measured.
     pub cc: Option<ComputeCapability>,
     pub sms: Option<u32>,
-    /// The day waivers are held against.
+    /// The day on which waivers are checked.
     pub today: jiff::civil::Date,
-    /// Stored runs by the name expressions use; they go before the phase's own baseline.
+    /// Stored runs by their name in expressions; they take precedence over the phase's own baseline.
     pub stored: BTreeMap<String, StoredRun<'a>>,
-    /// Why nothing is stored under a name that could have been.
+    /// Why no run is stored under a name that expressions may use.
     pub absent: BTreeMap<String, String>,
-    /// The machine's own noise by shape, where it was calibrated.
+    /// The machine's noise by shape, if it was calibrated.
     pub noise: BTreeMap<ShapeName, Noise>,
     pub resampling: Resampling,
-    /// What the counters say of latencies; none where a table is judged that no run stands behind.
+    /// The counters' confirmation of latencies; `None` for a table without a run.
     pub witness: Option<&'a Witness>,
 }
 
 impl Context<'_> {
-    /// Nothing stored, the default resampling.
+    /// A context without stored runs, with default resampling.
     pub fn new(cc: Option<ComputeCapability>, today: jiff::civil::Date) -> Self {
         Self {
             cc,
@@ -100,21 +100,21 @@ impl Context<'_> {
 /// What a verdict may rest on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProofPolicy {
-    /// A variant passes only when it is proven correct.
+    /// A variant passes only if it is proven correct.
     Demanded,
-    /// Nothing has run yet: facts of build and launch are judged alone.
+    /// Nothing has run yet: only facts of build and launch are judged.
     NotYet,
 }
 
-/// Everything a gate looks at, with rows looked up once.
+/// Everything that gates read, with row lookups cached.
 pub struct EvalContext<'a> {
     pub phase: &'a Phase,
     pub plan: &'a Plan,
     pub quantities: &'a Quantities,
     pub given: &'a Context<'a>,
-    /// What a pass rests on.
+    /// The proof that a pass requires.
     pub proof: ProofPolicy,
-    /// The resampler all gates share.
+    /// The resampler shared by all gates.
     pub resampler: Resampler,
     correctness: Vec<Correctness>,
     objectives: Vec<Option<f64>>,
@@ -163,39 +163,35 @@ impl<'a> EvalContext<'a> {
         context
     }
 
-    /// The variant at an index of the plan.
     pub fn variant(&self, at: usize) -> &'a Variant {
         &self.plan.variants[at]
     }
 
-    /// Index of a variant.
     pub fn find(&self, id: &VariantId) -> Option<usize> {
         self.index.get(id).copied()
     }
 
-    /// Indices of the candidates.
     pub fn candidates(&self) -> Vec<usize> {
         let all = self.plan.variants.iter().enumerate();
         all.filter(|(_, v)| v.standing == VariantRole::Candidate).map(|(at, _)| at).collect()
     }
 
-    /// Indices of the candidates whose id matches a glob, in the order of the plan: a baseline is what candidates are
-    /// compared with, and never stands for a stage or a fallback.
+    /// Indices of the candidates whose id matches a glob, in plan order. Baselines are excluded: they never represent
+    /// a stage or a fallback.
     ///
     /// # Errors
     ///
-    /// A text that is not a glob.
+    /// The text is not a valid glob.
     pub fn matching(&self, pattern: &str) -> Result<Vec<usize>, GlobError> {
         let matcher = glob(pattern)?;
         Ok(self.candidates().into_iter().filter(|&at| matcher.is_match(&self.variant(at).id.0)).collect())
     }
 
-    /// Whether a variant is right.
     pub fn correctness(&self, at: usize) -> &Correctness {
         &self.correctness[at]
     }
 
-    /// What keeps a latency from counting.
+    /// Why a latency is rejected.
     pub fn doubt(&self, variant: &VariantId, shape: &ShapeName) -> Option<&'a str> {
         self.given.witness.and_then(|witness| witness.doubt(variant, shape)).map(|reason| &**reason)
     }
@@ -205,15 +201,15 @@ impl<'a> EvalContext<'a> {
         self.objectives[at]
     }
 
-    /// What keeps the objective of a variant from counting, where that is a latency.
+    /// Why the objective of a variant is rejected, if it is a latency.
     pub fn objective_doubt(&self, at: usize) -> Option<&'a str> {
         let objective = &self.phase.objective;
         let timed = Catalogue::embedded().latency(&objective.metric).is_some();
         timed.then(|| self.doubt(&self.variant(at).id, &objective.shape)).flatten()
     }
 
-    /// Variants with an objective, best first; those whose objective does not count come after all others. Ties by id, so
-    /// that the order of the plan decides nothing.
+    /// Variants with an objective, best first; those with a rejected objective come last. Ties are broken by id, so
+    /// that the plan order has no influence.
     pub fn ranked(&self, variants: &[usize]) -> Vec<usize> {
         let mut ranked: Vec<(f64, usize)> =
             variants.iter().filter_map(|&at| Some((self.objectives[at]?, at))).collect();
@@ -233,7 +229,7 @@ impl<'a> EvalContext<'a> {
         self.rows[variant * self.shapes.len() + shape]
     }
 
-    /// Dimensions of a shape with their extents; none where the phase has no such shape.
+    /// Dimensions of a shape with their extents; empty if the phase has no such shape.
     pub fn dimensions(&self, shape: &ShapeName) -> &'a [(String, i64)] {
         self.shapes.get(shape).map_or(&[], |&at| &self.phase.workload.shapes[at].dims)
     }
@@ -243,7 +239,7 @@ impl<'a> EvalContext<'a> {
         self.dimensions(shape).iter().find(|(dim, _)| dim == name).map(|(_, extent)| *extent)
     }
 
-    /// Compute capability as a number: 8.9.
+    /// Compute capability as a number, for example 8.9.
     pub fn cc(&self) -> Option<Value> {
         self.given.cc.map(capability)
     }
@@ -258,7 +254,8 @@ impl<'a> EvalContext<'a> {
             return None;
         }
         let row = self.row(at, &self.phase.objective.shape)?;
-        // Of a program with fills or copies the value is of its launches alone, unless it has what they add.
+        // For a program with fills or copies, the value covers only the launches unless fills and copies are included
+        // in the metric.
         let column = self.quantities.column(&self.phase.objective.metric)?;
         if column.bounds(row).is_some_and(|bounds| bounds.added == 0.0 && bounds.high > bounds.low) {
             return None;
@@ -267,7 +264,7 @@ impl<'a> EvalContext<'a> {
     }
 }
 
-/// A compute capability as a number: 8.9, 10.0, 12.1.
+/// A compute capability as a number, for example 8.9, 10.0, 12.1.
 pub fn capability(cc: ComputeCapability) -> Value {
     Value::Float(f64::from(cc.major) + f64::from(cc.minor) / 10.0)
 }
@@ -278,7 +275,7 @@ pub fn dtype(phase: &Phase) -> Option<Value> {
     Some(Value::Text(input.dtype.name().to_owned()))
 }
 
-/// A cell as a value or the reason there is none.
+/// The value of a cell, or the reason for its absence.
 pub fn finite(cell: &Cell) -> Result<f64, Arc<str>> {
     match cell {
         Cell::Value(value) if value.is_finite() => Ok(*value),

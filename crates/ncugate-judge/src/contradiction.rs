@@ -1,6 +1,6 @@
-//! A report of another program held against itself: counters of one launch that cannot be of one launch.
+//! Consistency check of a report from another program: finds counters that cannot belong to one launch.
 //!
-//! Such a report has no seal. Whoever changes one number of it leaves others that contradict it.
+//! Such a report has no seal, but changing one number in it contradicts others.
 
 use super::witness::ChipFacts;
 use crate::frame::launches::FrameError;
@@ -11,18 +11,18 @@ use ncugate_model::number::short;
 use ncugate_phase::plan::Plan;
 use std::collections::HashMap;
 
-/// ncu's name of the time that a launch took, without what is made of its instances.
+/// ncu's name for the duration of a launch, without the suffix for combining instances.
 const DURATION: &str = "gpu__time_duration";
-/// Two times of one launch may differ by this factor: ncu counts in several passes, and clocks move. Over the reports in
-/// `tests/data` they differ by at most 1.05.
+/// Two times of one launch may differ by this factor: ncu counts in several passes, and clocks vary. In the reports
+/// in `tests/data` they differ by at most 1.05.
 const APART: f64 = 1.5;
-/// Instances are added up exactly, but for rounding.
+/// Relative rounding error when instances are added up; otherwise the sum is exact.
 const ROUNDING: f64 = 1e-6;
 
 /// The variants with a launch whose counters contradict each other, with the reason.
 ///
 /// # Errors
-/// A damaged report.
+/// A report is damaged.
 pub fn contradictions(plan: &Plan, reports: &[(String, Report)]) -> Result<HashMap<VariantId, String>, FrameError> {
     let patterns = CapturedVariants::of(plan);
     let mut found = HashMap::new();
@@ -48,7 +48,7 @@ pub fn contradictions(plan: &Plan, reports: &[(String, Report)]) -> Result<HashM
     Ok(found)
 }
 
-/// Two counters of a launch that cannot both be right, in words.
+/// Describes two counters of a launch that cannot both be right.
 fn contradiction(launch: &Launch<'_>) -> Result<Option<String>, ReportError> {
     let mut counters: HashMap<String, f64> = HashMap::new();
     for metric in launch.metrics() {
@@ -66,8 +66,8 @@ fn contradiction(launch: &Launch<'_>) -> Result<Option<String>, ReportError> {
 
 type Read<'r> = &'r dyn Fn(&str) -> Option<f64>;
 
-/// The least, mean, greatest and sum over the instances of a counter, in their order; those of the duration, which has one
-/// instance, are equal.
+/// Checks the order of minimum, mean, maximum and sum over the instances of a counter. For the duration, which has
+/// one instance, all must be equal.
 fn instances(names: &[&str], read: Read<'_>) -> Option<String> {
     let is_less = |a: f64, b: f64| a <= b + ROUNDING * a.abs().max(b.abs());
     for name in names.iter().filter_map(|name| name.strip_suffix(".sum")) {
@@ -87,7 +87,8 @@ fn instances(names: &[&str], read: Read<'_>) -> Option<String> {
     None
 }
 
-/// The duration against what is counted a second, cycles over the clock, and bytes over the peak of DRAM.
+/// Compares the duration with per-second rates, with cycles divided by the clock, and with bytes divided by the DRAM
+/// peak.
 fn times(names: &[&str], read: Read<'_>, chip: &ChipFacts) -> Option<String> {
     let duration = read(&format!("{DURATION}.sum"))?;
     let seconds = duration * 1e-9;

@@ -1,4 +1,4 @@
-//! Whether each variant computes the right thing, from its build and its cases.
+//! Decides from builds and cases whether each variant is correct.
 
 use super::results::Correctness;
 use crate::store::Run;
@@ -11,11 +11,11 @@ use ncugate_phase::plan::Plan;
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 
-/// Correctness of every variant of the plan, over every shape and seed that the phase asks for. A variant that is not launched at a
-/// shape has no case there, and no metric either: what is asked of it at that shape does not hold.
+/// Correctness of every variant of the plan, over every shape and seed that the phase asks for. A variant that is not
+/// launched at a shape has no case and no metric there, so requirements at that shape do not hold.
 ///
-/// Cases are held to the phase's tolerance as it is now, whatever they were by the tolerance they were measured under, so
-/// that a stored run is judged by what is asked today. A variant that shares another's machine code and launches shares its cases.
+/// Cases are judged by the phase's current tolerance, not the tolerance at measurement time, so a stored run is
+/// judged by today's requirements. Variants that share machine code and launches share their cases.
 pub fn correctness(
     phase: &Phase,
     plan: &Plan,
@@ -50,8 +50,8 @@ pub fn correctness(
     plan.variants.iter().map(|v| (v.id.clone(), of(&v.id))).collect()
 }
 
-/// The same, with what was seen of timed launches: a variant of which one gave wrong outputs at a shape, or none, cheats or is wrong there,
-/// whatever its checks say. It goes for every variant that shares its machine code.
+/// Adds the outputs of timed launches: a variant with a wrong or missing output at a shape cheats or is wrong there,
+/// whatever its checks say. This applies to every variant with the same machine code.
 pub fn name_cheats<'a>(
     proofs: BTreeMap<VariantId, Correctness>,
     latencies: impl IntoIterator<Item = &'a LatencyRecord>,
@@ -74,8 +74,8 @@ pub fn name_cheats<'a>(
     with_faults(proofs, found.collect(), builds)
 }
 
-/// The same of a run's profiled launches, those of deep profiles among them: one whose output is wrong knows that it is profiled, and what was
-/// counted of it is not what it does.
+/// Does the same for a run's profiled launches, including those of deep profiles. A variant with wrong output under
+/// the profiler detects profiling, so its counters do not describe its normal work.
 pub fn name_profiled_cheats(proofs: BTreeMap<VariantId, Correctness>, run: &Run) -> BTreeMap<VariantId, Correctness> {
     let profiles = run.profiles.iter().map(|record| (&record.variant, &record.shape, &record.outputs));
     let deep = run.deep_profiles.iter().map(|deep| (&deep.variant, &deep.shape, &deep.outputs));
@@ -87,7 +87,7 @@ pub fn name_profiled_cheats(proofs: BTreeMap<VariantId, Correctness>, run: &Run)
     with_faults(proofs, found.collect(), &run.builds)
 }
 
-/// Puts what was found in the place of what the checks say; of several faults of a variant one that is a cheat's.
+/// Replaces the result of the checks with the fault; if a variant has several faults, cheating takes precedence.
 fn with_faults(
     mut proofs: BTreeMap<VariantId, Correctness>,
     found: Vec<(&VariantId, Correctness)>,
@@ -112,7 +112,7 @@ fn with_faults(
     proofs
 }
 
-/// Of two records of one case, the one that is worse under the tolerance: a case that was once wrong is not right.
+/// The worse of two records of one case under the tolerance: a case that was ever wrong stays wrong.
 fn graver<'a>(a: &'a CheckOutcome, b: &'a CheckOutcome, tolerance: &Tolerance) -> &'a CheckOutcome {
     let gravity = |outcome: &CheckOutcome| match outcome.judged_by(tolerance) {
         CheckOutcome::Skipped { .. } => 0,

@@ -1,4 +1,4 @@
-//! Counters of one launch compared across cases or runs: they repeat to within the spread that the catalogue knows.
+//! Compares counters of one launch across cases or runs, using the repeatability from the metric catalogue.
 
 use super::bound_gate::{BoundGate, Sides};
 use super::case_outcome::{CaseOutcome, of_difference};
@@ -9,13 +9,13 @@ use ncugate_model::expr::{Reference, Value};
 use ncugate_model::metric::Catalogue;
 use ncugate_model::stats::normal_quantile;
 
-/// Level of the interval of a counter.
+/// Confidence level of the counter interval.
 const LEVEL: f64 = 0.95;
 
 impl BoundGate<'_> {
-    /// The verdict by the interval that the spread of counters gives the difference of both sides, where a counter of
-    /// another case or run is compared with and one launch was measured of each. Elsewhere the outcome as it is: a counter
-    /// against a number is judged by what was counted.
+    /// Judges by the interval that the counters' spread gives for the difference of both sides, if the other side is
+    /// a counter of another case or run and each was measured in one launch. Otherwise returns the outcome unchanged:
+    /// a comparison with a number uses the counted value.
     pub(super) fn counted_once(&self, sides: Sides<'_>, shape: usize, outcome: CaseOutcome) -> CaseOutcome {
         let counters: Vec<(usize, f64)> =
             (0..self.operands.len()).filter_map(|at| Some((at, self.spread(at, shape, sides.row)?))).collect();
@@ -51,7 +51,7 @@ impl BoundGate<'_> {
         spread.filter(|_| !repeated)
     }
 
-    /// Half the width of the interval of the difference, by the slopes of both sides.
+    /// Half-width of the interval of the difference, from the slopes of both sides.
     fn half_width(&self, sides: &Sides<'_>, counters: &[(usize, f64)]) -> Option<f64> {
         let difference = |values: &[Value]| Some(sides.left.number(values).ok()? - sides.right.number(values).ok()?);
         let mut variance = 0.0;

@@ -1,4 +1,4 @@
-//! Gates judged over the variants that their scope picks.
+//! Judges gates over the variants in their scope.
 
 use super::bound_gate::{BoundGate, IntervalDetail, VariantOutcome};
 use super::context::EvalContext;
@@ -9,13 +9,13 @@ use ncugate_model::{Verdict, glob};
 use ncugate_phase::config::Gate;
 use std::collections::HashSet;
 
-/// Above this many cases intervals are worked out only where a verdict needs them.
+/// Above this number of cases, intervals are computed only if a verdict needs them.
 const DETAILED_CASES: usize = 2000;
 
-/// Whom a gate's scope picks from.
+/// The variants that a gate's scope picks from.
 pub struct Candidates<'c> {
     pub variants: &'c [usize],
-    /// Those that are proven correct and measured by the objective, best first.
+    /// Variants that are proven correct and have a measured objective, best first.
     pub ranked: Vec<usize>,
     pub selected: Option<usize>,
     /// The last accepted stage.
@@ -23,7 +23,7 @@ pub struct Candidates<'c> {
 }
 
 impl<'c> Candidates<'c> {
-    /// Candidates of which the best is selected, and that nothing was accepted before.
+    /// Candidates with the best one selected and no accepted stage before.
     pub fn new(context: &EvalContext<'_>, variants: &'c [usize]) -> Self {
         let ranked = context.ranked(variants);
         Self { variants, selected: ranked.first().copied(), ranked, previous: None }
@@ -35,8 +35,8 @@ pub struct GateEvaluator<'a> {
 }
 
 impl<'a> GateEvaluator<'a> {
-    /// Judges a gate by the rule of its scope; with shortfalls, every candidate alone is judged too and what it lacks is
-    /// noted there.
+    /// Judges a gate by the rule of its scope. If shortfalls are collected, also judges every candidate separately
+    /// and records its shortfall.
     pub fn gate(
         &self,
         gate: &'a Gate,
@@ -47,7 +47,7 @@ impl<'a> GateEvaluator<'a> {
         self.bound(&bound, ScopeRule::of(&gate.on), candidates, shortfalls)
     }
 
-    /// Judges a gate that is bound already, by a rule.
+    /// Judges a bound gate by a rule.
     pub fn bound(
         &self,
         bound: &BoundGate<'_>,
@@ -78,7 +78,7 @@ impl<'a> GateEvaluator<'a> {
         gate_verdict(bound, self.context, rule.combine, picked)
     }
 
-    /// The variants that are judged, or the verdict and the reason where there are none.
+    /// The judged variants, or a verdict and a reason if no variant can be judged.
     fn picked(&self, rule: ScopeRule<'_>, candidates: &Candidates<'_>) -> Result<Vec<usize>, (Verdict, String)> {
         let nothing = |reason: String| (Verdict::Inconclusive, reason);
         let variants = of_glob(rule, candidates.variants, self.context).map_err(nothing)?;
@@ -100,7 +100,7 @@ impl<'a> GateEvaluator<'a> {
         }
     }
 
-    /// Why no candidate is the best: failed when every candidate is wrong, else inconclusive.
+    /// Why no candidate is the best: fail if every candidate is wrong, otherwise inconclusive.
     fn nobody(&self, variants: &[usize]) -> (Verdict, String) {
         let wrong = |at: &usize| self.context.correctness(*at).disqualified();
         let first = variants.iter().find_map(|at| Some((at, wrong(at)?)));
@@ -117,7 +117,7 @@ impl<'a> GateEvaluator<'a> {
     }
 }
 
-/// The variants that a rule is about.
+/// The variants that a rule covers.
 fn of_glob(rule: ScopeRule<'_>, variants: &[usize], context: &EvalContext<'_>) -> Result<Vec<usize>, String> {
     let Some(pattern) = rule.glob else { return Ok(variants.to_vec()) };
     let matcher = glob(pattern).map_err(|e| e.to_string())?;

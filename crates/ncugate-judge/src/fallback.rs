@@ -1,4 +1,4 @@
-//! The fallback: a variant to use when required gates fail, judged by its own gates.
+//! The fallback: a variant to use if required gates fail, judged by its own gates.
 
 use super::context::EvalContext;
 use super::evaluator::{Candidates, GateEvaluator};
@@ -10,7 +10,7 @@ use ncugate_model::number::{self, counted};
 use ncugate_model::{CleanText, Verdict};
 use ncugate_phase::plan::VariantRole;
 
-/// Judges the phase's fallback, if it has one; `rejected` is the variant that it would stand in for.
+/// Judges the phase's fallback, if it has one; `rejected` is the variant that the fallback would replace.
 pub fn judge(
     evaluator: &GateEvaluator<'_>,
     rejected: Option<usize>,

@@ -1,4 +1,4 @@
-//! Gates that no variant can hold because of its grid, whatever is measured: the arithmetic that the configuration decides.
+//! Finds gates that no variant can pass because of its grid. The configuration alone decides this.
 
 use super::TargetGpu;
 use indexmap::IndexMap;
@@ -9,23 +9,25 @@ use ncugate_model::{Level, ShapeName};
 use ncugate_phase::config::{Gate, Phase};
 use ncugate_phase::plan::{KernelLaunch, Method, Plan};
 
-/// Sub-partitions of a multiprocessor, each with a scheduler of its own.
+/// Sub-partitions of a multiprocessor, each with its own scheduler.
 const SCHEDULERS: f64 = 4.0;
 
-/// A limit that the grid keeps out of reach.
+/// A limit that the grid makes unreachable.
 struct UnreachableLimit<'a> {
     gate: &'a Gate,
     shape: &'a ShapeName,
     metric: &'a str,
     limit: f64,
-    /// The most that there is, with the arithmetic.
+    /// The largest possible value, with the arithmetic.
     bound: String,
 }
 
-/// A sentence for each metric and shape at which a gate's limit cannot be reached by any candidate's grid on that GPU; further gates that ask the
-/// same are counted. Nothing where the GPU's multiprocessors are not known, and nothing about commands, whose grids are their own.
+/// A sentence for each metric and shape at which no candidate's grid can reach a gate's limit on that GPU. Gates with
+/// the same metric and shape are counted together. Returns nothing if the number of multiprocessors is unknown, and
+/// skips commands, whose grids are unknown.
 ///
-/// A grid of G blocks puts at most ceil(G / multiprocessors) blocks on one of them at a time, so at most that many times a block's warps.
+/// A grid of G blocks puts at most ceil(G / multiprocessors) blocks on one multiprocessor at a time, so its warps are
+/// at most that number times a block's warps.
 pub fn out_of_reach(phase: &Phase, plan: &Plan, target: TargetGpu) -> Vec<String> {
     let (Some(chip), Some(sms)) = (Chip::of(target.capability), target.sms) else { return Vec::new() };
     let tiers = phase.gate_plan.tiers.iter().flat_map(|tier| &tier.gates);
@@ -87,7 +89,7 @@ fn unreachable<'a>(
     })
 }
 
-/// The metric and the least value that a gate asks for, where it asks for nothing else.
+/// The metric and the lower limit of a gate that requires only that.
 fn least(gate: &Gate) -> Option<(&str, f64)> {
     let Form::Compare { left, comparison, right } = gate.require.form() else { return None };
     let NodeKind::Read(Reference::Quantity(quantity)) = &left.kind else { return None };
@@ -96,12 +98,12 @@ fn least(gate: &Gate) -> Option<(&str, f64)> {
     (is_least && own).then_some((quantity.name.as_str(), right.number()?))
 }
 
-/// Blocks at a time on the fullest multiprocessor, by the grid alone.
+/// Concurrent blocks on the fullest multiprocessor, limited only by the grid.
 fn resident(launch: &KernelLaunch, sms: u32) -> u64 {
     launch.blocks().div_ceil(u64::from(sms))
 }
 
-/// The most that a metric can be, by the grid alone; none for metrics that it does not bound.
+/// The largest value of a metric that the grid allows; `None` for metrics that the grid does not limit.
 fn bound(metric: &str, launch: &KernelLaunch, chip: &Chip, sms: u32) -> Option<f64> {
     let warps = resident(launch, sms) as f64 * f64::from(launch.threads().div_ceil(WARP));
     let warps = warps.min(f64::from(chip.warps));

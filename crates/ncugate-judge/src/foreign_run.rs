@@ -1,6 +1,6 @@
-//! ncu reports that this program did not make, judged by a phase's gates. Launches are variants by the patterns of the
-//! phase (`match`); where it has none, every launch of the phase's kernels is a variant of its own. They hold no undisturbed
-//! latency and no proof of correctness, and nothing here makes one up.
+//! ncu reports of other programs, judged by a phase's gates. The phase's patterns (`match`) assign launches to
+//! variants. In a phase without patterns, every launch of its kernels becomes a separate variant. Such reports have
+//! no undisturbed latency and no proof of correctness; both stay missing.
 
 use super::{Evidence, JudgeError, PhaseRun};
 use crate::frame::{CapturedLaunch, CapturedVariants, nvtx_text};
@@ -15,31 +15,31 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A run made of reports of another program.
+/// A run built from reports of another program.
 #[derive(Debug)]
 pub struct ForeignRun {
     pub run: PhaseRun,
-    /// What its variants are, in the order of the plan.
+    /// Its variants, in plan order.
     pub captured: Vec<CapturedVariant>,
-    /// When the first and the last of the launches were profiled; none where a report does not say.
+    /// Time of the first and the last profiled launch; `None` if a report has no timestamp.
     pub made: Option<(Timestamp, Timestamp)>,
 }
 
-/// A variant that is launches of ncu reports.
+/// A variant that consists of launches in ncu reports.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CapturedVariant {
     pub variant: VariantId,
-    /// File name of the report and number in it, of each launch.
+    /// File name of the report and launch number, for each launch.
     pub launches: Vec<(String, u32)>,
-    /// Names of the kernels that were launched, each once, with scopes and template arguments.
+    /// Names of the launched kernels, each once, with scopes and template arguments.
     pub kernels: Vec<String>,
 }
 
-/// A run made of launches of `files`: those that the phase's patterns fit, else those whose kernels it names, else all. The files are
-/// absolute paths; `manifest` makes the manifest of a phase and a plan.
+/// Builds a run from launches in `files`: those that match the phase's patterns, else those of its kernels, else all.
+/// The files are absolute paths; `manifest` creates the manifest from a phase and a plan.
 ///
 /// # Errors
-/// A report cannot be read, holds no launch that is asked for, or a launch fits the patterns of two variants.
+/// A report cannot be read or contains no matching launch, or a launch matches the patterns of two variants.
 pub fn foreign_run(
     mut phase: Phase,
     plan: Plan,
@@ -51,7 +51,7 @@ pub fn foreign_run(
     let plan = match phase.is_of_reports() {
         true => plan,
         false => {
-            // No undisturbed latency is there: the launch that took ncu the shortest stands for the rest.
+            // There is no undisturbed latency, so the launch with the shortest ncu duration is selected.
             phase.objective.metric = "duration".to_owned();
             phase.objective.better = Better::Lower;
             by_launch(&phase, &reports)?
@@ -117,7 +117,7 @@ pub fn paths(files: &[PathBuf]) -> String {
     files.iter().map(|file| file.display().to_string()).collect::<Vec<_>>().join(", ")
 }
 
-/// Every launch of the phase's kernels as a variant of its own, named for its report, its number and its function.
+/// Every launch of the phase's kernels as a separate variant, named after its report, launch number and function.
 fn by_launch(phase: &Phase, reports: &[OpenedReport]) -> Result<Plan, JudgeError> {
     let entries = entries(phase);
     let mut variants = Vec::new();
@@ -153,7 +153,8 @@ fn entries(phase: &Phase) -> Vec<KernelName> {
     kernels.flat_map(KernelTemplate::launches).map(|launch| name_of(&launch.entry)).collect()
 }
 
-/// The name of a kernel as far as no parameter decides it: the function, where parameters are template arguments.
+/// The part of a kernel's name that does not depend on parameters: the function name if parameters are template
+/// arguments.
 fn name_of(entry: &Template) -> KernelName {
     let name = KernelName::parse(entry.text());
     if entry.names().is_empty() { name } else { KernelName::parse(name.function()) }
@@ -208,7 +209,7 @@ fn captured(plan: &Plan, reports: &[OpenedReport]) -> Result<Vec<CapturedVariant
     Ok(plan.variants.iter().filter_map(|variant| found.remove(&variant.id)).collect())
 }
 
-/// Kernels named in an error.
+/// Maximum number of kernels listed in an error.
 const NAMED: usize = 12;
 
 /// `it has the kernels a, b and 3 more`.
@@ -230,7 +231,6 @@ fn listed(reports: &[OpenedReport]) -> String {
     reports.iter().map(|report| report.path.display().to_string()).collect::<Vec<_>>().join(", ")
 }
 
-/// A report of another program.
 struct OpenedReport {
     path: PathBuf,
     name: String,
@@ -248,7 +248,7 @@ impl OpenedReport {
     }
 }
 
-/// When the launches were profiled, the first and the last; none where one does not say.
+/// Time of the first and the last profiled launch; `None` if one has no timestamp.
 fn profiling_period(reports: &[OpenedReport]) -> Option<(Timestamp, Timestamp)> {
     let launches = reports.iter().flat_map(|report| report.report.launches());
     let seconds: Vec<i64> = launches.map(|launch| i64::try_from(launch.created()?).ok()).collect::<Option<_>>()?;
@@ -256,7 +256,7 @@ fn profiling_period(reports: &[OpenedReport]) -> Option<(Timestamp, Timestamp)> 
     Some((at(seconds.iter().min())?, at(seconds.iter().max())?))
 }
 
-/// GPU and ncu of the reports, where they say; the clocks and the replay as ncu's command line asked for them.
+/// GPU and ncu version from the reports, if present; clock control and replay mode from ncu's command line.
 fn fingerprint(reports: &[OpenedReport]) -> Result<Fingerprint, StoreError> {
     let mut fingerprint = Fingerprint::default();
     for report in reports {

@@ -1,4 +1,4 @@
-//! What follows from the cases of a judged gate: the one that decided, in numbers and words, and how many hold.
+//! Summarizes the cases of a judged gate: the deciding case in numbers and words, and the number of cases that hold.
 
 use super::results::{Case, GateResult, SampleOrigin};
 use ncugate_model::number::{self, Number};
@@ -96,7 +96,7 @@ impl GateSummary {
     }
 }
 
-/// `on each, decided at mission; 88 pass, 2 fail`; nothing where the selected variant alone is judged.
+/// `on each, decided at mission; 88 pass, 2 fail`; `None` if only the selected variant is judged.
 fn scope_note(gate: &GateResult, counts: Counts, deciding: Option<&Case>) -> Option<String> {
     let scope = match &gate.on {
         Scope::Selected => return None,
@@ -110,7 +110,7 @@ fn scope_note(gate: &GateResult, counts: Counts, deciding: Option<&Case>) -> Opt
     Some(format!("on {scope}{decided}; {} pass, {} fail{open}", counts.pass, counts.fail))
 }
 
-/// A note of the scope, and which samples judged.
+/// Notes on the scope and on the samples used.
 fn notes(scope: Option<String>, origin: Option<SampleOrigin>) -> Option<String> {
     let samples = origin.map(|origin| match origin {
         SampleOrigin::Sweep => "judged by the sweep's samples".to_owned(),
@@ -120,7 +120,7 @@ fn notes(scope: Option<String>, origin: Option<SampleOrigin>) -> Option<String> 
     (!notes.is_empty()).then(|| notes.join("; "))
 }
 
-/// Why, where the row already has variant, measured value and limit; the full reason where it does not.
+/// The reason, shortened if the row already shows variant, measured value and limit.
 fn why(gate: &GateResult, deciding: &Case) -> String {
     if deciding.outcome.verdict != gate.verdict {
         return gate.reason.to_string();
@@ -156,7 +156,7 @@ fn why_selected(gate: &GateResult, case: &Case) -> String {
     }
 }
 
-/// Margin over limit, held to -1 to 1; a limit of zero gives the sign of the margin.
+/// Margin divided by limit, clamped to -1 to 1; for a limit of zero, the sign of the margin.
 fn share(margin: f64, limit: f64) -> f64 {
     if limit == 0.0 {
         return if margin == 0.0 { 0.0 } else { margin.signum() };

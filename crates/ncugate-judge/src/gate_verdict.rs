@@ -1,4 +1,4 @@
-//! A gate's verdict over all variants that its scope picked.
+//! Combines a gate's outcomes over all variants in its scope into a verdict.
 
 use super::bound_gate::{BoundGate, VariantOutcome};
 use super::case_outcome::CaseOutcome;
@@ -12,31 +12,31 @@ use ncugate_model::{Level, OnInconclusive, ShapeName, Verdict};
 use ncugate_phase::config::{Gate, Waiver};
 use std::sync::Arc;
 
-/// A gate's result, and what it means for whatever asked.
+/// A gate's result, and its effect on the phase, tier or stage.
 pub struct GateVerdict {
     pub result: GateResult,
-    /// What it counts as: a waived failure, or noise that only warns, counts as a pass.
+    /// The effective verdict: a waived failure, or noise that only warns, counts as a pass.
     pub effect: Verdict,
-    /// What the reader must be warned of.
+    /// Warnings for the reader.
     pub warnings: Vec<String>,
 }
 
-/// The rows a gate's scope picks, or why it picks none.
+/// The rows in a gate's scope, or why there are no rows.
 pub enum ScopeRows {
-    /// These; never empty.
+    /// The rows; never empty.
     Rows(Vec<VariantOutcome>),
-    /// None, with the verdict that makes.
+    /// No rows, with the resulting verdict and the reason.
     Nothing(Verdict, String),
 }
 
 impl GateVerdict {
-    /// Whether a phase has to answer for it.
+    /// Whether the gate is required.
     pub fn is_required(&self) -> bool {
         self.result.level == Level::Required
     }
 }
 
-/// Puts rows together to a result.
+/// Combines rows into a result.
 pub fn gate_verdict(
     bound: &BoundGate<'_>,
     context: &EvalContext<'_>,
@@ -64,13 +64,13 @@ pub fn gate_verdict(
     judged
 }
 
-/// Whether noise alone leaves a case open that holds as it was measured, after all rounds that the phase allows.
+/// Whether only noise leaves a case open that holds as measured, after all rounds that the phase allows.
 fn is_noise(case: &CaseOutcome, full: usize) -> bool {
     let holds = case.inconclusive == Some(InconclusiveKind::Noise) && case.estimate == Some(Verdict::Pass);
     case.verdict != Verdict::Inconclusive || (holds && case.samples >= full)
 }
 
-/// What inconclusive counts as.
+/// Applies the gate's setting for inconclusive verdicts.
 fn settle(gate: &Gate, judged: &mut GateVerdict, only_noise: bool) {
     if judged.result.verdict != Verdict::Inconclusive || judged.result.waived.is_some() {
         return;
@@ -156,7 +156,7 @@ fn of_rows(
     judged
 }
 
-/// The case that decides: the farthest out or the tightest inside; for `any`, the one that is nearest to holding.
+/// The deciding case: the one farthest outside or closest to the limit; for `any`, the best one.
 fn deciding(rows: &[VariantOutcome], verdict: Verdict, combine: Combine) -> Option<(usize, usize)> {
     let cases = rows.iter().enumerate().filter(|(_, row)| row.verdict == verdict).flat_map(|(at, row)| {
         let wanted = |case: &CaseOutcome| case.verdict == verdict;

@@ -1,4 +1,4 @@
-//! Required gates asked of each candidate together, before anything runs.
+//! Checks all required gates together for each candidate, before anything runs.
 
 use super::bound_gate::{BoundGate, IntervalDetail};
 use super::context::EvalContext;
@@ -6,20 +6,20 @@ use ncugate_model::number::counted;
 use ncugate_model::{Level, Scope, VariantId, Verdict, glob};
 use std::collections::BTreeSet;
 
-/// Which candidates each gate leaves.
+/// The candidates that can pass each gate.
 pub struct JointFeasibility<'c, 'a> {
     context: &'c EvalContext<'a>,
     candidates: &'c [usize],
-    /// Gates that each candidate fails, in the order of the candidates.
+    /// Gates that each candidate fails, in candidate order.
     fails: Vec<Vec<String>>,
-    /// A phrase a gate: how many candidates can hold it.
+    /// A phrase per gate: the number of candidates that can pass it.
     leaves: Vec<String>,
-    /// Candidates that each gate leaves, with its name and text.
+    /// The number of candidates that can pass each gate, with its name and text.
     left: Vec<(usize, String)>,
 }
 
 impl<'c, 'a> JointFeasibility<'c, 'a> {
-    /// Nothing asked yet; what cannot be built or launched fails from the start.
+    /// No gate checked yet. Variants that cannot be built or launched fail from the start.
     pub fn new(context: &'c EvalContext<'a>, candidates: &'c [usize], refused: &BTreeSet<VariantId>) -> Self {
         let build = |at: &usize| {
             if refused.contains(&context.variant(*at).id) { vec!["its build".to_owned()] } else { Vec::new() }
@@ -30,12 +30,12 @@ impl<'c, 'a> JointFeasibility<'c, 'a> {
         Self { context, candidates, fails, leaves, left: Vec::new() }
     }
 
-    /// Asks a gate of every candidate that would have to hold it if it were selected.
+    /// Checks a gate for every candidate that would have to pass it if selected.
     pub fn add_gate(&mut self, bound: &BoundGate<'_>) {
         let gate = bound.gate;
         let today = self.context.given.today;
         let is_waived = self.context.phase.gate_plan.waivers.iter().any(|w| w.gate == gate.name && w.holds_on(today));
-        // one of `any` may be another than the selected one, and so may the best of a glob
+        // `any` and the best of a glob may be satisfied by a variant other than the selected one
         let elsewhere = matches!(gate.on, Scope::Any | Scope::Best(_));
         if gate.level != Level::Required || is_waived || elsewhere {
             return;
@@ -54,15 +54,15 @@ impl<'c, 'a> JointFeasibility<'c, 'a> {
         self.leaves.push(format!("{left} can hold '{}' ({})", gate.name, gate.require));
     }
 
-    /// A sentence for each gate that fewer than half of the candidates can hold, whatever is measured.
+    /// A sentence for each gate that fewer than half of the candidates can pass, whatever is measured.
     pub fn narrow(&self) -> Vec<String> {
         let all = self.candidates.len();
         let few = self.left.iter().filter(|(left, _)| 2 * left < all);
         few.map(|(left, gate)| format!("only {left} of {} can hold {gate}", counted(all, "candidate"))).collect()
     }
 
-    /// `LEAD: of 33 candidates 20 can hold 'registers' (registers <= 64), ... and none all of
-    /// them; the nearest, a, fails 'b'`; none where some candidate can, or where there is none.
+    /// `LEAD: of 33 candidates 20 can hold 'registers' (registers <= 64), ... and none all of them; the nearest, a,
+    /// fails 'b'`; `None` if a candidate can pass all gates, or without candidates.
     pub fn impossible(&self, lead: &str) -> Option<String> {
         if self.fails.iter().any(Vec::is_empty) {
             return None;

@@ -1,4 +1,4 @@
-//! A run being judged: decoded once, compared with stored runs, and judged again when more was measured.
+//! A run under judgement: decoded once, compared with stored runs, and judged again after more measurements.
 
 use super::measurements::{Growth, Measurements};
 use super::reference_runs::ReferenceRuns;
@@ -15,10 +15,9 @@ use ncugate_phase::plan::Plan;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Why a run that does not list its files cannot pass.
+/// Why a run without a list of its files cannot pass.
 const UNSEALED: &str = "the run is not sealed: its manifest does not list its files, so nobody can tell whether they are those that were measured (measure again)";
 
-/// A run and its judgement.
 #[derive(Debug)]
 pub struct JudgedRun<'a> {
     measurements: Measurements<'a>,
@@ -28,7 +27,7 @@ pub struct JudgedRun<'a> {
 }
 
 impl<'a> JudgedRun<'a> {
-    /// Judges a run by the phase's gates, on a day.
+    /// Judges a run by the phase's gates, as of the given day.
     ///
     /// # Errors
     /// A report of the run cannot be read or is damaged.
@@ -45,7 +44,7 @@ impl<'a> JudgedRun<'a> {
         Ok(Self { measurements, references, today, judgement })
     }
 
-    /// Judges a run that is in memory, beside what was found to compare it with.
+    /// Judges a run in memory, with the given comparison runs.
     ///
     /// # Errors
     /// A report of the run cannot be read or is damaged.
@@ -53,7 +52,7 @@ impl<'a> JudgedRun<'a> {
         Self::new(&run.phase, &run.plan, Arc::clone(&run.run), run.evidence, references, today)
     }
 
-    /// Judges a stored run, compared with what its requirements ask for in the folder that it lies in.
+    /// Judges a stored run against the runs that its requirements name, in the same profiles folder.
     ///
     /// # Errors
     /// A report of the run cannot be read or is damaged.
@@ -61,7 +60,7 @@ impl<'a> JudgedRun<'a> {
         Self::of(run, ReferenceRuns::of_stored_run(run, today), today)
     }
 
-    /// Takes the run as it is now, and judges it again where more was measured.
+    /// Replaces the run with its current state, and judges it again if there are new measurements.
     ///
     /// # Errors
     /// A new report cannot be read or is damaged.
@@ -74,7 +73,7 @@ impl<'a> JudgedRun<'a> {
         Ok(growth)
     }
 
-    /// Takes a pass back, for a reason that is not a gate's.
+    /// Downgrades a pass, for a reason outside the gates.
     pub fn withhold_pass(&mut self, reason: &str) {
         self.judgement.withhold_pass(reason);
     }
@@ -87,12 +86,12 @@ impl<'a> JudgedRun<'a> {
         &self.judgement
     }
 
-    /// Stored runs that it is compared with.
+    /// The stored runs that it is compared with.
     pub fn references(&self) -> &ReferenceRuns {
         &self.references
     }
 
-    /// The day that it is judged on.
+    /// The day of the judgement.
     pub fn today(&self) -> Date {
         self.today
     }
@@ -102,7 +101,7 @@ impl<'a> JudgedRun<'a> {
         self.judgement.selected.as_ref().map(|selected| &selected.variant)
     }
 
-    /// How the run ended, for its manifest.
+    /// The verdict for the run's manifest.
     pub fn run_verdict(&self) -> RunVerdict {
         let judgement = &self.judgement;
         let fallback = judgement.fallback.as_ref().filter(|f| f.verdict == Verdict::Pass);
@@ -115,12 +114,12 @@ impl<'a> JudgedRun<'a> {
         }
     }
 
-    /// Cases to be timed anew, now that the samples of the sweep have selected variants.
+    /// Cases to re-time, after the sweep has selected variants.
     pub fn to_confirm(&self) -> BTreeSet<(VariantId, ShapeName)> {
         to_confirm(self.measurements.phase(), &self.judgement, &self.references.names())
     }
 
-    /// Timed cases that noise leaves open, which more rounds may settle.
+    /// Timed cases that noise leaves open and that more rounds may settle.
     pub fn unresolved(&self) -> BTreeSet<(VariantId, ShapeName)> {
         unresolved(self.measurements.phase(), &self.judgement, &self.references.names())
     }
@@ -185,7 +184,7 @@ mod tests {
 
     const TODAY: Date = jiff::civil::date(2026, 6, 15);
 
-    /// A copy of the shipped recording of phase D, so that a test can take its reports away.
+    /// A copy of the shipped recording of phase D whose reports a test can remove.
     fn recording() -> tempfile::TempDir {
         let folder = tempfile::tempdir().unwrap();
         copy(Path::new("profiles/phase_d/h200"), folder.path());

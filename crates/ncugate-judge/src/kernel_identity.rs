@@ -1,4 +1,4 @@
-//! A kernel whose machine code and launch are those of the stored run, or of the base, that it is compared with.
+//! Recognizes a kernel with the same machine code and launch as the stored run or base in the comparison.
 
 use super::bound_gate::{BoundGate, Sides};
 use super::case_outcome::{CaseOutcome, holds, margin};
@@ -7,9 +7,9 @@ use ncugate_model::Verdict;
 use ncugate_model::expr::{Owner, Reference, Value};
 
 impl BoundGate<'_> {
-    /// The verdict where a stored run or the base had the same machine code and the same launch: nothing changed, whatever the clock
-    /// says, so what is required of an unchanged kernel holds. None where the code differs or is not known, and where the
-    /// limit does not hold for an unchanged kernel.
+    /// The verdict if the stored run or base had the same machine code and launch. Whatever the clock says, nothing
+    /// changed, so the requirement holds if it holds for an unchanged kernel. `None` if the code differs or is
+    /// unknown, or if the limit does not hold for an unchanged kernel.
     pub(super) fn unchanged(&self, sides: &Sides<'_>, shape: usize) -> Option<CaseOutcome> {
         let own = self.context.quantities.sampling_at(sides.row?)?.code.as_ref()?;
         let mut equal = sides.values.to_vec();
@@ -37,7 +37,7 @@ impl BoundGate<'_> {
         })
     }
 
-    /// What the variant itself has of the metric that an operand reads of another.
+    /// The variant's own value of the metric that an operand reads from another owner.
     fn same_metric(&self, at: usize, sides: &Sides<'_>) -> Option<f64> {
         let Reference::Quantity(asked) = &self.references()[at] else { return None };
         let same = |reference: &Reference| matches!(reference, Reference::Quantity(own) if own.owner == Owner::Case && own.name == asked.name);

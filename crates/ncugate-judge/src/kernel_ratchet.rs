@@ -1,7 +1,8 @@
-//! What the kernels of a built library use, held against what they used before: worse fails, and so does not going along.
+//! Compares the resources of a built library's kernels with a baseline. Both regressions and an outdated baseline are
+//! reported.
 //!
-//! A ratchet in both directions. A kernel that uses more than its baseline says fails; one that uses less, one that is new
-//! and one that is gone ask for the baseline to be written anew, so that it cannot slip back unseen.
+//! A ratchet in both directions. A kernel that uses more than its baseline fails. A kernel that uses less, is new or
+//! was removed requires an updated baseline, so that an improvement cannot be lost unnoticed.
 
 use ncugate_model::cubin::{CubinError, DeviceCode, Entry};
 use ncugate_model::occupancy::{Chip, Demand, theoretical};
@@ -11,20 +12,21 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// Version of the baseline's form.
+/// Format version of the baseline.
 const SCHEMA: u32 = 1;
-/// Threads a block of a kernel that does not say how many it is launched with.
+/// Threads per block for a kernel without launch bounds.
 const THREADS: u32 = 256;
 
-/// How nvcc begins the name of a file's anonymous namespace; a hash that changes with the path follows.
+/// Prefix of nvcc's name for a file's anonymous namespace; a hash that depends on the path follows.
 const ANONYMOUS: &str = "_GLOBAL__N__";
-/// Digits of such a hash.
+/// Digits of the hash.
 const HASH: usize = 8;
 
-/// A name without what nvcc makes up anew for every path: `x` stands there, as often, so that the name can still be read.
+/// A name with each hash that nvcc derives from the path replaced by `x` characters of the same length, so that the
+/// name can still be demangled.
 ///
-/// The namespace is `_GLOBAL__N__<hash>_<length>_<file>_cu`, and where the file has no name that the linker sees, a hash and
-/// a number behind that; its own length stands in front of it.
+/// The namespace is `_GLOBAL__N__<hash>_<length>_<file>_cu`, with a hash and a number appended if the file has no
+/// symbol visible to the linker. Its length precedes the name.
 fn lasting(name: &str) -> String {
     let mut out = name.to_owned();
     for (at, _) in name.match_indices(ANONYMOUS) {
@@ -48,10 +50,10 @@ fn lasting(name: &str) -> String {
     out
 }
 
-/// A kernel for a chip: what a baseline finds it by.
+/// A kernel for a chip: the key of a baseline's entries.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct LibraryKernel {
-    /// Its name in the code: mangled, with `x` for what nvcc makes up anew for every path.
+    /// Mangled name, with `x` in place of hashes that nvcc derives from the path.
     pub name: String,
     /// `sm_90`.
     pub arch: String,
@@ -60,44 +62,44 @@ pub struct LibraryKernel {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct KernelResources {
-    /// Its name in the code.
+    /// Mangled name.
     pub name: String,
     /// `sm_90`.
     pub arch: String,
-    /// Registers a thread.
+    /// Registers per thread.
     pub registers: u32,
-    /// Stack frame in bytes a thread.
+    /// Stack frame in bytes per thread.
     pub stack: u32,
-    /// Instructions that the compiler marks as spilling (CUDA 13 and later mark them).
+    /// Spill instructions, as marked by the compiler (CUDA 13 and later).
     pub spills: u32,
-    /// Instructions that load from or store to local memory, spills among them.
+    /// Instructions that load from or store to local memory, including spills.
     pub local: u32,
-    /// Static shared memory in bytes a block.
+    /// Static shared memory in bytes per block.
     pub shared: u32,
-    /// Theoretical occupancy in percent, for a block of `threads`; none where the chip is not known.
+    /// Theoretical occupancy in percent, for a block of `threads`; `None` if the chip is unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub occupancy: Option<f64>,
-    /// Threads a block that the occupancy is for: the launch bounds', else 256.
+    /// Threads per block for the occupancy: those of the launch bounds, else 256.
     pub threads: u32,
 }
 
-/// What a library holds.
+/// The contents of a library.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct LibraryResources {
-    /// Kernels, by name and chip. Of several copies of a kernel in one file the most that any of them uses.
+    /// Kernels, by name and chip. For several copies of a kernel in one file, the maximum of each resource.
     pub kernels: Vec<KernelResources>,
-    /// Entries of PTX, whose resources the driver's compiler decides.
+    /// PTX entries, whose resources the driver's compiler decides.
     pub ptx: usize,
     /// Entries that are neither machine code nor PTX.
     pub other: usize,
-    /// Entries of machine code.
+    /// Machine code entries.
     pub cubins: usize,
 }
 
-/// Reads what every kernel of these entries uses; only those for `arch`, where one is given.
+/// Reads the resources of every kernel in these entries, or only of those for `arch`.
 ///
 /// # Errors
-/// An entry of machine code is damaged.
+/// A machine code entry is damaged.
 pub fn library_use(code: &[DeviceCode<'_>], arch: Option<ComputeCapability>) -> Result<LibraryResources, CubinError> {
     let wanted = |capability: ComputeCapability| arch.is_none_or(|arch| arch == capability);
     let cubins: Vec<(ComputeCapability, &[u8])> = code
@@ -122,7 +124,7 @@ pub fn library_use(code: &[DeviceCode<'_>], arch: Option<ComputeCapability>) -> 
 }
 
 impl LibraryResources {
-    /// Adds what another file holds.
+    /// Adds the contents of another file.
     pub fn add(&mut self, other: Self) {
         self.ptx += other.ptx;
         self.other += other.other;
@@ -130,7 +132,7 @@ impl LibraryResources {
         self.take(other.kernels.into_iter());
     }
 
-    /// Takes kernels in; of copies of one the most that any uses.
+    /// Adds kernels; for copies of one kernel, keeps the maximum of each resource.
     fn take(&mut self, found: impl Iterator<Item = KernelResources>) {
         let mut kernels: BTreeMap<LibraryKernel, KernelResources> = BTreeMap::new();
         for kernel in std::mem::take(&mut self.kernels).into_iter().chain(found) {
@@ -162,14 +164,14 @@ impl KernelResources {
             spills: entry.resources.spills,
             local: entry.local.instructions,
             shared: entry.resources.static_shared,
-            // Two digits, as the baseline keeps them.
+            // Two digits, as in the baseline.
             occupancy: Chip::of(capability)
                 .map(|chip| (theoretical(&chip, &demand, None).percent * 100.0).round() / 100.0),
             threads,
         }
     }
 
-    /// Takes over what another copy uses more of.
+    /// Raises each resource to that of another copy, if larger.
     fn raise(&mut self, other: &Self) {
         self.registers = self.registers.max(other.registers);
         self.stack = self.stack.max(other.stack);
@@ -181,12 +183,12 @@ impl KernelResources {
         }
     }
 
-    /// The name as a person writes it.
+    /// The name for display.
     pub fn title(&self) -> String {
         demangled(&self.name)
     }
 
-    /// What differs from a baseline: worse first, then better.
+    /// Differences from a baseline: regressions, then improvements.
     fn differences(&self, before: &Self) -> (Vec<String>, Vec<String>) {
         let (mut worse, mut better) = (Vec::new(), Vec::new());
         let counts = [
@@ -204,7 +206,7 @@ impl KernelResources {
             }
         }
         if self.threads != before.threads {
-            // Occupancy for another block is another quantity.
+            // Occupancies for different block sizes are not comparable.
             worse.push(format!("threads of a block {} -> {}", before.threads, self.threads));
         } else if let (Some(before), Some(now)) = (before.occupancy, self.occupancy) {
             let change = format!("occupancy {before} % -> {now} %");
@@ -222,31 +224,32 @@ impl KernelResources {
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct KernelChange {
-    /// The kernel as a person writes it.
+    /// The kernel for display.
     pub kernel: String,
     /// `sm_90`.
     pub arch: String,
-    /// What changed, a resource each.
+    /// The changes, one per resource.
     pub changes: Vec<String>,
 }
 
-/// A library held against its baseline.
+/// A library compared with its baseline.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RatchetResult {
-    /// Fail where a kernel uses more, inconclusive where the baseline is not of this library, else pass.
+    /// Fail if a kernel uses more; inconclusive if the baseline does not match the library or nothing was compared;
+    /// else pass.
     pub verdict: Verdict,
     pub compared: usize,
-    /// Kernels that use more of something.
+    /// Kernels that use more of any resource.
     pub worse: Vec<KernelChange>,
-    /// Kernels that use less and nothing more.
+    /// Kernels that use less of some resource and more of no resource.
     pub better: Vec<KernelChange>,
-    /// Kernels that the baseline does not have.
+    /// Kernels missing from the baseline.
     pub new: Vec<KernelChange>,
-    /// Kernels of the baseline that are not there.
+    /// Kernels of the baseline that the library no longer has.
     pub gone: Vec<KernelChange>,
 }
 
-/// Holds a library against its baseline.
+/// Compares a library with its baseline.
 pub fn ratchet(now: &LibraryResources, baseline: &Baseline) -> RatchetResult {
     let key = |kernel: &KernelResources| LibraryKernel { name: kernel.name.clone(), arch: kernel.arch.clone() };
     let before: BTreeMap<LibraryKernel, &KernelResources> =
@@ -282,11 +285,11 @@ pub fn ratchet(now: &LibraryResources, baseline: &Baseline) -> RatchetResult {
     result
 }
 
-/// The file that a library is held against.
+/// The file that a library is compared with.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Baseline {
-    /// Version of its form.
+    /// Format version.
     pub schema: u32,
     #[serde(default)]
     pub kernel: Vec<KernelResources>,
@@ -295,10 +298,10 @@ pub struct Baseline {
 /// Why a baseline cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BaselineError {
-    /// It is not TOML of this form.
+    /// The file is not TOML of this format.
     #[error("the baseline cannot be read: {0}")]
     Damaged(String),
-    /// Another version wrote it.
+    /// Another version wrote the file.
     #[error("the baseline has form {0}, and this program reads form {SCHEMA}; write it anew with --update")]
     Form(u32),
     #[error("the baseline has the kernel `{0}` twice")]
@@ -309,7 +312,7 @@ impl Baseline {
     /// Reads a baseline.
     ///
     /// # Errors
-    /// It is not a baseline of this form.
+    /// The text is not a baseline of this format.
     pub fn parse(text: &str) -> Result<Self, BaselineError> {
         let baseline: Self = toml::from_str(text).map_err(|error| BaselineError::Damaged(error.to_string()))?;
         if baseline.schema != SCHEMA {
@@ -322,7 +325,7 @@ impl Baseline {
         }
     }
 
-    /// The baseline of a library as a file: a line a kernel and resource, so that a review shows what changed.
+    /// The baseline of a library as a file: one line per kernel and resource, so that a review shows the changes.
     pub fn write(library: &LibraryResources) -> String {
         let mut out = format!(
             "# What the kernels of a library use. Written by `ncugate check LIBRARY --baseline FILE --update`.\nschema = {SCHEMA}\n"

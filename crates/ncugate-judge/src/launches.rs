@@ -1,4 +1,4 @@
-//! Counters of several launches of one variant: a requirement holds or fails when it does for every launch.
+//! Judges counters of several launches of one variant: a requirement holds or fails only if every launch agrees.
 
 use super::case_outcome::{CaseOutcome, holds};
 use super::compiled_requirement::CompiledForm;
@@ -7,18 +7,18 @@ use super::results::InconclusiveKind;
 use ncugate_model::Verdict;
 use ncugate_model::expr::Value;
 
-/// Values of a requirement's operands, launch by launch.
+/// Values of a requirement's operands, by launch.
 pub struct Launches {
     scenarios: Vec<Vec<Value>>,
-    /// Launches of the variant.
+    /// Number of launches of the variant.
     own: usize,
-    /// The most launches of anything that is looked at.
+    /// The largest number of launches on either side.
     most: usize,
 }
 
 impl Launches {
-    /// The values of each launch of the variant, once with the least and once with the greatest of what it is compared
-    /// with; none where nothing was measured more than once.
+    /// The values of each launch of the variant, paired once with the smallest and once with the largest value of the
+    /// other side. `None` if everything was measured only once.
     pub fn new(operands: &[Operand<'_>], values: &[Value], row: Option<usize>, shape: usize) -> Option<Self> {
         let own = |operand: &Operand<'_>| match operand {
             Operand::Column { cells, .. } => Some((*cells)?.repeats(row?)?.to_vec()),
@@ -64,7 +64,7 @@ impl Launches {
         Some(Self { scenarios, own: own_launches, most })
     }
 
-    /// The verdict of the medians where every launch agrees with it, else inconclusive.
+    /// The verdict of the medians if every launch agrees with it, else inconclusive.
     pub fn judge(&self, form: &CompiledForm, outcome: CaseOutcome) -> CaseOutcome {
         let expected = match outcome.verdict {
             Verdict::Pass => true,
@@ -102,7 +102,7 @@ impl Launches {
     }
 }
 
-/// Whether a requirement holds for these values, and its left side where it compares.
+/// Whether a requirement holds for these values, and the value of its left side if it is a comparison.
 pub(super) fn truth(form: &CompiledForm, values: &[Value]) -> Result<(bool, Option<f64>), String> {
     let infinite = |value: &&Value| matches!(value, Value::Float(number) if !number.is_finite());
     if let Some(value) = values.iter().find(infinite) {

@@ -1,8 +1,8 @@
-//! Runs on disk, the table of what they measured, and the verdicts over it.
+//! Stored runs, the table of their measurements, and the verdicts on them.
 //!
 //! Fail closed: a missing, infinite, empty or incomparable value is inconclusive with a reason, never a pass.
 //!
-//! Deliberately absent: the GPU, measuring; a clock, the working directory and the environment.
+//! Deliberately absent: the GPU and measuring, clocks, the working directory and the environment.
 
 pub mod frame;
 pub mod store;

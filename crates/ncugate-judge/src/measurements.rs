@@ -1,4 +1,4 @@
-//! What a run measured, decoded: every report is decoded once, however often the run grows and is judged again.
+//! The decoded measurements of a run. Every report is decoded once, however often the run grows and is judged again.
 
 use super::contradiction::contradictions;
 use super::witness::{ChipFacts, Witness, WitnessInput};
@@ -16,16 +16,16 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Whether a run holds more than before.
+/// Whether a run has new measurements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Growth {
-    /// Something was measured, so that verdicts may be others.
+    /// There are new measurements, so verdicts may change.
     Grown,
-    /// Nothing that a gate reads.
+    /// There are no new values that a gate reads.
     Same,
 }
 
-/// A run's measurements as gates read them.
+/// A run's measurements in the form that gates read.
 #[derive(Debug)]
 pub struct Measurements<'a> {
     phase: &'a Phase,
@@ -42,7 +42,7 @@ pub struct Measurements<'a> {
 }
 
 impl<'a> Measurements<'a> {
-    /// Decodes a run: the metrics that the phase needs, and `more`.
+    /// Decodes a run: the metrics that the phase needs, and those in `more`.
     ///
     /// # Errors
     /// A report cannot be read or is damaged.
@@ -74,7 +74,8 @@ impl<'a> Measurements<'a> {
         Ok(all)
     }
 
-    /// Takes the run as it is now. Only reports that are new are decoded, and nothing where nothing was measured.
+    /// Replaces the run with its current state. Only new reports are decoded; without new measurements nothing is
+    /// decoded.
     ///
     /// # Errors
     /// A new report cannot be read or is damaged.
@@ -101,46 +102,44 @@ impl<'a> Measurements<'a> {
         &self.run
     }
 
-    /// What is known of its results.
+    /// The evidence for its results.
     pub fn evidence(&self) -> Evidence {
         self.evidence
     }
 
-    /// Its reports by file name, without those of deep profiles.
+    /// Its reports by file name, except those of deep profiles.
     pub fn reports(&self) -> &[(String, Report)] {
         &self.reports
     }
 
-    /// Every metric of every variant at every shape.
     pub fn quantities(&self) -> &Quantities {
         &self.quantities
     }
 
-    /// Whether each variant computes the right thing.
     pub fn correctness(&self) -> &BTreeMap<VariantId, Correctness> {
         &self.correctness
     }
 
-    /// What the counters say of latencies.
+    /// Whether the counters confirm the latencies.
     pub fn witness(&self) -> &Witness {
         &self.witness
     }
 
-    /// Compute capability of the GPU, where it is known.
+    /// Compute capability of the GPU, if known.
     pub fn capability(&self) -> Option<ComputeCapability> {
         self.run.manifest.fingerprint.gpu.as_ref().map(|gpu| gpu.compute_capability)
     }
 
-    /// Multiprocessors of the GPU, where it is known.
+    /// Number of multiprocessors of the GPU, if known.
     pub fn sms(&self) -> Option<u32> {
         self.run.manifest.fingerprint.gpu.as_ref().map(|gpu| gpu.sms)
     }
 
-    /// Decodes the reports that are not decoded yet.
+    /// Decodes the reports that have not been decoded yet.
     fn decode(&mut self) -> Result<(), JudgeError> {
         let named = self.run.reports();
         if self.paths.iter().any(|path| !named.contains(path)) {
-            // a report that no record names any more has nothing to say
+            // reports that no record names any more are ignored
             (self.paths, self.reports, self.frames) = (Vec::new(), Vec::new(), None);
         }
         let paths: Vec<PathBuf> = named.into_iter().filter(|path| !self.paths.contains(path)).collect();
@@ -163,7 +162,7 @@ impl<'a> Measurements<'a> {
         Ok(())
     }
 
-    /// Makes the table and the proofs out of the records and the decoded reports.
+    /// Builds the table and the proofs from the records and the decoded reports.
     fn tabulate(&mut self) -> Result<(), JudgeError> {
         let (phase, plan, run) = (self.phase, self.plan, self.run.as_ref());
         let profiled =
@@ -182,7 +181,7 @@ impl<'a> Measurements<'a> {
         let measured = TableInputs { phase, plan, run, counted: &counted, capability, sms };
         self.quantities = quantities(&measured, &self.metrics);
         if self.evidence != Evidence::Measured {
-            // What this program did not measure has no seal: it is held against itself.
+            // Reports of other programs have no seal, so their counters are checked against each other.
             for (variant, reason) in contradictions(plan, &self.reports)? {
                 self.quantities.withhold(&variant, &reason);
             }
@@ -218,7 +217,7 @@ impl<'a> Measurements<'a> {
 }
 
 impl Measurements<'_> {
-    /// Holds every latency against the counters.
+    /// Checks every latency against the counters.
     fn held_against_counters(&self, measured: &TableInputs<'_>) -> Result<Witness, JudgeError> {
         let traced = traced_cases(&self.run.profiles);
         let chip = match traced.first().filter(|_| self.reports.is_empty()) {
@@ -238,7 +237,7 @@ impl Measurements<'_> {
     }
 }
 
-/// Counters out of the frames of reports, and what CUPTI traced where there are none.
+/// Counters from the report frames, and from CUPTI traces for cases without a report.
 fn counted(
     frames: &LaunchFrames,
     run: &Run,
@@ -253,13 +252,13 @@ fn counted(
     Ok(ProfileCounters::of_frames(&all, plan, ownership)?)
 }
 
-/// One answer for launches whose results were not checked.
+/// The same answer for all variants, for launches whose results were not checked.
 fn unchecked(plan: &Plan, answer: &Correctness) -> BTreeMap<VariantId, Correctness> {
     plan.variants.iter().map(|variant| (variant.id.clone(), answer.clone())).collect()
 }
 
-/// Whether two states of a run hold the same of everything that verdicts rest on. Counters of deep profiles, warnings and times of stages
-/// are not among it.
+/// Whether two states of a run agree in everything that verdicts depend on. Counters of deep profiles, warnings and
+/// stage times are excluded.
 fn measures_the_same(a: &Run, b: &Run) -> bool {
     let outputs = |run: &Run| run.deep_profiles.iter().map(|deep| deep.outputs.clone()).collect::<Vec<_>>();
     a.manifest.fingerprint == b.manifest.fingerprint

@@ -1,4 +1,4 @@
-//! What is said of outcomes.
+//! Messages about outcomes.
 
 use super::bound_gate::{BoundGate, VariantOutcome};
 use super::case_outcome::CaseOutcome;
@@ -7,7 +7,7 @@ use ncugate_model::Verdict;
 use ncugate_model::expr::{Comparison, Requirement};
 use ncugate_model::number::{self, counted, distance, said_beside};
 
-/// What is said of one gate's outcomes.
+/// Messages about the outcomes of one gate.
 pub struct Messages<'p, 'a> {
     bound: &'p BoundGate<'a>,
     /// Unit of the measured value.
@@ -15,7 +15,6 @@ pub struct Messages<'p, 'a> {
 }
 
 impl<'p, 'a> Messages<'p, 'a> {
-    /// Those of a gate.
     pub fn of(bound: &'p BoundGate<'a>) -> Self {
         Self { bound, unit: bound.unit() }
     }
@@ -24,7 +23,7 @@ impl<'p, 'a> Messages<'p, 'a> {
         case_reason(&self.bound.gate.require, &self.unit, outcome)
     }
 
-    /// What a variant lacks, in short: "registers <= 64 by 6", "latency_p90 <= 20 by 0.2 µs at large".
+    /// A variant's shortfall, in short: "registers <= 64 by 6", "latency_p90 <= 20 by 0.2 µs at large".
     pub fn lack(&self, row: &VariantOutcome) -> Option<String> {
         let require = &self.bound.gate.require;
         let worst = row.cases.iter().enumerate().filter(|(_, case)| case.verdict == row.verdict);
@@ -39,7 +38,7 @@ impl<'p, 'a> Messages<'p, 'a> {
         })
     }
 
-    /// Why a gate has its verdict, over all of its variants; `deciding` is the row and the case that decide.
+    /// The reason for a gate's verdict over all of its variants; `deciding` is the row and the case that decide.
     pub fn reason(
         &self,
         combine: Combine,
@@ -90,7 +89,7 @@ pub fn case_reason(require: &Requirement, unit: &str, outcome: &CaseOutcome) -> 
         return note.unwrap_or("does not hold").to_owned();
     };
     let subject = require.subject_text();
-    // the interval is of the difference, which noise common to both sides is not in; it lies around the limit
+    // the interval is that of the difference, without noise common to both sides; it is shown around the limit
     let around = outcome.interval.map_or_else(String::new, |(low, high)| {
         format!(" (difference {} to {})", number::signed(low - limit, unit), number::signed(high - limit, unit))
     });

@@ -1,4 +1,4 @@
-//! Metrics that were asked for, could have been counted, and were not.
+//! Finds metrics that were requested and can be counted, but are missing.
 
 use super::measurements::Measurements;
 use super::results::Correctness;
@@ -9,10 +9,10 @@ use ncugate_model::number::counted;
 use ncugate_model::{Cell, ShapeName, VariantId};
 use ncugate_phase::plan::{Method, Variant, VariantRole};
 
-/// Metrics and variants that a caution names.
+/// Maximum number of metrics and variants listed in a caution.
 const NAMED: usize = 3;
 
-/// What is missing for one reason.
+/// The missing counters with the same reason.
 #[derive(Default)]
 struct MissingCounters {
     metrics: Vec<String>,
@@ -20,8 +20,8 @@ struct MissingCounters {
     shapes: Vec<ShapeName>,
 }
 
-/// A sentence for each reason that keeps counters from proven variants: those of a kernel of which nothing at all was counted,
-/// and of every metric that a gate, the objective or `[profile] metrics` names.
+/// A sentence for each reason why proven variants have no counters. Covers kernels without any counter, and every
+/// metric that a gate, the objective or `[profile] metrics` names.
 pub fn cautions(measurements: &Measurements<'_>) -> Vec<String> {
     let phase = measurements.phase();
     let named = requested_metrics(measurements);
@@ -53,7 +53,7 @@ pub fn cautions(measurements: &Measurements<'_>) -> Vec<String> {
     found.into_iter().map(|(reason, missing)| missing.sentence(&reason)).collect()
 }
 
-/// Metrics that a person asked for.
+/// Metrics that the user requested.
 fn requested_metrics(measurements: &Measurements<'_>) -> Vec<(String, Definition)> {
     let phase = measurements.phase();
     let metrics = required_metrics::metrics(phase);
@@ -65,14 +65,14 @@ fn requested_metrics(measurements: &Measurements<'_>) -> Vec<(String, Definition
     countable(measurements, metrics.into_iter().filter(by_name).collect())
 }
 
-/// Those that ncu can count on the chip.
+/// The metrics that ncu can count on the chip.
 fn countable(measurements: &Measurements<'_>, metrics: Vec<String>) -> Vec<(String, Definition)> {
     let catalogue = Catalogue::embedded();
     let counted = metrics.into_iter().filter(|metric| catalogue.source(metric) == Some(MetricSource::Ncu));
     counted.filter_map(|name| catalogue.definition(&name, measurements.capability()).ok().map(|d| (name, d))).collect()
 }
 
-/// Why a cell is empty; none where it is not, or where what was counted makes no value (a share of nothing).
+/// Why a cell is empty. `None` if the cell has a value, or if the counters give no value (a share of zero).
 fn absent(cell: Cell, definition: &Definition) -> Option<String> {
     let Cell::Missing(reason) = cell else { return None };
     let of_nothing = matches!(&definition.formula, Formula::Share { empty, .. } if **empty == *reason);

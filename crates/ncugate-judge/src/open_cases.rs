@@ -1,4 +1,5 @@
-//! What more rounds may settle: timed cases that noise leaves open, and whatever they are compared with.
+//! Selects the cases that more rounds may settle: timed cases that noise leaves open, and the cases they are compared
+//! with.
 
 use super::base_choice::base_of;
 use super::operand::Timing;
@@ -9,9 +10,9 @@ use ncugate_model::{Level, ShapeName, VariantId, Verdict};
 use ncugate_phase::config::Phase;
 use std::collections::BTreeSet;
 
-/// Variants and shapes to be timed in more rounds so that the required latency gates that noise leaves open may be decided.
+/// Variants and shapes to time for more rounds, so that required latency gates left open by noise may be decided.
 ///
-/// `stored` are the names that stored runs answer for: those cannot be timed again.
+/// `stored` are names that refer to stored runs, which cannot be re-timed.
 pub fn unresolved(phase: &Phase, judgement: &Judgement, stored: &[&str]) -> BTreeSet<(VariantId, ShapeName)> {
     let mut cases = BTreeSet::new();
     let mut previous: Option<&VariantId> = None;
@@ -60,7 +61,7 @@ fn is_timed(reads: &Reads) -> bool {
     !reads.speedups.is_empty() || reads.quantities.iter().any(|quantity| Timing::of(&quantity.name).is_some())
 }
 
-/// The variant of this run that an owner names.
+/// The variant of this run that an owner refers to.
 pub(super) fn variant(
     phase: &Phase,
     judgement: &Judgement,

@@ -1,4 +1,4 @@
-//! Operands of a requirement: what is read, bound to where its values are.
+//! The operands of a requirement, each bound to the location of its values.
 
 use super::context::EvalContext;
 use super::results::SampleOrigin;
@@ -9,31 +9,31 @@ use ncugate_model::stats::{Statistic, StatsError, Stream, Variance};
 use ncugate_phase::config::Scalar;
 use std::sync::Arc;
 
-/// The metric that gates compare latencies by.
+/// The latency metric for comparisons between variants.
 pub const SPEED: &str = "latency_p50";
-/// Fewest processes that a difference between processes can be estimated from.
+/// Minimum number of processes for an estimate of the difference between processes.
 pub const FEWEST_PROCESSES: usize = 3;
-/// Why a value is not there.
+/// The reason for a missing value.
 pub type Absence = Arc<str>;
 
-/// Where the value of a reference is.
+/// The location of a reference's value.
 pub enum Operand<'a> {
-    /// A column of what was measured.
+    /// A column of measured values.
     Column {
-        /// The cells, if there is such a column.
+        /// The cells, if the column exists.
         cells: Option<&'a MetricCells>,
-        /// How the metric follows from samples, if it does.
+        /// The relation of the metric to samples, if it has one.
         timing: Option<Timing>,
     },
-    /// The same for every variant, by position in the gate's shapes.
+    /// Equal for every variant, by position in the gate's shapes.
     Fixed(Vec<FixedValue>),
     /// A parameter of the variant.
     Param(String),
-    /// A scalar of the workload that follows from the variant's parameters.
+    /// A scalar of the workload that depends on the variant's parameters.
     Scalar(&'a Scalar),
     /// Whether the variant is proven correct.
     Correct,
-    /// Another's latency over the variant's own.
+    /// Another variant's latency divided by this variant's.
     Speedup {
         /// The numerator, by position in the gate's shapes.
         over: Vec<FixedValue>,
@@ -45,68 +45,68 @@ pub enum Operand<'a> {
 /// A value that does not depend on the variant.
 pub struct FixedValue {
     pub value: Result<Value, Absence>,
-    /// How it varies, where it follows from samples.
+    /// Its variation, if it is computed from samples.
     pub timed: Option<SampleSeries>,
-    /// Row of the run that is judged that it is read from; none for a stored run and for what is not measured.
+    /// Row of the judged run that holds the value; `None` for stored runs and values that are not measured.
     pub row: Option<usize>,
-    /// Machine code and launch behind it, where it is a stored run's or the base's and known.
+    /// Machine code and launch behind it, for a stored run or the base, if known.
     pub code: Option<Arc<str>>,
-    /// The values of several launches, where they were measured.
+    /// The values of several launches, if they were measured.
     pub spread: Option<Arc<[f64]>>,
-    /// Where the value is, for a program with fills or copies that bear on it.
+    /// The bounds of the value, for a program with fills or copies that affect it.
     pub bounds: Option<Bounds>,
 }
 
-/// How a metric follows from latency samples.
+/// The relation of a metric to latency samples.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Timing {
     Statistic(Statistic),
-    /// It is inversely proportional to their median.
+    /// Inversely proportional to their median.
     Rate,
 }
 
-/// How a value varies with the rounds that were drawn.
+/// The samples behind a value, which vary with the rounds.
 #[derive(Debug, Clone)]
 pub struct SampleSeries {
     pub samples: Arc<[f64]>,
-    /// How the value follows from them.
+    /// The relation of the value to the samples.
     pub timing: Timing,
-    /// Whose rounds they are of.
+    /// The run whose rounds they belong to.
     pub rounds: Rounds,
     pub program: Program,
-    /// Launches that each sample is the mean of.
+    /// Number of launches averaged in each sample.
     pub launches: u32,
-    /// Samples of each process, in their order; none where one process took them all.
+    /// Number of samples of each process, in order; `None` if one process took all samples.
     pub processes: Option<Arc<[u32]>>,
 }
 
-/// Whose rounds samples were taken in.
+/// The run whose rounds the samples belong to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rounds {
-    /// Of the run that is judged.
+    /// The judged run.
     Own,
     Stored,
 }
 
-/// Samples behind an operand of a case: its own, and those of whom it is compared with (a speedup has both).
+/// Samples behind an operand of a case: the variant's own, and those of the other side (a speedup has both).
 #[derive(Debug, Clone, Default)]
 pub struct TimedOperand {
-    /// Of the variant that is judged.
+    /// Samples of the judged variant.
     pub own: Option<SampleSeries>,
-    /// Of another variant or a stored run.
+    /// Samples of another variant or a stored run.
     pub other: Option<SampleSeries>,
 }
 
-/// What the operands of a case follow from.
+/// The samples behind the operands of a case.
 #[derive(Debug, Clone)]
 pub struct CaseSamples {
     pub timed: Vec<TimedOperand>,
-    /// Which samples of the run they are; none where nothing follows from samples of the run.
+    /// Which samples of the run they are; `None` if no operand is computed from samples of the run.
     pub origin: Option<SampleOrigin>,
 }
 
 impl CaseSamples {
-    /// Whether anything follows from samples.
+    /// Whether any operand is computed from samples.
     pub fn varies(&self) -> bool {
         self.all().next().is_some()
     }
@@ -115,10 +115,10 @@ impl CaseSamples {
         self.timed.iter().flat_map(|timed| timed.own.iter().chain(&timed.other))
     }
 
-    /// How the rounds of the run that is judged are redrawn.
+    /// How the judged run's rounds are resampled.
     ///
-    /// Nearby only where every kernel that is compared went through the same rounds: then a drift is common to all of it.
-    /// What stands alone against a number, or against a stored run, has its drift to itself.
+    /// Local resampling requires that all compared kernels went through the same rounds: then drift is common to all
+    /// of them. If one kernel is compared with a number or a stored run, drift is part of its noise.
     pub fn redrawn(&self) -> Stream {
         let mut own = self.all();
         let Some(first) = own.next() else { return Stream::First };
@@ -130,7 +130,7 @@ impl CaseSamples {
 }
 
 impl<'a> Operand<'a> {
-    /// What does not depend on the variant, at a shape of the gate.
+    /// The value that does not depend on the variant, at a shape of the gate.
     pub fn fixed(&self, shape: usize) -> Option<&FixedValue> {
         match self {
             Self::Fixed(of) | Self::Speedup { over: of, .. } => of.get(shape),
@@ -138,7 +138,8 @@ impl<'a> Operand<'a> {
         }
     }
 
-    /// Where its value at a row, or that of whom it names at a shape of the gate, is for a program with fills or copies.
+    /// The bounds of its value, for a program with fills or copies: the value at a row, or that of the owner it names
+    /// at a shape of the gate.
     pub fn bounds(&self, row: Option<usize>, shape: usize) -> Option<&Bounds> {
         match self {
             Self::Column { cells, .. } => (*cells)?.bounds(row?),
@@ -147,7 +148,7 @@ impl<'a> Operand<'a> {
         }
     }
 
-    /// How its own part follows from samples of the variant.
+    /// The relation of its own part to samples of the variant.
     pub fn own_timing(&self) -> Option<Timing> {
         match self {
             Self::Column { timing, .. } => *timing,
@@ -158,7 +159,7 @@ impl<'a> Operand<'a> {
 }
 
 impl Timing {
-    /// How a metric follows from samples; none for one that does not.
+    /// The relation of a metric to samples; `None` for a metric without one.
     pub fn of(metric: &str) -> Option<Self> {
         let latency = Catalogue::embedded().latency(metric)?;
         Some(match latency.form {
@@ -167,7 +168,8 @@ impl Timing {
         })
     }
 
-    /// The value of these samples, where that of others is known: a rate is work over time, and the work is the same.
+    /// The value for these samples, given a known pair of value and samples: a rate is work divided by time, and the
+    /// work is the same.
     pub fn value(self, samples: &[f64], known: (f64, &[f64])) -> Result<f64, StatsError> {
         match self {
             Self::Statistic(statistic) => statistic.of(samples),
@@ -178,7 +180,7 @@ impl Timing {
         }
     }
 
-    /// The statistic of the samples that it follows from.
+    /// The statistic of the samples behind the metric.
     pub fn statistic(self) -> Statistic {
         match self {
             Self::Statistic(statistic) => statistic,
@@ -188,12 +190,12 @@ impl Timing {
 }
 
 impl SampleSeries {
-    /// Whether it is a kernel's, timed in the worker and the rounds of the other kernels of the run.
+    /// Whether the samples are a kernel's, timed in the worker in the same rounds as the run's other kernels.
     pub fn is_of_shared_rounds(&self) -> bool {
         self.rounds == Rounds::Own && self.program == Program::Kernel
     }
 
-    /// The first `rounds` of samples that were taken anew.
+    /// The first `rounds` of the confirmation samples.
     pub fn of_fresh(fresh: &FreshSamples, rounds: usize, timing: Timing, program: Program) -> Result<Self, Absence> {
         let samples: Arc<[f64]> = fresh.samples.as_ref().map_err(Arc::clone)?.iter().take(rounds).copied().collect();
         let mut left = samples.len();
@@ -210,12 +212,12 @@ impl SampleSeries {
         Ok(Self { samples, timing, rounds, program, launches, processes: Some(processes.into()) })
     }
 
-    /// Processes that the samples are of.
+    /// Number of processes that took the samples.
     pub fn process_count(&self) -> usize {
         self.processes.as_ref().map_or(1, |processes| processes.len())
     }
 
-    /// Variance of the value from process to process, of the mean over them; none for fewer than [`FEWEST_PROCESSES`].
+    /// Variance of the value between processes, for the mean over them; `None` for fewer than [`FEWEST_PROCESSES`].
     pub fn between_processes(&self, value: f64) -> Option<Variance> {
         let processes = self.processes.as_ref().filter(|processes| processes.len() >= FEWEST_PROCESSES)?;
         let mut rest = &self.samples[..];
@@ -228,7 +230,7 @@ impl SampleSeries {
         Variance::of_mean(&values)
     }
 
-    /// What rounding of the clock may have moved the value by, on either side.
+    /// The largest error of the value from clock rounding, in either direction.
     pub fn rounding(&self, value: f64) -> f64 {
         let half = ncugate_model::stats::half_step(&self.samples, self.launches);
         match self.timing {
@@ -237,7 +239,8 @@ impl SampleSeries {
         }
     }
 
-    /// The value of every resample; `value` is that of the samples as they are, `own` how rounds of the run are redrawn.
+    /// The value of every resample; `value` is that of the original samples, `own` is how the run's rounds are
+    /// resampled.
     pub fn replicates(&self, context: &EvalContext<'_>, value: f64, own: Stream) -> Result<Vec<f64>, StatsError> {
         let statistic = self.timing.statistic();
         let stream = match self.rounds {
@@ -252,7 +255,7 @@ impl SampleSeries {
         Ok(replicates)
     }
 
-    /// Smallest and largest value any resample can give; none where there are too few samples for an interval.
+    /// Smallest and largest value of any resample; `None` if there are too few samples for an interval.
     pub fn range(&self, context: &EvalContext<'_>, value: f64) -> Option<(f64, f64)> {
         let statistic = self.timing.statistic();
         if self.samples.len() < statistic.fewest(context.resampler.settings().level) {
@@ -272,7 +275,7 @@ impl SampleSeries {
     }
 }
 
-/// Samples of a row, for a metric that follows from them: those of the sweep, or a stored run's.
+/// Samples of a row, for a metric computed from them: those of the sweep, or a stored run's.
 pub fn timed(quantities: &Quantities, row: usize, timing: Timing, rounds: Rounds) -> Option<SampleSeries> {
     let samples = quantities.samples_at(row)?.clone();
     let sampling = quantities.sampling_at(row);
@@ -282,7 +285,7 @@ pub fn timed(quantities: &Quantities, row: usize, timing: Timing, rounds: Rounds
 }
 
 impl FixedValue {
-    /// What does not follow from samples.
+    /// A value that is not computed from samples.
     pub fn untimed(value: Result<Value, Absence>) -> Self {
         Self { value, timed: None, row: None, code: None, spread: None, bounds: None }
     }

@@ -1,9 +1,9 @@
-//! Whom the owner of a quantity means.
+//! Resolves the owner of a quantity.
 
 use ncugate_model::expr::Owner;
 use ncugate_phase::config::{BASE, Phase};
 
-/// Whom an owner means; `P` is the last accepted stage.
+/// The target of an owner's name; `P` is the last accepted stage.
 #[derive(Debug, PartialEq, Eq)]
 pub enum ResolvedOwner<'o, P> {
     /// The last accepted stage.
@@ -17,7 +17,8 @@ pub enum ResolvedOwner<'o, P> {
     Nobody(String),
 }
 
-/// Resolves an owner: the last accepted stage goes before a stored run, and that before what the phase declares.
+/// Resolves an owner. The last accepted stage takes precedence over a stored run, and a stored run over the phase's
+/// declarations.
 pub fn resolve_owner<'o, P>(
     owner: &'o Owner,
     phase: &'o Phase,
@@ -44,7 +45,7 @@ pub fn resolve_owner<'o, P>(
     }
 }
 
-/// Whether the phase itself has a variant or a stage of that name.
+/// Whether the phase has a variant or a stage with that name.
 fn declares(phase: &Phase, name: &str) -> bool {
     let mut variants = phase.variants.iter().chain(&phase.baselines);
     variants.any(|spec| spec.name == name) || phase.gate_plan.stages.iter().any(|stage| stage.name == name)

@@ -1,4 +1,4 @@
-//! What a gate reads that build and launch do not decide.
+//! Finds the references of a gate that build and launch do not decide.
 
 use super::bound_gate::BoundGate;
 use super::context::EvalContext;
@@ -9,24 +9,25 @@ use ncugate_model::{CleanText, is_ncu_metric};
 use ncugate_phase::config::BASE;
 use ncugate_phase::plan::Method;
 
-/// Metrics that follow from occupancy and from how many multiprocessors the GPU has, which does not follow from the architecture.
+/// Metrics that depend on occupancy and on the number of multiprocessors, which the architecture alone does not
+/// determine.
 const OF_SMS: [&str; 2] = ["waves", "tail_fraction"];
 
 /// A gate that cannot be judged before anything runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PendingGate {
     pub name: CleanText,
-    /// What it reads that is not known yet.
+    /// The unknown values that it reads.
     pub reason: String,
 }
 
-/// What a gate looks at that is not known yet, if there is something.
+/// The first value that a gate reads and that is not known yet, if any.
 pub fn unknown(bound: &BoundGate<'_>, context: &EvalContext<'_>) -> Option<String> {
     bound.references().iter().find_map(|reference| match reference {
         Reference::Quantity(Quantity { owner, name }) => match (Catalogue::embedded().get(name), owner) {
             (Some(metric), Owner::Case) => unknown_metric(metric, context),
             (Some(metric), owner) => unknown_metric(metric, context).or_else(|| unknown_owner(owner, context)),
-            // A dimension or a parameter is known; a name of ncu's own is counted.
+            // Dimensions and parameters are known; ncu's own metrics are measured.
             (None, Owner::Case) => (is_ncu_metric(name) || name == "correct").then(measured),
             (None, _) => Some(measured()),
         },
@@ -47,7 +48,7 @@ fn unknown_metric(metric: &LogicalMetric, context: &EvalContext<'_>) -> Option<S
         .then(|| "the GPU's number of multiprocessors is not known; give it with --sms".to_owned())
 }
 
-/// Why nothing is known of another whose metric is asked for: it is not a kernel of this plan.
+/// Why a metric of another owner is unknown: it is not a kernel of this plan.
 fn unknown_owner(owner: &Owner, context: &EvalContext<'_>) -> Option<String> {
     let stored = |name: &str| context.given.stored.contains_key(name);
     let name = match resolve_owner::<usize>(owner, context.phase, stored, None) {

@@ -1,4 +1,4 @@
-//! A run with the phase it is judged by.
+//! A run and the phase that judges it.
 
 use super::JudgeError;
 use crate::store::{self, Run};
@@ -7,32 +7,31 @@ use ncugate_phase::plan::{Plan, unroll};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Who made the ncu reports of a run, and what is known of the results of its launches.
+/// The program that made a run's ncu reports, and the evidence for the results of its launches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Evidence {
-    /// This program: NVTX ranges say whose each launch is, and checks say whether its results are right.
+    /// ncugate: NVTX ranges assign each launch to a case, and checks compare the results.
     Measured,
     /// Another program, which did not compare the results: gates are inconclusive.
     Unproven,
-    /// Another program, and nothing is asked but what its counters say.
+    /// Another program; only its counters are judged.
     Counters,
-    /// Another program, and the user says that the results are right.
+    /// Another program; the user asserts that the results are correct.
     AssumedCorrect,
 }
 
-/// A run with the phase it is judged by.
 #[derive(Debug)]
 pub struct PhaseRun {
-    /// The phase: its gates as they are now.
+    /// The phase, with its current gates.
     pub phase: Phase,
     pub plan: Plan,
     pub run: Arc<Run>,
-    /// What is known of its results.
+    /// The evidence for its results.
     pub evidence: Evidence,
 }
 
 impl PhaseRun {
-    /// A stored run or a recording, judged by the phase it was run with.
+    /// Loads a stored run or a recording, with the phase it was run with.
     ///
     /// # Errors
     /// The folder is not a run, or its phase cannot be read.
@@ -40,13 +39,13 @@ impl PhaseRun {
         Self::of_run(Run::load(folder)?)
     }
 
-    /// A run that is read already, judged by the phase it was run with.
+    /// A loaded run, with the phase it was run with.
     ///
     /// # Errors
     /// Its phase cannot be read.
     pub fn of_run(run: Run) -> Result<Self, JudgeError> {
         let phase = config::parse_in(&run.folder.join("phase.toml"), &run.phase, run.manifest.project.as_deref())?;
-        // Its paths begin at the project that it lies in.
+        // Paths in the phase are relative to the project that contains the run.
         let folder = run.folder.canonicalize().unwrap_or_default();
         let root = Project::of(&folder.join("phase.toml")).map(|project| project.root).unwrap_or_default();
         let phase = Phase { root, ..phase };
@@ -58,10 +57,11 @@ impl PhaseRun {
         Ok(Self { phase, plan, run: Arc::new(run), evidence: Evidence::Measured })
     }
 
-    /// A stored run or a recording, judged by a phase as it is now; `counters` are ncu's names of what it has to hold.
+    /// Loads a stored run or a recording, judged by the current phase; `counters` are the ncu names that it must
+    /// contain.
     ///
     /// # Errors
-    /// The folder is not a run, or [`JudgeError::Recording`] where it measured something else than the phase asks for.
+    /// The folder is not a run, or [`JudgeError::Recording`] if its measurements do not match the phase.
     pub fn of_phase(
         phase: Phase,
         plan: Plan,
@@ -81,7 +81,7 @@ impl PhaseRun {
     }
 }
 
-/// The candidates of a phase that is searched are those that the run's search chose; the phase's own space has to hold them.
+/// Restores the candidates that the run's search chose; the phase's own space must contain them.
 fn searched(phase: Phase, plan: Plan, run: &Run) -> Result<(Phase, Plan), JudgeError> {
     if phase.search.is_none() || phase.sweep.points.is_some() {
         return Ok((phase, plan));
@@ -97,9 +97,9 @@ fn searched(phase: Phase, plan: Plan, run: &Run) -> Result<(Phase, Plan), JudgeE
     Ok((phase, plan))
 }
 
-/// The base of a phase is that of the run: no file of a project has one.
+/// Restores the base of the run: phase files do not contain one.
 fn based(phase: Phase, plan: Plan, run: &Run) -> Result<(Phase, Plan), JudgeError> {
-    // Most runs have none, and their text is not read once more.
+    // Most runs have no base, so their text is not parsed a second time.
     if phase.base.is_some() || !run.phase.contains("\n[base]") {
         return Ok((phase, plan));
     }

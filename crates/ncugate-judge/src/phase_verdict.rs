@@ -1,4 +1,4 @@
-//! A phase judged.
+//! The verdict of a phase.
 
 use super::context::{Context, EvalContext, ProofPolicy, finite};
 use super::evaluator::{Candidates, GateEvaluator};
@@ -17,7 +17,7 @@ use ncugate_phase::config::{Phase, Selection};
 use ncugate_phase::plan::{Plan, VariantRole};
 use std::collections::BTreeMap;
 
-/// Judges a phase by what was measured. The same inputs give the same judgement, in whatever order variants come.
+/// Judges a phase by its measurements. The same inputs give the same judgement, whatever the order of the variants.
 pub fn judge(
     phase: &Phase,
     plan: &Plan,
@@ -31,11 +31,11 @@ pub fn judge(
     let stages = stages::judge(&evaluator);
     let mut candidates = Candidates::new(&context, &all);
     if phase.is_of_reports() {
-        // launches of unlike kernels do not compete
+        // different kernels do not compete
         candidates.selected = None;
     }
     if !phase.gate_plan.stages.is_empty() {
-        // the plan says what ships: the step that it kept, not the fastest step that there is
+        // the staged plan decides: the step that it kept is selected, even if another step is faster
         candidates.selected = stages.kept;
     }
 
@@ -48,7 +48,8 @@ pub fn judge(
     let preconditions = preconditions(phase, given.cc);
 
     let mut tally = VerdictTally::default();
-    // A precondition that holds is not a reason to pass: it says that measuring is worth while, not that anything was measured.
+    // A precondition that holds is not a reason to pass: it says that measuring is worthwhile, not that anything was
+    // measured.
     for precondition in preconditions.iter().filter(|p| p.verdict != Verdict::Pass) {
         tally.count(precondition.verdict, || format!("precondition '{}': {}", precondition.name, precondition.reason));
     }
@@ -97,7 +98,7 @@ pub fn judge(
     }
 }
 
-/// Gates and tiers, and what each variant lacks by itself.
+/// Gates and tiers, and the shortfalls of each variant.
 struct GateJudgement {
     gates: Vec<GateVerdict>,
     tiers: tiers::Tiers,
@@ -114,8 +115,8 @@ impl GateJudgement {
     }
 }
 
-/// The best candidate that holds every required gate by itself, where the phase selects that and it is not the best; a staged plan
-/// says itself what it keeps. None where no candidate holds them: then the best is judged.
+/// The best candidate that passes every required gate on its own, if the phase selects by that and it is not the best
+/// overall; a staged plan selects itself. `None` if no candidate passes: then the best is judged.
 fn best_that_passes(phase: &Phase, candidates: &Candidates<'_>, shortfalls: &Shortfalls) -> Option<usize> {
     let chosen = phase.select == Selection::BestThatPasses && phase.gate_plan.stages.is_empty();
     let best = candidates.selected.filter(|_| chosen)?;

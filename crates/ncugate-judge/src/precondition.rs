@@ -1,4 +1,4 @@
-//! Go/no-go conditions over workload and chip.
+//! Go/no-go conditions on workload and chip.
 
 use super::context::{capability, dtype};
 use super::results::PreconditionResult;
@@ -7,7 +7,7 @@ use ncugate_model::number::counted;
 use ncugate_model::{ComputeCapability, Verdict};
 use ncugate_phase::config::{Phase, Precondition, Shape};
 
-/// Judges the go/no-go conditions: over dimensions of every shape, `dtype` of the first input, and `cc`.
+/// Judges the go/no-go conditions on dimensions of every shape, `dtype` of the first input, and `cc`.
 pub fn preconditions(phase: &Phase, cc: Option<ComputeCapability>) -> Vec<PreconditionResult> {
     phase.gate_plan.preconditions.iter().map(|precondition| judged(precondition, phase, cc)).collect()
 }

@@ -1,8 +1,9 @@
-//! Cases whose values follow from latency samples: judged by the interval of the difference of both sides.
+//! Judges cases with latency samples by the interval of the difference of both sides.
 //!
-//! Kernels of the run that went through the same rounds are resampled together ([`ncugate_model::stats::Resampler`]). A program in
-//! processes of its own, and a stored run, vary apart from them, and more than their rounds show: their part is a
-//! variance between processes or runs, with few degrees of freedom, and the interval is Student's.
+//! Kernels of the run that went through the same rounds are resampled together ([`ncugate_model::stats::Resampler`]).
+//! Programs in separate processes and stored runs vary independently of them, and by more than their rounds show.
+//! Their contribution is a variance between processes or runs with few degrees of freedom, so the interval uses
+//! Student's t distribution.
 
 use super::bound_gate::{BoundGate, Sides};
 use super::case_outcome::{CaseOutcome, certain, of_difference};
@@ -17,7 +18,7 @@ use ncugate_model::stats::{
     Estimate, Interval, Stationarity, Statistic, Stream, Variance, half_width, normal_quantile, t_quantile,
 };
 
-/// Why a case that follows from samples cannot be decided by them.
+/// Why samples cannot decide a case.
 pub(super) struct Indecision {
     kind: InconclusiveKind,
     note: String,
@@ -36,7 +37,7 @@ impl Indecision {
         Self { kind: InconclusiveKind::Uncompared, note }
     }
 
-    /// The case, left open.
+    /// The outcome of the case, left open.
     pub fn outcome(self, outcome: CaseOutcome) -> CaseOutcome {
         CaseOutcome {
             verdict: Verdict::Inconclusive,
@@ -47,14 +48,14 @@ impl Indecision {
     }
 }
 
-/// Whose part of an operand varies.
+/// The part of an operand that varies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
     Own,
     Other,
 }
 
-/// Samples that vary, and the number that follows from them.
+/// Samples that vary, and the value computed from them.
 struct NoisyOperand<'s> {
     at: usize,
     part: Part,
@@ -62,18 +63,18 @@ struct NoisyOperand<'s> {
     value: f64,
 }
 
-/// A case with everything in it that varies.
+/// A case with all of its varying operands.
 struct NoisyCase<'s> {
     parties: Vec<NoisyOperand<'s>>,
     parts: Vec<Parts>,
-    /// How rounds of kernels are redrawn.
+    /// How the kernels' rounds are resampled.
     stream: Stream,
 }
 
-/// What is known of a case's noise.
+/// The estimated noise of a case.
 struct NoiseEstimate {
     interval: Interval,
-    /// What is said where it leaves the case open.
+    /// The message if noise leaves the case open.
     open: &'static str,
 }
 
@@ -192,8 +193,8 @@ impl BoundGate<'_> {
         Ok(variances)
     }
 
-    /// What both runs may differ by although nothing changed, from calibration: one estimate for all, so that its degrees
-    /// of freedom do not add up.
+    /// The possible difference between unchanged runs, from calibration. It is one estimate for all operands, so its
+    /// degrees of freedom do not add up.
     fn between_runs<'p>(
         &self,
         parties: impl Iterator<Item = (&'p NoisyOperand<'p>, &'p f64)>,
@@ -218,7 +219,7 @@ impl BoundGate<'_> {
         Ok(Variance { value: total, freedom: f64::from(between.runs.saturating_sub(1)) })
     }
 
-    /// The share of draws for which a condition holds.
+    /// The share of draws that satisfy a condition.
     pub(super) fn share_of_draws(
         &self,
         side: &CompiledSide,
@@ -250,7 +251,7 @@ impl BoundGate<'_> {
         Ok(held as f64 / all.max(1) as f64)
     }
 
-    /// Bootstrap draws of a kernel, as far apart as its rounds are unlike.
+    /// Bootstrap draws of a kernel, widened according to the differences between its rounds.
     fn inflated(&self, varying: &NoisyCase<'_>, party: &NoisyOperand<'_>) -> Result<Vec<f64>, Indecision> {
         let alike = Stationarity::of(&party.timed.samples);
         let level = self.context.resampler.settings().level;
@@ -287,7 +288,7 @@ impl BoundGate<'_> {
         Ok(Variance { value: between.value + within.value, freedom: between.freedom })
     }
 
-    /// Why no verdict can be had here, where the limit is nearer to equality than the machine's own noise reaches.
+    /// Why the case cannot be decided: the limit is closer to equality than the machine's noise.
     fn unresolvable(&self, sides: &Sides<'_>, shape: usize) -> Option<String> {
         let (left, right, values) = (sides.left, sides.right, &*sides.values);
         let noise = self.context.given.noise.get(&self.gate.shapes[shape])?;
@@ -300,7 +301,7 @@ impl BoundGate<'_> {
         if varying.len() + ratios < 2 {
             return None;
         }
-        // how far the limit is from equality: both sides timed alike
+        // the limit's distance from equality, computed with both sides equal
         let alike = values[varying.first()?.0].number()?;
         let mut equal = values.to_vec();
         for (at, _) in &varying {
@@ -322,8 +323,8 @@ impl BoundGate<'_> {
         })
     }
 
-    /// The verdict that every resample would give, where the samples' ranges settle it. Only for kernels of the sweep:
-    /// what else varies has no range.
+    /// The verdict of every resample, if the samples' ranges determine it. Only for kernels of the sweep: other
+    /// sources of noise have no range.
     pub(super) fn clear(&self, sides: &Sides<'_>, shape: usize) -> Option<Verdict> {
         if !sides.samples.all().all(SampleSeries::is_of_shared_rounds) {
             return None;
@@ -351,7 +352,7 @@ impl BoundGate<'_> {
         certain(sides.comparison, sides.left.range(of_operand)?, sides.right.range(of_operand)?)
     }
 
-    /// Everything of a case that varies.
+    /// All varying operands of a case.
     fn varying<'s>(
         &self,
         values: &[Value],
@@ -379,14 +380,14 @@ impl BoundGate<'_> {
         Ok(NoisyCase { parties, parts, stream: samples.redrawn() })
     }
 
-    /// By how much the difference changes with each party's value.
+    /// The derivative of the difference with respect to each operand's value.
     fn slopes(
         &self,
         varying: &NoisyCase<'_>,
         values: &mut [Value],
         difference: &dyn Fn(&[Value]) -> Result<f64, String>,
     ) -> Result<Vec<f64>, Indecision> {
-        /// Step of the derivative, of the value.
+        /// Step of the numerical derivative, relative to the value.
         const STEP: f64 = 1e-5;
         let mut slopes = Vec::with_capacity(varying.parties.len());
         for party in &varying.parties {
@@ -405,7 +406,7 @@ impl BoundGate<'_> {
         Ok(slopes)
     }
 
-    /// Bootstrap draws of some of the parties.
+    /// Bootstrap draws of some of the operands.
     fn bootstrapped(
         &self,
         varying: &NoisyCase<'_>,
@@ -420,7 +421,8 @@ impl BoundGate<'_> {
             .collect()
     }
 
-    /// Calls `each` with the operands of every draw; parties without draws keep their values, and so do the operands after it.
+    /// Calls `each` with the operands of every draw. Operands without draws keep their values; all operands are
+    /// restored afterwards.
     fn each_draw(
         &self,
         varying: &NoisyCase<'_>,
@@ -466,7 +468,7 @@ fn between_processes(party: &NoisyOperand<'_>) -> Result<Variance, Indecision> {
     })
 }
 
-/// Variance of a statistic out of its draws, with as many degrees of freedom as its rounds are worth.
+/// Variance of a statistic from its draws, with the effective number of rounds as degrees of freedom.
 fn of_draws(draws: &[f64], alike: &Stationarity) -> Variance {
     let n = draws.len() as f64;
     let mean = draws.iter().sum::<f64>() / n;
@@ -477,7 +479,7 @@ fn of_draws(draws: &[f64], alike: &Stationarity) -> Variance {
     Variance { value: value * alike.inflation().powi(2) + parts, freedom }
 }
 
-/// What each round contributes to the difference, where kernels went through it: its samples times their slopes.
+/// The contribution of each round to the difference, for kernels that took part in it: samples times slopes.
 fn contributions(varying: &NoisyCase<'_>, slopes: &[f64]) -> Vec<f64> {
     let kernels = || varying.parties.iter().zip(slopes).filter(|(party, _)| party.timed.is_of_shared_rounds());
     let rounds = kernels().map(|(party, _)| party.timed.samples.len()).min().unwrap_or(0);

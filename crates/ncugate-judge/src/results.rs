@@ -16,11 +16,11 @@ use std::sync::Arc;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum InconclusiveKind {
-    /// Something was not measured, is not a number, or is not proven.
+    /// A value was not measured, is not a number, or is not proven.
     Missing,
     /// The limit lies inside the interval: more rounds may decide.
     Noise,
-    /// It holds, or may hold, by the samples that selected the variant among several, and was not timed anew.
+    /// The case holds, or may hold, on the samples that selected the variant among several; it was not re-timed.
     Unconfirmed,
     /// It is compared with a command, and was not re-timed alongside it.
     Uncompared,
@@ -44,7 +44,7 @@ pub struct Case {
     pub outcome: CaseOutcome,
 }
 
-/// Inconclusive shapes of a gate whose reasons are listed.
+/// Maximum number of inconclusive shapes of a gate with listed reasons.
 const UNDECIDED: usize = 4;
 
 /// A judged gate.
@@ -98,12 +98,12 @@ impl GateResult {
         self.cases.get(self.deciding?)
     }
 
-    /// What the gate counts as: a waived failure passes.
+    /// The effective verdict of the gate: a waived failure passes.
     pub fn effective(&self) -> Verdict {
         if self.waived.is_some() { Verdict::Pass } else { self.verdict }
     }
 
-    /// Its name, and whether it only advises.
+    /// The gate's name, and whether it is advisory.
     pub fn title(&self) -> String {
         match self.level {
             Level::Required => self.name.to_string(),
@@ -111,13 +111,13 @@ impl GateResult {
         }
     }
 
-    /// Why a case of it did not pass; none if it did.
+    /// Why a case of the gate did not pass; `None` if it did.
     pub fn reason_of(&self, case: &Case) -> Option<String> {
         (case.outcome.verdict != Verdict::Pass).then(|| messages::case_reason(&self.require, &self.unit, &case.outcome))
     }
 
-    /// The reasons of the inconclusive cases beside the one that decided: of the same variant by shape, and where the gate fails
-    /// over several variants also the first of another. None where there is no such case.
+    /// The reasons of inconclusive cases other than the deciding one: those of the same variant by shape and, if the
+    /// gate fails over several variants, the first of another variant. `None` if there is no such case.
     pub fn undecided(&self) -> Option<String> {
         let deciding = self.deciding_case()?;
         let said = |case: &Case| format!("{}: {}", case.shape, self.reason_of(case).unwrap_or_default());
@@ -143,7 +143,7 @@ impl GateResult {
         (!parts.is_empty()).then(|| parts.join("; "))
     }
 
-    /// What it found for one variant, over its shapes; none where it does not judge that variant.
+    /// The verdict for one variant over its shapes; `None` if the gate does not judge that variant.
     pub fn of(&self, id: &VariantId) -> Option<Verdict> {
         let mut cases =
             self.cases.iter().filter(|case| case.variant == *id).map(|case| case.outcome.verdict).peekable();
@@ -152,30 +152,30 @@ impl GateResult {
     }
 }
 
-/// Whether a variant computes the right thing.
+/// Whether a variant is correct.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum Correctness {
-    /// Every shape and seed that the phase asks for is right.
+    /// Every shape and seed that the phase asks for is correct.
     Proven {
         cases: usize,
-        /// Largest absolute difference over them.
+        /// Largest absolute difference over all of them.
         max_abs: f64,
     },
     /// A case is wrong or crashed.
     Wrong {
-        /// The first such case and why.
+        /// The first such case and the reason.
         reason: String,
     },
-    /// Its checks are right, and what was timed is not what was checked.
+    /// Its checks are correct, but the timed program is not the checked one.
     Cheats {
-        /// What the launches that were timed did, or what the counters say of them.
+        /// The evidence from the timed launches or from the counters.
         reason: String,
     },
-    /// Nothing was checked, and gates are judged all the same: launches of another program, by counters alone or as the user
-    /// asks for.
+    /// Nothing was checked, but gates are judged: launches of another program, judged by counters alone or on the
+    /// user's request.
     Unchecked {
-        /// Who says so.
+        /// Who decided that.
         reason: String,
     },
     /// A case is missing.
@@ -183,7 +183,8 @@ pub enum Correctness {
 }
 
 impl Correctness {
-    /// Puts a fault that was found later in its place. A variant whose checks are wrong stays wrong, and the first fault stays.
+    /// Replaces the result with a fault found later. A variant with wrong checks stays wrong, and the first fault
+    /// stays.
     pub fn replace_by(&mut self, fault: Self) {
         match self {
             Self::Proven { .. } | Self::Unchecked { .. } | Self::Unproven { .. } => *self = fault,
@@ -200,7 +201,7 @@ impl Correctness {
         }
     }
 
-    /// Whether it is ranked among the others and a gate may hold for it.
+    /// Whether it is ranked and can pass gates.
     pub fn may_hold(&self) -> bool {
         match self {
             Self::Proven { .. } | Self::Unchecked { .. } => true,
@@ -209,40 +210,41 @@ impl Correctness {
     }
 }
 
-/// A variant among the others.
+/// The result of one variant.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct VariantResult {
     pub variant: VariantId,
     pub correctness: Correctness,
-    /// Value of the objective, if it is right and was measured.
+    /// Value of the objective, if it is correct and was measured.
     pub objective: Option<f64>,
-    /// What keeps its objective from counting, where that is a latency: then it comes after all whose objective counts.
+    /// Why its objective is rejected, if that is a latency: then it ranks after all variants with an accepted
+    /// objective.
     pub doubt: Option<String>,
-    /// Its durations undisturbed and under a profiler by shape, where both are known.
+    /// Its undisturbed and profiled durations by shape, if both are known.
     pub bands: BTreeMap<ShapeName, WitnessBand>,
     /// Rank by the objective among correct candidates, from 1.
     pub rank: Option<usize>,
-    /// Whether every required gate, judged on this variant alone, holds.
+    /// Whether every required gate holds for this variant alone.
     pub verdict: Verdict,
     /// Gates that do not hold for it, worst first.
     pub stopped_by: Vec<Shortfall>,
 }
 
-/// What keeps a variant from passing.
+/// The reason why a variant does not pass.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Shortfall {
-    /// Line of the gate in the phase's file; none where it is not a gate that stops it.
+    /// Line of the gate in the phase file; `None` if a gate is not the reason.
     pub line: Option<usize>,
     /// Fail or inconclusive.
     pub verdict: Verdict,
-    /// With what it lacks (`registers <= 64 by 6`).
+    /// Includes the amount (`registers <= 64 by 6`).
     pub text: CleanText,
-    /// Whether it is open only because the variant was not re-timed alongside a command that it is compared with.
+    /// Whether it is open only because the variant was not re-timed alongside the command it is compared with.
     pub uncompared: bool,
 }
 
 impl VariantResult {
-    /// Whether nothing keeps it from passing but comparisons that were not made, because it was not selected.
+    /// Whether the variant fails to pass only because comparisons were not made, since it was not selected.
     pub fn is_uncompared(&self) -> bool {
         self.verdict == Verdict::Inconclusive
             && !self.stopped_by.is_empty()
@@ -259,7 +261,7 @@ pub struct SelectedVariant {
     /// Its value at the objective's shape.
     pub value: f64,
     pub unit: String,
-    /// Correct candidates it was chosen from.
+    /// Number of correct candidates it was chosen from.
     pub among: usize,
 }
 
@@ -350,14 +352,14 @@ pub struct Judgement {
     pub fallback: Option<FallbackResult>,
     /// Go/no-go conditions.
     pub preconditions: Vec<PreconditionResult>,
-    /// What the verdict has to be read with, a sentence each: the first screen of every report shows all of them.
+    /// Cautions for reading the verdict, a sentence each; the first screen of every report shows all of them.
     pub cautions: Vec<String>,
-    /// What the reader must be warned of.
+    /// Warnings for the reader.
     pub warnings: Vec<String>,
 }
 
 impl Judgement {
-    /// Whether nothing keeps it from passing but required gates that compare with the run before.
+    /// Whether only required gates that compare with the previous run keep it from passing.
     pub fn lacks_previous_alone(&self) -> bool {
         let counts = self.tiers.iter().rposition(|tier| tier.required).map_or(0, |last| last + 1);
         let tiers = self.tiers.iter().take(counts).flat_map(|tier| &tier.gates);
@@ -376,7 +378,7 @@ impl Judgement {
             && required.into_iter().all(held)
     }
 
-    /// Takes a pass back, for a reason that is not a gate's: then it is inconclusive. Any other verdict stays.
+    /// Downgrades a pass to inconclusive, for a reason outside the gates. Any other verdict stays.
     pub fn withhold_pass(&mut self, reason: &str) {
         if self.verdict == Verdict::Pass {
             self.verdict = Verdict::Inconclusive;

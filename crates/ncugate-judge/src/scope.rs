@@ -1,33 +1,33 @@
-//! What each form of scope means: whom it picks, and how their verdicts make one.
+//! Defines each form of scope: the variants that it picks, and how their verdicts are combined.
 
 use ncugate_model::{Scope, Verdict};
 
-/// What a form of scope means.
+/// The rule of a form of scope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ScopeRule<'g> {
-    /// Glob of the candidates that it is about; all where there is none.
+    /// Glob that limits the candidates; `None` for all candidates.
     pub glob: Option<&'g str>,
     pub picks: Picks,
-    /// How their verdicts make one.
+    /// How the verdicts are combined.
     pub combine: Combine,
 }
 
-/// Which candidates are judged.
+/// The candidates to judge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Picks {
     All,
-    /// The selected one: the best by the objective that is proven correct, in a staged plan the one that it kept.
+    /// The selected one: the best proven correct candidate by the objective, or the one that a staged plan kept.
     Selected,
-    /// The best by the objective of the glob, which has to be proven correct.
+    /// The best candidate of the glob by the objective, which must be proven correct.
     Best,
 }
 
-/// How verdicts of variants make one.
+/// How verdicts of several variants are combined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Combine {
-    /// All have to hold.
+    /// All must hold.
     All,
-    /// One has to hold.
+    /// One must hold.
     Any,
 }
 
@@ -42,8 +42,8 @@ impl<'g> ScopeRule<'g> {
         Self { glob: scope.glob(), picks, combine }
     }
 
-    /// The rule before anything is measured, when no candidate is the best yet: if no candidate can hold a gate, the best one
-    /// will not.
+    /// The rule before anything is measured, when no candidate is the best yet: if no candidate can hold a gate,
+    /// neither can the best one.
     #[must_use]
     pub fn before_measuring(self) -> Self {
         match self.picks {
@@ -54,7 +54,7 @@ impl<'g> ScopeRule<'g> {
 }
 
 impl Combine {
-    /// One verdict of many; of none it is inconclusive.
+    /// Combines verdicts; without verdicts the result is inconclusive.
     pub fn verdict(self, verdicts: impl Iterator<Item = Verdict>) -> Verdict {
         match self {
             Self::All => Verdict::all(verdicts),

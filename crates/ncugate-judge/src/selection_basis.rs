@@ -1,15 +1,15 @@
-//! What a pass rests on: required gates that judged the variant that is selected.
+//! The basis of a pass: required gates that judged the selected variant.
 
 use super::results::GateResult;
 use ncugate_model::{Scope, VariantId, Verdict};
 use ncugate_phase::config::Phase;
 
-/// What a phase would use.
+/// The variant that a phase would use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Choice<'v> {
     Selected(&'v VariantId),
     Nobody,
-    /// Nothing is selected among launches of ncu reports: every gate speaks for what it judged.
+    /// No selection among launches of ncu reports: every gate counts for the variants that it judged.
     NotMade,
 }
 
@@ -23,12 +23,12 @@ impl<'v> Choice<'v> {
     }
 }
 
-/// How required gates stand to what is chosen.
+/// The required gates that judge the chosen variant, and those that do not.
 pub struct SelectionBasis<'v> {
     choice: Choice<'v>,
-    /// Required gates that it is judged by.
+    /// Number of required gates that judge it.
     judging: usize,
-    /// The others, with why not.
+    /// The other required gates, with the reason.
     elsewhere: Vec<String>,
 }
 
@@ -36,7 +36,7 @@ impl<'v> SelectionBasis<'v> {
     /// Looks for the selected variant among the cases of each required gate.
     pub fn new<'g>(choice: Choice<'v>, required: impl Iterator<Item = &'g GateResult>) -> Self {
         let mut grounds = Self { choice, judging: 0, elsewhere: Vec::new() };
-        // a gate without any case has a verdict of its own, which is not a pass
+        // a gate without cases already has a verdict that is not a pass
         for gate in required.filter(|gate| !gate.cases.is_empty()) {
             match choice {
                 Choice::Selected(id) => match elsewhere(gate, id) {
@@ -50,7 +50,7 @@ impl<'v> SelectionBasis<'v> {
         grounds
     }
 
-    /// Takes a pass back that no required gate of what is chosen gave.
+    /// Downgrades a pass if no required gate judged the chosen variant.
     pub fn hold(&self, verdict: &mut Verdict, reason: &mut String) {
         if *verdict != Verdict::Pass || (self.choice != Choice::Nobody && self.judging > 0) {
             return;
@@ -65,7 +65,7 @@ impl<'v> SelectionBasis<'v> {
         };
     }
 
-    /// `the selected variant a is not judged by 'b' (on = \"c\")`; none where every required gate judged it.
+    /// `the selected variant a is not judged by 'b' (on = \"c\")`; `None` if every required gate judged it.
     pub fn caution(&self) -> Option<String> {
         let Choice::Selected(id) = self.choice else { return None };
         (!self.elsewhere.is_empty())
@@ -73,7 +73,7 @@ impl<'v> SelectionBasis<'v> {
     }
 }
 
-/// Why a gate says nothing of a variant; none where it does.
+/// Why a gate does not judge a variant; `None` if it does.
 fn elsewhere(gate: &GateResult, id: &VariantId) -> Option<String> {
     let (name, on) = (&gate.name, &gate.on);
     match gate.of(id) {

@@ -1,4 +1,4 @@
-//! What each variant lacks by itself.
+//! The shortfalls of each variant on its own.
 
 use super::bound_gate::{BoundGate, VariantOutcome};
 use super::messages::Messages;
@@ -6,25 +6,24 @@ use super::results::Shortfall;
 use ncugate_model::{Level, Verdict};
 use rayon::prelude::*;
 
-/// Rows that are put into words together; fewer are not worth a thread.
+/// Rows formatted together; smaller batches are not worth a thread.
 const TOGETHER: usize = 256;
 
-/// How far a variant is outside a gate, and that in words.
+/// Distance outside a gate, and its description.
 type RankedShortfall = (f64, Shortfall);
 
-/// What each variant of the plan lacks by itself.
 pub struct Shortfalls {
     lacks: Vec<Vec<RankedShortfall>>,
     verdicts: Vec<Option<Verdict>>,
 }
 
 impl Shortfalls {
-    /// Nothing noted yet of so many variants.
+    /// No shortfalls yet, for the given number of variants.
     pub fn new(variants: usize) -> Self {
         Self { lacks: vec![Vec::new(); variants], verdicts: vec![None; variants] }
     }
 
-    /// Notes what a required gate found for each variant alone.
+    /// Records a required gate's outcome for each variant separately.
     pub fn note(&mut self, bound: &BoundGate<'_>, rows: &[VariantOutcome]) {
         if bound.gate.level != Level::Required {
             return;
@@ -44,12 +43,12 @@ impl Shortfalls {
         }
     }
 
-    /// What was noted of a variant; none where no required gate judged it.
+    /// The combined verdict for a variant; `None` if no required gate judged it.
     pub fn verdict(&self, variant: usize) -> Option<Verdict> {
         self.verdicts.get(variant).copied().flatten()
     }
 
-    /// For each variant its verdict over all that was noted, and what it lacks, worst first.
+    /// The verdict of each variant over all recorded gates, and its shortfalls, worst first.
     pub fn into_variants(self) -> impl Iterator<Item = (Option<Verdict>, Vec<Shortfall>)> {
         self.verdicts.into_iter().zip(self.lacks).map(|(verdict, mut lacks)| {
             lacks.sort_by(|a, b| b.0.total_cmp(&a.0));

@@ -1,4 +1,4 @@
-//! Stages: an ordered plan, each step judged against the last one that was accepted.
+//! Stages: an ordered plan in which each step is judged against the last accepted one.
 
 use super::evaluator::{Candidates, GateEvaluator};
 use super::gate_verdict::GateVerdict;
@@ -9,17 +9,17 @@ use ncugate_model::number::{counted, short};
 use ncugate_model::{Better, CleanText, Level, OnInconclusive, Scope, Verdict};
 use ncugate_phase::config::{Gate, OnStageFailure, Stage};
 
-/// Variants of a stage that are kept.
+/// Number of variants kept per stage.
 const ELITE: usize = 3;
 
 pub struct Stages {
     /// In order.
     pub results: Vec<StageResult>,
-    /// The variant of the last accepted stage: what the plan selects.
+    /// The variant of the last accepted stage, which the plan selects.
     pub kept: Option<usize>,
-    /// The stage that ended the plan before its end.
+    /// The stage that ended the plan early.
     ended: Option<CleanText>,
-    /// What the reader must be warned of.
+    /// Warnings for the reader.
     pub warnings: Vec<String>,
 }
 
@@ -31,16 +31,16 @@ pub fn judge(evaluator: &GateEvaluator<'_>) -> Stages {
 }
 
 impl Stages {
-    /// Required gates of the stage that is kept.
+    /// Required gates of the kept stage.
     pub fn required(&self) -> impl Iterator<Item = &GateResult> {
         let kept = self.results.iter().rfind(|stage| stage.accepted);
         kept.into_iter().flat_map(|stage| &stage.gates).filter(|gate| gate.level == Level::Required)
     }
 
-    /// A plan of stages fails when no stage is accepted; a stage that is inconclusive leaves the phase so.
+    /// A staged plan fails if no stage is accepted; an inconclusive stage makes the phase inconclusive.
     ///
-    /// A stage that fails and is skipped does not fail the phase. One that ends the plan does: what comes after it, the gates
-    /// of the phase last, was not reached.
+    /// A failed stage that is skipped does not fail the phase. A stage that ends the plan does, because the later
+    /// stages and the phase's gates are not reached.
     pub fn count_in(&self, tally: &mut VerdictTally) {
         if self.results.is_empty() {
             return;
@@ -109,18 +109,18 @@ impl Walk<'_, '_> {
         result
     }
 
-    /// Its exit gates; without any, it must not be slower than the last accepted stage.
+    /// Judges the stage's exit gates; without any, it must not be slower than the last accepted stage.
     fn gates(&mut self, stage: &Stage, variants: &[usize], result: &mut StageResult) {
         let candidates = Candidates { previous: self.accepted, ..Candidates::new(self.evaluator.context, variants) };
         let implied = (stage.gates.is_empty() && self.accepted.is_some()).then(|| self.no_slower(stage));
-        // an implied gate lives no longer than this call, and so does the evaluator that judges it
+        // an implied gate lives only for this call, and so must the evaluator that judges it
         let evaluator = GateEvaluator { context: self.evaluator.context };
         let gates: Vec<GateVerdict> =
             stage.gates.iter().chain(implied.as_ref()).map(|gate| evaluator.gate(gate, &candidates, None)).collect();
         let required = gates.iter().filter(|g| g.is_required());
         let no_gates = gates.iter().all(|g| !g.is_required());
         let effect = Verdict::all(required.map(|g| g.effect));
-        // the first stage has nothing before it: being correct and measured is what it takes
+        // the first stage has no predecessor: it is accepted if it is correct and measured
         result.verdict = if no_gates && self.accepted.is_none() { Verdict::Pass } else { effect };
         let stops = gates.iter().find(|g| g.is_required() && g.effect == result.verdict);
         result.reason = match (result.verdict, stops) {

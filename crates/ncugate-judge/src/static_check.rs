@@ -1,4 +1,4 @@
-//! Gates judged before anything runs: by what follows from build, launch and the chip's limits.
+//! Judges gates before anything runs, from build, launch and the chip's limits.
 
 use super::bound_gate::BoundGate;
 use super::context::{Context, EvalContext, ProofPolicy};
@@ -15,35 +15,35 @@ use ncugate_phase::config::Phase;
 use ncugate_phase::plan::Plan;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What is known of a phase's gates before anything runs.
+/// The state of a phase's gates before anything runs.
 #[derive(Debug, Default)]
 pub struct StaticCheck {
-    /// Gates that build, launch and chip decide, in the order of the file.
+    /// Gates decided by build, launch and chip, in file order.
     pub judged: Vec<GateResult>,
     pub unjudged: Vec<PendingGate>,
-    /// Tiers and stages, in the order of the file.
+    /// Tiers and stages, in file order.
     pub groups: Vec<StaticGroup>,
-    /// The fallback, which stands in where the phase fails.
+    /// The fallback, which replaces the selected variant if the phase fails.
     pub fallback: Option<StaticGroup>,
-    /// Why no variant can hold all required gates together, where that is known already.
+    /// Why no variant can hold all required gates together, if already known.
     pub impossible: Option<String>,
-    /// Why the staged plan fails, where that is known already.
+    /// Why the staged plan fails, if already known.
     pub stopped: Option<String>,
-    /// What build, launch and chip say of each variant of the plan at the objective's shape; empty where nobody asked.
+    /// Facts of build, launch and chip for each variant of the plan at the objective's shape; empty if not requested.
     pub facts: Vec<VariantFacts>,
     /// Required gates that fewer than half of the candidates can hold, a sentence each.
     pub narrow: Vec<String>,
 }
 
 impl StaticCheck {
-    /// Why the phase fails whatever is measured, but for its fallback, a sentence each.
+    /// Why the phase fails whatever is measured, except for its fallback, a sentence each.
     pub fn failures(&self) -> Vec<String> {
         let gates = self.judged.iter().filter(|gate| is_failure(gate));
         let gates = gates.map(|gate| format!("gate '{}' fails whatever is measured: {}", gate.name, gate.reason));
         gates.chain(self.problems()).collect()
     }
 
-    /// Those of them that are of no single gate of the phase.
+    /// The failures that do not belong to a single gate of the phase.
     pub fn problems(&self) -> Vec<String> {
         let tier = |tier: &StaticGroup| Some(format!("{} is not reached: {}", tier.name, tier.impossible.as_ref()?));
         self.required_tiers().filter_map(tier).chain(self.impossible.clone()).chain(self.stopped.clone()).collect()
@@ -53,7 +53,7 @@ impl StaticCheck {
         self.groups.iter().filter(|group| group.required && group.kind == GroupKind::Tier)
     }
 
-    /// What is left to a phase that fails: its fallback, or why not that either.
+    /// The remaining option of a failing phase: its fallback, or why the fallback fails too.
     pub fn left(&self) -> Option<String> {
         let fallback = self.fallback.as_ref().filter(|_| !self.failures().is_empty())?;
         Some(match &fallback.impossible {
@@ -63,7 +63,7 @@ impl StaticCheck {
         })
     }
 
-    /// What `run` cannot get past: a phase that fails unless its fallback is left. Gates that are not judged do not count.
+    /// Fail if `run` cannot succeed: the phase fails and no fallback remains. Gates that are not judged are ignored.
     pub fn verdict(&self) -> Verdict {
         let gates: Vec<&GateResult> = match (self.failures().is_empty(), &self.fallback) {
             (true, _) => self.judged.iter().chain(self.required_tiers().flat_map(|tier| &tier.judged)).collect(),
@@ -82,11 +82,12 @@ fn is_failure(gate: &GateResult) -> bool {
     gate.level == Level::Required && gate.waived.is_none() && gate.verdict == Verdict::Fail
 }
 
-/// Judges the gates that build and launch alone decide, before anything runs; says of the others what they wait for.
-/// `refused` are the variants that cannot be built or launched.
+/// Judges the gates that build and launch alone decide, before anything runs, and gives the missing values of the
+/// others. `refused` are the variants that cannot be built or launched.
 ///
-/// A gate on the selected variant is asked of any: if no candidate can hold it, the selected one will not. Then all of them
-/// are asked together, for the selected variant has to hold each: two gates that different candidates hold are held by none.
+/// A gate on the selected variant is checked for every candidate: if no candidate can hold it, neither can the
+/// selected one. All such gates are then checked together, because the selected variant must hold each of them. Two
+/// gates that only different candidates hold cannot both pass.
 pub fn static_check(
     phase: &Phase,
     plan: &Plan,

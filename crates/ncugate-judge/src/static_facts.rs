@@ -1,11 +1,11 @@
-//! What build, launch and chip say of each variant.
+//! Facts of build, launch and chip for each variant.
 
 use crate::frame::Quantities;
 use ncugate_model::{ShapeName, VariantId};
 use ncugate_phase::plan::Plan;
 use serde::Serialize;
 
-/// Metrics that a variant's facts are read from.
+/// The metrics behind a variant's facts.
 pub const FACTS: [&str; 9] = [
     "registers",
     "spills",
@@ -19,25 +19,25 @@ pub const FACTS: [&str; 9] = [
 ];
 const LIMITS: &str = "occupancy_limit_";
 
-/// Facts of a variant at one shape, in the units of the metrics of these names; none where it has no value, as that of an
+/// Facts of a variant at one shape, in the units of the metrics with these names; `None` without a value, as for an
 /// external command.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct VariantFacts {
-    /// Registers a thread.
+    /// Registers per thread.
     pub registers: Option<f64>,
     /// Spill instructions.
     pub spills: Option<f64>,
-    /// Bytes of shared memory a block.
+    /// Bytes of shared memory per block.
     pub shared_mem: Option<f64>,
     /// In percent.
     pub theoretical_occupancy: Option<f64>,
-    /// Blocks that are resident on a multiprocessor.
+    /// Resident blocks per multiprocessor.
     pub blocks_per_sm: Option<f64>,
-    /// What limits them: `registers`, `shared_mem`, `warps`, `blocks`.
+    /// The limiting resources: `registers`, `shared_mem`, `warps`, `blocks`.
     pub limiters: Vec<&'static str>,
 }
 
-/// The facts of every variant of the plan at a shape, in its order.
+/// The facts of every variant at a shape, in plan order.
 pub fn facts(plan: &Plan, table: &Quantities, shape: &ShapeName) -> Vec<VariantFacts> {
     plan.variants.iter().map(|variant| of(&variant.id, table, shape)).collect()
 }

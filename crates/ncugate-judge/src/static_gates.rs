@@ -1,4 +1,4 @@
-//! What is known of a phase before anything is launched: preconditions, builds, and gates that build and launch decide.
+//! Checks a phase before anything is launched: preconditions, builds, and gates that build and launch decide.
 
 use super::static_facts::{FACTS, facts};
 use super::{Context, PreconditionResult, StaticCheck, preconditions, static_check};
@@ -11,15 +11,15 @@ use ncugate_phase::config::Phase;
 use ncugate_phase::plan::Plan;
 use std::path::PathBuf;
 
-/// The GPU that is meant.
+/// The target GPU.
 #[derive(Debug, Clone, Copy)]
 pub struct TargetGpu {
     pub capability: ComputeCapability,
-    /// Its multiprocessors, where they are known.
+    /// Number of its multiprocessors, if known.
     pub sms: Option<u32>,
 }
 
-/// What follows from build, launch and chip of every variant and shape: these metrics, those that do.
+/// Facts of build, launch and chip for every variant and shape, for those of the given metrics that they determine.
 pub fn static_facts(
     phase: &Phase,
     plan: &Plan,
@@ -55,7 +55,7 @@ pub fn static_gates(
     StaticCheck { facts, ..static_check(phase, plan, &table, &refused, &context) }
 }
 
-/// A run of which nothing is known but its builds.
+/// A run that contains only builds.
 fn built_run(phase: &Phase, plan: &Plan, builds: Vec<BuildRecord>) -> Run {
     Run {
         folder: PathBuf::new(),
@@ -94,8 +94,8 @@ pub fn known_failures(
     builds.iter().filter_map(out).chain(gates.failures()).chain(gates.left()).collect()
 }
 
-/// The precondition that does not hold, if there is one: then nothing is built. One that fails comes before one that is
-/// inconclusive, as those are that ask for a GPU which is not known.
+/// A precondition that does not hold, if any: then nothing is built. A failed precondition comes before an
+/// inconclusive one, such as a condition on an unknown GPU.
 pub fn unmet(phase: &Phase, gpu: Option<ComputeCapability>) -> Option<PreconditionResult> {
     let mut results = preconditions(phase, gpu);
     let first = |verdict| results.iter().position(|result| result.verdict == verdict);

@@ -1,4 +1,4 @@
-//! Tiers, stages and the fallback, as far as build and launch decide them.
+//! Judges tiers, stages and the fallback, as far as build and launch decide them.
 
 use super::bound_gate::BoundGate;
 use super::context::EvalContext;
@@ -12,7 +12,7 @@ use ncugate_model::{VariantId, Verdict};
 use ncugate_phase::config::{Gate, OnStageFailure};
 use std::collections::BTreeSet;
 
-/// What a group of gates belongs to.
+/// The owner of a group of gates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GroupKind {
     Tier,
@@ -26,12 +26,12 @@ pub struct StaticGroup {
     pub kind: GroupKind,
     /// `tier 'minimum'`, `stage 'one'`, `fallback`.
     pub name: String,
-    /// Whether the phase fails with it.
+    /// Whether the phase fails if the group fails.
     pub required: bool,
-    /// Gates that build, launch and chip decide, in the order of the file.
+    /// Gates decided by build, launch and chip, in file order.
     pub judged: Vec<GateResult>,
     pub unjudged: Vec<PendingGate>,
-    /// Why no variant can hold all of them, where that is known already.
+    /// Why no variant can hold all of them, if already known.
     pub impossible: Option<String>,
 }
 
@@ -42,10 +42,10 @@ pub struct Groups<'c, 'a> {
     pub refused: &'c BTreeSet<VariantId>,
 }
 
-/// Which gates of a group it cannot do without.
+/// Which gates of a group are required.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum RequiredGates {
-    /// Those of level `required`.
+    /// Gates of level `required`.
     Required,
     All,
 }
@@ -55,7 +55,7 @@ impl Groups<'_, '_> {
         self.evaluator.context
     }
 
-    /// Every tier; a phase answers for those up to the last required one.
+    /// Every tier; only those up to the last required tier count for the phase.
     pub fn tiers(&self, all: &[usize]) -> Vec<StaticGroup> {
         let tiers = &self.context().phase.gate_plan.tiers;
         let required = tiers.iter().rposition(|tier| tier.required).map_or(0, |last| last + 1);
@@ -67,8 +67,8 @@ impl Groups<'_, '_> {
         tiers.iter().enumerate().map(of).collect()
     }
 
-    /// Every stage, judged on its own variants, and why the plan fails, where that is known already: a stage that cannot be
-    /// accepted ends it, or none can be.
+    /// Every stage, judged on its own variants, and why the plan fails, if already known: a stage that cannot be
+    /// accepted ends it, or no stage can be accepted.
     pub fn stages(&self) -> (Vec<StaticGroup>, Option<String>) {
         let stages = &self.context().phase.gate_plan.stages;
         let of = |stage: &ncugate_phase::config::Stage| {

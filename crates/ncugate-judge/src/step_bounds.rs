@@ -1,4 +1,5 @@
-//! Fills and copies of a program, which ncu does not count: a requirement holds or fails if it does wherever the true values are.
+//! Fills and copies of a program, which ncu does not count: a requirement holds or fails only if it does so for all
+//! possible values.
 
 use super::case_outcome::CaseOutcome;
 use super::compiled_requirement::CompiledForm;
@@ -9,19 +10,19 @@ use ncugate_model::Verdict;
 use ncugate_model::expr::{Reference, Value};
 use ncugate_model::number::short;
 
-/// The most operands with bounds whose combinations are tried.
+/// Maximum number of bounded operands whose combinations are tried.
 const MOST: usize = 8;
 
 /// The values of a requirement's operands at every combination of their bounds.
 pub struct StepBounds {
-    /// None if there are more combinations than are tried.
+    /// `None` if there are too many combinations.
     corners: Option<Vec<Vec<Value>>>,
-    /// The metrics that fills and copies bear on, in words.
+    /// The metrics that fills and copies affect, for messages.
     words: String,
 }
 
 impl StepBounds {
-    /// Every combination of bounds; none if no operand has any.
+    /// Every combination of bounds; `None` if no operand has bounds.
     pub fn new(
         operands: &[Operand<'_>],
         references: &[Reference],
@@ -51,7 +52,7 @@ impl StepBounds {
         Some(Self { corners, words })
     }
 
-    /// The verdict if it is the same at every combination, else inconclusive.
+    /// The verdict if it is the same for every combination, else inconclusive.
     pub fn judge(&self, form: &CompiledForm, outcome: CaseOutcome) -> CaseOutcome {
         let expected = match outcome.verdict {
             Verdict::Pass => true,

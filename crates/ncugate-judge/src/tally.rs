@@ -1,9 +1,9 @@
-//! Verdicts of a phase's requirements, counted.
+//! Counts the verdicts of a phase's requirements.
 
 use ncugate_model::Verdict;
 use ncugate_model::number::counted;
 
-/// Everything that a phase's verdict is made of.
+/// The verdicts that make up a phase's verdict.
 #[derive(Default)]
 pub struct VerdictTally {
     found: Vec<(Verdict, String)>,
@@ -12,18 +12,18 @@ pub struct VerdictTally {
 }
 
 impl VerdictTally {
-    /// Counts one requirement; the reason is asked for where it does not hold.
+    /// Counts one requirement; `reason` is called only if it does not hold.
     pub fn count(&mut self, verdict: Verdict, reason: impl FnOnce() -> String) {
         let reason = if verdict == Verdict::Pass { String::new() } else { reason() };
         self.found.push((verdict, reason));
     }
 
-    /// Notes that a requirement which counts as held is waived.
+    /// Records that a requirement counts as held because it is waived.
     pub fn waived(&mut self) {
         self.waived += 1;
     }
 
-    /// Notes that a requirement which counts as held is inconclusive, and only warns.
+    /// Records that a requirement is inconclusive but only warns, and so counts as held.
     pub fn warned(&mut self) {
         self.warned += 1;
     }
@@ -47,7 +47,7 @@ impl VerdictTally {
         }
     }
 
-    /// All have to hold, with a sentence why they do or do not; nothing asked is inconclusive.
+    /// Pass if all hold, with a sentence of explanation; inconclusive without requirements.
     pub fn verdict(&self) -> (Verdict, String) {
         let verdict = Verdict::all(self.found.iter().map(|(verdict, _)| *verdict));
         let mut same = self.found.iter().filter(|(other, _)| *other == verdict).map(|(_, reason)| reason.as_str());

@@ -10,14 +10,14 @@ use ncugate_model::{CleanText, Verdict};
 pub struct Tiers {
     /// In order.
     pub results: Vec<TierResult>,
-    /// The highest whose gates and whose predecessors' all hold.
+    /// The highest tier that holds together with all tiers before it.
     pub reached: Option<CleanText>,
-    /// What the reader must be warned of.
+    /// Warnings for the reader.
     pub warnings: Vec<String>,
     effects: Vec<Verdict>,
 }
 
-/// Judges every tier; gates of tiers up to the last required one count for variants too.
+/// Judges every tier; gates of tiers up to the last required one also count for variants.
 pub fn judge(evaluator: &GateEvaluator<'_>, candidates: &Candidates<'_>, shortfalls: &mut Shortfalls) -> Tiers {
     let tiers = &evaluator.context.phase.gate_plan.tiers;
     let required = tiers.iter().rposition(|t| t.required).map_or(0, |last| last + 1);
@@ -45,13 +45,13 @@ pub fn judge(evaluator: &GateEvaluator<'_>, candidates: &Candidates<'_>, shortfa
 }
 
 impl Tiers {
-    /// Gates of the tiers that a phase answers for.
+    /// Gates of the tiers up to the last required one.
     pub fn required(&self) -> impl Iterator<Item = &GateResult> {
         let required = self.results.iter().rposition(|t| t.required).map_or(0, |last| last + 1);
         self.results.iter().take(required).flat_map(|tier| &tier.gates)
     }
 
-    /// A phase answers for the tiers up to the last required one.
+    /// Counts the tiers up to the last required one.
     pub fn count_in(&self, tally: &mut VerdictTally) {
         let required = self.results.iter().rposition(|t| t.required).map_or(0, |last| last + 1);
         for (tier, effect) in self.results.iter().zip(&self.effects).take(required) {

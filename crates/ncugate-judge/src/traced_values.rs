@@ -1,4 +1,4 @@
-//! What is said of values that are CUPTI's, because ncu might not count.
+//! Handles CUPTI durations in place of ncu's, for hosts without counter permission.
 
 use crate::frame::{Quantities, traced_cases};
 use crate::store::Run;
@@ -6,15 +6,15 @@ use ncugate_model::metric::id;
 use ncugate_model::number::counted;
 use ncugate_model::{Cell, ProfileOutcome};
 
-/// ncu's name of a duration, which a phase may name too.
+/// ncu's name for a duration, which a phase may also use.
 const DURATION: &str = "gpu__time_duration.sum";
 
-/// Whether durations of a run are CUPTI's.
+/// Whether durations of a run come from CUPTI.
 pub fn is_traced(run: &Run) -> bool {
     run.profiles.iter().any(|record| matches!(record.outcome, ProfileOutcome::Traced { .. }))
 }
 
-/// A stored run's values without durations: one of ncu and one of CUPTI are not compared.
+/// A stored run's values without durations, because ncu's and CUPTI's durations are not comparable.
 pub fn without_durations(quantities: &Quantities) -> Quantities {
     let mut quantities = quantities.clone();
     let absent = Cell::Missing("durations of one run are ncu's and of the other CUPTI's: they are not compared".into());
@@ -26,7 +26,7 @@ pub fn without_durations(quantities: &Quantities) -> Quantities {
     quantities
 }
 
-/// A sentence where durations are CUPTI's: whose they are, and what they do not say.
+/// A caution if durations come from CUPTI: their source and their limits.
 pub fn caution(run: &Run) -> Option<String> {
     let cases = traced_cases(&run.profiles);
     let first = cases.first()?;

@@ -1,4 +1,4 @@
-//! Limits that look as if they were meant in another unit.
+//! Limits that look like they use the wrong unit.
 
 use ncugate_model::Level;
 use ncugate_model::expr::{Quantity, Reference};
@@ -6,8 +6,7 @@ use ncugate_model::metric::Catalogue;
 use ncugate_model::number::in_sentence;
 use ncugate_phase::config::{Gate, Phase};
 
-/// A sentence for all limits of a phase's gates that look wrong, at most one. A limit that is written with its unit is what it
-/// says.
+/// One sentence for all limits of a phase's gates that look wrong. A limit with an explicit unit is never reported.
 pub fn unlikely_limits(phase: &Phase) -> Option<String> {
     let required = phase.every_gate().filter(|gate| gate.level == Level::Required);
     let mut found: Vec<String> = required.filter_map(unlikely).collect();
@@ -33,7 +32,7 @@ fn unit(reference: &Reference) -> &'static str {
     }
 }
 
-/// What a limit may have been meant to be:
+/// The likely unit of a limit:
 ///
 /// - a percentage above 0 and up to 1 looks like a share,
 /// - a latency from 10 ms on looks like nanoseconds, one below 0.1 us like milliseconds,

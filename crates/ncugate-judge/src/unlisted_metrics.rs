@@ -1,16 +1,16 @@
-//! ncu's own names that no listed chip has: mostly typing errors, which would otherwise show on a GPU.
+//! ncu metric names that no listed chip has: mostly typing errors, which would otherwise only show on a GPU.
 
 use indexmap::IndexMap;
 use ncugate_model::is_ncu_metric;
 use ncugate_model::metric::{is_listed, nearest_listed};
 use ncugate_phase::config::Phase;
 
-/// Names that are written out; finding what was meant takes a while.
+/// Maximum number of names listed; finding similar names is slow.
 const MOST: usize = 10;
-/// Places that are named for one of them.
+/// Maximum number of places listed per name.
 const PLACES: usize = 3;
 
-/// A sentence for each of ncu's metrics that the phase names and no listed chip has. A newer chip may have it.
+/// A sentence for each ncu metric in the phase that no listed chip has. A newer chip may have it.
 pub fn unlisted_metrics(phase: &Phase) -> Vec<String> {
     let mut found: IndexMap<String, Vec<String>> = IndexMap::new();
     let mut look = |name: &str, place: &dyn Fn() -> String| {

@@ -1,4 +1,4 @@
-//! A tolerance that nobody held against wrong answers: it may accept any.
+//! Reports a tolerance that was not tested on wrong answers: it may accept any result.
 
 use crate::store::Run;
 use ncugate_model::{CheckOutcome, NullTest, ShapeName};
@@ -6,11 +6,11 @@ use ncugate_phase::config::{Phase, UntestedTolerance};
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// What a phase says that accepts such a tolerance, where there is none.
+/// The setting with which a phase accepts an untested tolerance.
 pub const ACCEPTED: &str =
     "loosened: `untested_tolerance = \"accept\"` lets a tolerance pass that was not tried on wrong answers";
 
-/// Shapes at which a tolerance was not tried, and why.
+/// Shapes with an untested tolerance, and the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UntriedTolerance {
     shapes: Vec<ShapeName>,
@@ -26,7 +26,7 @@ impl fmt::Display for UntriedTolerance {
 }
 
 impl UntriedTolerance {
-    /// What the first screen says of it.
+    /// The caution on the first screen.
     pub fn caution(&self) -> String {
         match self.untested {
             UntestedTolerance::Refused => {
@@ -39,8 +39,8 @@ impl UntriedTolerance {
     }
 }
 
-/// The shapes of a run at which its tolerance was tried neither before it nor where variants were checked; none in a run of an earlier
-/// version, which does not say.
+/// The shapes of a run whose tolerance was tested neither before the run nor with the checks of variants; `None` for
+/// a run of an earlier version, which has no such records.
 pub fn tolerance(phase: &Phase, run: &Run) -> Option<UntriedTolerance> {
     let Some(NullTest::NotMade { reason }) = &run.manifest.null_test else { return None };
     let tried: BTreeSet<&ShapeName> =

@@ -1,7 +1,6 @@
-//! Waivers: a measured shortfall that is let through for a while.
+//! Waivers: a measured shortfall that is excused for a limited time.
 //!
-//! A waiver excuses what was measured and fell short, and noise. It never excuses what is missing or a variant that is
-//! wrong.
+//! A waiver excuses a measured shortfall, and noise. It never excuses a missing value or a wrong variant.
 
 use super::bound_gate::VariantOutcome;
 use super::case_outcome::CaseOutcome;
@@ -17,7 +16,7 @@ pub struct Waivers<'a> {
 }
 
 impl<'a> Waivers<'a> {
-    /// Those that name `gate`.
+    /// The waivers that name `gate`.
     pub fn of(gate: &str, all: &'a [Waiver], today: Date) -> Self {
         let named = || all.iter().filter(|w| w.gate == gate);
         Self {
@@ -26,7 +25,7 @@ impl<'a> Waivers<'a> {
         }
     }
 
-    /// The waiver that excuses a row, if all that keeps it from passing can be excused.
+    /// The waiver that excuses a row, if every reason against a pass can be excused.
     pub fn excuse(&self, row: &VariantOutcome, id: &VariantId) -> Option<&'a Waiver> {
         if row.verdict == Verdict::Pass || row.cases.is_empty() || !row.cases.iter().all(excusable) {
             return None;
@@ -34,7 +33,7 @@ impl<'a> Waivers<'a> {
         self.in_force.iter().find(|(_, matcher)| matcher.is_match(&id.0)).map(|(waiver, _)| *waiver)
     }
 
-    /// One that is over.
+    /// An expired waiver.
     pub fn expired(&self) -> Option<&'a Waiver> {
         self.expired
     }

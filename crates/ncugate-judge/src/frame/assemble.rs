@@ -1,4 +1,4 @@
-//! Everything measured, joined into one table: builds, launches, occupancy, checks, latencies, counters.
+//! Joins all measurements into one table: builds, launches, occupancy, checks, latencies, counters.
 
 use super::launch_facts::{FactGpu, StaticFact, built, combine};
 use super::profile_counters::ProfileCounters;
@@ -25,17 +25,17 @@ use ncugate_phase::plan::{KernelLaunch, Method, Plan, ShapeProgram, StepTraffic,
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// What the table is made from.
+/// The inputs of the table.
 #[derive(Debug, Clone, Copy)]
 pub struct TableInputs<'a> {
     pub phase: &'a Phase,
     pub plan: &'a Plan,
     pub run: &'a Run,
-    /// Counters of its reports.
+    /// Counters from the run's reports.
     pub counted: &'a ProfileCounters,
-    /// Compute capability that it was built for and measured on, where it is known.
+    /// Compute capability of the build and the measurement, if known.
     pub capability: Option<ComputeCapability>,
-    /// Multiprocessors, where a GPU measured.
+    /// Number of multiprocessors, if a GPU was used.
     pub sms: Option<u32>,
 }
 
@@ -84,7 +84,7 @@ fn fresh(record: &ConfirmationRecord) -> FreshSamples {
     FreshSamples { samples, launches, processes: record.processes.as_slice().into() }
 }
 
-/// SHA-256 of the machine code of a variant and of what it runs at a shape.
+/// SHA-256 of a variant's machine code and of its launches at a shape.
 fn code(index: &RecordIndex<'_>, variant: &Variant, shape: &Shape) -> Option<Arc<str>> {
     let Method::Kernel(kernel) = &variant.method else { return None };
     let program = kernel.program(&shape.name)?;
@@ -95,7 +95,7 @@ fn code(index: &RecordIndex<'_>, variant: &Variant, shape: &Shape) -> Option<Arc
     (!code_sha256.is_empty()).then(|| sha256(parts.as_bytes()).into())
 }
 
-/// Records by what they are about.
+/// Records indexed by variant and shape.
 struct RecordIndex<'a> {
     builds: HashMap<&'a VariantId, &'a BuildRecord>,
     checks: HashMap<(&'a VariantId, &'a ShapeName), Vec<&'a CheckRecord>>,
@@ -123,7 +123,7 @@ impl<'a> RecordIndex<'a> {
         }
     }
 
-    /// Whose measurements stand for the variant.
+    /// The variant whose measurements are used for this one.
     fn measured_as<'b>(&'b self, variant: &'b VariantId) -> &'b VariantId {
         self.builds.get(variant).and_then(|b| b.shares.as_ref()).unwrap_or(variant)
     }
@@ -133,7 +133,7 @@ impl<'a> RecordIndex<'a> {
     }
 }
 
-/// What a variant runs at a shape.
+/// The program of a variant at a shape.
 fn program(index: &RecordIndex<'_>, variant: &Variant, shape: &Shape) -> Result<ShapeProgram, Cell> {
     let compiled = match index.builds.get(&variant.id).map(|build| &build.outcome) {
         Some(BuildOutcome::Built { launch, .. }) => launch.as_ref(),
@@ -154,13 +154,12 @@ fn program(index: &RecordIndex<'_>, variant: &Variant, shape: &Shape) -> Result<
 struct Row<'a> {
     variant: &'a Variant,
     shape: &'a Shape,
-    /// Its place among the profiled cases, or why it is none of them.
+    /// Its index among the profiled cases, or why it was not profiled.
     place: Result<usize, Arc<str>>,
-    /// Its fills and copies.
     traffic: Option<StepTraffic>,
 }
 
-/// Where the columns of metrics come from.
+/// The sources of metric columns.
 struct ColumnSource<'a> {
     measured: &'a TableInputs<'a>,
     index: RecordIndex<'a>,
@@ -186,7 +185,6 @@ impl<'a> ColumnSource<'a> {
         source
     }
 
-    /// A metric by row.
     fn column(&self, metric: &str) -> MetricCells {
         match Catalogue::embedded().derivation(metric) {
             Some(Derivation::Latency(latency)) => self.by_row(|variant, shape| self.timed(latency, variant, shape)),
@@ -202,7 +200,7 @@ impl<'a> ColumnSource<'a> {
         self.rows.iter().map(|row| cell(row.variant, row.shape)).collect()
     }
 
-    /// What is known of launches that are planned here; what a command launches is known from its reports alone.
+    /// A fact of launches planned by ncugate. For a command, launch facts come only from its reports.
     fn launchable(&self, metric: &str, fact: StaticFact) -> MetricCells {
         let is_command = |variant: &Variant| {
             matches!(variant.method, Method::Function(_) | Method::Command(_) | Method::Captured(_))
@@ -270,7 +268,8 @@ impl<'a> ColumnSource<'a> {
         column
     }
 
-    /// Why counters of a case that was profiled or traced otherwise are absent: ncu lacked permission, or nobody asked for them.
+    /// Why a case that was otherwise profiled or traced has no counters: ncu had no permission, or the counters were
+    /// not requested.
     fn denied(&self, variant: &Variant, shape: &Shape, definition: &Definition) -> Option<Arc<str>> {
         let records = self.index.profiles.get(&(self.index.measured_as(&variant.id), &shape.name))?;
         let failed = |record: &&ProfileRecord| matches!(record.outcome, ProfileOutcome::Failed { .. });
@@ -282,7 +281,7 @@ impl<'a> ColumnSource<'a> {
             ProfileOutcome::Failed { .. } | ProfileOutcome::Profiled { .. } | ProfileOutcome::Traced { .. } => None,
         });
         let is_counted = records.iter().any(|record| !failed(record));
-        // Facts of launches are in every report, unasked.
+        // Every report contains facts of launches without a request.
         let asked = |name: &&str| !name.starts_with("launch__") && !name.starts_with("device__");
         let unasked: Vec<&str> = lacks.into_iter().filter(asked).collect();
         let not_collected = || required_metrics::not_collected(self.measured.phase, variant, &shape.name, &unasked);
@@ -301,7 +300,8 @@ impl<'a> ColumnSource<'a> {
         }
     }
 
-    /// What one entry of a variant uses; of a variant with one entry, or that is refused, what all of it uses.
+    /// Resources of one kernel entry. If the variant has one entry or its build was rejected, the resources of the
+    /// whole variant.
     fn resources_of(&self, variant: &Variant, entry: &str) -> Result<Resources, Cell> {
         match self.index.builds.get(&variant.id).map(|b| &b.outcome) {
             Some(BuildOutcome::Built { entries, .. }) if !entries.is_empty() => {
@@ -325,7 +325,7 @@ impl<'a> ColumnSource<'a> {
         }
     }
 
-    /// The latency samples of a case, or why those that there are do not count; none where it was not timed.
+    /// The latency samples of a case, or why they are rejected; `None` if the case was not timed.
     fn samples(&self, variant: &Variant, shape: &Shape) -> Option<Result<&[f64], String>> {
         let samples = match self.index.latency(&variant.id, &shape.name)? {
             LatencyOutcome::Timed { samples, .. } => samples.as_slice(),
@@ -341,7 +341,7 @@ impl<'a> ColumnSource<'a> {
         Some(self.possible(shape, samples).map(|()| samples))
     }
 
-    /// Refuses samples that are faster than the chip can work.
+    /// Rejects samples that are faster than the chip's limits.
     fn possible(&self, shape: &Shape, samples: &[f64]) -> Result<(), String> {
         let TableInputs { phase, capability, sms, .. } = self.measured;
         let most = capability.zip(*sms).and_then(|(capability, sms)| most_operations(capability, sms));

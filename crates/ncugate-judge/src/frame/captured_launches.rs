@@ -1,4 +1,4 @@
-//! Which variant a launch of an ncu report is, where another program made the report: by the patterns of the phase.
+//! Assigns launches in another program's ncu report to variants, by the phase's patterns.
 
 use globset::GlobMatcher;
 use ncugate_model::{KernelName, VariantId, glob};
@@ -6,31 +6,30 @@ use ncugate_phase::config::LaunchPattern;
 use ncugate_phase::plan::{Method, Plan};
 use std::collections::HashMap;
 
-/// A launch of a report as patterns see it.
+/// The fields of a report's launch that patterns can match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CapturedLaunch<'a> {
     /// File name of the report.
     pub report: &'a str,
     /// Its number in the report.
     pub launch: u32,
-    /// Name of the function.
     pub kernel: &'a str,
-    /// The whole signature; the name of the function where the report has no more.
+    /// The full signature, or the function name if the report has only that.
     pub demangled: &'a str,
-    /// NVTX ranges that were open, `outer > inner`.
+    /// Open NVTX ranges, as `outer > inner`.
     pub nvtx: &'a str,
 }
 
-/// The patterns of a plan, ready to match.
+/// The compiled patterns of a plan.
 pub struct CapturedVariants<'p> {
     variants: Vec<(&'p VariantId, Matcher)>,
-    /// Variants that name launches, by each of them.
+    /// Variants whose patterns list launch numbers, by number.
     numbered: HashMap<u32, Vec<usize>>,
-    /// Variants that do not.
+    /// All other variants.
     others: Vec<usize>,
 }
 
-/// A pattern whose globs are compiled; one that does not compile matches nothing.
+/// A pattern with compiled globs; a glob that does not compile matches nothing.
 struct Matcher {
     kernel: Option<Option<GlobMatcher>>,
     nvtx: Option<Option<GlobMatcher>>,
@@ -38,7 +37,6 @@ struct Matcher {
 }
 
 impl<'p> CapturedVariants<'p> {
-    /// Those of a plan.
     pub fn of(plan: &'p Plan) -> Self {
         let mut all = Self { variants: Vec::new(), numbered: HashMap::new(), others: Vec::new() };
         for variant in &plan.variants {
@@ -53,7 +51,7 @@ impl<'p> CapturedVariants<'p> {
         all
     }
 
-    /// The variants that a launch is of: one, unless patterns overlap.
+    /// The variants that match a launch: more than one if patterns overlap.
     pub fn owners(&self, launch: &CapturedLaunch<'_>) -> Vec<&'p VariantId> {
         let numbered = self.numbered.get(&launch.launch).into_iter().flatten();
         let fitting = numbered.chain(&self.others).filter_map(|at| self.variants.get(*at));

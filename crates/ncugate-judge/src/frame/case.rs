@@ -5,7 +5,7 @@ use ncugate_model::{ShapeName, VariantId};
 
 pub(super) type CaseId = (VariantId, ShapeName);
 
-/// Looks a case up without a copy of its names.
+/// Looks up a case without copying its names.
 #[derive(Hash)]
 pub(super) struct CaseKey<'k>(pub &'k VariantId, pub &'k ShapeName);
 

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use ncu_rep::bulk::{BulkReader, Occurrence};
 use ncu_rep::{MetricSelection, MetricValue, Report, ReportError};
 
-/// Metrics that the launches frame needs, whatever is selected.
+/// Metrics that the launches frame always needs.
 const ATTRIBUTES: [&str; 8] = [
     "launch__device_id",
     "device__attribute_display_name",
@@ -18,7 +18,7 @@ const ATTRIBUTES: [&str; 8] = [
     "launch__cluster_dim_y",
     "launch__cluster_dim_z",
 ];
-/// Where each of them is in a launch's attributes.
+/// Their indices in a launch's attributes.
 pub(super) const DEVICE: usize = 0;
 pub(super) const DEVICE_NAME: usize = 1;
 pub(super) const CC_MAJOR: usize = 2;
@@ -26,10 +26,10 @@ pub(super) const CC_MINOR: usize = 3;
 pub(super) const SM_COUNT: usize = 4;
 pub(super) const CLUSTER: [usize; 3] = [5, 6, 7];
 
-/// Marks a metric that has no slot.
+/// Marks a metric without a slot.
 const NONE: u32 = u32::MAX;
 
-/// An attribute of a launch, if the launch has it.
+/// An attribute of a launch, if present.
 #[derive(Debug, Clone, Default)]
 pub(super) enum LaunchAttribute<'r> {
     #[default]
@@ -69,33 +69,33 @@ pub(super) type Attributes<'r> = [LaunchAttribute<'r>; ATTRIBUTES.len()];
 /// The metrics of a report, launch after launch.
 #[derive(Debug, Default)]
 pub(super) struct ReportMetrics<'r> {
-    /// Place of the name of each slot.
+    /// Name index of each slot.
     pub names: Vec<u32>,
-    /// Pieces in the order of the report.
+    /// Pieces in report order.
     pub pieces: Vec<Piece<'r>>,
 }
 
-/// The metrics of some launches that follow each other.
+/// The metrics of consecutive launches.
 #[derive(Debug, Default)]
 pub(super) struct Piece<'r> {
-    /// Rows of each launch.
+    /// Number of rows per launch.
     pub counts: Vec<usize>,
-    /// Slot of each row: which metric it is.
+    /// Slot of each row, which identifies the metric.
     pub slots: Vec<u32>,
-    /// Number of each row; meaningless for those in `missing`.
+    /// Value of each row; undefined for rows in `missing`.
     pub numbers: Vec<f64>,
-    /// Rows without a number, texts and missing values, in their order.
+    /// Rows without a number (texts and missing values), in order.
     pub missing: Vec<usize>,
-    /// Text of the rows that have one, in their order.
+    /// The rows with a text, in order.
     pub texts: Vec<(usize, Cow<'r, str>)>,
     attributes: Vec<Attributes<'r>>,
 }
 
-/// What is wanted of each name of the string tables.
+/// The slots and attributes to decode for each name of the string tables.
 struct Plan {
-    /// Slot by place of the name, [`NONE`] for what is not selected.
+    /// Slot by name index; [`NONE`] if the name is not selected.
     slots: Vec<u32>,
-    /// Attribute by place of the name, [`NONE`] for what is none.
+    /// Attribute by name index; [`NONE`] if the name is not an attribute.
     attributes: Vec<u32>,
     names: Vec<u32>,
 }
@@ -163,7 +163,6 @@ impl<'r> Piece<'r> {
         self.slots.len()
     }
 
-    /// Adds a row.
     pub fn push(&mut self, slot: u32, value: &MetricValue<'r>) {
         let (number, text) = cell(value);
         let row = self.rows();
@@ -179,7 +178,7 @@ impl<'r> Piece<'r> {
         self.numbers.push(number);
     }
 
-    /// Adds the launches that follow.
+    /// Appends consecutive launches.
     fn append(&mut self, mut next: Self) {
         let first = self.rows();
         self.counts.append(&mut next.counts);
@@ -190,7 +189,7 @@ impl<'r> Piece<'r> {
         self.attributes.append(&mut next.attributes);
     }
 
-    /// Gives the row of `slot` of the launch that starts at row `first` another value.
+    /// Replaces the value in the row of `slot` of the launch that starts at row `first`.
     fn replace(&mut self, first: usize, slot: u32, value: &MetricValue<'r>) {
         let rows = self.slots.get(first..).unwrap_or_default();
         let Some(row) = rows.iter().position(|other| *other == slot).map(|row| first + row) else { return };
@@ -211,7 +210,7 @@ impl<'r> Piece<'r> {
     }
 }
 
-/// A value as the `value` and `text` columns hold it.
+/// A value as stored in the `value` and `text` columns.
 pub(super) fn cell<'r>(value: &MetricValue<'r>) -> (Option<f64>, Option<Cow<'r, str>>) {
     match value {
         MetricValue::String(text) => (None, Some(text.clone())),
@@ -222,8 +221,8 @@ pub(super) fn cell<'r>(value: &MetricValue<'r>) -> (Option<f64>, Option<Cow<'r, 
     }
 }
 
-/// Decodes the selected metrics of all launches. `part` is called, from many threads, with the ordinal of the first launch
-/// of some and their attributes, while their pages are in memory; `keep` gets what it makes, in file order.
+/// Decodes the selected metrics of all launches. `part` runs on many threads while the pages are in memory; it
+/// receives the ordinal of the first launch in a chunk and the attributes. `keep` receives the results in file order.
 pub(super) fn metrics<'r, P: Send>(
     report: &'r Report,
     selection: MetricSelection<'_>,
@@ -237,7 +236,7 @@ pub(super) fn metrics<'r, P: Send>(
         let (first, end) = (launches.start, launches.end);
         let is_whole = end - first == report.launches().len();
         if !is_whole && pieces.is_empty() {
-            // One piece, of this thread, for a report that comes in many chunks: the memory of the parts is used again.
+            // For a report in many chunks this thread fills one piece, so that the memory of the parts is reused.
             pieces.push(Piece::default());
         }
         let count = (rayon::current_num_threads() * 4).min(end - first).max(1);

@@ -1,16 +1,16 @@
-//! What deep profiles counted: a table of its own, so that nothing in it can stand for a counter that a gate judged.
+//! The counters of deep profiles, in a separate table so that gates cannot read them.
 
 use super::profile_counters::ProfileCounters;
 use super::quantities::Quantities;
 use ncugate_model::metric::Catalogue;
 use ncugate_model::{Cell, ComputeCapability, ShapeName, VariantId};
 
-/// The variant and shape of a row, and the variant whose measurements stand for it.
+/// A row: its variant and shape, and the variant whose measurements it uses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeepProfileCase {
     pub variant: VariantId,
     pub shape: ShapeName,
-    /// Itself, or the one it shares measurements with.
+    /// The variant itself, or the one whose measurements it shares.
     pub measured_as: VariantId,
 }
 

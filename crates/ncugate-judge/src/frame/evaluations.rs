@@ -1,9 +1,9 @@
-//! Counters of one evaluation: what all of its launches did together.
+//! Counters of one evaluation: all of its launches together.
 //!
-//! A program with several launches, and a command that launches what it likes inside its range, is one execution: counts of
-//! its launches (`.sum`) are added up, the time they took among them; what is a rate, a share or a mean is the mean over
-//! launches, weighted by the time each took; `metric/catalogue.toml` has the rule for each counter. Of a command one range is
-//! one evaluation, of a program that is planned here as many launches as it has.
+//! A program with several launches is one execution, and so is a command with its launches inside a range. Sums
+//! (`.sum`), including durations, are added over launches. Rates, shares and means are averaged with the launch
+//! durations as weights. `metric/catalogue.toml` has the rule for each counter. For a command, one range is one
+//! evaluation. For a planned program, an evaluation has the program's number of launches.
 
 use super::case::CaseId;
 use indexmap::IndexSet;
@@ -11,10 +11,10 @@ use ncugate_model::metric::{Catalogue, Combination};
 use ncugate_phase::plan::{Method, Variant};
 use std::collections::HashMap;
 
-/// ncu's name of the time a launch took, by which launches are weighted.
+/// ncu's name for the launch duration, which weights launches.
 pub(super) const DURATION: &str = "gpu__time_duration.sum";
 
-/// Counters of a launch or of several together, by the place of their names.
+/// Counters of one launch or of several together, by name index.
 pub(super) type Counters = Vec<Option<f64>>;
 
 /// One execution of a case, in one report.
@@ -22,23 +22,24 @@ pub(super) type Counters = Vec<Option<f64>>;
 pub(super) struct Evaluation<'l> {
     pub case: &'l CaseId,
     pub report: &'l str,
-    /// Rows of its launches, in the order they ran.
+    /// Rows of its launches, in execution order.
     pub rows: &'l [usize],
 }
 
 /// Combines the launches of evaluations.
 pub(super) struct Combiner<'l> {
     launches: &'l [Counters],
-    /// By place of the counter; empty if every evaluation is one launch.
+    /// By counter index; empty if every evaluation is one launch.
     how: Vec<Combination>,
-    /// Place of [`DURATION`].
+    /// Index of [`DURATION`].
     duration: Option<usize>,
-    /// How long each launch took, by case and number of launches: reports without durations take those of another report.
+    /// Duration of each launch, by case and number of launches. Reports without durations use those of another
+    /// report.
     times: HashMap<(&'l CaseId, usize), Vec<f64>>,
 }
 
 impl<'l> Combiner<'l> {
-    /// `names` are those of the counters of `launches`.
+    /// `names` are the counter names of `launches`.
     pub fn new(names: &IndexSet<&str>, launches: &'l [Counters], evaluations: &[Evaluation<'l>]) -> Self {
         let mut combiner =
             Self { launches, how: Vec::new(), duration: names.get_index_of(DURATION), times: HashMap::new() };
@@ -83,14 +84,15 @@ impl<'l> Combiner<'l> {
         rows.iter().map(|row| self.counter(*row, self.duration?)).collect()
     }
 
-    /// The sum of what is combined as [`Combination::GreatestTogether`] at a launch; none if the launch lacks one.
+    /// The sum of the counters combined as [`Combination::GreatestTogether`] at a launch; `None` if the launch lacks
+    /// one.
     fn total(&self, row: usize) -> Option<f64> {
         let parts = self.how.iter().enumerate().filter(|(_, how)| **how == Combination::GreatestTogether);
         parts.map(|(at, _)| self.counter(row, at)).sum()
     }
 }
 
-/// Launches that are one evaluation of a variant; all of a range for a command.
+/// Number of launches per evaluation of a variant; for a command, all launches of a range.
 pub(super) fn length(variant: &Variant) -> usize {
     match &variant.method {
         Method::Kernel(kernel) => kernel.launched_entries().len().max(1),

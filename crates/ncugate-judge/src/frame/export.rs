@@ -1,7 +1,9 @@
-//! Metrics as CSV, JSON, parquet and Arrow: long (a row a launch and metric) or wide (a row a launch, a column a metric).
+//! Exports metrics as CSV, JSON, parquet and Arrow: long (one row per launch and metric) or wide (one row per launch,
+//! one column per metric).
 //!
 //! CSV and JSON are written from typed rows, so that integers stay integers and doubles keep every digit; parquet is
-//! written from the frame. Missing values are empty in CSV and null elsewhere; NaN is `NaN`. Nothing becomes 0.
+//! written from the frame. Missing values are empty in CSV and null elsewhere; NaN is `NaN`. Missing values never
+//! become 0.
 
 use std::collections::HashSet;
 use std::io::{self, Write};
@@ -37,16 +39,15 @@ pub enum TableFormat {
     Arrow,
 }
 
-/// How metrics are laid out.
+/// The layout of exported metrics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExportLayout {
-    /// A row a launch and metric.
+    /// One row per launch and metric.
     Long,
-    /// A row a launch, a column a metric.
+    /// One row per launch, one column per metric.
     Wide,
 }
 
-/// Why an export failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
     /// The launches could not be read.
@@ -118,7 +119,7 @@ impl Export<'_> {
         Ok(list.finish()?)
     }
 
-    /// The metrics frame with the wanted launches.
+    /// The metrics frame of the selected launches.
     fn long_frame(&self) -> Result<DataFrame, ExportError> {
         let metrics = LaunchFrames::read(self.captures, self.selection)?.metrics;
         if self.filter.is_open() {
@@ -157,7 +158,7 @@ impl Export<'_> {
 pub fn json_value(value: &MetricValue<'_>) -> Value {
     match value {
         MetricValue::Double(number) if number.is_finite() => Value::from(*number),
-        // The shortest decimal of the float, not of the double next to it.
+        // The shortest decimal of the float itself, not of its conversion to double.
         MetricValue::Float(number) if number.is_finite() => {
             value.to_string().parse::<f64>().map_or(Value::Null, Value::from)
         }
@@ -169,7 +170,7 @@ pub fn json_value(value: &MetricValue<'_>) -> Value {
     }
 }
 
-/// Writes an array of objects, one a line.
+/// Writes an array of objects, one per line.
 pub(super) struct JsonList<'a> {
     out: io::BufWriter<&'a mut dyn Write>,
     separator: &'static str,
@@ -193,7 +194,6 @@ impl<'a> JsonList<'a> {
     }
 }
 
-/// The wide form in memory.
 #[derive(Default)]
 struct WideTable {
     metrics: IndexSet<String>,
@@ -255,7 +255,7 @@ impl WideTable {
         Ok(list.finish()?)
     }
 
-    /// A frame: a metric with any text is a column of text, every other one of doubles.
+    /// A frame: metrics with any text become text columns, all others columns of doubles.
     fn frame(&self) -> Result<DataFrame, ExportError> {
         let reports: Vec<&str> = self.launches.keys().map(|(report, _)| report.as_str()).collect();
         let kernels: Vec<&str> = self.launches.values().map(|launch| launch.kernel.as_str()).collect();
@@ -280,7 +280,7 @@ impl WideTable {
     }
 }
 
-/// An Arrow IPC file, with texts as readers of any age know them.
+/// An Arrow IPC file that older readers accept: texts use the classic string layout.
 pub(super) fn arrow(frame: &mut DataFrame, out: &mut dyn Write) -> Result<(), ExportError> {
     Ok(IpcWriter::new(out).with_compat_level(CompatLevel::oldest()).finish(frame)?)
 }

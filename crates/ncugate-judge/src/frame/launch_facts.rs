@@ -1,4 +1,4 @@
-//! Facts of launches that are planned here: from their build, their extents and the chip's limits.
+//! Facts of planned launches, from their build, their extents and the chip's limits.
 
 use ncugate_model::metric::{BuildFact, Combination, LaunchFact, OccupancyFact};
 use ncugate_model::number;
@@ -13,7 +13,7 @@ pub(super) enum StaticFact {
     Occupancy(OccupancyFact),
 }
 
-/// The GPU that it is a fact for, as far as it is known.
+/// The GPU of a fact, as far as it is known.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FactGpu {
     pub capability: Option<ComputeCapability>,
@@ -21,7 +21,7 @@ pub(super) struct FactGpu {
 }
 
 impl StaticFact {
-    /// The fact at a launch of a kernel that uses `resources`, or why there is none.
+    /// The fact for a launch of a kernel that uses `resources`, or the reason for its absence.
     pub fn at(self, launch: &KernelLaunch, resources: Result<Resources, Cell>, gpu: FactGpu) -> Cell {
         let value = match self {
             Self::Build(fact) => resources.map(|resources| built(fact, &resources)),
@@ -36,7 +36,7 @@ impl StaticFact {
     }
 }
 
-/// What is built, of one kernel or of several together.
+/// A fact of the build, for one kernel or several together.
 pub(super) fn built(fact: BuildFact, resources: &Resources) -> f64 {
     f64::from(match fact {
         BuildFact::Registers => resources.registers,
@@ -47,7 +47,7 @@ pub(super) fn built(fact: BuildFact, resources: &Resources) -> f64 {
     })
 }
 
-/// Facts of the launches of one evaluation as one; the first that is absent makes it absent.
+/// Combines the facts of one evaluation's launches; the first absent fact makes the result absent.
 pub(super) fn combine(how: Combination, cells: &[Cell]) -> Cell {
     if let [only] = cells {
         return only.clone();

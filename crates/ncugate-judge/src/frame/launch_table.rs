@@ -1,4 +1,4 @@
-//! The launches frame while it is filled: a row a launch.
+//! Builds the launches frame: one row per launch.
 
 use polars::prelude::{
     BooleanChunked, DataFrame, IntoColumn, NewChunkedArray, PolarsError, UInt32Chunked, UInt64Chunked,
@@ -12,7 +12,6 @@ use ncu_rep::csv::CsvReport;
 use ncu_rep::{Launch, Report, ReportError, ResultKind};
 use ncugate_model::{KernelName, ShapeName, TracedLaunch, VariantId, demangled};
 
-/// The launches frame while it is filled.
 #[derive(Default)]
 pub(super) struct LaunchTable {
     report: TextColumn,
@@ -38,10 +37,10 @@ pub(super) struct LaunchTable {
 }
 
 impl LaunchTable {
-    /// The launches from `first` on that have these attributes.
+    /// The launches from `first` on, with these attributes.
     ///
     /// # Errors
-    /// A damaged launch.
+    /// A launch is damaged.
     pub fn of(report: &Report, name: &str, first: usize, attributes: &[Attributes<'_>]) -> Result<Self, ReportError> {
         let mut table = Self::default();
         let found = report.launches().skip(first).zip(attributes);
@@ -49,7 +48,7 @@ impl LaunchTable {
         Ok(table)
     }
 
-    /// Adds the launches that follow.
+    /// Appends consecutive launches.
     pub fn append(&mut self, mut next: Self) {
         self.report.append(next.report);
         self.launch.append(&mut next.launch);
@@ -101,7 +100,7 @@ impl LaunchTable {
         Ok(())
     }
 
-    /// Adds a launch that CUPTI traced; its id is its place.
+    /// Adds a launch traced by CUPTI; its id is its position.
     pub fn push_traced(&mut self, report: &str, (variant, shape): (&VariantId, &ShapeName), launch: &TracedLaunch) {
         let name = KernelName::parse(&launch.kernel);
         self.report.push(Some(report));
@@ -151,7 +150,7 @@ impl LaunchTable {
         }
     }
 
-    /// The kernel of each launch, with nothing else kept.
+    /// Keeps only the kernel of each launch.
     pub fn into_kernels(self) -> TextColumn {
         self.kernel
     }
@@ -159,7 +158,7 @@ impl LaunchTable {
     /// Builds the frame.
     ///
     /// # Errors
-    /// polars refuses a column.
+    /// polars rejects a column.
     pub fn frame(&self) -> Result<DataFrame, PolarsError> {
         let numbers =
             |name: &str, values: &[Option<u32>]| UInt32Chunked::from_slice_options(name.into(), values).into_column();
@@ -196,7 +195,7 @@ impl LaunchTable {
     }
 }
 
-/// How the `kind` column names a kind of result.
+/// The name of a result kind in the `kind` column.
 fn kind_name(kind: ResultKind) -> &'static str {
     match kind {
         ResultKind::Kernel => "kernel",
@@ -206,7 +205,7 @@ fn kind_name(kind: ResultKind) -> &'static str {
     }
 }
 
-/// A text, unless it is empty.
+/// The text, or `None` if it is empty.
 fn filled(text: &str) -> Option<&str> {
     Some(text).filter(|text| !text.is_empty())
 }

@@ -1,7 +1,7 @@
 //! Launches and their metrics as frames, from reports and from ncu's CSV.
 //!
-//! Reports take the fast path of `decode`: names and units are gathered by index, values are decoded in
-//! parallel, pages are given back as the work goes on. What a launch is stays with [`ncu_rep`].
+//! Reports take the fast path of `decode`: names and units are gathered by index, values are decoded in parallel, and
+//! pages are released as decoding proceeds. The meaning of a launch is defined in [`ncu_rep`].
 
 use polars::prelude::{DataFrame, PolarsError};
 
@@ -11,7 +11,7 @@ use super::{decode, metric_table};
 use ncu_rep::csv::CsvReport;
 use ncu_rep::{MetricSelection, Report, ReportError};
 
-/// Why frames could not be built.
+/// Errors when building frames.
 #[derive(Debug, thiserror::Error)]
 pub enum FrameError {
     /// A report is damaged.
@@ -26,7 +26,7 @@ pub enum FrameError {
     Polars(#[from] PolarsError),
 }
 
-/// Where launches come from.
+/// The source of launches.
 #[derive(Debug, Clone, Copy)]
 pub enum Origin<'a> {
     Report(&'a Report),
@@ -34,10 +34,9 @@ pub enum Origin<'a> {
     Csv(&'a CsvReport),
 }
 
-/// One input with the name that the frames give it.
+/// One input, with its name in the frames.
 #[derive(Debug, Clone, Copy)]
 pub struct Capture<'a> {
-    /// Name in the `report` column.
     pub name: &'a str,
     pub origin: Origin<'a>,
 }
@@ -45,18 +44,18 @@ pub struct Capture<'a> {
 /// Launches and their metrics.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LaunchFrames {
-    /// One row a launch; columns in `schema::launches::COLUMNS`.
+    /// One row per launch; columns in `schema::launches::COLUMNS`.
     pub launches: DataFrame,
-    /// One row a launch and metric; columns in `schema::metrics::COLUMNS`.
+    /// One row per launch and metric; columns in `schema::metrics::COLUMNS`.
     pub metrics: DataFrame,
 }
 
 impl LaunchFrames {
-    /// Builds both frames. Only the selected metrics are decoded; a launch that lacks one has no row for it, a value
-    /// that ncu could not collect is null.
+    /// Builds both frames. Only the selected metrics are decoded. A launch without a metric has no row for it; a
+    /// value that ncu could not collect is null.
     ///
     /// # Errors
-    /// A damaged report.
+    /// A report is damaged.
     pub fn read(captures: &[Capture<'_>], selection: MetricSelection<'_>) -> Result<Self, FrameError> {
         let mut all = match captures.split_first() {
             Some((first, _)) => Self::of(first, selection)?,
@@ -72,10 +71,10 @@ impl LaunchFrames {
         Ok(all)
     }
 
-    /// Adds the launches of other reports.
+    /// Appends the launches of other reports.
     ///
     /// # Errors
-    /// The frames have unlike columns.
+    /// The columns of the frames differ.
     pub fn append(&mut self, other: &Self) -> Result<(), FrameError> {
         self.launches.vstack_mut(&other.launches)?;
         self.metrics.vstack_mut(&other.metrics)?;
@@ -85,7 +84,7 @@ impl LaunchFrames {
     /// Builds both frames of one report.
     ///
     /// # Errors
-    /// A damaged report.
+    /// The report is damaged.
     pub fn of_report(name: &str, report: &Report, selection: MetricSelection<'_>) -> Result<Self, FrameError> {
         let named = |source| FrameError::Report { report: name.to_owned(), source };
         let mut launches = LaunchTable::default();

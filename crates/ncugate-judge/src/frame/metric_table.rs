@@ -1,4 +1,4 @@
-//! The metrics frame of one report or CSV: rows as they were decoded, made into columns in parallel.
+//! The metrics frame of one report or CSV: decoded rows, converted to columns in parallel.
 
 use std::borrow::Cow;
 
@@ -15,12 +15,12 @@ use super::texts::{TextColumn, constant};
 use ncu_rep::csv::CsvReport;
 use ncu_rep::{MetricSelection, MetricValue, Report, unit_of};
 
-/// Most rows whose columns are built side by side. The allocator keeps for each thread what a column needed on its way.
+/// Up to this number of rows, columns are built in parallel. The allocator keeps each thread's temporary memory.
 const SIDE_BY_SIDE_ROWS: usize = 1 << 20;
 
 type Build<'a> = fn(&MetricTable<'a>) -> Result<Column, PolarsError>;
 
-/// Rows of a frame and what their indices mean.
+/// Rows of a frame, with the tables for their indices.
 struct MetricTable<'a> {
     report: &'a str,
     /// Id of each launch.
@@ -29,7 +29,7 @@ struct MetricTable<'a> {
     kernels: &'a TextColumn,
     /// Name and unit of each slot.
     metrics: Vec<(&'a str, &'a str)>,
-    /// Slot of each row: which metric it is.
+    /// Slot of each row, which identifies the metric.
     slots: Vec<u32>,
     pieces: &'a [Piece<'a>],
 }
@@ -37,7 +37,7 @@ struct MetricTable<'a> {
 /// A metrics frame without rows.
 ///
 /// # Errors
-/// polars refuses a column.
+/// polars rejects a column.
 pub(super) fn empty() -> Result<DataFrame, PolarsError> {
     MetricTable::new("", Vec::new(), &TextColumn::default(), Vec::new(), &[]).frame()
 }
@@ -45,7 +45,7 @@ pub(super) fn empty() -> Result<DataFrame, PolarsError> {
 /// The metrics frame of a report whose launches have these kernels.
 ///
 /// # Errors
-/// polars refuses a column.
+/// polars rejects a column.
 pub(super) fn of_report(
     name: &str,
     report: &Report,
@@ -61,7 +61,7 @@ pub(super) fn of_report(
 /// The metrics frame of ncu's CSV.
 ///
 /// # Errors
-/// polars refuses a column.
+/// polars rejects a column.
 pub(super) fn of_csv(
     name: &str,
     csv: &CsvReport,
@@ -85,10 +85,10 @@ pub(super) fn of_csv(
     MetricTable::new(name, ids, kernels, metrics.into_iter().collect(), &[piece]).frame()
 }
 
-/// The metrics frame of launches with these values: name, unit and number of each.
+/// The metrics frame of launches with the given names, units and numbers.
 ///
 /// # Errors
-/// polars refuses a column.
+/// polars rejects a column.
 pub(super) fn of_values(
     name: &str,
     launches: &[Vec<(&str, &str, f64)>],
@@ -120,7 +120,7 @@ impl<'a> MetricTable<'a> {
         Self { report, ids, kernels, metrics, slots, pieces }
     }
 
-    /// Builds the columns, side by side where that takes no more memory than it is worth.
+    /// Builds the columns, in parallel unless that takes too much memory.
     fn frame(&self) -> Result<DataFrame, PolarsError> {
         let columns: [Build<'a>; 7] = [
             |table| Ok(constant(m::REPORT, table.report, table.slots.len())),
@@ -139,7 +139,7 @@ impl<'a> MetricTable<'a> {
         DataFrame::new(self.slots.len(), columns?)
     }
 
-    /// What belongs to the launch of each row.
+    /// A value per launch, repeated for each row of the launch.
     fn by_row(&self, of_launch: &[u32]) -> Vec<u32> {
         let counts = self.pieces.iter().flat_map(|piece| &piece.counts);
         let mut rows = Vec::with_capacity(self.slots.len());
@@ -147,7 +147,7 @@ impl<'a> MetricTable<'a> {
         rows
     }
 
-    /// What belongs to the metric of each row.
+    /// A text per metric, repeated for each row of the metric.
     fn by_slot(&self, name: &str, text: impl Fn(&(&'a str, &'a str)) -> &'a str) -> Result<Column, PolarsError> {
         let texts = StringChunked::from_iter_values(name.into(), self.metrics.iter().map(text));
         Ok(texts.take(&self.slots)?.into_column())
@@ -173,7 +173,7 @@ impl<'a> MetricTable<'a> {
         Float64Chunked::from_iter_options(m::VALUE.into(), values).into_column()
     }
 
-    /// Nulls but for the rows that have a text.
+    /// Texts of the rows that have one; null elsewhere.
     fn text(&self) -> Result<Column, PolarsError> {
         let rows = self.slots.len();
         if self.pieces.iter().all(|piece| piece.texts.is_empty()) {
@@ -187,7 +187,7 @@ impl<'a> MetricTable<'a> {
         Ok(texts.take(&places)?.into_column())
     }
 
-    /// Rows of the pieces as rows of the frame.
+    /// Converts row indices of the pieces to row indices of the frame.
     fn rows<'t, I: Iterator<Item = usize> + 't>(
         &'t self,
         of_piece: impl Fn(&'t Piece<'a>) -> I + 't,

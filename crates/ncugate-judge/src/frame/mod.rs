@@ -1,5 +1,5 @@
-//! The launches of reports as polars frames, and the table of everything measured: [`Quantities`], whose cells hold a value or
-//! the reason why there is none. Column names and types of frames are in [`schema`].
+//! The launches of reports as polars frames, and the table of all measurements: [`Quantities`], whose cells hold a
+//! value or the reason for its absence. Column names and types of frames are in [`schema`].
 
 mod assemble;
 mod captured_launches;

@@ -1,4 +1,4 @@
-//! NVTX ranges as text, and the case that a range names.
+//! NVTX ranges as text, and the case in a range name.
 
 use ncu_rep::NvtxRange;
 use ncugate_model::{ShapeName, VariantId};
@@ -13,7 +13,7 @@ pub fn nvtx_text(ranges: &[NvtxRange<'_>]) -> String {
     names.collect::<Vec<_>>().join(" > ")
 }
 
-/// The case that the innermost range of the form `<variant>@<shape>` names.
+/// The case named by the innermost range of the form `<variant>@<shape>`.
 pub fn case_of(ranges: &str) -> Option<(VariantId, ShapeName)> {
     ranges.rsplit(" > ").find_map(|range| {
         // ncu keeps the terminating NUL of a wide string as part of the name.

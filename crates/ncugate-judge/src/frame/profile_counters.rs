@@ -1,17 +1,17 @@
-//! Counters of profiled launches, by variant and shape, out of the frames of their reports.
+//! Counters of profiled launches by variant and shape, from the frames of their reports.
 //!
-//! A launch belongs to the variant and shape that its NVTX range names (`<variant>@<shape>`), if its kernel is the one
-//! that the plan launches; never to a position in the report.
+//! The NVTX range (`<variant>@<shape>`) assigns a launch to a variant and shape if its kernel is the planned one. The
+//! position in the report is never used.
 //!
-//! **Several kernels.** Of a program that is planned here, the launches of its steps count, in their order and by their names
-//! ([`super::steps`]), and no other. A command launches what it likes inside its range: those of its kernels that
-//! `kernel_filter` matches count (all without a filter). All launches of an evaluation count together
-//! ([`super::evaluations`]); those of a program's steps are kept by step beside it.
+//! **Several kernels.** For a planned program, only the launches of its steps count, matched by order and name
+//! ([`super::steps`]). For a command, the kernels in its range that match `kernel_filter` count (all kernels without
+//! a filter). All launches of an evaluation are combined ([`super::evaluations`]); the launches of a program's steps
+//! are also kept by step.
 //!
-//! **Several evaluations.** ncu collects what does not fit one replay pass from reports of their own, so the n-th evaluation of a
-//! case in one report and the n-th in another are one *repeat*: its counters are put together, and where reports have the
-//! same counter that of the first by name counts. A metric is computed for each repeat and its median stands for the case;
-//! where it is absent for one repeat it is absent for the case.
+//! **Several evaluations.** If metrics do not fit one replay pass, ncu collects them into separate reports. The n-th
+//! evaluations of a case in all reports are therefore one *repeat*, and their counters are merged. If several reports
+//! have the same counter, the first report by name is used. A metric is computed for each repeat, and the median is
+//! the value of the case. If the metric is absent for one repeat, it is absent for the case.
 
 use super::captured_launches::{CapturedLaunch, CapturedVariants};
 use super::case::{CaseId, CaseKey};
@@ -32,21 +32,21 @@ use polars::prelude::{DataFrame, PolarsError};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-/// What ties a launch to a case.
+/// How launches are assigned to cases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ownership<'a> {
-    /// Its NVTX range, where a record says that this report has the case, and the kernel that the plan launches.
+    /// By the NVTX range, if a record lists the case for this report, and the planned kernel.
     Recorded(&'a ProfiledCases),
-    /// The patterns of the plan, at this shape: reports that this program did not make.
+    /// By the patterns of the plan, at this shape: for reports of other programs.
     Captured(&'a ShapeName),
 }
 
-/// Which report each case was profiled into, by the records of a run: what else a report holds is not a measurement of it.
+/// The report of each profiled case, from the records of a run. Other launches in a report are ignored.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ProfiledCases(HashMap<String, HashSet<CaseId>>);
 
 impl ProfiledCases {
-    /// Of records of profiles; those that failed have no report, and what CUPTI traced has one of its own.
+    /// From profile records. Failed profiles have no report, and CUPTI traces count as a separate report.
     pub fn of<'a>(records: impl Iterator<Item = (&'a VariantId, &'a ShapeName, &'a ProfileOutcome)>) -> Self {
         let mut cases: HashMap<String, HashSet<CaseId>> = HashMap::new();
         for (variant, shape, outcome) in records {
@@ -71,34 +71,33 @@ pub struct ProfileCounters {
     /// ncu's names of the counters.
     names: IndexSet<String>,
     cases: IndexMap<CaseId, CaseCounters>,
-    /// Launches in the range of a case that are not those of its program.
+    /// Launches in the range of a case that do not belong to its program.
     misfits: Vec<Misfit>,
 }
 
 #[derive(Debug, Clone, Default)]
 struct CaseCounters {
-    /// Of whole evaluations.
+    /// Counters of whole evaluations.
     repeats: Vec<Counters>,
-    /// Of each launch of a program with several, by repeat.
+    /// Counters of each launch by repeat, for a program with several launches.
     steps: Vec<Vec<Counters>>,
 }
 
-/// A metric of a case.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct CaseValue {
     /// The median over its repeats.
     pub cell: Cell,
     /// The value of each repeat, if there are several.
     pub repeats: Option<Arc<[f64]>>,
-    /// The value at each launch of a program with several.
+    /// The value at each launch, for a program with several launches.
     pub steps: Vec<Cell>,
 }
 
 impl ProfileCounters {
-    /// Reads `names` out of reports; `reports` gives each a name that is unique among them.
+    /// Reads the counters `names` from reports; `reports` gives each report a unique name.
     ///
     /// # Errors
-    /// A damaged report.
+    /// A report is damaged.
     pub fn read(
         reports: &[(String, Report)],
         plan: &Plan,
@@ -111,7 +110,7 @@ impl ProfileCounters {
         Self::of_frames(&frames, plan, ownership).map_err(FrameError::from)
     }
 
-    /// Counters out of frames that are read already.
+    /// Takes counters from existing frames.
     ///
     /// # Errors
     /// A frame lacks a column.
@@ -133,7 +132,7 @@ impl ProfileCounters {
             let case = cases.entry((*case).clone()).or_default();
             let first = match ownership {
                 Ownership::Recorded(_) => 0,
-                // Each launch of another program is one of its own, whatever report it is in.
+                // Each launch of another program is a separate evaluation, in any report.
                 Ownership::Captured(_) => case.repeats.len(),
             };
             for (repeat, evaluation) in (first..).zip(of_report) {
@@ -143,12 +142,12 @@ impl ProfileCounters {
         Ok(Self { names: names.into_iter().map(str::to_owned).collect(), cases, misfits })
     }
 
-    /// The place of a case in what [`Self::evaluate`] gives; none for one that was not profiled.
+    /// The index of a case in the result of [`Self::evaluate`]; `None` if the case was not profiled.
     pub(super) fn place(&self, variant: &VariantId, shape: &ShapeName) -> Option<usize> {
         self.cases.get_index_of(&CaseKey(variant, shape))
     }
 
-    /// A metric for every case.
+    /// Evaluates a metric for every case.
     pub(super) fn evaluate(&self, definition: &Definition) -> Vec<CaseValue> {
         let value = |counters: &Counters| {
             definition.evaluate(&|name| counters.get(self.names.get_index_of(name)?).copied().flatten())
@@ -161,14 +160,14 @@ impl ProfileCounters {
         self.cases.values().map(of_case).collect()
     }
 
-    /// Why launches of a case do not count although they were seen.
+    /// Why the launches seen for a case are rejected.
     pub(super) fn misfit(&self, variant: &VariantId, shape: &ShapeName) -> Option<&Misfit> {
         self.misfits.iter().find(|misfit| &misfit.variant == variant && &misfit.shape == shape)
     }
 }
 
 impl CaseCounters {
-    /// Adds an evaluation, and its launches if they are several of a program.
+    /// Adds an evaluation, and its launches if the program has several.
     fn add(
         &mut self,
         repeat: usize,
@@ -205,7 +204,7 @@ fn evaluations<'l>(
     ranges.iter().flat_map(of_range).collect()
 }
 
-/// Adds the counters that a report has of a repeat; one that an earlier report has counts there.
+/// Adds a report's counters for a repeat; counters of earlier reports take precedence.
 fn add(repeats: &mut Vec<Counters>, repeat: usize, counters: Counters) {
     match repeats.get_mut(repeat) {
         Some(known) => known.iter_mut().zip(counters).for_each(|(known, value)| *known = known.or(value)),
@@ -213,7 +212,7 @@ fn add(repeats: &mut Vec<Counters>, repeat: usize, counters: Counters) {
     }
 }
 
-/// The median of values, and all of them if there are several; the first that is absent makes it absent.
+/// The median of the values, and all values if there are several. The first absent value makes the median absent.
 fn median(values: impl Iterator<Item = Cell>) -> (Cell, Option<Arc<[f64]>>) {
     let values: Result<Vec<f64>, Cell> = values.map(|cell| cell.value().ok_or(cell)).collect();
     match values {
@@ -225,7 +224,7 @@ fn median(values: impl Iterator<Item = Cell>) -> (Cell, Option<Arc<[f64]>>) {
     }
 }
 
-/// ncu's names of the counters, and the counters of every launch. Of several values of one counter the first counts.
+/// The counter names, and the counters of every launch. If a counter has several values, the first is used.
 fn by_launch(frames: &LaunchFrames) -> Result<(IndexSet<&str>, Vec<Counters>), PolarsError> {
     let mut places = HashMap::new();
     for (row, id) in ids(&frames.launches)?.enumerate() {
@@ -252,8 +251,8 @@ fn ids(frame: &DataFrame) -> Result<impl Iterator<Item = Option<(&str, u32)>>, P
     Ok(reports.iter().zip(launches.iter()).map(|(report, launch)| report.zip(launch)))
 }
 
-/// The case and step of each launch, none where it belongs to no case of the plan; and what was seen in ranges of the plan
-/// without belonging to it.
+/// The case and step of each launch, `None` if it belongs to no case of the plan. Also returns launches in ranges of
+/// the plan that do not belong to it.
 fn owned(
     launches: &DataFrame,
     plan: &Plan,
@@ -286,7 +285,7 @@ fn owned(
     Ok(owned_launches(plan, &seen))
 }
 
-/// The case of each launch by the patterns of the plan; none where no pattern or more than one fits.
+/// The case of each launch by the patterns of the plan; `None` unless exactly one pattern matches.
 fn captured(launches: &DataFrame, plan: &Plan, shape: &ShapeName) -> Result<Vec<Option<CaseId>>, PolarsError> {
     let variants = CapturedVariants::of(plan);
     let texts = [launches.column(KERNEL)?.str()?, launches.column(DEMANGLED)?.str()?, launches.column(NVTX)?.str()?];
@@ -364,7 +363,7 @@ mod tests {
         ProfileCounters::of_frames(&frames(launches), &plan(filter), Ownership::Recorded(&profiled)).unwrap()
     }
 
-    /// The sum of these counters for a variant at shape `s`, and its values by repeat.
+    /// The sum of these counters for a variant at shape `s`, and its value in each repeat.
     fn of(counted: &ProfileCounters, variant: &str, names: &[&str]) -> Option<(Cell, Option<Vec<f64>>)> {
         let names = names.iter().map(|name| (*name).to_owned()).collect();
         let mut values = counted.evaluate(&Definition { formula: Formula::Sum(names), unit: String::new() });

@@ -1,4 +1,4 @@
-//! One row a variant and shape, one column a metric: what gates, findings and reports read.
+//! One row per variant and shape, one column per metric: the table behind gates, findings and reports.
 
 use super::case::{CaseId, CaseKey};
 use super::schema::wide;
@@ -7,14 +7,14 @@ use ncugate_model::{Cell, ShapeName, VariantId};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Everything measured: a row a variant and shape, a column a metric.
+/// All measurements: one row per variant and shape, one column per metric.
 #[derive(Debug, Clone, Default)]
 pub struct Quantities {
     rows: IndexMap<CaseId, RowFacts>,
     columns: IndexMap<String, MetricCells>,
 }
 
-/// What is known of a row besides its metrics.
+/// Facts of a row other than its metrics.
 #[derive(Debug, Clone, Default)]
 struct RowFacts {
     samples: Option<Arc<[f64]>>,
@@ -22,11 +22,11 @@ struct RowFacts {
     left_out: Option<Arc<str>>,
 }
 
-/// A column of [`Quantities`]: a metric, with a cell for every row.
+/// A column of [`Quantities`]: a metric, with one cell per row.
 #[derive(Debug, Clone, Default)]
 pub struct MetricCells {
     cells: Vec<Cell>,
-    /// By row, if there are any.
+    /// Details by row, if there are any.
     details: HashMap<usize, CellDetails>,
 }
 
@@ -35,34 +35,33 @@ pub struct MetricCells {
 pub(super) struct CellDetails {
     /// The value of each repeat, if there were several.
     pub repeats: Option<Arc<[f64]>>,
-    /// The metric at each launch, if the evaluation has several and the metric is one of launches.
+    /// The metric at each launch, if the evaluation has several launches and the metric applies to single launches.
     pub steps: Vec<Cell>,
     /// For a program with fills or copies.
     pub bounds: Option<Bounds>,
 }
 
 impl MetricCells {
-    /// The value of every row, or why there is none.
+    /// The value of every row, or the reason for its absence.
     pub fn cells(&self) -> &[Cell] {
         &self.cells
     }
 
-    /// Whether any value is there.
+    /// Whether any row has a value.
     pub fn has_value(&self) -> bool {
         self.cells.iter().any(|cell| cell.value().is_some())
     }
 
-    /// The value of each repeat of a row, in the order they ran, if there were several.
+    /// The value of each repeat of a row, in execution order, if there were several.
     pub fn repeats(&self, row: usize) -> Option<&Arc<[f64]>> {
         self.details.get(&row)?.repeats.as_ref()
     }
 
-    /// Where the value of a row is, for a program with fills or copies; none if they do not bear on the metric.
+    /// The bounds of a row's value, for a program with fills or copies; `None` if those do not affect the metric.
     pub fn bounds(&self, row: usize) -> Option<&Bounds> {
         self.details.get(&row)?.bounds.as_ref()
     }
 
-    /// Adds a row.
     pub(super) fn push(&mut self, cell: Cell, details: CellDetails) {
         let CellDetails { repeats, steps, bounds } = &details;
         if repeats.is_some() || !steps.is_empty() || bounds.is_some() {
@@ -78,16 +77,16 @@ impl FromIterator<Cell> for MetricCells {
     }
 }
 
-/// Where the value of a program with fills or copies is, which ncu does not count.
+/// Bounds of a value, for a program with fills or copies, which ncu does not count.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bounds {
-    /// The least: of its launches alone, if fills and copies can only add to it.
+    /// The lower bound: the value of the launches alone, if fills and copies can only add to it.
     pub low: f64,
-    /// The most: the value of the cell, if it covers fills and copies.
+    /// The upper bound: the value of the cell, if it covers fills and copies.
     pub high: f64,
-    /// What of the cell's value is theirs; 0 if it covers launches alone.
+    /// The share of fills and copies in the cell's value; 0 if it covers only launches.
     pub added: f64,
-    /// The fills and copies, in words.
+    /// Description of the fills and copies.
     pub steps: Arc<str>,
 }
 
@@ -95,41 +94,41 @@ pub struct Bounds {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sampling {
     pub program: Program,
-    /// Launches that each sample of the sweep is the mean of.
+    /// Number of launches averaged in each sample of the sweep.
     pub launches: u32,
-    /// Samples taken anew, after variants had been selected by those of the sweep; none where there are none.
+    /// Samples taken after the sweep selected variants; `None` without a confirmation.
     pub fresh: Option<FreshSamples>,
-    /// Machine code and launches, as one digest; none where it is not known.
+    /// One digest of machine code and launches, if known.
     pub code: Option<Arc<str>>,
 }
 
-/// What ran while samples were taken.
+/// The program timed by the samples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Program {
-    /// A kernel in a worker, beside the other kernels.
+    /// A kernel in a worker, interleaved with the other kernels.
     Kernel,
-    /// An external command, in processes of its own.
+    /// An external command, in separate processes.
     Command,
 }
 
-/// Samples that took no part in selecting variants.
+/// Samples that took no part in the selection.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FreshSamples {
-    /// Microseconds in the order they were taken, or why there are none; sample `i` of every variant is of the same round.
+    /// Microseconds in the order they were taken, or the reason for their absence. Sample `i` of every variant
+    /// belongs to the same round.
     pub samples: Result<Arc<[f64]>, Arc<str>>,
-    /// Launches that each is the mean of.
+    /// Number of launches averaged in each sample.
     pub launches: u32,
-    /// Samples of each process, in their order.
+    /// Number of samples of each process, in order.
     pub processes: Arc<[u32]>,
 }
 
 impl Quantities {
-    /// An empty table with these rows; later rows with a key already there are dropped.
+    /// An empty table with these rows; duplicate keys are dropped.
     pub fn new(rows: impl IntoIterator<Item = (VariantId, ShapeName)>) -> Self {
         Self { rows: rows.into_iter().map(|case| (case, RowFacts::default())).collect(), columns: IndexMap::new() }
     }
 
-    /// Variant and shape of every row, in order.
     pub fn rows(&self) -> impl ExactSizeIterator<Item = &(VariantId, ShapeName)> {
         self.rows.keys()
     }
@@ -144,12 +143,12 @@ impl Quantities {
         self.rows.get_index_of(&CaseKey(variant, shape))
     }
 
-    /// Adds or replaces a column; rows beyond `cells` are missing.
+    /// Adds or replaces a column; rows beyond `cells` become missing.
     pub fn set_column(&mut self, metric: &str, cells: Vec<Cell>) {
         self.set(metric, cells.into_iter().collect());
     }
 
-    /// Adds or replaces a column with what is behind its cells.
+    /// Adds or replaces a column, including the details of its cells.
     pub(super) fn set(&mut self, metric: &str, mut column: MetricCells) {
         column.cells.resize_with(self.rows.len(), || Cell::Missing(wide::NOT_MEASURED.into()));
         self.columns.insert(metric.to_owned(), column);
@@ -160,7 +159,7 @@ impl Quantities {
         self.columns.get(metric)
     }
 
-    /// One value; a metric or row that is not here is missing with a reason.
+    /// One value. For an unknown metric or row, a missing value with a reason.
     pub fn read(&self, variant: &VariantId, shape: &ShapeName, metric: &str) -> Cell {
         let Some(row) = self.row(variant, shape) else {
             return Cell::Missing(format!("variant '{variant}' was not measured at shape '{shape}'").into());
@@ -169,8 +168,7 @@ impl Quantities {
         cell.cloned().unwrap_or_else(|| Cell::Missing(format!("metric '{metric}' was not collected").into()))
     }
 
-    /// This table with the values of `other` where it has none itself: for advice and charts. Verdicts read a table of
-    /// what was measured for them alone.
+    /// This table with its gaps filled from `other`, for advice and charts. Verdicts never read a filled table.
     pub fn filled_from(&self, other: &Self) -> Self {
         let mut table = self.clone();
         for metric in other.metrics() {
@@ -188,7 +186,7 @@ impl Quantities {
         table
     }
 
-    /// Takes back every value of a variant.
+    /// Removes every value of a variant.
     pub fn withhold(&mut self, variant: &VariantId, reason: &str) {
         let reason: Arc<str> = reason.into();
         for column in self.columns.values_mut() {
@@ -208,14 +206,14 @@ impl Quantities {
         }
     }
 
-    /// A metric at each launch of an evaluation, in their order; empty where the evaluation is one launch, or the metric is not
-    /// one of launches.
+    /// A metric at each launch of an evaluation, in order. Empty if the evaluation has one launch or the metric does
+    /// not apply to single launches.
     pub fn steps(&self, variant: &VariantId, shape: &ShapeName, metric: &str) -> &[Cell] {
         let details = self.row(variant, shape).and_then(|row| self.columns.get(metric)?.details.get(&row));
         details.map_or(&[], |details| &details.steps)
     }
 
-    /// A metric of the launches of a row alone, without what its value has of fills and copies.
+    /// A row's metric for its launches alone, without fills and copies.
     pub fn of_launches(&self, variant: &VariantId, shape: &ShapeName, metric: &str) -> Cell {
         let bounds = self.row(variant, shape).and_then(|row| self.columns.get(metric)?.bounds(row));
         match (self.read(variant, shape, metric), bounds) {
@@ -224,21 +222,22 @@ impl Quantities {
         }
     }
 
-    /// Keeps the latency samples of a row, in microseconds and the order they were taken.
+    /// Sets the latency samples of a row, in microseconds and in the order they were taken.
     pub fn set_samples(&mut self, row: usize, samples: Arc<[f64]>) {
         if let Some((_, facts)) = self.rows.get_index_mut(row) {
             facts.samples = Some(samples);
         }
     }
 
-    /// Keeps how the latency of a row was sampled.
+    /// Sets the sampling of a row's latency.
     pub fn set_sampling(&mut self, row: usize, sampling: Sampling) {
         if let Some((_, facts)) = self.rows.get_index_mut(row) {
             facts.sampling = Some(sampling);
         }
     }
 
-    /// Takes back the values of a row whose variant is not launched at its shape. Facts of its launches stay: they say why.
+    /// Removes the values of a row whose variant is not launched at its shape. Facts of its launches stay, because
+    /// they show the reason.
     pub(super) fn leave_out(&mut self, row: usize, reason: &Arc<str>) {
         if let Some((_, facts)) = self.rows.get_index_mut(row) {
             facts.left_out = Some(reason.clone());
@@ -248,12 +247,12 @@ impl Quantities {
         }
     }
 
-    /// Why a variant is not launched at a shape, where it is not.
+    /// Why a variant is not launched at a shape; `None` if it is launched.
     pub fn left_out_at(&self, row: usize) -> Option<&Arc<str>> {
         self.rows.get_index(row)?.1.left_out.as_ref()
     }
 
-    /// How the latency of a row was sampled, where that is known.
+    /// The sampling of a row's latency, if known.
     pub fn sampling_at(&self, row: usize) -> Option<&Sampling> {
         self.rows.get_index(row)?.1.sampling.as_ref()
     }
@@ -263,7 +262,8 @@ impl Quantities {
         self.rows.get_index(row)?.1.samples.as_ref()
     }
 
-    /// Latency samples of a variant and shape, in microseconds; sample `i` of every variant is of the same round.
+    /// Latency samples of a variant and shape, in microseconds. Sample `i` of every variant belongs to the same
+    /// round.
     pub fn samples(&self, variant: &VariantId, shape: &ShapeName) -> Option<&Arc<[f64]>> {
         self.rows.get(&CaseKey(variant, shape))?.samples.as_ref()
     }

@@ -1,4 +1,4 @@
-//! Which metrics a phase needs: those its gates and its objective name, and those every report shows.
+//! The metrics that a phase needs: those of its gates and its objective, and those in every report.
 
 use ncugate_model::expr::{Owner, Requirement};
 use ncugate_model::metric::{Catalogue, MetricSource, ShownIn, asked_signals, id};
@@ -19,7 +19,7 @@ pub fn deep_metrics() -> Vec<String> {
     Catalogue::embedded().shown(ShownIn::Deep).map(str::to_owned).collect()
 }
 
-/// Logical and verbatim metrics of a phase, sorted as reports list them: what is always shown first.
+/// Logical and verbatim metrics of a phase in report order, starting with those that every report shows.
 pub fn metrics(phase: &Phase) -> Vec<String> {
     let shown: Vec<String> = Catalogue::embedded().shown(ShownIn::Table).map(str::to_owned).collect();
     let mut more = BTreeSet::new();
@@ -32,7 +32,8 @@ pub fn metrics(phase: &Phase) -> Vec<String> {
     shown.into_iter().chain(more).collect()
 }
 
-/// Whether a requirement reads a counter of a baseline, or the phase asks for counters by name, so that external baselines are profiled too.
+/// Whether external baselines must be profiled: a requirement reads a counter of a baseline, or the phase requests
+/// counters by name.
 pub fn profiles_baselines(phase: &Phase) -> bool {
     if phase.profile.metrics.iter().any(|name| is_counter(name)) {
         return true;
@@ -46,7 +47,7 @@ pub fn profiles_baselines(phase: &Phase) -> bool {
     reads.into_iter().any(|read| is_baseline(&read.owner) && is_counter(&read.name))
 }
 
-/// Why counters of a variant at a shape are absent which nobody asked ncu for.
+/// Why counters of a variant at a shape were not requested from ncu.
 pub fn not_collected(phase: &Phase, variant: &Variant, shape: &ShapeName, counters: &[&str]) -> String {
     if !phase.profile.shapes.contains(shape) {
         return format!("not collected at shape '{shape}': `[profile] shapes` does not name it");
@@ -59,12 +60,13 @@ pub fn not_collected(phase: &Phase, variant: &Variant, shape: &ShapeName, counte
     format!("not collected: ncu was not asked for '{}' when this was measured; measure again", counters.join("', '"))
 }
 
-/// Whether one launch of every external baseline is looked at: it is compared with, and nothing else is counted of it.
+/// Whether one launch of every external baseline is profiled only to confirm that ncu sees it: the baseline is
+/// compared with, but no counter of it is read.
 pub fn sees_baselines(phase: &Phase) -> bool {
     !profiles_baselines(phase) && compares_latencies(phase)
 }
 
-/// Whether a requirement reads this quantity, whoever's it is.
+/// Whether a requirement reads this quantity, for any owner.
 pub fn names(phase: &Phase, metric: &str) -> bool {
     requirements(phase).any(|requirement| requirement.reads().quantities.iter().any(|read| read.name == metric))
 }
@@ -76,8 +78,8 @@ pub fn reads(phase: &Phase, owner: &Owner) -> bool {
         .any(|reads| reads.speedups.contains(owner) || reads.quantities.iter().any(|quantity| quantity.owner == *owner))
 }
 
-/// Arithmetic that no metric of the catalogue sums up, by ncu's name, with the operations an instruction stands for: half
-/// precision outside the tensor pipe, where packed ones do two, and double precision.
+/// Arithmetic instructions outside the catalogue's metrics, by ncu name, with the operations per instruction: half
+/// precision outside the tensor pipe, where packed instructions do two operations, and double precision.
 pub const OTHER_ARITHMETIC: [(&str, f64); 6] = [
     ("smsp__sass_thread_inst_executed_op_hadd_pred_on.sum", 2.0),
     ("smsp__sass_thread_inst_executed_op_hmul_pred_on.sum", 2.0),
@@ -87,16 +89,16 @@ pub const OTHER_ARITHMETIC: [(&str, f64); 6] = [
     ("smsp__sass_thread_inst_executed_op_dfma_pred_on.sum", 2.0),
 ];
 
-/// What is counted for every latency to be held against: the duration and the bytes of the same launch.
+/// The counters that check every latency: duration and bytes of the same launch.
 ///
-/// Operations are held against the declared ones where a phase has them counted. They are not asked for here: ncu counts
-/// them by patching the machine code, which made profiling of 90 variants fourteen times as long.
+/// Operations are compared with the declared ones only if the phase requests their counters. They are not requested
+/// here because ncu counts them by patching the machine code: profiling 90 variants took fourteen times as long.
 pub fn witness_counters() -> Vec<String> {
     [id::DURATION, id::DRAM_BYTES, id::SM_CLOCK].map(|name| name.to_string()).to_vec()
 }
 
-/// What every latency is held against, as far as it was counted: [`witness_counters`], and operations where the workload
-/// declares some.
+/// The metrics that check every latency, if they were counted: [`witness_counters`], and operations if the workload
+/// declares them.
 pub fn witness_metrics(phase: &Phase) -> Vec<String> {
     let mut names = witness_counters();
     if phase.workload.flops.is_some() {
@@ -107,7 +109,7 @@ pub fn witness_metrics(phase: &Phase) -> Vec<String> {
     names
 }
 
-/// Shapes at which a gate or the objective reads a latency, in the order of the phase.
+/// Shapes at which a gate or the objective reads a latency, in phase order.
 pub fn timed_shapes(phase: &Phase) -> Vec<ShapeName> {
     let timed = |name: &str| Catalogue::embedded().source(name) == Some(MetricSource::Latency);
     let reads_one = |gate: &&Gate| {
@@ -133,13 +135,13 @@ fn is_counter(name: &str) -> bool {
     Catalogue::embedded().source(name) == Some(MetricSource::Ncu)
 }
 
-/// ncu's own names of everything that has to be counted on a chip; a metric that the chip lacks is left out, and its
-/// cells say so.
+/// ncu's names of all counters to collect on a chip. Metrics that the chip lacks are left out, and their cells give
+/// the reason.
 pub fn counters(metrics: &[String], capability: Option<ComputeCapability>) -> Vec<String> {
     counter_names(metrics.iter().filter(|name| is_counter(name)), capability)
 }
 
-/// Every ncu name that a table reads: what has to be counted, and the facts of launches that every report holds anyway.
+/// All ncu names that a table reads: the counters to collect, and the launch facts that every report contains.
 pub fn read(metrics: &[String], capability: Option<ComputeCapability>) -> Vec<String> {
     counter_names(metrics.iter(), capability)
 }

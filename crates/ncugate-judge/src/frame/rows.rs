@@ -1,4 +1,4 @@
-//! Launches and metrics one by one, with their types, for tables and exports that must keep every digit.
+//! Single launches and metrics with their types, for tables and exports that must keep every digit.
 
 use std::borrow::Cow;
 
@@ -9,26 +9,24 @@ use super::nvtx::nvtx_text;
 use ncu_rep::csv::CsvLaunch;
 use ncu_rep::{Launch, MetricSelection, MetricValue};
 
-/// One launch of any origin.
+/// A launch from any source.
 #[derive(Debug, Clone, Copy)]
 pub enum AnyLaunch<'a> {
     Report(Launch<'a>),
-    /// Of ncu's CSV.
     Csv(&'a CsvLaunch),
 }
 
-/// Which launches are wanted. Every condition that is given must hold.
+/// Selects launches. All given conditions must hold.
 #[derive(Debug, Clone, Default)]
 pub struct LaunchFilter {
-    /// Found in the function's name or in the demangled name.
+    /// Matched against the function name and the demangled name.
     pub kernel: Option<Regex>,
-    /// Found in the NVTX ranges, as `name` or `domain@name`.
+    /// Matched against the NVTX ranges, as `name` or `domain@name`.
     pub nvtx: Option<Regex>,
     /// The id that ncu prints.
     pub launch: Option<u32>,
 }
 
-/// One metric of one launch.
 #[derive(Debug, Clone)]
 pub struct Row<'a> {
     pub report: &'a str,
@@ -53,7 +51,7 @@ impl<'a> AnyLaunch<'a> {
         }
     }
 
-    /// Function name of the kernel; CSV has the demangled one only.
+    /// Function name of the kernel; CSV has only the demangled name.
     #[must_use]
     pub fn kernel(&self) -> Cow<'a, str> {
         match self {
@@ -62,7 +60,6 @@ impl<'a> AnyLaunch<'a> {
         }
     }
 
-    /// Demangled name of the kernel.
     #[must_use]
     pub fn demangled(&self) -> Cow<'a, str> {
         match self {
@@ -100,7 +97,7 @@ impl<'a> AnyLaunch<'a> {
     /// NVTX ranges in one line.
     ///
     /// # Errors
-    /// A damaged report.
+    /// The report is damaged.
     pub fn nvtx(&self, report: &str) -> Result<String, FrameError> {
         match self {
             Self::Report(launch) => launch.nvtx().map(|ranges| nvtx_text(&ranges)).map_err(named(report)),
@@ -115,10 +112,10 @@ impl LaunchFilter {
         self.kernel.is_none() && self.nvtx.is_none() && self.launch.is_none()
     }
 
-    /// Whether a launch is wanted.
+    /// Whether a launch is selected.
     ///
     /// # Errors
-    /// A damaged report.
+    /// The report is damaged.
     pub fn accepts(&self, report: &str, launch: &AnyLaunch<'_>) -> Result<bool, FrameError> {
         if self.launch.is_some_and(|id| id != launch.id()) {
             return Ok(false);
@@ -151,7 +148,7 @@ pub fn launches<'a>(capture: &Capture<'a>) -> Box<dyn Iterator<Item = AnyLaunch<
 /// Calls `row` with every selected metric of one launch, in the order of the report.
 ///
 /// # Errors
-/// A damaged report, and what `row` returns.
+/// The report is damaged, or `row` returns an error.
 pub fn metrics<'a, E: From<FrameError>>(
     capture: &Capture<'a>,
     launch: &AnyLaunch<'a>,
@@ -185,10 +182,10 @@ pub fn metrics<'a, E: From<FrameError>>(
     Ok(())
 }
 
-/// Calls `row` with every selected metric of every wanted launch.
+/// Calls `row` with every selected metric of every selected launch.
 ///
 /// # Errors
-/// A damaged report, and what `row` returns.
+/// The report is damaged, or `row` returns an error.
 pub fn visit<'a, E: From<FrameError>>(
     captures: &[Capture<'a>],
     filter: &LaunchFilter,

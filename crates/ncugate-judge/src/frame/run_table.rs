@@ -1,4 +1,4 @@
-//! The table of a run as a file: everything measured, and what the plan knows of the variants.
+//! The table of a run as a file: all measurements, and the plan's facts of the variants.
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -26,10 +26,10 @@ use ncugate_phase::plan::{Plan, Variant, VariantRole};
 /// | `correct` | Boolean | whether every seed at the shape is within tolerance; null where that is not known |
 /// | a metric, `<metric>.reason` | Float64, String | as in [`wide`] |
 ///
-/// A parameter that has the name of another column gets `param.` before it.
+/// A parameter with the name of another column gets the prefix `param.`.
 ///
 /// # Errors
-/// Two columns have the same name all the same.
+/// Two columns still have the same name.
 pub fn run_table(plan: &Plan, quantities: &Quantities) -> Result<DataFrame, PolarsError> {
     let by_id: HashMap<&VariantId, &Variant> = plan.variants.iter().map(|variant| (&variant.id, variant)).collect();
     let variants: Vec<Option<&Variant>> = quantities.rows().map(|(variant, _)| by_id.get(variant).copied()).collect();
@@ -64,7 +64,7 @@ pub fn write_table(mut table: DataFrame, format: TableFormat, out: &mut dyn Writ
     }
 }
 
-/// Rows as objects, one a line; what is absent is null.
+/// Rows as objects, one per line; absent values are null.
 fn json(table: &DataFrame, out: &mut dyn Write) -> Result<(), ExportError> {
     let mut list = JsonList::new(out);
     for row in 0..table.height() {
@@ -84,7 +84,8 @@ fn json_cell(value: &AnyValue<'_>) -> serde_json::Value {
     }
 }
 
-/// The numbers of a metric, and why values are absent, if any is. [`correct`] has the numbers of its metric.
+/// The values of a metric, and the reasons for absent values, if there are any. [`correct`] provides the values of
+/// its metric.
 fn metric_columns(metric: &str, column: &MetricCells) -> Vec<Column> {
     let cells = column.cells();
     let reason = |cell: &Cell| match cell {
@@ -116,7 +117,7 @@ fn correct(quantities: &Quantities) -> Column {
     BooleanChunked::from_slice_options(wide::CORRECT.into(), &rows).into_column()
 }
 
-/// Every parameter of the plan, in the order they are met.
+/// Every parameter of the plan, in order of first appearance.
 fn parameters(plan: &Plan) -> Vec<&str> {
     let mut names: Vec<&str> = Vec::new();
     for (name, _) in plan.variants.iter().flat_map(|variant| &variant.params) {
@@ -131,7 +132,7 @@ fn value<'v>(variant: &'v Variant, name: &str) -> Option<&'v Value> {
     variant.params.iter().find(|(param, _)| param == name).map(|(_, value)| value)
 }
 
-/// A column of the narrowest type that holds all values: whole numbers, numbers, truths, else text.
+/// A column of the narrowest type for all values: integers, floats, booleans, otherwise text.
 fn parameter(name: &str, values: &[Option<&Value>]) -> Column {
     let all = |is: fn(&Value) -> bool| values.iter().flatten().all(|value| is(value));
     if all(|value| matches!(value, Value::Int(_))) {
@@ -163,7 +164,7 @@ fn csv(table: &DataFrame, out: &mut dyn Write) -> Result<(), ExportError> {
     Ok(csv.flush()?)
 }
 
-/// A value in CSV: numbers with every digit they need to be read back.
+/// A value in CSV; floats keep all digits for an exact round trip.
 fn text(value: &AnyValue<'_>) -> String {
     match value {
         AnyValue::Null => String::new(),

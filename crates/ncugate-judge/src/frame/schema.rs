@@ -2,13 +2,13 @@
 
 use polars::prelude::DataType;
 
-/// Columns of the metrics frame: one row a launch and metric.
+/// Columns of the metrics frame: one row per launch and metric.
 pub mod metrics {
     use super::DataType;
 
-    /// Report that the launch is in, as it was named by the caller.
+    /// Name of the launch's report, as given by the caller.
     pub const REPORT: &str = "report";
-    /// Id that ncu prints, from 0: it counts the launches of one process after those of another.
+    /// Id that ncu prints, counted from 0 over all processes.
     pub const LAUNCH: &str = "launch";
     /// Function name of the kernel.
     pub const KERNEL: &str = "kernel";
@@ -33,15 +33,15 @@ pub mod metrics {
     ];
 }
 
-/// Columns of the launches frame: one row a launch. What a report does not say is null.
+/// Columns of the launches frame: one row per launch. Values missing from the report are null.
 pub mod launches {
     use super::DataType;
 
-    /// Report that the launch is in, as it was named by the caller.
+    /// Name of the launch's report, as given by the caller.
     pub const REPORT: &str = "report";
-    /// Id that ncu prints, from 0: it counts the launches of one process after those of another.
+    /// Id that ncu prints, counted from 0 over all processes.
     pub const LAUNCH: &str = "launch";
-    /// What was measured: `kernel`, `range`, `command list`, `graph`.
+    /// Type of the result: `kernel`, `range`, `command list`, `graph`.
     pub const KIND: &str = "kind";
     /// Function name of the kernel.
     pub const KERNEL: &str = "kernel";
@@ -67,10 +67,10 @@ pub mod launches {
     pub const CLUSTER: [&str; 3] = ["cluster_x", "cluster_y", "cluster_z"];
     /// NVTX ranges around the launch, outermost first, as `name` or `domain@name`, separated by ` > `.
     pub const NVTX: &str = "nvtx";
-    /// Whether ncu was asked to lock the clocks.
+    /// Whether ncu was configured to lock the clocks.
     pub const CLOCK_REQUESTED: &str = "clock_lock_requested";
     pub const CLOCK_LOCKED: &str = "clock_locked";
-    /// When it was measured, in seconds since 1970.
+    /// Time of the measurement, in seconds since 1970.
     pub const CREATED: &str = "created";
 
     /// All columns in order.
@@ -104,7 +104,7 @@ pub mod launches {
     ];
 }
 
-/// Columns of the table of everything measured: one row a variant and shape.
+/// Columns of the table of all measurements: one row per variant and shape.
 ///
 /// | column | type | |
 /// | --- | --- | --- |
@@ -123,10 +123,10 @@ pub mod wide {
     pub const STANDING: &str = "standing";
     /// Whether the variant is within tolerance at the shape.
     pub const CORRECT: &str = "correct";
-    /// The reason of a value that nothing else is known of.
+    /// The reason for a missing value without a more specific reason.
     pub const NOT_MEASURED: &str = "not measured";
 
-    /// The column that says why a metric's values are absent.
+    /// The column with the reasons for a metric's absent values.
     pub fn reason(metric: &str) -> String {
         format!("{metric}.reason")
     }

@@ -1,18 +1,19 @@
-//! Which launch of a variant's program each profiled launch is: by the NVTX range, and in it by order and name.
+//! Matches profiled launches with the steps of a variant's program: by NVTX range, and within a range by order and
+//! name.
 
 use super::case::CaseId;
 use ncugate_model::{KernelName, ShapeName, VariantId, demangled};
 use ncugate_phase::plan::{Method, Plan};
 use std::collections::HashMap;
 
-/// Launches of one range that a misfit names.
+/// Maximum number of launches listed for one range.
 const NAMED: usize = 6;
 
-/// A launch as a report has it.
+/// A launch in a report.
 #[derive(Debug, Clone)]
 pub(super) struct SeenLaunch<'a> {
     pub report: &'a str,
-    /// The case whose range it is in, where that is one.
+    /// The case of its range, if the range names one.
     pub case: Option<CaseId>,
     /// Function name of the kernel.
     pub kernel: &'a str,
@@ -20,27 +21,27 @@ pub(super) struct SeenLaunch<'a> {
     pub demangled: &'a str,
 }
 
-/// The launch of a program that a launch is.
+/// A profiled launch matched with a launch of a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct OwnedLaunch {
     pub case: CaseId,
-    /// Which of the program's launches it is, from 0; 0 for those of a command.
+    /// Index of the program's launch, from 0; 0 for commands.
     pub step: u32,
 }
 
-/// Launches in the range of a case that are not those which the plan has there, so that what was counted of them does not count.
+/// Launches in the range of a case that do not match the plan. Their counters are rejected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Misfit {
     pub variant: VariantId,
     pub shape: ShapeName,
-    /// The kernels of the plan, in order.
+    /// The planned kernels, in order.
     pub planned: Vec<String>,
-    /// The kernels that ncu saw in the range, in order; the first of many.
+    /// The first kernels that ncu saw in the range, in order.
     pub seen: Vec<String>,
 }
 
 impl Misfit {
-    /// Both names, in words.
+    /// Describes planned and seen kernels.
     #[must_use]
     pub fn words(&self) -> String {
         let list = |names: &[String]| names.iter().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", ");
@@ -48,13 +49,13 @@ impl Misfit {
     }
 }
 
-/// What is expected in the ranges of a variant.
+/// The launches expected in the ranges of a variant.
 enum ExpectedLaunches {
     /// The launches of its program, in order.
     Launches(Vec<KernelName>),
     Any,
     Matching(regex::Regex),
-    /// A filter that does not compile matches nothing.
+    /// No launch: the filter does not compile.
     Nothing,
 }
 
@@ -79,8 +80,8 @@ impl ExpectedLaunches {
     }
 }
 
-/// Which launches of the plan these are, in their order; none for those that are not of the plan. And what was seen in the
-/// range of a planned kernel without being it.
+/// The planned launch of each profiled launch, in order; `None` for launches outside the plan. Also returns the
+/// mismatched launches in the ranges of planned kernels.
 pub(super) fn owned(plan: &Plan, launches: &[SeenLaunch<'_>]) -> (Vec<Option<OwnedLaunch>>, Vec<Misfit>) {
     let expected: HashMap<&VariantId, ExpectedLaunches> =
         plan.variants.iter().map(|variant| (&variant.id, ExpectedLaunches::of(&variant.method))).collect();
@@ -116,9 +117,9 @@ pub(super) fn owned(plan: &Plan, launches: &[SeenLaunch<'_>]) -> (Vec<Option<Own
     (owned, misfits)
 }
 
-/// The rows that are launches of a program, with their places in it. Others may stand between them (a driver may fill memory
-/// by a kernel of its own); where they are in another order, or not whole evaluations, nobody can tell which is which, and
-/// none counts.
+/// The rows that are launches of a program, with their step numbers. Other launches may lie between them: a driver
+/// may fill memory with its own kernel. If the launches are in another order or evaluations are incomplete, the
+/// assignment is ambiguous and no launch counts.
 fn of_program(names: &[KernelName], launches: &[SeenLaunch<'_>], rows: &[usize]) -> Vec<(usize, u32)> {
     let fits = |name: &KernelName, row: usize| name.launched_as(launches[row].kernel, launches[row].demangled);
     let own: Vec<usize> = rows.iter().copied().filter(|row| names.iter().any(|name| fits(name, *row))).collect();
@@ -149,7 +150,7 @@ mod tests {
     use ncugate_fixtures as fixtures;
     use ncugate_phase::plan::Step;
 
-    /// A plan of `a`, whose program launches these in order, and `b`, which launches `copy`.
+    /// A plan of `a`, whose program launches these kernels in order, and `b`, which launches `copy`.
     fn plan(entries: &[&str]) -> Plan {
         let mut plan = fixtures::plan(&["a", "b"]);
         if let Method::Kernel(kernel) = &mut plan.variants[0].method {

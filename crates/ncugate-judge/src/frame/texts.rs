@@ -1,9 +1,8 @@
-//! Columns of texts that repeat much: each text is kept once.
+//! Columns of texts with many repeats: each text is stored once.
 
 use indexmap::IndexSet;
 use polars::prelude::{Column, IntoColumn, NewChunkedArray, PlSmallStr, Scalar, StringChunked};
 
-/// A column of texts while it is filled.
 #[derive(Default)]
 pub(super) struct TextColumn {
     pool: IndexSet<String>,
@@ -17,7 +16,7 @@ impl TextColumn {
     }
 
     fn index(&mut self, text: &str) -> u32 {
-        // Most rows have the text of the row before.
+        // Most rows have the same text as the previous row.
         if let Some(&Some(last)) = self.rows.last()
             && self.pool.get_index(last as usize).is_some_and(|known| known == text)
         {
@@ -27,7 +26,6 @@ impl TextColumn {
         known.unwrap_or_else(|| self.pool.insert_full(text.to_owned()).0) as u32
     }
 
-    /// Adds the rows of another column.
     pub fn append(&mut self, other: Self) {
         let places: Vec<u32> = other.pool.into_iter().map(|text| self.pool.insert_full(text).0 as u32).collect();
         self.rows.extend(other.rows.into_iter().map(|row| row.and_then(|row| places.get(row as usize).copied())));
@@ -38,7 +36,7 @@ impl TextColumn {
         self.rows.iter().map(|row| row.and_then(|index| self.pool.get_index(index as usize)).map(String::as_str))
     }
 
-    /// The one text that all rows have.
+    /// The common text of all rows, if they are equal.
     pub fn only(&self) -> Option<&str> {
         match self.pool.first() {
             Some(text) if self.pool.len() == 1 && !self.rows.contains(&None) => Some(text),
@@ -54,7 +52,7 @@ impl TextColumn {
     }
 }
 
-/// A column that has the same text in every row.
+/// A column with the same text in every row.
 pub(super) fn constant(name: &str, text: &str, rows: usize) -> Column {
     Column::new_scalar(name.into(), Scalar::from(PlSmallStr::from_str(text)), rows)
 }

@@ -1,5 +1,5 @@
-//! Launches that CUPTI traced where ncu could not count, as rows of the frames of launches and their metrics: from here on they are read,
-//! put together and named as those of a report.
+//! Converts launches traced by CUPTI to rows of the launches and metrics frames, for hosts where ncu has no counter
+//! permission. From here on they are processed like launches of a report.
 
 use super::case::CaseId;
 use super::launch_table::LaunchTable;
@@ -10,7 +10,7 @@ use ncugate_model::{ActivityTrace, ProfileOutcome, ProfileRecord, ShapeName, Tra
 use polars::prelude::PolarsError;
 use std::collections::HashMap;
 
-/// What stands for the name of a report; no report of ncu can have it.
+/// The report name of traced launches; no ncu report can have this name.
 pub(super) const REPORT: &str = "CUPTI";
 
 #[derive(Debug, Clone, Copy)]
@@ -18,11 +18,11 @@ pub struct TracedCase<'a> {
     pub variant: &'a VariantId,
     pub shape: &'a ShapeName,
     pub trace: &'a ActivityTrace,
-    /// ncu's names of which ncu itself has no value, and which CUPTI has.
+    /// ncu names of the metrics that only CUPTI measured.
     pub counters: &'a [String],
 }
 
-/// The cases of a run that were traced, the last trace of each, without those of which a report of ncu has the same.
+/// The traced cases of a run, each with its last trace, except those that an ncu report covers.
 pub fn traced_cases(profiles: &[ProfileRecord]) -> Vec<TracedCase<'_>> {
     let mut places: HashMap<CaseId, usize> = HashMap::new();
     let mut cases: Vec<Option<TracedCase<'_>>> = Vec::new();
@@ -42,7 +42,8 @@ pub fn traced_cases(profiles: &[ProfileRecord]) -> Vec<TracedCase<'_>> {
         return Vec::new();
     }
     for record in profiles {
-        // A run that went on where ncu may count has what was traced before counted: then nothing stands in for it.
+        // If ncu has counter permission when a run continues, it profiles the traced cases, and the traces are no
+        // longer used.
         if matches!(record.outcome, ProfileOutcome::Profiled { .. })
             && let Some(&place) = places.get(&(record.variant.clone(), record.shape.clone()))
             && let Some(known) = cases.get_mut(place)
@@ -55,10 +56,10 @@ pub fn traced_cases(profiles: &[ProfileRecord]) -> Vec<TracedCase<'_>> {
 }
 
 impl LaunchFrames {
-    /// Frames of the launches that CUPTI traced of these cases.
+    /// Frames of the launches that CUPTI traced for these cases.
     ///
     /// # Errors
-    /// polars refuses a column.
+    /// polars rejects a column.
     pub fn of_traces(profiles: &[ProfileRecord]) -> Result<Self, PolarsError> {
         let mut launches = LaunchTable::default();
         let mut values = Vec::new();

@@ -1,14 +1,14 @@
-//! Fills and copies of programs, which ncu does not count: what they add to a metric, or that it is not known.
+//! Fills and copies of programs, which ncu does not count: their contribution to a metric, if known.
 
 use super::quantities::Bounds;
 use ncugate_model::metric::{Catalogue, Definition, TransferCost, TransferEffect};
 use ncugate_phase::plan::StepTraffic;
 
-/// How fills and copies bear on a metric.
+/// The effect of fills and copies on a metric.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Transfers {
     effect: TransferEffect,
-    /// The least and the most that the metric can be.
+    /// The smallest and the largest possible value of the metric.
     range: (f64, f64),
 }
 
@@ -18,8 +18,8 @@ impl Transfers {
         Self { effect: catalogue.transfer_effect(definition), range: catalogue.range(metric) }
     }
 
-    /// Where the metric of a program with these fills and copies is, by its value over the launches; none if they do not bear
-    /// on it.
+    /// The bounds of the metric for a program with these fills and copies, from its value over the launches; `None`
+    /// if they do not affect it.
     pub fn bounds(self, steps: &StepTraffic, value: f64) -> Option<Bounds> {
         let (least, most) = self.range;
         let (low, high, added) = match (self.effect, self.added(steps)) {
@@ -31,7 +31,7 @@ impl Transfers {
         Some(Bounds { low, high, added, steps: steps.steps.as_str().into() })
     }
 
-    /// What fills and copies add at most; none if that is not known.
+    /// The largest contribution of fills and copies, if known.
     fn added(self, steps: &StepTraffic) -> Option<f64> {
         let TransferEffect::AtMost(TransferCost { read, written }) = self.effect else { return None };
         Some(steps.read? * read + steps.written? * written)

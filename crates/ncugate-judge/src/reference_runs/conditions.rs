@@ -1,4 +1,4 @@
-//! What has to be alike for two measurements to be compared.
+//! The conditions that two comparable measurements must share.
 
 use crate::store::Fingerprint;
 use ncugate_model::Gpu;
@@ -8,29 +8,30 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The machine, its tools, the problem, and how a sample is taken.
+/// The machine, its tools, the problem, and the sampling settings.
 ///
-/// The variant and its source are not part of it: that they differ is what a comparison is about.
+/// The variant and its source are excluded, because comparisons are about their differences.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Conditions {
     pub fingerprint: Fingerprint,
     /// SHA-256 of shapes, buffers and scalars.
     pub problem_sha256: String,
-    /// Least microseconds of a sample.
+    /// Minimum duration of a sample in microseconds.
     pub min_sample_us: u64,
-    /// Most launches of a sample.
+    /// Maximum number of launches in a sample.
     pub max_launches: u32,
-    /// Sets of buffers that launches rotate over.
+    /// Number of buffer sets that launches rotate over.
     pub buffer_sets: u32,
     /// What the L2 cache held when a launch started.
     pub l2: L2State,
-    /// What external commands said they are made of, by variant. Only what both measurements know is compared.
+    /// Software of external commands, as they reported it, by variant. Only entries known to both measurements are
+    /// compared.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub software: BTreeMap<String, BTreeMap<String, String>>,
 }
 
 impl Conditions {
-    /// Conditions of a run: its fingerprint, its workload as JSON, and how it was timed.
+    /// Conditions of a run: its fingerprint, its workload as JSON, and its timing settings.
     pub fn new(fingerprint: &Fingerprint, workload: &Value, bench: &BenchSettings) -> Self {
         let part = |name: &str| workload.get(name).cloned().unwrap_or_default();
         let problem = Value::Array(vec![part("shapes"), part("buffers"), part("scalars")]);
@@ -45,15 +46,15 @@ impl Conditions {
         }
     }
 
-    /// Conditions that a run of this phase will have when it is measured with these tools.
+    /// Conditions that a run of this phase will have if it is measured with these tools.
     pub fn ahead(phase: &Phase, fingerprint: &Fingerprint) -> Self {
-        // by way of its text, as a stored run's is read; a workload that cannot be written is like none
+        // converted through its text, as for a stored run; a workload that cannot be serialized equals no other
         let workload = serde_json::to_string(&phase.workload).and_then(|text| serde_json::from_str(&text));
         Self::new(fingerprint, &workload.unwrap_or_default(), &phase.bench)
     }
 
-    /// In what two measurements differ, a phrase each; nothing when they can be compared. What is not known is unlike
-    /// anything.
+    /// The differences between two measurements, a phrase each; empty if they can be compared. An unknown value
+    /// differs from any other.
     pub fn differences(&self, then: &Self) -> Vec<String> {
         let (a, b) = (&self.fingerprint, &then.fingerprint);
         let gpu = |f: &Fingerprint| f.gpu.as_ref().map(described);
@@ -73,7 +74,7 @@ impl Conditions {
         told.chain(self.differences_of_software(then)).chain(self.differences_of_phase(then)).collect()
     }
 
-    /// Whether both were measured on one and the same GPU, as far as that is known.
+    /// Whether both were measured on the same GPU, as far as that is known.
     pub fn is_same_gpu(&self, then: &Self) -> bool {
         let (now, then) = (&self.fingerprint.machine.gpu, &then.fingerprint.machine.gpu);
         now.is_some() && now == then
@@ -90,7 +91,7 @@ impl Conditions {
         })
     }
 
-    /// In what the phases of two measurements differ, whatever machine and tools they ran with.
+    /// The differences between the phases of two measurements, regardless of machine and tools.
     pub fn differences_of_phase(&self, then: &Self) -> Vec<String> {
         let told = [
             ("least time of a sample (us)", number(self.min_sample_us), number(then.min_sample_us)),

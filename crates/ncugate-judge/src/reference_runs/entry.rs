@@ -1,4 +1,4 @@
-//! A stored run reduced to what comparisons need: the variant that stands for it.
+//! A stored run reduced to the data that comparisons need: the variant that represents it.
 
 use super::Conditions;
 use crate::frame::{Program, Quantities, Sampling};
@@ -14,23 +14,21 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LeaderboardEntry {
-    /// What it is called in `--against NAME`; `best` answers for `best.` in requirements.
+    /// Its name in `--against NAME`; in requirements, `best.` refers to the entry `best`.
     pub name: String,
-    /// The run's id.
     pub run: String,
-    /// The variant that stands for it: what its objective selected.
+    /// The variant that represents it: the one that its objective selected.
     pub variant: VariantId,
     pub measured: Timestamp,
-    /// When it became an entry; before that, when it was measured.
+    /// Time of the promotion; before promotion, time of the measurement.
     pub promoted: Timestamp,
-    /// Whether it was accepted although it is worse than the entry before it.
+    /// Whether it was accepted despite being worse than the previous entry.
     pub accepted_worse: bool,
-    /// The commit that was measured.
     pub git: Option<Git>,
     pub conditions: Conditions,
-    /// What it was selected by.
+    /// The objective that selected it.
     pub objective: ObjectiveValue,
-    /// Every value of the variant.
+    /// All values of the variant.
     pub readings: Vec<StoredValue>,
     pub latencies: Vec<LatencySamples>,
 }
@@ -39,7 +37,7 @@ pub struct LeaderboardEntry {
 pub struct ObjectiveValue {
     pub metric: String,
     pub better: Better,
-    /// The shape it is read at.
+    /// The shape of the value.
     pub shape: ShapeName,
     /// Its value in the metric's unit; finite.
     pub value: f64,
@@ -54,11 +52,10 @@ pub struct StoredValue {
     pub value: f64,
 }
 
-/// Latency samples at a shape.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LatencySamples {
     pub shape: ShapeName,
-    /// Microseconds, in the order they were taken: those of the confirmation where there are some.
+    /// Microseconds, in the order they were taken: confirmation samples, if there are any.
     pub samples: Vec<f64>,
     /// Launches that each is the mean of.
     pub launches: u32,
@@ -66,20 +63,20 @@ pub struct LatencySamples {
     pub code: Option<String>,
 }
 
-/// A run about to be reduced.
+/// The data from which an entry is built.
 #[derive(Debug, Clone, Copy)]
 pub struct EntrySource<'a> {
     pub manifest: &'a Manifest,
     pub conditions: &'a Conditions,
-    /// What it was measured by.
+    /// The objective of the measurement.
     pub objective: &'a Objective,
-    /// The variant that stands for it.
+    /// The variant that represents the run.
     pub variant: &'a VariantId,
     pub value: f64,
     pub quantities: &'a Quantities,
 }
 
-/// A value; one that follows from latency samples by those of the confirmation, where there are some.
+/// A value. If it is computed from latency samples, confirmation samples are preferred.
 pub fn confirmed(quantities: &Quantities, variant: &VariantId, shape: &ShapeName, metric: &str) -> Option<f64> {
     let value = quantities.read(variant, shape, metric).value()?;
     let row = quantities.row(variant, shape)?;
@@ -93,7 +90,7 @@ pub fn confirmed(quantities: &Quantities, variant: &VariantId, shape: &ShapeName
 }
 
 impl LeaderboardEntry {
-    /// The variant's part of everything measured, under a name.
+    /// An entry with this name, from the variant's part of all measurements.
     pub fn new(name: &str, subject: EntrySource<'_>) -> Self {
         let EntrySource { manifest, conditions, objective, variant, value, quantities } = subject;
         let shapes: Vec<&ShapeName> =
@@ -140,7 +137,7 @@ impl LeaderboardEntry {
         }
     }
 
-    /// Why its latencies cannot have been measured: samples that are not times, or a value without samples.
+    /// Why its latencies are invalid: samples that are not times, or a value without samples.
     pub fn unsound(&self) -> Option<String> {
         let sampled = |shape: &ShapeName| self.latencies.iter().any(|latency| &latency.shape == shape);
         let is_latency =
@@ -157,7 +154,7 @@ impl LeaderboardEntry {
         self.readings.iter().find(|r| &r.shape == shape && r.metric == metric).map(|r| r.value)
     }
 
-    /// Whether both are known to be of the same machine code and launches, at every shape.
+    /// Whether both are known to have the same machine code and launches at every shape.
     pub fn is_same_code(&self, other: &Self) -> bool {
         let codes = |entry: &Self| -> Option<Vec<(String, String)>> {
             let code = |latency: &LatencySamples| Some((latency.shape.0.to_string(), latency.code.clone()?));
@@ -198,7 +195,7 @@ impl LeaderboardEntry {
         table
     }
 
-    /// Where it comes from, for people.
+    /// Its origin, for people.
     pub fn label(&self) -> String {
         format!("run {} of {}, variant {}", self.run, self.measured.strftime("%Y-%m-%d"), self.variant)
     }

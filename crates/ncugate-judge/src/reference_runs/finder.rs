@@ -1,4 +1,4 @@
-//! Stored runs by name, by leaderboard and by date, each reduced to an entry.
+//! Finds stored runs by name, leaderboard and date, and reduces each to an entry.
 
 use super::{BEST, Conditions, EntrySource, Leaderboard, LeaderboardEntry, Lookup, MismatchPolicy};
 use crate::frame::required_metrics;
@@ -12,21 +12,20 @@ use ncugate_phase::config::{self, Phase};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Machine, tools and problem of a run, and how it was timed.
+/// Machine, tools, problem and timing settings of a run.
 ///
 /// # Errors
-/// The phase that was kept with the run cannot be read.
+/// The phase stored with the run cannot be read.
 pub fn conditions_of(run: &Run) -> Result<Conditions, JudgeError> {
     let phase = config::parse_in(&run.folder.join("phase.toml"), &run.phase, run.manifest.project.as_deref())?;
     let conditions = Conditions::new(&run.manifest.fingerprint, &run.workload, &phase.bench);
     Ok(Conditions { software: run.manifest.software.clone(), ..conditions })
 }
 
-/// The entry that a stored run makes, judged by the phase it was run with, which compares it with no stored run; also
-/// values of `metrics`.
+/// The entry for a stored run, judged by its own phase without comparison runs; includes the values of `metrics`.
 ///
 /// # Errors
-/// The run cannot be read, is not complete, or selects no variant.
+/// The run cannot be read, is incomplete, or has no selected variant.
 pub fn entry_of_run(
     name: &str,
     folder: &Path,
@@ -54,7 +53,7 @@ pub fn entry_of_run(
     let judgement = judge(&phase, &plan, measured.quantities(), measured.correctness(), &context);
     let selected = judgement.selected.as_ref();
     let selected = selected.ok_or_else(|| lacking("no variant of it is both correct and measured by its objective"))?;
-    // Later runs may have durations of ncu, which are not compared with CUPTI's.
+    // Later runs may have ncu durations, which are not compared with CUPTI's.
     let own = is_traced(&run).then(|| without_durations(measured.quantities()));
     let entry = LeaderboardEntry::new(
         name,
@@ -70,19 +69,19 @@ pub fn entry_of_run(
     Ok((entry, judgement))
 }
 
-/// Where stored runs of a phase are looked for, and what they are compared with.
+/// The place to look for a phase's stored runs, and the conditions for comparison.
 pub struct Finder<'a> {
     pub phase: &'a Phase,
     /// The folder of runs and leaderboards.
     pub profiles: &'a Path,
-    /// Conditions of the run that is judged.
+    /// Conditions of the judged run.
     pub conditions: Conditions,
-    /// The day that stored runs are judged on.
+    /// The day on which stored runs are judged.
     pub today: Date,
 }
 
 impl Finder<'_> {
-    /// A folder, a run of the phase, or an entry of its leaderboard.
+    /// Finds a folder, a run of the phase, or an entry of its leaderboard.
     pub fn named(&self, name: &str) -> Result<LeaderboardEntry, JudgeError> {
         match self.folder(name) {
             Some(folder) => self.of_run(&folder),
@@ -90,13 +89,13 @@ impl Finder<'_> {
         }
     }
 
-    /// The folder of a run that a name stands for.
+    /// The folder of a run with this name.
     pub fn folder(&self, name: &str) -> Option<PathBuf> {
         let folders = [self.phase.root.join(name), self.profiles.join(&self.phase.name).join(name)];
         folders.into_iter().find(|folder| folder.join("manifest.json").is_file())
     }
 
-    /// An entry of the phase's leaderboard.
+    /// Finds an entry of the phase's leaderboard.
     pub fn on_board(&self, name: &str) -> Result<LeaderboardEntry, JudgeError> {
         match self.board()?.find(name, &self.conditions) {
             Lookup::Alike(entry) | Lookup::Unlike(entry, _) => Ok(entry.clone()),
@@ -116,7 +115,7 @@ impl Finder<'_> {
         Ok(entry_of_run(&name, folder, &required_metrics::metrics(self.phase), self.today)?.0)
     }
 
-    /// The leaderboard's best, or why there is none to compare with.
+    /// The best entry of the leaderboard, or why there is no comparable entry.
     pub fn best(&self, mismatch: MismatchPolicy) -> Result<Result<LeaderboardEntry, String>, JudgeError> {
         let board = self.board()?;
         let path = board.path().display();
@@ -132,8 +131,8 @@ impl Finder<'_> {
         })
     }
 
-    /// The newest run of the phase before this one that passed under the same conditions. A run that failed is not what the
-    /// next one is measured by, and one whose end was not judged has not passed.
+    /// The newest earlier run of the phase that passed under the same conditions. Runs that failed or were not judged
+    /// to the end are skipped.
     pub fn previous(&self, ours: &Manifest) -> Result<Option<LeaderboardEntry>, JudgeError> {
         let Ok(folders) = std::fs::read_dir(self.profiles.join(&self.phase.name)) else { return Ok(None) };
         let manifest = |folder: PathBuf| {

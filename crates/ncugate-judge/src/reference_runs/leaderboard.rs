@@ -1,4 +1,4 @@
-//! The leaderboard of a phase: a line an entry, only ever appended to, small enough to be committed.
+//! The leaderboard of a phase: one line per entry, append-only, small enough to commit.
 
 use super::{Conditions, LeaderboardEntry};
 use crate::store::{StoreError, write_atomically};
@@ -7,13 +7,13 @@ use ncugate_model::disk::open;
 use ncugate_model::number::finite;
 use std::path::{Path, PathBuf};
 
-/// Most bytes of a leaderboard: an entry has some KB.
+/// Maximum size of a leaderboard in bytes; an entry has a few KB.
 const MAX_BYTES: u64 = 256 << 20;
 
-/// The name that `best.` in a requirement stands for.
+/// The entry name for `best.` in a requirement.
 pub const BEST: &str = "best";
 
-/// Promoted runs of one machine code whose median stands for it.
+/// Number of promoted runs with the same machine code whose median represents them.
 pub const MEDIAN_OF: usize = 5;
 
 /// Entries of a phase, oldest first.
@@ -24,17 +24,17 @@ pub struct Leaderboard {
     entries: Vec<LeaderboardEntry>,
 }
 
-/// What a leaderboard has under a name.
+/// The result of a lookup by name.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Lookup<'a> {
-    /// The last entry that can be compared.
+    /// The last comparable entry.
     Alike(&'a LeaderboardEntry),
-    /// Entries, but none that can be compared: the last one, and in what it differs.
+    /// Entries exist but are not comparable: the last one, and its differences.
     Unlike(&'a LeaderboardEntry, Vec<String>),
     Absent,
 }
 
-/// Names of the phases that have a leaderboard under a folder of runs, sorted.
+/// Names of the phases with a leaderboard in a folder of runs, sorted.
 pub fn phases_with_entries(profiles: &Path) -> Vec<String> {
     let mut names: Vec<String> = std::fs::read_dir(profiles)
         .into_iter()
@@ -48,7 +48,7 @@ pub fn phases_with_entries(profiles: &Path) -> Vec<String> {
 }
 
 impl Leaderboard {
-    /// Reads `<profiles>/<phase>/leaderboard.jsonl`; one that is not there has no entries, one that is damaged is an error.
+    /// Reads `<profiles>/<phase>/leaderboard.jsonl`. A missing file has no entries; a damaged file is an error.
     pub fn open(profiles: &Path, phase: &str) -> Result<Self, StoreError> {
         let path = profiles.join(phase).join("leaderboard.jsonl");
         let text = match open::text_if_there(&path, MAX_BYTES) {
@@ -77,7 +77,7 @@ impl Leaderboard {
         &self.entries
     }
 
-    /// Entries that count now: the last of each name under each conditions.
+    /// Current entries: the last one for each combination of name and conditions.
     pub fn present(&self) -> Vec<&LeaderboardEntry> {
         let replaced = |at: usize, entry: &LeaderboardEntry| {
             let mut later = self.entries[at + 1..].iter();
@@ -96,11 +96,11 @@ impl Leaderboard {
         }
     }
 
-    /// The entry that stands for a name: of the last [`MEDIAN_OF`] entries of the machine code that was promoted last, the
-    /// one with the median objective (of an even number the better one of the two in the middle).
+    /// The entry that represents a name: among the last [`MEDIAN_OF`] entries with the most recently promoted machine
+    /// code, the one with the median objective (for an even number, the better of the middle two).
     ///
-    /// The lowest of many measurements of one kernel is lucky, and becomes luckier with each. Another machine code starts
-    /// anew, so that a real gain counts at once.
+    /// The minimum of many measurements of one kernel is biased, increasingly so with each measurement. New machine
+    /// code starts a new series, so that a real gain counts at once.
     pub fn standing(&self, name: &str, conditions: &Conditions) -> Lookup<'_> {
         let Lookup::Alike(last) = self.find(name, conditions) else { return self.find(name, conditions) };
         let repeats = |entry: &&LeaderboardEntry| {

@@ -1,8 +1,8 @@
-//! What a run is compared with across runs: other runs, and the leaderboard in `profiles/<phase>/leaderboard.jsonl`.
+//! Comparisons across runs: other runs, and the leaderboard in `profiles/<phase>/leaderboard.jsonl`.
 //!
-//! A stored run is reduced to an [`LeaderboardEntry`]: one variant, its values and its samples, and the conditions they were
-//! measured under. [`ReferenceRuns`] are those that a judgement compares
-//! with. Other conditions are found here; what a comparison means is [`crate`]'s.
+//! A stored run is reduced to a [`LeaderboardEntry`]: one variant, its values, its samples, and its measurement
+//! conditions. [`ReferenceRuns`] are the comparison runs of a judgement. This module detects differing conditions;
+//! [`crate`] defines the meaning of a comparison.
 
 mod conditions;
 mod entry;

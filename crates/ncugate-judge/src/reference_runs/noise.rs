@@ -1,4 +1,4 @@
-//! A machine's own noise: one variant timed against itself.
+//! The noise of a machine: one variant timed against itself.
 
 use super::Conditions;
 use crate::store::{StoreError, write_json};
@@ -10,10 +10,10 @@ use ncugate_model::{ShapeName, VariantId};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// Most bytes of the file.
+/// Maximum size of the file in bytes.
 const MAX_BYTES: u64 = 16 << 20;
 
-/// Noise of a machine under some conditions.
+/// The noise of a machine under given conditions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Calibration {
@@ -28,34 +28,34 @@ pub struct Calibration {
 #[serde(deny_unknown_fields)]
 pub struct ShapeNoise {
     pub shape: ShapeName,
-    /// Rounds it was measured in.
+    /// Number of rounds.
     pub rounds: usize,
-    /// Farthest that the 95 % interval of the ratio of medians reaches from 1, in percent.
+    /// Largest distance of the 95 % interval of the ratio of medians from 1, in percent.
     pub median_pct: f64,
-    /// The same of 90th percentiles; none where the rounds are too few.
+    /// The same for 90th percentiles; `None` if there are too few rounds.
     pub p90_pct: Option<f64>,
-    /// How far apart fresh processes time the variant; none where one process was measured.
+    /// Variation of the variant between fresh processes; `None` if one process was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub between: Option<RunSpread>,
 }
 
-/// How far apart fresh processes time one variant at a shape.
+/// Variation of one variant at a shape between fresh processes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RunSpread {
-    /// Processes, each with as many rounds.
+    /// Number of processes, all with the same number of rounds.
     pub runs: u32,
-    /// Standard deviation of their medians, in percent of the mean of these.
+    /// Standard deviation of the processes' medians, in percent of their mean.
     pub median_sd_pct: f64,
-    /// The same of 90th percentiles; none where the rounds are too few.
+    /// The same for 90th percentiles; `None` if there are too few rounds.
     pub p90_sd_pct: Option<f64>,
 }
 
 impl RunSpread {
-    /// Of the samples of each process; none for fewer than three.
+    /// Computed from the samples of each process; `None` for fewer than three processes.
     ///
     /// # Errors
-    /// A process without samples, or samples that are not finite.
+    /// A process has no samples, or samples are not finite.
     pub fn of(runs: &[Vec<f64>]) -> Result<Option<Self>, StatsError> {
         if runs.len() < 3 {
             return Ok(None);
@@ -80,7 +80,7 @@ impl RunSpread {
 }
 
 impl ShapeNoise {
-    /// Of two sets of samples of one variant, taken in the same rounds.
+    /// Computed from two sets of samples of one variant, taken in the same rounds.
     pub fn of(shape: &ShapeName, a: &[f64], b: &[f64]) -> Result<Self, StatsError> {
         let comparison = compare(a, b, Pairing::Rounds, &Resampler::default())?;
         Ok(Self {
@@ -98,7 +98,7 @@ fn reach(interval: &Interval) -> f64 {
 }
 
 impl Calibration {
-    /// As gates take it.
+    /// The noise in the form that gates use.
     pub fn by_shape(&self) -> impl Iterator<Item = (ShapeName, Noise)> {
         self.shapes.iter().map(|noise| {
             let part = Noise {
@@ -112,7 +112,7 @@ impl Calibration {
     }
 }
 
-/// The calibrations of a phase: `<profiles>/<phase>/noise.json`, one for each conditions.
+/// The calibrations of a phase: `<profiles>/<phase>/noise.json`, with one entry per set of conditions.
 #[derive(Debug, Clone)]
 pub struct NoiseBook {
     path: PathBuf,
@@ -120,7 +120,7 @@ pub struct NoiseBook {
 }
 
 impl NoiseBook {
-    /// Reads the file; one that is not there has none, one that is damaged is an error.
+    /// Reads the file. A missing file has no calibrations; a damaged file is an error.
     pub fn open(profiles: &Path, phase: &str) -> Result<Self, StoreError> {
         let path = profiles.join(phase).join("noise.json");
         let calibrations = match open::bytes(&path, MAX_BYTES) {
@@ -144,7 +144,7 @@ impl NoiseBook {
         self.calibrations.iter().find(|known| conditions.differences(&known.conditions).is_empty())
     }
 
-    /// Keeps a calibration, in place of the one under the same conditions.
+    /// Stores a calibration, replacing the one with the same conditions.
     pub fn keep(&mut self, calibration: Calibration) -> Result<(), StoreError> {
         self.calibrations.retain(|known| !calibration.conditions.differences(&known.conditions).is_empty());
         self.calibrations.push(calibration);

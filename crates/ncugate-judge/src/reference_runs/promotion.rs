@@ -1,4 +1,4 @@
-//! A run becoming an entry: only when asked, with the difference shown, and never loosening by itself.
+//! Promotes a run to an entry: only on request, with the differences shown, and never to a worse entry by default.
 
 use super::{Leaderboard, LeaderboardEntry, Lookup};
 use crate::store::StoreError;
@@ -7,9 +7,10 @@ use jiff::Timestamp;
 use ncugate_model::expr::Owner;
 use ncugate_model::{Better, Level, ShapeName, Verdict};
 
-/// Why a run may not become an entry by its own judgement, which compares it with no stored run; none where it may.
+/// Why a run's own judgement, without stored runs, does not allow promotion; `None` if it does.
 ///
-/// Gates that read a stored run are open there, and do not stop it: they are why it is promoted.
+/// Gates that read a stored run are open in this judgement and do not prevent promotion, since promotion provides
+/// that run.
 pub fn unfit(judgement: &Judgement) -> Option<String> {
     let tiers = judgement.tiers.iter().filter(|tier| tier.required).flat_map(|tier| &tier.gates);
     let waits = |gate: &GateResult| {
@@ -31,29 +32,29 @@ pub fn unfit(judgement: &Judgement) -> Option<String> {
     }
 }
 
-/// Whether an entry that is worse than the present one is taken.
+/// Whether to accept an entry that is worse than the present one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RegressionPolicy {
     Refuse,
-    /// It is taken, and the entry says so.
+    /// Accept it, and record that in the entry.
     Accept,
 }
 
-/// A metric of the present entry beside the new one.
+/// A metric of the present entry and of the new one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Change {
     pub shape: ShapeName,
     pub metric: String,
-    /// Before; none where it was not measured.
+    /// Before; `None` if it was not measured.
     pub before: Option<f64>,
-    /// After; none where it is not measured any more.
+    /// After; `None` if it is no longer measured.
     pub after: Option<f64>,
 }
 
-/// Why an entry is not taken.
+/// Why an entry is rejected.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Refusal {
-    /// The run is the present entry.
+    /// The run is already the present entry.
     #[error("run {run} is the entry '{name}' already")]
     Already { run: String, name: String },
     #[error(
@@ -67,7 +68,7 @@ pub enum Refusal {
         before: f64,
         after: f64,
     },
-    /// The objective is another one, so that better and worse mean nothing.
+    /// The objectives differ, so the entries cannot be ranked.
     #[error(
         "the run was selected by {after}, the present entry '{name}' by {before}; --accept-worse takes it all the same"
     )]
@@ -79,7 +80,7 @@ pub enum Refusal {
     },
 }
 
-/// An entry held against the one it would replace.
+/// An entry compared with the one it would replace.
 #[derive(Debug)]
 pub struct Promotion {
     entry: LeaderboardEntry,
@@ -87,7 +88,7 @@ pub struct Promotion {
 }
 
 impl Promotion {
-    /// Finds what the entry would replace: the present one of its name under the same conditions.
+    /// Finds the entry to be replaced: the present one with the same name and conditions.
     pub fn new(board: &Leaderboard, entry: LeaderboardEntry) -> Self {
         let replaced = match board.standing(&entry.name, &entry.conditions) {
             Lookup::Alike(present) => Some(present.clone()),
@@ -100,7 +101,7 @@ impl Promotion {
         self.replaced.as_ref()
     }
 
-    /// Every metric of both, shape by shape.
+    /// Every metric of both entries, by shape.
     pub fn changes(&self) -> Vec<Change> {
         let before = self.replaced.iter().flat_map(|e| &e.readings);
         let mut keys: Vec<(&ShapeName, &str)> = Vec::new();
@@ -119,7 +120,7 @@ impl Promotion {
         keys.into_iter().map(of).collect()
     }
 
-    /// Why it must not be taken unasked.
+    /// Why the entry needs explicit acceptance.
     pub fn refusal(&self) -> Option<Refusal> {
         let before = self.replaced.as_ref()?;
         let (old, new) = (&before.objective, &self.entry.objective);
@@ -132,7 +133,7 @@ impl Promotion {
             return Some(Refusal::Objective { name, before: said(old), after: said(new) });
         }
         let worse = match new.better {
-            // Another measurement of the same machine code is neither better nor worse: it is counted in.
+            // A repeated measurement of the same machine code is neither better nor worse; it joins the series.
             _ if before.is_same_code(&self.entry) => false,
             Better::Higher => new.value < old.value,
             Better::Lower | Better::Context => new.value > old.value,
@@ -146,7 +147,7 @@ impl Promotion {
         })
     }
 
-    /// Appends the entry, which is promoted `now`; a refusal leaves the leaderboard as it is.
+    /// Appends the entry with promotion time `now`; a refusal leaves the leaderboard unchanged.
     pub fn settle(
         mut self,
         board: &mut Leaderboard,

@@ -1,4 +1,4 @@
-//! What `baseline.`, `best.` and `previous.` stand for in a judgement, found among stored runs and leaderboards.
+//! Resolves `baseline.`, `best.` and `previous.` in a judgement to stored runs and leaderboard entries.
 
 use super::finder::{Finder, conditions_of};
 use super::{BEST, Calibration, Conditions, LeaderboardEntry, MismatchPolicy, NoiseBook, ReferenceRequest};
@@ -19,28 +19,28 @@ pub struct ComparisonRun<'a> {
     pub what: &'static str,
     /// `run 20261121T022130Z of 2026-11-21, variant A=1`
     pub label: String,
-    /// The variant that stands for it.
+    /// The variant that represents it.
     pub variant: &'a VariantId,
     pub quantities: &'a Quantities,
 }
 
-/// Stored runs by the name that requirements use.
+/// Stored runs by their name in requirements.
 #[derive(Debug, Default)]
 pub struct ReferenceRuns {
     stored: BTreeMap<String, (LeaderboardEntry, Quantities)>,
     absent: BTreeMap<String, String>,
     noise: Option<Calibration>,
-    /// The run before this one, where no requirement asks for it.
+    /// The previous run, if no requirement reads it.
     before: Option<(LeaderboardEntry, Quantities)>,
-    /// What the reader must be warned of.
+    /// Warnings for the reader.
     pub warnings: Vec<String>,
 }
 
 impl ReferenceRuns {
-    /// Finds what the command line and the phase's requirements ask for.
+    /// Finds the runs that the command line and the phase's requirements ask for.
     ///
     /// # Errors
-    /// What is named is not there or cannot be read, or, unless that is allowed, its conditions are unlike.
+    /// A named run is missing or cannot be read, or its conditions differ and that is not allowed.
     pub fn find(
         phase: &Phase,
         run: &Run,
@@ -75,11 +75,11 @@ impl ReferenceRuns {
         Ok(found)
     }
 
-    /// Refuses what a request names before anything is measured: by what the phase alone decides, and, where they are
-    /// known, by machine and tools.
+    /// Rejects an invalid request before anything is measured, based on the phase and, if known, on machine and
+    /// tools.
     ///
     /// # Errors
-    /// What is named is not there or cannot be read, or, unless that is allowed, its conditions are unlike.
+    /// A named run is missing or cannot be read, or its conditions differ and that is not allowed.
     pub fn validate(
         phase: &Phase,
         fingerprint: Option<&Fingerprint>,
@@ -103,8 +103,8 @@ impl ReferenceRuns {
         Err(JudgeError::Unlike { label: folder.display().to_string(), differences })
     }
 
-    /// What the requirements of a stored run ask for, in the folder of runs that it lies in. What cannot be compared is a
-    /// warning: then the requirement that asks for it is inconclusive.
+    /// The runs that a stored run's requirements ask for, from the profiles folder that contains it. If a run cannot
+    /// be compared, this adds a warning, and the requirement on it is inconclusive.
     pub fn of_stored_run(run: &PhaseRun, today: Date) -> Self {
         let folder = run.run.folder.canonicalize().unwrap_or_default();
         let Some(profiles) = folder.parent().and_then(Path::parent) else { return Self::default() };
@@ -112,11 +112,10 @@ impl ReferenceRuns {
             .unwrap_or_else(|error| Self { warnings: vec![error.to_string()], ..Self::default() })
     }
 
-    /// Also finds the run before this one, to be set beside it. It decides nothing, so one that cannot be read is a
-    /// warning.
+    /// Also finds the previous run, for display next to this one. It decides nothing, so a read error is a warning.
     ///
     /// # Errors
-    /// The run's own conditions cannot be read.
+    /// The conditions of the run itself cannot be read.
     pub fn resolve_previous(
         &mut self,
         phase: &Phase,
@@ -186,7 +185,7 @@ impl ReferenceRuns {
         Ok(())
     }
 
-    /// Adds what was found to what a judgement knows.
+    /// Adds the stored runs to the context of a judgement.
     pub fn add_to<'a>(&'a self, context: &mut Context<'a>) {
         for (name, (entry, quantities)) in &self.stored {
             let stored = StoredRun { label: entry.label(), quantities, variant: entry.variant.clone() };
@@ -196,17 +195,17 @@ impl ReferenceRuns {
         context.noise = self.noise.iter().flat_map(Calibration::by_shape).collect();
     }
 
-    /// Names that stored runs answer for.
+    /// Names that refer to stored runs.
     pub fn names(&self) -> Vec<&str> {
         self.stored.keys().map(String::as_str).collect()
     }
 
-    /// Whether a name that a requirement uses stands for nothing.
+    /// Whether a name in a requirement refers to no run.
     pub fn is_absent(&self, name: &str) -> bool {
         self.absent.contains_key(name)
     }
 
-    /// A line a stored run, for the report.
+    /// One line per stored run, for the report.
     pub fn labels(&self) -> Vec<String> {
         self.stored.iter().map(|(name, (entry, _))| format!("{name}: {}", entry.label())).collect()
     }

@@ -1,6 +1,6 @@
-//! What a user wants a run compared with.
+//! The comparison runs that a user requests.
 
-/// Whether a stored run that was measured under other conditions is compared with.
+/// Whether to compare with stored runs measured under other conditions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum MismatchPolicy {
     #[default]
@@ -8,11 +8,11 @@ pub enum MismatchPolicy {
     Allow,
 }
 
-/// What the user wants a run compared with.
+/// The comparison that the user requests.
 #[derive(Debug, Clone, Default)]
 pub struct ReferenceRequest {
-    /// What answers for `baseline.`: a run's folder, its id, or the name of an entry of the leaderboard.
+    /// The run for `baseline.`: a run's folder, its id, or the name of a leaderboard entry.
     pub name: Option<String>,
-    /// What to do where conditions differ.
+    /// The policy for differing conditions.
     pub mismatch: MismatchPolicy,
 }

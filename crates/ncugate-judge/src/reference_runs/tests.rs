@@ -124,7 +124,7 @@ fn a_better_run_replaces_a_worse_one_is_refused() {
     assert_eq!(board.present().len(), 1);
 }
 
-/// An entry whose machine code is known.
+/// An entry with known machine code.
 fn coded(run: &str, latency: f64, code: &str) -> LeaderboardEntry {
     let mut entry = entry(run, latency, &conditions());
     entry.latencies.iter_mut().for_each(|latency| latency.code = Some(code.to_owned()));
@@ -146,7 +146,7 @@ fn the_best_of_a_kernel_measured_often_is_its_median_and_not_its_luckiest_run() 
         Lookup::Unlike(..) | Lookup::Absent => f64::NAN,
     };
     assert_eq!(best(&board), 10.0);
-    // another machine code is held against that, and starts anew where it is better
+    // other machine code is compared with that, and starts a new series if it is better
     assert!(matches!(settle(&mut board, coded("f", 10.05, "k2")), Some(Refusal::Worse { .. })));
     assert_eq!(settle(&mut board, coded("g", 9.0, "k2")), None);
     assert_eq!(best(&board), 9.0);

@@ -1,4 +1,5 @@
-//! Whether an unfinished run can go on: only with the same plan, tools and files, and only what this program wrote into it.
+//! Decides whether an unfinished run can continue: only with the same plan, tools and files, and only from files that
+//! ncugate wrote.
 
 use super::ledger::Ledger;
 use super::{Manifest, Resumption, Run, RunState, folder, inputs};
@@ -9,30 +10,30 @@ use ncugate_phase::config::Phase;
 use ncugate_phase::plan::Plan;
 use std::path::{Path, PathBuf};
 
-/// What there is to go on with.
+/// The run to continue, if any.
 #[derive(Debug)]
 pub enum Continuation {
-    /// This run, which was made of the same things, and which this process writes from now on.
+    /// This run, which has the same inputs; this process now owns it.
     Of(Box<ResumedRun>),
-    /// Nothing; there is an unfinished run, and this is why it cannot go on.
+    /// An unfinished run exists but cannot continue.
     Refused {
         folder: PathBuf,
-        /// In what it differs.
+        /// The differing input.
         reason: String,
     },
     None,
 }
 
-/// A run that goes on.
+/// A run that continues.
 #[derive(Debug)]
 pub struct ResumedRun {
-    /// What it measured; its manifest says that it goes on now.
+    /// Its measurements; the manifest now says that it continues.
     pub run: Run,
-    /// The right to write to it, and the record of what was written.
+    /// The write lock, and the ledger of written files.
     pub owned: (FileLock, Ledger),
 }
 
-/// The newest run of `phase` under `profiles` that did not finish and was made of the same things as the one that `manifest` starts.
+/// The newest unfinished run of `phase` under `profiles` with the same inputs as the run that `manifest` starts.
 pub fn unfinished(profiles: &Path, manifest: &Manifest, phase: &Phase, plan: &Plan) -> Continuation {
     let mut refused = Continuation::None;
     for (folder, run) in newest_first(profiles, manifest) {
@@ -52,7 +53,7 @@ pub fn unfinished(profiles: &Path, manifest: &Manifest, phase: &Phase, plan: &Pl
     refused
 }
 
-/// The run, owned and read again: whoever wrote it may have finished it meanwhile, which gives none.
+/// Locks the run and reads it again. `None` if its writer has finished it in the meantime.
 fn owned(folder: &Path, at: Timestamp) -> Result<Option<ResumedRun>, String> {
     let lock = folder::claim(folder).map_err(|error| error.to_string())?;
     if Run::load(folder).map_err(|error| error.to_string())?.manifest.state == RunState::Complete {
@@ -66,14 +67,14 @@ fn owned(folder: &Path, at: Timestamp) -> Result<Option<ResumedRun>, String> {
     Ok(Some(ResumedRun { run, owned: (lock, ledger) }))
 }
 
-/// Records of measurements that are not made again.
+/// Number of measurement records that are reused.
 fn record_count(run: &Run) -> usize {
     let failed = |outcome: &ProfileOutcome| matches!(outcome, ProfileOutcome::Failed { .. });
     let profiles = run.profiles.iter().filter(|record| !failed(&record.outcome)).count();
     run.checks.len() + run.latencies.len() + profiles
 }
 
-/// Unfinished runs, or why one cannot be read.
+/// Unfinished runs, newest first, or the reason why one cannot be read.
 fn newest_first(profiles: &Path, manifest: &Manifest) -> impl Iterator<Item = (PathBuf, Result<Run, String>)> {
     let entries = std::fs::read_dir(profiles.join(&manifest.phase)).into_iter().flatten().filter_map(Result::ok);
     let mut folders: Vec<PathBuf> = entries.map(|e| e.path()).filter(|p| p.join("manifest.json").is_file()).collect();
@@ -93,7 +94,7 @@ fn newest_first(profiles: &Path, manifest: &Manifest) -> impl Iterator<Item = (P
     })
 }
 
-/// In what a run that is about to start differs from an unfinished one.
+/// The difference between a run about to start and an unfinished one.
 fn difference(run: &Run, now: &Manifest, phase: &Phase, plan: &Plan) -> Option<String> {
     let then = &run.manifest;
     if then.shard != now.shard || then.narrowed != now.narrowed {
@@ -101,7 +102,7 @@ fn difference(run: &Run, now: &Manifest, phase: &Phase, plan: &Plan) -> Option<S
     }
     let alike = match then.merged.is_empty() {
         true => then.fingerprint == now.fingerprint,
-        // Its shards were measured anywhere; what is judged of them is measured here.
+        // Its shards were measured on any machine, but the samples for the verdict are taken on this one.
         false => then.fingerprint.anywhere() == now.fingerprint.anywhere(),
     };
     if !alike {

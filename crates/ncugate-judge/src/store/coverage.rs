@@ -1,4 +1,4 @@
-//! Whether a stored run holds what a phase asks for now.
+//! Checks whether a stored run covers a phase's current requirements.
 
 use super::{Run, inputs, settings};
 use ncugate_model::ProfileOutcome;
@@ -6,15 +6,15 @@ use ncugate_phase::config::Phase;
 use ncugate_phase::plan::{Plan, Variant};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Names shown before the rest is counted.
+/// Maximum number of names shown.
 const SHOWN: usize = 4;
-/// Files shown before the rest is counted.
+/// Maximum number of files shown.
 const MOST: usize = 12;
 
-/// What `run` lacks of the phase as it is now, a line each; nothing when it can stand for it.
+/// The data that `run` lacks for the current phase, one line each; empty if it covers the phase.
 ///
-/// `counters` are the ncu metrics that judging needs. Files are compared with those of the phase's project. Gates, tiers and
-/// titles may have changed: they are judged anew.
+/// `counters` are the ncu metrics that judging needs. Files are compared with those of the phase's project. Gates,
+/// tiers and titles may differ, because they are judged again.
 pub fn lacks(run: &Run, phase: &Phase, plan: &Plan, counters: &[String]) -> Vec<String> {
     let mut lacks = Vec::new();
     let recorded: BTreeMap<_, &Variant> = run.plan.variants.iter().map(|v| (&v.id, v)).collect();
@@ -38,7 +38,7 @@ pub fn lacks(run: &Run, phase: &Phase, plan: &Plan, counters: &[String]) -> Vec<
     lacks
 }
 
-/// The first phrases, and how many more there are.
+/// The first phrases, and the number of the remaining ones.
 fn shortened(mut phrases: Vec<String>) -> Vec<String> {
     let more = phrases.len().saturating_sub(MOST);
     phrases.truncate(MOST);

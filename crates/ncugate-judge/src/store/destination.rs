@@ -1,5 +1,5 @@
-//! Where a recording goes: a folder that is not there yet, is empty, or holds an older recording and nothing else. Whatever
-//! else a folder holds is somebody's, and stays.
+//! The destination of a recording: a folder that does not exist yet, is empty, or holds only an older recording. Any
+//! other file in it belongs to someone else and is kept.
 
 use super::{MANIFEST, StoreError, is_report_name};
 use ncugate_model::disk::open;
@@ -9,7 +9,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Files of a recording, beside its reports.
+/// Files of a recording, in addition to its reports.
 const FILES: [&str; 10] = [
     "manifest.json",
     "phase.toml",
@@ -22,24 +22,24 @@ const FILES: [&str; 10] = [
     "profiles.jsonl.zst",
     "deep_profiles.jsonl.zst",
 ];
-/// Its folder of reports.
+/// The folder of its reports.
 const REPORTS: &str = "reports";
 
-/// A folder that may become a recording.
+/// A folder that can become a recording.
 #[derive(Debug)]
 pub struct Destination {
-    /// Without links and dots.
+    /// Path without links and dots.
     folder: PathBuf,
-    /// Its folder's, likewise.
+    /// The parent folder, likewise.
     parent: PathBuf,
     name: OsString,
 }
 
 impl Destination {
-    /// `folder`, for a recording of the run in `run`; paths are relative to `here`.
+    /// Checks `folder` as destination for a recording of the run in `run`; paths are relative to `here`.
     ///
     /// # Errors
-    /// It holds anything but a recording, or is, holds or lies in the run, or is or holds `here`.
+    /// It contains files other than a recording, or overlaps with the run, or is or contains `here`.
     pub fn new(folder: &Path, run: &Path, here: &Path) -> Result<Self, StoreError> {
         let refused = |reason: String| StoreError::Destination { folder: folder.to_owned(), reason };
         let found = resolve(&here.join(folder)).map_err(refused)?;
@@ -57,7 +57,7 @@ impl Destination {
         Ok(found)
     }
 
-    /// Makes an empty folder beside it, of a name that is not taken.
+    /// Creates an empty folder next to it, with an unused name.
     pub fn draft(&self) -> Result<PathBuf, StoreError> {
         let failed = |path: &Path| {
             let path = path.to_owned();
@@ -73,7 +73,7 @@ impl Destination {
         Err(failed(&self.parent)(io::Error::other("no name for a draft is free")))
     }
 
-    /// Puts a draft in its place; an older recording goes once the new one is there.
+    /// Moves a draft into place; an older recording is removed afterwards.
     pub fn take(&self, draft: &Path) -> Result<(), StoreError> {
         let failed = |source| StoreError::Write { path: self.folder.clone(), source };
         if !self.folder.exists() {
@@ -83,21 +83,21 @@ impl Destination {
         let old = old.ok_or_else(|| failed(io::Error::other("no name for the older recording is free")))?;
         fs::rename(&self.folder, &old).map_err(failed)?;
         if let Err(error) = fs::rename(draft, &self.folder) {
-            // The older one stays what it was; the first error is the one to report.
+            // The older recording is kept; the first error is reported.
             let _ = fs::rename(&old, &self.folder);
             return Err(failed(error));
         }
         remove(&old).map_err(|source| StoreError::Write { path: old, source })
     }
 
-    /// Hidden names beside it.
+    /// Hidden names next to it.
     fn siblings(&self, what: &str) -> impl Iterator<Item = PathBuf> {
         let stem = format!(".{}.{}", self.name.to_string_lossy(), std::process::id());
         (0..100).map(move |n| self.parent.join(format!("{stem}-{n}.{what}")))
     }
 }
 
-/// Removes a recording, or what there is of a draft, file by file: nothing that it would not have written.
+/// Removes a recording or a partial draft file by file; only files that a recording can contain.
 pub fn remove(folder: &Path) -> io::Result<()> {
     let files = contents(folder).map_err(io::Error::other)?;
     files.iter().try_for_each(|name| fs::remove_file(folder.join(name)))?;
@@ -107,7 +107,7 @@ pub fn remove(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// The folder without links and dots, whether or not it is there.
+/// The folder without links and dots, whether or not it exists.
 fn resolve(folder: &Path) -> Result<Destination, String> {
     if fs::symlink_metadata(folder).is_ok_and(|about| about.is_symlink()) {
         return Err("it is a link; name the folder itself".to_owned());
@@ -132,7 +132,7 @@ fn real(folder: &Path) -> Result<PathBuf, String> {
     }
 }
 
-/// Files of a folder that may be removed, relative to it; an error names what no recording has.
+/// Files of a folder that may be removed, relative to it. The error names a file that no recording has.
 fn contents(folder: &Path) -> Result<Vec<PathBuf>, String> {
     let mut files = Vec::new();
     for (name, kind) in entries(folder)? {
@@ -163,7 +163,7 @@ fn entries(folder: &Path) -> Result<Vec<(OsString, fs::FileType)>, String> {
     listed.map_err(|error| error.to_string())
 }
 
-/// Whether a folder that holds these files is empty or a recording.
+/// Whether a folder with these files is empty or a recording.
 fn recorded(folder: &Path, files: &[PathBuf]) -> Result<(), String> {
     #[derive(Deserialize)]
     struct ManifestHead {

@@ -1,19 +1,19 @@
-//! The folder of a run: a new one has a name that no other run has, and one process at a time writes to it.
+//! The folder of a run: a new one has a unique name, and one process at a time writes to it.
 
 use super::{Manifest, StoreError};
 use ncugate_model::disk::{FileLock, LockAttempt};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-/// The file in a run's folder that says who writes.
+/// The lock file in a run's folder, which identifies the writer.
 const LOCK: &str = "run.lock";
-/// Runs of a phase that may start in the same second.
+/// Maximum number of runs of a phase that start in the same second.
 const SAME_SECOND: u32 = 1000;
 
-/// Makes the folder of a new run under `profiles`, and numbers the run where one has its name.
+/// Creates the folder of a new run under `profiles`; adds a number to the run's name if it is taken.
 ///
 /// # Errors
-/// The folder cannot be made.
+/// The folder cannot be created.
 pub fn new_folder(profiles: &Path, manifest: &mut Manifest) -> Result<PathBuf, StoreError> {
     let phase = profiles.join(&manifest.phase);
     let failed = |path: &Path, source| StoreError::Write { path: path.to_owned(), source };
@@ -36,10 +36,10 @@ pub fn new_folder(profiles: &Path, manifest: &mut Manifest) -> Result<PathBuf, S
     }
 }
 
-/// Makes this process the one that writes the run in `folder`, until what is given back is dropped.
+/// Locks the run in `folder` for this process until the returned lock is dropped.
 ///
 /// # Errors
-/// [`StoreError::HeldBy`] where another process writes it; or the folder cannot be written.
+/// [`StoreError::HeldBy`] if another process writes the run, or the folder cannot be written.
 pub(super) fn claim(folder: &Path) -> Result<FileLock, StoreError> {
     let path = folder.join(LOCK);
     match FileLock::take(&path) {

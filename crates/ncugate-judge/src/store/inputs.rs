@@ -1,7 +1,7 @@
-//! The files that a run was made of, by content.
+//! The input files of a run, by content.
 //!
-//! A phase names some: kernel sources, files in flags and in command lines, references. The compiler names the others when it
-//! has read them. Paths are relative to the root of the project if a file is inside of it.
+//! A phase names kernel sources, files in flags and in command lines, and references. The compiler reports the others
+//! after reading them. Paths are relative to the root of the project if a file is inside it.
 
 use super::seal::file_sha256;
 use super::settings;
@@ -13,29 +13,29 @@ use ncugate_phase::plan::{Method, Plan, reference_plan};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 
-/// Headers beside a kernel source.
+/// Extensions of headers next to a kernel source.
 const HEADERS: [&str; 3] = ["cuh", "h", "hpp"];
-/// Files beside a script that it may import, include or compile.
+/// Extensions of files next to a script that it may import, include or compile.
 const CODE: [&str; 9] = ["py", "sh", "cu", "cuh", "h", "hpp", "c", "cc", "cpp"];
 
-/// Most bytes of a file that a run is made of: arrays of a reference are the largest.
+/// Maximum size of an input file in bytes: arrays of a reference are the largest.
 const MAX_INPUT: u64 = 4 << 30;
 
 /// SHA-256 of a file.
 ///
 /// # Errors
-/// It cannot be read, or it is larger than any input.
+/// It cannot be read, or it exceeds the size limit.
 pub fn input_sha256(path: &Path) -> Result<String, StoreError> {
     file_sha256(path, MAX_INPUT)
 }
 
-/// SHA-256 by path; files that cannot be read are left out.
+/// SHA-256 by path; unreadable files are left out.
 pub fn hashes(root: &Path, paths: BTreeSet<PathBuf>) -> BTreeMap<String, String> {
     let hash = |path: &Path| input_sha256(&root.join(path)).ok();
     paths.into_iter().filter_map(|path| Some((path.display().to_string(), hash(&path)?))).collect()
 }
 
-/// Every kernel source of the plan and every header beside it.
+/// Every kernel source of the plan and every header next to it.
 pub fn sources(root: &Path, plan: &Plan) -> BTreeSet<PathBuf> {
     let mut paths = BTreeSet::new();
     for variant in &plan.variants {
@@ -47,7 +47,7 @@ pub fn sources(root: &Path, plan: &Plan) -> BTreeSet<PathBuf> {
     paths
 }
 
-/// Every file that the phase names, whether or not it is there.
+/// Every file that the phase names, whether or not it exists.
 pub fn named(phase: &Phase, plan: &Plan) -> BTreeSet<PathBuf> {
     let root = &phase.root;
     let mut paths = sources(root, plan);
@@ -71,15 +71,15 @@ pub fn named(phase: &Phase, plan: &Plan) -> BTreeSet<PathBuf> {
     paths
 }
 
-/// Tools that the project supplies in place of those of the machine: the key of the phase, and the file.
+/// Tools that the project supplies instead of the machine: the phase's key, and the file.
 pub fn own_tools(phase: &Phase) -> impl Iterator<Item = (&'static str, PathBuf)> {
     let own = |tool: Option<&PathBuf>| tool.and_then(|path| own_program(&phase.root, &path.to_string_lossy()));
     let found = [("[profile] ncu", own(phase.profile.ncu.as_ref())), ("[build] nvcc", own(phase.build.nvcc.as_ref()))];
     found.into_iter().filter_map(|(key, path)| Some((key, path?)))
 }
 
-/// In what the files differ that a run was made of, a phrase each: those it lists as they are now, and those that the phase
-/// names now. What cannot be read differs.
+/// The differences in a run's input files, a phrase each: those it lists, compared with the files on disk, and those
+/// that the phase names now. Unreadable files count as different.
 pub fn differences(manifest: &Manifest, phase: &Phase, plan: &Plan) -> Vec<String> {
     let named = named(phase, plan);
     let (recorded, mut outside) = of_project(&manifest.inputs, &named, plan);
@@ -92,9 +92,9 @@ pub fn differences(manifest: &Manifest, phase: &Phase, plan: &Plan) -> Vec<Strin
     outside
 }
 
-/// The files of a recording that may be looked at here: those below the root of the project, that the phase names, or that lie in a folder
-/// which a flag of the phase names. With a phrase for each of the others, which are never opened: what a recording lists is anybody's to
-/// write.
+/// The listed files of a recording that may be opened: those below the project root, those that the phase names, and
+/// those in a folder that a flag of the phase names. Returns a phrase for each other file. Those are never opened,
+/// because anyone can write a recording.
 fn of_project(
     recorded: &BTreeMap<String, String>,
     named: &BTreeSet<PathBuf>,
@@ -125,12 +125,12 @@ fn of_project(
     (ours, phrases.collect())
 }
 
-/// The files that a run lists and that are not what they were when it began, a phrase each.
+/// The input files listed by a run that have changed since it began, a phrase each.
 pub fn changed_inputs(root: &Path, manifest: &Manifest) -> Vec<String> {
     compared(root, &manifest.inputs, BTreeSet::new())
 }
 
-/// The files that two runs were both made of and that are not the same, a phrase each, and settings in which they differ.
+/// The common input files of two runs that differ, and the differing settings, a phrase each.
 pub fn changed_between(one: &Manifest, other: &Manifest) -> Vec<String> {
     let unlike = one.inputs.iter().filter(|(path, hash)| other.inputs.get(*path).is_some_and(|other| other != *hash));
     let files = unlike.map(|(path, _)| format!("another text of '{path}'"));
@@ -151,13 +151,13 @@ fn compared(root: &Path, recorded: &BTreeMap<String, String>, named: BTreeSet<Pa
     paths.into_iter().filter_map(difference).collect()
 }
 
-/// The path of a program that is inside the project.
+/// The path of a program inside the project.
 pub fn own_program(root: &Path, name: &str) -> Option<PathBuf> {
     Some(inside(root, Path::new(name))).filter(|path| name.contains('/') && path.is_relative())
 }
 
-/// Files in a command line that are inside the project, with the code beside them; the program also where it is not
-/// there.
+/// Files in a command line that are inside the project, with the code next to them. The program is included even if
+/// it does not exist.
 fn scripts(root: &Path, argv: &[String]) -> BTreeSet<PathBuf> {
     let mut paths = BTreeSet::new();
     let program = argv.first().and_then(|name| own_program(root, name));
@@ -173,7 +173,7 @@ fn scripts(root: &Path, argv: &[String]) -> BTreeSet<PathBuf> {
     paths
 }
 
-/// Files of a program that gives expected outputs, with the code beside them.
+/// Files of a program that provides expected outputs, with the code next to them.
 fn program_files(root: &Path, program: &ProgramKind) -> BTreeSet<PathBuf> {
     match program {
         ProgramKind::Command { argv } => scripts(root, argv),
@@ -184,7 +184,7 @@ fn program_files(root: &Path, program: &ProgramKind) -> BTreeSet<PathBuf> {
     }
 }
 
-/// Paths of NumPy files that hold inputs and expected outputs, and files of the program that gives the latter.
+/// Paths of NumPy files with inputs and expected outputs, and files of the program that provides expected outputs.
 fn arrays(phase: &Phase) -> BTreeSet<PathBuf> {
     let (reference, mut paths) = match &phase.workload.reference {
         WorkloadReference::Npy { path } => (Some(path.to_string_lossy()), BTreeSet::new()),
@@ -208,7 +208,7 @@ fn arrays(phase: &Phase) -> BTreeSet<PathBuf> {
                 names.insert("shape".to_owned(), Value::Text(shape.name.0.to_string()));
                 names.insert("seed".to_owned(), Value::Int(seed.cast_signed()));
                 names.insert("buffer".to_owned(), Value::Text(buffer.name.clone()));
-                // A template that cannot be rendered is found out where the reference is read.
+                // A template that cannot be rendered causes an error when the reference is read.
                 paths.extend(render(template, &names).ok().map(PathBuf::from));
             }
         }
@@ -228,7 +228,7 @@ fn sibling_files(root: &Path, path: &Path, extensions: &[&str]) -> Vec<PathBuf> 
         .collect()
 }
 
-/// A path relative to the root if it is inside of it, without `..`.
+/// A path relative to the root if it is inside it, without `..`.
 pub fn inside(root: &Path, path: &Path) -> PathBuf {
     let plain = path.is_relative() && path.components().all(|part| matches!(part, Component::Normal(_)));
     if plain {

@@ -1,4 +1,4 @@
-//! Records on disk as JSON lines: appended and flushed one by one, read back with a torn last line forgiven.
+//! Records on disk as JSON lines: appended and flushed one by one. Reading tolerates a truncated last line.
 
 use super::StoreError;
 use ncugate_model::disk::open;
@@ -9,19 +9,19 @@ use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-/// A file that records are appended to; each is with the system when [`Journal::append`] returns, whatever
-/// happens to this process, and on disk after [`Journal::sync`].
+/// An append-only file of records. A record is with the operating system when [`Journal::append`] returns, and on
+/// disk after [`Journal::sync`].
 #[derive(Debug)]
 pub struct Journal {
     path: PathBuf,
     file: File,
-    /// Of the bytes in it.
+    /// Digest of its bytes.
     digest: Sha256,
     bytes: u64,
 }
 
 impl Journal {
-    /// Opens `path` for appending; a torn last line of an earlier run is cut off first.
+    /// Opens `path` for appending; first removes a truncated last line of an earlier run.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         let failed = |source| StoreError::Write { path: path.to_owned(), source };
         let mut file = open::writable(path).map_err(failed)?;
@@ -34,13 +34,13 @@ impl Journal {
         Ok(Self { path: path.to_owned(), file, digest, bytes: whole as u64 })
     }
 
-    /// Returns when the disk has every record, also should the machine lose power.
+    /// Returns when all records are on disk and survive a power loss.
     pub fn sync(&self) -> Result<(), StoreError> {
         self.file.sync_data().map_err(|source| StoreError::Write { path: self.path.clone(), source })
     }
 
-    /// Appends one record as a line, if its numbers are finite and it reads back as one. A number that is not would end every later reading,
-    /// and an optional one would be read back as not measured.
+    /// Appends one record as a line, if its numbers are finite and it can be read back. A number that is not finite
+    /// would make every later read fail, or an optional number would be read as not measured.
     pub fn append<T: Serialize + DeserializeOwned>(&mut self, record: &T) -> Result<(), StoreError> {
         let encode = |reason: String| StoreError::Encode { path: self.path.clone(), reason };
         finite::check(record).map_err(|e| encode(e.to_string()))?;
@@ -60,9 +60,9 @@ impl Journal {
     }
 }
 
-/// Every record of `<stem>.jsonl`, or of `<stem>.jsonl.zst` in a recording; none where neither is there.
+/// Every record of `<stem>.jsonl`, or of `<stem>.jsonl.zst` in a recording; empty if neither exists.
 ///
-/// A last line without its end is what a crash leaves: it is dropped. Any other line that does not parse is an error.
+/// A crash can leave a last line without its end, which is dropped. Any other line that does not parse is an error.
 pub fn read<T: DeserializeOwned>(folder: &Path, stem: &str) -> Result<Vec<T>, StoreError> {
     let Some((path, text)) = read_text(folder, &format!("{stem}.jsonl"))? else {
         return Ok(Vec::new());
@@ -81,7 +81,7 @@ pub fn read<T: DeserializeOwned>(folder: &Path, stem: &str) -> Result<Vec<T>, St
         .collect()
 }
 
-/// Records in a journal, plain or compressed; a last line without its end is not one.
+/// Number of records in a journal, plain or compressed, without a truncated last line.
 pub fn count(path: &Path) -> Result<u64, StoreError> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let limit = limit(&name);
@@ -93,10 +93,10 @@ pub fn count(path: &Path) -> Result<u64, StoreError> {
     Ok(bytes.iter().filter(|&&byte| byte == b'\n').count() as u64)
 }
 
-/// Text of `name` in `folder`, or of `name.zst`, with the path it came from; none where neither is there.
+/// Text of `name` in `folder`, or of `name.zst`, and the path it came from; `None` if neither exists.
 ///
 /// # Errors
-/// It is not a regular file, larger than any of ours, or not text.
+/// It is not a regular file, exceeds the size limit, or is not text.
 pub fn read_text(folder: &Path, name: &str) -> Result<Option<(PathBuf, String)>, StoreError> {
     let limit = limit(name);
     let (plain, packed) = (folder.join(name), folder.join(format!("{name}.zst")));
@@ -116,7 +116,7 @@ pub fn read_text(folder: &Path, name: &str) -> Result<Option<(PathBuf, String)>,
     })
 }
 
-/// A file of a run; none where it is not there.
+/// Opens a file of a run; `None` if it does not exist.
 fn opened(path: &Path, limit: u64) -> Result<Option<File>, StoreError> {
     match open::regular(path, limit) {
         Ok(file) => Ok(Some(file)),
@@ -136,7 +136,7 @@ fn unpacked(file: File, path: &Path, limit: u64) -> Result<Vec<u8>, StoreError> 
     }
 }
 
-/// Most bytes that a file of a run holds, unpacked; one that holds more is not ours.
+/// Maximum uncompressed size of a run's file in bytes.
 fn limit(name: &str) -> u64 {
     match name {
         "phase.toml" => 4 << 20,

@@ -1,7 +1,9 @@
-//! What this program wrote into an unfinished run or search, kept in a folder of the user outside of the checkout.
+//! A record of the files that ncugate wrote into an unfinished run or search, stored in a user folder outside the
+//! checkout.
 //!
-//! Files of an unfinished run have no seal, and anyone who can add files to a checkout can add such a run. The ledger has a line
-//! for each write: the hash of a journal up to there, of the manifest, of a report. A run or search continues from what its ledger has.
+//! Files of an unfinished run have no seal, and anyone who can add files to a checkout can add such a run. The ledger
+//! has a line for each write: the hash of a journal up to that point, of the manifest, or of a report. A run or
+//! search continues from the state in its ledger.
 
 use super::seal::{FILES, file_sha256};
 use jiff::Timestamp;
@@ -16,66 +18,66 @@ use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// Seconds after which an unfinished run does not continue.
+/// Seconds after which an unfinished run cannot continue.
 const AGE: i64 = 86_400;
-/// Seconds after which the ledger of a run that was given up is removed.
+/// Seconds after which the ledger of an abandoned run is removed.
 const KEPT: i64 = 7 * AGE;
-/// Most bytes of a ledger: ten million lines.
+/// Maximum size of a ledger in bytes: ten million lines.
 const MAX_LEDGER: u64 = 1 << 30;
-/// Most bytes of a journal.
+/// Maximum size of a journal in bytes.
 const MAX_JOURNAL: u64 = 1 << 30;
-/// How a ledger begins; then comes the number of its file, which no checkout can give a file.
+/// The first line of a ledger, followed by the inode number of its file, which a checkout cannot choose.
 const HEAD: &str = "ncugate unfinished run 1";
-/// Files that records are appended to.
+/// Append-only files of records.
 const JOURNALS: [&str; 6] =
     ["builds.jsonl", "checks.jsonl", "latencies.jsonl", "confirmations.jsonl", "profiles.jsonl", "deep_profiles.jsonl"];
 /// The journal of a search, which the run has a copy of.
 const SEARCH: &str = "search.jsonl";
-/// Why there is no ledger where there is no home folder.
+/// Why there is no ledger without a home folder.
 const HOMELESS: &str = "there is no home folder to keep a record of it in";
-/// The file whose last two versions count: the process may have ended before it wrote the last.
+/// The file whose last two versions are valid: the process may have ended before it wrote the last one.
 const MANIFEST: &str = "manifest.json";
 
 /// The ledger of a run or search that this process writes.
 #[derive(Debug)]
 pub struct Ledger {
     path: PathBuf,
-    /// None if it could not be written: the run goes on, and does not continue in another process.
+    /// `None` if it could not be written: the run goes on, but another process cannot continue it.
     file: Option<File>,
     reports: BTreeSet<String>,
 }
 
-/// The lines of a ledger that count.
+/// The valid lines of a ledger.
 struct Entries {
-    /// When the last was written.
+    /// Time of the last line.
     written: Timestamp,
-    /// Bytes and hash of a file, by its path in the run.
+    /// Size and hash of each file, by its path in the run.
     last: BTreeMap<String, (u64, String)>,
-    /// The hash of the manifest before the last.
+    /// The hash of the second to last manifest.
     manifest_before: Option<String>,
 }
 
-/// A run that continues: the ledger, and when the run was last written.
+/// The ledger of a run that continues, and the time of the run's last write.
 pub type ResumedLedger = (Ledger, Timestamp);
 
 impl Ledger {
-    /// The ledger of a run or search that begins in `folder`.
+    /// Starts the ledger of a run or search in `folder`.
     pub fn begin(folder: &Path) -> Self {
         let path = place(folder).unwrap_or_default();
         let file = created(&path).ok();
         Self { path, file, reports: BTreeSet::new() }
     }
 
-    /// Notes that a file of the run has `bytes` with this hash.
+    /// Records that a file of the run has `bytes` bytes with this hash.
     pub fn note(&mut self, name: &str, bytes: u64, hash: &str) {
         let Some(file) = &mut self.file else { return };
         if file.write_all(format!("{hash} {bytes} {name}\n").as_bytes()).is_err() {
-            // A disk without room. Behind a torn line nothing would count.
+            // The disk may be full. Lines after a truncated one would be invalid.
             self.end();
         }
     }
 
-    /// Notes the report that a record names.
+    /// Records the report of a profile record.
     pub fn note_report(&mut self, folder: &Path, outcome: &ProfileOutcome) {
         let ProfileOutcome::Profiled { report } = outcome else { return };
         if self.file.is_some() && self.reports.insert(report.clone()) {
@@ -87,10 +89,10 @@ impl Ledger {
         }
     }
 
-    /// Removes it: the run is complete, or does not continue.
+    /// Removes the ledger: the run is complete, or cannot continue.
     pub fn end(&mut self) {
         if self.file.take().is_some() {
-            // One that stays is of a run that is complete, or is not continued after a day.
+            // A remaining ledger is harmless: the run is complete, or expires after a day.
             let _ = fs::remove_file(&self.path);
         }
     }
@@ -98,15 +100,15 @@ impl Ledger {
     /// Removes the ledger of `folder`.
     pub fn forget(folder: &Path) {
         if let Some(path) = place(folder) {
-            // One that stays is pruned.
+            // A remaining ledger is pruned later.
             let _ = fs::remove_file(path);
         }
     }
 
-    /// Opens the ledger of a search, and cuts its journal back to what the ledger has.
+    /// Opens the ledger of a search, and truncates its journal to the recorded state.
     ///
     /// # Errors
-    /// Why the search does not continue.
+    /// Why the search cannot continue.
     pub fn resume_search(folder: &Path) -> Result<Self, String> {
         let path = place(folder).ok_or(HOMELESS)?;
         let (file, entries) = opened(&path)?;
@@ -115,10 +117,10 @@ impl Ledger {
         Ok(Self { path, file: Some(file), reports: BTreeSet::new() })
     }
 
-    /// Opens the ledger of an unfinished run, and cuts the run's journals back to what the ledger has.
+    /// Opens the ledger of an unfinished run, and truncates the run's journals to the recorded state.
     ///
     /// # Errors
-    /// Why the run does not continue.
+    /// Why the run cannot continue.
     pub fn resume(folder: &Path) -> Result<ResumedLedger, String> {
         let path = place(folder).ok_or(HOMELESS)?;
         let (file, entries) = opened(&path)?;
@@ -131,7 +133,7 @@ impl Ledger {
                 return Err(changed(&name));
             }
         }
-        // A phase that searches writes it again.
+        // A phase with a search writes it again.
         match fs::remove_file(folder.join(SEARCH)) {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(error.to_string()),
             Ok(()) | Err(_) => {}
@@ -146,10 +148,10 @@ impl Ledger {
         Ok((Self { path, file: Some(file), reports }, entries.written))
     }
 
-    /// Proves that reports of the run are those that its ledger has.
+    /// Verifies that reports of the run match the ledger.
     ///
     /// # Errors
-    /// Which is another.
+    /// The first report that does not match.
     pub fn prove_reports(&self, reports: &[PathBuf]) -> Result<(), String> {
         let (_, entries) = opened(&self.path)?;
         for path in reports {
@@ -194,19 +196,19 @@ fn roots(path: &Path) -> io::Result<(&Path, &Path)> {
     folder.and_then(Path::parent).zip(folder).ok_or_else(|| io::Error::other("there is no home folder"))
 }
 
-/// Removes ledgers that nobody has written for long.
+/// Removes expired ledgers.
 fn prune(folder: &Path) {
     let entries = fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
     let is_old = |entry: &fs::DirEntry| {
         entry.metadata().is_ok_and(|found| found.is_file() && Timestamp::now().as_second() - found.mtime() > KEPT)
     };
     for entry in entries.filter(is_old) {
-        // Tried again by the next run.
+        // The next run tries again.
         let _ = fs::remove_file(entry.path());
     }
 }
 
-/// The file, for further lines, and its lines.
+/// Opens the file for further lines, and reads its lines.
 fn opened(path: &Path) -> Result<(File, Entries), String> {
     let unknown = || "no record of this user's says that ncugate measured it here".to_owned();
     let read = || -> io::Result<(File, fs::Metadata, Vec<u8>)> {
@@ -249,7 +251,7 @@ fn opened(path: &Path) -> Result<(File, Entries), String> {
     Ok((file, entries))
 }
 
-/// Cuts a journal to its first `bytes`, which have this hash; one without a hash has none.
+/// Truncates a journal to its first `bytes` after checking their hash; a journal without a hash becomes empty.
 fn cut(path: &Path, bytes: u64, hash: Option<&String>) -> io::Result<()> {
     let file = open::writable(path)?;
     let text = open::all(&file, MAX_JOURNAL)?;

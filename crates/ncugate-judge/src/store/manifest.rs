@@ -1,4 +1,4 @@
-//! What a run was: when, where, with what.
+//! The manifest of a run: when, where and with which tools it was measured.
 
 use super::SCHEMA;
 use super::settings::settings;
@@ -14,15 +14,15 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunState {
-    /// Measuring, or ended without saying so (killed, disk full).
+    /// Measuring, or terminated without a final state (killed, disk full).
     Running,
     /// Stopped by a signal.
     Interrupted,
-    /// Everything that the plan asks for was tried.
+    /// Everything that the plan asks for was attempted.
     Complete,
 }
 
-/// Which GPU and host measured, without naming them.
+/// The GPU and host of a measurement, anonymized.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
 pub struct Machine {
     /// Hash of the GPU's UUID.
@@ -33,7 +33,7 @@ pub struct Machine {
     pub power_limit_w: Option<u32>,
 }
 
-/// Everything that makes two runs comparable.
+/// Everything that two comparable runs must share.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
 pub struct Fingerprint {
     pub gpu: Option<Gpu>,
@@ -54,42 +54,42 @@ pub struct Fingerprint {
 }
 
 impl Fingerprint {
-    /// Without what tells one GPU and host from another of the same kind.
+    /// A copy without the data that identify a GPU and host of the same kind.
     pub fn anywhere(&self) -> Self {
         let machine = Machine { gpu: None, host: None, ..self.machine.clone() };
         Self { machine, ..self.clone() }
     }
 }
 
-/// The source tree that was measured.
+/// The measured source tree.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Git {
     pub commit: String,
-    /// Whether tracked files differed from it.
+    /// Whether tracked files differed from the commit.
     pub dirty: bool,
 }
 
-/// How a run ended, judged by its own phase when everything was measured.
+/// The result of a run, judged by its own phase after everything was measured.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunVerdict {
     pub verdict: Verdict,
-    /// The fallback that was taken, where one was: the selected variant did not pass.
+    /// The fallback, if it replaced the selected variant, which did not pass.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fallback: Option<VariantId>,
-    /// Whether only gates that compare with the run before were inconclusive, because there was no run before.
+    /// Whether only gates that compare with the previous run were inconclusive, because there was no previous run.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_first: bool,
 }
 
 impl RunVerdict {
-    /// Whether a later run may be compared with it: its selected variant passed.
+    /// Whether later runs may be compared with it: its selected variant passed.
     pub fn is_reference(&self) -> bool {
         let passed = self.verdict == Verdict::Pass && self.fallback.is_none();
         passed || (self.verdict == Verdict::Inconclusive && self.is_first)
     }
 }
 
-/// What a finished run consists of.
+/// The list of a finished run's files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Seal {
     /// SHA-256 of `manifest.json` with 64 zeros in place of this value.
@@ -103,36 +103,36 @@ pub struct Seal {
 pub struct SealedFile {
     /// SHA-256 of its bytes.
     pub sha256: String,
-    /// Records in it, where it holds records.
+    /// Number of records in it, if it holds records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub records: Option<u64>,
 }
 
-/// Which part of a phase a run measured.
+/// The part of a phase that a run measured.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShardOf {
     pub shard: Shard,
-    /// What [`Manifest::plan_sha256`] is of the whole phase.
+    /// [`Manifest::plan_sha256`] of the whole phase.
     pub whole_sha256: String,
 }
 
-/// A run that a merged run is made of.
+/// One of the runs that form a merged run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MergedShard {
     pub run: String,
-    /// The part that it measured.
+    /// The measured part.
     pub shard: Shard,
-    /// Which GPU and host.
+    /// Its GPU and host.
     pub machine: Machine,
 }
 
-/// That a run went on in another process.
+/// The continuation of a run in another process.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Resumption {
     pub at: Timestamp,
-    /// When it was last written before.
+    /// Time of the last write before it.
     pub written: Timestamp,
-    /// Checks, latencies and profiles that it had by then.
+    /// Number of checks, latencies and profiles at that time.
     pub records: u64,
 }
 
@@ -144,40 +144,40 @@ pub struct Manifest {
     /// Version of ncugate that measured.
     pub ncugate: String,
     pub phase: String,
-    /// The run's id, also its folder's name.
+    /// The run's id and the name of its folder.
     pub run: String,
     /// How far it got.
     pub state: RunState,
     pub started: Timestamp,
     pub finished: Option<Timestamp>,
-    /// When it went on after it had ended early.
+    /// The continuations after an early end.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub continued: Vec<Resumption>,
     pub argv: Vec<String>,
     pub fingerprint: Fingerprint,
     /// SHA-256 of the phase's text.
     pub config_sha256: String,
-    /// SHA-256 of the measured part of the plan: variants, workload, settings, and what compilers and programs are found by
-    /// (not gates).
+    /// SHA-256 of the measured part of the plan: variants, workload, settings, and the lookup of compilers and
+    /// programs (not gates).
     pub plan_sha256: String,
-    /// The part of the phase that was measured, where it is not the whole.
+    /// The measured part of the phase, if it is not the whole.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shard: Option<ShardOf>,
-    /// The part of the phase that was asked for on the command line, where it is not the whole; such a run decides nothing.
+    /// The part of the phase selected on the command line, if it is not the whole; such a run decides nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub narrowed: Option<PhaseSubset>,
-    /// Further GPUs of the same kind and power limit, which checked and counted: the first wrote the reports whose names begin with
-    /// `gpu2-`.
+    /// Additional GPUs of the same kind and power limit, used for checks and counters. The first of them wrote the
+    /// reports with the prefix `gpu2-`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub others: Vec<Machine>,
-    /// What came of trying the tolerance on wrong answers before anything was built; records of checks say where the worker tried it.
-    /// None in a run of an earlier version.
+    /// Result of testing the tolerance on wrong answers before anything was built; check records say at which cases
+    /// the worker tested it. `None` in a run of an earlier version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub null_test: Option<NullTest>,
     /// The shards that the run was merged from.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub merged: Vec<MergedShard>,
-    /// SHA-256 of every kernel source and of the headers beside it, by path.
+    /// SHA-256 of every kernel source and of the headers next to it, by path.
     pub sources: Vec<(String, String)>,
     /// SHA-256 of every file that the run was made of, by path: sources, what the compiler read for them, files that flags
     /// name, programs and scripts with the code beside them, references. The toolkit's own headers are not among them: nvcc's
@@ -185,24 +185,24 @@ pub struct Manifest {
     pub inputs: BTreeMap<String, String>,
     /// How it was built, timed and profiled, by key of the phase's file (`bench.rounds`).
     pub settings: BTreeMap<String, String>,
-    /// The text of the project's `ncugate.toml`, whose settings are those of the phase where it has none of its own.
+    /// The text of the project's `ncugate.toml`, which provides the settings that the phase leaves out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
     pub git: Option<Git>,
     /// Wall seconds by stage (`build`, `bench`, `profile`).
     pub stage_seconds: Vec<(String, f64)>,
-    /// What external commands said they are made of, by variant: names and versions.
+    /// Software of external commands, as they reported it, by variant: names and versions.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub software: BTreeMap<String, BTreeMap<String, String>>,
-    /// Whether host names, addresses and paths were taken out.
+    /// Whether host names, addresses and paths were removed.
     pub redacted: bool,
-    /// How it ended; none where it was not judged to its end.
+    /// The verdict; `None` if the run was not judged to the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdict: Option<RunVerdict>,
-    /// Why measuring ended early, where it could be said.
+    /// Why measuring ended early, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stopped: Option<String>,
-    /// What went wrong beside single variants.
+    /// Problems that do not belong to single variants.
     pub warnings: Vec<String>,
     /// Every file of a run that is complete; none while it is measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -210,7 +210,7 @@ pub struct Manifest {
 }
 
 impl Manifest {
-    /// That of a run which starts, and of which nothing is known but its phase and the machine.
+    /// The manifest of a run that starts, based on its phase and the machine.
     pub fn new(phase: &Phase, fingerprint: Fingerprint, started: Timestamp) -> Self {
         Self {
             schema: SCHEMA,

@@ -1,8 +1,8 @@
-//! Shards of a phase put together as one run. Nothing is believed of them that their seals do not show, and what they were
-//! measured with has to be alike.
+//! Merges shards of a phase into one run. Only sealed data are trusted, and the shards' measurement conditions must
+//! match.
 //!
-//! Latencies of different GPUs are in one table then. They select, and do not judge: the merged run is unfinished, and when it goes
-//! on, what was selected and what that is compared with is timed anew on one GPU.
+//! The merged table contains latencies of different GPUs. These select variants but do not judge them: the merged run
+//! is unfinished, and when it continues, the selected variant and its comparison variants are re-timed on one GPU.
 
 use super::folder::new_folder;
 use super::{Fingerprint, Manifest, MergedShard, Run, RunState, RunWriter, StoreError, changed_between};
@@ -14,9 +14,9 @@ use ncugate_phase::plan::{Plan, PlanErrors, VariantRole, unroll};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// Difference of a baseline's medians on two GPUs, as a share, from which on the page says so.
+/// Relative difference of a baseline's medians on two GPUs above which a warning is added.
 const UNLIKE_SPEED: f64 = 0.03;
-/// Differences that are named before the rest is counted.
+/// Maximum number of differences listed.
 const SHOWN: usize = 8;
 
 /// Why shards cannot be merged.
@@ -25,24 +25,24 @@ pub enum MergeError {
     /// A run cannot be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The phase that was kept with the shards cannot be read.
+    /// The phase stored with the shards cannot be read.
     #[error(transparent)]
     Config(#[from] ConfigErrors),
-    /// The phase that was kept with the shards cannot be unrolled.
+    /// The phase stored with the shards cannot be unrolled.
     #[error("{}", .0.0)]
     Plan(#[from] PlanErrors),
-    /// A run is not a whole shard.
+    /// A run is not a complete shard.
     #[error("cannot merge {}: {reason}", folder.display())]
     Unfit { folder: PathBuf, reason: String },
-    /// Two runs differ in what they were measured with, or what.
+    /// Two runs differ in their measurement conditions or in their plan.
     #[error("cannot merge {} with {}: {}", one.display(), other.display(), differences.join("; "))]
     Unlike {
         one: PathBuf,
-        /// The one that differs.
+        /// The run that differs.
         other: PathBuf,
         differences: Vec<String>,
     },
-    /// Two runs are the same shard.
+    /// Two runs measured the same shard.
     #[error("cannot merge: shard {shard} is there twice, in {} and {}; name one of them", one.display(), other.display())]
     Twice {
         shard: String,
@@ -54,11 +54,11 @@ pub enum MergeError {
         "cannot merge: of {count} shards {missing} is not there; measure it with `ncugate run CONFIG --shard {missing}/{count}`{more}"
     )]
     Missing {
-        /// Shards of the phase.
+        /// Number of shards of the phase.
         count: u32,
-        /// The first that is missing.
+        /// The first missing shard.
         missing: u32,
-        /// How many more are missing, in words.
+        /// The number of further missing shards, in words.
         more: String,
     },
 }
@@ -68,25 +68,26 @@ pub enum MergeError {
 pub struct MergedRun {
     pub folder: PathBuf,
     pub shards: usize,
-    /// GPUs that they were measured on.
+    /// Number of GPUs that measured.
     pub gpus: usize,
-    /// What the reader should know.
+    /// Warnings for the reader.
     pub warnings: Vec<String>,
 }
 
-/// Which of the runs that are named are merged.
+/// Which of the given runs are merged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MergeChoice {
-    /// Each has to be a whole shard, and no shard is there twice.
+    /// All of them: each must be a complete shard, and no shard may occur twice.
     All,
-    /// Of each shard the whole run that ended last; the others are left out. Tasks of a cluster are lost and started again.
+    /// For each shard, the complete run that ended last; the others are left out. Cluster tasks can be lost and
+    /// restarted.
     Newest,
 }
 
 /// Merges all shards of a phase into a new run under `profiles`, which starts `now`.
 ///
 /// # Errors
-/// A shard is missing, twice, incomplete, or unlike the others; or a run cannot be read or written.
+/// A shard is missing, duplicated, incomplete or different from the others, or a run cannot be read or written.
 pub fn merge(
     folders: &[PathBuf],
     profiles: &Path,
@@ -95,7 +96,7 @@ pub fn merge(
 ) -> Result<MergedRun, MergeError> {
     let mut shards = match choice {
         MergeChoice::All => folders.iter().map(|folder| ShardRun::load(folder)).collect::<Result<Vec<_>, _>>()?,
-        // What cannot be read or is not whole is no shard; where that leaves one out, the merge is refused below.
+        // Unreadable or incomplete runs are skipped; if that leaves a shard missing, the merge fails below.
         MergeChoice::Newest => newest(folders.iter().filter_map(|folder| ShardRun::load(folder).ok())),
     };
     shards.sort_by_key(|shard| shard.part.shard);
@@ -111,7 +112,7 @@ pub fn merge(
     write(&phase, &plan, &shards, profiles, now)
 }
 
-/// Of each shard the run that ended last.
+/// For each shard, the run that ended last.
 fn newest(shards: impl Iterator<Item = ShardRun>) -> Vec<ShardRun> {
     let mut kept: BTreeMap<_, ShardRun> = BTreeMap::new();
     for shard in shards {
@@ -144,7 +145,7 @@ impl ShardRun {
         Ok(Self { run, part })
     }
 
-    /// Refuses two that differ in what they measured or with what.
+    /// Rejects two shards with different plans or measurement conditions.
     fn prove_like(&self, other: &Self) -> Result<(), MergeError> {
         let (one, two) = (&self.run.manifest, &other.run.manifest);
         let mut differences = Vec::new();
@@ -179,7 +180,7 @@ impl ShardRun {
         }
     }
 
-    /// Refuses one that did not measure what is its part of the plan.
+    /// Rejects a shard that did not measure exactly its part of the plan.
     fn prove_planned(&self, plan: &Plan) -> Result<(), MergeError> {
         match self.run.plan == plan.shard(self.part.shard) {
             true => Ok(()),
@@ -196,9 +197,9 @@ impl ShardRun {
     }
 }
 
-/// What is read off a machine and its tools.
+/// Reads a property of a machine and its tools.
 type FingerprintField = fn(&Fingerprint) -> String;
-/// What is compared of them by name.
+/// The properties that are compared by name.
 const TELLING: [(&str, FingerprintField); 5] = [
     ("GPU", |print| print.gpu.as_ref().map_or_else(|| "unknown".to_owned(), |gpu| gpu.name.clone())),
     ("driver", |print| print.driver.clone().unwrap_or_else(|| "unknown".to_owned())),
@@ -209,7 +210,7 @@ const TELLING: [(&str, FingerprintField); 5] = [
     }),
 ];
 
-/// Refuses shards of which one is missing or there twice; they are sorted.
+/// Rejects sorted shards if one is missing or duplicated.
 fn prove_complete(shards: &[ShardRun]) -> Result<(), MergeError> {
     for pair in shards.windows(2) {
         if let [one, other] = pair
@@ -244,7 +245,7 @@ fn write(
     let baselines: BTreeSet<&VariantId> =
         plan.variants.iter().filter(|v| v.standing == VariantRole::Baseline).map(|v| &v.id).collect();
     for (at, shard) in shards.iter().enumerate() {
-        // Baselines were measured in each: one measurement counts, and whatever was once wrong counts too.
+        // Each shard measured the baselines: the first measurement is used, together with any wrong result.
         let again = |variant: &VariantId| at > 0 && baselines.contains(variant);
         let run = &shard.run;
         run.builds.iter().filter(|r| !again(&r.variant)).try_for_each(|record| writer.build(record))?;
@@ -272,7 +273,7 @@ fn machine(machine: &super::Machine) -> (Option<&str>, Option<&str>) {
     (machine.host.as_deref(), machine.gpu.as_deref())
 }
 
-/// The manifest of the whole.
+/// The manifest of the merged run.
 fn manifest(shards: &[ShardRun], now: Timestamp) -> Manifest {
     let mut manifest = shards[0].run.manifest.clone();
     manifest.run = format!("{}-merged", now.strftime("%Y%m%dT%H%M%SZ"));
@@ -325,7 +326,7 @@ fn renamed(record: &ProfileRecord, shard: &ShardRun) -> ProfileRecord {
     record
 }
 
-/// What the shards warned of, each once.
+/// The warnings of all shards, each once.
 fn of_shards(shards: &[ShardRun]) -> Vec<String> {
     let mut warnings: Vec<String> = Vec::new();
     for warning in shards.iter().flat_map(|shard| &shard.run.manifest.warnings) {
@@ -336,7 +337,7 @@ fn of_shards(shards: &[ShardRun]) -> Vec<String> {
     warnings
 }
 
-/// Baselines that are faster on one GPU than on another: candidates of these shards are ranked with that error.
+/// Baselines that are faster on one GPU than on another: the ranking of these shards' candidates has the same error.
 fn unlike_speeds(shards: &[ShardRun], baselines: &BTreeSet<&VariantId>) -> Vec<String> {
     let mut speeds: BTreeMap<(&VariantId, &ShapeName), Vec<(f64, u32)>> = BTreeMap::new();
     for shard in shards {

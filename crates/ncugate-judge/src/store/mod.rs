@@ -1,7 +1,7 @@
-//! A run on disk: `profiles/<phase>/<run>/`, the seam between measuring and judging.
+//! A run on disk, in `profiles/<phase>/<run>/`: the interface between measuring and judging.
 //!
-//! Records are appended line by line, so that whatever was measured before a crash is there after it. A recording is a
-//! run kept in the repository: the same files, compressed, with host names, addresses and paths taken out.
+//! Records are appended line by line, so that measurements survive a crash. A recording is a run kept in the
+//! repository: the same files, compressed, without host names, addresses and paths.
 
 mod continuation;
 mod coverage;
@@ -45,22 +45,22 @@ use ncugate_model::number::finite;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
-/// Most bytes of a run's `manifest.json`.
+/// Maximum size of a run's `manifest.json` in bytes.
 pub const MANIFEST: u64 = 64 << 20;
 
-/// Why a run could not be written or read.
+/// Errors when writing or reading a run.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     #[error("cannot write {path}: {source}; what was measured before is kept: free the disk or fix the permission and run again to continue", path = .path.display())]
     Write {
         path: PathBuf,
-        /// What the system said.
+        /// The system error.
         source: std::io::Error,
     },
     #[error("cannot read {path}: {source}", path = .path.display())]
     Read {
         path: PathBuf,
-        /// What the system said.
+        /// The system error.
         source: std::io::Error,
     },
     /// A value has no JSON form.
@@ -77,17 +77,17 @@ pub enum StoreError {
     /// A folder is not a run.
     #[error("{folder} is not a run: it has no {missing}", folder = .folder.display())]
     NotARun { folder: PathBuf, missing: &'static str },
-    /// The layout is another version's.
+    /// Another version wrote the layout.
     #[error("{folder} has layout {found}, this program reads {expected}: measure again", folder = .folder.display())]
     Schema { folder: PathBuf, found: u32, expected: u32 },
-    /// A compressed file unpacks to more than any run holds.
+    /// A compressed file is larger than any run's file when unpacked.
     #[error("{path} unpacks to more than {limit} bytes", path = .path.display())]
     TooLarge {
         path: PathBuf,
         /// The limit in bytes.
         limit: u64,
     },
-    /// A manifest names a run or phase in a way that no folder is named.
+    /// The name of a run or phase in a manifest is not a valid folder name.
     #[error("{path} says that the {key} is {name:?}, which is not a name of letters, digits and `_ . - + =`", path = .path.display())]
     Name {
         path: PathBuf,
@@ -95,13 +95,13 @@ pub enum StoreError {
         key: &'static str,
         name: String,
     },
-    /// A run lies in the folder of another.
+    /// The folder of a run belongs to another run.
     #[error("{folder} holds run '{run}': the folder of a run has its name; rename it, or keep the run with `ncugate record`", folder = .folder.display())]
     Misplaced { folder: PathBuf, run: String },
     /// A record names a report that is not a file of the run.
     #[error("{path} has the report {name:?}: the name of a report is one file name that ends in .ncu-rep or .ncu-repz", path = .path.display())]
     ReportName { path: PathBuf, name: String },
-    /// A file is not the one that the run was written with.
+    /// A file differs from the one in the run's seal.
     #[error("{path} {reason}: the run is not what was measured; restore it or measure again", path = .path.display())]
     Seal { path: PathBuf, reason: String },
     /// Another process writes the run.
@@ -117,14 +117,14 @@ pub enum StoreError {
         /// The run's folder.
         folder: PathBuf,
     },
-    /// A recording may not be written there.
+    /// The folder is not a valid destination for a recording.
     #[error("cannot record into {folder}: {reason}; name a folder that is new, empty or a recording", folder = .folder.display())]
     Destination {
-        /// The folder as it was named.
+        /// The folder as given by the user.
         folder: PathBuf,
         reason: String,
     },
-    /// The recording that the program carries may not be written there.
+    /// The embedded recording cannot be written there.
     #[error("{path} is there already, with something else in it; name another folder", path = .path.display())]
     Occupied { path: PathBuf },
     /// An ncu report of the run cannot be read or redacted.
@@ -132,7 +132,7 @@ pub enum StoreError {
     Report { path: PathBuf, reason: String },
 }
 
-/// Writes a file whole or not at all; makes its folder.
+/// Writes a file completely or not at all; creates its folder.
 pub fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     disk::replace(path, bytes, Durability::Synced)
 }

@@ -1,4 +1,4 @@
-//! Runs kept in the repository: small, without host names, addresses and paths.
+//! Recordings: runs kept in the repository, small and without host names, addresses and paths.
 
 use super::destination::{self, Destination};
 use super::{Manifest, Run, StoreError, write_atomically};
@@ -11,20 +11,21 @@ use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// zstd level of records: a recording is written once and cloned often.
+/// zstd level of records: high, because a recording is written once and cloned often.
 const LEVEL: i32 = 19;
 
-/// Writes `run` as a recording into `folder`, relative to `here`: records compressed, reports as `.ncu-repz`, and host names, addresses,
-/// users' folders and machine code taken out. An older recording there is replaced once the new one is whole. Gives its
-/// size in bytes.
+/// Writes `run` as a recording into `folder`, relative to `here`: records are compressed, reports become `.ncu-repz`,
+/// and host names, addresses, user folders and machine code are removed. An older recording in the folder is replaced
+/// after the new one is complete. Returns the size in bytes.
 ///
 /// # Errors
-/// `folder` may not be written to (see `Destination::new`), or the run cannot be read or the recording not be written.
+/// `folder` is not a valid destination (see `Destination::new`), the run cannot be read, or the recording cannot be
+/// written.
 pub fn record(run: &Run, folder: &Path, here: &Path) -> Result<u64, StoreError> {
     let destination = Destination::new(folder, &run.folder, here)?;
     let draft = destination.draft()?;
     if let Err(error) = write(run, &draft).and_then(|()| destination.take(&draft)) {
-        // What there is of the draft may not be removable either; the first error is the one to report.
+        // Removing the draft may also fail; the first error is reported.
         let _ = destination::remove(&draft);
         return Err(error);
     }
@@ -46,7 +47,7 @@ fn size(folder: &Path) -> std::io::Result<u64> {
     })
 }
 
-/// Redacts and compresses every report; gives the new name of each.
+/// Redacts and compresses every report; returns the new name of each.
 fn reports(run: &Run, draft: &Path) -> Result<BTreeMap<String, String>, StoreError> {
     let redaction = ncu_rep::Redaction { sources: ncu_rep::SourcePolicy::Drop };
     let mut names = BTreeMap::new();
@@ -86,14 +87,14 @@ fn write_records(run: &Run, names: &BTreeMap<String, String>, draft: &Path) -> R
         let search: Vec<SearchRecord> = run.search.iter().map(redacted_search).collect();
         pack(draft, "search.jsonl", &search)?;
     }
-    // A recording of a run whose files nobody vouches for does not vouch for them either.
+    // If a run has no seal, its recording has none either.
     match run.is_sealed() {
         true => super::seal(draft, &mut manifest),
         false => super::write_json(&draft.join("manifest.json"), &manifest),
     }
 }
 
-/// Files outside of the project lose their folders: they cannot be compared elsewhere.
+/// Files outside the project lose their folders, so they cannot be compared on other machines.
 fn redacted_manifest(manifest: &Manifest) -> Manifest {
     let mut manifest = Manifest { redacted: true, seal: None, ..manifest.clone() };
     manifest.argv = manifest.argv.iter().map(|word| without_folders(word)).collect();
@@ -168,7 +169,8 @@ fn rename(outcome: &mut ProfileOutcome, names: &BTreeMap<String, String>) {
     }
 }
 
-/// Absolute paths in the text of a phase, each once. A recording keeps them: the text is what was measured, byte for byte.
+/// Absolute paths in the text of a phase, each once. A recording keeps them, because the text must match the measured
+/// one byte for byte.
 pub fn absolute_paths(phase: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     if let Ok(table) = phase.parse::<toml::Table>() {
@@ -186,7 +188,7 @@ fn paths_in(value: &toml::Value, found: &mut BTreeSet<String>) {
     }
 }
 
-/// The absolute path that a text is, or that a flag names (`-I/opt/include`, `--sysroot=/opt`).
+/// The absolute path in a text, also after a flag (`-I/opt/include`, `--sysroot=/opt`).
 fn path_in(text: &str) -> Option<&str> {
     let flag = text.starts_with('-').then(|| text.find('/')).flatten();
     let path = match flag {
@@ -199,7 +201,7 @@ fn path_in(text: &str) -> Option<&str> {
     is_path.then_some(path)
 }
 
-/// `text` with every absolute path reduced to its last part.
+/// `text` with every absolute path shortened to its last component.
 fn without_folders(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;

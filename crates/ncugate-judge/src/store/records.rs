@@ -1,5 +1,5 @@
-//! Records of one case put together: what was once wrong stays wrong, and a later record counts only where the campaign
-//! itself takes the place of an earlier one.
+//! Combines the records of a case: a wrong result stays wrong, and a later record counts only if the campaign
+//! replaces earlier ones.
 
 use ncugate_model::{
     CheckOutcome, CheckRecord, ConfirmationRecord, DeepProfile, LatencyOutcome, LatencyRecord, ProfileOutcome,
@@ -7,13 +7,13 @@ use ncugate_model::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The last record of each case, in the order in which the cases came: for records that are made anew as a whole.
+/// The last record of each case, in order of first appearance: for records that are always replaced as a whole.
 pub fn latest<T, K: Ord>(records: Vec<T>, key: impl Fn(&T) -> K) -> Vec<T> {
     folded(records, key, |_, later| later)
 }
 
-/// Every check that was made. Equal records of a case are one, and a case that was skipped and then checked was checked;
-/// nothing else is dropped, so that a case which was once wrong is judged by that.
+/// All check records. Equal records of a case are merged, and a check replaces a skipped check of the same case.
+/// Nothing else is dropped, so a wrong result keeps counting.
 pub fn checks(records: Vec<CheckRecord>) -> Vec<CheckRecord> {
     let case = |record: &CheckRecord| (record.variant.clone(), record.shape.clone(), record.seed);
     let skipped = |record: &CheckRecord| matches!(record.outcome, CheckOutcome::Skipped { .. });
@@ -31,8 +31,8 @@ pub fn checks(records: Vec<CheckRecord>) -> Vec<CheckRecord> {
     records.into_iter().filter(|record| counts(record) && unlike_earlier(record)).collect()
 }
 
-/// One record a variant and shape. More rounds take the place of fewer; a failure stays one, whatever was timed after it.
-/// Samples that no clock gives are a failure.
+/// One record per variant and shape. More rounds replace fewer; a failure is never replaced. Impossible samples count
+/// as a failure.
 pub fn latencies(records: Vec<LatencyRecord>) -> Vec<LatencyRecord> {
     let records = records.into_iter().map(sound).collect();
     folded(
@@ -42,8 +42,9 @@ pub fn latencies(records: Vec<LatencyRecord>) -> Vec<LatencyRecord> {
     )
 }
 
-/// One record a variant, shape and group of metrics. A profile that was taken again takes the place of the earlier, unless the outputs of that
-/// were wrong. Where one says what comparing its outputs gave, one that does not is none: its launches may have been any.
+/// One record per variant, shape and group of metrics. A repeated profile replaces the earlier one, unless that had
+/// wrong outputs. A profile without an output comparison is dropped if another one has it, because its launches are
+/// unverified.
 pub fn profiles(records: Vec<ProfileRecord>) -> Vec<ProfileRecord> {
     let compared = records.iter().any(|record| record.outputs.is_some());
     let sound = |record: ProfileRecord| match record.outcome {
@@ -60,7 +61,7 @@ pub fn profiles(records: Vec<ProfileRecord>) -> Vec<ProfileRecord> {
     )
 }
 
-/// One record a variant and shape, put together as [`profiles`] are.
+/// One record per variant and shape, combined like [`profiles`].
 pub fn deep_profiles(records: Vec<DeepProfile>) -> Vec<DeepProfile> {
     folded(
         records,
@@ -73,7 +74,7 @@ fn is_wrong(outputs: &Option<ProfiledOutputs>) -> bool {
     outputs.as_ref().is_some_and(|outputs| outputs.wrong().is_some())
 }
 
-/// One record a variant and shape. Later looks take the place of earlier ones, which are part of them.
+/// One record per variant and shape. Later looks replace earlier ones, which they include.
 pub fn confirmations(records: Vec<ConfirmationRecord>) -> Vec<ConfirmationRecord> {
     let checked = |record: ConfirmationRecord| ConfirmationRecord { timed: sound(record.timed), ..record };
     folded(
@@ -83,7 +84,7 @@ pub fn confirmations(records: Vec<ConfirmationRecord>) -> Vec<ConfirmationRecord
     )
 }
 
-/// Whether an outcome is not healed by a later one.
+/// Whether no later outcome can replace this one.
 const fn stands(outcome: &LatencyOutcome) -> bool {
     match outcome {
         LatencyOutcome::Failed { .. } | LatencyOutcome::Cheats { .. } | LatencyOutcome::Wrong { .. } => true,
@@ -91,7 +92,7 @@ const fn stands(outcome: &LatencyOutcome) -> bool {
     }
 }
 
-/// The record, failed where its samples cannot be times of launches.
+/// The record, marked as failed if its samples cannot be times of launches.
 fn sound(mut record: LatencyRecord) -> LatencyRecord {
     if let LatencyOutcome::Timed { samples, launches, .. } = &record.outcome
         && let Some(reason) = unsound_timing(samples, *launches)

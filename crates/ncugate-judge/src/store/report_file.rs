@@ -5,16 +5,16 @@ use ncugate_model::disk::open;
 use std::io;
 use std::path::Path;
 
-/// Proves that an ncu report is a regular file, in a folder that is not a link.
+/// Verifies that an ncu report is a regular file, in a folder that is not a link.
 ///
 /// # Errors
-/// It is not, or is larger than any report.
+/// The file is not regular, or it exceeds the size limit.
 pub fn prove_report(path: &Path) -> io::Result<()> {
     open::folder(path.parent().unwrap_or(Path::new("")))?;
     open::regular(path, MAX_REPORT).map(drop)
 }
 
-/// Whether a report of a run can have this name: one file name, of ncu's kind.
+/// Whether a run's report can have this name: a single file name with ncu's extension.
 pub fn is_report_name(name: &str) -> bool {
     let stem = name.strip_suffix(".ncu-rep").or_else(|| name.strip_suffix(".ncu-repz"));
     stem.is_some_and(|stem| !stem.is_empty() && !stem.starts_with('.'))

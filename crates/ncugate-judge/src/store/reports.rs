@@ -1,4 +1,4 @@
-//! ncu reports opened by their paths. Opening maps a file and reads its directory; nothing is decoded yet.
+//! Opens ncu reports by path. Opening maps a file and reads its directory; decoding happens later.
 
 use super::{StoreError, prove_report};
 use ncu_rep::{Report, ReportError};
@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 /// Opens a report.
 ///
 /// # Errors
-/// [`StoreError::Report`], which names the file.
+/// [`StoreError::Report`] with the file's path.
 pub fn open_report(path: &Path) -> Result<Report, StoreError> {
     Report::open(path).map_err(|error| {
         let reason = match &error {
-            // The path is in the error already.
+            // The outer error already has the path.
             ReportError::Read { source, .. } => source.to_string(),
             other => other.to_string(),
         };
@@ -22,7 +22,7 @@ pub fn open_report(path: &Path) -> Result<Report, StoreError> {
 /// Opens the reports of a run, each with its file name.
 ///
 /// # Errors
-/// [`StoreError::Report`], which names the first file that cannot be opened.
+/// [`StoreError::Report`] with the path of the first file that cannot be opened.
 pub fn open_reports(paths: &[PathBuf]) -> Result<Vec<(String, Report)>, StoreError> {
     let name = |path: &PathBuf| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     paths.iter().map(|path| Ok((name(path), proven(path)?))).collect()

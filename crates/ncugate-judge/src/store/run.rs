@@ -1,4 +1,4 @@
-//! A run's folder: created, continued, read back.
+//! A run's folder: creating, continuing and reading it.
 
 use super::journal::{self, Journal};
 use super::ledger::Ledger;
@@ -18,32 +18,32 @@ use serde::de::DeserializeOwned;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// Version of the layout that this program writes and reads.
+/// Version of the layout.
 pub const SCHEMA: u32 = 1;
-/// Names of software that a variant can have.
+/// Maximum number of software names per variant.
 const MOST_SOFTWARE: usize = 100;
-/// Characters of a wrong name that are shown.
+/// Maximum number of characters shown of an invalid name.
 const SHOWN: usize = 80;
 
-/// Everything that a run measured, as read from its folder.
+/// All measurements of a run, as read from its folder.
 #[derive(Debug, Clone)]
 pub struct Run {
     pub folder: PathBuf,
     pub manifest: Manifest,
-    /// The phase's text, as run.
+    /// The phase's text at the time of the run.
     pub phase: String,
     pub plan: Plan,
-    /// The workload that was measured, as JSON.
+    /// The measured workload, as JSON.
     pub workload: serde_json::Value,
-    /// One record a variant.
+    /// One record per variant.
     pub builds: Vec<BuildRecord>,
-    /// Every outcome that a variant, shape and seed had, each once.
+    /// Every outcome of each variant, shape and seed, each once.
     pub checks: Vec<CheckRecord>,
-    /// One record a variant and shape.
+    /// One record per variant and shape.
     pub latencies: Vec<LatencyRecord>,
-    /// Samples taken anew of what was selected and of what it is compared with: one record a variant and shape.
+    /// Confirmation samples of the selected variant and its comparison variants: one record per variant and shape.
     pub confirmations: Vec<ConfirmationRecord>,
-    /// One record a variant, shape and group of metrics.
+    /// One record per variant, shape and group of metrics.
     pub profiles: Vec<ProfileRecord>,
     /// Deep profiles: one record a variant and shape; gates never read them.
     pub deep_profiles: Vec<DeepProfile>,
@@ -52,11 +52,11 @@ pub struct Run {
 }
 
 impl Run {
-    /// Reads a run or a recording. Where a variant was built, profiled or timed in more rounds again, the later record counts; a
-    /// case that was once wrong stays so.
+    /// Reads a run or a recording. If a variant was built or profiled again, or timed in more rounds, the later
+    /// record is used; a wrong case stays wrong.
     ///
     /// # Errors
-    /// A file is missing, damaged, or not the one that the manifest lists.
+    /// A file is missing, damaged, or different from the one in the manifest.
     pub fn load(folder: &Path) -> Result<Self, StoreError> {
         let (text, manifest): (String, Manifest) = required(folder, "manifest.json")?;
         if manifest.schema != SCHEMA {
@@ -86,7 +86,7 @@ impl Run {
         Ok(run)
     }
 
-    /// The manifest in a folder, whatever else is there.
+    /// The manifest in a folder, regardless of other files.
     ///
     /// # Errors
     /// It is missing or damaged.
@@ -113,17 +113,17 @@ impl Run {
         names.iter().map(|name| self.folder.join("reports").join(name)).collect()
     }
 
-    /// Whether it is complete and lists its files: then they are those that were measured.
+    /// Whether it is complete and lists its files, which then are those that were measured.
     pub fn is_sealed(&self) -> bool {
         self.manifest.seal.is_some() && self.manifest.state == RunState::Complete
     }
 
-    /// What is said of its reports where one turns out to be damaged.
+    /// The error for a damaged report of the run.
     pub fn damaged(&self, error: &impl std::fmt::Display) -> StoreError {
         StoreError::Report { path: self.folder.join("reports"), reason: error.to_string() }
     }
 
-    /// The variant whose measurements stand for `variant`: itself, or the one it shares with.
+    /// The variant whose measurements are used for `variant`: itself, or the one it shares with.
     pub fn measured_as<'a>(&'a self, variant: &'a VariantId) -> &'a VariantId {
         self.builds.iter().find(|b| &b.variant == variant).and_then(|b| b.shares.as_ref()).unwrap_or(variant)
     }
@@ -145,7 +145,8 @@ pub struct RunWriter {
 }
 
 impl RunWriter {
-    /// Makes the folder of a new run, or opens that of an unfinished one. Until it is dropped, no other process can.
+    /// Creates the folder of a new run, or opens that of an unfinished one. It stays locked until the writer is
+    /// dropped.
     ///
     /// # Errors
     /// Another process writes the run, or the folder cannot be written.
@@ -161,7 +162,7 @@ impl RunWriter {
         Self::continuing(owned, folder, manifest, phase, plan, workload)
     }
 
-    /// Opens the folder of a run that this process owns, with its ledger.
+    /// Opens the folder of a run that this process has locked, with its ledger.
     ///
     /// # Errors
     /// The folder cannot be written.
@@ -207,7 +208,7 @@ impl RunWriter {
         kept(&mut self.builds, &mut self.ledger, record)
     }
 
-    /// Keeps a correctness case.
+    /// Adds a correctness case.
     pub fn check(&mut self, record: &CheckRecord) -> Result<(), StoreError> {
         self.writing()?;
         kept(&mut self.checks, &mut self.ledger, record)
@@ -218,13 +219,13 @@ impl RunWriter {
         kept(&mut self.latencies, &mut self.ledger, record)
     }
 
-    /// Keeps samples that were taken anew.
+    /// Adds confirmation samples.
     pub fn confirmation(&mut self, record: &ConfirmationRecord) -> Result<(), StoreError> {
         self.writing()?;
         kept(&mut self.confirmations, &mut self.ledger, record)
     }
 
-    /// Keeps where a profile is.
+    /// Adds the location of a profile.
     pub fn profile(&mut self, record: &ProfileRecord) -> Result<(), StoreError> {
         self.writing()?;
         self.ledger.note_report(&self.folder, &record.outcome);
@@ -238,7 +239,8 @@ impl RunWriter {
         kept(&mut self.deep_profiles, &mut self.ledger, record)
     }
 
-    /// Adds wall time to a stage that is over; a continued run adds up. What it measured outlives the machine from here on.
+    /// Adds wall time to a finished stage; a continued run accumulates it. From here on the stage's data survive a
+    /// power loss.
     pub fn spent(&mut self, stage: &str, seconds: f64) -> Result<(), StoreError> {
         let journals =
             [&self.builds, &self.checks, &self.latencies, &self.confirmations, &self.profiles, &self.deep_profiles];
@@ -251,7 +253,7 @@ impl RunWriter {
         self.save_manifest()
     }
 
-    /// Keeps what an external command said it is made of.
+    /// Stores the software that an external command reported.
     pub fn used(&mut self, variant: &VariantId, software: BTreeMap<String, String>) -> Result<(), StoreError> {
         let short = |text: &str| text::clip(text, text::LABEL);
         let named = software.iter().take(MOST_SOFTWARE).map(|(name, version)| (short(name), short(version)));
@@ -259,25 +261,24 @@ impl RunWriter {
         self.save_manifest()
     }
 
-    /// Keeps which further GPUs check and count.
+    /// Stores which additional GPUs run checks and profiles.
     pub fn measured_also_on(&mut self, others: &[Machine]) -> Result<(), StoreError> {
         self.manifest.others = others.to_vec();
         self.save_manifest()
     }
 
-    /// Keeps files that the compiler read for the project at `root`, with their SHA-256.
+    /// Stores the SHA-256 of files that the compiler read for the project at `root`.
     pub fn compiled_from(&mut self, root: &Path, files: BTreeMap<PathBuf, String>) -> Result<(), StoreError> {
         let named = files.into_iter().map(|(path, hash)| (inputs::inside(root, &path).display().to_string(), hash));
         self.manifest.inputs.extend(named);
         self.save_manifest()
     }
 
-    /// When and with what it is measured.
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
     }
 
-    /// Keeps a warning that concerns the whole run.
+    /// Adds a warning about the whole run.
     pub fn warn(&mut self, warning: &str) -> Result<(), StoreError> {
         let warning = text::clean(warning);
         if !self.manifest.warnings.contains(&warning) {
@@ -286,7 +287,7 @@ impl RunWriter {
         self.save_manifest()
     }
 
-    /// Says how and when the run ended; one that is complete is sealed.
+    /// Sets the run's final state and end time; a complete run is sealed.
     pub fn finish(&mut self, state: RunState, at: Timestamp) -> Result<(), StoreError> {
         self.manifest.state = state;
         if state == RunState::Complete {
@@ -297,19 +298,19 @@ impl RunWriter {
         self.seal()
     }
 
-    /// Says why measuring ends early.
+    /// Sets the reason why measuring ends early.
     pub fn stopped(&mut self, why: &str) -> Result<(), StoreError> {
         self.manifest.stopped = Some(text::clean(why));
         self.save_manifest()
     }
 
-    /// Says how the run was judged when everything was measured.
+    /// Sets the verdict of the run after everything was measured.
     pub fn judged(&mut self, verdict: RunVerdict) -> Result<(), StoreError> {
         self.manifest.verdict = Some(verdict);
         self.save_manifest()
     }
 
-    /// Lists the files of a run that is complete in its manifest. A record that comes later takes the list back.
+    /// Lists the files of a complete run in its manifest. A later record removes the list.
     pub fn seal(&mut self) -> Result<(), StoreError> {
         match self.manifest.state {
             RunState::Complete => seal::seal(&self.folder, &mut self.manifest),
@@ -317,7 +318,7 @@ impl RunWriter {
         }
     }
 
-    /// Takes the list of files back.
+    /// Removes the list of files.
     pub fn unseal(&mut self) -> Result<(), StoreError> {
         match self.manifest.seal.take() {
             Some(_) => self.save_manifest(),
@@ -325,7 +326,7 @@ impl RunWriter {
         }
     }
 
-    /// A record is about to be written: the list of files is taken back.
+    /// Removes the list of files before a record is written.
     fn writing(&mut self) -> Result<(), StoreError> {
         self.prove_owned()?;
         self.unseal()
@@ -355,7 +356,7 @@ impl Drop for RunWriter {
     }
 }
 
-/// Proves that a manifest can be read again, before it takes the place of the one that is there.
+/// Verifies that a manifest can be read back, before it replaces the existing one.
 fn readable(folder: &Path, text: &[u8]) -> Result<(), StoreError> {
     let refused = |reason| StoreError::Encode { path: folder.join("manifest.json"), reason };
     if text.len() as u64 > super::MANIFEST {
@@ -364,7 +365,7 @@ fn readable(folder: &Path, text: &[u8]) -> Result<(), StoreError> {
     serde_json::from_slice::<Manifest>(text).map(drop).map_err(|error| refused(error.to_string()))
 }
 
-/// Appends a record, and notes that it was appended.
+/// Appends a record, and notes it in the ledger.
 fn kept<T: Serialize + DeserializeOwned>(
     journal: &mut Journal,
     ledger: &mut Ledger,
@@ -429,7 +430,7 @@ fn named(folder: &Path, manifest: &Manifest) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Refuses reports that are not files of the run.
+/// Rejects reports that are not files of the run.
 fn reported<'a>(
     folder: &Path,
     journal: &str,
@@ -446,7 +447,7 @@ fn reported<'a>(
     Ok(())
 }
 
-/// A file's text and what it says.
+/// Reads a file; returns its text and its parsed value.
 fn required<T: DeserializeOwned>(folder: &Path, name: &'static str) -> Result<(String, T), StoreError> {
     let (path, text) = journal::read_text(folder, name)?
         .ok_or_else(|| StoreError::NotARun { folder: folder.to_owned(), missing: name })?;

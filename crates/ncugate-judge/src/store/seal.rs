@@ -1,8 +1,8 @@
-//! What a finished run consists of: its manifest lists every file with its hash and its count of records, and a hash of
-//! itself. A run whose files are others is not read.
+//! The seal of a finished run: its manifest lists every file with its hash and number of records, and a hash of the
+//! manifest itself. A run with different files is not read.
 //!
-//! This shows damage, files that were mixed up, and edits by hand. It does not show who wrote the run: whoever can write all
-//! of its files can seal them again.
+//! This detects damage, mixed-up files, and manual edits. It does not prove who wrote the run: anyone who can write
+//! all of its files can seal them again.
 
 use super::{Manifest, Seal, SealedFile, StoreError, is_report_name, journal};
 use ncugate_model::MAX_REPORT;
@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-/// Files beside the manifest and the reports, plain in a run and with `.zst` behind in a recording.
+/// Files other than the manifest and the reports; a recording adds `.zst` to their names.
 pub const FILES: [&str; 10] = [
     "phase.toml",
     "plan.json",
@@ -25,12 +25,12 @@ pub const FILES: [&str; 10] = [
     "deep_profiles.jsonl",
     "search.jsonl",
 ];
-/// Stands for the manifest's own hash while that is computed.
+/// Placeholder for the manifest's own hash during its computation.
 const UNKNOWN: &str = "0000000000000000000000000000000000000000000000000000000000000000";
-/// Bytes that are hashed at a time.
+/// Bytes hashed per read.
 const BLOCK: usize = 1 << 20;
 
-/// Lists the files that are in `folder` in the manifest and writes it.
+/// Lists the files of `folder` in the manifest and writes it.
 pub fn seal(folder: &Path, manifest: &mut Manifest) -> Result<(), StoreError> {
     let paths = present(folder)?;
     let file = |path: String| Ok((path.clone(), sealed(folder, &path)?));
@@ -39,13 +39,13 @@ pub fn seal(folder: &Path, manifest: &mut Manifest) -> Result<(), StoreError> {
     write(folder, manifest)
 }
 
-/// Writes a manifest; one with a seal gets its own hash anew.
+/// Writes a manifest; recomputes its hash if it has a seal.
 pub fn write(folder: &Path, manifest: &mut Manifest) -> Result<(), StoreError> {
     let text = text(folder, manifest)?;
     super::write_atomically(&folder.join("manifest.json"), &text)
 }
 
-/// A manifest as it is written; one with a seal gets its own hash anew.
+/// The text of a manifest; its hash is recomputed if it has a seal.
 pub fn text(folder: &Path, manifest: &mut Manifest) -> Result<Vec<u8>, StoreError> {
     let path = folder.join("manifest.json");
     if let Some(seal) = &mut manifest.seal {
@@ -58,10 +58,10 @@ pub fn text(folder: &Path, manifest: &mut Manifest) -> Result<Vec<u8>, StoreErro
     super::json(&path, manifest)
 }
 
-/// Proves that the files in `folder` are those that its manifest lists; `text` is the manifest as it was read.
+/// Verifies that the files in `folder` match the list in its manifest; `text` is the manifest as read.
 ///
 /// # Errors
-/// [`StoreError::Seal`], which names the first file that is another, is missing or is not listed.
+/// [`StoreError::Seal`] with the first file that differs, is missing or is not listed.
 pub fn verify(folder: &Path, manifest: &Manifest, text: &str) -> Result<(), StoreError> {
     let Some(seal) = &manifest.seal else { return Ok(()) };
     let refused = |path: &str, reason: String| StoreError::Seal { path: folder.join(path), reason };
@@ -90,7 +90,7 @@ pub fn verify(folder: &Path, manifest: &Manifest, text: &str) -> Result<(), Stor
     }
 }
 
-/// Whether a run can have a file of this path: nothing else is opened, whatever a manifest lists.
+/// Whether a run can have a file with this path. Other listed files are never opened.
 fn is_of_a_run(path: &str) -> bool {
     FILES.contains(&path.strip_suffix(".zst").unwrap_or(path))
         || path.strip_prefix("reports/").is_some_and(is_report_name)
@@ -105,7 +105,7 @@ fn unlike(expected: &SealedFile, found: &SealedFile) -> String {
     }
 }
 
-/// Paths of the files that a run can have and that are there, sorted.
+/// Existing files that a run can have, sorted by path.
 fn present(folder: &Path) -> Result<Vec<String>, StoreError> {
     let there = |name: &String| std::fs::symlink_metadata(folder.join(name)).is_ok();
     let mut paths: Vec<String> =
@@ -117,7 +117,7 @@ fn present(folder: &Path) -> Result<Vec<String>, StoreError> {
         Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
         Err(error) => return Err(failed(error)),
     };
-    // What no record can name is not part of the run.
+    // A file that no record can name is not part of the run.
     let files = entries
         .into_iter()
         .filter(|entry| entry.metadata().is_ok_and(|found| found.is_file() && found.len() <= MAX_REPORT));
@@ -127,7 +127,7 @@ fn present(folder: &Path) -> Result<Vec<String>, StoreError> {
     Ok(paths)
 }
 
-/// A file as it is now.
+/// The seal entry for a file's current content.
 fn sealed(folder: &Path, path: &str) -> Result<SealedFile, StoreError> {
     let records = match path.trim_end_matches(".zst").ends_with(".jsonl") {
         true => Some(journal::count(&folder.join(path))?),
@@ -136,10 +136,10 @@ fn sealed(folder: &Path, path: &str) -> Result<SealedFile, StoreError> {
     Ok(SealedFile { sha256: file_sha256(&folder.join(path), MAX_REPORT)?, records })
 }
 
-/// SHA-256 of a regular file of at most `limit` bytes; nothing of a larger one is read.
+/// SHA-256 of a regular file of at most `limit` bytes; a larger file is not read.
 ///
 /// # Errors
-/// It is a link, a pipe or a folder, is larger, or cannot be read.
+/// It is a link, a pipe or a folder, exceeds the limit, or cannot be read.
 pub fn file_sha256(path: &Path, limit: u64) -> Result<String, StoreError> {
     let failed = |source| StoreError::Read { path: PathBuf::from(path), source };
     let mut file = open::regular(path, limit).map_err(failed)?.take(limit);

@@ -1,4 +1,5 @@
-//! The journal of a search that goes on: `profiles/<phase>/search/<key>/search.jsonl`, until the run of what it chose takes it.
+//! The journal of a running search: `profiles/<phase>/search/<key>/search.jsonl`, until it is moved to the run of the
+//! chosen variants.
 
 use super::StoreError;
 use super::folder::claim;
@@ -8,16 +9,16 @@ use ncugate_model::SearchRecord;
 use ncugate_model::disk::{FileLock, open};
 use std::path::{Path, PathBuf};
 
-/// Name of the journal in the folder of a run.
+/// Name of the journal in a run's folder.
 const NAME: &str = "search.jsonl";
-/// Most bytes of it that are taken over.
+/// Maximum size in bytes of an existing journal.
 const MAX_BYTES: u64 = 1 << 30;
 
 #[derive(Debug)]
 pub struct SearchJournal {
     folder: PathBuf,
     journal: Journal,
-    /// One process searches.
+    /// Only one process searches.
     _lock: FileLock,
     ledger: Ledger,
     records: Vec<SearchRecord>,
@@ -25,10 +26,11 @@ pub struct SearchJournal {
 }
 
 impl SearchJournal {
-    /// Opens the journal of the search of that key, whole or empty. One that another user, or a checkout, may have put there is emptied.
+    /// Opens or creates the search journal with this key. A journal that another user or a checkout may have added is
+    /// emptied.
     ///
     /// # Errors
-    /// It cannot be read or written, or a line of it is not a record.
+    /// The file cannot be read or written, or contains an invalid line.
     pub fn open(profiles: &Path, phase: &str, key: &str) -> Result<Self, StoreError> {
         let folder = profiles.join(phase).join("search").join(key.chars().take(16).collect::<String>());
         let failed = |source| StoreError::Write { path: folder.clone(), source };
@@ -51,7 +53,7 @@ impl SearchJournal {
         Ok(Self { folder, journal, _lock: lock, ledger, records, refused })
     }
 
-    /// Why what was tried before does not count, where there was something.
+    /// Why earlier trials are discarded, if there were any.
     pub fn refused(&self) -> Option<&str> {
         self.refused.as_deref()
     }
@@ -64,7 +66,7 @@ impl SearchJournal {
         self.folder.join(NAME)
     }
 
-    /// Keeps a record, on disk before this returns.
+    /// Appends a record; it is on disk on return.
     ///
     /// # Errors
     /// It cannot be written.
@@ -76,7 +78,7 @@ impl SearchJournal {
         Ok(())
     }
 
-    /// Forgets everything, for a search that starts anew.
+    /// Removes all records, for a search that starts over.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -89,15 +91,15 @@ impl SearchJournal {
     }
 }
 
-/// Removes the journal of a search that a run has taken, and its ledger.
+/// Removes a search journal that a run has copied, and its ledger.
 pub fn forget_search(journal: &Path) {
     let folder = journal.with_file_name("");
     Ledger::forget(&folder);
-    // What stays is taken up by the next run of the same search.
+    // The next run of the same search uses the remaining files.
     let _ = std::fs::remove_dir_all(folder);
 }
 
-/// Puts the journal of a search into the folder of the run that measures what it chose.
+/// Copies a search journal into the folder of the run that measures the chosen variants.
 ///
 /// # Errors
 /// It cannot be read or written.
@@ -147,7 +149,7 @@ mod tests {
         let path = journal.path();
         drop(journal);
         let text = std::fs::read_to_string(&path).unwrap();
-        // behind the last note it is cut off
+        // bytes after the last ledger entry are truncated
         std::fs::write(&path, text.clone() + &text).unwrap();
         assert_eq!(open().records(), [record(0), record(1)]);
         std::fs::write(&path, text.replacen("\"batch\":0", "\"batch\":7", 1)).unwrap();

@@ -1,10 +1,10 @@
-//! How a phase is built, timed and profiled, as flat text that a manifest keeps and that two phases are compared by.
+//! Build, timing and profiling settings of a phase as flat text, for the manifest and for comparing two phases.
 
 use ncugate_phase::config::Phase;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Settings that decide no number: how long to wait, and what is collected beside what gates read (that is compared by
+/// Settings without influence on measured values: timeouts, and metrics in addition to those of gates (compared by
 /// counter).
 const NOT_MEASURED: [&str; 4] = ["bench.timeout", "profile.timeout", "profile.metrics", "profile.deep_profile"];
 
@@ -25,7 +25,7 @@ pub fn settings(phase: &Phase) -> BTreeMap<String, String> {
     all
 }
 
-/// In what settings differ, a phrase each: `bench.rounds = 60, not 1000`. A setting that one side does not have differs.
+/// The differing settings, a phrase each: `bench.rounds = 60, not 1000`. A setting missing on one side differs.
 pub fn differences(then: &BTreeMap<String, String>, now: &BTreeMap<String, String>) -> Vec<String> {
     let shown = |value: Option<&String>| value.map_or("unknown", String::as_str).to_owned();
     let keys: BTreeSet<&String> = then.keys().chain(now.keys()).collect();

@@ -1,4 +1,4 @@
-//! The text of a kernel source as a run had it: a file, or what git keeps, as long as its hash is the one that the run kept.
+//! The text of a kernel source at the time of a run, from the file or from git, if its hash matches the run's.
 
 use ncugate_model::digest::sha256;
 use ncugate_model::disk::open;
@@ -6,12 +6,12 @@ use ncugate_model::process;
 use std::path::Path;
 use std::time::Duration;
 
-/// Most bytes of a source that is looked at.
+/// Maximum size of a source in bytes.
 const MAX_BYTES: u64 = 1 << 20;
-/// git answers in milliseconds or not at all.
+/// git usually answers within milliseconds.
 const GIT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The text whose SHA-256 is `hash`: of the file at `path`, else of `path` at a commit; none where neither is it.
+/// The text with SHA-256 `hash`: from the file at `path`, else from `path` at a commit; `None` if neither matches.
 pub fn source_text(path: &str, hash: &str, commit: Option<&str>) -> Option<String> {
     let is_it = |bytes: &Vec<u8>| sha256(bytes) == hash;
     let of_file = open::named(Path::new(path), MAX_BYTES).ok().filter(is_it);
@@ -19,7 +19,7 @@ pub fn source_text(path: &str, hash: &str, commit: Option<&str>) -> Option<Strin
     String::from_utf8(of_file.or_else(of_git)?).ok()
 }
 
-/// Whether a text can only be the hash of a commit, so that it may be part of a command.
+/// Whether a text is a commit hash, so that it is safe in a command.
 pub fn is_commit(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_ascii_hexdigit())
 }

@@ -1,4 +1,4 @@
-//! Fail closed: whatever is missing, empty or not a number never passes.
+//! Fail closed: missing values, empty values and values that are not numbers never pass.
 
 use super::*;
 use crate::{InconclusiveKind, correctness, name_cheats};
@@ -231,7 +231,8 @@ fn the_worse_of_two_records_of_a_case_counts_by_the_tolerance_of_today() {
     );
 }
 
-/// Verdict of a gate when the launches of every candidate counted these eligible warps, those of the baseline others.
+/// Verdict of a gate when all launches of each candidate have these eligible warps, and the baseline's launches have
+/// others.
 fn repeated(require: &str, own: &[f64], baseline: &[f64]) -> GateResult {
     verdict(require, |fixture| {
         let of = |variant: usize| if variant == 4 { baseline } else { own };

@@ -126,7 +126,7 @@ fn compound() {
     let failed = set(85.0, 10.0);
     assert_eq!(failed.verdict, FAIL);
     assert!(failed.reason.contains("dram_pct is 85, tensor_pct is 10"), "{}", failed.reason);
-    // a side that decides alone does not excuse the other one's absence
+    // a deciding side does not excuse the missing value on the other side
     assert_eq!(verdict(require, |f| f.set("dram_pct", |_, _| 10.0)).verdict, OPEN);
 }
 
@@ -194,7 +194,7 @@ fn on_the_best_of_a_glob() {
     assert_eq!(held.cases[0].variant.0, "REGCAP=96,THREADS=64");
     assert_eq!(stops(&fixture.judge(), 3), ["registers <= 64 by 6"], "it would fail, were it the best");
     assert!(stops(&fixture.judge(), 0).is_empty());
-    // the next best where the best is wrong, nobody where none is proven correct
+    // the next best if the best is wrong; no variant if none is proven correct
     assert_eq!(fixture.wrong(2).first().verdict, FAIL);
     let unproven = fixture.unproven(2).unproven(3).first();
     let reason = "no variant is both proven correct and measured by latency_p50";
@@ -243,7 +243,7 @@ fn the_best_that_passes_is_selected_and_the_best_where_none_does() {
     let passing = fixture.judge();
     assert_eq!((passing.selected.unwrap().variant.0.as_str(), passing.verdict), ("REGCAP=96,THREADS=64", PASS));
     assert_eq!(passing.variants[0].rank, Some(1), "the objective ranks as before");
-    // an advisory gate does not keep a variant from being selected, and a required one that is not known does
+    // an advisory gate does not prevent selection, but an undecided required gate does
     fixture.set("eligible_warps", |v, _| if v == 2 { f64::NAN } else { 3.0 });
     let selected = fixture.judge().selected.unwrap().variant.0;
     assert_eq!(selected, "REGCAP=96,THREADS=128");
@@ -279,10 +279,10 @@ fn preconditions_are_judged_before_anything_is_built() {
     assert_eq!(judged("cc >= 8.9", None), OPEN);
 }
 
-/// Something of each gate, by its name.
+/// A value per gate, with the gate's name.
 type Named<'a, T> = Vec<(&'a str, T)>;
 
-/// What is judged, with its verdict, and what is not, with the reason.
+/// Judged gates with their verdicts, and the others with the reason.
 fn shown(told: &StaticCheck) -> (Named<'_, Verdict>, Named<'_, &str>) {
     let judged = told.judged.iter().map(|g| (g.name.as_str(), g.verdict));
     let unjudged = told.unjudged.iter().map(|g| (g.name.as_str(), g.reason.as_str()));
@@ -346,7 +346,7 @@ fn gates_that_no_variant_can_hold_together_are_told_with_the_arithmetic() {
     let tier = "[[tier]]\nname = \"all\"\nrequired = true\nrequire = ['shared_mem <= 48 KiB']\n";
     let mut fixture =
         Fixture::new(&(named("lean", "registers <= 64") + &named("full", "blocks_per_sm >= 4 blocks") + tier));
-    // two candidates hold each gate, and no candidate both
+    // two candidates hold each gate, but none holds both
     fixture.set("registers", |v, _| if v < 2 { 64.0 } else { 96.0 }).set("shared_mem", |_, _| 1024.0);
     let told = |fixture: &mut Fixture, blocks: fn(usize) -> f64, refused: &[usize]| {
         fixture.set("blocks_per_sm", move |v, _| blocks(v));

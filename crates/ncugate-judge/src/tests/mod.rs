@@ -57,7 +57,7 @@ name = "flash"
 command = ["true"]
 "#;
 
-/// A phase with what was measured of it.
+/// A phase with its measurements.
 struct Fixture {
     phase: Phase,
     plan: Plan,
@@ -102,7 +102,7 @@ impl Fixture {
         self
     }
 
-    /// Sets the samples of a row, those of the sweep and those taken anew, in one process.
+    /// Sets the samples of a row, from the sweep and from the confirmation, in one process.
     fn sample(&mut self, row: usize, samples: Arc<[f64]>) {
         let processes = [samples.len() as u32].into();
         let fresh = FreshSamples { samples: Ok(samples.clone()), launches: 1000, processes };
@@ -143,19 +143,19 @@ impl Fixture {
     }
 }
 
-/// A symmetric wiggle between -1 and 1, of its own order for each variant.
+/// A symmetric oscillation between -1 and 1, in a different order for each variant.
 fn wiggle(i: usize, variant: usize) -> f64 {
     ((i * 23 + variant * 7) % 60) as f64 / 29.5 - 1.0
 }
 
-/// Verdict of a gate with this requirement on what `set` prepares.
+/// Verdict of a gate with this requirement on the fixture that `set` prepares.
 fn verdict(require: &str, set: impl Fn(&mut Fixture) -> &mut Fixture) -> GateResult {
     let mut fixture = Fixture::new(&gate(require));
     set(&mut fixture);
     fixture.first()
 }
 
-/// What stops a variant, in words.
+/// The gates that stop a variant, in words.
 fn stops(judgement: &Judgement, variant: usize) -> Vec<&str> {
     judgement.variants[variant].stopped_by.iter().map(|stop| stop.text.as_str()).collect()
 }

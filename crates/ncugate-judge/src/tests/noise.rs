@@ -22,7 +22,7 @@ fn inside_passes_outside_fails_across_needs_more_rounds() {
     assert_eq!(across.cases[0].outcome.samples, 60);
 }
 
-/// Samples that slow down by 5 % from the first to the last round, beside 1 % of noise.
+/// Samples that slow down by 5 % from the first to the last round, with 1 % noise.
 fn drifting(centre: f64, variant: usize) -> Arc<[f64]> {
     let sample = |i: usize| centre * (1.0 + 0.01 * wiggle(i * 7, variant)) * (1.0 + 0.05 * i as f64 / 60.0);
     (0..60).map(sample).collect()
@@ -44,7 +44,7 @@ fn a_drift_of_both_sides_is_not_noise_of_their_ratio() {
     let width = |result: &GateResult| result.cases[0].outcome.interval.map(|(low, high)| high - low).unwrap();
     let shared = adrift("latency_p50 <= 1.012 * baseline.latency_p50").0.first();
     assert_eq!(shared.verdict, PASS, "{}", shared.reason);
-    // a number has no such drift, nor need a stored run have it: there it is noise
+    // compared with a number or a stored run, drift is not shared and counts as noise
     let alone = adrift("latency_p50 <= 10.4").0.first();
     assert!(
         width(&alone) > width(&shared),
@@ -106,7 +106,7 @@ fn samples_that_are_absent_or_not_finite_are_inconclusive() {
 
 #[test]
 fn ranges_settle_what_intervals_would() {
-    // many variants are judged without intervals where the samples' ranges settle it: the verdicts are the same
+    // many variants are judged without intervals if the samples' ranges decide; the verdicts are the same
     use crate::bound_gate::{BoundGate, IntervalDetail};
     use crate::context::{EvalContext, ProofPolicy};
     for require in ["latency_p50 <= 11.5", "speedup(\"flash\") > 1.05", "latency_p50 < 1.0 * baseline.latency_p50"] {
@@ -144,7 +144,7 @@ fn inconclusive_counts_as_the_phase_says() {
         let text = format!("{}inconclusive = \"{inconclusive}\"", gate("latency_p50 <= baseline.latency_p50"));
         let mut fixture = Fixture::new(&text);
         fixture.time(0.02, |v, _| if v == 4 { 10.01 } else { 10.0 });
-        // everything was measured that the phase allows
+        // all rounds that the phase allows were measured
         fixture.phase.bench.max_rounds = 60;
         fixture.judge()
     };
@@ -158,12 +158,12 @@ fn inconclusive_counts_as_the_phase_says() {
         "{}",
         warned.reason
     );
-    // noise of what is not proven is never only a warning
+    // noise never only warns if the variant is not proven
     let text = format!("{}inconclusive = \"warn\"\non = \"each\"", gate("latency_p50 <= baseline.latency_p50"));
     let mut unproven = Fixture::new(&text);
     unproven.time(0.02, |_, _| 10.0).unproven(1);
     assert_eq!(unproven.judge().verdict, OPEN);
-    // what is missing is never only a warning
+    // a missing value never only warns
     let missing = Fixture::new(&format!("{}inconclusive = \"warn\"", gate("registers <= 64")));
     assert_eq!(missing.judge().verdict, OPEN);
 }

@@ -1,18 +1,19 @@
-//! Every form of rule, with something missing, empty, not a number, infinite or unproven somewhere in what was measured.
+//! Every form of rule, with a value that is missing, empty, not a number, infinite or unproven somewhere in the
+//! measurements.
 //!
-//! The sound measurements hold every rule, so a phase passes just when nothing that its rule looks at is poisoned.
+//! Valid measurements satisfy every rule, so a phase passes exactly when no value that its rule reads is poisoned.
 
 use super::*;
 use crate::StoredRun;
 use ncugate_model::ComputeCapability;
 use proptest::prelude::*;
 
-/// Place of the baseline in the plan; the four before it are the candidates.
+/// Index of the baseline in the plan; the four variants before it are the candidates.
 const BASELINE: usize = 4;
-/// Place of the shape that gates are judged at where they name none.
+/// Index of the shape for gates that name no shape.
 const LARGE: usize = 2;
 
-/// A rule that the sound measurements hold.
+/// A rule that valid measurements satisfy.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Form {
     Absolute,
@@ -89,7 +90,7 @@ impl Odd {
         self.number().map_or_else(|| Cell::Missing("gone".into()), Cell::Value)
     }
 
-    /// Sixty samples with one of them odd; none at all where they are missing.
+    /// Sixty samples, one of them poisoned; empty if they are missing.
     fn samples(self) -> Arc<[f64]> {
         let Some(odd) = self.number() else { return [].into() };
         (0..60).map(|at| if at == 31 { odd } else { 10.0 }).collect()
@@ -135,7 +136,7 @@ impl Form {
         }
     }
 
-    /// Whether a rule looks at what is poisoned.
+    /// Whether a rule reads the poisoned value.
     fn looks_at(self, poison: &Poison) -> bool {
         use Target::{Counter, Latency, Samples, Standing, StoredSamples, StoredValue};
         let Poison { target, variant, shape, .. } = *poison;
@@ -143,7 +144,7 @@ impl Form {
         let timed = matches!(target, Latency | Samples) && shape == LARGE;
         match (self, target) {
             (Self::Fallback, Counter) => variant == 2 && shape == LARGE,
-            // without its objective it is not the best of its own, and nothing stands in
+            // without an objective it is not the best of its glob, and no other variant replaces it
             (Self::Fallback, Latency) => variant == 2 && shape == LARGE,
             (Self::Fallback, Standing) => variant == 2,
             (Self::Fallback, Samples | StoredValue | StoredSamples) => false,
@@ -162,7 +163,7 @@ impl Form {
         }
     }
 
-    /// Whether it must not pass with these.
+    /// Whether the rule must not pass with these poisons.
     fn is_poisoned(self, poisons: &[Poison]) -> bool {
         let at = |variant: usize, shape: usize| {
             let here = |p: &&Poison| p.target == Target::Counter && p.variant == variant && p.shape == shape;
@@ -173,7 +174,7 @@ impl Form {
     }
 }
 
-/// A value of a table, and its samples, as poisons have them.
+/// Poisons a value of the table and its samples.
 fn poisoned(fixture: &mut Fixture, poisons: &[Poison], target: Target, metric: &str) {
     let mut cells = fixture.quantities.column(metric).unwrap().cells().to_vec();
     for (row, (variant, shape)) in fixture.places().into_iter().enumerate() {

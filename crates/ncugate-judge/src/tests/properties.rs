@@ -1,4 +1,4 @@
-//! What holds whatever was measured.
+//! Properties that hold for any measurements.
 
 use super::*;
 use proptest::prelude::*;
@@ -44,7 +44,7 @@ fn filled(text: &str, cells: &[Cell], standing: &[u8]) -> Fixture {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// A pass rests on finite values of proven variants alone.
+    /// A pass rests only on finite values of proven variants.
     #[test]
     fn nothing_missing_becomes_a_pass(
         require in requirement(),
@@ -68,7 +68,7 @@ proptest! {
         }
     }
 
-    /// The order of the plan and of the table decides nothing.
+    /// The order of the plan and of the table has no influence.
     #[test]
     fn order_does_not_change_verdicts(
         require in requirement(),

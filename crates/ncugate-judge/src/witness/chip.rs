@@ -1,32 +1,32 @@
-//! What a chip can do at best, from what ncu reports of the device.
+//! A chip's peak rates, from ncu's device attributes.
 
 use crate::frame::launches::FrameError;
 use ncu_rep::{Launch, Report, ReportError};
 use ncugate_model::{ComputeCapability, TracedChip};
 
-/// Bytes that a multiprocessor and L2 exchange in a clock, both ways together: 64 in and 64 out. It is the width of the
-/// port (NVIDIA A100 whitepaper: 64 B/clk/SM from L2), more than what L2 sustains for all of them at once.
+/// Bytes per clock between a multiprocessor and L2: 64 in and 64 out. This is the port width (NVIDIA A100 whitepaper:
+/// 64 B/clk/SM from L2), more than L2 sustains for all multiprocessors at once.
 const L2_BYTES_PER_CLOCK: f64 = 128.0;
 
-/// Facts of the device that measured. What a report lacks is none, and floors that need it are not looked at.
+/// Facts of the measuring device. Values missing from a report are `None`, and floors that need them are skipped.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct ChipFacts {
     pub l2_bytes: Option<f64>,
-    /// Highest clock of memory in Hz.
+    /// Maximum memory clock in Hz.
     pub memory_hz: Option<f64>,
     /// Width of the memory bus in bits.
     pub bus_bits: Option<f64>,
-    /// Highest clock of the multiprocessors in Hz.
+    /// Maximum multiprocessor clock in Hz.
     pub sm_hz: Option<f64>,
     pub sms: Option<f64>,
     pub capability: Option<ComputeCapability>,
 }
 
 impl ChipFacts {
-    /// Reads them from the first launch of a run.
+    /// Reads the facts from the first launch of a run.
     ///
     /// # Errors
-    /// A damaged report.
+    /// A report is damaged.
     pub fn read(reports: &[(String, Report)], capability: Option<ComputeCapability>) -> Result<Self, FrameError> {
         let launch = |(name, report): &'_ (String, Report)| Some((name.clone(), Self::of(&report.launches().next()?)));
         match reports.iter().find_map(launch) {
@@ -36,7 +36,7 @@ impl ChipFacts {
         }
     }
 
-    /// Those that the driver gave where CUPTI traced and ncu wrote no report.
+    /// The facts from the driver, for hosts where CUPTI traced and ncu wrote no report.
     pub fn of_traced(chip: &TracedChip, capability: Option<ComputeCapability>) -> Self {
         let hertz = |khz: Option<u32>| khz.filter(|khz| *khz > 0).map(|khz| f64::from(khz) * 1e3);
         Self {
@@ -49,10 +49,10 @@ impl ChipFacts {
         }
     }
 
-    /// Reads them from a launch; its compute capability is left out.
+    /// Reads the facts from a launch, without the compute capability.
     ///
     /// # Errors
-    /// A damaged report.
+    /// A report is damaged.
     pub fn of(launch: &Launch<'_>) -> Result<Self, ReportError> {
         Ok(Self {
             l2_bytes: attribute(launch, "l2_cache_size")?,
@@ -64,23 +64,23 @@ impl ChipFacts {
         })
     }
 
-    /// Peak of DRAM in bytes a second: two transfers a clock over the width of the bus, as CUDA's own `deviceQuery` sample
-    /// and `bandwidthTest` have it.
+    /// DRAM peak in bytes per second: two transfers per clock over the bus width, as in CUDA's `deviceQuery` sample
+    /// and `bandwidthTest`.
     pub fn dram_bytes_per_second(&self) -> Option<f64> {
         Some(2.0 * self.memory_hz? * self.bus_bits? / 8.0)
     }
 
-    /// Bytes a second between L2 and all multiprocessors, reads and writes together.
+    /// Bytes per second between L2 and all multiprocessors, reads and writes together.
     pub fn l2_bytes_per_second(&self) -> Option<f64> {
         Some(L2_BYTES_PER_CLOCK * self.sms? * self.sm_hz?)
     }
 
-    /// Operations a second of the fastest dense type that the chip has.
+    /// Operations per second of the chip's fastest dense type.
     pub fn operations_per_second(&self) -> Option<f64> {
         Some(tensor_operations(self.capability?)? * self.sms? * self.sm_hz?)
     }
 
-    /// The share of so many bytes that L2 can hold.
+    /// The share of the given number of bytes that fits in L2.
     pub fn held_share(&self, bytes: f64) -> Option<f64> {
         (bytes > 0.0).then_some((self.l2_bytes? / bytes).min(1.0))
     }
@@ -91,10 +91,11 @@ fn attribute(launch: &Launch<'_>, name: &str) -> Result<Option<f64>, ReportError
     Ok(value.and_then(|value| value.as_f64()).filter(|value| value.is_finite() && *value > 0.0))
 }
 
-/// Dense operations a clock and multiprocessor of the fastest type of the tensor pipe; a multiply-add counts two.
+/// Dense operations per clock and multiprocessor for the fastest type of the tensor pipe; a multiply-add counts as
+/// two.
 ///
-/// From NVIDIA's architecture whitepapers: INT8 on Turing and Ampere, FP8 on Ada and Hopper, FP4 on Blackwell. None for a
-/// chip that is not in the table.
+/// From NVIDIA's architecture whitepapers: INT8 on Turing and Ampere, FP8 on Ada and Hopper, FP4 on Blackwell. `None`
+/// for a chip outside the table.
 const fn tensor_operations(capability: ComputeCapability) -> Option<f64> {
     Some(match (capability.major, capability.minor) {
         (7, 5) => 2048.0,

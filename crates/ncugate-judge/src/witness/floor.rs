@@ -1,10 +1,10 @@
-//! The least time that the declared work takes on a chip.
+//! The minimum time of the declared work on a chip.
 
 use super::{CLEAR, CaseCounters, WitnessMismatch};
 use ncugate_model::number::short;
 
 impl CaseCounters<'_> {
-    /// Floors that the median lies below.
+    /// Floors above the median.
     pub(super) fn floors(&self) -> Vec<WitnessMismatch> {
         let floors = [("DRAM", self.dram_floor()), ("L2", self.l2_floor()), ("arithmetic", self.arithmetic_floor())];
         let under = |(what, seconds): (&str, Option<f64>)| {
@@ -22,18 +22,18 @@ impl CaseCounters<'_> {
         floors.into_iter().filter_map(under).collect()
     }
 
-    /// Bytes moved at least that L2 cannot hold from one launch on a set to the next one on it, over the peak of DRAM.
+    /// Minimum bytes that L2 cannot keep between two launches on the same buffer set, divided by the DRAM peak.
     fn dram_floor(&self) -> Option<f64> {
         let held = self.chip.held_share(self.sets * self.set_bytes()?)?;
         Some(self.least_bytes()?.0 * (1.0 - held) / self.chip.dram_bytes_per_second()?)
     }
 
-    /// All bytes moved at least over what L2 and the multiprocessors can exchange.
+    /// Minimum bytes moved, divided by the rate between L2 and the multiprocessors.
     fn l2_floor(&self) -> Option<f64> {
         Some(self.least_bytes()?.0 / self.chip.l2_bytes_per_second()?)
     }
 
-    /// Declared operations over the peak of the fastest type of the tensor pipe.
+    /// Declared operations divided by the peak of the tensor pipe's fastest type.
     fn arithmetic_floor(&self) -> Option<f64> {
         let declared = self.phase.workload.flops_at(self.shape).ok().flatten()?;
         Some(declared / self.chip.operations_per_second()?)

@@ -1,10 +1,10 @@
-//! The counters of ncu as the witness of every latency.
+//! Uses ncu's counters as the witness of every latency.
 //!
-//! A clock says how long a launch took, and cannot say what was done meanwhile. ncu profiles the same launch in another
-//! process, and three comparisons follow from what it counted: the two durations ([`durations`]), the counted bytes and
-//! operations against what the workload declares as useful (`work`), and the time against what the chip can do at best
-//! (`floor`). One that does not fit makes a latency inconclusive. One that is off by [`CLEAR`] or more says that what was
-//! timed is not what was proven: the variant cheats.
+//! A clock gives the duration of a launch but not the work done in it. ncu profiles the same launch in another
+//! process, which allows three comparisons: the two durations ([`durations`]), the counted bytes and operations with
+//! the declared useful work (`work`), and the time with the chip's peak rates (`floor`). A mismatch makes a latency
+//! inconclusive. A mismatch by [`CLEAR`] or more shows that the timed program is not the proven one: the variant
+//! cheats.
 
 mod chip;
 pub mod durations;
@@ -30,58 +30,58 @@ use std::sync::Arc;
 
 pub use chip::ChipFacts;
 
-/// A factor that no honest measurement is off by. Over the recordings in `profiles/` the two durations are at most 1.62
-/// apart; `cargo test --lib honest_variants -- --nocapture` prints the range.
+/// An error that no honest measurement reaches, as a factor. In the recordings in `profiles/` the two durations
+/// differ by at most 1.62; `cargo test --lib honest_variants -- --nocapture` prints the range.
 pub const CLEAR: f64 = 20.0;
-/// Why a program that measures itself cannot pass.
+/// Why a program that measures its own latency cannot pass.
 pub const GRADED_BY_ITSELF: &str = "graded by itself: the program takes its own time and checks its own results, so its latency cannot make a gate pass";
 
-/// What the counters say of a variant's latency at a shape.
+/// The counters' judgement of a variant's latency at a shape.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Agreement {
-    /// Every comparison that could be made fits.
+    /// Every possible comparison matches.
     Agrees,
-    /// The latency does not count, and why: nothing was counted, or a comparison does not fit.
+    /// The latency is rejected, with the reason: nothing was counted, or a comparison does not match.
     Doubtful(Arc<str>),
-    /// A comparison is off by [`CLEAR`] or more, and which.
+    /// A comparison is off by [`CLEAR`] or more, with the reason.
     Cheats(Arc<str>),
 }
 
-/// One comparison that does not fit.
+/// A comparison that does not match.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WitnessMismatch {
-    /// By which factor it is off, above 1.
+    /// The mismatch as a factor above 1.
     pub factor: f64,
-    /// A factor of it that no honest measurement is off by.
+    /// A factor that no honest measurement reaches in this comparison.
     pub clear: f64,
-    /// The numbers in words.
+    /// The numbers, for messages.
     pub reason: String,
 }
 
-/// What the counters say of every latency of a run.
+/// The counters' judgement of every latency of a run.
 #[derive(Debug, Clone, Default)]
 pub struct Witness {
     agreements: HashMap<ShapeName, HashMap<VariantId, Agreement>>,
     bands: HashMap<VariantId, BTreeMap<ShapeName, WitnessBand>>,
 }
 
-/// What is asked, and where the answers are.
+/// The inputs of the comparisons.
 #[derive(Debug, Clone, Copy)]
 pub struct WitnessInput<'a> {
     pub phase: &'a Phase,
     pub plan: &'a Plan,
-    /// The run: how many launches a sample had, and which kernels were profiled.
+    /// The run, for the launches per sample and the profiled kernels.
     pub run: &'a Run,
     pub latencies: &'a Quantities,
     /// Counters: the columns of [`witness_metrics`](crate::frame::required_metrics::witness_metrics).
     pub counters: &'a Quantities,
-    /// What the chip can do at best.
+    /// The chip's peak rates.
     pub chip: &'a ChipFacts,
-    /// Cases whose duration is CUPTI's, because ncu might not count.
+    /// Cases with CUPTI durations, because ncu had no counter permission.
     pub traced: &'a HashSet<(VariantId, ShapeName)>,
 }
 
-/// A variant at a shape whose latency is looked at.
+/// A variant at a shape with a latency to check.
 pub(super) struct CaseCounters<'a> {
     phase: &'a Phase,
     chip: &'a ChipFacts,
@@ -93,16 +93,16 @@ pub(super) struct CaseCounters<'a> {
     latency: f64,
     /// The shortest sample in microseconds.
     shortest: f64,
-    /// Sets of buffers that its launches rotate over.
+    /// Number of buffer sets that its launches rotate over.
     sets: f64,
-    /// Whether its duration is CUPTI's.
+    /// Whether its duration comes from CUPTI.
     is_traced: bool,
     /// Its samples without repeats; none if the run took none.
     unrepeated: Option<Vec<&'a UnrepeatedSamples>>,
 }
 
 impl Witness {
-    /// Looks at every latency of a run.
+    /// Checks every latency of a run.
     pub fn compare(input: &WitnessInput<'_>) -> Self {
         let launches = SampleLaunches::read(input.run);
         let mut agreements: HashMap<ShapeName, HashMap<VariantId, Agreement>> = HashMap::new();
@@ -120,12 +120,12 @@ impl Witness {
         Self { agreements, bands }
     }
 
-    /// A variant's durations by shape, where both are known.
+    /// A variant's durations by shape, if both are known.
     pub fn bands(&self, variant: &VariantId) -> BTreeMap<ShapeName, WitnessBand> {
         self.bands.get(variant).cloned().unwrap_or_default()
     }
 
-    /// What keeps a variant's latency at a shape from counting; none where the counters agree with it.
+    /// Why a variant's latency at a shape is rejected; `None` if the counters agree with it.
     pub fn doubt(&self, variant: &VariantId, shape: &ShapeName) -> Option<&Arc<str>> {
         match self.agreements.get(shape)?.get(variant)? {
             Agreement::Agrees => None,
@@ -133,7 +133,7 @@ impl Witness {
         }
     }
 
-    /// Marks the variants that are proven by their checks, and whose counters say that other launches were timed.
+    /// Marks variants that their checks prove, but whose counters show that other launches were timed.
     pub fn name_cheats(&self, proofs: &mut BTreeMap<VariantId, Correctness>) {
         for (shape, agreements) in &self.agreements {
             for (variant, agreement) in agreements {
@@ -145,10 +145,10 @@ impl Witness {
     }
 }
 
-/// Launches that samples are the means of.
+/// Launches per sample.
 struct SampleLaunches<'a> {
     of: HashMap<(&'a VariantId, &'a ShapeName), (u32, Option<&'a Audit>)>,
-    /// The same of the confirmation.
+    /// The same for the confirmation.
     anew: HashMap<(&'a VariantId, &'a ShapeName), (u32, Option<&'a Audit>)>,
     shares: HashMap<&'a VariantId, &'a VariantId>,
 }
@@ -169,7 +169,7 @@ impl<'a> SampleLaunches<'a> {
         }
     }
 
-    /// Launches of a sample; one where it is not known, so that the most is granted.
+    /// Launches per sample. An unknown number counts as 1, which gives the widest allowance.
     fn at(&self, variant: &VariantId, shape: &ShapeName) -> u32 {
         self.of(variant, shape).map_or(1, |(launches, _)| launches)
     }
@@ -179,7 +179,7 @@ impl<'a> SampleLaunches<'a> {
         self.of.get(&(measured_as, shape)).copied()
     }
 
-    /// Samples without repeats of the sweep and of the confirmation; none where those of either were not recorded.
+    /// Samples without repeats of the sweep and of the confirmation; `None` if neither recorded any.
     fn unrepeated(&self, variant: &VariantId, shape: &ShapeName) -> Option<Vec<&'a UnrepeatedSamples>> {
         let measured_as = self.shares.get(variant).copied().unwrap_or(variant);
         let timed = [self.of.get(&(measured_as, shape)), self.anew.get(&(measured_as, shape))];
@@ -192,7 +192,7 @@ impl<'a> SampleLaunches<'a> {
         })
     }
 
-    /// Whether outputs of its timed launches were not looked at, in the rounds of the sweep or in those of the confirmation.
+    /// Whether outputs of its timed launches were not verified, in the sweep or in the confirmation.
     fn unverified(&self, variant: &VariantId, shape: &ShapeName) -> bool {
         let verified = |audit: Option<&Audit>| audit.is_some_and(|audit| audit.launches > 0);
         let measured_as = self.shares.get(variant).copied().unwrap_or(variant);
@@ -256,18 +256,18 @@ impl WitnessInput<'_> {
         }
     }
 
-    /// Whether its duration is CUPTI's.
+    /// Whether its duration comes from CUPTI.
     fn is_traced(&self, variant: &VariantId, shape: &ShapeName) -> bool {
         !self.traced.is_empty() && self.traced.contains(&(self.run.measured_as(variant).clone(), shape.clone()))
     }
 
-    /// The samples that were taken anew: those judge, so the counters have to agree with them too.
+    /// The confirmation samples. They decide gates, so the counters must agree with them too.
     fn confirmed(&self, variant: &VariantId, shape: &ShapeName) -> Option<&[f64]> {
         let fresh = self.latencies.sampling_at(self.latencies.row(variant, shape)?)?.fresh.as_ref()?;
         fresh.samples.as_deref().ok()
     }
 
-    /// A program that is compared with grades itself; ncu has to have seen a kernel of it, at any shape.
+    /// A comparison program reports its own latency, so ncu must have seen one of its kernels, at any shape.
     fn command_agreement(&self, variant: &Variant) -> Agreement {
         let duration = |shape: &Shape| self.counters.read(&variant.id, &shape.name, &id::DURATION);
         let cells: Vec<Cell> = self.phase.workload.shapes.iter().map(duration).collect();
@@ -334,20 +334,21 @@ impl CaseCounters<'_> {
         }
     }
 
-    /// Bytes of all buffers of one set.
+    /// Bytes of all buffers in one set.
     fn set_bytes(&self) -> Option<f64> {
         self.phase.workload.buffer_bytes(self.shape, |_| true)
     }
 
-    /// Time that reading from DRAM costs a launch under ncu, which flushes the caches, and that is not spent where the
-    /// buffers are still in L2 from the launch before, in microseconds.
+    /// The time in microseconds that DRAM reads add to a launch under ncu, which flushes the caches, if the timed
+    /// launches find the buffers in L2.
     ///
-    /// A launch of an evaluation finds there what launches before it had in hand, whatever the sets are; of the rest, what all sets together
-    /// leave. CUPTI counts no bytes: those of all buffers stand for them, each of which a launch on flushed caches reads from DRAM once.
+    /// A launch of an evaluation finds buffers of the preceding launches in L2, whatever the number of sets. For the
+    /// rest, the part of all sets that fits in L2 counts. CUPTI counts no bytes. Instead the size of all buffers is
+    /// used, because a launch with flushed caches reads each from DRAM once.
     fn cold_us(&self) -> f64 {
         let set = self.set_bytes();
         let held = set.and_then(|set| self.chip.held_share(self.sets * set)).unwrap_or(0.0);
-        // No cache holds more of a kernel's buffers than there is of them. How much memory a function takes is not known.
+        // No cache holds more of a kernel's buffers than their total size. For a function the memory size is unknown.
         let most = set.filter(|_| self.program.is_some()).unwrap_or(f64::INFINITY);
         let again = self.bytes_again();
         let of_launches = self.counters.of_launches(self.variant, &self.shape.name, &id::DRAM_BYTES).value();
@@ -360,7 +361,7 @@ impl CaseCounters<'_> {
         })
     }
 
-    /// Bytes of buffers that launches of an evaluation have after another launch of it, as far as L2 can hold them.
+    /// Bytes of buffers shared with an earlier launch of the same evaluation, as far as they fit in L2.
     fn bytes_again(&self) -> f64 {
         let mut before: HashSet<&str> = HashSet::new();
         let mut again = 0.0;
@@ -374,13 +375,13 @@ impl CaseCounters<'_> {
         again
     }
 
-    /// Launches of an evaluation.
+    /// Number of launches in an evaluation.
     fn launches(&self) -> u32 {
         self.program.map_or(1, |program| program.launches().count() as u32)
     }
 
-    /// The part of the counted duration that an evaluation takes at least: all of it, unless launches may overlap. Where it is not known how
-    /// long each of those took, half of it.
+    /// The minimum part of the counted duration that an evaluation takes: all of it, unless launches may overlap. If
+    /// the launches' durations are unknown, half of it.
     fn least_duration_ns(&self, duration_ns: f64) -> f64 {
         let overlaps = |launch: &KernelLaunch| launch.mode == LaunchMode::Programmatic;
         let modes: Vec<bool> = self.program.iter().flat_map(|program| program.launches()).map(overlaps).collect();
@@ -395,7 +396,7 @@ impl CaseCounters<'_> {
         }
     }
 
-    /// Time that fills and copies may take, which no counter sees: their bytes at a quarter of the peak of DRAM.
+    /// Time allowed for fills and copies, which no counter covers: their bytes at a quarter of the DRAM peak.
     fn uncounted_us(&self) -> f64 {
         let bytes_of = |name: &str| self.phase.workload.bytes_of(self.shape, name);
         let traffic = self.program.and_then(|program| program.step_traffic(bytes_of));
@@ -403,7 +404,7 @@ impl CaseCounters<'_> {
         self.chip.dram_bytes_per_second().map_or(0.0, |peak| 4.0 * moved / peak * 1e6)
     }
 
-    /// The clock that ran under ncu over the chip's highest, at most 1.
+    /// The clock under ncu divided by the chip's maximum, at most 1.
     fn clock_share(&self) -> f64 {
         let share = self.counted(id::SM_CLOCK).zip(self.chip.sm_hz).map(|(ran, highest)| ran / highest);
         share.filter(|share| *share > 0.0).map_or(1.0, |share| share.min(1.0))
@@ -418,13 +419,13 @@ impl From<Disagreement> for WitnessMismatch {
 }
 
 impl WitnessMismatch {
-    /// The factor over one that no honest measurement is off by.
+    /// The factor relative to the one that no honest measurement reaches.
     fn gravity(&self) -> f64 {
         self.factor / self.clear
     }
 }
 
-/// What a list of mismatches comes to: the gravest leads.
+/// Combines mismatches into a judgement; the most serious leads.
 fn verdict(mismatches: &[WitnessMismatch]) -> Agreement {
     let Some(gravest) = mismatches.iter().max_by(|a, b| a.gravity().total_cmp(&b.gravity())) else {
         return Agreement::Agrees;

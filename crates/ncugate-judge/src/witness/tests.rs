@@ -40,12 +40,12 @@ const CHIP: ChipFacts = ChipFacts {
     capability: Some(ComputeCapability::new(9, 0)),
 };
 
-/// What the counters say of a launch of `latency` microseconds.
+/// The counters' judgement of a launch with the given `latency` in microseconds.
 fn agreement(latency: f64, counted: &[(&str, f64)]) -> Agreement {
     agreement_with(latency, counted, false)
 }
 
-/// The same of a duration that is CUPTI's, or is not.
+/// The same for a duration from CUPTI or from ncu.
 fn agreement_with(latency: f64, counted: &[(&str, f64)], is_traced: bool) -> Agreement {
     agreement_of(latency, counted, is_traced, None)
 }
@@ -204,7 +204,7 @@ fn a_clock_that_was_low_under_ncu_and_cold_caches_excuse_a_long_duration() {
     assert_eq!(Durations { cold_us: 25.0, ..plain }.disagreement(), None);
     let low = [("duration", 40e3), ("sm_clock", 0.35 * 1.98e9)];
     assert_eq!(agreement(10.0, &low), Agreement::Agrees);
-    // Four sets of 8 MB stay in L2, and ncu flushes it: 1.7 us at 4.8 TB/s, however much was read again.
+    // Four sets of 8 MB stay in L2, and ncu flushes it: 1.7 us at 4.8 TB/s, even if more was read again.
     let cold = |duration: f64, bytes: f64| agreement(10.0, &[("duration", duration), ("dram_bytes", bytes)]);
     assert_eq!(cold(16.5e3, 8e6), Agreement::Agrees);
     assert!(matches!(cold(17e3, 8e6), Agreement::Doubtful(_)));
@@ -214,7 +214,7 @@ fn a_clock_that_was_low_under_ncu_and_cold_caches_excuse_a_long_duration() {
 #[test]
 fn bytes_and_operations_below_the_declared_are_work_that_was_not_done() {
     let timed = ("duration", 10e3);
-    // 8 MB are declared, of which the output's 4 MB may stay in L2
+    // 8 MB are declared; the output's 4 MB may stay in L2
     assert_eq!(agreement(10.0, &[timed, ("dram_bytes", 4.0e6)]), Agreement::Agrees);
     let half = agreement(10.0, &[timed, ("dram_bytes", 2.0e6)]);
     assert!(matches!(half, Agreement::Doubtful(_)) && reason(&half).contains("bytes of DRAM counted"), "{half:?}");
@@ -245,7 +245,7 @@ fn a_median_below_what_the_chip_can_do_does_not_count() {
 fn a_duration_of_cupti_is_a_witness_that_is_granted_cold_caches_by_the_bytes_of_the_buffers() {
     let of = |latency, duration| agreement_with(latency, &[("duration", duration)], true);
     assert_eq!(of(4.0, 7_000.0), Agreement::Agrees);
-    // 8 MB of one set, all of which L2 holds over four sets, take 1.7 us at 4.8 TB/s
+    // 8 MB of one set, which L2 holds for all four sets, take 1.7 us at 4.8 TB/s
     assert_eq!(of(4.0, 8_800.0), Agreement::Agrees);
     assert!(matches!(of(4.0, 8_900.0), Agreement::Doubtful(_)));
     assert!(matches!(agreement(4.0, &[("duration", 8_000.0)]), Agreement::Doubtful(_)), "ncu counts its bytes");
@@ -287,7 +287,7 @@ fn recordings() -> Vec<PhaseRun> {
     folders.iter().map(|folder| PhaseRun::load(folder).unwrap()).collect()
 }
 
-/// The ranges that the bands were chosen by: `cargo test --lib honest_variants -- --nocapture`.
+/// The measured ranges behind the bands: `cargo test --lib honest_variants -- --nocapture`.
 #[test]
 fn honest_variants_of_every_recording_agree_with_their_counters() {
     at_root();
@@ -389,7 +389,7 @@ fn kernels_that_were_not_verified_do_not_count_beside_those_that_were() {
     assert_eq!(doubt.map(|reason| &**reason), Some("outputs of its timed launches were not verified"));
 }
 
-/// A phase that compares with a program keeps its verdict only where ncu saw a kernel of it.
+/// A phase that compares with a program keeps its verdict only if ncu saw a kernel of the program.
 #[test]
 fn a_program_that_no_counter_saw_is_refused_as_a_comparison() {
     at_root();

@@ -1,51 +1,52 @@
-//! The median of the samples against the samples without repeats of the same process.
+//! Compares the median of the samples with the samples without repeats of the same process.
 //!
-//! A sample without repeats launches once on each set of buffers, and no launch of it can find its answer (`time::unrepeated`): it takes
-//! as long as the work does. An honest kernel takes as long in an ordinary sample. What is granted beside that is the time of a graph
-//! that is no launch's, measured with empty kernels, and a microsecond, once a sample; and [`LONGER`] for what the sets that come again
-//! leave in L2. Noise and clocks only make such a sample longer and no kernel can make it shorter, so the shortest counts.
+//! A sample without repeats launches once on each set of buffers. None of its launches can find a previous answer
+//! (`time::unrepeated`), so it takes as long as the work does. An honest kernel takes equally long in an ordinary
+//! sample. The allowance per sample is the graph's own time, measured with empty kernels, and a microsecond. The
+//! factor [`LONGER`] allows for buffers that stay in L2 between rotations. Noise and clocks can only lengthen such a
+//! sample, and no kernel can shorten it, so the shortest counts.
 
 use super::{CaseCounters, WitnessMismatch};
 use ncugate_model::UnrepeatedSamples;
 use ncugate_model::number::short;
 
-/// Least samples without repeats.
+/// Minimum number of samples without repeats.
 const LEAST: usize = 3;
 /// How much longer a launch without repeats may take.
 const LONGER: f64 = 1.25;
-/// The same where no launch had read the inputs before, of which there are fewer samples.
+/// The same for inputs that no launch had read before; there are fewer of these samples.
 const LONGER_UNSEEN: f64 = 1.75;
-/// The same of a single sample, which a disturbance may have hit.
+/// The same for a single sample, which may be disturbed.
 const LONGER_ALONE: f64 = 3.0;
-/// How much longer one may take than the shortest ordinary sample, which a gate on the minimum reads.
+/// The same relative to the shortest ordinary sample, which a gate on the minimum reads.
 const LONGER_THAN_SHORTEST: f64 = 1.5;
-/// Microseconds that are granted to a sample once, beside what empty kernels take.
+/// Microseconds allowed once per sample, in addition to the time of empty kernels.
 const ONCE_US: f64 = 1.0;
-/// A factor that no honest kernel is off by: both are times of one process.
+/// A factor that no honest kernel reaches, because both times come from one process.
 const CLEAR: f64 = 3.0;
 
-/// What the samples without repeats say of a latency.
+/// The judgement of a latency by its samples without repeats.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Repeats {
     /// The run took none.
     NotRecorded,
-    /// There are not enough of them.
+    /// There are too few.
     TooFew(String),
     Agree,
     Differ(WitnessMismatch),
 }
 
-/// The shortest samples without repeats, in microseconds of a launch and less what is granted once a sample.
+/// The shortest samples without repeats, in microseconds per launch, less the allowance per sample.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct ShortestSamples {
     any: f64,
     unseen: Option<f64>,
-    /// How many samples had unseen inputs.
+    /// Number of samples with unseen inputs.
     unseen_count: usize,
 }
 
 impl CaseCounters<'_> {
-    /// What the samples without repeats say.
+    /// Judges the latency by its samples without repeats.
     pub(super) fn repeats(&self) -> Repeats {
         let Some(processes) = &self.unrepeated else { return Repeats::NotRecorded };
         let all: Vec<f64> = processes.iter().flat_map(|process| each(process)).collect();
@@ -64,14 +65,14 @@ impl CaseCounters<'_> {
     }
 }
 
-/// Microseconds of a launch in each sample, less what is granted.
+/// Microseconds per launch in each sample, less the allowance.
 fn each(process: &UnrepeatedSamples) -> impl Iterator<Item = f64> + '_ {
     let launches = f64::from(process.launches.max(1));
     process.samples.iter().map(move |us| (us - process.fixed_us.max(0.0) - ONCE_US) / launches)
 }
 
 impl ShortestSamples {
-    /// A sample that some of its repeats made shorter leaves the median as it is.
+    /// Checks the shortest sample too, because repeats that shorten single samples do not change the median.
     fn mismatch_of_shortest(&self, sample_us: f64) -> Option<WitnessMismatch> {
         (self.any > LONGER_THAN_SHORTEST * sample_us).then(|| WitnessMismatch {
             factor: self.any / sample_us,

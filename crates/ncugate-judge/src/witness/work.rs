@@ -1,4 +1,4 @@
-//! What ncu counted against the useful work that the workload declares, or that its outputs show.
+//! Compares ncu's counts with the useful work that the workload declares, or that its outputs imply.
 
 use super::{CLEAR, CaseCounters, WitnessMismatch};
 use crate::frame::required_metrics;
@@ -6,14 +6,14 @@ use ncugate_model::Role;
 use ncugate_model::metric::id;
 use ncugate_model::number::short;
 
-/// Least share of the declared work that has to be counted. Over the recordings in `profiles/` the counted DRAM bytes are
-/// at least 1.001 times what has to come from DRAM, and those of the selected variants show 1.00 times the declared operations;
+/// Minimum counted share of the declared work. In the recordings in `profiles/` the counted DRAM bytes are at least
+/// 1.001 times the required DRAM bytes, and the operations of the selected variants are 1.00 times the declared ones;
 /// `cargo test --lib honest_variants -- --nocapture` prints the range.
 const LEAST_SHARE: f64 = 0.9;
 
 impl CaseCounters<'_> {
-    /// Bytes that an evaluation moves at least: those that the workload declares, else those of its outputs, each of which is
-    /// written once; and where that is from.
+    /// The minimum number of bytes that an evaluation moves, and their source: those that the workload declares, else
+    /// those of its outputs, each written once.
     pub(super) fn least_bytes(&self) -> Option<(f64, &'static str)> {
         match self.phase.workload.bytes_at(self.shape).ok().flatten() {
             Some(declared) => Some((declared, "that the workload declares")),
@@ -21,8 +21,8 @@ impl CaseCounters<'_> {
         }
     }
 
-    /// DRAM bytes below what the launch has to read and write there. ncu flushes the caches before a launch, so that
-    /// everything read comes from DRAM; what was written may still be in L2 at the end.
+    /// A mismatch if the DRAM bytes are below the launch's minimum. ncu flushes the caches before a launch, so all
+    /// reads come from DRAM; written data may still be in L2 at the end.
     pub(super) fn bytes(&self) -> Option<WitnessMismatch> {
         let (least, whose) = self.least_bytes()?;
         let outputs = self.phase.workload.buffer_bytes(self.shape, Role::is_compared)?;
@@ -30,7 +30,8 @@ impl CaseCounters<'_> {
         below(self.counted(id::DRAM_BYTES)?, least - kept, "bytes of DRAM", (least, whose))
     }
 
-    /// Operations below the declared ones. Looked at where every kind of arithmetic was counted.
+    /// A mismatch if the operations are below the declared ones. Checked only if every kind of arithmetic was
+    /// counted.
     pub(super) fn operations(&self) -> Option<WitnessMismatch> {
         let declared = self.phase.workload.flops_at(self.shape).ok().flatten()?;
         below(self.operations_counted()?, declared, "operations", (declared, "that the workload declares"))
@@ -42,7 +43,7 @@ impl CaseCounters<'_> {
         Some(single + others.sum::<Option<f64>>()? + self.tensor_operations()?)
     }
 
-    /// Tensor operations; none where the pipe was busy with a type that the catalogue does not count.
+    /// Tensor operations; `None` if the pipe executed a type that the catalogue does not count.
     fn tensor_operations(&self) -> Option<f64> {
         let busy = self.counted(id::TENSOR_PCT)?;
         let types = [id::TENSOR_OPS_FP16, id::TENSOR_OPS_BF16, id::TENSOR_OPS_FP8];
