@@ -97,7 +97,7 @@ impl Context<'_> {
     }
 }
 
-/// What a verdict may rest on.
+/// The proof of correctness that a pass requires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProofPolicy {
     /// A variant passes only if it is proven correct.
@@ -112,7 +112,7 @@ pub struct EvalContext<'a> {
     pub plan: &'a Plan,
     pub quantities: &'a Quantities,
     pub given: &'a Context<'a>,
-    /// The proof that a pass requires.
+    /// The policy of this judgement.
     pub proof: ProofPolicy,
     /// The resampler shared by all gates.
     pub resampler: Resampler,

@@ -251,7 +251,7 @@ impl BoundGate<'_> {
         Ok(held as f64 / all.max(1) as f64)
     }
 
-    /// Bootstrap draws of a kernel, widened according to the differences between its rounds.
+    /// Bootstrap draws of a kernel, widened for the autocorrelation of its rounds.
     fn inflated(&self, varying: &NoisyCase<'_>, party: &NoisyOperand<'_>) -> Result<Vec<f64>, Indecision> {
         let alike = Stationarity::of(&party.timed.samples);
         let level = self.context.resampler.settings().level;

@@ -115,7 +115,7 @@ impl Finder<'_> {
         Ok(entry_of_run(&name, folder, &required_metrics::metrics(self.phase), self.today)?.0)
     }
 
-    /// The best entry of the leaderboard, or why there is no comparable entry.
+    /// The best entry of the leaderboard, or why none is comparable.
     pub fn best(&self, mismatch: MismatchPolicy) -> Result<Result<LeaderboardEntry, String>, JudgeError> {
         let board = self.board()?;
         let path = board.path().display();

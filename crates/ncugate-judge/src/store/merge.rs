@@ -245,7 +245,8 @@ fn write(
     let baselines: BTreeSet<&VariantId> =
         plan.variants.iter().filter(|v| v.standing == VariantRole::Baseline).map(|v| &v.id).collect();
     for (at, shard) in shards.iter().enumerate() {
-        // Each shard measured the baselines: the first measurement is used, together with any wrong result.
+        // Each shard measured the baselines: the first measurement is used, but checks and failures of every shard
+        // count.
         let again = |variant: &VariantId| at > 0 && baselines.contains(variant);
         let run = &shard.run;
         run.builds.iter().filter(|r| !again(&r.variant)).try_for_each(|record| writer.build(record))?;

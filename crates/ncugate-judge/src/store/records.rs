@@ -43,8 +43,8 @@ pub fn latencies(records: Vec<LatencyRecord>) -> Vec<LatencyRecord> {
 }
 
 /// One record per variant, shape and group of metrics. A repeated profile replaces the earlier one, unless that had
-/// wrong outputs. A profile without an output comparison is dropped if another one has it, because its launches are
-/// unverified.
+/// wrong outputs. If any record has an output comparison, a profile without one counts as failed, because its
+/// launches are unverified.
 pub fn profiles(records: Vec<ProfileRecord>) -> Vec<ProfileRecord> {
     let compared = records.iter().any(|record| record.outputs.is_some());
     let sound = |record: ProfileRecord| match record.outcome {

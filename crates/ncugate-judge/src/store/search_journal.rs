@@ -1,5 +1,5 @@
-//! The journal of a running search: `profiles/<phase>/search/<key>/search.jsonl`, until it is moved to the run of the
-//! chosen variants.
+//! The journal of a running search: `profiles/<phase>/search/<key>/search.jsonl`, until the run of the chosen
+//! variants takes it over.
 
 use super::StoreError;
 use super::folder::claim;

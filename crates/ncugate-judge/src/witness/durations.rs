@@ -1,17 +1,19 @@
-//! The median of the samples against the duration that ncu gives the same launch.
+//! Compares the median of the samples with ncu's duration of the same launch.
 //!
-//! They measure different things. A sample is the mean over launches of a graph that run one after the other, on buffers
-//! that may still be in L2. ncu runs one launch at a time, cold, and counts the front end's launch latency. The band has a margin on both
-//! sides of what the recordings in `profiles/` have: of 415 pairs on an H200, from 2.6 us to 69 ms, none has a duration longer than
-//! `1.3 * latency + 0.6 us + cold` (`cargo test --lib honest_variants -- --nocapture` prints the range):
+//! The two measure different things. A sample is the mean over the launches of a graph that run one after the other,
+//! on buffers that may still be in L2. ncu runs one launch at a time, cold, and includes the front end's launch
+//! latency. The band has a margin on both sides of the values in the recordings in `profiles/`: of 415 pairs on an
+//! H200, from 2.6 us to 69 ms, none has a duration longer than `1.3 * latency + 0.6 us + cold` (`cargo test --lib
+//! honest_variants -- --nocapture` prints the range):
 //!
 //! ```text
 //! latency / 2 - 3 us  <=  duration * clock  <=  1.3 * latency + 2 us + cold
 //! ```
 //!
-//! An evaluation of several launches has 1 us more for each further launch, and more time for its fills and copies. Launches that may overlap
-//! (`pdl`) count with what two neighbours take at least. `clock` is the clock that ran under ncu over the highest of the chip, at most 1: an
-//! idle chip starts slowly. `cold` is the time that DRAM takes for bytes which the timed launches find in L2.
+//! An evaluation of several launches is allowed 1 us more for each further launch, and more time for its fills and
+//! copies. Launches that may overlap (`pdl`) count with the minimum time of two neighbours. `clock` is the clock
+//! under ncu divided by the chip's maximum, at most 1, because an idle chip starts slowly. `cold` is the DRAM time
+//! for bytes that the timed launches find in L2.
 
 use ncugate_model::number::short;
 use schemars::JsonSchema;
@@ -55,49 +57,50 @@ impl fmt::Display for WitnessBand {
     }
 }
 
-/// Two durations of a launch that do not fit.
+/// Two durations of a launch that do not match.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Disagreement {
-    /// How much shorter the sample is than what ncu saw; 1 for a sample that is too long, which proves no cheat.
+    /// The ratio of ncu's duration to the sample; 1 for a sample that is too long, which proves no cheat.
     pub factor: f64,
     /// Both durations and their ratio.
     pub numbers: String,
 }
 
-/// An evaluation under ncu may take this much longer than an undisturbed one.
+/// Maximum ratio of an evaluation's duration under ncu to its undisturbed duration.
 const LONGER: f64 = 1.3;
-/// And this many microseconds for the front end, once.
+/// Additional microseconds for the front end, once.
 const FRONT_END_US: f64 = 2.0;
-/// And this many for each further launch.
+/// Additional microseconds for each further launch.
 const FURTHER_US: f64 = 1.0;
-/// An undisturbed evaluation may take this much longer than one under ncu: under load the clocks fall.
+/// Maximum ratio of an undisturbed evaluation to one under ncu: clocks fall under load.
 const SLOWER: f64 = 2.0;
-/// And this many microseconds for the gap between evaluations, once.
+/// Additional microseconds for the gap between evaluations, once.
 const GAP_US: f64 = 6.0;
-/// A duration that may be so many times the latency is no witness of it: a saving of that size could hide.
+/// If the allowed duration exceeds the latency by this factor, it cannot confirm the latency: a saving of that size
+/// could go unnoticed.
 const NO_WITNESS: f64 = 2.5;
 
-/// The two durations of an evaluation, and what explains a difference; microseconds.
+/// The two durations of an evaluation, and the explanations for a difference, in microseconds.
 #[derive(Debug, Clone, Copy)]
 pub struct Durations {
-    /// Undisturbed.
+    /// Undisturbed duration.
     pub latency_us: f64,
-    /// Under ncu, of all launches together.
+    /// Duration under ncu, for all launches together.
     pub counted_us: f64,
-    /// What of that an evaluation takes at least.
+    /// The minimum part of the counted duration that an evaluation takes.
     pub least_us: f64,
-    /// What cold caches explain.
+    /// Time explained by cold caches.
     pub cold_us: f64,
-    /// What no counter sees: fills and copies.
+    /// Time of fills and copies, which no counter covers.
     pub uncounted_us: f64,
-    /// The share of the highest clock that ran under ncu.
+    /// The clock under ncu divided by the chip's maximum.
     pub clock: f64,
-    /// Launches of an evaluation.
+    /// Number of launches in an evaluation.
     pub launches: u32,
 }
 
 impl Durations {
-    /// Those of so many launches that run one after the other, on caches and clocks as under ncu.
+    /// Durations for the given number of consecutive launches, with caches and clocks as under ncu.
     pub fn plain(latency_us: f64, counted_us: f64, launches: u32) -> Self {
         Self { latency_us, counted_us, least_us: counted_us, cold_us: 0.0, uncounted_us: 0.0, clock: 1.0, launches }
     }
@@ -106,17 +109,17 @@ impl Durations {
         FURTHER_US * f64::from(self.launches.saturating_sub(1))
     }
 
-    /// The longest that an evaluation may take under ncu at the highest clock, of what it takes at least.
+    /// The maximum of the evaluation's minimum time under ncu, at the highest clock.
     fn most_us(&self) -> f64 {
         LONGER * self.latency_us + FRONT_END_US + self.further_us() + self.cold_us
     }
 
-    /// The longest that all launches together may take under ncu, as it counted them.
+    /// The maximum total duration of all launches under ncu.
     pub fn allowed_us(&self) -> f64 {
         self.most_us() / self.clock * (self.counted_us / self.least_us)
     }
 
-    /// Whether the band is too wide for the duration to be a witness.
+    /// Whether the band is too wide for the duration to confirm the latency.
     pub fn is_wide(&self) -> bool {
         self.most_us() > NO_WITNESS * self.latency_us
     }
@@ -132,7 +135,7 @@ impl Durations {
         }
     }
 
-    /// Why a duration with a wide band is no witness.
+    /// Why a duration with a wide band cannot confirm the latency.
     pub fn no_witness(&self) -> String {
         format!(
             "no witness is near enough: {} µs undisturbed, and up to {} µs under the profiler would be allowed; `ncugate run` again takes samples without repeats",
@@ -141,7 +144,7 @@ impl Durations {
         )
     }
 
-    /// How they disagree; none where they fit.
+    /// The mismatch; `None` if the durations match.
     pub fn disagreement(&self) -> Option<Disagreement> {
         let latency_us = self.latency_us;
         let at_full_clock = self.least_us * self.clock;
@@ -160,8 +163,9 @@ impl Durations {
     }
 }
 
-/// The least time of launches one after the other, where those that are marked may begin before the one before them has ended. A launch
-/// hides at most behind its neighbour, so that of two neighbours the longer is left, and each launch is the neighbour of one.
+/// The minimum time of consecutive launches. A marked launch may begin before the previous one has ended. A launch
+/// can overlap only with a neighbour, so the longer of two neighbours remains, and each launch is in at most one such
+/// pair.
 pub fn least_of(launches: &[(f64, bool)]) -> f64 {
     let (mut before, mut hidden) = (0.0, 0.0);
     for pair in launches.windows(2) {

@@ -179,7 +179,8 @@ impl<'a> SampleLaunches<'a> {
         self.of.get(&(measured_as, shape)).copied()
     }
 
-    /// Samples without repeats of the sweep and of the confirmation; `None` if neither recorded any.
+    /// Samples without repeats of the sweep and of the confirmation; `None` if neither recorded any, empty if only
+    /// one did.
     fn unrepeated(&self, variant: &VariantId, shape: &ShapeName) -> Option<Vec<&'a UnrepeatedSamples>> {
         let measured_as = self.shares.get(variant).copied().unwrap_or(variant);
         let timed = [self.of.get(&(measured_as, shape)), self.anew.get(&(measured_as, shape))];
