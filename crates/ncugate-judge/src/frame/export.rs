@@ -30,9 +30,9 @@ pub const LONG: [&str; 6] = [m::REPORT, m::LAUNCH, m::KERNEL, m::METRIC, m::UNIT
 /// A file format of tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TableFormat {
-    /// Comma-separated values with a header; an absent value is empty.
+    /// Comma-separated values with a header; absent values are empty.
     Csv,
-    /// An array of objects, one a line; an absent value is null.
+    /// An array of objects, one per line; absent values are null.
     Json,
     Parquet,
     /// An Arrow IPC file (Feather 2).
@@ -76,7 +76,7 @@ impl Export<'_> {
     /// Writes the export.
     ///
     /// # Errors
-    /// A damaged report, or the output cannot be written.
+    /// A report is damaged, or the output cannot be written.
     pub fn write(&self, format: TableFormat, out: &mut dyn Write) -> Result<(), ExportError> {
         match (format, self.layout) {
             (TableFormat::Csv, ExportLayout::Long) => self.long_csv(out),

@@ -7,7 +7,8 @@ use ncugate_phase::config::{Gate, Phase};
 use ncugate_phase::plan::{Method, Variant, VariantRole};
 use std::collections::BTreeSet;
 
-/// ncu's own names of what a deep profile asks for beside its sections; what a section derives, it derives unasked.
+/// ncu's names of the counters that a deep profile requests in addition to its sections. Metrics derived by a section
+/// need no request.
 pub fn deep_counters(capability: Option<ComputeCapability>) -> Vec<String> {
     let mut names = counters(&deep_metrics(), capability);
     names.retain(|name| !name.starts_with("derived__"));

@@ -16,7 +16,7 @@ use ncugate_model::expr::Value;
 use ncugate_model::{Cell, VariantId};
 use ncugate_phase::plan::{Plan, Variant, VariantRole};
 
-/// The table of a run: the columns of [`wide`], and after variant and shape what is known of the variant.
+/// The table of a run: the columns of [`wide`], with the plan's facts of each variant after variant and shape.
 ///
 /// | column | type | |
 /// | --- | --- | --- |

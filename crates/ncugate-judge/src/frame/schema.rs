@@ -113,7 +113,7 @@ pub mod launches {
 /// | a metric, by its name | Float64 | in the metric's unit; null where it is absent |
 /// | `<metric>.reason` | String | why it is absent, null where it is not; left out where no value of the metric is |
 ///
-/// `ncugate problem export` adds what the plan knows of the variants.
+/// `ncugate problem export` adds the plan's facts of the variants.
 pub mod wide {
     /// Id of the variant.
     pub const VARIANT: &str = "variant";

@@ -22,7 +22,7 @@ pub struct Conditions {
     pub max_launches: u32,
     /// Number of buffer sets that launches rotate over.
     pub buffer_sets: u32,
-    /// What the L2 cache held when a launch started.
+    /// The state of the L2 cache at the start of a launch.
     pub l2: L2State,
     /// Software of external commands, as they reported it, by variant. Only entries known to both measurements are
     /// compared.

@@ -57,9 +57,9 @@ pub struct LatencySamples {
     pub shape: ShapeName,
     /// Microseconds, in the order they were taken: confirmation samples, if there are any.
     pub samples: Vec<f64>,
-    /// Launches that each is the mean of.
+    /// Number of launches averaged in each sample.
     pub launches: u32,
-    /// Digest of machine code and launch; none for a command.
+    /// Digest of machine code and launch; `None` for a command.
     pub code: Option<String>,
 }
 

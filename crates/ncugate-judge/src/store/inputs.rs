@@ -83,7 +83,7 @@ pub fn own_tools(phase: &Phase) -> impl Iterator<Item = (&'static str, PathBuf)>
 pub fn differences(manifest: &Manifest, phase: &Phase, plan: &Plan) -> Vec<String> {
     let named = named(phase, plan);
     let (recorded, mut outside) = of_project(&manifest.inputs, &named, plan);
-    // The files of a base are there while its run measures; afterwards its commit says what they were.
+    // The files of a base exist while its run measures; afterwards its commit identifies them.
     let of_base = |path: &Path| phase.base.as_ref().is_some_and(|base| path.starts_with(&base.folder));
     let is_gone = |path: &Path| of_base(path) && !phase.root.join(path).exists();
     let recorded = recorded.iter().filter(|(path, _)| !is_gone(Path::new(path)));

@@ -31,7 +31,7 @@ const HEAD: &str = "ncugate unfinished run 1";
 /// Append-only files of records.
 const JOURNALS: [&str; 6] =
     ["builds.jsonl", "checks.jsonl", "latencies.jsonl", "confirmations.jsonl", "profiles.jsonl", "deep_profiles.jsonl"];
-/// The journal of a search, which the run has a copy of.
+/// The journal of a search, which is copied into the run.
 const SEARCH: &str = "search.jsonl";
 /// Why there is no ledger without a home folder.
 const HOMELESS: &str = "there is no home folder to keep a record of it in";

@@ -43,7 +43,7 @@ pub struct Fingerprint {
     pub ncu: Option<String>,
     /// nvcc version (`13.0.88`).
     pub nvcc: Option<String>,
-    /// Which GPU and host.
+    /// Its GPU and host.
     pub machine: Machine,
     /// ncu's clock control (`none`).
     pub clock_control: String,
@@ -179,11 +179,11 @@ pub struct Manifest {
     pub merged: Vec<MergedShard>,
     /// SHA-256 of every kernel source and of the headers next to it, by path.
     pub sources: Vec<(String, String)>,
-    /// SHA-256 of every file that the run was made of, by path: sources, what the compiler read for them, files that flags
-    /// name, programs and scripts with the code beside them, references. The toolkit's own headers are not among them: nvcc's
-    /// version stands for those.
+    /// SHA-256 of every input file of the run, by path: sources, files that the compiler read for them, files in
+    /// flags, programs and scripts with the code next to them, and references. The toolkit's own headers are
+    /// excluded, because nvcc's version identifies them.
     pub inputs: BTreeMap<String, String>,
-    /// How it was built, timed and profiled, by key of the phase's file (`bench.rounds`).
+    /// Build, timing and profiling settings by key of the phase file (`bench.rounds`).
     pub settings: BTreeMap<String, String>,
     /// The text of the project's `ncugate.toml`, which provides the settings that the phase leaves out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -204,7 +204,7 @@ pub struct Manifest {
     pub stopped: Option<String>,
     /// Problems that do not belong to single variants.
     pub warnings: Vec<String>,
-    /// Every file of a run that is complete; none while it is measured.
+    /// Every file of a complete run; `None` while it is measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seal: Option<Seal>,
 }

@@ -149,7 +149,7 @@ fn renamed(record: &ProfileRecord, names: &BTreeMap<String, String>) -> ProfileR
     record
 }
 
-/// Instructions and lines stay: the report that is kept has neither machine code nor sources any more.
+/// Instructions and lines are kept: the recorded report has neither machine code nor sources.
 fn redacted_deep(deep: &DeepProfile, names: &BTreeMap<String, String>) -> DeepProfile {
     let mut deep = deep.clone();
     rename(&mut deep.outcome, names);

@@ -45,9 +45,9 @@ pub struct Run {
     pub confirmations: Vec<ConfirmationRecord>,
     /// One record per variant, shape and group of metrics.
     pub profiles: Vec<ProfileRecord>,
-    /// Deep profiles: one record a variant and shape; gates never read them.
+    /// Deep profiles: one record per variant and shape; gates never read them.
     pub deep_profiles: Vec<DeepProfile>,
-    /// How its candidates were found; empty where they are a sweep.
+    /// The search that found its candidates; empty for a sweep.
     pub search: Vec<SearchRecord>,
 }
 
@@ -232,7 +232,7 @@ impl RunWriter {
         kept(&mut self.profiles, &mut self.ledger, record)
     }
 
-    /// Keeps a deep profile.
+    /// Adds a deep profile.
     pub fn deep_profile(&mut self, record: &DeepProfile) -> Result<(), StoreError> {
         self.writing()?;
         self.ledger.note_report(&self.folder, &record.outcome);
@@ -377,7 +377,7 @@ fn kept<T: Serialize + DeserializeOwned>(
     Ok(())
 }
 
-/// Folders of all runs and recordings under `profiles`, sorted; none if the folder does not exist.
+/// Folders of all runs and recordings under `profiles`, sorted; empty if the folder does not exist.
 pub fn runs(profiles: &Path) -> Result<Vec<PathBuf>, StoreError> {
     if !profiles.exists() {
         return Ok(Vec::new());
@@ -395,10 +395,10 @@ pub fn runs_of_phase(folder: &Path) -> Result<Vec<PathBuf>, StoreError> {
     Ok(folders(folder)?.into_iter().filter(|path| path.join("manifest.json").is_file()).collect())
 }
 
-/// The run that was started last; none if there are no runs.
+/// The run that was started last; `None` without runs.
 ///
 /// # Errors
-/// The manifest of a run cannot be read: then it is unknown which run is the newest.
+/// The manifest of a run cannot be read, so the newest run is unknown.
 pub fn newest(runs: Vec<PathBuf>) -> Result<Option<PathBuf>, StoreError> {
     let started = |run: PathBuf| Ok((Run::manifest(&run)?.started, run));
     let runs = runs.into_iter().map(started).collect::<Result<Vec<_>, StoreError>>()?;
@@ -412,8 +412,8 @@ fn folders(folder: &Path) -> Result<Vec<PathBuf>, StoreError> {
     Ok(paths.map_err(failed)?.into_iter().filter(|path| path.is_dir()).collect())
 }
 
-/// Refuses a manifest whose names are not names: files are written to folders that have them. A run that lies where runs lie
-/// is named like its folder; a recording keeps the name that the run had.
+/// Rejects a manifest with invalid names, because they become folder names. A run in its usual place must have the
+/// name of its folder; a recording keeps the run's name.
 fn named(folder: &Path, manifest: &Manifest) -> Result<(), StoreError> {
     for (key, name) in [("phase", &manifest.phase), ("run", &manifest.run)] {
         if !is_name(name) {

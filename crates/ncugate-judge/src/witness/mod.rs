@@ -97,7 +97,7 @@ pub(super) struct CaseCounters<'a> {
     sets: f64,
     /// Whether its duration comes from CUPTI.
     is_traced: bool,
-    /// Its samples without repeats; none if the run took none.
+    /// Its samples without repeats; `None` if the run took no such samples.
     unrepeated: Option<Vec<&'a UnrepeatedSamples>>,
 }
 
@@ -186,7 +186,7 @@ impl<'a> SampleLaunches<'a> {
         let timed = [self.of.get(&(measured_as, shape)), self.anew.get(&(measured_as, shape))];
         let each = timed.into_iter().flatten().map(|(_, audit)| audit.and_then(|audit| audit.unrepeated.as_ref()));
         let each: Vec<Option<&'a Vec<UnrepeatedSamples>>> = each.collect();
-        // A run takes them of every case or of none. One record without them among others has lost them.
+        // A run takes them for all cases or for no case. If only some records have them, the others have lost them.
         each.iter().any(Option::is_some).then(|| match each.into_iter().collect::<Option<Vec<_>>>() {
             Some(all) => all.into_iter().flatten().collect(),
             None => Vec::new(),

@@ -28,7 +28,7 @@ const CLEAR: f64 = 3.0;
 /// The judgement of a latency by its samples without repeats.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Repeats {
-    /// The run took none.
+    /// The run took no such samples.
     NotRecorded,
     /// There are too few.
     TooFew(String),
