@@ -1,5 +1,5 @@
-//! Output against reference: how far it is, and what is wrong with it however far. Whether that is near enough is for
-//! [`ncugate_model::Tolerance`] to say.
+//! Compares outputs with a reference: error norms, and defects that no tolerance accepts.
+//! [`ncugate_model::Tolerance`] decides whether an error is small enough.
 
 use crate::element;
 use ncugate_model::Dtype;
@@ -9,12 +9,12 @@ use rayon::prelude::*;
 /// Elements compared by one task.
 const CHUNK: usize = 1 << 13;
 
-/// What differences are measured in.
+/// Units and bounds of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ErrorScale {
-    /// How many times larger the answers are than those to the declared inputs, at least 1.
+    /// Magnitude of the answers relative to those for the declared inputs, at least 1.
     pub scale: f64,
-    /// The elementwise bound to measure for, if any.
+    /// The elementwise bound to check, if any.
     pub allclose: Option<AllClose>,
 }
 
@@ -24,7 +24,7 @@ impl Default for ErrorScale {
     }
 }
 
-/// Sums over the elements compared so far; output buffers of a launch are added to one another.
+/// Sums over the elements compared so far. The output buffers of a launch are summed together.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct DifferenceTally {
     max_abs: f64,
@@ -35,12 +35,14 @@ pub struct DifferenceTally {
     nonfinite: u64,
     finite: u64,
     compared: u64,
-    /// Elements that hold what they held before the launch, in ascending order, counted over all output buffers.
+    /// Elements that still hold their value from before the launch, in ascending order, indexed over all output
+    /// buffers.
     untouched: Vec<u64>,
 }
 
 impl DifferenceTally {
-    /// Compares a buffer as it came from the device with its expected values; `before` is what it held.
+    /// Compares a buffer read back from the device with its expected values; `before` is its content before the
+    /// launch.
     pub fn of(dtype: Dtype, expected: &[f64], before: &[u8], after: &[u8], yardstick: ErrorScale) -> Self {
         let size = dtype.size();
         expected
@@ -61,8 +63,8 @@ impl DifferenceTally {
         tally
     }
 
-    /// Compares values that partial results were put together to; `before` and `after` are the partial results of one variant,
-    /// whose elements count.
+    /// Compares values reduced from partial results; `before` and `after` are the partial results of one variant, and
+    /// its elements are counted.
     pub fn of_partial(
         dtype: Dtype,
         (values, expected): (&[f64], &[f64]),
@@ -78,8 +80,8 @@ impl DifferenceTally {
         tally
     }
 
-    /// Compares a buffer with its expected values; elements that are missing at its end are not numbers. That an element
-    /// was not written is not looked for.
+    /// Compares a buffer with its expected values. Elements missing at the end count as NaN. Unwritten elements are
+    /// not detected.
     pub fn of_bytes(dtype: Dtype, expected: &[f64], bytes: &[u8], yardstick: ErrorScale) -> Self {
         let size = dtype.size();
         let held = (bytes.len() / size).min(expected.len());
@@ -92,7 +94,7 @@ impl DifferenceTally {
         compared.and(Self::of_constant(f64::NAN, missing, yardstick))
     }
 
-    /// Compares elements of the device on this thread; those that have no bytes count as NaN.
+    /// Compares elements read from the device on this thread; elements without bytes count as NaN.
     fn of_decoded(dtype: Dtype, expected: &[f64], bytes: &[u8], yardstick: ErrorScale) -> Self {
         let (mut sums, mut decoded) = (BlockSums::default(), [0.0; DECODED]);
         let (present, missing) = expected.split_at(expected.len().min(bytes.len() / dtype.size()));
@@ -105,13 +107,13 @@ impl DifferenceTally {
         Self { compared: expected.len() as u64, ..sums.tally(yardstick) }
     }
 
-    /// Compares values that no launch wrote.
+    /// Compares values that no launch produced.
     pub fn of_values(values: &[f64], expected: &[f64], yardstick: ErrorScale) -> Self {
         let chunks = values.par_chunks(CHUNK).zip(expected.par_chunks(CHUNK));
         chunks.map(|(values, expected)| Self::of_slice(values, expected, yardstick)).reduce(Self::default, Self::and)
     }
 
-    /// Compares one value everywhere.
+    /// Compares one value with every element.
     pub fn of_constant(value: f64, expected: &[f64], yardstick: ErrorScale) -> Self {
         let values = [value; CHUNK];
         let of_chunk = |expected: &[f64]| Self::of_slice(&values[..expected.len()], expected, yardstick);
@@ -145,14 +147,14 @@ impl DifferenceTally {
         }
     }
 
-    /// The same without a word on which elements were written.
+    /// The same tally with all elements marked as written.
     #[must_use]
     pub fn with_all_written(mut self) -> Self {
         self.untouched.clear();
         self
     }
 
-    /// Both together, the elements of `other` behind these.
+    /// Merges both tallies; the elements of `other` follow these.
     #[must_use]
     pub fn and(mut self, other: Self) -> Self {
         self.untouched.extend(other.untouched.iter().map(|index| index + self.compared));
@@ -169,8 +171,8 @@ impl DifferenceTally {
         }
     }
 
-    /// The differences, measured for `allclose`, under inputs of `law`, where a plain evaluation errs by `plain_error`;
-    /// where the reference is zero everywhere, `rel_l2` is the norm of the difference itself.
+    /// The differences, measured for `allclose`, under inputs of `law`; `plain_error` is the error of a plain
+    /// evaluation. If the reference is zero everywhere, `rel_l2` is the norm of the difference.
     pub fn differences(&self, allclose: Option<AllClose>, law: Option<Law>, plain_error: Option<f64>) -> Differences {
         let (difference, reference) = (self.squared_difference.sqrt(), self.squared_reference.sqrt());
         let rel_l2 = if reference > 0.0 { difference / reference } else { difference };
@@ -191,16 +193,16 @@ impl DifferenceTally {
         }
     }
 
-    /// What is wrong whatever the tolerance, but for elements that were not written, which one launch cannot tell.
+    /// Defects under any tolerance, except unwritten elements, which a single launch cannot show.
     pub fn defects(&self) -> Vec<Defect> {
         if self.finite == 0 { vec![Defect::NothingFinite] } else { Vec::new() }
     }
 }
 
-/// Elements that are decoded at once: they stay in the nearest cache.
+/// Elements decoded at once; they fit in the L1 cache.
 const DECODED: usize = 64;
 
-/// What comparing slices has come to: tiles of [`DECODED`] finite elements, and the elements of other tiles one by one.
+/// Result of comparing slices: tiles of [`DECODED`] finite elements, and the elements of all other tiles one by one.
 #[derive(Debug, Clone, Default)]
 struct BlockSums {
     lanes: Lanes,
@@ -231,13 +233,13 @@ impl BlockSums {
     }
 }
 
-/// Elements of a block that are compared side by side: sums of their own let the compiler use vectors.
+/// Elements of a block compared in parallel: separate sums allow the compiler to vectorise.
 const LANES: usize = 8;
 
-/// What [`DifferenceTally`] adds up, of blocks of finite elements.
+/// The sums of [`DifferenceTally`] over blocks of finite elements.
 #[derive(Debug, Clone, Copy, Default)]
 struct Lanes {
-    /// Not divided by the scale yet.
+    /// Not yet divided by the scale.
     max_abs: [f64; LANES],
     squared_difference: [f64; LANES],
     squared_reference: [f64; LANES],
@@ -247,7 +249,7 @@ struct Lanes {
 }
 
 impl Lanes {
-    /// Whether every difference so far is finite, and with it every element: what is infinite or not a number stays so in its sum.
+    /// Whether every difference so far is finite. If so, every element is: an infinity or NaN persists in its sum.
     fn are_finite(&self) -> bool {
         self.squared_difference.iter().sum::<f64>().is_finite()
     }
@@ -267,7 +269,7 @@ impl Lanes {
     fn add_ratios(&mut self, values: &[f64; LANES], expected: &[f64; LANES], bound: AllClose, scale: f64) {
         for at in 0..LANES {
             let ratio = (values[at] - expected[at]).abs() / bound.allowed(expected[at], scale);
-            // Where nothing is allowed and nothing differs this is NaN, which compares as false.
+            // NaN if the bound is 0 and the difference is 0; NaN compares as false.
             self.farthest[at] = if ratio > self.farthest[at] { ratio } else { self.farthest[at] };
             self.mismatches[at] += u64::from(ratio > 1.0);
         }
@@ -287,14 +289,14 @@ impl Lanes {
     }
 }
 
-/// Places of the elements of so many bytes that both have alike.
+/// Indices of the elements of `BYTES` bytes that are equal in both.
 fn equal_elements<const BYTES: usize>(before: &[u8], after: &[u8]) -> Vec<u64> {
     let elements = before.as_chunks::<BYTES>().0.iter().zip(after.as_chunks::<BYTES>().0).enumerate();
     elements.filter(|(_, (before, after))| before == after).map(|(index, _)| index as u64).collect()
 }
 
-/// Elements that held their poison after every one of the launches, where no two poisons have an element alike: those that
-/// were never written.
+/// Elements that held their poison after every launch, and so were never written. The poisons must differ in every
+/// element.
 pub fn unwritten(launches: &[DifferenceTally]) -> u64 {
     let Some((first, others)) = launches.split_first() else { return 0 };
     let everywhere = |index: &&u64| others.iter().all(|other| other.untouched.binary_search(index).is_ok());

@@ -1,7 +1,7 @@
-//! Dense algebra in float64: products of matrices by `matrixmultiply` (blocked, with the vector instructions that the processor
-//! has), and sums that the compiler vectorises.
+//! Dense algebra in float64: matrix products by `matrixmultiply` (blocked, with the vector instructions of the
+//! processor), and sums that the compiler vectorises.
 
-/// A matrix in a slice, by its strides; a transposed one has them the other way round.
+/// A strided matrix in a slice; the transpose swaps the strides.
 #[derive(Debug, Clone, Copy)]
 pub struct Matrix<'a> {
     values: &'a [f64],
@@ -12,7 +12,7 @@ pub struct Matrix<'a> {
 }
 
 impl<'a> Matrix<'a> {
-    /// `rows` by `columns`, row after row.
+    /// A row-major matrix of `rows` by `columns`.
     pub fn new(values: &'a [f64], rows: usize, columns: usize) -> Self {
         debug_assert!(values.len() >= rows * columns);
         Self { values, rows, columns, row_stride: columns, column_stride: 1 }
@@ -35,7 +35,7 @@ impl<'a> Matrix<'a> {
     }
 }
 
-/// `c = alpha * a b`, row after row, on this thread. Nothing is done where the extents do not fit.
+/// `c = alpha * a b`, row-major, on this thread. Does nothing if the extents do not fit.
 pub fn multiply(alpha: f64, a: Matrix<'_>, b: Matrix<'_>, c: &mut [f64]) {
     let (rows, inner, columns) = (a.rows, a.columns, b.columns);
     let fits = b.rows == inner && c.len() >= rows * columns && a.is_whole() && b.is_whole();
@@ -45,7 +45,8 @@ pub fn multiply(alpha: f64, a: Matrix<'_>, b: Matrix<'_>, c: &mut [f64]) {
         return;
     }
     let stride = |stride: usize| stride.cast_signed();
-    // SAFETY: the slices hold all elements that extents and strides reach, as was just checked, and `c` overlaps neither.
+    // SAFETY: the check above proves that the slices hold every element that extents and strides reach, and `c`
+    // overlaps neither input.
     unsafe {
         matrixmultiply::dgemm(
             rows,
@@ -69,7 +70,7 @@ pub fn multiply(alpha: f64, a: Matrix<'_>, b: Matrix<'_>, c: &mut [f64]) {
 /// Partial sums of a dot product; a strict left-to-right sum could not be vectorised.
 const LANES: usize = 8;
 
-/// Dot product of equally long slices.
+/// Dot product of slices of equal length.
 pub fn dot(a: &[f64], b: &[f64]) -> f64 {
     let (a_blocks, a_rest) = a.as_chunks::<LANES>();
     let (b_blocks, b_rest) = b.as_chunks::<LANES>();

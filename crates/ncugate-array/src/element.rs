@@ -1,4 +1,4 @@
-//! Elements of every dtype: float64 values to little-endian bytes and back.
+//! Converts elements of every dtype between float64 and little-endian bytes.
 
 use crate::minifloat::{BF16, F16, FP8_E4M3, FP8_E5M2, Minifloat};
 use ncugate_model::Dtype;
@@ -7,7 +7,7 @@ use rayon::prelude::*;
 /// Elements converted by one task.
 const CHUNK: usize = 1 << 14;
 
-/// The bytes of `values`: floats rounded to nearest even, integers rounded and saturated (NaN becomes 0).
+/// Encodes `values` as bytes: floats round to nearest even, integers round and saturate (NaN becomes 0).
 pub fn encode(dtype: Dtype, values: &[f64]) -> Vec<u8> {
     let mut bytes = vec![0; values.len() * dtype.size()];
     bytes
@@ -17,7 +17,7 @@ pub fn encode(dtype: Dtype, values: &[f64]) -> Vec<u8> {
     bytes
 }
 
-/// The bytes of `values`, as [`encode`] gives them; `values` become what the bytes stand for.
+/// Encodes `values` as [`encode`] does, and replaces them with the decoded values.
 pub fn settle(dtype: Dtype, values: &mut [f64]) -> Vec<u8> {
     let mut bytes = vec![0; values.len() * dtype.size()];
     bytes.par_chunks_mut(CHUNK * dtype.size()).zip(values.par_chunks_mut(CHUNK)).for_each(|(bytes, values)| {
@@ -27,7 +27,7 @@ pub fn settle(dtype: Dtype, values: &mut [f64]) -> Vec<u8> {
     bytes
 }
 
-/// As [`encode`], into a slice and on this thread.
+/// Like [`encode`], but into a slice and on this thread.
 pub fn encode_into(dtype: Dtype, values: &[f64], bytes: &mut [u8]) {
     match dtype {
         Dtype::F64 => put(values, bytes, f64::to_le_bytes),
@@ -58,15 +58,15 @@ fn put<const N: usize>(values: &[f64], bytes: &mut [u8], encode: impl Fn(f64) ->
     }
 }
 
-/// Whether a bool is true for a value: what rounds to something else than 0, away from 0 at the half.
+/// Whether a bool is true for a value: true if the value does not round to 0 (halves round away from 0).
 const fn is_true(value: f64) -> bool {
     value.abs() >= 0.5
 }
 
-/// Up to this magnitude float64 has every whole number.
+/// float64 represents every whole number up to this magnitude.
 pub const WHOLE: f64 = 9_007_199_254_740_992.0;
 
-/// The largest finite value of a dtype; of 64-bit integers the largest that values here hold exactly.
+/// The largest finite value of a dtype; for 64-bit integers, the largest that float64 holds exactly.
 pub const fn largest(dtype: Dtype) -> f64 {
     match dtype {
         Dtype::F64 => f64::MAX,
@@ -86,7 +86,7 @@ pub const fn largest(dtype: Dtype) -> f64 {
     }
 }
 
-/// The value as the dtype holds it.
+/// The value rounded to the dtype.
 pub fn rounded(dtype: Dtype, value: f64) -> f64 {
     match dtype {
         Dtype::F64 => value,
@@ -107,7 +107,7 @@ pub fn rounded(dtype: Dtype, value: f64) -> f64 {
     }
 }
 
-/// Half the distance from 1 to the next value of a floating-point dtype; 0 of integers.
+/// Half the distance from 1 to the next value of a floating-point dtype; 0 for integers.
 pub const fn unit_roundoff(dtype: Dtype) -> f64 {
     match dtype {
         Dtype::F64 => 1.0 / (1u64 << 53) as f64,
@@ -128,7 +128,7 @@ pub const fn unit_roundoff(dtype: Dtype) -> f64 {
     }
 }
 
-/// The values in `bytes`; a last partial element is left out.
+/// Decodes the values in `bytes`; a trailing partial element is dropped.
 pub fn decode(dtype: Dtype, bytes: &[u8]) -> Vec<f64> {
     let mut values = vec![0.0; bytes.len() / dtype.size()];
     values
@@ -138,7 +138,7 @@ pub fn decode(dtype: Dtype, bytes: &[u8]) -> Vec<f64> {
     values
 }
 
-/// As [`decode`], into a slice and on this thread.
+/// Like [`decode`], but into a slice and on this thread.
 pub fn decode_into(dtype: Dtype, bytes: &[u8], values: &mut [f64]) {
     match dtype {
         Dtype::F64 => take(bytes, values, f64::from_le_bytes),
@@ -154,7 +154,7 @@ pub fn decode_into(dtype: Dtype, bytes: &[u8], values: &mut [f64]) {
         Dtype::I16 => take(bytes, values, |b| f64::from(i16::from_le_bytes(b))),
         Dtype::U16 => take(bytes, values, |b| f64::from(u16::from_le_bytes(b))),
         Dtype::I8 => take(bytes, values, |b| f64::from(i8::from_le_bytes(b))),
-        // A byte of a bool that is neither 0 nor 1 stays what it is, which is no right answer.
+        // A bool byte other than 0 or 1 keeps its value, and so compares as wrong.
         Dtype::U8 | Dtype::Bool => take(bytes, values, |[b]| f64::from(b)),
     }
 }

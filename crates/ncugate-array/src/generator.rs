@@ -1,4 +1,4 @@
-//! The generator of inputs: independent streams, keyed by seed and buffer.
+//! The input generator: independent streams, keyed by seed and buffer.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
@@ -9,12 +9,12 @@ use sha2::{Digest, Sha256};
 /// Elements drawn from one stream of the generator.
 const CHUNK: usize = 1 << 12;
 
-/// The generator of a buffer's values under a seed: streams of it are independent of one another.
+/// The generator of a buffer's values under a seed. Its streams are independent.
 #[derive(Debug, Clone, Copy)]
 pub struct Generator([u8; 32]);
 
 impl Generator {
-    /// Keyed by seed and name, so that other buffers do not change what a buffer holds.
+    /// Keyed by seed and name, so that a buffer's content does not depend on other buffers.
     pub fn new(seed: u64, buffer: &str) -> Self {
         let mut hash = Sha256::new();
         hash.update(b"ncugate input 1\0");
@@ -29,7 +29,8 @@ impl Generator {
         rng
     }
 
-    /// So many independent values, a stream for each run of elements, so that threads do not change them.
+    /// `len` independent values. Each chunk of elements has a separate stream, so that the thread count does not
+    /// change them.
     pub fn values(self, len: usize, sample: impl Fn(&mut ChaCha8Rng) -> f64 + Sync) -> Vec<f64> {
         let mut values = vec![0.0; len];
         values.par_chunks_mut(CHUNK).enumerate().for_each(|(stream, chunk)| {

@@ -3,11 +3,11 @@
 /// What the codes above the largest finite value mean.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Top {
-    /// The whole last exponent is infinity and NaN, as in IEEE 754; what is too large becomes infinite.
+    /// The last exponent encodes only infinity and NaN, as in IEEE 754; values out of range become infinite.
     Ieee,
-    /// As [`Top::Ieee`], but finite values saturate at the largest finite one.
+    /// Like [`Top::Ieee`], but finite values saturate at the largest finite value.
     IeeeSaturating,
-    /// Only the code with all bits set is NaN, there is no infinity, and values saturate.
+    /// Only the code with all bits set is NaN. The format has no infinity, and values saturate.
     NanOnly,
 }
 
@@ -67,9 +67,9 @@ impl Minifloat {
         }
         let lowest = 1 - self.bias();
         let exponent = exponent_of(value).max(lowest);
-        // Exact: scaling by a power of two, of a value that is far from float64's own limits.
+        // Exact: scales by a power of two, and the value is far from the limits of float64.
         let units = (value * power_of_two(self.mantissa_bits as i32 - exponent)).round_ties_even();
-        // A carry out of the mantissa moves into the exponent by itself, and a subnormal into the first normal.
+        // A carry out of the mantissa increments the exponent, and turns a subnormal into the first normal.
         let code = (f64::from(exponent - lowest) * f64::from(1u32 << self.mantissa_bits)) + units;
         if code <= f64::from(self.largest()) {
             return code as u16;
@@ -93,12 +93,12 @@ impl Minifloat {
     }
 }
 
-/// Floor of the binary logarithm; what is subnormal in float64 counts as its lowest normal exponent.
+/// Floor of the binary logarithm; float64 subnormals count as the lowest normal exponent.
 fn exponent_of(value: f64) -> i32 {
     ((value.to_bits() >> 52) & 0x7ff) as i32 - 1023
 }
 
-/// `2^n` for exponents inside float64's normal range, saturating at its ends.
+/// `2^n` for exponents in float64's normal range, saturating at both ends.
 fn power_of_two(n: i32) -> f64 {
     f64::from_bits(((n.clamp(-1022, 1023) + 1023) as u64) << 52)
 }
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn fp8_rounds_to_nearest_even_and_saturates() {
-        // Between 1.0 (0x38) and 1.125 (0x39) the middle goes to the even code; between 0x39 and 0x3a too.
+        // Midpoints between 1.0 (0x38), 1.125 (0x39) and 0x3a round to the even code.
         assert_eq!(FP8_E4M3.encode(1.0625), 0x38);
         assert_eq!(FP8_E4M3.encode(1.0625 + 1e-12), 0x39);
         assert_eq!(FP8_E4M3.encode(1.1875), 0x3a);

@@ -14,24 +14,24 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
-/// Samples of a variant and of itself at a shape, in microseconds.
+/// Samples of the two sides of an A/A test at a shape, in microseconds.
 type AaSamples = Vec<(ShapeName, [Vec<f64>; 2])>;
 
-/// Why a machine's noise is not known after a calibration.
+/// Why a calibration yields no noise estimate.
 #[derive(Debug, thiserror::Error)]
 pub enum CalibrationError {
     #[error(transparent)]
     Campaign(#[from] CampaignError),
-    /// What was found cannot be kept.
+    /// The result cannot be stored.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// There is nothing to time, or it cannot be timed.
+    /// No variant can be timed.
     #[error("cannot calibrate: {0}")]
     Untimed(String),
 }
 
-/// Times the variant that is asked for, or else the first candidate that builds, against itself, in so many fresh processes
-/// one after the other; keeps what was found in the phase's book of noise, which is given back with it.
+/// Times the requested variant, or else the first candidate that builds, against itself in the given number of fresh
+/// processes, one after the other. Stores the result in the phase's book of noise and returns the book.
 ///
 /// # Errors
 /// No kernel builds, the variant cannot be timed, or the book cannot be written.
@@ -61,7 +61,7 @@ pub fn calibrate(
     Ok((found, book))
 }
 
-/// Noise within a process, of the first one, and between them: the variant's own samples in each, not those beside it.
+/// Noise within a process (from the first process) and between processes (from the variant's first side in each).
 fn noise_by_shape(tests: &[AaSamples]) -> Result<Vec<ShapeNoise>, StatsError> {
     let Some(first) = tests.first() else { return Ok(Vec::new()) };
     let noise = |(shape, [a, b]): &(ShapeName, [Vec<f64>; 2])| {
@@ -72,7 +72,7 @@ fn noise_by_shape(tests: &[AaSamples]) -> Result<Vec<ShapeNoise>, StatsError> {
     first.iter().map(noise).collect()
 }
 
-/// Builds the variant, or else the first candidate that builds; gives it with its cubin.
+/// Builds the variant, or else the first candidate that builds; returns it with its cubin.
 fn built<'a>(
     phase: &Phase,
     plan: &'a Plan,
@@ -93,8 +93,8 @@ fn built<'a>(
     Ok(None)
 }
 
-/// Times a variant against itself at every timed shape; `folder` takes the worker's files. A shape at which it cannot be
-/// timed gives the reason.
+/// Times a variant against itself at every timed shape; worker files go to `folder`. A shape that cannot be timed
+/// yields the reason.
 fn aa_test(
     phase: &Phase,
     (variant, built): (&Variant, &BuiltKernel),
@@ -143,7 +143,7 @@ mod tests {
         "[[variant]]\nname = \"copy\"\nparams = { THREADS = 64 }\n"
     );
 
-    /// The A/A test by a worker that reports these records.
+    /// The A/A test with a worker that reports these records.
     fn timed(outcomes: [LatencyOutcome; 2]) -> (Result<AaSamples, String>, WorkerJob) {
         let phase = ncugate_phase::config::parse(Path::new("calm.toml"), PHASE).unwrap();
         let plan = unroll(&phase).unwrap();

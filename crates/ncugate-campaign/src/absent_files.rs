@@ -1,4 +1,4 @@
-//! Files and programs that a phase names and that do not exist, found before anything is built.
+//! Finds missing files and programs of a phase before anything is built.
 
 use ncugate_phase::config::{KeyPlaces, Phase};
 use ncugate_phase::plan::{Faults, NamedFile, Plan, PlanErrors, named_files};
@@ -6,10 +6,10 @@ use std::fs::File;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-/// Proves that every file which the phase names can be read.
+/// Checks that every file that the phase names is readable.
 ///
 /// # Errors
-/// Every one that cannot, at the place of the phase that names it.
+/// Each unreadable file, at its place in the phase.
 pub fn prove_files(phase: &Phase, plan: &Plan) -> Result<(), PlanErrors> {
     let flaws: Vec<(NamedFile, String)> = named_files(phase, plan)
         .into_iter()
@@ -29,7 +29,7 @@ pub fn prove_files(phase: &Phase, plan: &Plan) -> Result<(), PlanErrors> {
     Err(faults.into_errors(phase))
 }
 
-/// Why a file cannot be read. One that is no regular file is not opened: a pipe would be waited for.
+/// Why a file cannot be read. Only regular files are opened: opening a pipe would block.
 fn flaw(path: &Path) -> Option<String> {
     match std::fs::metadata(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => Some("does not exist".to_owned()),
@@ -40,7 +40,7 @@ fn flaw(path: &Path) -> Option<String> {
     }
 }
 
-/// Programs of external commands that are not on `PATH`, a sentence each.
+/// Programs of external commands that are missing from `PATH`, a sentence each.
 pub fn absent_programs(phase: &Phase, plan: &Plan) -> Vec<String> {
     let root = phase.root.display();
     let absent = plan.commands().filter_map(|(variant, command)| {
@@ -50,8 +50,8 @@ pub fn absent_programs(phase: &Phase, plan: &Plan) -> Vec<String> {
     absent.collect()
 }
 
-/// What the phase names and a run can do without, or finds on another machine, a sentence each: tools, a recording that is
-/// not made yet.
+/// Missing files and tools that a run can do without, or that another machine may have, a sentence each: tools, a
+/// recording that does not exist yet.
 pub fn absent_aids(phase: &Phase) -> Vec<String> {
     let tools =
         [("build.nvcc", &phase.build.nvcc), ("build.python", &phase.build.python), ("profile.ncu", &phase.profile.ncu)];

@@ -1,4 +1,5 @@
-//! Launches traced by CUPTI, where ncu may not count: a pass of its own after everything was timed, in workers of its own.
+//! Launches traced by CUPTI if ncu is not permitted to read counters. Tracing is a separate pass in separate workers,
+//! after all timing.
 
 use super::error::CampaignError;
 use super::tools::worker;
@@ -12,17 +13,17 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Finding a library and tracing one launch takes a second; a library that hangs takes forever.
+/// Finding a library and tracing one launch takes a second; this limit catches a library that hangs.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(20);
-/// The Python where the phase names none.
+/// The default Python.
 const PYTHON: &str = "python3";
-/// Workers that may crash or hang before the rest is not tried: the library is the likelier cause then.
+/// Workers that may crash or hang before tracing stops: from then on the library is the likelier cause.
 const MOST_WORKERS: usize = 2;
 
-/// The CUPTI that launches can be traced with, in words, or why there is none. With `launch` one small kernel is traced.
+/// Describes the CUPTI that can trace launches, in words. With `launch`, traces one small kernel.
 ///
 /// # Errors
-/// Why there is none, in words.
+/// Why CUPTI cannot trace, in words.
 pub fn cupti(launch: bool) -> Result<String, String> {
     let worker = worker().map_err(|error| error.to_string())?;
     let found =
@@ -30,13 +31,13 @@ pub fn cupti(launch: bool) -> Result<String, String> {
     Ok(format!("{} at {}", found.release, found.path.display()))
 }
 
-/// Why a case has no trace whose variant took a worker down before.
+/// Why a case has no trace if its variant crashed or hung a worker before.
 const NOT_TRACED: &str = "it was not traced after it crashed or hung at another shape";
 
 /// Launches of a case, and whether their outputs are right.
 pub(super) type VerifiedTrace = (ActivityTrace, ProfiledOutputs);
 
-/// What takes what a case came to.
+/// Receives the result of each case.
 pub(super) type TraceSink<'k> =
     &'k mut dyn FnMut(&ProfiledCase, Result<VerifiedTrace, String>) -> Result<(), CampaignError>;
 
@@ -45,33 +46,33 @@ pub(super) struct Tracing {
     /// A job with every kernel, for a profiler.
     job: WorkerJob,
     worker: WorkerCommand,
-    /// A launch that takes longer hangs.
+    /// Time limit of a launch; beyond it the launch counts as hung.
     timeout: Duration,
     logs: PathBuf,
     python: PathBuf,
-    /// The library, once it was looked for.
+    /// The library; `None` until the first lookup.
     library: Option<Result<ActivityLibrary, String>>,
     passes: u32,
 }
 
 impl Tracing {
-    /// Looks for nothing yet. Files of workers go to folders below `logs` whose names begin with `prefix`.
+    /// Starts without a library lookup. Worker files go to folders in `logs` with names that begin with `prefix`.
     pub fn new(job: WorkerJob, worker: WorkerCommand, timeout: Duration, logs: &Path, prefix: &str) -> Self {
         let python = job.python.clone().unwrap_or_else(|| PYTHON.into());
         let logs = logs.join(format!("{prefix}cupti"));
         Self { job, worker, timeout, logs, python, library: None, passes: 0 }
     }
 
-    /// The CUPTI release, once it was found.
+    /// The CUPTI release, once the library was found.
     pub fn release(&self) -> Option<&str> {
         self.library.as_ref()?.as_ref().ok().map(|library| library.release.as_str())
     }
 
-    /// Traces these cases, all of kernels, and hands each on as it comes: its launches, or why there are none.
+    /// Traces these cases, which must all be kernels, and passes on each result: the launches, or a reason.
     ///
     /// # Errors
-    /// The user asked to stop, a folder cannot be made, or what was traced cannot be kept. What CUPTI cannot do is a reason, not
-    /// an error.
+    /// The user asked to stop, a folder cannot be created, or a trace cannot be stored. A limit of CUPTI is a reason,
+    /// not an error.
     pub fn trace(&mut self, cases: &[&ProfiledCase], keep: TraceSink<'_>) -> Result<(), CampaignError> {
         let mut job = self.job.clone();
         for kernel in &mut job.kernels {
@@ -93,7 +94,7 @@ impl Tracing {
         Ok(())
     }
 
-    /// The library, looked for once, and tried with one launch.
+    /// Looks up the library once, and tries it with one launch.
     fn find(&mut self) -> Result<Result<ActivityLibrary, String>, CampaignError> {
         if let Some(known) = &self.library {
             return Ok(known.clone());
@@ -106,7 +107,7 @@ impl Tracing {
         Ok(found)
     }
 
-    /// Does the job in workers; gives why what is not settled then was not traced.
+    /// Runs the job in workers; returns the reason why the remaining cases were not traced.
     fn work(
         &mut self,
         job: WorkerJob,
@@ -129,7 +130,7 @@ impl Tracing {
                     workers += 1;
                     return Ok(());
                 }
-                // What is left of a variant that took its worker down comes as latencies that failed.
+                // The remaining cases of a variant that crashed its worker arrive as failed latencies.
                 _ => return Ok(()),
             };
             if settled.insert(case.clone())

@@ -1,5 +1,6 @@
-//! The kernels of another commit that a run compares with: their files in a git worktree that lives as long as the run, and the phase
-//! with its base written into it, so that the run says what it measured and is judged by its own phase as any other.
+//! Kernels of another commit as the base of a comparison. Their files are in a git worktree that lives as long as the
+//! run. The base is written into the phase, so that the run documents it and is judged by its own phase like any
+//! other run.
 
 use ncugate_model::disk::{FileLock, LockAttempt};
 use ncugate_model::process::{self, ProcessExit, ProcessOutput};
@@ -9,12 +10,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// git looks up a commit in milliseconds, and writes the files of a large repository in minutes.
+/// git looks up a commit in milliseconds, but may take minutes to write the files of a large repository.
 const LIMIT: Duration = Duration::from_secs(600);
-/// The folder of worktrees in that of runs.
+/// The folder of worktrees, in the folder of runs.
 const FOLDER: &str = ".base";
 
-/// Why there is no base to measure.
+/// Why a base cannot be measured.
 #[derive(Debug, thiserror::Error)]
 pub enum BaseError {
     #[error("--base takes a git repository: {why}")]
@@ -23,49 +24,45 @@ pub enum BaseError {
         "--base {reference}: there is no such commit here; hint: git fetch it (in CI: check out with the whole history)"
     )]
     NoCommit {
-        /// What was asked for.
+        /// The reference as given.
         reference: String,
     },
     #[error(
         "--base {reference}: it has no commit in common with what is checked out; hint: a shallow clone lacks it (in CI: check out with the whole history)"
     )]
     NothingInCommon {
-        /// What was asked for.
+        /// The reference as given.
         reference: String,
     },
-    /// Its files cannot be written.
+    /// The files of the commit cannot be written.
     #[error("--base {reference}: its files cannot be checked out: {why}")]
     Checkout {
-        /// What was asked for.
+        /// The reference as given.
         reference: String,
         why: String,
     },
-    /// The folder for its files cannot be made.
+    /// The folder for the files cannot be created.
     #[error("cannot keep the files of the base in {}: {source}", path.display())]
-    Folder {
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// Another run has its files.
+    Folder { path: PathBuf, source: io::Error },
+    /// Another run holds the files.
     #[error("another run of this phase ({owner}) has the files of the base in {}; wait for it", path.display())]
     Held { path: PathBuf, owner: String },
-    /// The phase cannot have a base.
+    /// The phase already has a base.
     #[error("--base: the phase has a [base] already; runs write that table, remove it from the file")]
     Written,
-    /// The text of the phase with its base does not read as what was meant.
+    /// The text of the phase with its base does not parse to the intended phase.
     #[error("--base: the base cannot be written into the phase: {why}")]
     Form { why: String },
 }
 
-/// The files of a commit. They are removed when this is dropped; what a killed run left is replaced by the next.
+/// Checked-out files of a commit. They are removed on drop; the next run replaces leftovers of a killed run.
 #[derive(Debug)]
 pub struct BaseCheckout {
-    /// What was asked for.
+    /// The reference as given.
     pub reference: String,
-    /// The last commit that it has in common with the one that is checked out.
+    /// The merge base with the checked-out commit.
     pub commit: String,
-    /// The folder there that the working directory corresponds to.
+    /// The folder in the worktree that corresponds to the working directory.
     pub root: PathBuf,
     worktree: PathBuf,
     lock: Option<FileLock>,
@@ -75,8 +72,8 @@ impl BaseCheckout {
     /// Checks out the merge base of `reference` and the commit of the working directory, for runs of one phase.
     ///
     /// # Errors
-    /// The working directory is in no repository; both have no commit in common; the files cannot be written; another run of the
-    /// phase has them.
+    /// The working directory is not in a repository, the two commits have no merge base, the files cannot be written,
+    /// or another run of the phase holds them.
     pub fn of(reference: &str, phase: &str, profiles: &Path) -> Result<Self, BaseError> {
         let inside = git(&["rev-parse", "--show-prefix"]).map_err(|why| BaseError::NoRepository { why })?;
         let asked = format!("{reference}^{{commit}}");
@@ -105,7 +102,7 @@ impl BaseCheckout {
     }
 
     fn remove(&self) {
-        // What is not there needs no removing, and what cannot be removed is replaced by the next run.
+        // A failed removal is harmless: the next run replaces leftovers.
         let _ = std::fs::remove_dir_all(&self.worktree);
         let _ = process::run_apart(process::git().args(["worktree", "prune"]), LIMIT);
     }
@@ -116,13 +113,13 @@ impl Drop for BaseCheckout {
         self.remove();
         drop(self.lock.take());
         if let Some(folder) = self.worktree.parent() {
-            // Where another phase has files there, they stay.
+            // The folder stays if another phase has files in it.
             let _ = std::fs::remove_dir(folder);
         }
     }
 }
 
-/// What git prints, or why it failed.
+/// Output of git, or why it failed.
 fn git(args: &[&str]) -> Result<String, String> {
     let output = process::run(process::git().args(args), LIMIT).map_err(|error| error.to_string())?;
     match output {
@@ -134,11 +131,11 @@ fn git(args: &[&str]) -> Result<String, String> {
     }
 }
 
-/// The phase with the candidates that its file `config` has at the base, in its text too. What the base cannot give is written in
-/// their place: gates that read it are inconclusive for that reason.
+/// The phase with the candidates of its file `config` at the base, in its text too. If the base cannot provide them,
+/// the reason is written instead: gates on the base are inconclusive for that reason.
 ///
 /// # Errors
-/// The phase has a base already, or its text cannot take one.
+/// The phase already has a base, or its text cannot take one.
 pub fn with_base(phase: &Phase, config: &Path, checkout: &BaseCheckout) -> Result<Phase, BaseError> {
     if phase.base.is_some() {
         return Err(BaseError::Written);
@@ -155,7 +152,7 @@ pub fn with_base(phase: &Phase, config: &Path, checkout: &BaseCheckout) -> Resul
     let with = written(phase, checkout, ("phase", &text))?;
     match unroll(&with) {
         Ok(_) => Ok(with),
-        // An error of the phase's own is told where that is unrolled.
+        // The unrolled phase reports an error of the phase itself.
         Err(_) if unroll(phase).is_err() => Ok(with),
         Err(errors) => {
             let problem = errors.0.problems().first().map_or("", |problem| problem.message.as_str());
@@ -175,7 +172,7 @@ fn there(phase: &Phase, config: &Path, checkout: &BaseCheckout) -> Result<String
         .ok_or_else(|| format!("{} is not there", inside.display()))
 }
 
-/// The phase with `[base]` behind its text.
+/// The phase with `[base]` appended to its text.
 fn written(phase: &Phase, checkout: &BaseCheckout, (key, value): (&str, &str)) -> Result<Phase, BaseError> {
     let BaseCheckout { reference, commit, root, .. } = checkout;
     let folder = root.display().to_string();
@@ -191,7 +188,7 @@ fn written(phase: &Phase, checkout: &BaseCheckout, (key, value): (&str, &str)) -
     let with = config::parse_again(phase, &text).map_err(|errors| {
         failed(errors.problems().first().map_or("it does not read", |problem| problem.message.as_str()))
     })?;
-    // Read as something else than meant, it would be another phase.
+    // If it parses to anything else, it is a different phase.
     let same = Phase { base: None, text: phase.text.clone(), ..with.clone() } == *phase;
     let meant = with.base.as_ref().is_some_and(|base| match &base.kernels {
         BaseKernels::Of(there) => key == "phase" && there.text == value,
@@ -200,13 +197,13 @@ fn written(phase: &Phase, checkout: &BaseCheckout, (key, value): (&str, &str)) -
     if same && meant { Ok(with) } else { Err(failed("it reads as another phase")) }
 }
 
-/// A text as TOML has it: in lines where that is possible, since people read it.
+/// A string as a TOML literal, multi-line if possible for readability.
 fn toml(text: &str) -> String {
     let plain = |c: char| c == '\n' || c == '\t' || !c.is_control();
     if text.contains('\n') && !text.contains("'''") && !text.ends_with('\'') && text.chars().all(plain) {
         return format!("'''\n{text}'''");
     }
-    // A text of JSON is one of TOML, but for one character.
+    // A JSON string is a TOML string, except for one character.
     serde_json::Value::String(text.to_owned()).to_string().replace('\u{7f}', "\\u007f")
 }
 

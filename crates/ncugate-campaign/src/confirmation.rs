@@ -1,8 +1,8 @@
-//! What was selected, timed anew together with what it is compared with, for the gates.
+//! Re-times the selected variants and their comparison partners for the gates.
 //!
-//! The samples that make a variant the fastest of many are too good to judge it by. After the selection the chosen are timed
-//! again, in new processes, and only those samples judge. They are looked at several times: while noise leaves a required
-//! gate open, with twice as many samples each time ([`ncugate_model::stats::looks`]).
+//! The samples that make a variant the fastest of many are biased in its favour. After the selection, the chosen
+//! variants are timed again in new processes, and only those samples are judged. Judging happens several times: while
+//! noise leaves a required gate open, the number of samples doubles ([`ncugate_model::stats::looks`]).
 
 use super::cubins::cubins;
 use super::error::CampaignError;
@@ -23,43 +23,42 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Most commands that are started before their turn: an interpreter with its libraries takes some hundred megabytes.
+/// Limit on commands started before their turn: an interpreter with its libraries takes some hundred megabytes.
 const MOST_PRESTARTED: usize = 12;
 
 pub type TimedCases = BTreeSet<(VariantId, ShapeName)>;
 
-/// Times anew what a complete run selected.
+/// Re-times the selection of a complete run.
 pub struct Confirmation<'a> {
     pub phase: &'a Phase,
     pub plan: &'a Plan,
     pub worker: &'a WorkerCommand,
-    /// Workers that have loaded Python functions, and commands.
+    /// Prestarted Python workers and commands.
     pub early: &'a PrestartedProcesses<'a>,
-    /// The reference entry, where it has a source of its own.
+    /// The reference entry, if it has a separate source.
     pub reference: &'a BTreeMap<VariantId, BuiltKernel>,
     pub writer: &'a mut RunWriter,
-    /// What the user sees meanwhile.
     pub progress: &'a (dyn Progress + Sync),
 }
 
-/// What a judgement asks for.
+/// Which cases a pass asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ConfirmationPass {
-    /// What is to be timed anew, by the samples of the sweep.
+    /// Cases to re-time, by the samples of the sweep.
     Chosen,
-    /// What noise leaves open, by the samples taken anew.
+    /// Cases that noise leaves open, by the re-timed samples.
     Open,
 }
 
-/// Samples of a case that were taken anew so far.
+/// Samples of the re-timed cases so far.
 type FreshRecords = BTreeMap<(VariantId, ShapeName), ConfirmationRecord>;
 
 impl Confirmation<'_> {
-    /// Times what `cases` wants at the first look, and then what it finds open, until nothing is or `[bench] max_rounds` is
-    /// reached.
+    /// Times the cases that `cases` returns at the first look, then those still open, until none is open or `[bench]
+    /// max_rounds` is reached.
     ///
-    /// All cases have their first rounds together, and only fewer at each later look, so that the first samples of any two
-    /// are of the same rounds.
+    /// All cases run their first rounds together, and later looks only drop cases. The first samples of any two cases
+    /// therefore come from the same rounds.
     pub fn run<E: From<CampaignError> + From<StoreError>>(
         &mut self,
         mut cases: impl FnMut(&Arc<Run>, ConfirmationPass) -> Result<TimedCases, E>,
@@ -80,7 +79,7 @@ impl Confirmation<'_> {
         Ok(())
     }
 
-    /// Times these cases for so many more rounds, and keeps what there is of them now.
+    /// Times these cases for `rounds` more rounds, and stores all their samples.
     fn look(
         &mut self,
         run: &Run,
@@ -139,7 +138,7 @@ impl Confirmation<'_> {
         }
     }
 
-    /// A command in a process of its own, which waits for it where there is one: it checks and times the shapes that are asked for.
+    /// Runs a command in a separate process, prestarted if available; it checks and times the requested shapes.
     fn command(
         &mut self,
         (variant, command): (&VariantId, &CommandPlan),
@@ -173,20 +172,21 @@ impl Confirmation<'_> {
     }
 }
 
-/// What each process gave for a case at one look.
+/// Latencies of each process for a case, at one look.
 type Batches = BTreeMap<(VariantId, ShapeName), Vec<LatencyOutcome>>;
 
-/// Cases that are timed together.
+/// Cases timed together.
 struct Batch<'a> {
-    /// The phase, with as many rounds as are asked for now.
+    /// The phase with the rounds of this look.
     phase: &'a Phase,
     run: &'a Run,
     cases: &'a TimedCases,
-    /// For the files of the worker and of commands.
+    /// Folder for files of the worker and of commands.
     folder: &'a Path,
 }
 
-/// These cases as they are timed: those of the variants whose code they share, where the sweep has samples of them.
+/// The cases to time for `cases`: a variant that shares its code with another is represented by the one that the
+/// sweep has samples of.
 fn timed_cases(run: &Run, cases: &TimedCases) -> TimedCases {
     let timed: BTreeSet<(&VariantId, &ShapeName)> = run
         .latencies
@@ -198,14 +198,14 @@ fn timed_cases(run: &Run, cases: &TimedCases) -> TimedCases {
     cases.iter().map(owner).filter(|(id, shape)| timed.contains(&(id, shape))).collect()
 }
 
-/// Rounds of each of so many processes, as equal as can be and none without any.
+/// Splits rounds evenly over processes; none is left without rounds.
 fn split(rounds: u32, processes: u32) -> Vec<u32> {
     let processes = processes.clamp(1, rounds.max(1));
     (0..processes).map(|at| rounds / processes + u32::from(at < rounds % processes)).collect()
 }
 
-/// The samples of a case with those that its processes gave now. One that failed in any of them has failed: its earlier
-/// samples do not stand for it any more.
+/// The samples of a case extended with those of its processes. A case that failed in any process fails: its earlier
+/// samples no longer count.
 fn grown(
     before: Option<ConfirmationRecord>,
     (variant, shape): &(VariantId, ShapeName),
@@ -246,7 +246,7 @@ fn joined(before: LatencyOutcome, after: LatencyOutcome) -> LatencyOutcome {
     }
 }
 
-/// As many batches as have their commands loaded at once, at least one: loading takes seconds, and needs a core and memory each.
+/// Number of commands to load at once, at least one: loading takes seconds, and each needs a core and memory.
 fn started_together(commands: usize) -> usize {
     (MOST_PRESTARTED.min(2 * process::cores()) / commands.max(1)).max(1)
 }
@@ -259,7 +259,7 @@ fn process_folders(look: &Path) -> impl Iterator<Item = PathBuf> {
     (1..).map(|number| look.join(format!("process-{number}")))
 }
 
-/// A folder for one look that no look before it has used.
+/// A folder for one look that no earlier look has used.
 fn fresh_folder(logs: &Path) -> Result<PathBuf, CampaignError> {
     let folder = |number: usize| logs.join(format!("confirmation-{number}"));
     let path = (1..).map(folder).find(|path| !path.exists()).unwrap_or_else(|| folder(0));

@@ -1,4 +1,4 @@
-//! Counters collected on one GPU, and what stands in where ncu may not count.
+//! Collects counters on one GPU, and fallbacks if ncu is not permitted to read counters.
 
 use super::activity::{Tracing, VerifiedTrace};
 use super::error::CampaignError;
@@ -23,13 +23,13 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// How long to wait before counters are asked for again that another tool holds.
+/// Delays before retrying while another tool holds the counters.
 const BACK_OFF: [Duration; 3] = [Duration::from_secs(1), Duration::from_secs(2), Duration::from_secs(4)];
-/// Beginnings of the names that ncu collects without permission: what a launch says of itself, and what patched machine code
-/// counts.
+/// Name prefixes of metrics that ncu collects without permission: launch attributes, and counts of patched machine
+/// code.
 const NEEDS_NO_PERMISSION: [&str; 3] = ["launch__", "smsp__sass_", "sass__"];
 
-/// A run that is profiled, on one of its GPUs.
+/// A run to profile, on one of its GPUs.
 #[derive(Clone, Copy)]
 pub(super) struct ProfiledRun<'a> {
     pub phase: &'a Phase,
@@ -39,22 +39,21 @@ pub(super) struct ProfiledRun<'a> {
     pub writer: &'a Mutex<&'a mut RunWriter>,
     pub folder: &'a Path,
     pub gpu: RunGpu<'a>,
-    /// What the user sees meanwhile.
     pub progress: &'a (dyn Progress + Sync),
 }
 
-/// Collecting counters on one GPU.
+/// The collection of counters on one GPU.
 pub(super) struct CounterCollection<'a> {
     pub run: ProfiledRun<'a>,
-    /// What earlier sessions of the run have profiled.
+    /// Metrics profiled by earlier sessions of the run.
     pub covered: ProfiledMetrics,
-    /// What stands in where ncu may not count.
+    /// The fallback if ncu is not permitted to read counters.
     pub tracing: Tracing,
 }
 
 impl CounterCollection<'_> {
-    /// Collects counters. Where that is not possible here, as many as need no permission, and the rest is recorded as absent with
-    /// the reason, unless the phase requires counters.
+    /// Collects counters. Without permission, collects those that need none, and records the rest as absent with the
+    /// reason, unless the phase requires counters.
     pub fn collect(&mut self, subjects: &[Subject<'_>], counters: &[String]) -> Result<(), CampaignError> {
         let ncu = match &self.run.tools.ncu {
             Ok(ncu) => ncu,
@@ -83,7 +82,7 @@ impl CounterCollection<'_> {
         self.absent(subjects, (&denied, &free), &failure.to_string())
     }
 
-    /// Records why ncu has none of these counters, and what CUPTI has in their place; of `counted` ncu has them.
+    /// Records why ncu has none of these counters, with CUPTI's values in their place; ncu has the `counted` ones.
     fn absent(
         &mut self,
         subjects: &[Subject<'_>],
@@ -135,7 +134,7 @@ impl CounterCollection<'_> {
         self.warn(&format!("counters were not collected: {why}"))
     }
 
-    /// Starts again where another tool holds the counters: it may let them go.
+    /// Retries while another tool holds the counters: it may release them.
     fn patiently(&self, ncu: &Ncu, wanted: (&[Subject<'_>], &[String])) -> Result<ProfilingSummary, CampaignError> {
         for pause in BACK_OFF {
             match self.started(ncu, wanted) {
@@ -194,7 +193,7 @@ fn unknown(collected: &ProfilingSummary) -> Option<String> {
         .then(|| format!("this ncu does not know, and nothing was counted for: {}", collected.unknown.join(", ")))
 }
 
-/// What is known of replay passes on a GPU.
+/// The known replay passes of a GPU.
 pub(super) fn book(ncu: &Ncu, device: &DeviceAttributes) -> PassBook {
     let chip = CounterConditions {
         gpu: device.name.clone(),

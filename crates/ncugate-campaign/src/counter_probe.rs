@@ -1,4 +1,4 @@
-//! One kernel and one counter of it: whether counting works here, tried and not guessed.
+//! Counts one counter of one kernel, to test whether counters can be read here.
 
 use super::tools::worker;
 use ncugate_judge::store::open_report;
@@ -7,21 +7,21 @@ use ncugate_ncu::{Job, Knobs, LaunchSelection, Ncu, Processes, ProfileDetail, Ru
 use std::path::Path;
 use std::time::Duration;
 
-/// The counter: every chip has it, one pass counts it, and it needs the permission.
+/// The counter: every chip has it, it needs one pass, and it requires the permission.
 const COUNTER: &str = "smsp__inst_executed.sum";
-/// A start of ncu takes seconds; one that hangs takes forever.
+/// ncu starts in seconds; this limit catches one that hangs.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Counts the instructions of one launch of this program's own copy kernel.
+/// Counts the instructions of one launch of this program's copy kernel.
 ///
 /// # Errors
-/// Why there is no count, in words.
+/// Why counting failed, in words.
 pub fn count_once(ncu: &Ncu) -> Result<f64, String> {
     let scratch = scratch_folder(None).map_err(|e| e.to_string())?;
     let place = scratch.join(format!("probe-{}", std::process::id()));
     std::fs::create_dir(&place).map_err(|e| format!("cannot make {}: {e}", place.display()))?;
     let counted = count_in(ncu, &place, &scratch);
-    // It was made above; what stays of it does no harm.
+    // The folder was created above; leftovers do no harm.
     let _ = std::fs::remove_dir_all(&place);
     counted
 }

@@ -1,10 +1,10 @@
-//! The cubins of what was built.
+//! The cubins of built variants.
 
 use ncugate_model::{BuildOutcome, BuildRecord, BuiltKernel, VariantId};
 use ncugate_phase::plan::{Method, Plan};
 use std::collections::BTreeMap;
 
-/// What the worker runs of the variants that are wanted: cubins of kernels that were built, and files of functions.
+/// Files that the worker runs for the wanted variants: cubins of built kernels, and files of functions.
 pub fn cubins(
     plan: &Plan,
     builds: &[BuildRecord],

@@ -1,17 +1,17 @@
-//! Which variants get a deep profile beside the selected one.
+//! Which variants get a deep profile in addition to the selected one.
 
 use ncugate_model::{VariantId, nearest};
 use ncugate_phase::plan::Plan;
 use std::convert::Infallible;
 use std::str::FromStr;
 
-/// A wish for deep profiles.
+/// A request for deep profiles.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DeepChoice {
     Variant(VariantId),
-    /// The best by the objective.
+    /// The best N by the objective.
     Top(usize),
-    /// Every variant that is a kernel and correct.
+    /// Every correct kernel.
     Each,
 }
 
@@ -37,10 +37,10 @@ impl FromStr for DeepChoice {
 }
 
 impl DeepChoice {
-    /// Whether the plan has what is chosen.
+    /// Checks that the plan has the requested variants.
     ///
     /// # Errors
-    /// A variant that it has not.
+    /// The first variant that is missing from the plan.
     pub fn validate(&self, plan: &Plan) -> Result<(), UnknownChoice> {
         match self {
             Self::Variant(id) if plan.variant(id).is_none() => {
@@ -52,7 +52,7 @@ impl DeepChoice {
         }
     }
 
-    /// The variants meant; `ranked` are those that can be selected, the best first.
+    /// The requested variants; `ranked` are the selectable ones, best first.
     pub fn variants(&self, plan: &Plan, ranked: &[VariantId]) -> Vec<VariantId> {
         match self {
             Self::Variant(id) => vec![id.clone()],

@@ -1,7 +1,7 @@
-//! The deep profile: the selected variant profiled once more, with ncu's sections, its samples of instructions, and sources.
+//! The deep profile: profiles the selected variant again with ncu's sections, instruction samples and sources.
 //!
-//! It comes after everything that gates judge, in records of its own, and its counters replace none of those. What goes
-//! wrong with it is said in the run's warnings and ends nothing.
+//! It runs after everything that gates judge and has separate records; its counters replace none of theirs. Failures
+//! become warnings of the run and do not end it.
 
 use super::cubins::cubins;
 use super::error::CampaignError;
@@ -30,22 +30,21 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Instant;
 
-/// Beginning of the names of its reports and logs.
+/// Name prefix of its reports and logs.
 const STEM: &str = "deep";
-/// Unknown metrics that are left out before the deep profile fails.
+/// Unknown metrics to drop before the deep profile fails.
 const MAX_UNKNOWN: usize = 8;
 
-/// Takes deep profiles of variants of a run that is measured.
+/// Takes deep profiles of variants of a measured run.
 pub struct DeepProfiler<'a> {
     pub phase: &'a Phase,
     pub plan: &'a Plan,
     pub tools: &'a Tools,
     pub writer: &'a mut RunWriter,
-    /// What the user sees meanwhile.
     pub progress: &'a (dyn Progress + Sync),
 }
 
-/// One ncu process, read.
+/// The parsed output of one ncu process.
 struct DeepProfileSession {
     ran: SessionOutcome,
     metrics: Vec<String>,
@@ -54,11 +53,11 @@ struct DeepProfileSession {
 }
 
 impl DeepProfiler<'_> {
-    /// Profiles the selected variant, unless the phase wants no deep profile, those that are asked for, and the first baseline that is
-    /// a kernel, at the objective's shape. What has a deep profile already is left alone.
+    /// Profiles the selected variant (unless the phase disables deep profiles), the requested variants, and the first
+    /// baseline that is a kernel, at the objective's shape. Variants with a deep profile are skipped.
     ///
     /// # Errors
-    /// The run cannot be written. Anything else is a warning of the run.
+    /// The run cannot be written. Any other failure is a warning of the run.
     pub fn run(&mut self, selected: Option<&VariantId>, asked: &[VariantId]) -> Result<(), StoreError> {
         let wanted = self.profiled_variants(selected, asked);
         let Some(first) = wanted.first() else { return Ok(()) };
@@ -91,13 +90,13 @@ impl DeepProfiler<'_> {
         required_metrics::deep_counters(Some(self.tools.device.compute_capability))
     }
 
-    /// How the life of the launches of some cases is sampled.
+    /// The sampling settings for the launches of some cases.
     fn sampling(&self, run: &Run, cases: &[ProfiledCase], ncu: &Ncu) -> LifeSampling {
         LifeSampling::for_launches(longest(run, cases), ncu.version, self.tools.device.compute_capability)
     }
 
-    /// The kernels among some cases, and what they were built to. What a function launches is counted together, and has no source here: it has
-    /// no deep profile.
+    /// The kernels among some cases, with their builds. Launches of a function are counted together and have no
+    /// source here, so functions have no deep profile.
     fn kernels(&self, run: &Run, cases: &[ProfiledCase]) -> (BTreeMap<VariantId, BuiltKernel>, Vec<ProfiledCase>) {
         let is_kernel = |id: &VariantId| matches!(self.plan.variant(id).map(|v| &v.method), Some(Method::Kernel(_)));
         let is_wanted = |id: &VariantId| is_kernel(id) && cases.iter().any(|(case, _)| case == id);
@@ -125,7 +124,7 @@ impl DeepProfiler<'_> {
             .filter_map(|variant| CommandTarget::of(&phase, variant, &folders.logs, None))
             .collect();
         let (_, kernels) = self.kernels(&run, &cases);
-        // What says what is right may be in the cubin of another variant.
+        // The reference may be in the cubin of another variant.
         let mut cubins = cubins(self.plan, &run.builds, |build| build.shares.is_none());
         cubins.extend(reference_cubin(&phase, self.plan, self.tools)?.cubin);
         let job = WorkerJob::new(&phase, self.plan, &cubins, JobPurpose::Profile)?;
@@ -144,7 +143,7 @@ impl DeepProfiler<'_> {
         subjects.iter().try_for_each(|subject| self.profile_cases(&run, &runner, subject, &subject.cases))
     }
 
-    /// The phase with one launch at the objective's shape.
+    /// The phase with a single launch at the objective's shape.
     fn once(&self) -> Phase {
         let mut phase = self.phase.clone();
         phase.profile.shapes = vec![phase.objective.shape.clone()];
@@ -152,8 +151,8 @@ impl DeepProfiler<'_> {
         phase
     }
 
-    /// Variants without a deep profile: those that were measured for the wanted ones, as far as they are correct, and the first
-    /// baseline that is a kernel and correct.
+    /// Variants without a deep profile: the representatives of the wanted ones if they are correct, and the first
+    /// baseline that is a correct kernel.
     fn cases(&self, run: &Run, wanted: &[VariantId]) -> Vec<ProfiledCase> {
         let shape = &self.phase.objective.shape;
         let tolerance = self.phase.workload.tolerance;
@@ -183,7 +182,7 @@ impl DeepProfiler<'_> {
         cases
     }
 
-    /// Profiles cases of one program; those that a process lacks are tried alone.
+    /// Profiles cases of one program; cases missing from a process are retried alone.
     fn profile_cases(
         &mut self,
         run: &Run,
@@ -233,7 +232,7 @@ impl DeepProfiler<'_> {
         Ok(())
     }
 
-    /// One ncu process; metrics that this ncu does not know are left out.
+    /// Runs one ncu process; drops metrics that this ncu does not know.
     fn process(
         &self,
         run: &Run,
@@ -278,7 +277,7 @@ impl DeepProfiler<'_> {
         Err(io(std::io::Error::other("this ncu does not know too many of its metrics")))
     }
 
-    /// What the sampled instructions of a case are. A listing that cannot be made says why.
+    /// The listing with the sampled instructions of a case, or why it cannot be made.
     fn listing(&self, run: &Run, report: &Path, case: &ProfiledCase, logs: &Path) -> Listing {
         let lacking = |reason: String| Listing { lacks: vec![reason], ..Listing::default() };
         match Report::open(report).and_then(|report| self.listing_of(run, &report, case, logs)) {
@@ -299,7 +298,7 @@ impl DeepProfiler<'_> {
         for launch in report.launches() {
             let samples = InstructionSamples::of(&launch)?;
             let is_of_case = case_of(&nvtx_text(&launch.nvtx()?)).as_ref() == Some(case) && !samples.places.is_empty();
-            // the launch that the report tells about (`explain::observations`)
+            // the launch that the report describes (`explain::observations`)
             if is_of_case && hottest.as_ref().is_none_or(|(_, most)| samples.total() > most.total()) {
                 hottest = Some((launch, samples));
             }
@@ -322,13 +321,13 @@ impl DeepProfiler<'_> {
         let unwritten = |error: std::io::Error| ListingError::Disassembler { reason: format!("has no input: {error}") };
         std::fs::write(&path, cubin).map_err(unwritten)?;
         let instructions = disassembler.instructions(&path, cubin, entry);
-        // The cubin is in the report; a copy that stays does no harm.
+        // The report contains the cubin; a leftover copy does no harm.
         let _ = std::fs::remove_file(&path);
         instructions
     }
 }
 
-/// The longest sample of latency of some cases in microseconds; none where one of them was not timed.
+/// The longest latency sample of some cases in microseconds; `None` if one of them was not timed.
 fn longest(run: &Run, cases: &[ProfiledCase]) -> Option<f64> {
     let latency = |(variant, shape): &ProfiledCase| {
         let found = run.latencies.iter().find(|record| &record.variant == variant && &record.shape == shape)?;
@@ -340,7 +339,7 @@ fn longest(run: &Run, cases: &[ProfiledCase]) -> Option<f64> {
     cases.iter().map(latency).try_fold(0.0, |most: f64, us| Some(most.max(us?)))
 }
 
-/// The kernel sources that the run hashed, as long as they are still what was hashed.
+/// The kernel sources that the run hashed, if they have not changed since.
 fn own_texts(run: &Run, mut add: impl FnMut(&str, &[u8])) {
     for (path, hash) in &run.manifest.sources {
         if let Ok(content) = std::fs::read(path)

@@ -8,85 +8,77 @@ use ncugate_ncu::{ProfileError, ToolError};
 use std::io;
 use std::path::PathBuf;
 
-/// Why a campaign ended early. What was measured is kept.
+/// Why a campaign ended early. Everything measured until then is stored.
 #[derive(Debug, thiserror::Error)]
 pub enum CampaignError {
     #[error("no GPU to measure on: {reason}")]
     NoGpu { reason: String },
-    /// A GPU that was chosen cannot take part.
+    /// A chosen GPU cannot take part.
     #[error("GPU {wanted} cannot take part: {why}")]
     NoSuchGpu {
-        /// The GPU, as it was named.
+        /// The GPU as the user named it.
         wanted: String,
         why: String,
     },
-    /// The GPUs that were chosen are not of one kind.
+    /// The chosen GPUs are of different kinds.
     #[error(
         "the GPUs are not of one kind: {unlike}; name those of one kind with --gpus, or each kind in the phase ([machine] groups), for a \
          verdict each"
     )]
     UnlikeGpus {
-        /// Two of them, and what they are.
+        /// Two of them and their kinds.
         unlike: String,
     },
-    /// What works on one of several GPUs ended without saying how.
+    /// The worker thread of one of several GPUs ended without a result.
     #[error("the work on one of the GPUs ended without a result; run again to continue")]
     LaneLost,
-    /// nvcc, its cache, or the architecture.
+    /// nvcc, its cache or the architecture failed.
     #[error(transparent)]
     Build(#[from] BuildError),
     /// ncu is not usable.
     #[error(transparent)]
     Ncu(#[from] ToolError),
-    /// The workload cannot be made into a job.
+    /// The workload cannot be turned into a job.
     #[error(transparent)]
     Job(#[from] JobError),
-    /// The worker cannot work.
+    /// The worker failed.
     #[error(transparent)]
     Measure(#[from] MeasureError),
-    /// An external command cannot be asked.
+    /// An external command failed.
     #[error(transparent)]
     External(#[from] ExternalError),
-    /// Profiling cannot go on.
+    /// Profiling failed.
     #[error(transparent)]
     Profile(#[from] ProfileError),
-    /// A record cannot be kept.
+    /// A record cannot be stored.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The reference entry's own source does not build.
     #[error("the reference entry does not build: {message}")]
-    Reference {
-        /// What the compiler said.
-        message: String,
-    },
-    /// The reference would be another one in each shard.
+    Reference { message: String },
+    /// Each shard would build a different reference.
     #[error("the phase cannot be measured in shards: its reference is built with flags that are swept")]
     Unsharded,
-    /// The system refused something.
+    /// A system call failed.
     #[error("cannot {what}: {source}")]
     Io {
-        /// What was being done.
+        /// The operation that failed.
         what: &'static str,
-        /// What the system said.
         source: io::Error,
     },
     /// Another run measures on the GPU.
     #[error("{gpu} is taken: {holder} measures on it; wait for it, or give a longer --wait")]
     GpuBusy { gpu: String, holder: String },
-    /// Nobody can tell whether another run measures on the GPU.
+    /// The lock of the GPU cannot be checked.
     #[error("cannot lock the GPU with {}: {source}; remove the file, or set NCUGATE_LOCKS to a folder that all users can write", path.display())]
-    GpuLock {
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
+    GpuLock { path: PathBuf, source: io::Error },
     /// The user asked to stop.
     #[error("interrupted; run again to continue where it stopped")]
     Interrupted,
 }
 
 impl CampaignError {
-    /// What measuring lacks, in a few words.
+    /// What is missing to measure, in a few words.
     pub fn lacking(&self) -> String {
         match self {
             Self::NoGpu { .. } => "no GPU was found".to_owned(),

@@ -1,4 +1,4 @@
-//! Tools for tests, on a GPU that is not there.
+//! Test tools on a simulated GPU.
 
 use super::tools::Tools;
 use ncugate_cuda::build::Nvcc;

@@ -1,4 +1,4 @@
-//! One run at a time on a GPU: two that measure at once would time each other.
+//! Lets one run at a time measure on a GPU: concurrent runs would disturb each other's timings.
 
 use super::error::CampaignError;
 use super::progress::Progress;
@@ -10,20 +10,20 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How often a GPU is asked for again.
+/// Poll interval while waiting for a GPU.
 const LOOK: Duration = Duration::from_millis(500);
-/// Names another folder for the locks than `/tmp`; all users of a machine have to name the same.
+/// Overrides the lock folder `/tmp`; all users of a machine must set the same.
 const FOLDER: &str = "NCUGATE_LOCKS";
 
 /// How long to wait for a GPU on which another run measures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GpuWait {
-    /// Until it is free.
+    /// Until the GPU is free.
     Endless,
     Limited(Duration),
 }
 
-/// The right to measure on GPUs, taken when it is first needed and kept until this is dropped.
+/// The right to measure on GPUs, acquired on first need and held until drop.
 pub struct GpuTurn<'a> {
     gpus: Vec<LockedGpu>,
     held: Arc<Mutex<Vec<(usize, Turn)>>>,
@@ -31,8 +31,7 @@ pub struct GpuTurn<'a> {
     progress: &'a (dyn Progress + Sync),
 }
 
-/// GPUs that are held before the turn on them is needed, by their number. Dropped, it lets others measure on those that the turn has not
-/// taken.
+/// GPUs held before the turn needs them, by index. Drop releases those that the turn has not taken.
 #[derive(Debug)]
 pub(super) struct EarlyHold(Arc<Mutex<Vec<(usize, Turn)>>>);
 
@@ -46,7 +45,7 @@ fn locked(held: &Mutex<Vec<(usize, Turn)>>) -> MutexGuard<'_, Vec<(usize, Turn)>
     held.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A GPU, and the right to measure on it once it is taken.
+/// A GPU and its lock, if taken.
 struct LockedGpu {
     path: PathBuf,
     name: String,
@@ -64,24 +63,24 @@ impl LockedGpu {
 }
 
 impl<'a> GpuTurn<'a> {
-    /// Of a GPU that is not asked for yet.
+    /// A turn on one GPU, not taken yet.
     pub fn new(device: &DeviceAttributes, patience: GpuWait, progress: &'a (dyn Progress + Sync)) -> Self {
         Self::of(std::iter::once(device), patience, progress)
     }
 
-    /// Of several GPUs that are not asked for yet.
+    /// A turn on several GPUs, not taken yet.
     pub fn of<'d>(
         devices: impl Iterator<Item = &'d DeviceAttributes>,
         patience: GpuWait,
         progress: &'a (dyn Progress + Sync),
     ) -> Self {
         let mut gpus: Vec<LockedGpu> = devices.map(LockedGpu::new).collect();
-        // All runs take them in one order, so that no two wait for each other.
+        // All runs take locks in the same order, which prevents deadlock.
         gpus.sort_by(|a, b| a.path.cmp(&b.path));
         Self { gpus, held: Arc::default(), patience, progress }
     }
 
-    /// Whether no run measures on a GPU now.
+    /// Whether no run is measuring on a GPU.
     pub fn is_free(device: &DeviceAttributes) -> bool {
         matches!(Turn::try_acquire(&LockedGpu::new(device).path), Ok(TurnOutcome::Mine(_)))
     }
@@ -89,7 +88,7 @@ impl<'a> GpuTurn<'a> {
     /// Waits until no other run measures on the GPUs.
     ///
     /// # Errors
-    /// [`CampaignError::GpuBusy`] after as long as it may take, [`CampaignError::Interrupted`], or a lock cannot be used.
+    /// [`CampaignError::GpuBusy`] when the patience ends, [`CampaignError::Interrupted`], or a lock cannot be used.
     pub fn take(&self) -> Result<(), CampaignError> {
         for (number, turn) in locked(&self.held).drain(..) {
             let _ = self.gpus[number].turn.set(turn);
@@ -98,13 +97,14 @@ impl<'a> GpuTurn<'a> {
         self.gpus.iter().try_for_each(|gpu| self.take_one(gpu, started))
     }
 
-    /// Holds the GPUs for something short before the turn is needed, if no other run measures on any of them. The turn takes what is held.
+    /// Holds the GPUs for a short task before the turn is needed, if no other run measures on any of them. The turn
+    /// takes over held GPUs.
     pub(super) fn hold(&self) -> Option<EarlyHold> {
         let mut held = Vec::new();
         for (number, gpu) in self.gpus.iter().enumerate().filter(|(_, gpu)| gpu.turn.get().is_none()) {
             match Turn::try_acquire(&gpu.path) {
                 Ok(TurnOutcome::Mine(turn)) => held.push((number, turn)),
-                // What speaks against it is said when the turn is needed.
+                // `take` reports the reason later.
                 Ok(TurnOutcome::Taken(_)) | Err(_) => return None,
             }
         }

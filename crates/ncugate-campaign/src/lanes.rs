@@ -1,5 +1,5 @@
-//! Which GPUs a run measures on. Latencies are compared with each other, so all of them are taken on the first; the others check
-//! and count.
+//! Selects the GPUs of a run. The first takes all latencies, because they are compared with each other; the others
+//! check and count.
 
 use super::error::CampaignError;
 use super::gpu_turn::GpuTurn;
@@ -19,23 +19,23 @@ impl fmt::Display for GpuName {
     }
 }
 
-/// A GPU that takes part, as the user names it.
+/// A participating GPU as the user names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GpuSelector {
-    /// By its place among those that are visible.
+    /// By index among the visible GPUs.
     Ordinal(usize),
     Name(GpuName),
 }
 
-/// The GPUs that take part, as the user says.
+/// The GPUs that the user chose.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum GpuChoice {
-    /// The first that is visible.
+    /// The first visible GPU.
     #[default]
     First,
-    /// All that are visible.
+    /// All visible GPUs.
     All,
-    /// All of the first one's kind on which nobody measures now.
+    /// All GPUs of the first one's kind that no run measures on.
     Free,
     Listed(Vec<GpuSelector>),
 }
@@ -65,21 +65,21 @@ impl FromStr for GpuChoice {
     }
 }
 
-/// A GPU that takes part.
+/// A participating GPU.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Lane {
-    /// Its name, for the processes that work on it.
+    /// Its name, for the processes that run on it.
     pub name: GpuName,
     pub device: DeviceAttributes,
 }
 
 impl Lane {
-    /// Whether it is of one of these groups.
+    /// Whether it belongs to one of these groups.
     fn is_of_any(&self, groups: &[String]) -> bool {
         groups.iter().any(|group| is_of(&self.device, group))
     }
 
-    /// What differs from a GPU of the same kind, in words; none where they are alike.
+    /// How it differs from a GPU of the same kind, in words; `None` if they are alike.
     fn unlike(&self, other: &Self) -> Option<String> {
         let of = |device: &DeviceAttributes| {
             let memory = device.memory >> 20;
@@ -93,7 +93,8 @@ impl Lane {
     }
 }
 
-/// Whether a GPU is of a group that a phase names: its name has the words of the group in a row. `L4` is not `L40S`.
+/// Whether a GPU belongs to a group of a phase: its name contains the words of the group in a row. `L4` is not
+/// `L40S`.
 pub fn is_of(device: &DeviceAttributes, group: &str) -> bool {
     has_words(&device.name, group)
 }
@@ -106,10 +107,10 @@ fn has_words(name: &str, wanted: &str) -> bool {
     !wanted.is_empty() && name.windows(wanted.len()).any(|part| part == wanted)
 }
 
-/// The GPUs that the user chose, those of a kind together. The first of each kind times.
+/// The GPUs that the user chose, grouped by kind. The first of each kind takes the latencies.
 ///
 /// # Errors
-/// There is none, one is not there, one has no UUID, or they are of several kinds that the phase does not name in `groups`.
+/// No GPU is found, a chosen one is missing, one has no UUID, or the phase does not list their kinds in `groups`.
 pub fn choose(
     choice: &GpuChoice,
     groups: &[String],
@@ -139,7 +140,7 @@ pub fn choose(
     by_kind(lanes, groups)
 }
 
-/// GPUs of a kind together, kinds in the order in which they come.
+/// Groups GPUs by kind, in order of appearance.
 fn by_kind(lanes: Vec<Lane>, groups: &[String]) -> Result<Vec<Vec<Lane>>, CampaignError> {
     let mut kinds: Vec<Vec<Lane>> = Vec::new();
     for lane in lanes {
@@ -173,7 +174,7 @@ fn lane(device: DeviceAttributes) -> Result<Lane, CampaignError> {
     }
 }
 
-/// Those like the first, or of the groups, on which nobody measures; the first alone where somebody measures on each.
+/// The free GPUs that are like the first or in the groups; only the first if all are busy.
 fn free(lanes: Vec<Lane>, groups: &[String]) -> Vec<Lane> {
     let Some(first) = lanes.first().cloned() else { return lanes };
     let fits = |lane: &Lane| match groups {
@@ -201,7 +202,7 @@ fn named(
                 .and_then(lane)
         }
         GpuSelector::Name(name) => {
-            // The driver finds it: the beginning of a UUID is enough, and a MIG slice is not among the others.
+            // The driver resolves the name: a UUID prefix is enough, and MIG slices are not in the list.
             let own = worker.on(name.0.clone());
             let device = find_devices(&own, limit)?.ok().and_then(|devices| devices.into_iter().next());
             let why = "the driver does not show it".to_owned();

@@ -88,7 +88,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// A cache file, or a run's folder.
+/// A kernel_tuner cache file or a run folder.
 fn space(path: &Path) -> Result<RecordedSpace, Box<dyn Error>> {
     if !path.is_dir() {
         return Ok(RecordedSpace::of_cache(path)?);

@@ -1,4 +1,4 @@
-//! A space of which every point was measured: a cache file of kernel_tuner, or a run of this program.
+//! A space with every point measured: a kernel_tuner cache file, or a run of this program.
 
 use ncugate_campaign::search::{AxisScale, Encoding};
 use ncugate_judge::frame::Quantities;
@@ -11,39 +11,35 @@ use serde::Deserialize;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
-/// Most bytes of a cache file: the largest that are published have some tens of MB.
+/// Size limit of a cache file in bytes. The largest published ones have some tens of MB.
 const MAX_BYTES: u64 = 1 << 30;
 
-/// A space of which every point was measured.
+/// A space with every point measured.
 #[derive(Debug, Clone)]
 pub struct RecordedSpace {
     pub name: String,
-    /// Its points, in the order of the file.
+    /// Points in file order.
     pub points: Vec<Point>,
-    /// What each costs; none where it failed.
+    /// Cost of each point; `None` if it failed.
     pub costs: Vec<Option<f64>>,
-    /// What else is known of each, in one order.
+    /// Other facts of each point, in the same order for all.
     pub facts: Vec<Vec<Option<f64>>>,
-    /// The points as features.
+    /// Encodes the points as features.
     pub encoding: Encoding,
     by_point: HashMap<Point, usize>,
 }
 
-/// Why a file is not a space that can be replayed.
+/// Why a space cannot be read from a file.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordedError {
     #[error("cannot read {}: {source}", path.display())]
-    Read {
-        path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
-    },
-    /// It is not what it should be.
+    Read { path: PathBuf, source: std::io::Error },
+    /// The file has another form.
     #[error("{} is not a recorded space: {reason}", path.display())]
     Form { path: PathBuf, reason: String },
 }
 
-/// What is read of a cache file (kernel_tuner's schema `T1`, version 1).
+/// The fields read from a cache file (kernel_tuner's schema `T1`, version 1).
 #[derive(Deserialize)]
 struct CacheFile {
     tune_params_keys: Vec<String>,
@@ -52,10 +48,10 @@ struct CacheFile {
 }
 
 impl RecordedSpace {
-    /// A space of parts whose points are different.
+    /// Builds a space from its parts; all points must differ.
     ///
     /// # Errors
-    /// Two points are the same, or fewer than two have a cost.
+    /// Two points are equal, or fewer than two have a cost.
     pub fn new(
         name: String,
         scales: Vec<AxisScale>,
@@ -76,10 +72,10 @@ impl RecordedSpace {
         Ok(Self { name, points, costs, facts, encoding: Encoding::new(scales), by_point })
     }
 
-    /// A cache file of kernel_tuner; `time` is the cost, and a configuration whose time is a text failed.
+    /// Reads a kernel_tuner cache file; `time` is the cost. A configuration with a text as its time failed.
     ///
     /// # Errors
-    /// The file is not one.
+    /// The file is not a cache file.
     pub fn of_cache(path: &Path) -> Result<Self, RecordedError> {
         let text = open::named(path, MAX_BYTES).and_then(open::text_of);
         let bytes = text.map_err(|source| RecordedError::Read { path: path.to_owned(), source })?;
@@ -87,11 +83,11 @@ impl RecordedSpace {
         of_cache_text(&bytes, name).map_err(|reason| RecordedError::Form { path: path.to_owned(), reason })
     }
 
-    /// The candidates of a run that have parameters; the phase's objective is the cost, and every other metric that the run has
-    /// of each is a fact.
+    /// The candidates of a run that have parameters. The cost is the phase's objective; every other metric that all
+    /// of them have is a fact.
     ///
     /// # Errors
-    /// The objective is not one that is minimised, or fewer than two candidates have it.
+    /// The objective is not minimised, or fewer than two candidates have it.
     pub fn of_run(
         name: String,
         objective: &ncugate_phase::config::Objective,
@@ -135,18 +131,18 @@ impl RecordedSpace {
         self.by_point.get(point).and_then(|at| self.costs[*at])
     }
 
-    /// What else is known of a point.
+    /// Other facts of a point.
     pub fn facts_of(&self, point: &Point) -> &[Option<f64>] {
         self.by_point.get(point).and_then(|at| self.facts.get(*at)).map_or(&[], Vec::as_slice)
     }
 
-    /// The least cost.
+    /// The lowest cost.
     pub fn optimum(&self) -> f64 {
         self.costs.iter().flatten().copied().fold(f64::INFINITY, f64::min)
     }
 }
 
-/// Whether a metric says something of a kernel beside how long it takes.
+/// Whether a metric describes a kernel apart from its latency.
 fn is_fact(metric: &str) -> bool {
     let catalogue = Catalogue::embedded();
     catalogue.get(metric).is_some_and(ncugate_model::metric::LogicalMetric::is_static)
@@ -154,7 +150,7 @@ fn is_fact(metric: &str) -> bool {
 }
 
 fn of_cache_text(text: &str, name: String) -> Result<RecordedSpace, String> {
-    // A tuner that was stopped leaves its file open.
+    // A tuner that was stopped leaves the JSON of its file unterminated.
     let parsed = serde_json::from_str(text).or_else(|e| {
         let closed = format!("{}}}}}", text.trim_end().trim_end_matches(','));
         serde_json::from_str(&closed).map_err(|_| e)

@@ -1,4 +1,4 @@
-//! A strategy tried on spaces that were measured before, without a GPU.
+//! Replays a search strategy on spaces measured before, without a GPU.
 
 use super::recorded_space::RecordedSpace;
 use ncugate_campaign::search::{PointList, Proposer, SearchTrial};
@@ -6,46 +6,46 @@ use ncugate_phase::config::SearchStrategy;
 use rayon::prelude::*;
 use serde::Serialize;
 
-/// How a strategy is tried.
+/// Settings of a replay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReplaySettings {
     pub strategy: SearchStrategy,
-    /// Points that are tried in one search; those that fail count.
+    /// Points tried in one search, failures included.
     pub evaluations: usize,
-    /// Points that are proposed together.
+    /// Points proposed together.
     pub batch: usize,
-    /// Searches, each by a seed of its own.
+    /// Searches, each with a different seed.
     pub repeats: u32,
     /// The first seed.
     pub seed: u64,
     pub learning: Learning,
 }
 
-/// What a model learns from beside parameters and times.
+/// Extra targets that a model learns from, besides parameters and times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Learning {
     Times,
-    /// What is recorded of each trial: facts of the build, counters.
+    /// Facts recorded with each trial: build facts and counters.
     Facts,
 }
 
-/// How a strategy did on one space.
+/// Score of a strategy on one space.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ReplayScore {
     pub space: String,
     pub points: usize,
-    /// The optimum over the best that was found, a mean over repeats: after a quarter, half and all of the evaluations.
+    /// Optimum divided by the best cost found, averaged over repeats, after a quarter, half and all of the
+    /// evaluations.
     pub fraction: [f64; 3],
-    /// What nine of ten repeats reach at least after all evaluations: the tenth percentile of the fraction.
+    /// Tenth percentile of that fraction after all evaluations: nine of ten repeats reach at least this.
     pub worst_tenth: f64,
-    /// Repeats that found something within 1 % of the optimum.
+    /// Repeats that found a point within 1 % of the optimum.
     pub within_percent: u32,
-    /// How much of the way from random search to the optimum was made, a mean over evaluations; 0 is random search, 1 the
-    /// optimum at once.
+    /// Progress from random search (0) to the optimum at the first evaluation (1), averaged over evaluations.
     pub score: f64,
 }
 
-/// Tries a strategy on a space.
+/// Replays a strategy on a space.
 pub fn replay(space: &RecordedSpace, settings: ReplaySettings) -> ReplayScore {
     let evaluations = settings.evaluations.min(space.points.len()).max(1);
     let found: Vec<Vec<f64>> = (0..u64::from(settings.repeats.max(1)))
@@ -102,9 +102,9 @@ fn search(space: &RecordedSpace, settings: ReplaySettings, seed: u64, evaluation
     found
 }
 
-/// What random search without repetition is expected to have found after each evaluation, where failures count as the worst
-/// cost (Willemsen et al. 2024, doi 10.1016/j.future.2024.05.021, section 3.3): the best of `n` drawn is the `k`-th of all with
-/// the probability `C(N - k, n - 1) / C(N, n)`.
+/// Expected best cost of random search without repetition after each evaluation; failures count as the worst cost
+/// (Willemsen et al. 2024, doi 10.1016/j.future.2024.05.021, section 3.3): the best of `n` draws is the `k`-th of all
+/// with probability `C(N - k, n - 1) / C(N, n)`.
 fn expected_of_random(space: &RecordedSpace, evaluations: usize) -> Vec<f64> {
     let worst = space.costs.iter().flatten().copied().fold(0.0, f64::max);
     let mut costs: Vec<f64> = space.costs.iter().map(|cost| cost.unwrap_or(worst)).collect();
@@ -112,7 +112,7 @@ fn expected_of_random(space: &RecordedSpace, evaluations: usize) -> Vec<f64> {
     let all = costs.len();
     (1..=evaluations)
         .map(|drawn| {
-            // The probability that the best `k` are not among those drawn, from one `k` to the next.
+            // The probability that none of the best `k` is drawn, updated from one `k` to the next.
             let (mut missed, mut expected) = (1.0, 0.0);
             for (k, cost) in costs.iter().enumerate() {
                 let left = all - k;
@@ -131,7 +131,8 @@ fn expected_of_random(space: &RecordedSpace, evaluations: usize) -> Vec<f64> {
         .collect()
 }
 
-/// The mean over evaluations of `(random - found) / (random - optimum)`, where random search is not at the optimum.
+/// Mean of `(random - found) / (random - optimum)` over the evaluations at which random search has not reached the
+/// optimum.
 fn score(found: &[Vec<f64>], random: &[f64], optimum: f64) -> f64 {
     let mut parts = Vec::new();
     for (at, random) in random.iter().enumerate().filter(|(_, random)| **random > optimum) {

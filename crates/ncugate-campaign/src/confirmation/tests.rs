@@ -1,4 +1,4 @@
-//! Confirmations through a worker that is a shell script, judged by the real gates.
+//! Confirmations with a shell script as the worker, judged by the real gates.
 
 use super::*;
 use crate::fixtures::tools;
@@ -34,7 +34,7 @@ on = "a"
 "#
 );
 
-/// A complete run in a folder of its own, and a worker that says what a test wrote for each of its starts.
+/// A complete run in a temporary folder, and a worker with scripted answers for each of its starts.
 struct NoisyRun {
     folder: tempfile::TempDir,
     phase: Phase,
@@ -45,7 +45,7 @@ fn id(name: &str) -> VariantId {
     VariantId(name.into())
 }
 
-/// Latencies around `us`, off by up to `spread` of it, in another order for each variant.
+/// Latencies around `us` with a relative spread of up to `spread`, in a different order for each variant.
 fn latency(name: &str, us: f64, spread: f64, rounds: usize) -> LatencyRecord {
     let seed = usize::from(name.as_bytes()[0]);
     let samples = (0..rounds).map(|i| us * (1.0 + spread * (((i * 23 + seed * 7) % 30) as f64 / 14.5 - 1.0))).collect();
@@ -99,7 +99,7 @@ impl NoisyRun {
         writer
     }
 
-    /// Confirms with a worker whose starts say these records, one list a start; gives the jobs it was started with.
+    /// Confirms with a worker that reports these records, one list per start; returns the jobs of its starts.
     fn confirm(&self, writer: &mut RunWriter, starts: &[&[LatencyRecord]]) -> Vec<WorkerJob> {
         let place = self.folder.path().display();
         for (number, records) in starts.iter().enumerate() {
@@ -199,7 +199,7 @@ fn the_samples_that_selected_a_variant_do_not_judge_it() {
     let before = bench.judged(&Run::load(&bench.run()).unwrap());
     assert_eq!(before.verdict, Verdict::Inconclusive);
     assert!(before.gates[0].reason.contains("not confirmed on fresh samples"), "{}", before.gates[0].reason);
-    // it was lucky: timed anew it is as slow as the others
+    // it was lucky: re-timed, it is as slow as the others
     let anew = [latency("a", 10.0, 0.001, 30), latency("b", 10.0, 0.001, 30)];
     assert_eq!(bench.confirm(&mut writer, &[&anew]).len(), 1);
     let after = bench.judged(&Run::load(&bench.run()).unwrap());
@@ -258,7 +258,7 @@ fn a_case_keeps_which_process_took_each_sample() {
     assert_eq!(record.timed.outcome, LatencyOutcome::Timed { samples: expected, launches: 7, audit: None });
 }
 
-/// A command that says in `starts` when it has loaded, and when it has its request.
+/// A command that logs to `starts` when it has loaded and when it gets its request.
 const COMMAND: &str = r#"
 echo "loaded $$" >> "$(dirname "$0")/starts"
 read=$(cat "$NCUGATE_REQUEST")

@@ -1,4 +1,4 @@
-//! Deep profiles through the double of ncu, which replays the report of a real one (`tests/data/deep.ncu-rep.zst`).
+//! Deep profiles with an ncu double that replays a real report (`tests/data/deep.ncu-rep.zst`).
 
 use super::*;
 use crate::NoProgress;
@@ -15,13 +15,13 @@ const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 const SOURCE: &str = "kernels/sdpa_scalar/sdpa_scalar.cu";
 /// The variant in the capture.
 const SELECTED: &str = "REGCAP=96,THREADS=256,TILE_M=32,K_TILE=64";
-/// What nvdisasm 12.8 prints for the capture's cubin, cut down to three instructions.
+/// nvdisasm 12.8 output for the capture's cubin, cut down to three instructions.
 const DISASSEMBLED: &str = "\t.section\t.text.sdpa_scalar,\"ax\",@progbits\n\
     \x20       /*0f80*/              @!P0 STS.128 [R74], R16 ;\n\
     \x20       /*1060*/              @!P0 STS.128 [R69], R16 ;\n\
     \x20       /*1900*/                   HADD2.F32 R42, -RZ, R16.H0_H0 ;\n";
 
-/// A phase whose sweep is measured, and tools that replay.
+/// A phase with a measured sweep, and tools that replay.
 struct Replay {
     folder: tempfile::TempDir,
     phase: Phase,
@@ -30,7 +30,7 @@ struct Replay {
     writer: RunWriter,
 }
 
-/// A worker that says that what it launched is right.
+/// A worker that reports its launches as right.
 fn worker() -> WorkerCommand {
     let launched = WorkerEvent::Launched {
         variant: VariantId(SELECTED.into()),
@@ -61,7 +61,7 @@ impl Replay {
         let phase = ncugate_phase::config::parse(&path, &text).unwrap();
         let plan = unroll(&phase).unwrap();
         let mut manifest = crate::manifest(&phase, &plan, Fingerprint::default());
-        // Not what is there now: lines have to come from the report.
+        // A hash that differs from the current file: lines have to come from the report.
         manifest.sources = vec![(SOURCE.to_owned(), "0".to_owned())];
         let mut writer = RunWriter::open(&folder.path().join("run"), manifest, &text, &plan, &phase.workload).unwrap();
         let resources =
