@@ -43,7 +43,11 @@ pub enum BaseError {
     },
     /// The folder for the files cannot be created.
     #[error("cannot keep the files of the base in {}: {source}", path.display())]
-    Folder { path: PathBuf, source: io::Error },
+    Folder {
+        path: PathBuf,
+        /// The I/O error.
+        source: io::Error,
+    },
     /// Another run holds the files.
     #[error("another run of this phase ({owner}) has the files of the base in {}; wait for it", path.display())]
     Held { path: PathBuf, owner: String },

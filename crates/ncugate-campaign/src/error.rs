@@ -55,7 +55,10 @@ pub enum CampaignError {
     Store(#[from] StoreError),
     /// The reference entry's own source does not build.
     #[error("the reference entry does not build: {message}")]
-    Reference { message: String },
+    Reference {
+        /// The compiler output.
+        message: String,
+    },
     /// Each shard would build a different reference.
     #[error("the phase cannot be measured in shards: its reference is built with flags that are swept")]
     Unsharded,
@@ -71,7 +74,11 @@ pub enum CampaignError {
     GpuBusy { gpu: String, holder: String },
     /// The lock of the GPU cannot be checked.
     #[error("cannot lock the GPU with {}: {source}; remove the file, or set NCUGATE_LOCKS to a folder that all users can write", path.display())]
-    GpuLock { path: PathBuf, source: io::Error },
+    GpuLock {
+        path: PathBuf,
+        /// The I/O error.
+        source: io::Error,
+    },
     /// The user asked to stop.
     #[error("interrupted; run again to continue where it stopped")]
     Interrupted,

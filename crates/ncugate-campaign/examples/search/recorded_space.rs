@@ -33,7 +33,11 @@ pub struct RecordedSpace {
 #[derive(Debug, thiserror::Error)]
 pub enum RecordedError {
     #[error("cannot read {}: {source}", path.display())]
-    Read { path: PathBuf, source: std::io::Error },
+    Read {
+        path: PathBuf,
+        /// The I/O error.
+        source: std::io::Error,
+    },
     /// The file has another form.
     #[error("{} is not a recorded space: {reason}", path.display())]
     Form { path: PathBuf, reason: String },
