@@ -1,6 +1,8 @@
-//! Elements of arrays in bulk: encoding and decoding of every dtype, random values, dense algebra, comparison with a reference.
+//! Elements of arrays in bulk: encoding and decoding of every dtype, random values, dense algebra, comparison with a
+//! reference.
 //!
-//! Inputs and outputs have millions of elements, so every profile optimises this crate; code that visits each element belongs here.
+//! Inputs and outputs have millions of elements, so every profile optimises this crate. Code that visits each element
+//! belongs here.
 //!
 //! Deliberately absent: buffers, shapes, references, the GPU.
 

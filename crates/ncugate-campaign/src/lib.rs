@@ -1,5 +1,5 @@
-//! Measures a plan stage by stage (build, check and time, profile), and searches over variants. Each record is on disk
-//! before the next measurement starts, so that an interrupted campaign continues where it stopped.
+//! Measures a plan stage by stage (build, check and time, profile), and searches over variants. Each record is on
+//! disk before the next measurement starts, so that an interrupted campaign can resume.
 //!
 //! Deliberately absent: printing, rules of judging.
 

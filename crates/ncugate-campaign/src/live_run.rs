@@ -1,5 +1,5 @@
-//! A phase measured on this machine: the campaign, the confirmation of what it selected, deep profiles. The run is
-//! judged as its records come; what is decoded for that is kept for the report.
+//! A phase measured on this machine: the campaign, the confirmation of the selected variants, deep profiles. The run
+//! is judged as its records arrive; the decoded records are kept for the report.
 
 use super::manifest::{manifest, shard_manifest};
 use super::reference_cubin::reference_cubin;
@@ -18,12 +18,12 @@ use ncugate_phase::plan::{PhaseSubset, Plan, Shard, reference_plan};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Why measuring ended early. What was measured is kept.
+/// Why a measurement ended early. Everything measured until then is stored.
 #[derive(Debug, thiserror::Error)]
 pub enum LiveError {
     #[error(transparent)]
     Campaign(#[from] CampaignError),
-    /// What was measured cannot be judged.
+    /// The measured results cannot be judged.
     #[error(transparent)]
     Judge(#[from] JudgeError),
     /// A run cannot be read or written.
@@ -38,15 +38,15 @@ pub enum ResumePolicy {
     Fresh,
 }
 
-/// A phase about to be measured.
+/// A phase to be measured.
 pub struct LiveRun<'a> {
     pub phase: &'a Phase,
     pub plan: &'a Plan,
     pub tools: &'a Tools,
     pub profiles: &'a Path,
-    /// What the run is compared with.
+    /// The comparison reference of the run.
     pub request: &'a ReferenceRequest,
-    /// The day that it is judged on.
+    /// The date used for judging.
     pub today: Date,
     /// Whether an unfinished run is continued.
     pub start: ResumePolicy,
@@ -54,15 +54,14 @@ pub struct LiveRun<'a> {
     pub sharing: Deduplication,
     /// How long to wait for a GPU on which another run measures.
     pub patience: GpuWait,
-    /// What the user sees meanwhile.
     pub progress: &'a (dyn Progress + Sync),
-    /// The part of the phase that these are, where they are not the whole.
+    /// The measured part of the phase, if it is not the whole phase.
     pub narrowed: Option<&'a PhaseSubset>,
-    /// The journal of the search that chose the candidates, where one did.
+    /// The journal of the search that chose the candidates, if any.
     pub searched: Option<&'a Path>,
-    /// Variants that get a deep profile beside the one that the phase says.
+    /// Variants to deep-profile in addition to the one that the phase selects.
     pub deep: &'a [DeepChoice],
-    /// What came of trying the tolerance on wrong answers.
+    /// Result of the tolerance test on wrong answers.
     pub null_test: &'a NullTest,
 }
 
@@ -72,10 +71,11 @@ pub struct MeasuredRun<'a> {
 }
 
 impl<'a> LiveRun<'a> {
-    /// Measures, anew or where an unfinished run stopped, and judges what there is, however measuring ended.
+    /// Measures from the start, or from where an unfinished run stopped, and judges the records, even if the
+    /// measurement ends early.
     ///
     /// # Errors
-    /// Nothing was measured, or what was measured cannot be judged.
+    /// Nothing was measured, or the results cannot be judged.
     pub fn measure(&self) -> Result<MeasuredRun<'a>, LiveError> {
         let fresh = manifest(self.phase, self.plan, self.tools.fingerprint());
         let fresh = Manifest { narrowed: self.narrowed.cloned(), null_test: Some(self.null_test.clone()), ..fresh };
@@ -95,7 +95,7 @@ impl<'a> LiveRun<'a> {
             .and_then(|()| self.seal(&mut writer));
         drop(early);
         if let Err(why) = &ended {
-            // Where this cannot be kept either, the error itself says enough.
+            // If this fails too, the error itself is sufficient.
             let _ = writer.stopped(&why.to_string());
         }
         session.update(Arc::new(Run::load(&folder)?))?;
@@ -105,16 +105,17 @@ impl<'a> LiveRun<'a> {
         Ok(MeasuredRun { session, ended })
     }
 
-    /// Measures a shard: builds, checks, times and profiles it. Nothing is selected, confirmed or judged: that takes all shards.
+    /// Measures a shard: builds, checks, times and profiles it. Selection, confirmation and judging require all
+    /// shards.
     ///
     /// # Errors
-    /// Measuring ended early; what was measured is kept.
+    /// The measurement ended early; everything measured until then is stored.
     pub fn measure_shard(&self, shard: Shard) -> Result<PathBuf, LiveError> {
         let plan = self.plan.shard(shard);
         if let (Some(whole), Some(part)) = (reference_plan(self.phase, self.plan), reference_plan(self.phase, &plan))
             && whole != part
         {
-            // It is built as the first kernel is, and that is another one in this shard.
+            // The reference is built with the first kernel, which differs between shards.
             return Err(CampaignError::Unsharded.into());
         }
         let part = LiveRun { plan: &plan, ..*self };
@@ -126,7 +127,7 @@ impl<'a> LiveRun<'a> {
         drop(early);
         let ended = ended.map_err(LiveError::from).and_then(|()| self.seal(&mut writer));
         if let Err(why) = &ended {
-            // Where this cannot be kept either, the error itself says enough.
+            // If this fails too, the error itself is sufficient.
             let _ = writer.stopped(&why.to_string());
         }
         ended.map(|()| folder)
@@ -140,7 +141,7 @@ impl<'a> LiveRun<'a> {
         PrestartedProcesses::new((self.phase, self.plan, self.tools), turn, self.progress, folder)
     }
 
-    /// The run that is written: an unfinished one, which is given with it, or a new one.
+    /// The run to write: an unfinished one, returned with its records, or a new one.
     fn writer(&self, mut fresh: Manifest) -> Result<(RunWriter, Option<Box<Run>>), StoreError> {
         let (phase, plan) = (self.phase, self.plan);
         match self.earlier(&fresh) {
@@ -157,7 +158,7 @@ impl<'a> LiveRun<'a> {
         }
     }
 
-    /// The unfinished run that is continued; what speaks against it is said.
+    /// The unfinished run to continue; reports why one cannot be continued.
     fn earlier(&self, fresh: &Manifest) -> Option<ResumedRun> {
         let found = match self.start {
             ResumePolicy::Continue => store::unfinished(self.profiles, fresh, self.phase, self.plan),
@@ -199,7 +200,7 @@ impl<'a> LiveRun<'a> {
         (campaign.writer, ended)
     }
 
-    /// The run as the campaign left it, decoded and judged.
+    /// The run after the campaign, decoded and judged.
     fn session(&self, folder: &Path) -> Result<JudgedRun<'a>, LiveError> {
         let run = Arc::new(Run::load(folder)?);
         let mut references = ReferenceRuns::find(self.phase, &run, self.request, self.profiles, self.today)?;
@@ -207,7 +208,8 @@ impl<'a> LiveRun<'a> {
         Ok(JudgedRun::new(self.phase, self.plan, run, Evidence::Measured, references, self.today)?)
     }
 
-    /// Times anew what was selected, until noise leaves no required gate open. A run that ends meanwhile is not complete.
+    /// Re-times the selected variants until noise leaves no required gate open. A run that ends meanwhile is
+    /// incomplete.
     fn confirm(
         &self,
         writer: &mut RunWriter,
@@ -235,15 +237,14 @@ impl<'a> LiveRun<'a> {
         ended
     }
 
-    /// Takes the deep profile of the variant that the objective selects, and of others that were asked for, now that everything is
-    /// measured.
+    /// Takes the deep profiles of the selected variant and of other requested ones, after all measurements.
     fn deep_profile(&self, writer: &mut RunWriter, session: &JudgedRun<'_>) -> Result<(), LiveError> {
         let Self { phase, plan, tools, progress, .. } = *self;
         let asked = self.deep_variants(session);
         Ok(DeepProfiler { phase, plan, tools, writer, progress }.run(session.selected(), &asked)?)
     }
 
-    /// Variants that are asked for beside the selected one.
+    /// Variants requested in addition to the selected one.
     fn deep_variants(&self, session: &JudgedRun<'_>) -> Vec<VariantId> {
         let mut ranked: Vec<_> = session.judgement().variants.iter().filter(|variant| variant.rank.is_some()).collect();
         ranked.sort_by_key(|variant| variant.rank);
@@ -251,7 +252,7 @@ impl<'a> LiveRun<'a> {
         self.deep.iter().flat_map(|choice| choice.variants(self.plan, &ranked)).collect()
     }
 
-    /// Seals a run in which everything was measured, if what it was made of stayed the same meanwhile.
+    /// Seals a completely measured run if its sources have not changed meanwhile.
     fn seal(&self, writer: &mut RunWriter) -> Result<(), LiveError> {
         let changed = inputs::changed_inputs(&self.phase.root, writer.manifest());
         if changed.is_empty() {

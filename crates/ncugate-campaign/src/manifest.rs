@@ -1,4 +1,4 @@
-//! What a run has to remember of where it came from: hashes, commit, command line.
+//! Provenance of a run: hashes, commit, command line.
 
 use jiff::Timestamp;
 use ncugate_cuda::build::compiler_environment;
@@ -41,13 +41,13 @@ pub fn shard_manifest(phase: &Phase, plan: &Plan, shard: Shard, fingerprint: Fin
     Manifest { run, shard: Some(ShardOf { shard, whole_sha256 }), ..manifest }
 }
 
-/// The command line as text. An argument that is not UTF-8 keeps what is, with U+FFFD for the rest.
+/// The command line as text. Invalid UTF-8 in an argument becomes U+FFFD.
 fn argv(arguments: impl Iterator<Item = OsString>) -> Vec<String> {
     arguments.map(|argument| argument.to_string_lossy().into_owned()).collect()
 }
 
-/// What decides what is measured, without the content of files: not gates, titles or tiers, so that a run whose gates were
-/// edited can go on.
+/// Hash of everything that decides which measurements a run takes, except file contents. Gates, titles and tiers are
+/// excluded, so that a run can resume after its gates were edited.
 fn measured_sha256(phase: &Phase, plan: &Plan, settings: &BTreeMap<String, String>) -> String {
     let parts = serde_json::json!({
         "plan": plan,
@@ -60,8 +60,8 @@ fn measured_sha256(phase: &Phase, plan: &Plan, settings: &BTreeMap<String, Strin
     sha256(parts.to_string().as_bytes())
 }
 
-/// Programs outside of the project, by name, with the hash of what is found now. They are of the machine: a run is not
-/// continued with others, but a recording is judged on any machine.
+/// Programs outside the project, by name, with their current hash. They belong to the machine: a run cannot continue
+/// with different ones, but a recording can be judged on any machine.
 fn programs(root: &Path, plan: &Plan) -> BTreeMap<String, Option<String>> {
     let program = |argv: &[String]| argv.first().filter(|name| inputs::own_program(root, name).is_none()).cloned();
     let hash = |name: &str| {

@@ -1,4 +1,4 @@
-//! Correctness cases on all GPUs at once, before anything is timed on the first.
+//! Correctness cases on all GPUs at once, before any timing on the first.
 
 use super::error::CampaignError;
 use super::tools::{RunGpu, Tools};
@@ -7,17 +7,17 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
-/// What a GPU checks, and with what.
+/// The cases that one GPU checks, and its tools.
 struct Part {
     job: WorkerJob,
     worker: WorkerCommand,
     logs: PathBuf,
 }
 
-/// Does every correctness case of a job, each variant on one GPU, and takes it off the job. Nothing is timed.
+/// Runs every correctness case of a job, each variant on one GPU, and removes it from the job. Nothing is timed.
 ///
 /// # Errors
-/// A worker cannot work, a record cannot be kept, or the user asked to stop.
+/// A worker failed, a record cannot be stored, or the user asked to stop.
 pub(super) fn prove(
     job: &mut WorkerJob,
     tools: &Tools,
@@ -36,13 +36,13 @@ pub(super) fn prove(
         drop(sender);
         let kept = take(events, job, keep);
         let ended = working.into_iter().map(|lane| lane.join().unwrap_or(Err(CampaignError::LaneLost)));
-        // Where a record could not be kept, every lane has ended by that, and it is the cause.
+        // If a record could not be stored, that ended every lane, and it is the cause.
         let ended = ended.fold(Ok(()), Result::and);
         kept.and(ended)
     })
 }
 
-/// Hands on what comes, and takes what is settled off the job.
+/// Passes on records, and removes settled cases from the job.
 fn take(
     events: Receiver<WorkerEvent>,
     job: &mut WorkerJob,
@@ -66,7 +66,7 @@ fn work(part: Part, timeout: Duration, events: &Sender<WorkerEvent>) -> Result<(
     }
 }
 
-/// The cases of a job in as many parts as there are GPUs, whole variants each.
+/// Splits the cases of a job into one part per GPU. Variants are not split.
 fn parts(job: &WorkerJob, tools: &Tools, logs: &Path) -> Result<Vec<Part>, CampaignError> {
     let gpus: Vec<RunGpu<'_>> = tools.gpus().collect();
     let open: Vec<_> =
@@ -81,7 +81,7 @@ fn parts(job: &WorkerJob, tools: &Tools, logs: &Path) -> Result<Vec<Part>, Campa
         part.kernels.retain(|kernel| own.contains(&&kernel.variant));
         part.kernels.iter_mut().for_each(|kernel| kernel.shapes.clear());
         let logs = match gpu.prefix().trim_end_matches('-') {
-            // Files of this worker have the names that the one that times would give its own.
+            // Files of this worker have the same names as those of the timing worker.
             "" => logs.join("check"),
             name => logs.join(name),
         };

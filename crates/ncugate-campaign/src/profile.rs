@@ -25,11 +25,11 @@ use std::sync::Mutex;
 #[derive(Clone, Copy)]
 struct Profiling<'a> {
     run: ProfiledRun<'a>,
-    /// Metrics that judging and reporting need.
+    /// Metrics required for judging and reports.
     metrics: &'a [String],
 }
 
-/// Profiles on all GPUs at once: each takes its share of the variants, with a worker, an ncu and locks of ncu of its own.
+/// Profiles on all GPUs at once. Each takes its share of the variants, with a separate worker, ncu and ncu lock.
 pub(super) fn over_lanes(
     (phase, plan, tools, early): (&Phase, &Plan, &Tools, &PrestartedProcesses<'_>),
     metrics: &[String],
@@ -42,7 +42,7 @@ pub(super) fn over_lanes(
     let folder = writer.folder().to_owned();
     let (writer, folder) = (&Mutex::new(writer), folder.as_path());
     let gpus: Vec<RunGpu<'_>> = tools.gpus().collect();
-    // Commands take longest, and are dealt out first.
+    // Commands take longest and are assigned first.
     let mut dealt: Vec<&VariantId> = verified.iter().collect();
     dealt.sort_by_key(|id| !matches!(plan.variant(id).map(|variant| &variant.method), Some(Method::Command(_))));
     std::thread::scope(|scope| {
@@ -58,8 +58,8 @@ pub(super) fn over_lanes(
 }
 
 impl Profiling<'_> {
-    /// Profiles every correct variant at the phase's profiled shapes, and at every other shape where a latency is judged
-    /// what that is held against; the others get a record that says why not.
+    /// Profiles every correct variant at the profiled shapes, and collects the witness counters at every other shape
+    /// with a judged latency. Other variants get a record with the reason.
     fn work(
         self,
         cubins: &BTreeMap<VariantId, BuiltKernel>,
@@ -68,7 +68,7 @@ impl Profiling<'_> {
     ) -> Result<(), CampaignError> {
         let ProfiledRun { phase, plan, tools, folder, gpu, .. } = self.run;
         let (counters, witness) = counters(self.metrics, &tools.device);
-        // The reference is among what was built.
+        // The reference is in one of the built cubins.
         let mut job = WorkerJob::new(phase, plan, cubins, JobPurpose::Profile)?;
         let cubins: BTreeMap<_, _> = cubins.iter().filter(|(id, _)| verified.contains(id)).collect();
         for kernel in &mut job.kernels {
@@ -104,8 +104,8 @@ impl Profiling<'_> {
         self.see_baselines(&mut collecting, verified)
     }
 
-    /// One profiled launch of every external command that a latency is compared with: it grades itself, and what it launches
-    /// is seen by nobody else.
+    /// Profiles one launch of every external command that latencies are compared with. Its latency is self-reported,
+    /// and ncugate sees its launches only here.
     fn see_baselines(
         self,
         collecting: &mut CounterCollection<'_>,
@@ -123,7 +123,7 @@ impl Profiling<'_> {
             commands.iter().filter_map(|target| Some(target.subject(case(target)?))).collect();
         let duration = required_metrics::counters(&[id::DURATION.to_string()], Some(tools.device.compute_capability));
         match collecting.collect(&subjects, &duration) {
-            // the gates that compare with them say so; everything else of the run stands
+            // gates that compare with these baselines report it; the rest of the run stands
             Err(CampaignError::Profile(ProfileError::Unprofilable(why))) => {
                 collecting.warn(&format!("no kernel of an external baseline was seen: {why}"))
             }
@@ -131,7 +131,7 @@ impl Profiling<'_> {
         }
     }
 
-    /// Launches of our own worker.
+    /// Launches of our worker.
     fn launched<'s>(self, worker: &'s WorkerTarget, cases: Vec<ProfiledCase>) -> Subject<'s> {
         Subject {
             selection: launches_of_kernels(self.run.phase, &cases),
@@ -142,7 +142,7 @@ impl Profiling<'_> {
         }
     }
 
-    /// External commands that can be profiled; baselines only where a requirement reads their counters.
+    /// External commands that can be profiled; baselines only if a requirement reads their counters.
     fn command_targets(self, verified: &BTreeSet<VariantId>) -> Vec<CommandTarget> {
         let baselines = required_metrics::profiles_baselines(self.run.phase);
         let wanted = |variant: &&Variant| {
@@ -158,7 +158,7 @@ impl Profiling<'_> {
     }
 }
 
-/// Launches of functions that our own worker calls. What they launch to get ready is outside of the ranges.
+/// Launches of functions that our worker calls. Launches during their setup are outside the ranges.
 fn called(worker: &WorkerTarget, cases: Vec<ProfiledCase>) -> Subject<'_> {
     let ranges = cases.iter().map(|(variant, shape)| range_name(variant, shape)).collect();
     Subject {
@@ -170,7 +170,7 @@ fn called(worker: &WorkerTarget, cases: Vec<ProfiledCase>) -> Subject<'_> {
     }
 }
 
-/// What a report has to hold of variants that are launched here.
+/// Expected contents of a report for variants launched here.
 pub(super) fn expected(plan: &Plan, repeats: u32) -> LaunchExpectation {
     let several = plan.variants.iter().filter_map(|variant| match &variant.method {
         Method::Kernel(kernel) => Some((variant.id.clone(), kernel.launched_entries().len() as u32)),
@@ -183,7 +183,7 @@ pub(super) fn cases<'b>(variants: impl Iterator<Item = &'b VariantId>, shapes: &
     variants.flat_map(|id| shapes.iter().map(move |shape| (id.clone(), shape.clone()))).collect()
 }
 
-/// What is counted of every variant, and the part of it that every latency is held against.
+/// Counters of every variant, and the subset that is the witness of every latency.
 pub(super) fn counters(metrics: &[String], device: &DeviceAttributes) -> (Vec<String>, Vec<String>) {
     let capability = Some(device.compute_capability);
     let witness = required_metrics::counters(&required_metrics::witness_counters(), capability);

@@ -1,14 +1,12 @@
-//! Where a campaign says how far it is.
-
 /// Where a campaign reports its progress.
 pub trait Progress {
-    /// A stage starts that has so many steps.
+    /// A stage with `steps` steps starts.
     fn stage(&self, name: &str, steps: usize);
-    /// A step was done, for this variant.
+    /// A step for this variant is done.
     fn step(&self, variant: &str);
-    /// Something is being done that has no steps.
+    /// A task without steps is in progress.
     fn note(&self, text: &str);
-    /// Something was found that the user should know now.
+    /// A finding that the user should see now.
     fn say(&self, line: &str);
 }
 

@@ -1,4 +1,4 @@
-//! The reference entry that has a source of its own, built.
+//! Builds the reference entry if it has a separate source.
 
 use super::cubins::cubins;
 use super::error::CampaignError;
@@ -10,16 +10,16 @@ use ncugate_phase::plan::{Plan, reference_plan};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// A reference entry that was built, and what it was made of.
+/// A built reference entry and its inputs.
 #[derive(Debug, Default)]
 pub struct ReferenceCubin {
-    /// Its cubin by the id that stands for it; none where no entry has a source of its own.
+    /// Its cubin by the id that stands for it; empty if no entry has a separate source.
     pub cubin: BTreeMap<VariantId, BuiltKernel>,
     /// Files that the compiler read, with their SHA-256.
     pub files: BTreeMap<PathBuf, String>,
 }
 
-/// Builds the reference entry where it has a source of its own.
+/// Builds the reference entry if it has a separate source.
 ///
 /// # Errors
 /// It does not build, or the compiler cannot be used.
@@ -34,7 +34,7 @@ pub fn reference_cubin(phase: &Phase, plan: &Plan, tools: &Tools) -> Result<Refe
     }
 }
 
-/// Why something was not built.
+/// Why a build failed.
 fn failure(outcome: &BuildOutcome) -> Option<String> {
     match outcome {
         BuildOutcome::Failed { message } => Some(message.clone()),

@@ -30,22 +30,21 @@ pub struct Campaign<'a> {
     pub phase: &'a Phase,
     pub plan: &'a Plan,
     pub tools: &'a Tools,
-    /// Metrics that judging and reporting need.
+    /// Metrics required for judging and reports.
     pub metrics: &'a [String],
     /// Whether equal variants are measured once.
     pub sharing: Deduplication,
     pub writer: RunWriter,
-    /// What the user sees meanwhile.
     pub progress: &'a (dyn Progress + Sync),
     /// The right to measure on the GPU.
     pub turn: &'a GpuTurn<'a>,
     pub early: &'a PrestartedProcesses<'a>,
-    /// Called with what was built, before anything is launched.
+    /// Called with the builds, before any launch.
     pub built: &'a dyn Fn(&[BuildRecord]),
 }
 
 impl Campaign<'_> {
-    /// Measures what `earlier`, an unfinished run of the same plan, does not hold.
+    /// Measures the records that `earlier`, an unfinished run of the same plan, does not have.
     pub fn run(&mut self, earlier: Option<&Run>) -> Result<(), CampaignError> {
         let outcome = self.stages(earlier);
         let state = match &outcome {
@@ -116,7 +115,7 @@ impl Campaign<'_> {
         Ok(builds)
     }
 
-    /// Checks and times; gives the variants whose every case is correct.
+    /// Checks and times; returns the fully correct variants.
     fn bench(
         &mut self,
         builds: &[BuildRecord],
@@ -206,7 +205,7 @@ impl Campaign<'_> {
         Ok(())
     }
 
-    /// External commands, one after the other and never beside anything that is timed.
+    /// Runs external commands one after the other, and never while anything is timed.
     fn commands(
         &mut self,
         earlier_records: &EarlierRecords<'_>,
@@ -225,7 +224,7 @@ impl Campaign<'_> {
         Ok(())
     }
 
-    /// Records that variants without a cubin were not measured; gives those variants.
+    /// Records that variants without a cubin were not measured; returns those variants.
     fn keep_unbuilt(&mut self, builds: &[BuildRecord]) -> Result<BTreeSet<VariantId>, CampaignError> {
         let mut unbuilt = BTreeSet::new();
         for build in builds {
@@ -257,23 +256,23 @@ impl Campaign<'_> {
     }
 }
 
-/// What measuring has come to.
+/// Totals of the measurement.
 #[derive(Default)]
 struct BenchTotals {
     /// Variants with a case that is not correct.
     wrong: BTreeSet<VariantId>,
-    /// How long the GPU worked on samples of latency, in microseconds.
+    /// GPU time of latency samples, in microseconds.
     sampled_us: f64,
 }
 
-/// What an unfinished run measured already.
+/// Records that an unfinished run already has.
 struct EarlierRecords<'a> {
     checks: &'a [CheckRecord],
     latencies: &'a [LatencyRecord],
 }
 
 impl EarlierRecords<'_> {
-    /// Whether an external command was measured: it gives all its records at once.
+    /// Whether an external command was measured: it returns all its records at once.
     fn of(&self, variant: &VariantId) -> bool {
         self.checks.iter().any(|r| &r.variant == variant) && self.latencies.iter().any(|r| &r.variant == variant)
     }

@@ -1,4 +1,4 @@
-//! Builds a phase for a GPU that need not be here.
+//! Builds a phase for a GPU that may be absent.
 
 use super::tools::device_within;
 use super::{CampaignError, NoProgress, Progress, device};
@@ -10,20 +10,21 @@ use ncugate_phase::plan::{Method, Plan, Variant, reference_entry_plan};
 use std::io;
 use std::time::Duration;
 
-/// How long a driver may take that is asked for nothing but the GPU's number of multiprocessors.
+/// Time limit of the driver when it is asked only for the number of multiprocessors.
 const SHORT_PROBE: Duration = Duration::from_secs(5);
-/// What is built for where neither the command line nor the phase says.
+/// The default target if neither the command line nor the phase names one.
 const USUAL: ComputeCapability = ComputeCapability::new(9, 0);
 
-/// What to build for, and how many multiprocessors it has: as asked, else those of a GPU that is there and of that kind.
+/// The build target and its number of multiprocessors: the requested ones, else those of the present GPU if it is of
+/// that kind.
 ///
 /// # Errors
-/// This program cannot ask for the GPU.
+/// This program cannot query the GPU.
 pub fn target(asked: Option<Arch>, sms: Option<u32>) -> Result<(Arch, TargetGpu), CampaignError> {
     let device = match (&asked, sms) {
         // Everything is known.
         (Some(_), Some(_)) => None,
-        // What to build for is known: a driver that is broken or hangs does not matter.
+        // The target is known: a driver that is broken or hangs does not matter.
         (Some(_), None) => device_within(SHORT_PROBE).ok().and_then(Result::ok),
         (None, _) => device()?.ok(),
     };
@@ -33,10 +34,10 @@ pub fn target(asked: Option<Arch>, sms: Option<u32>) -> Result<(Arch, TargetGpu)
     Ok((arch, TargetGpu { capability, sms: sms.or(present) }))
 }
 
-/// Builds every variant; a plan of external commands alone needs no compiler.
+/// Builds every variant; a plan with only external commands needs no compiler.
 ///
 /// # Errors
-/// nvcc or its cache cannot be used. A variant that does not build is a record.
+/// nvcc or its cache cannot be used. A failed build of a variant is a record.
 pub fn build_for(
     plan: &Plan,
     phase: &Phase,
@@ -61,7 +62,7 @@ pub fn build_for(
     Builder::new(&nvcc, arch, &cache, Deduplication::Share).with_python_of(phase).build(plan, &|_| {}, &mut sink)
 }
 
-/// Why the reference entry cannot be built or launched; none where it can, and where there is none.
+/// Why the reference entry cannot be built or launched; `None` if it can, or if the phase has no reference entry.
 ///
 /// # Errors
 /// nvcc or its cache cannot be used.

@@ -1,4 +1,4 @@
-//! What ncu starts, where it writes, and how its reports are tied to cases.
+//! Subjects of ncu, their output folders, and the mapping of reports to cases.
 
 use super::error::CampaignError;
 use super::lanes::GpuName;
@@ -20,10 +20,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// ncu's own count of the replay passes of a launch.
+/// ncu's count of the replay passes of a launch.
 const PASSES: &str = "profiler__replayer_passes";
 
-/// Where ncu processes read and write.
+/// Folders that ncu processes read and write.
 pub(super) struct ProfilingFolders {
     pub reports: PathBuf,
     pub logs: PathBuf,
@@ -58,7 +58,7 @@ pub(super) fn command_folder(parent: &Path, variant: &VariantId) -> Result<PathB
     Ok(folder)
 }
 
-/// Our own worker, launching the kernels of some cases.
+/// Our worker, launching the kernels of some cases.
 pub(super) struct WorkerTarget {
     job: WorkerJob,
     folder: PathBuf,
@@ -100,7 +100,7 @@ pub(super) struct CommandTarget {
 }
 
 impl CommandTarget {
-    /// The command of a variant that is one; requests go to `folder`.
+    /// The command of a variant that is an external command; requests go to `folder`.
     pub fn of(phase: &Phase, variant: &Variant, folder: &Path, gpu: Option<&GpuName>) -> Option<Self> {
         let Method::Command(plan) = &variant.method else { return None };
         let name = file_name(&variant.id);
@@ -146,7 +146,7 @@ impl Target for CommandTarget {
     }
 }
 
-/// Ties launches to cases by their NVTX range.
+/// Maps launches to cases by NVTX range.
 pub(super) struct NvtxReader;
 
 impl ReportReader for NvtxReader {
@@ -175,7 +175,7 @@ impl ReportReader for NvtxReader {
     }
 }
 
-/// Launches that count of a worker that launches the kernels of cases: everything, unless it has to launch a reference too.
+/// The counted launches of a worker that launches kernels: all of them, unless it also has to launch a reference.
 pub(super) fn launches_of_kernels(phase: &Phase, cases: &[ProfiledCase]) -> LaunchSelection {
     match &phase.workload.reference {
         WorkloadReference::Entry { .. } => {
@@ -188,13 +188,13 @@ pub(super) fn launches_of_kernels(phase: &Phase, cases: &[ProfiledCase]) -> Laun
     }
 }
 
-/// How often ncu replayed a launch, where its report says.
+/// The number of replays of a launch, if its report has it.
 pub(super) fn replay_passes(launch: &Launch<'_>) -> Result<Option<u32>, String> {
     let passes = launch.metric(PASSES).map_err(|e| e.to_string())?.and_then(|value| value.as_f64());
     Ok(passes.filter(|n| *n >= 0.0).map(|n| n as u32))
 }
 
-/// Records for variants that are not profiled, and why.
+/// Records for variants that are not profiled, with the reason.
 pub(super) fn unprofiled(variant: &VariantId, shapes: &[ShapeName], reason: &str) -> Vec<ProfileRecord> {
     let record = |shape: &ShapeName| ProfileRecord {
         variant: variant.clone(),

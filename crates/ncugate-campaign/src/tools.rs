@@ -1,4 +1,4 @@
-//! What a campaign measures with: the GPU, nvcc, ncu, and this program as a worker.
+//! Tools of a campaign: the GPU, nvcc, ncu, and this program as a worker.
 
 use super::error::CampaignError;
 use super::lanes::{GpuChoice, GpuName, Lane, choose};
@@ -14,30 +14,30 @@ use ncugate_phase::config::{CounterPolicy, Phase};
 use std::process::Command;
 use std::time::Duration;
 
-/// Opening a device takes a second; a driver that hangs takes forever.
+/// Opening a device takes a second; this limit catches a driver that hangs.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Everything that measuring needs.
+/// All measurement tools.
 #[derive(Debug, Clone)]
 pub struct Tools {
     pub nvcc: Nvcc,
-    /// The profiler, or why there is none.
+    /// The profiler, or why it is not available.
     pub ncu: Result<Ncu, ToolError>,
-    /// The GPU that times.
+    /// The GPU that takes the latencies.
     pub device: DeviceAttributes,
-    /// Its name, where the user chose it.
+    /// Its name, if the user chose it.
     pub home: Option<GpuName>,
     /// Further GPUs of its kind, which check and count.
     pub others: Vec<Lane>,
-    /// Which GPUs those are.
+    /// Identities of those GPUs.
     pub other_machines: Vec<Machine>,
     pub worker: WorkerCommand,
-    /// Which GPU and host.
+    /// Identity of GPU and host.
     pub machine: Machine,
 }
 
 impl Tools {
-    /// Finds all of them, or says what is missing.
+    /// Finds all tools, or reports the missing ones.
     pub fn find(phase: &Phase) -> Result<Self, CampaignError> {
         let worker = worker()?;
         match find_device(&worker, PROBE_TIMEOUT)? {
@@ -46,13 +46,13 @@ impl Tools {
         }
     }
 
-    /// As [`Tools::find`], with the GPUs that the user chose: those of each kind by itself.
+    /// Like [`Tools::find`], with the GPUs that the user chose, a set per kind.
     ///
     /// # Errors
-    /// A tool or a GPU is missing, or the GPUs are of kinds that the phase does not name.
+    /// A tool or a GPU is missing, or the phase does not name the kinds of the GPUs.
     pub fn find_on(phase: &Phase, gpus: &GpuChoice) -> Result<Vec<Self>, CampaignError> {
         let worker = worker()?;
-        // A phase before this one may have been measured on others.
+        // An earlier phase may have been measured on other GPUs.
         process::show_gpu(None);
         let mut kinds = Vec::new();
         for kind in choose(gpus, &phase.groups, &worker, PROBE_TIMEOUT)? {
@@ -68,7 +68,7 @@ impl Tools {
         }
     }
 
-    /// From here on children see the GPU that times alone, where the user chose it, unless they are given another.
+    /// From here on, child processes see only the timing GPU if the user chose one, unless they are given another.
     pub fn show(&self) {
         if let Some(home) = &self.home {
             process::show_gpu(Some(&home.0));
@@ -104,13 +104,13 @@ impl Tools {
         RunGpu { tools: self, other: None }
     }
 
-    /// Every GPU that takes part, the one that times first.
+    /// Every participating GPU, the timing one first.
     pub fn gpus(&self) -> impl Iterator<Item = RunGpu<'_>> {
         let others = self.others.iter().enumerate().map(|other| RunGpu { tools: self, other: Some(other) });
         std::iter::once(self.timing_gpu()).chain(others)
     }
 
-    /// What variants are compiled for: the phase's architecture, else the GPU's own.
+    /// The target architecture: the phase's, else the GPU's.
     pub fn arch(&self, phase: &Phase) -> Result<Arch, CampaignError> {
         match &phase.build.arch {
             Some(text) => Ok(text.parse()?),
@@ -118,7 +118,7 @@ impl Tools {
         }
     }
 
-    /// What makes this run comparable with another.
+    /// The fingerprint that makes runs comparable.
     pub fn fingerprint(&self) -> Fingerprint {
         let knobs = Knobs::default();
         Fingerprint {
@@ -134,11 +134,11 @@ impl Tools {
     }
 }
 
-/// A GPU of a run, and what works on it.
+/// A GPU of a run with its worker.
 #[derive(Debug, Clone, Copy)]
 pub struct RunGpu<'a> {
     tools: &'a Tools,
-    /// None for the one that times.
+    /// `None` for the timing GPU.
     other: Option<(usize, &'a Lane)>,
 }
 
@@ -147,7 +147,7 @@ impl<'a> RunGpu<'a> {
         self.other.map_or(&self.tools.device, |(_, lane)| &lane.device)
     }
 
-    /// Its name, where it is not the one that every child sees.
+    /// Its name, if it is not the one that every child process sees.
     pub fn name(self) -> Option<&'a GpuName> {
         self.other.map(|(_, lane)| &lane.name)
     }
@@ -158,13 +158,13 @@ impl<'a> RunGpu<'a> {
         self.name().map_or_else(|| worker.clone(), |name| worker.on(name.0.clone()))
     }
 
-    /// The beginning of names of its files: GPUs write into the same folders at once. Empty for the one that times.
+    /// Prefix of its file names, since GPUs write into the same folders at once. Empty for the timing GPU.
     pub fn prefix(self) -> String {
         self.other.map(|(number, _)| format!("gpu{}-", number + 2)).unwrap_or_default()
     }
 }
 
-/// Which GPU and host, by hashes: enough to tell two apart, and not who they are.
+/// GPU and host as hashes: enough to distinguish two, without identifying them.
 fn machine(device: &DeviceAttributes) -> Machine {
     let hashed = |text: &str| sha256(text.as_bytes()).chars().take(16).collect::<String>();
     let host = nix::unistd::gethostname().ok().and_then(|name| name.into_string().ok());
@@ -175,7 +175,7 @@ fn machine(device: &DeviceAttributes) -> Machine {
     }
 }
 
-/// The power limit of a GPU in watts, where `nvidia-smi` is there and says.
+/// The power limit of a GPU in watts, if `nvidia-smi` reports it.
 fn power_limit(uuid: &str) -> Option<u32> {
     let mut ask = Command::new("nvidia-smi");
     ask.args(["--query-gpu=power.limit", "--format=csv,noheader,nounits", "-i", uuid]);
@@ -184,7 +184,7 @@ fn power_limit(uuid: &str) -> Option<u32> {
     (watts > 0.0).then_some(watts.round() as u32)
 }
 
-/// A device as a run remembers it.
+/// A device in the form that a run stores.
 pub fn gpu(device: &DeviceAttributes) -> Gpu {
     Gpu {
         name: device.name.clone(),
@@ -201,12 +201,12 @@ pub fn worker() -> Result<WorkerCommand, CampaignError> {
     Ok(WorkerCommand::new(program, vec!["worker".to_owned()]))
 }
 
-/// The GPU, if there is one, and why not otherwise.
+/// The GPU, or why it is not available.
 pub fn device() -> Result<Result<DeviceAttributes, String>, CampaignError> {
     device_within(PROBE_TIMEOUT)
 }
 
-/// As [`device`], from a driver that answers within this time.
+/// Like [`device`], with a time limit for the driver.
 pub fn device_within(limit: Duration) -> Result<Result<DeviceAttributes, String>, CampaignError> {
     Ok(match find_device(&worker()?, limit)? {
         DeviceProbe::Present(device) => Ok(device),

@@ -1,6 +1,6 @@
-//! Processes that are started before their turn: they load while variants are built, and wait for their job at a pipe.
+//! Processes started before their turn: they load while variants build, and wait for their job on a pipe.
 //!
-//! Deliberately absent: what saves less than a second (`docs/internals/early-starts.md` has the figures).
+//! Deliberately absent: anything that saves less than a second (`docs/internals/early-starts.md` has the figures).
 
 mod passes;
 mod sessions;
@@ -26,8 +26,8 @@ use std::time::Instant;
 /// Workers that load Python functions: one checks and times, one confirms.
 const WORKERS: usize = 2;
 
-/// Processes of a run that were started before their turn. A process that cannot be started now says why at its turn. Dropped, it ends those
-/// that nobody needed.
+/// Processes of a run that were started before their turn. A process that cannot be started now reports why at its
+/// turn. Drop terminates the unused ones.
 pub struct PrestartedProcesses<'a> {
     phase: &'a Phase,
     plan: &'a Plan,
@@ -36,7 +36,7 @@ pub struct PrestartedProcesses<'a> {
     progress: &'a (dyn Progress + Sync),
     /// The run's folder.
     folder: PathBuf,
-    /// Metrics that judging and reporting need.
+    /// Metrics required for judging and reports.
     metrics: Vec<String>,
     commands: Mutex<Vec<PrestartedCommand>>,
     workers: Mutex<Vec<PrestartedWorker>>,
@@ -44,7 +44,7 @@ pub struct PrestartedProcesses<'a> {
 }
 
 impl<'a> PrestartedProcesses<'a> {
-    /// Of a run in `folder`. None is started yet.
+    /// For a run in `folder`. Nothing is started yet.
     pub fn new(
         (phase, plan, tools): (&'a Phase, &'a Plan, &'a Tools),
         turn: &'a GpuTurn<'a>,
@@ -65,8 +65,8 @@ impl<'a> PrestartedProcesses<'a> {
         }
     }
 
-    /// Starts what imports libraries: Python workers, external commands that `is_open` says are still to be measured, and ncu over both. The GPU
-    /// is taken for commands, which may load on it.
+    /// Starts programs that import libraries: Python workers, external commands for which `is_open` returns true, and
+    /// ncu over both. Takes the GPU for commands, which may load on it.
     ///
     /// # Errors
     /// Those of [`GpuTurn::take`].
@@ -94,8 +94,8 @@ impl<'a> PrestartedProcesses<'a> {
         }
     }
 
-    /// Runs `build`, which calls its argument for every variant that is built. Meanwhile measures replay passes, and with the last builds starts
-    /// ncu over kernels: until then other runs may measure on the GPU.
+    /// Runs `build`, which calls its argument for every built variant. Meanwhile measures replay passes, and starts
+    /// ncu over kernels during the last builds: until then other runs may measure on the GPU.
     pub fn beside_builds<T>(&self, build: impl FnOnce(&mut (dyn FnMut() + Send)) -> T) -> T {
         let last = self.plan.variants.len().saturating_sub(process::cores());
         std::thread::scope(|scope| {
@@ -111,7 +111,7 @@ impl<'a> PrestartedProcesses<'a> {
             let mut built = 0;
             let mut count = || {
                 if built == last {
-                    // Nobody listens if nothing is started.
+                    // The receiver is gone if nothing is started.
                     let _ = last_began.send(());
                 }
                 built += 1;
@@ -121,7 +121,8 @@ impl<'a> PrestartedProcesses<'a> {
         })
     }
 
-    /// Waits until all of them are idle, and ends those that are not within two minutes: nothing is timed beside a program that still loads.
+    /// Waits until all processes are idle, and terminates those that are still loading after two minutes: nothing is
+    /// timed while a program loads.
     pub fn settle(&self) {
         let deadline = Instant::now() + LOAD_TIMEOUT;
         let (mut commands, mut workers) = (locked(&self.commands), locked(&self.workers));
@@ -140,7 +141,7 @@ impl<'a> PrestartedProcesses<'a> {
         Some(all.swap_remove(at))
     }
 
-    /// An idle worker that has loaded what a job needs.
+    /// An idle worker that has loaded the modules of a job.
     pub fn worker(&self, job: &WorkerJob) -> Option<PrestartedWorker> {
         let (mut all, deadline) = (locked(&self.workers), Instant::now() + LOAD_TIMEOUT);
         loop {
@@ -152,17 +153,18 @@ impl<'a> PrestartedProcesses<'a> {
         }
     }
 
-    /// Every ncu, of which each takes the job that it was started for.
+    /// All ncu sessions; each takes only the job that it was started for.
     pub(super) const fn sessions(&self) -> &PrestartedSessions {
         &self.sessions
     }
 
-    /// Whether anything may be started: in the compute mode "exclusive process" a process that waits keeps out the one whose turn it is.
+    /// Whether processes may be started early. In the compute mode "exclusive process", a waiting process would block
+    /// the one whose turn it is.
     fn is_allowed(&self) -> bool {
         self.tools.gpus().all(|gpu| gpu.device().compute_mode == ComputeMode::Default)
     }
 
-    /// Starts workers that import the modules of Python functions, and ncu over another.
+    /// Starts workers that import the modules of Python functions, and ncu over another one.
     fn load_functions(&self) {
         let functions = self.plan.variants.iter().filter_map(|variant| match &variant.method {
             Method::Function(function) => Some((function.file.clone(), function.function.clone())),
@@ -179,7 +181,7 @@ impl<'a> PrestartedProcesses<'a> {
         self.start_over_functions(&preload);
     }
 
-    /// Whether there are kernels, and no functions, that this program's worker launches.
+    /// Whether this program's worker launches kernels and no functions.
     fn launches_kernels(&self) -> bool {
         let has = |is_such: fn(&Method) -> bool| self.plan.variants.iter().any(|variant| is_such(&variant.method));
         has(|method| matches!(method, Method::Kernel(_))) && !has(|method| matches!(method, Method::Function(_)))
@@ -188,7 +190,7 @@ impl<'a> PrestartedProcesses<'a> {
 
 impl Drop for PrestartedProcesses<'_> {
     fn drop(&mut self) {
-        // A thread that waits for sessions shares them.
+        // A thread that waits for sessions holds a reference to them.
         self.sessions.dismiss();
     }
 }

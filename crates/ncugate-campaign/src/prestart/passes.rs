@@ -1,5 +1,5 @@
-//! How many replay passes counters need, measured while variants are built: over this program's own copy kernel, since passes depend
-//! on chip, driver and ncu, and not on the kernel.
+//! Measures the number of replay passes that counters need while variants build. The measurement uses this program's
+//! copy kernel, because passes depend on chip, driver and ncu, and not on the kernel.
 
 use crate::counter_collection::book;
 use crate::targets::replay_passes;
@@ -16,16 +16,17 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-/// A start of ncu takes seconds; one that hangs is not waited for as long as a run's own.
+/// ncu starts in seconds; one that hangs gets less time than in a run.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Whether planning `launches` of these counters would have to ask the chip.
+/// Whether planning `launches` of these counters requires measuring passes on the chip.
 pub(super) fn are_unknown(ncu: &Ncu, gpu: RunGpu<'_>, counters: &[String], launches: usize) -> bool {
     let mut asked = |_: &[String]| Err(());
     plan_groups(counters, Effort { launches, probes: PROBES }, &mut asked, &mut book(ncu, gpu.device())).is_err()
 }
 
-/// Asks the chip, and keeps what it says for the run's own planning. What keeps it from answering says so at the run's turn to count.
+/// Measures the passes on the chip and stores them for the run's planning. A failure is reported when the run
+/// collects counters.
 pub(super) fn find(runner: Runner<'_>, gpu: RunGpu<'_>, counters: &[String], launches: usize) {
     let target = CopyKernel(gpu.worker());
     let subject = Subject {
@@ -44,7 +45,7 @@ pub(super) fn find(runner: Runner<'_>, gpu: RunGpu<'_>, counters: &[String], lau
     );
 }
 
-/// Our own worker, which launches its copy kernel once.
+/// Our worker, launching its copy kernel once.
 struct CopyKernel(WorkerCommand);
 
 impl Target for CopyKernel {
@@ -55,7 +56,7 @@ impl Target for CopyKernel {
     }
 }
 
-/// Every launch of a report is of the one case.
+/// Every launch of a report belongs to the only case.
 struct SingleCaseReader;
 
 impl ReportReader for SingleCaseReader {

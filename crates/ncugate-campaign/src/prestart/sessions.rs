@@ -1,4 +1,4 @@
-//! ncu that is started before its turn, over a program that waits for its job.
+//! ncu started before its turn, over a program that waits for its job.
 
 use super::PrestartedProcesses;
 use super::passes;
@@ -18,16 +18,17 @@ use ncugate_phase::plan::{CommandPlan, Method};
 use std::io;
 use std::process::Command;
 
-/// Most sessions over kernels on a GPU: a phase has one to three groups of counters, and a fourth for shapes that are only timed.
+/// Limit on sessions over kernels on a GPU: a phase has one to three groups of counters, and a fourth for shapes that
+/// are only timed.
 const MOST_SESSIONS: usize = 4;
-/// About how many bytes of device memory a process takes that waits.
+/// Approximate device memory of a waiting process, in bytes.
 const CONTEXT_BYTES: u64 = 1 << 29;
-/// The part of a GPU's memory that processes which wait may take.
+/// Waiting processes may take one part in this many of a GPU's memory.
 const SHARE: u64 = 16;
 
 impl PrestartedProcesses<'_> {
-    /// Measures how many replay passes the counters of kernels need, if this chip was not asked before. The GPU is held meanwhile; if
-    /// another run measures on it, profiling asks.
+    /// Measures the replay passes for the counters of kernels, if they are not known for this chip. The GPU is held
+    /// meanwhile; if another run measures on it, profiling measures the passes later.
     pub(super) fn find_passes(&self) {
         let Ok(ncu) = &self.tools.ncu else { return };
         let gpu = self.tools.timing_gpu();
@@ -44,8 +45,9 @@ impl PrestartedProcesses<'_> {
         }
     }
 
-    /// Starts ncu over a worker with an open device, for each group of counters on each GPU; on GPUs with little memory fewer. Nothing is
-    /// started if another run measures on a GPU. GPUs are held until everything has loaded.
+    /// Starts ncu over a worker with an open device, for each group of counters on each GPU; fewer on GPUs with
+    /// little memory. Nothing is started if another run measures on a GPU. The GPUs are held until everything has
+    /// loaded.
     pub(super) fn start_over_kernels(&self) {
         let Ok(ncu) = &self.tools.ncu else { return };
         let most = usize::try_from(self.tools.device.memory / SHARE / CONTEXT_BYTES).unwrap_or(usize::MAX);
@@ -59,12 +61,12 @@ impl PrestartedProcesses<'_> {
         }
         for gpu in self.tools.gpus() {
             for (number, (group, selection)) in groups.iter().take(MOST_SESSIONS.min(most)).enumerate() {
-                // Groups of different shapes have the same name, and each session waits at a pipe of its own.
+                // Groups of different shapes share a name, and each session waits on a separate pipe.
                 let stem = format!("launched-{number}-{}", group.name);
                 let _ = self.start_over_worker(ncu, gpu, &stem, (&group.metrics, selection), &Preload::Device);
             }
         }
-        // What has loaded disturbs nobody: others may measure until the builds have ended.
+        // A loaded process disturbs nobody: other runs may measure until the builds have ended.
         let sessions = self.sessions.clone();
         std::thread::spawn(move || {
             sessions.settle();
@@ -83,8 +85,8 @@ impl PrestartedProcesses<'_> {
         let _ = self.start_over_worker(ncu, self.tools.timing_gpu(), "called", (&group.metrics, &selection), preload);
     }
 
-    /// Starts ncu over the external baselines of which one launch is profiled, as the witness of their latencies. The right to measure is
-    /// there already.
+    /// Starts ncu over external baselines with one profiled launch, as the witness of their latencies. The turn is
+    /// already taken.
     pub(super) fn start_over_baselines(&self) {
         let (Ok(ncu), Some(shape), true) = (
             &self.tools.ncu,
@@ -95,7 +97,7 @@ impl PrestartedProcesses<'_> {
         };
         let is_baseline = |id: &VariantId| self.plan.baselines().any(|baseline| &baseline.id == id);
         let commands = self.plan.commands().filter(|(id, _)| is_baseline(id)).take(MOST_SESSIONS);
-        // They are dealt out to GPUs as profiling deals them out.
+        // Same distribution over GPUs as in profiling.
         let gpus: Vec<RunGpu<'_>> = self.tools.gpus().collect();
         for ((variant, plan), gpu) in commands.zip(gpus.into_iter().cycle()) {
             let _ = self.start_over_command(ncu, gpu, plan, (variant.clone(), shape.clone()));
@@ -138,7 +140,7 @@ impl PrestartedProcesses<'_> {
         self.start(ncu, gpu, (stem, metrics, selection), (&target, Processes::Application), pipe)
     }
 
-    /// Starts ncu over a program whose job comes through the pipe.
+    /// Starts ncu over a program that receives its job through the pipe.
     fn start(
         &self,
         ncu: &Ncu,
@@ -151,7 +153,8 @@ impl PrestartedProcesses<'_> {
         self.folders(gpu)?.runner(ncu, self.phase, &gpu.prefix()).prestart(&self.sessions, &job, pipe)
     }
 
-    /// The counters of kernels, and at which shapes: all at those that the phase profiles, the witness of latencies at the others.
+    /// The counters of kernels and their shapes: all counters at the profiled shapes, the witness of latencies at the
+    /// others.
     fn counted(&self) -> Vec<(Vec<String>, Vec<ShapeName>)> {
         let (counted, witness) = counters(&self.metrics, &self.tools.device);
         let shapes = &self.phase.profile.shapes;
@@ -165,7 +168,7 @@ impl PrestartedProcesses<'_> {
         self.plan.variants.len() * shapes.len()
     }
 
-    /// The groups that counters will be collected in, as far as can be said before anything is counted.
+    /// The groups of counters to collect, as far as they are known before the first session.
     fn groups(&self, ncu: &Ncu, counters: &[String], shapes: &[ShapeName]) -> Vec<Group> {
         let effort = Effort { launches: self.launches(shapes), probes: 0 };
         let mut unasked = |_: &[String]| Err(());

@@ -1,4 +1,4 @@
-//! Commands that load and wait, and a GPU that lets one process in.
+//! Commands that load and wait, and a GPU that admits one process.
 
 use super::*;
 use crate::fixtures::tools;
@@ -21,7 +21,7 @@ require = "latency_p50 <= other.latency_p50"
 "#
 );
 
-/// How many commands wait for their turn in this compute mode.
+/// Number of commands waiting for their turn in this compute mode.
 fn waiting(compute_mode: ComputeMode) -> usize {
     let place = tempfile::tempdir().unwrap();
     let phase = ncugate_phase::config::parse(Path::new("early.toml"), PHASE).unwrap();

@@ -1,4 +1,4 @@
-//! Which points of a pool make a batch, by what the model expects of each.
+//! Selects the points of a batch from a pool, by the model's expectations.
 
 use super::encoding::Encoding;
 use super::forest::{Forest, unit};
@@ -6,24 +6,24 @@ use ncugate_phase::plan::Point;
 use rand_chacha::ChaCha8Rng;
 use std::collections::HashSet;
 
-/// Best points whose neighbourhood is searched.
+/// Number of best points whose neighbourhood is searched.
 const NEIGHBOURHOODS: usize = 3;
 
-/// Where a place of a batch looks.
+/// Region that a slot of a batch draws from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Region {
     Everywhere,
     /// Points that differ on at most one axis from one of the best.
     NearBest,
-    /// Points with the value of an axis that is tried least often for the share of the pool that has it. What a model has
-    /// given up for its first few points is looked at again there.
+    /// Points with the axis value that is tried least relative to its share of the pool. This revisits values that
+    /// the model rejected after a few points.
     Undertried,
 }
 
-/// Where the places of a batch look, in turn and on from batch to batch.
+/// Regions of the slots in turn, continued from batch to batch.
 const TURNS: [Region; 4] = [Region::Everywhere, Region::NearBest, Region::Everywhere, Region::Undertried];
 
-/// What a forest says of a point.
+/// A forest's prediction for a point.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Expectation {
     /// The mean over trees.
@@ -32,7 +32,7 @@ pub struct Expectation {
 }
 
 impl Expectation {
-    /// What a forest says of a row of features.
+    /// The prediction for a row of features.
     pub fn of(forest: &Forest, row: &[f32]) -> Self {
         let n = forest.trees().max(1) as f32;
         let (mut sum, mut squares) = (0.0, 0.0);
@@ -45,22 +45,22 @@ impl Expectation {
     }
 }
 
-/// Points that can be tried, and what is known beside them.
+/// Untried points, and the data for choosing among them.
 pub struct CandidatePool<'a> {
     pub points: &'a [Point],
     pub expected: &'a [Expectation],
     /// The points as features.
     pub encoding: &'a Encoding,
     pub tried: Vec<&'a Point>,
-    /// The best of these, from the best on.
+    /// The best points, best first.
     pub best: &'a [Point],
     /// Axes that are not tried at each of their values.
     pub idle: &'a HashSet<usize>,
 }
 
 impl CandidatePool<'_> {
-    /// Indices of the points to try next. Each takes the least `mean - k * deviation` of its region, where `k` is drawn from the
-    /// exponential distribution of mean 1: places of one batch differ in how much they trust the model.
+    /// Indices of the points to try next. Each minimises `mean - k * deviation` over its region, with `k` drawn from
+    /// the exponential distribution of mean 1: the slots of a batch differ in how much they trust the model.
     pub fn choose(&self, rng: &mut ChaCha8Rng, batch: usize) -> Vec<usize> {
         let mut chosen: Vec<usize> = Vec::new();
         for place in 0..batch.min(self.points.len()) {
@@ -72,7 +72,7 @@ impl CandidatePool<'_> {
                 let free = (0..self.points.len()).filter(|at| !chosen.contains(at) && within(&self.points[*at]));
                 free.min_by(|a, b| bound(a).total_cmp(&bound(b)))
             };
-            // A region of which nothing is left is everywhere.
+            // An exhausted region falls back to everywhere.
             let Some(at) = least(&*holds).or_else(|| least(&|_| true)) else { break };
             chosen.push(at);
         }
@@ -94,8 +94,8 @@ impl CandidatePool<'_> {
         }
     }
 
-    /// The axis and the value whose share of the pool is most above its share of what was tried and chosen; the first of equals. An idle
-    /// axis is none.
+    /// The axis and value with the largest difference between the share in the pool and the share among tried and
+    /// chosen points; the first of equals. Idle axes are skipped.
     fn undertried(&self, chosen: &[usize]) -> (usize, u32) {
         let available = self.shares(self.points.iter());
         let tried = self.shares(self.tried.iter().copied().chain(chosen.iter().map(|at| &self.points[*at])));
@@ -111,7 +111,7 @@ impl CandidatePool<'_> {
         (most.0, most.1)
     }
 
-    /// How large a share of the points has each value, by axis.
+    /// The share of the points that has each value, by axis.
     fn shares<'p>(&self, points: impl Iterator<Item = &'p Point>) -> Vec<Vec<f32>> {
         let mut counts: Vec<Vec<f32>> = self.encoding.scales().iter().map(|scale| vec![0.0; scale.len()]).collect();
         let mut all = 0.0_f32;
@@ -134,7 +134,7 @@ mod tests {
     use super::*;
     use rand_chacha::rand_core::SeedableRng;
 
-    /// Two axes; all that was tried has the first value of the second one, and the model expects little of the other.
+    /// Two axes; all tried points have the first value of the second axis, and the model expects little of the other.
     fn chosen(batch: usize, points: &[Point]) -> Vec<Point> {
         let scales = vec![AxisScale::of_numbers(&[1.0, 2.0, 4.0, 8.0]), AxisScale::Categorical(2)];
         let expected: Vec<Expectation> = points

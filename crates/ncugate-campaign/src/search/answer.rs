@@ -1,45 +1,45 @@
-//! What an agent is told, in less than two kilobytes.
+//! Answers for an agent, in less than two kilobytes.
 
 use ncugate_model::{ShapeName, Verdict};
 use ncugate_report::{ChangeDirection, DiagnosisOutcome, FindingRow, RunReport, text};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Most bytes of an answer.
+/// Size limit of an answer in bytes.
 pub const ANSWER_BYTES: usize = 2000;
 
-/// Characters of a sentence.
+/// Length limit of a sentence in characters.
 const SENTENCE: usize = 260;
 
-/// What came of an attempt.
+/// The result of an attempt.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct AttemptAnswer {
     /// Its number in the history.
     pub attempt: usize,
-    /// Whether it takes the place of the best: every required gate holds, and it is faster at two of three shapes.
+    /// Whether it becomes the new best: every required gate holds, and it is faster at two of three shapes.
     pub accepted: bool,
     /// The verdict of the required gates.
     pub verdict: Verdict,
     /// Why, in a sentence.
     pub reason: String,
-    /// Speed over the best so far, by shape, as confirmed; none where it was not timed.
+    /// Confirmed speedup over the best so far, by shape; `None` if it was not timed.
     pub speedup: BTreeMap<String, Option<f64>>,
-    /// Whether it is shown to be faster by the limit, by shape.
+    /// Whether it is faster by at least the limit, by shape.
     pub faster: BTreeMap<String, Verdict>,
-    /// What else changed against the best, the greatest first: metric, before, after, change.
+    /// Other changes against the best, largest first: metric, before, after, change.
     pub changes: Vec<[String; 4]>,
-    /// What the counters say of it.
+    /// The leading finding from its counters.
     pub finding: Option<AgentFinding>,
-    /// Whether the rules could be asked.
+    /// Whether the rules had their counters.
     pub diagnosis: Option<AgentDiagnosis>,
-    /// Gates of the phase that compare with what is not measured here.
+    /// Gates of the phase on comparisons that an attempt does not measure.
     pub not_judged: Vec<String>,
     pub run: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct AgentFinding {
-    /// In a few words.
+    /// Short title.
     pub title: String,
     pub evidence: String,
     pub next: String,
@@ -53,20 +53,20 @@ impl AgentFinding {
     }
 }
 
-/// Whether the rules could be asked of the variant in use at the objective's shape.
+/// Whether the rules had their counters for the variant in use at the objective's shape.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct AgentDiagnosis {
     pub outcome: DiagnosisOutcome,
-    /// How many rules lack counters.
+    /// Number of rules with missing counters.
     pub not_asked: usize,
-    /// Of how many; null where none lacks any.
+    /// Total number of rules; `None` if no counter is missing.
     pub of: Option<usize>,
-    /// Which counters they lack, and how to collect them; null where none lacks any.
+    /// The missing counters and how to collect them; `None` if no counter is missing.
     pub says: Option<String>,
 }
 
 impl AgentDiagnosis {
-    /// What a report says of the objective's shape.
+    /// The diagnosis in a report at the objective's shape.
     pub fn of(report: &RunReport) -> Option<Self> {
         let row = report.diagnosis.first()?;
         let lacks = row.not_asked.as_ref();
@@ -80,7 +80,7 @@ impl AgentDiagnosis {
 }
 
 impl AttemptAnswer {
-    /// The answer that a report of an attempt gives.
+    /// The answer for the report of an attempt.
     pub fn new(
         attempt: usize,
         report: &RunReport,
@@ -96,7 +96,7 @@ impl AttemptAnswer {
             |name: &String| gate(name).and_then(|gate| gate.summary.measured.as_ref()).map(|number| number.value);
         Self {
             attempt,
-            // Two of three; of one, that one. Of none, nothing is shown.
+            // Two of three shapes; the only one if there is one. Without shapes, not accepted.
             accepted: report.headline.verdict == Verdict::Pass && shown > 0 && 3 * shown >= 2 * faster.len(),
             verdict: report.headline.verdict,
             reason: text::clip(&report.headline.reason, SENTENCE),
@@ -111,7 +111,7 @@ impl AttemptAnswer {
     }
 }
 
-/// What changed against the best, the greatest ratio first.
+/// Changes against the best, largest ratio first.
 fn changes(report: &RunReport) -> Vec<[String; 4]> {
     let rows = report.deltas.first().map_or(&[][..], |delta| &delta.rows[..]);
     let mut changed: Vec<(f64, [String; 4])> = rows
@@ -127,8 +127,8 @@ fn changes(report: &RunReport) -> Vec<[String; 4]> {
     changed.into_iter().take(8).map(|(_, words)| words).collect()
 }
 
-/// An answer as one line of JSON of at most [`ANSWER_BYTES`]: `shorten` drops something while it is longer, and says whether there
-/// was something to drop.
+/// An answer as one line of JSON of at most [`ANSWER_BYTES`]. While it is longer, calls `shorten`, which drops
+/// something and returns whether it could.
 pub fn line<T: Serialize>(answer: &mut T, shorten: impl Fn(&mut T) -> bool) -> Result<String, serde_json::Error> {
     loop {
         let text = serde_json::to_string(answer)?;

@@ -1,5 +1,5 @@
-//! One candidate of somebody else against the best so far, as a phase of its own: everything that a phase asks of a variant is
-//! asked of it, by the same code.
+//! One external candidate against the best so far, as a separate phase: the same code applies all requirements of the
+//! phase to it.
 
 use ncugate_model::ShapeName;
 use ncugate_model::expr::{Owner, Reads, Value};
@@ -8,32 +8,32 @@ use ncugate_phase::plan::{Point, Space, Walk};
 use std::path::{Path, PathBuf};
 use toml::{Table, Value as Toml};
 
-/// The variant that is tried.
+/// The attempted variant.
 pub const ATTEMPT: &str = "attempt";
 
-/// The best so far, which it is compared with.
+/// The best so far, as the comparison partner.
 pub const ELITE: &str = "elite";
 
-/// How much faster an attempt has to be, at two of three shapes, to take the place of the best.
+/// Required speedup, at two of three shapes, to replace the best.
 pub const FASTER: f64 = 1.03;
 
-/// Why there is nothing to try.
+/// Why an attempt cannot be made.
 #[derive(Debug, thiserror::Error)]
 pub enum AttemptError {
-    /// The phase of the attempt does not read.
+    /// The phase of the attempt does not parse.
     #[error(transparent)]
     Config(#[from] ConfigErrors),
-    /// The phase has nothing that an attempt could take the place of.
+    /// The phase has no kernel that an attempt could replace.
     #[error("{0}")]
     Form(String),
 }
 
-/// A source and how it is compiled.
+/// A source and its compile settings.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AttemptSource {
-    /// The file; none for the phase's own.
+    /// The file; `None` for the phase's source.
     pub file: Option<PathBuf>,
-    /// A folder that its includes are looked up in too.
+    /// An additional include folder.
     pub include: Option<PathBuf>,
     pub params: Vec<(String, Value)>,
 }
@@ -42,14 +42,14 @@ pub struct AttemptSource {
 #[derive(Debug)]
 pub struct AttemptPhase {
     pub phase: Phase,
-    /// Gates of the original that compare with what is not here, by name.
+    /// Names of the original gates on comparisons that are not measured here.
     pub left_out: Vec<String>,
-    /// The gate of each timed shape: the attempt is so much faster there.
+    /// The gate of each timed shape that requires the speedup [`FASTER`].
     pub faster: Vec<(ShapeName, String)>,
 }
 
-/// The parameters that an attempt has where nothing else says: those of the first baseline that is the phase's own kernel, else
-/// the first combination of the sweep.
+/// The default parameters of an attempt: those of the first baseline that is the phase's kernel, else the first
+/// combination of the sweep.
 pub fn usual_params(phase: &Phase) -> Vec<(String, Value)> {
     let own =
         |spec: &&config::VariantSpec| spec.kind.kernel().is_some_and(|kernel| Some(kernel) == phase.kernel.as_ref());
@@ -68,10 +68,10 @@ pub fn usual_params(phase: &Phase) -> Vec<(String, Value)> {
     first
 }
 
-/// The phase in which `attempt` is measured beside `elite`.
+/// The phase that measures `attempt` against `elite`.
 ///
 /// # Errors
-/// The phase has no `[kernel]`, or the result does not read.
+/// The phase has no `[kernel]`, or the result does not parse.
 pub fn attempt_phase(
     phase: &Phase,
     attempt: &AttemptSource,
@@ -148,8 +148,8 @@ fn toml(value: &Value) -> Toml {
     }
 }
 
-/// The gates that ask something of a variant by itself, and the names of the others: they compare with baselines, earlier runs
-/// and variants that are not measured here.
+/// The gates on a single variant, and the names of the others: those compare with baselines, earlier runs and
+/// variants that are not measured here.
 fn gates(phase: &Phase, written: Option<Toml>) -> (Vec<Toml>, Vec<String>) {
     let written = match written {
         Some(Toml::Array(gates)) => gates,
@@ -164,7 +164,7 @@ fn gates(phase: &Phase, written: Option<Toml>) -> (Vec<Toml>, Vec<String>) {
             left_out.push(gate.name.to_string());
             continue;
         }
-        // Whom it judged was a question of the sweep; here there is one.
+        // The scope of a gate matters only in a sweep; here there is one variant.
         if let Toml::Table(table) = &mut table {
             table.remove("on");
             table.remove("at_least");

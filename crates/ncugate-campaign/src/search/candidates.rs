@@ -1,28 +1,28 @@
-//! Where a search draws its points from: a list, or a space that is too large to list.
+//! Sources of points for a search: a list, or a space that is too large to list.
 
 use super::forest::below;
 use ncugate_phase::plan::{Point, Space, Walk};
 use rand_chacha::ChaCha8Rng;
 use std::collections::HashSet;
 
-/// Most points of a space that are listed; a larger one is drawn from.
+/// Largest space that is listed; larger ones are sampled.
 const LISTED: usize = 1 << 16;
 
-/// Points of a large space that a model is asked about for a batch, beside those around the best.
+/// Points of a large space that the model evaluates for a batch, in addition to those near the best.
 const POOL: usize = 8192;
 
-/// Steps of the walk to one random point; where a condition rules out almost all, it may not get there.
+/// Step limit of the walk to one random point; the walk may fail if a condition excludes almost all points.
 const PATIENCE: usize = 4096;
 
-/// Points that can be tried.
+/// A source of untried points.
 pub trait PointSource {
-    /// The first points in the order of the space that were not tried.
+    /// The first untried points in the order of the space.
     fn in_order(&self, tried: &HashSet<&Point>, count: usize) -> Vec<Point>;
 
-    /// Different points at random that were not tried; fewer where there are no more.
+    /// Distinct untried points at random; fewer if the space runs out.
     fn draw(&self, rng: &mut ChaCha8Rng, count: usize, tried: &HashSet<&Point>) -> Vec<Point>;
 
-    /// The points that a model is asked about: all that were not tried, or of a large space some at random and those that
+    /// The points for the model to evaluate: all untried ones, or for a large space a random sample plus those that
     /// differ on one axis from one of the best.
     fn pool(&self, rng: &mut ChaCha8Rng, best: &[Point], tried: &HashSet<&Point>) -> Vec<Point>;
 }
@@ -48,7 +48,7 @@ impl PointSource for PointList {
     fn draw(&self, rng: &mut ChaCha8Rng, count: usize, tried: &HashSet<&Point>) -> Vec<Point> {
         let mut free: Vec<&Point> = self.points.iter().filter(|point| !tried.contains(point)).collect();
         let count = count.min(free.len());
-        // The beginning of a shuffle (Fisher and Yates).
+        // A partial shuffle (Fisher and Yates).
         for at in 0..count {
             let other = at + below(rng, free.len() - at);
             free.swap(at, other);
@@ -61,15 +61,15 @@ impl PointSource for PointList {
     }
 }
 
-/// A space whose points are found by walking it.
+/// A space sampled by walking it.
 #[derive(Debug, Clone)]
 pub struct SpaceSampler {
     space: Space,
 }
 
 impl SpaceSampler {
-    /// The first point of a walk whose values come in random order. Points behind few others on the way are drawn more often
-    /// than the rest: what is drawn is spread over the space, and not uniform.
+    /// The first point of a walk with values in random order. Points with few siblings on the path are drawn more
+    /// often, so the sample is spread over the space but not uniform.
     fn one(&self, rng: &mut ChaCha8Rng) -> Option<Point> {
         let (mut found, mut steps) = (None, 0);
         let mut order = |_: usize, values: u32| {
@@ -129,7 +129,7 @@ impl PointSource for SpaceSampler {
     }
 }
 
-/// The points of a space: listed where they are few.
+/// The points of a space: listed if they are few.
 pub fn candidates(space: &Space) -> Box<dyn PointSource> {
     match space.listed(LISTED) {
         Some(points) => Box::new(PointList::new(points)),
@@ -144,7 +144,7 @@ mod tests {
     use ncugate_phase::config::Sweep;
     use rand_chacha::rand_core::SeedableRng;
 
-    /// Twelve axes of ten values, of which a condition keeps about one in a thousand combinations.
+    /// Twelve axes of ten values; a condition keeps about one in a thousand combinations.
     fn vast() -> Space {
         let values: Vec<Value> = (1..=10).map(Value::Int).collect();
         let axes = ('A'..='L').map(|name| (name.to_string(), values.clone())).collect();

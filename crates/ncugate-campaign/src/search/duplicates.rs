@@ -1,15 +1,15 @@
-//! Points that are expected to be built to machine code that was tried.
+//! Drops points that are expected to build to machine code that was already tried.
 
 use super::trial::SearchTrial;
 use ncugate_phase::plan::Point;
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
-/// Trials that show that an axis changes no machine code, where none shows that it does.
+/// Trials required to show that an axis does not change machine code, if none shows that it does.
 const PAIRS: usize = 3;
 
-/// The points that differ from every trial, and from every point before them, on an axis that is not idle: a flag that the launch
-/// bounds of a kernel overrule would fill batches with one and the same kernel. All of them where none is left.
+/// The points that differ from every trial, and from every earlier point, on an axis that is not idle. Otherwise a
+/// flag that launch bounds overrule would fill batches with the same kernel. Returns all points if none is left.
 pub fn without_duplicates(points: Vec<Point>, trials: &[SearchTrial], idle: &HashSet<usize>) -> Vec<Point> {
     let rest = |point: &Point| -> Vec<u32> {
         point.0.iter().enumerate().filter(|(axis, _)| !idle.contains(axis)).map(|(_, at)| *at).collect()
@@ -19,8 +19,8 @@ pub fn without_duplicates(points: Vec<Point>, trials: &[SearchTrial], idle: &Has
     if different.is_empty() { points } else { different }
 }
 
-/// The axes that changed no machine code so far: of each there are [`PAIRS`] trials that differ from an earlier one on it alone, and
-/// all have that one's machine code.
+/// The axes that have not changed machine code so far: for each, [`PAIRS`] trials differ from an earlier one on that
+/// axis alone, and all have the same machine code as that trial.
 pub fn idle_axes(trials: &[SearchTrial]) -> HashSet<usize> {
     let axes = trials.first().map_or(0, |trial| trial.point.0.len());
     let is_idle = |axis: &usize| {
@@ -48,7 +48,7 @@ mod tests {
         SearchTrial { point: Point(vec![a, b]), cost: Some(1.0), facts: Vec::new(), code: Some(code.to_owned()) }
     }
 
-    /// What was not tried of 16 values on each of two axes.
+    /// The untried points of 16 values on each of two axes.
     fn pool(trials: &[SearchTrial]) -> Vec<Point> {
         let all = (0..16).flat_map(|a| (0..16).map(move |b| Point(vec![a, b])));
         all.filter(|point| trials.iter().all(|trial| trial.point != *point)).collect()

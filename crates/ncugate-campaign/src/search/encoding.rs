@@ -1,20 +1,20 @@
-//! The scales that turn a point of a space into numbers that a model can split.
+//! Encodes points of a space as numbers that a model can split.
 
 use ncugate_model::expr::Value;
 use ncugate_phase::plan::Point;
 
-/// How the values of an axis lie: what a split of a tree may separate.
+/// The scale of an axis: determines which values a tree split may separate.
 #[derive(Debug, Clone, PartialEq)]
 pub enum AxisScale {
     /// Values with an order and a size.
     Ordered {
-        /// The logarithm to base 2 of each, where all are positive, else the number itself.
+        /// Base-2 logarithm of each value if all are positive, else the value itself.
         codes: Vec<f32>,
-        /// The logarithm to base 2 of the odd part of each, 0 for powers of two; none where all values are powers of two, or one
-        /// is not a whole positive number.
+        /// Base-2 logarithm of each value's odd part, 0 for powers of two; `None` if all values are powers of two, or
+        /// one is not a positive whole number.
         odd: Option<Vec<f32>>,
     },
-    /// Values without one: so many of them.
+    /// Unordered values, with their number.
     Categorical(usize),
 }
 
@@ -26,7 +26,7 @@ impl AxisScale {
         Self::Ordered { codes: values.iter().map(code).collect(), odd: odd_parts(values) }
     }
 
-    /// The scale of an axis: numbers have an order unless they are said to be names, and so have false and true.
+    /// The scale of an axis: numbers are ordered unless declared categorical; so are false and true.
     pub fn of_values(values: &[Value], is_categorical: bool) -> Self {
         match values.iter().map(Value::number).collect::<Option<Vec<f64>>>() {
             Some(numbers) if !is_categorical => Self::of_numbers(&numbers),
@@ -34,7 +34,6 @@ impl AxisScale {
         }
     }
 
-    /// How many values the axis has.
     pub const fn len(&self) -> usize {
         match self {
             Self::Ordered { codes, .. } => codes.len(),
@@ -42,12 +41,11 @@ impl AxisScale {
         }
     }
 
-    /// Whether it has none.
     pub const fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Logarithms of the odd parts of its values, where they say something.
+    /// Logarithms of the odd parts, if they are informative.
     fn odd(&self) -> Option<&[f32]> {
         match self {
             Self::Ordered { odd, .. } => odd.as_deref(),
@@ -55,7 +53,7 @@ impl AxisScale {
         }
     }
 
-    /// Whether products and ratios with it say more than it alone: it has an order, and is more than a switch.
+    /// Whether products and ratios with it are informative: it is ordered and has more than two values.
     const fn is_size(&self) -> bool {
         match self {
             Self::Ordered { codes, .. } => codes.len() > 2,
@@ -64,20 +62,20 @@ impl AxisScale {
     }
 }
 
-/// From points to rows of features.
+/// Maps points to rows of features.
 #[derive(Debug, Clone)]
 pub struct Encoding {
     scales: Vec<AxisScale>,
-    /// Axes whose sum and difference are features too: products and ratios of what they stand for.
+    /// Axis pairs whose sum and difference are features: products and ratios of the values.
     pairs: Vec<(usize, usize)>,
-    /// Axes whose odd parts are features too.
+    /// Axes whose odd parts are features.
     odd: Vec<usize>,
 }
 
 impl Encoding {
-    /// Features of the axes alone, and of pairs of ordered ones: a tile times a tile, or a ratio of two, is what decides
-    /// occupancy and reuse more often than either alone. Odd parts say which sizes are powers of two: those divide warps, banks
-    /// and most problems, which the size alone does not tell.
+    /// Builds features of single axes and of pairs of ordered axes: a product or ratio of two tile sizes decides
+    /// occupancy and reuse more often than either alone. Odd parts mark the sizes that are powers of two: those
+    /// divide warps, banks and most problem sizes, which the size alone does not show.
     pub fn new(scales: Vec<AxisScale>) -> Self {
         let wide: Vec<usize> = (0..scales.len()).filter(|axis| scales[*axis].is_size()).collect();
         let pairs = wide.iter().enumerate().flat_map(|(at, a)| wide[at + 1..].iter().map(|b| (*a, *b))).collect();
@@ -85,7 +83,7 @@ impl Encoding {
         Self { scales, pairs, odd }
     }
 
-    /// How many features a point has.
+    /// Number of features of a point.
     pub fn width(&self) -> usize {
         self.scales.len() + 2 * self.pairs.len() + self.odd.len()
     }
@@ -112,13 +110,13 @@ impl Encoding {
         }
     }
 
-    /// How the values of each axis lie.
+    /// The scale of each axis.
     pub fn scales(&self) -> &[AxisScale] {
         &self.scales
     }
 }
 
-/// The logarithm to base 2 of the odd part of each: 0 for 32, 1.58 for 48.
+/// Base-2 logarithm of each value's odd part: 0 for 32, 1.58 for 48.
 fn odd_parts(values: &[f64]) -> Option<Vec<f32>> {
     let part = |value: &f64| {
         let whole = *value >= 1.0 && *value <= f64::from(u32::MAX) && value.fract() == 0.0;

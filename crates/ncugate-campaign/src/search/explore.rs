@@ -1,5 +1,5 @@
-//! A search on this machine: batches are proposed, built, proven and timed with few samples at the objective's shape, until the
-//! budget ends. It decides what is measured in full, and nothing else: no verdict reads what it timed.
+//! A search on this machine: proposes, builds, verifies and times batches with few samples at the objective's shape
+//! until the budget ends. It only decides which variants are measured in full: no verdict uses its timings.
 
 use super::candidates::{PointSource, candidates};
 use super::encoding::{AxisScale, Encoding};
@@ -23,7 +23,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// Why a search ended early. What was tried is kept.
+/// Why a search ended early. All trials until then are stored.
 #[derive(Debug, thiserror::Error)]
 pub enum SearchError {
     /// Building or timing failed as a whole.
@@ -38,14 +38,14 @@ pub enum SearchError {
     /// The space has no point.
     #[error("`sweep.where` leaves nothing to search")]
     Empty,
-    /// What is searched for is not a latency.
+    /// The objective is not a latency.
     #[error(
         "a search minimises a latency, and the objective is `{0}`; set `phase.objective` to one, such as \"latency_p50\""
     )]
     Objective(String),
 }
 
-/// A search about to begin, or to go on.
+/// A search to start or resume.
 pub struct Exploration<'a> {
     pub phase: &'a Phase,
     /// Its `[search]`.
@@ -54,16 +54,15 @@ pub struct Exploration<'a> {
     pub profiles: &'a Path,
     /// How long to wait for a GPU on which another run measures.
     pub patience: GpuWait,
-    /// Whether what was tried before is forgotten.
+    /// Whether earlier trials are discarded.
     pub anew: bool,
-    /// What the user sees meanwhile.
     pub progress: &'a (dyn Progress + Sync),
 }
 
-/// What a search found.
+/// The result of a search.
 #[derive(Debug, Clone)]
 pub struct SearchOutcome {
-    /// Parameters of what is to be measured in full, the best first.
+    /// Parameters of the variants to measure in full, best first.
     pub chosen: Vec<Vec<(String, ncugate_model::expr::Value)>>,
     pub journal: PathBuf,
 }
@@ -72,7 +71,7 @@ impl Exploration<'_> {
     /// Searches until the budget ends.
     ///
     /// # Errors
-    /// Nothing can be built or timed at all, or it was interrupted; run again, it goes on.
+    /// No variant can be built or timed, or the user asked to stop; the next run resumes the search.
     pub fn run(&self) -> Result<SearchOutcome, SearchError> {
         let objective = &self.phase.objective;
         let metric = Catalogue::embedded().latency(&objective.metric);
@@ -115,7 +114,7 @@ impl Exploration<'_> {
         Ok(SearchOutcome { chosen, journal: search.journal.path() })
     }
 
-    /// Variants and baselines that the phase names and the space has: what is known to be worth trying is tried first.
+    /// Variants and baselines of the phase that are in the space: points known to be promising are tried first.
     fn first(&self, space: &Space) -> Vec<Point> {
         let own = |spec: &&VariantSpec| match &spec.kind {
             VariantSpecKind::Kernel(kernel) => self.phase.kernel.as_ref() == Some(&**kernel),
@@ -125,7 +124,7 @@ impl Exploration<'_> {
         named.filter_map(|spec| space.point(&spec.params)).filter(|point| space.contains(point)).collect()
     }
 
-    /// What the search is made of: one that went on after a change of it would mix times of different things.
+    /// Key of the search's inputs: resuming after a change would mix times of different things.
     fn key(&self, params: &[(String, ncugate_model::expr::Value)]) -> Result<String, SearchError> {
         let phase = self.trying(vec![params.to_vec()]);
         let plan = unroll(&phase)?;
@@ -139,7 +138,7 @@ impl Exploration<'_> {
         Ok(sha256(parts.to_string().as_bytes()))
     }
 
-    /// The phase as a batch is tried: these points, the objective's shape, few samples, no gates.
+    /// The phase for trying a batch: these points, the objective's shape, few samples, no gates.
     fn trying(&self, points: Vec<Vec<(String, ncugate_model::expr::Value)>>) -> Phase {
         let mut phase = self.phase.clone().with_points(points);
         let shape = phase.objective.shape.clone();
@@ -154,7 +153,7 @@ impl Exploration<'_> {
     }
 }
 
-/// Wall seconds that a journal has seen.
+/// Wall-clock seconds recorded in a journal.
 fn seconds(records: &[SearchRecord]) -> f64 {
     let of = |record: &SearchRecord| match record {
         SearchRecord::Began(_) => 0.0,
@@ -165,7 +164,7 @@ fn seconds(records: &[SearchRecord]) -> f64 {
     records.iter().map(of).fold(0.0, f64::max)
 }
 
-/// A search that goes on.
+/// A search in progress.
 struct ActiveSearch<'a> {
     of: &'a Exploration<'a>,
     space: &'a Space,
@@ -174,7 +173,7 @@ struct ActiveSearch<'a> {
     first: Vec<Point>,
     journal: SearchJournal,
     turn: GpuTurn<'a>,
-    /// Wall seconds of it before this process.
+    /// Wall-clock seconds before this process.
     spent: f64,
     started: Instant,
 }
@@ -202,7 +201,8 @@ impl ActiveSearch<'_> {
         }))?)
     }
 
-    /// Batch after batch; a batch that was cut short is finished first, so that the next one is proposed from the same trials.
+    /// Runs batch after batch. An interrupted batch is finished first, so that the next proposals come from the same
+    /// trials.
     fn batches(&mut self) -> Result<(), SearchError> {
         while !self.journal.records().iter().any(|record| matches!(record, SearchRecord::Ended(_))) {
             if process::interrupted() {
@@ -221,7 +221,7 @@ impl ActiveSearch<'_> {
         Ok(())
     }
 
-    /// Which points were proposed and have no outcome.
+    /// The proposed points without an outcome.
     fn open(&self) -> Vec<(u32, ProposedPoint)> {
         let tried = self.tried();
         let proposed = self.journal.records().iter().filter_map(|record| match record {
@@ -241,7 +241,7 @@ impl ActiveSearch<'_> {
         tried.collect()
     }
 
-    /// Trials in the order in which they were proposed: when each ended must not decide what comes next.
+    /// Trials in proposal order: completion order must not affect the next proposals.
     fn trials(&self) -> Vec<(VariantId, SearchTrial)> {
         let (tried, names) = (self.tried(), static_names());
         let proposed = self.journal.records().iter().filter_map(|record| match record {
@@ -320,7 +320,7 @@ impl ActiveSearch<'_> {
             }
         }
         self.time(&phase, &plan, &kept, &batches, &facts)?;
-        // Without an outcome a point would be tried for ever.
+        // Without an outcome a point would be retried forever.
         for (_, point) in open {
             if !self.tried().contains_key(&point.variant) {
                 let reason = "was not measured".to_owned();
@@ -331,8 +331,8 @@ impl ActiveSearch<'_> {
         Ok(())
     }
 
-    /// What an earlier variant of the same machine code took: timed again it would be a second draw of one thing, and of many
-    /// draws the luckiest would lead.
+    /// The outcome of an earlier variant with the same machine code. Timing it again would be a second draw of the
+    /// same thing, and the luckiest of many draws would lead.
     fn timed_before(&self, code: Option<&String>) -> Option<TriedOutcome> {
         let code = code?;
         let tried = self.tried();
@@ -353,7 +353,7 @@ impl ActiveSearch<'_> {
         Ok(builder.build(plan, &|_| {}, &mut sink).map_err(CampaignError::from)?)
     }
 
-    /// Proves and times what was built, and keeps what came of each variant as it comes.
+    /// Verifies and times the built variants, and stores each outcome as it arrives.
     fn time(
         &mut self,
         phase: &Phase,
@@ -362,7 +362,7 @@ impl ActiveSearch<'_> {
         batches: &BTreeMap<&VariantId, u32>,
         facts: &StaticFacts,
     ) -> Result<(), SearchError> {
-        // Of equal machine code the first that may be launched is timed for all.
+        // Of variants with equal machine code, the first that may be launched is timed for all.
         let kept: Vec<&VariantId> = builds.iter().map(|build| &build.variant).collect();
         let of = |build: &BuildRecord| build.shares.clone().filter(|first| kept.contains(&first));
         let mut files = cubins(plan, builds, |build| of(build).is_none());
@@ -418,7 +418,7 @@ impl ActiveSearch<'_> {
         self.journal.append(SearchRecord::Tried(TriedPoint { batch, variant, outcome, code, facts, seconds }))
     }
 
-    /// Says how far the search is.
+    /// Reports the progress of the search.
     fn say(&self) {
         let trials = self.trials();
         let timed: Vec<(f64, &VariantId)> =
@@ -436,7 +436,7 @@ impl ActiveSearch<'_> {
         let only: Vec<SearchTrial> = trials.iter().map(|(_, trial)| trial.clone()).collect();
         let importance = self.proposer().importance(&only).unwrap_or_default();
         let names = self.space.axes().iter().map(|(name, _)| name.clone());
-        // What failed is measured only where nothing else is there, so that the run says why.
+        // Failed points are measured only if there are no others, so that the run reports why.
         let mut best = ranked(&only);
         best.extend(only.first().filter(|_| best.is_empty()));
         best.truncate(self.of.settings.finalists as usize);
@@ -459,7 +459,7 @@ impl ActiveSearch<'_> {
     }
 }
 
-/// The objective over the samples of a variant, or why there are none.
+/// The objective over the samples of a variant, or why it has no samples.
 fn outcome(phase: &Phase, latency: &LatencyOutcome) -> TriedOutcome {
     let failed = |reason: &str| TriedOutcome::Failed { reason: reason.to_owned() };
     match latency {
@@ -475,10 +475,11 @@ fn outcome(phase: &Phase, latency: &LatencyOutcome) -> TriedOutcome {
     }
 }
 
-/// Why a search is of no use: at least so many variants were tried, and none can be built for one and the same reason, which is not theirs.
+/// Why a search is pointless: at least the given number of variants were tried, and none builds, all for the same
+/// reason, which is not specific to a variant.
 fn common_failure<'a>(tried: impl Iterator<Item = &'a TriedPoint>, least: usize) -> Option<String> {
     let reason = |tried: &'a TriedPoint| match &tried.outcome {
-        // What was built has registers; whether it is refused then is its own affair.
+        // A variant with a register count was built; a refusal after that is specific to the variant.
         TriedOutcome::Failed { reason } if !tried.facts.contains_key("registers") => Some(reason),
         TriedOutcome::Failed { .. } | TriedOutcome::Timed { .. } => None,
     };

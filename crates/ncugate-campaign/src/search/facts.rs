@@ -1,4 +1,4 @@
-//! What is known of a variant once it is built.
+//! Facts about a variant that are known after its build.
 
 use crate::Tools;
 use ncugate_cuda::build::code_hash;
@@ -16,7 +16,7 @@ pub fn static_names() -> Vec<&'static str> {
     metrics.filter(|metric| metric.is_static()).map(|metric| metric.name.as_str()).collect()
 }
 
-/// What builds tell of the variants of a batch.
+/// Facts from the builds of a batch.
 #[derive(Debug, Clone, Default)]
 pub struct StaticFacts {
     /// Metrics that follow from build and launch, at the objective's shape.
@@ -26,7 +26,7 @@ pub struct StaticFacts {
 }
 
 impl StaticFacts {
-    /// Those of a batch.
+    /// The facts of a batch.
     pub fn new(phase: &Phase, plan: &Plan, builds: &[BuildRecord], tools: &Tools) -> Self {
         let names: Vec<String> = static_names().into_iter().map(str::to_owned).collect();
         let target = TargetGpu { capability: tools.device.compute_capability, sms: Some(tools.device.sms) };
@@ -45,17 +45,16 @@ impl StaticFacts {
         }
     }
 
-    /// The metrics of a variant.
     pub fn of(&self, variant: &VariantId) -> BTreeMap<String, f64> {
         self.metrics.get(variant).cloned().unwrap_or_default()
     }
 
-    /// The hash of a variant's machine code and launches; none where it was not built.
+    /// The hash of a variant's machine code and launches; `None` if it was not built.
     pub fn code(&self, variant: &VariantId) -> Option<&String> {
         self.codes.get(variant)
     }
 
-    /// Why a variant is not launched: it was not built, or a condition on what it uses does not hold or cannot be decided.
+    /// Why a variant is not launched: it was not built, or a condition on its resources fails or cannot be evaluated.
     pub fn refused(&self, build: &BuildRecord, require: &[Expr], plan: &Plan) -> Option<String> {
         if let Some(reason) = unbuilt(build) {
             return Some(reason);
@@ -63,7 +62,7 @@ impl StaticFacts {
         let variant = plan.variants.iter().find(|variant| variant.id == build.variant)?;
         let mut names: Names = variant.params.iter().cloned().collect();
         let facts = self.of(&build.variant);
-        // Whole numbers stay whole, so that `//` and `%` do what they do elsewhere.
+        // Whole numbers stay integers, so that `//` and `%` behave as usual.
         let value = |value: f64| if value.fract() == 0.0 { Value::Int(value as i64) } else { Value::Float(value) };
         names.extend(facts.into_iter().map(|(name, fact)| (name, value(fact))));
         require.iter().find_map(|condition| match condition.eval_bool(&names) {
@@ -74,7 +73,7 @@ impl StaticFacts {
     }
 }
 
-/// Whether a build can be launched, and why not.
+/// Why a build cannot be launched; `None` if it can.
 fn unbuilt(build: &BuildRecord) -> Option<String> {
     match &build.outcome {
         BuildOutcome::Built { .. } | BuildOutcome::NotNeeded => None,

@@ -1,16 +1,16 @@
-//! What a search chose, as a phase of its own: the file with the candidates written into `[sweep]`, so that the run says what it
-//! measured and is judged by its own phase as any other.
+//! The finalists of a search as a separate phase: the file with the candidates written into `[sweep]`. The run
+//! documents its candidates and is judged by its own phase like any other run.
 
 use ncugate_model::expr::Value;
 use ncugate_phase::config::{self, ConfigErrors, KeyPlaces, Phase};
 
-/// Why what a search chose cannot be written into the phase.
+/// Why the finalists cannot be written into the phase.
 #[derive(Debug, thiserror::Error)]
 pub enum ChosenError {
-    /// The file with the candidates does not read.
+    /// The file with the candidates does not parse.
     #[error(transparent)]
     Config(#[from] ConfigErrors),
-    /// There is no line to put them on.
+    /// The file has no line to put them on.
     #[error(
         "the candidates that a search chose cannot be written into `sweep`; write it as a table of its own, [sweep], with a line for each axis"
     )]
@@ -20,7 +20,7 @@ pub enum ChosenError {
 /// The phase with these candidates, in its text too.
 ///
 /// # Errors
-/// `[sweep]` is written in another form than a table of its own.
+/// `[sweep]` is not written as a separate table.
 pub fn with_chosen(phase: &Phase, points: &[Vec<(String, Value)>]) -> Result<Phase, ChosenError> {
     let (axis, _) = phase.sweep.axes.first().ok_or(ChosenError::Form)?;
     let place = KeyPlaces::of(&phase.text).locate(&format!("sweep.{axis}")).ok_or(ChosenError::Form)?;
@@ -29,7 +29,7 @@ pub fn with_chosen(phase: &Phase, points: &[Vec<(String, Value)>]) -> Result<Pha
     let lines: String = points.iter().map(|point| format!("  {},\n", table(point))).collect();
     let text = format!("{before}# What the search chose.\npoints = [\n{lines}]\n{after}");
     let chosen = config::parse_again(phase, &text).map_err(|_| ChosenError::Form)?;
-    // Written somewhere else than meant, they would be other candidates.
+    // If they parse to anything else, they are different candidates.
     if chosen.sweep.points.as_deref() != Some(points) || chosen.sweep.axes != phase.sweep.axes {
         return Err(ChosenError::Form);
     }
@@ -46,9 +46,9 @@ fn toml(value: &Value) -> String {
     match value {
         Value::Bool(truth) => truth.to_string(),
         Value::Int(number) => number.to_string(),
-        // With a point or an exponent, so that it is not read as a whole number.
+        // With a point or an exponent, so that it does not parse as an integer.
         Value::Float(number) => format!("{number:?}"),
-        // A text of JSON is one of TOML.
+        // A JSON string is a TOML string.
         Value::Text(text) => serde_json::Value::String(text.clone()).to_string(),
     }
 }

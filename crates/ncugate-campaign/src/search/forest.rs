@@ -1,28 +1,28 @@
-//! Extremely randomised trees (Geurts, Ernst and Wehenkel 2006, doi 10.1007/s10994-006-6226-1) of several targets.
+//! Extremely randomised trees (Geurts, Ernst and Wehenkel 2006, doi 10.1007/s10994-006-6226-1) with several targets.
 //!
-//! A split is drawn at random for each feature and the best of the drawn ones is taken, so that trees differ although all
-//! see every sample. With several targets a split is good when it separates all of them (weighted): targets that are known of
-//! measured variants alone (counters, registers) shape the tree, and the prediction is of the first one.
+//! A random split is drawn for each feature and the best of the drawn splits is taken, so that trees differ although
+//! each sees every sample. With several targets, a good split separates all of them (weighted). Targets known only
+//! for measured variants (counters, registers) shape the tree; the prediction is the first target.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-/// What a forest is made of.
+/// Settings of a forest.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ForestSettings {
     pub trees: usize,
-    /// Samples at least in a leaf.
+    /// Minimum number of samples in a leaf.
     pub leaf: usize,
     /// Features drawn for a split, as a share of all.
     pub features: f32,
 }
 
-/// What is learned: a row of features and the targets of each sample, the first of which is predicted.
+/// Training samples: a row of features and the targets of each. The first target is predicted.
 #[derive(Debug, Clone, Default)]
 pub struct Samples {
-    /// Features, a row a sample.
+    /// Features, a row per sample.
     pub rows: Vec<Vec<f32>>,
-    /// Targets, a row a sample; each target is of the scale that its weight is meant for.
+    /// Targets, a row per sample; each target is scaled to its weight.
     pub targets: Vec<Vec<f32>>,
 }
 
@@ -39,7 +39,7 @@ enum Node {
 }
 
 impl Forest {
-    /// Learns samples, which have to be at least one.
+    /// Fits a forest to at least one sample.
     pub fn fit(samples: &Samples, settings: ForestSettings, seed: u64) -> Self {
         let width = samples.rows.first().map_or(0, Vec::len);
         let mut importance = vec![0.0; width];
@@ -65,7 +65,7 @@ impl Forest {
         self.trees.len()
     }
 
-    /// What one tree says of a row.
+    /// The prediction of one tree for a row.
     pub fn tree(&self, tree: usize, row: &[f32]) -> f32 {
         let nodes = &self.trees[tree];
         let mut at = 0;
@@ -79,7 +79,7 @@ impl Forest {
         }
     }
 
-    /// How much of the variance that splits took away each feature took, over all trees; sums to 1 where anything was split.
+    /// Share of the variance reduction of each feature, over all trees; sums to 1 if anything was split.
     pub fn importance(&self) -> &[f32] {
         &self.importance
     }
@@ -100,7 +100,7 @@ struct Split {
 }
 
 impl TreeBuilder<'_> {
-    /// Adds the tree over these samples; gives the index of its root.
+    /// Adds the tree over these samples; returns the index of its root.
     fn grow(&mut self, at: &mut [u32]) -> usize {
         let node = self.nodes.len();
         self.nodes.push(Node::Leaf(self.mean(at)));
@@ -128,7 +128,7 @@ impl TreeBuilder<'_> {
         sum / at.len().max(1) as f32
     }
 
-    /// The best of one random split of each drawn feature; of all features, where none of the drawn ones splits anything.
+    /// The best of one random split of each drawn feature; considers all features if no drawn one splits anything.
     fn split(&mut self, at: &[u32]) -> Option<Split> {
         let share = self.settings.features;
         let drawn: Vec<usize> =
@@ -149,7 +149,7 @@ impl TreeBuilder<'_> {
         best.filter(|split| split.gain > 0.0)
     }
 
-    /// Somewhere between the least and the greatest value; none where all are alike.
+    /// A value between the minimum and the maximum; `None` if all are equal.
     fn threshold(&mut self, at: &[u32], feature: usize) -> Option<f32> {
         let values = || at.iter().map(|sample| self.samples.rows[*sample as usize][feature]);
         let low = values().fold(f32::INFINITY, f32::min);
@@ -160,7 +160,7 @@ impl TreeBuilder<'_> {
         })
     }
 
-    /// How much less the targets scatter within the two sides, summed over targets; none where a side is too small.
+    /// Variance reduction of a split, summed over targets; `None` if a side is too small.
     fn gain(&self, at: &[u32], feature: usize, threshold: f32) -> Option<f32> {
         let targets = self.samples.targets.first().map_or(0, Vec::len);
         let mut gain = 0.0;
@@ -183,12 +183,12 @@ impl TreeBuilder<'_> {
     }
 }
 
-/// A number from 0 to before 1.
+/// A number in `[0, 1)`.
 pub fn unit(rng: &mut ChaCha8Rng) -> f32 {
     (rng.next_u32() >> 8) as f32 / (1_u32 << 24) as f32
 }
 
-/// A whole number below another, which has to be positive.
+/// A whole number below `limit`, which must be positive.
 pub fn below(rng: &mut ChaCha8Rng, limit: usize) -> usize {
     ((u64::from(rng.next_u32()) * limit as u64) >> 32) as usize
 }

@@ -1,5 +1,5 @@
-//! What was attempted, by whom it was inspired, and what came of it: `profiles/<phase>/attempts/history.jsonl`, only ever appended
-//! to, with a copy of every source that was accepted.
+//! The attempts, their parents and their results: `profiles/<phase>/attempts/history.jsonl`, append-only, with a copy
+//! of every accepted source.
 
 use super::attempt::AttemptSource;
 use ncugate_judge::store::{Journal, StoreError, replace};
@@ -11,22 +11,22 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// Most bytes of a history: some hundred thousand attempts.
+/// Size limit of a history in bytes: some hundred thousand attempts.
 const MAX_HISTORY: u64 = 256 << 20;
-/// Most bytes of a source.
+/// Size limit of a source in bytes.
 pub const MAX_SOURCE: u64 = 64 << 20;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AttemptRecord {
     /// Its number, from 0.
     pub attempt: usize,
-    /// The attempt that it was made from.
+    /// The attempt that it was derived from.
     pub parent: Option<usize>,
-    /// What it tried, in the words of whoever made it.
+    /// The idea, in its author's words.
     pub idea: String,
     /// SHA-256 of its source.
     pub source_sha256: String,
-    /// The folder that its source lay in, for what it includes.
+    /// The folder of its source, for includes.
     pub include: PathBuf,
     pub params: Vec<(String, Value)>,
     pub run: String,
@@ -34,9 +34,9 @@ pub struct AttemptRecord {
     pub commit: Option<String>,
     /// The verdict of the required gates.
     pub verdict: Verdict,
-    /// Whether it took the place of the best.
+    /// Whether it became the new best.
     pub accepted: bool,
-    /// Speed over the best until then, by shape.
+    /// Speedup over the previous best, by shape.
     pub speedup: BTreeMap<String, Option<f64>>,
 }
 
@@ -49,11 +49,11 @@ pub struct AttemptHistory {
 }
 
 impl AttemptHistory {
-    /// Reads the history of a phase; one that is not there has no attempts.
+    /// Reads the history of a phase; a missing file is an empty history.
     ///
     /// # Errors
-    /// It cannot be read, or a line is not an attempt. A last line without its end, which a process left that was ended while it wrote, is
-    /// not one.
+    /// It cannot be read, or a line is not an attempt. An unterminated last line, left by a process that was killed
+    /// while writing, is ignored.
     pub fn open(profiles: &Path, phase: &str) -> Result<Self, StoreError> {
         let folder = profiles.join(phase).join("attempts");
         Ok(Self { attempts: Self::read(&folder)?, folder })
@@ -76,10 +76,10 @@ impl AttemptHistory {
         whole.lines().enumerate().map(parse).collect()
     }
 
-    /// The best so far: the last that was accepted, with the copy of its source.
+    /// The best so far: the last accepted attempt, with the copy of its source.
     ///
     /// # Errors
-    /// The copy is gone, or is another: what was measured then is not there to be compared with.
+    /// The copy is missing or has changed, so that the measured source is not available for comparison.
     pub fn elite(&self) -> Result<Option<(usize, AttemptSource)>, StoreError> {
         let Some(best) = self.best() else { return Ok(None) };
         let path = self.copy(&best.source_sha256);
@@ -96,8 +96,8 @@ impl AttemptHistory {
         self.attempts.iter().rev().find(|attempt| attempt.accepted)
     }
 
-    /// Keeps an attempt under the next number, and a copy of the source of one that was accepted; gives it as it is kept. One that was
-    /// measured beside a best which another attempt has replaced meanwhile is not accepted.
+    /// Stores an attempt under the next number, with a copy of the source if it is accepted; returns the stored
+    /// record. An attempt is not accepted if another has replaced its comparison partner meanwhile.
     ///
     /// # Errors
     /// It cannot be written, or the history cannot be read.

@@ -1,4 +1,4 @@
-//! A budget instead of a grid: strategies that propose variants, and what they did.
+//! Search under a budget instead of a grid: strategies that propose variants, and their history.
 
 mod acquisition;
 mod answer;

@@ -1,4 +1,4 @@
-//! What to try next, by a run: the points that the model proposes, and what the counters say.
+//! Suggests the next step from a run: points that the model proposes, and findings from counters.
 
 use super::answer::{AgentDiagnosis, AgentFinding};
 use super::candidates::candidates;
@@ -13,10 +13,10 @@ use ncugate_report::{RunReport, text};
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
 
-/// Points that are proposed.
+/// Number of proposed points.
 const PROPOSED: usize = 4;
 
-/// What to try next.
+/// The suggested next step.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct NextAnswer {
     pub verdict: Verdict,
@@ -24,15 +24,15 @@ pub struct NextAnswer {
     pub reason: String,
     pub selected: Option<String>,
     pub objective: String,
-    /// Its value, of the selected variant.
+    /// The objective's value for the selected variant.
     pub value: Option<String>,
-    /// What the counters say of the variants in use, gravest first.
+    /// Findings from the counters of the variants in use, most severe first.
     pub findings: Vec<AgentFinding>,
-    /// Whether the rules could be asked.
+    /// Whether the rules had their counters.
     pub diagnosis: Option<AgentDiagnosis>,
-    /// Points of the space that were not tried: parameters, and the objective that the model expects.
+    /// Untried points of the space: parameters, and the objective that the model expects.
     pub proposals: Vec<NextPoint>,
-    /// How much each parameter decides, as a share of 1, where enough was measured to say.
+    /// Importance of each parameter, as a share of 1, if there are enough measurements.
     pub importance: BTreeMap<String, f64>,
 }
 
@@ -44,7 +44,7 @@ pub struct NextPoint {
     pub expected: Option<f64>,
 }
 
-/// What a run says about the next step.
+/// The next step that a run suggests.
 pub fn next(run: &PhaseRun, session: &JudgedRun<'_>, report: &RunReport) -> NextAnswer {
     let phase = &run.phase;
     let conditional = phase.search.as_ref().map_or(&[][..], |search| &search.conditional[..]);
@@ -86,7 +86,7 @@ pub fn next(run: &PhaseRun, session: &JudgedRun<'_>, report: &RunReport) -> Next
     }
 }
 
-/// What the run knows of the points of its space: of its search, else of its candidates.
+/// The trials of a run in its space: from its search, else from its candidates.
 fn trials(run: &PhaseRun, session: &JudgedRun<'_>, space: &Space) -> Vec<SearchTrial> {
     let mut points = HashMap::new();
     let mut trials = Vec::new();

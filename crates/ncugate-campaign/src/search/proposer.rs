@@ -1,5 +1,5 @@
-//! What to try next, given what came of what was tried: a function of the seed and of the trials, so that a search that was
-//! killed goes on with the same proposals.
+//! Proposes the next points from the trials so far: a function of the seed and of the trials, so that a killed search
+//! resumes with the same proposals.
 
 use super::acquisition::{CandidatePool, Expectation};
 use super::candidates::PointSource;
@@ -13,47 +13,47 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 use std::collections::HashSet;
 
-/// Trials before the first model: spread out, at random.
+/// Trials before the first model, spread at random.
 const SPREAD: usize = 16;
 
-/// Points drawn for each of the spread ones; the one that is farthest from those before it is taken.
+/// Candidates drawn for each of the spread points; the one farthest from the earlier points is taken.
 const DRAWN: usize = 16;
 
 /// Trees of the model.
 const FOREST: ForestSettings = ForestSettings { trees: 48, leaf: 1, features: 0.5 };
 
-/// A trial that is this many times slower than the best is as bad as any, and so is one that failed: how bad teaches nothing of
-/// the best ones.
+/// Cost limit relative to the best: slower trials and failures count as this much. How bad a bad trial is tells
+/// nothing about the best ones.
 const WORST: f64 = 3.0;
 
-/// Points whose neighbours can be tried, whatever is drawn.
+/// Number of best points whose neighbours are always candidates.
 const BEST: usize = 8;
 
-/// How much what else is known of a trial (registers, counters) counts beside its cost when the model splits.
+/// Weight of other facts of a trial (registers, counters) relative to its cost when the model splits.
 const FACTS: f32 = 0.25;
 
-/// A point to try, and what the model expects of it.
+/// A point to try, and the model's expectation for it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Proposal {
     pub point: Point,
-    /// The cost that the model expects (a harmonic mean over trees); none where there was no model.
+    /// The cost that the model expects (a harmonic mean over trees); `None` without a model.
     pub expected: Option<f64>,
 }
 
 /// Proposes points of a space.
 pub struct Proposer<'a> {
     pub candidates: &'a dyn PointSource,
-    /// Its points as features.
+    /// Encodes its points as features.
     pub encoding: &'a Encoding,
-    /// Points that are tried before all others.
+    /// Points to try before all others.
     pub first: &'a [Point],
     pub strategy: SearchStrategy,
-    /// Decides what is drawn at random.
+    /// Seed of the random draws.
     pub seed: u64,
 }
 
 impl Proposer<'_> {
-    /// The next `batch` points, none of which was tried; fewer where the space has no more.
+    /// The next `batch` untried points; fewer if the space runs out.
     pub fn propose(&self, trials: &[SearchTrial], batch: usize) -> Vec<Proposal> {
         let mut tried: HashSet<&Point> = trials.iter().map(|trial| &trial.point).collect();
         let first: Vec<&Point> = self.first.iter().filter(|point| tried.insert(point)).take(batch).collect();
@@ -81,7 +81,7 @@ impl Proposer<'_> {
         proposals
     }
 
-    /// How much each axis decides, by what the model splits on; sums to 1. None where too little is known.
+    /// Importance of each axis in the model's splits; sums to 1. `None` if too little is known.
     pub fn importance(&self, trials: &[SearchTrial]) -> Option<Vec<f64>> {
         let samples = self.samples(trials)?;
         let forest = Forest::fit(&samples, ForestSettings { trees: 200, features: 1.0, ..FOREST }, self.seed);
@@ -93,7 +93,7 @@ impl Proposer<'_> {
         Some(shares)
     }
 
-    /// Points far from one another and from those that were tried.
+    /// Points far from one another and from the tried ones.
     fn spread(&self, rng: &mut ChaCha8Rng, tried: &HashSet<&Point>, count: usize) -> Vec<Point> {
         let mut chosen: Vec<Point> = Vec::new();
         while chosen.len() < count {
@@ -108,7 +108,8 @@ impl Proposer<'_> {
         chosen
     }
 
-    /// The points of which a forest expects most, each by its own trust in it and in its own part of the space.
+    /// The points with the best predictions; each slot has its own trust in the model and its own region of the
+    /// space.
     fn modelled(
         &self,
         rng: &mut ChaCha8Rng,
@@ -143,8 +144,8 @@ impl Proposer<'_> {
         pool.choose(rng, batch).into_iter().map(proposal).collect()
     }
 
-    /// What the model learns: the performance of each trial, as a share of the best one's and negative, so that less is better.
-    /// None where fewer than two trials have a cost.
+    /// The training samples: the performance of each trial relative to the best one, negated, so that less is better.
+    /// `None` if fewer than two trials have a cost.
     fn samples(&self, trials: &[SearchTrial]) -> Option<Samples> {
         let costs: Vec<f64> = trials.iter().filter_map(|trial| trial.cost).collect();
         let best = least_cost(trials)?;
@@ -160,8 +161,8 @@ impl Proposer<'_> {
     }
 }
 
-/// Adds what else is known of the trials as further targets, each of the scale of the cost and of [`FACTS`] together; one that
-/// is not known of a trial has its mean there.
+/// Adds the other facts of the trials as further targets, scaled so that together they have the scale of the cost
+/// times [`FACTS`]. A missing fact takes its mean.
 fn facts(trials: &[SearchTrial], targets: &mut [Vec<f32>]) {
     let spread = |values: &[f32]| {
         let mean = values.iter().sum::<f32>() / values.len().max(1) as f32;

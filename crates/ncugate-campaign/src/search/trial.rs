@@ -1,26 +1,26 @@
-//! What came of points that were tried.
+//! Results of tried points.
 
 use ncugate_phase::plan::Point;
 use std::collections::HashSet;
 
-/// What came of a point.
+/// The result of a point.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SearchTrial {
     pub point: Point,
-    /// What is minimised, positive; none where there is none: it did not build, was refused, wrong, or crashed.
+    /// The positive objective to minimise; `None` if the point did not build, was refused, was wrong, or crashed.
     pub cost: Option<f64>,
-    /// What else is known of it, in one order for all trials; empty where nothing is.
+    /// Other facts of the point, in the same order for all trials; empty if there are no facts.
     pub facts: Vec<Option<f64>>,
-    /// A hash of its machine code and launches; none where they are not known. Trials with equal ones are one measurement.
+    /// A hash of its machine code and launches; `None` if unknown. Trials with equal hashes are one measurement.
     pub code: Option<String>,
 }
 
-/// The least cost of all trials; none where all failed.
+/// The lowest cost of all trials; `None` if all failed.
 pub fn least_cost(trials: &[SearchTrial]) -> Option<f64> {
     trials.iter().filter_map(|trial| trial.cost).min_by(f64::total_cmp)
 }
 
-/// The trials that have a cost, from the best on; of equal machine code the first alone.
+/// The trials with a cost, best first; of equal machine code only the first.
 pub fn ranked(trials: &[SearchTrial]) -> Vec<&SearchTrial> {
     let mut timed: Vec<(f64, &SearchTrial)> = trials.iter().filter_map(|trial| Some((trial.cost?, trial))).collect();
     timed.sort_by(|a, b| a.0.total_cmp(&b.0));
