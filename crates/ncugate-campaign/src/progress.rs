@@ -1,3 +1,5 @@
+//! Progress reports of a campaign.
+
 /// Where a campaign reports its progress.
 pub trait Progress {
     /// A stage with `steps` steps starts.

@@ -1,4 +1,4 @@
-//! Measuring on the GPU: compiles variants, launches them, proves their answers right and times them.
+//! Measures on the GPU: compiles variants, launches them, verifies their answers and times them.
 //!
 //! Deliberately absent: verdicts, tables, pages.
 

@@ -1,5 +1,4 @@
-//! One correctness case on the device: fresh inputs, poisoned outputs, a launch for each of two poisons, and everything
-//! read back.
+//! One correctness case on the device: fresh inputs, poisoned outputs, one launch per poison, and a full readback.
 
 use super::draw::{CaseDraw, DrawResult};
 use super::expected::{ExpectedOutput, ExpectedOutputError};
@@ -21,14 +20,14 @@ use std::path::Path;
 pub struct CheckBuffers {
     layout: ArenaLayout,
     memory: DeviceMemory,
-    /// What the device holds before a launch.
+    /// Device content before a launch.
     fresh: PinnedMemory,
-    /// What it holds after.
+    /// Device content after a launch.
     after: PinnedMemory,
 }
 
 impl CheckBuffers {
-    /// Allocates them.
+    /// Allocates the buffers.
     ///
     /// # Errors
     /// There is not enough memory on the device or on the host.
@@ -38,15 +37,15 @@ impl CheckBuffers {
         Ok(Self { memory: device.allocate(bytes)?, fresh: device.pinned(bytes)?, after: device.pinned(bytes)?, layout })
     }
 
-    /// Sets the inputs of every launch from now on; outputs begin with the poison of each launch.
+    /// Sets the inputs for all following launches. Outputs start with the poison of each launch.
     pub fn prepare(&mut self, shape: &ShapeSpec, inputs: &CaseInputs) {
         self.layout.write_fresh(&shape.buffers, &inputs.bytes, self.fresh.as_mut_slice());
     }
 
-    /// Fills the device afresh, outputs with `poison`, launches, and reads everything back.
+    /// Refills the device, with `poison` in outputs, launches, and reads everything back.
     ///
     /// # Errors
-    /// A copy or the launch fails; the device may not work any more.
+    /// A copy or the launch fails; the device may be unusable afterwards.
     fn launch_once(
         &mut self,
         device: &CudaDevice,
@@ -67,10 +66,10 @@ impl CheckBuffers {
         device.download(&mut self.after, &self.memory)
     }
 
-    /// Launches on the inputs that were prepared, once with each of two poisons, and compares what both leave.
+    /// Launches once with each of two poisons on the prepared inputs, and compares both results.
     ///
     /// # Errors
-    /// As a launch: a copy or the launch itself fails.
+    /// A copy or a launch fails.
     pub fn launch_draw(
         &mut self,
         device: &CudaDevice,
@@ -89,7 +88,7 @@ impl CheckBuffers {
         Ok(draw.result(&launches, place, tolerance))
     }
 
-    /// What the last launch left, against the expected outputs.
+    /// Compares the results of the last launch with the expected outputs.
     fn tally(
         &self,
         (shape, extents): (&ShapeSpec, &VariantExtents),
@@ -111,17 +110,17 @@ impl CheckBuffers {
                 }
                 false => DifferenceTally::of(spec.dtype, values, fresh, after, yardstick(at)),
             };
-            // State may rightly stay what it was, element by element.
+            // Elements of state may rightly keep their values.
             tally.and(if spec.is_poisoned() { own } else { own.with_all_written() })
         })
     }
 
-    /// The outputs that a reference entry gives for `inputs`: it is launched twice, and has to write every element of
-    /// every output, the same both times.
+    /// The outputs of a reference entry for `inputs`. The entry is launched twice, and must write every element of
+    /// every output with the same value both times.
     ///
     /// # Errors
-    /// The entry has no launch at the shape, cannot be launched, writes out of bounds, leaves an element unwritten, or
-    /// gives another answer the second time.
+    /// The entry has no launch at the shape, cannot be launched, writes out of bounds, leaves an element unwritten,
+    /// or gives another answer the second time.
     pub fn expected_by_entry(
         &mut self,
         device: &CudaDevice,
@@ -156,7 +155,7 @@ impl CheckBuffers {
         }
     }
 
-    /// The outputs that the last launch left.
+    /// The outputs of the last launch.
     fn outputs(&self, shape: &ShapeSpec) -> Vec<ExpectedOutput> {
         let outputs = shape.buffers.iter().enumerate().filter(|(_, b)| b.role.is_compared());
         let read = |(index, buffer): (usize, &BufferSpec)| ExpectedOutput {
@@ -166,8 +165,8 @@ impl CheckBuffers {
         outputs.map(read).collect()
     }
 
-    /// Where the last launch wrote in an output behind the elements that its variant has there, if it did: the room is that of
-    /// the largest variant.
+    /// Where the last launch wrote past the variant's extents of an output, if it did: each output has room for the
+    /// largest variant.
     fn beyond_own(&self, shape: &ShapeSpec, extents: &VariantExtents) -> Option<String> {
         let (fresh, after) = (self.fresh.as_slice(), self.after.as_slice());
         let outputs = extents.0.keys().filter(|index| shape.buffers[**index].role.is_compared());
@@ -181,22 +180,22 @@ impl CheckBuffers {
         })
     }
 
-    /// Overwrites what the device holds, which may be the right answer.
+    /// Overwrites the device content, which may be the right answer.
     ///
     /// # Errors
-    /// The device does not work any more.
+    /// The device is unusable.
     pub fn wipe(&self, device: &CudaDevice) -> Result<(), DeviceError> {
         device.fill(&self.memory, 0)?;
         device.synchronize()
     }
 
-    /// Where the last launch wrote beside its outputs and scratch, if it did.
+    /// Where the last launch wrote outside its outputs and scratch, if it did.
     fn out_of_bounds_write(&self, shape: &ShapeSpec) -> Option<String> {
         self.layout.out_of_bounds_write(&shape.buffers, self.fresh.as_slice(), self.after.as_slice())
     }
 }
 
-/// Whether two answers have the same values, where NaN is like NaN.
+/// Whether two answers have equal values; NaN equals NaN.
 fn have_equal_values(a: &[ExpectedOutput], b: &[ExpectedOutput]) -> bool {
     let same = |(a, b): (&f64, &f64)| a == b || a.is_nan() && b.is_nan();
     a.iter().zip(b).all(|(a, b)| a.values.iter().zip(&b.values).all(same))

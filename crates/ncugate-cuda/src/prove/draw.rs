@@ -1,4 +1,4 @@
-//! The inputs of a correctness case under one law, with their right answer and what is needed to compare with it.
+//! The inputs of a correctness case under one law, with the expected answer and the scales for comparing with it.
 
 use super::expected::ExpectedOutput;
 use super::inputs::CaseInputs;
@@ -15,7 +15,7 @@ use std::sync::OnceLock;
 
 /// The largest finite magnitude of each expected output.
 pub fn magnitudes(expected: &[ExpectedOutput]) -> Vec<f64> {
-    // By chunks, in a plain loop: a closure for each element costs more than the element.
+    // A plain loop over chunks: a closure per element costs more than the element.
     let of_chunk = |chunk: &[f64]| {
         let mut largest = 0.0;
         for value in chunk {
@@ -30,36 +30,37 @@ pub fn magnitudes(expected: &[ExpectedOutput]) -> Vec<f64> {
     expected.iter().map(largest).collect()
 }
 
-/// Elements whose sum is taken by one task.
+/// Elements summed by one task.
 const CHUNK: usize = 1 << 13;
 
-/// Inputs under one law, and the outputs that are right for them.
+/// Inputs under one law and their expected outputs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CaseDraw {
     pub law: Law,
     pub inputs: CaseInputs,
     pub expected: Vec<ExpectedOutput>,
-    /// How many times larger each of them is than to the declared inputs, at least 1.
+    /// Magnitude of each output relative to that for the declared inputs, at least 1.
     scales: Vec<f64>,
-    /// What a plain evaluation errs by, over the scale; none where no bound asks for it.
+    /// Error of a plain evaluation, relative to the scale; `None` if no bound uses it.
     plain_error: Option<f64>,
-    /// Its poison for launches that are timed, once it is asked for.
+    /// The poison for timed launches, drawn on first use.
     poison: OnceLock<Poison>,
-    /// Its two poisons for checks, once they are asked for.
+    /// The two poisons for checks, drawn on first use.
     poisons: OnceLock<[Poison; 2]>,
 }
 
-/// What one case's launches on one draw gave.
+/// The result of one case's launches on one draw.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DrawResult {
-    /// How far the outputs are, the worse of the launches.
+    /// The differences of the worse launch.
     pub differences: Differences,
-    /// What is wrong whatever the tolerance.
+    /// Defects under any tolerance.
     pub defects: Vec<Defect>,
 }
 
 impl CaseDraw {
-    /// A draw whose answers are compared with those to the declared inputs, of which `usual` has the [`magnitudes`].
+    /// A draw whose answers are scaled relative to those for the declared inputs; `usual` has the [`magnitudes`] of
+    /// those.
     pub fn new(law: Law, inputs: CaseInputs, expected: Vec<ExpectedOutput>, usual: &[f64]) -> Self {
         let scale = |(at, largest): (usize, f64)| match usual.get(at) {
             Some(usual) if *usual > 0.0 => (largest / usual).max(1.0),
@@ -69,8 +70,8 @@ impl CaseDraw {
         Self { law, inputs, expected, scales, plain_error: None, poison: OnceLock::new(), poisons: OnceLock::new() }
     }
 
-    /// The same with the error of `plain`, what a plain evaluation gives; half a unit in the last place of the largest
-    /// answer at least.
+    /// The same with the error of `plain`, the answers of a plain evaluation; at least half a unit in the last place
+    /// of the largest answer.
     #[must_use]
     pub fn with_plain(mut self, shape: &ShapeSpec, plain: &[ExpectedOutput]) -> Self {
         let of_output = |(at, plain): (usize, &ExpectedOutput)| {
@@ -83,39 +84,40 @@ impl CaseDraw {
         self
     }
 
-    /// Two poisons for the outputs, by a fresh key: the same for every kernel that is launched on this draw. A kernel meets
-    /// each of them once, and to draw them anew for each took most of the time of checking.
+    /// Two poisons for the outputs, from a fresh key, shared by all kernels launched on this draw. A kernel meets
+    /// each of them once. Drawing them again for each kernel took most of the checking time.
     pub fn poisons(&self, shape: &ShapeSpec) -> &[Poison; 2] {
         self.poisons
             .get_or_init(|| Poison::draw(shape, &self.expected, PoisonKey::random()).pair(shape, PoisonKey::random()))
     }
 
-    /// What buffers hold before a launch that is timed: the inputs, state, and a fresh poison in outputs that hold nothing else. The poison
-    /// is drawn when it is asked for first.
+    /// Buffer contents before a timed launch: inputs, state, and poison in all other outputs. The poison is drawn on
+    /// first use.
     pub fn poisoned(&self, shape: &ShapeSpec) -> Vec<&[u8]> {
         let Poison(poison) = self.poison.get_or_init(|| Poison::draw(shape, &self.expected, PoisonKey::random()));
         let inputs = self.inputs.bytes.iter();
         inputs.zip(poison).map(|(input, poison)| if poison.is_empty() { &**input } else { &**poison }).collect()
     }
 
-    /// What buffers hold before a launch on other inputs, whose answer nobody asks for: those, and fresh poison like that of this draw.
+    /// Buffer contents before a launch whose answer is not compared: other inputs, with fresh poison like that of
+    /// this draw.
     pub fn disguised(&self, shape: &ShapeSpec, inputs: CaseInputs) -> Vec<Vec<u8>> {
         let Poison(poison) = Poison::draw(shape, &self.expected, PoisonKey::random());
         let both = inputs.bytes.into_iter().zip(poison);
         both.map(|(input, poison)| if poison.is_empty() { input } else { poison }).collect()
     }
 
-    /// What the output of that place is compared by.
+    /// The error scale of the output at that index.
     pub fn yardstick(&self, shape: &ShapeSpec, output: usize, tolerance: &Tolerance) -> ErrorScale {
         let allclose = shape.allclose(self.expected[output].buffer, tolerance);
         ErrorScale { scale: self.scales[output], allclose }
     }
 
-    /// Compares values, as their dtype holds them, with the right ones; for answers that no launch gave.
+    /// Compares values, as their dtype holds them, with the expected ones; for answers without a launch.
     pub fn compare(&self, shape: &ShapeSpec, answers: &[ExpectedOutput], tolerance: &Tolerance) -> DrawResult {
         let tally = answers.iter().enumerate().fold(DifferenceTally::default(), |tally, (at, answer)| {
             let buffer = &shape.buffers[answer.buffer];
-            // What partial results are put together to is held by nothing.
+            // Values reduced from partial results are not rounded to a dtype.
             let values =
                 if buffer.partial.is_some() { answer.values.clone() } else { as_held(buffer.dtype, &answer.values) };
             tally.and(self.tally(at, &values, self.yardstick(shape, at, tolerance)))
@@ -123,8 +125,8 @@ impl CaseDraw {
         DrawResult { differences: self.differences(&tally, tolerance), defects: tally.defects() }
     }
 
-    /// The output whose content before a launch the tolerance accepts as the right one, so that a kernel that does nothing
-    /// would pass; only of those that hold something before a launch.
+    /// The first output whose content before a launch the tolerance accepts, so that a kernel that does nothing would
+    /// pass. Only outputs with content before a launch are considered.
     pub fn unmoved<'s>(&self, shape: &'s ShapeSpec, tolerance: &Tolerance) -> Option<&'s str> {
         let outputs = self.expected.iter().enumerate();
         let mut state = outputs.filter(|(_, output)| shape.buffers[output.buffer].is_state());
@@ -137,8 +139,8 @@ impl CaseDraw {
         })
     }
 
-    /// Compares the bytes of a buffer, by its place among the shape's, with the right ones. Where bytes are missing it is not a
-    /// number, and neither is a buffer that nothing is right for.
+    /// Compares the bytes of a buffer, by its index in the shape, with the expected ones. Missing bytes count as NaN,
+    /// and so does a buffer without expected values.
     pub fn tally_bytes(
         &self,
         (shape, extents): (&ShapeSpec, &VariantExtents),
@@ -157,8 +159,8 @@ impl CaseDraw {
         DifferenceTally::of_values(&together, values, self.yardstick(shape, output, tolerance))
     }
 
-    /// Compares a part of a buffer's `length` bytes, from byte `at` on, as [`Self::tally_bytes`] does; not of a buffer whose extents differ
-    /// between variants, of which several elements give one value together.
+    /// Compares a part of a buffer of `length` bytes, starting at byte `at`, like [`Self::tally_bytes`]. Not for
+    /// buffers with extents that differ between variants, in which several elements reduce to one value.
     pub fn tally_part(
         &self,
         shape: &ShapeSpec,
@@ -171,13 +173,13 @@ impl CaseDraw {
         };
         let (dtype, values) = (shape.buffers[buffer].dtype, &self.expected[output].values);
         let first = (at / dtype.size()).min(values.len());
-        // Right values behind the last part have no bytes.
+        // Expected values past the last part have no bytes.
         let is_last = at + bytes.len() >= length;
         let end = if is_last { values.len() } else { (first + bytes.len() / dtype.size()).min(values.len()) };
         DifferenceTally::of_bytes(dtype, &values[first..end], bytes, self.yardstick(shape, output, tolerance))
     }
 
-    /// The outcome of one launch on it, from what comparing all of its outputs gave.
+    /// The outcome of one launch on it, from the tally over all its outputs.
     pub fn outcome(&self, tally: &DifferenceTally, tolerance: &Tolerance) -> CheckOutcome {
         let result = DrawResult { differences: self.differences(tally, tolerance), defects: tally.defects() };
         case_outcome(vec![result], tolerance)
@@ -195,7 +197,7 @@ impl CaseDraw {
         )
     }
 
-    /// What launches on it gave together: elements count once, differences as in the worse launch.
+    /// The combined result of launches: elements count once, differences are those of the worse launch.
     pub fn result(&self, launches: &[DifferenceTally], place: Option<String>, tolerance: &Tolerance) -> DrawResult {
         let all = launches.iter().map(|tally| self.differences(tally, tolerance));
         let together = all.reduce(|a, b| Differences {
@@ -214,7 +216,7 @@ impl CaseDraw {
     }
 }
 
-/// The outcome of a case whose draws gave `results`; wrong where there is none.
+/// The outcome of a case from the `results` of its draws; wrong if there are no results.
 pub fn case_outcome(results: Vec<DrawResult>, tolerance: &Tolerance) -> CheckOutcome {
     let mut defects: Vec<Defect> = Vec::new();
     let mut together: Option<Differences> = None;

@@ -1,4 +1,4 @@
-//! The outputs that are right, computed on the host or read from files.
+//! Expected outputs, computed on the host or read from files.
 
 use super::input_error::InputError;
 use super::reference::{BufferValues, Builtin, NpyError, ProgramError, ReferenceError, program_outputs, read_npy};
@@ -13,10 +13,10 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// Elements that one task looks at.
+/// Elements scanned by one task.
 const CHUNK: usize = 1 << 14;
 
-/// Where the right answer comes from, with everything evaluated.
+/// The reference with everything evaluated.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum ReferenceSpec {
@@ -25,7 +25,7 @@ pub enum ReferenceSpec {
     /// Another entry, launched on the GPU.
     Entry {
         entry: String,
-        /// A cubin of the source it is in.
+        /// The cubin with the entry.
         cubin: PathBuf,
         /// Its launch at every shape.
         programs: Vec<ShapeProgram>,
@@ -35,14 +35,14 @@ pub enum ReferenceSpec {
     /// A program, called for every draw.
     Program {
         program: ReferenceProgram,
-        /// The Python that calls a function; `python3` on `PATH` where the phase names none.
+        /// The Python that calls a function; `python3` on `PATH` if the phase names none.
         python: Option<PathBuf>,
     },
-    /// None: nothing is checked in this mode.
+    /// Nothing is checked in this mode.
     None,
 }
 
-/// What one output should be.
+/// The expected values of one output.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ExpectedOutput {
     /// Index of the buffer in its shape.
@@ -50,65 +50,65 @@ pub struct ExpectedOutput {
     pub values: Vec<f64>,
 }
 
-/// Why expected outputs are not known.
+/// Why expected outputs are unknown.
 #[derive(Debug, thiserror::Error)]
 pub enum ExpectedOutputError {
     /// The built-in does not fit.
     #[error(transparent)]
     Builtin(#[from] ReferenceError),
-    /// The file does not give it.
+    /// The file does not provide the output.
     #[error(transparent)]
     Npy(#[from] NpyError),
     /// A buffer has no values before a launch.
     #[error(transparent)]
     Input(#[from] InputError),
-    /// The program does not give it.
+    /// The program does not provide the output.
     #[error(transparent)]
     Program(#[from] ProgramError),
     /// The path does not render.
     #[error("path of the reference file")]
     Path(#[from] ExprError),
-    /// There is no reference.
+    /// The phase has no reference.
     #[error("the job has none")]
     NoReference,
-    /// The reference entry is not launched at the shape.
+    /// The reference entry has no launch at the shape.
     #[error("entry '{entry}' has no launch for it")]
     NoLaunch { entry: String },
-    /// The reference entry cannot be launched, or writes where it should not.
+    /// The reference entry cannot be launched, or writes out of bounds.
     #[error("entry '{entry}': {reason}")]
     Entry {
         entry: String,
-        /// What the driver said, or what was written.
+        /// The driver's error, or the out-of-bounds write.
         reason: String,
     },
     /// The reference entry does not write all elements of all outputs.
     #[error("entry '{entry}' leaves {elements} output elements unwritten")]
     Unwritten { entry: String, elements: u64 },
-    /// An output has no right answer, or one of another size.
+    /// An output has no expected answer, or one of another size.
     #[error("it does not give every element of output '{buffer}'")]
     Uncovered { buffer: String },
-    /// The tolerance cannot tell the right answer from what is there before a launch.
+    /// The tolerance cannot distinguish the right answer from the content before a launch.
     #[error(
         "the tolerance accepts what '{buffer}' holds before the launch, so that a kernel that does nothing would pass; lower \
          the tolerance, or choose inputs that change it more"
     )]
     Unmoved { buffer: String },
-    /// The tolerance accepts an answer that is none.
+    /// The tolerance accepts a null answer.
     #[error(
         "the tolerance proves nothing of output '{buffer}': it accepts {null}; lower it, give the output or the shape a bound of its own \
          (`tolerance.outputs`, `tolerance.shapes`), or choose inputs whose answer differs more"
     )]
     ProvesNothing { buffer: String, null: String },
-    /// There is next to nothing to compare with.
+    /// Too few finite elements to compare.
     #[error(
         "{finite} of {elements} elements of output '{buffer}' are finite in the reference: at least half have to be, or a kernel that \
          writes NaN would pass; choose inputs that give numbers"
     )]
     MostlyNonfinite { buffer: String, finite: usize, elements: usize },
-    /// The right answer has whole numbers that float64 does not have.
+    /// The expected answer has whole numbers that float64 cannot represent.
     #[error("the right answer of output '{buffer}' has {value:e}; values beyond 2^53 cannot be compared exactly")]
     TooLarge { buffer: String, value: f64 },
-    /// The right answer has NaN, and the tolerance does not allow it.
+    /// The expected answer has NaN, and the tolerance does not allow it.
     #[error(
         "{elements} elements of output '{buffer}' are NaN in the reference; `tolerance = {{ ..., allow_nan = true }}` \
          holds an output to NaN there"
@@ -117,17 +117,17 @@ pub enum ExpectedOutputError {
 }
 
 impl ExpectedOutputError {
-    /// Whether the phase is wrong, and not what computes the answers: its tolerance proves nothing with its inputs.
+    /// Whether the phase is at fault and not the reference: its tolerance proves nothing with its inputs.
     pub const fn is_of_tolerance(&self) -> bool {
         matches!(self, Self::Unmoved { .. } | Self::ProvesNothing { .. } | Self::MostlyNonfinite { .. })
     }
 }
 
-/// What the outputs of a shape should be for a seed and the inputs' values, unless it takes the device to know
-/// ([`ReferenceSpec::Entry`]) or there is no reference.
+/// The expected outputs of a shape for a seed and the values of the inputs; `None` if they require the device
+/// ([`ReferenceSpec::Entry`]) or the phase has no reference.
 ///
 /// # Errors
-/// The built-in does not fit the shape, or a file cannot be read or holds something else.
+/// The built-in does not fit the shape, or a file cannot be read or has another content.
 pub fn expected_on_host(
     reference: &ReferenceSpec,
     shape: &ShapeSpec,
@@ -148,8 +148,8 @@ pub fn expected_on_host(
     }
 }
 
-/// What a plain kernel in the precision of the outputs would give, rounded as they hold it; none where the reference is not
-/// built in.
+/// The answers of a plain kernel in the precision of the outputs, rounded to their dtypes; `None` if the reference is
+/// not built in.
 ///
 /// # Errors
 /// The built-in does not fit the shape.
@@ -166,11 +166,11 @@ pub fn plain_on_host(
     Ok(Some(vec![ExpectedOutput { buffer, values }]))
 }
 
-/// The right answers as the outputs of a shape can hold them: what is beyond the range of an output's type is infinite in
-/// it.
+/// The expected answers as the outputs of a shape can hold them: values out of the range of an output's type become
+/// infinite.
 ///
 /// # Errors
-/// An output has no answer for each of its elements, or one that is NaN where that is not allowed.
+/// An output does not have an answer for each of its elements, or has a NaN where the tolerance does not allow it.
 pub fn held_by_outputs(
     mut expected: Vec<ExpectedOutput>,
     shape: &ShapeSpec,

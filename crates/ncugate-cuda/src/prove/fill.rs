@@ -1,11 +1,11 @@
-//! Inputs: the same values for the same seed and buffer name on every machine, whatever the number of threads.
+//! Inputs: the same values for the same seed and buffer name on every machine, for any number of threads.
 
 use super::structured;
 use ncugate_array::generator::{Generator, normal, uniform};
 use ncugate_phase::config::Init;
 use rayon::prelude::*;
 
-/// The values of a buffer of these extents before they are rounded to its dtype; none where they are in a file.
+/// The values of a buffer with these extents before they are rounded to its dtype; `None` if they are in a file.
 pub fn values(init: &Init, seed: u64, buffer: &str, extents: &[usize]) -> Option<Vec<f64>> {
     let len = extents.iter().product();
     let generator = Generator::new(seed, buffer);

@@ -5,7 +5,7 @@ use crate::gpu::BufferSpec;
 use ncugate_model::ShapeName;
 use std::collections::BTreeMap;
 
-/// A shape named `s` of these buffers, without scalars.
+/// A shape named `s` with these buffers and no scalars.
 pub fn shape(buffers: Vec<BufferSpec>) -> ShapeSpec {
     let name = ShapeName("s".into());
     ShapeSpec {

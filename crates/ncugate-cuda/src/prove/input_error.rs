@@ -1,4 +1,4 @@
-//! Why a buffer has no values before a launch.
+//! Errors of buffer contents before a launch.
 
 use super::reference::NpyError;
 use ncugate_model::expr::ExprError;
@@ -9,7 +9,7 @@ pub enum InputError {
     /// The path of its file does not render.
     #[error("path of the file of input '{buffer}'")]
     Path { buffer: String, source: ExprError },
-    /// Its file cannot be read, or holds something else.
+    /// Its file cannot be read, or has another content.
     #[error("input '{buffer}'")]
     File { buffer: String, source: NpyError },
 }

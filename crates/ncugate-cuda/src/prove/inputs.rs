@@ -1,4 +1,4 @@
-//! What buffers hold before a launch of a case.
+//! Buffer contents before a launch of a case.
 
 use super::expected::ReferenceSpec;
 use super::input_error::InputError;
@@ -12,12 +12,12 @@ use ncugate_model::expr::render;
 use ncugate_phase::config::Init;
 use std::path::Path;
 
-/// What the buffers of a shape hold before a launch under a seed.
+/// The contents of a shape's buffers before a launch, under a seed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CaseInputs {
     /// Bytes of every buffer; empty for outputs and scratch without `init`.
     pub bytes: Vec<Vec<u8>>,
-    /// The values those bytes stand for, of what a reference reads: inputs, and state before the launch.
+    /// The decoded values of the buffers that a reference reads: inputs, and state before the launch.
     pub values: Vec<Vec<f64>>,
 }
 
@@ -25,15 +25,15 @@ impl CaseInputs {
     /// Draws the inputs of `shape` for `seed` as its buffers declare them.
     ///
     /// # Errors
-    /// A file of an input cannot be read.
+    /// The file of an input cannot be read.
     pub fn draw(shape: &ShapeSpec, seed: u64) -> Result<Self, InputError> {
         Ok(Self::rounded(shape, declared(shape, seed)?))
     }
 
-    /// Draws them under a law, which knows what scores and weights are where `reference` is built in.
+    /// Draws the inputs under a law. If `reference` is built in, the law knows its scores and weights.
     ///
     /// # Errors
-    /// As [`Self::draw`].
+    /// Those of [`Self::draw`].
     pub fn under(law: Law, reference: &ReferenceSpec, shape: &ShapeSpec, seed: u64) -> Result<Self, InputError> {
         let mut values = declared(shape, seed)?;
         let builtin = match reference {
@@ -47,7 +47,7 @@ impl CaseInputs {
         Ok(Self::rounded(shape, values))
     }
 
-    /// Inputs of these values, rounded to the dtypes of their buffers.
+    /// Inputs with these values, rounded to the dtypes of their buffers.
     pub fn rounded(shape: &ShapeSpec, values: Vec<Vec<f64>>) -> Self {
         let encoded = |(buffer, mut values): (&BufferSpec, Vec<f64>)| {
             let bytes = element::settle(buffer.dtype, &mut values);
@@ -58,7 +58,7 @@ impl CaseInputs {
     }
 }
 
-/// The values of every buffer by its own `init`; none where it has none.
+/// The values of every buffer from its `init`; empty without one.
 fn declared(shape: &ShapeSpec, seed: u64) -> Result<Vec<Vec<f64>>, InputError> {
     let of_buffer = |buffer: &BufferSpec| {
         let Some(init) = &buffer.init else { return Ok(Vec::new()) };

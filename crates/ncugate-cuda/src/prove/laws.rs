@@ -1,8 +1,8 @@
-//! What each law makes of the inputs that buffers declare.
+//! Applies each law to the inputs that buffers declare.
 //!
-//! Only inputs that are declared as normal change: a range, a progression or a constant that a phase asks for means
-//! something to its kernel. Attention's laws leave answers of about the declared size: values are made smaller where
-//! a few keys take all of the weight.
+//! Only inputs declared as normal change: a range, a progression or a constant in a phase means something to its
+//! kernel. Attention's laws keep answers at about the declared size: values are scaled down if a few keys take all of
+//! the weight.
 
 use super::reference::{BoundBuiltin, Sdpa};
 use super::shape::ShapeSpec;
@@ -12,21 +12,21 @@ use ncugate_phase::config::Init;
 use rayon::prelude::*;
 use std::f64::consts::LOG2_E;
 
-/// The score that laws reach: `exp` of it overflows single precision (above 88.7) and, above 11.1, half precision.
+/// The score that laws reach: its `exp` overflows single precision (above 88.7) and half precision (above 11.1).
 const HIGH_SCORE: f64 = 100.0;
 /// The score that rising scores reach: so far above those of the first half of a row that `exp` of the difference
 /// overflows single precision too.
 const RISEN_SCORE: f64 = 180.0;
-/// The standard deviation of scores far apart.
+/// The standard deviation of widely spread scores.
 const WIDE_SCORE: f64 = 36.0;
-/// What values are multiplied by where one of them may be the whole answer.
+/// Scale of values if one of them may be the whole answer.
 const SMALLER: f64 = 0.25;
-/// Elements that one task changes.
+/// Elements changed by one task.
 const CHUNK: usize = 1 << 14;
-/// One in so many elements, or columns, stands out.
+/// One in `RARE` elements, or columns, is an outlier.
 const RARE: u64 = 64;
 
-/// Turns `values`, drawn by the buffers' own `init` and not yet rounded, into inputs under `law`.
+/// Turns `values`, drawn by the buffers' `init` and not yet rounded, into inputs under `law`.
 pub fn apply(law: Law, builtin: Option<&BoundBuiltin>, shape: &ShapeSpec, seed: u64, values: &mut [Vec<f64>]) {
     let free = |index: usize| {
         let buffer = &shape.buffers[index];
@@ -52,7 +52,7 @@ pub fn apply(law: Law, builtin: Option<&BoundBuiltin>, shape: &ShapeSpec, seed: 
     }
 }
 
-/// Finite values that the dtype cannot hold become the largest that it can.
+/// Clamps finite values to the range of the dtype.
 fn within_range(shape: &ShapeSpec, index: usize, values: &mut [Vec<f64>]) {
     let largest = element::largest(shape.buffers[index].dtype);
     values[index].par_chunks_mut(CHUNK).for_each(|chunk| {
@@ -125,7 +125,7 @@ fn rows(law: Law, width: usize, seed: u64, values: &mut [f64]) {
     });
 }
 
-/// Laws of single elements: answers are no larger than to the declared inputs, or not by much.
+/// Laws of single elements: answers are at most slightly larger than for the declared inputs.
 fn elements(law: Law, seed: u64, values: &mut [f64]) {
     let rare = |at: usize| mix(seed, at as u64).is_multiple_of(RARE);
     let count = values.len().max(2) - 1;
@@ -159,7 +159,7 @@ fn power(exponent: i32) -> f64 {
     f64::from(exponent).exp2()
 }
 
-/// A number that looks random, of a seed and an index (SplitMix64; Steele, Lea and Flood 2014).
+/// A pseudorandom number from a seed and an index (SplitMix64; Steele, Lea and Flood 2014).
 fn mix(seed: u64, index: u64) -> u64 {
     let mut z = seed.wrapping_add(index.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

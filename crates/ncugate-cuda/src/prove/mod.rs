@@ -1,6 +1,6 @@
-//! Whether a kernel computes the right thing: inputs, references, and how far outputs are from them.
+//! Verifies kernels: inputs, references, and the error of outputs.
 //!
-//! Differences are measured here; which are near enough is the tolerance's to say.
+//! Differences are measured here; the tolerance decides which are small enough.
 
 mod check_buffers;
 mod draw;

@@ -1,8 +1,8 @@
-//! Wrong answers that a tolerance should find: built-in references with a fault in the answer, the inputs or the
+//! Wrong answers that a tolerance should reject: built-in references with a fault in the answer, the inputs or the
 //! arithmetic.
 //!
-//! The *nulls* are those that no tolerance may accept: zeros, the mean, the answer to other inputs, an answer off by one
-//! per cent, and one with a key or a row left out. The others say how much a tolerance can see.
+//! The *nulls* are the mutants that no tolerance may accept: zeros, the mean, the answer to other inputs, an answer
+//! off by one per cent, and one with a key or a row left out. The others show the resolution of a tolerance.
 
 use super::draw::CaseDraw;
 use super::inputs::CaseInputs;
@@ -15,7 +15,7 @@ use ncugate_model::MutantKind;
 /// A fault in a built-in reference.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Mutant {
-    /// What it is called in tables.
+    /// Its name in tables.
     pub name: &'static str,
     /// Whether no tolerance may accept it.
     pub standing: MutantKind,
@@ -24,13 +24,13 @@ pub struct Mutant {
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Fault {
-    /// The right answer changed.
+    /// A modified right answer.
     Answer(AnswerFault),
     /// The right answer to other inputs.
     Inputs(InputFault),
-    /// Another arithmetic of scores and weights: attention and softmax.
+    /// Other arithmetic of scores and weights: attention and softmax.
     Scores(ScoreFault),
-    /// Sums and the terms in them: products and reductions.
+    /// Other sums or terms: products and reductions.
     Terms(TermFault),
 }
 
@@ -73,8 +73,8 @@ const fn mutant(name: &'static str, standing: MutantKind, fault: Fault) -> Mutan
     Mutant { name, standing, fault }
 }
 
-/// Faults of every reference. An answer off by one per cent is off by four roundings where the output's type is too coarse
-/// for one per cent.
+/// Faults that apply to every reference. An answer off by one per cent is off by four roundings if the output's type
+/// is too coarse for one per cent.
 const COMMON: [Mutant; 9] = [
     mutant("plain evaluation", MutantKind::Honest, Fault::Answer(AnswerFault::Plain)),
     mutant("zeros", MutantKind::Null, Fault::Answer(AnswerFault::Zeros)),
@@ -120,7 +120,7 @@ const SUMS: [Mutant; 2] = [
 ];
 
 impl Mutant {
-    /// Those of a built-in reference, the honest one first, then the nulls.
+    /// The mutants of a built-in reference: the honest one first, then the nulls.
     pub fn all(builtin: &BoundBuiltin) -> Vec<Self> {
         let own: Vec<Self> = match builtin {
             BoundBuiltin::Sdpa(_) => SCORES.iter().chain(&ATTENTION).copied().collect(),
@@ -138,8 +138,8 @@ impl Mutant {
         all
     }
 
-    /// Its answer to a draw of a shape, as the output holds it; `other` is the right answer to the inputs of another seed.
-    /// None where it is the right answer itself, so that nothing could tell the two apart.
+    /// The mutant's answer to a draw of a shape, as the output holds it; `other` is the right answer to the inputs of
+    /// another seed. `None` if it equals the right answer, which no tolerance could distinguish.
     pub fn answer(
         &self,
         builtin: &BoundBuiltin,
@@ -197,7 +197,7 @@ fn answer(
     Some(values)
 }
 
-/// Inputs that the fault leaves; none where it means nothing for the reference or its types.
+/// Inputs with the fault; `None` if the fault does not apply to the reference or its types.
 fn inputs(fault: InputFault, builtin: &BoundBuiltin, shape: &ShapeSpec, inputs: &CaseInputs) -> Option<CaseInputs> {
     let mut values = inputs.values.clone();
     let round = |values: &mut Vec<f64>, dtype| values.iter_mut().for_each(|v| *v = element::rounded(dtype, *v));
@@ -218,7 +218,7 @@ fn inputs(fault: InputFault, builtin: &BoundBuiltin, shape: &ShapeSpec, inputs: 
     Some(CaseInputs { bytes: Vec::new(), values })
 }
 
-/// Rounds to 255 levels, the largest magnitude among them.
+/// Rounds to 255 levels; the largest magnitude is one of them.
 fn int8(values: &mut [f64]) {
     let largest = values.iter().fold(0.0, |largest: f64, v| largest.max(v.abs()));
     if largest > 0.0 {
@@ -234,7 +234,7 @@ fn scores(fault: ScoreFault, dtype: Dtype, builtin: &BoundBuiltin, inputs: &Case
         ScoreFault::Score(dtype) => SoftmaxArithmetic { score: Rounding::To(dtype), ..plain },
         ScoreFault::Weight(dtype) => SoftmaxArithmetic { weight: Rounding::To(dtype), ..plain },
         ScoreFault::Exponential(exponential) => SoftmaxArithmetic { exponential, ..plain },
-        // Weights beside sums of single precision overflow with them, whatever type they are rounded to.
+        // Weights overflow together with sums of single precision, whatever type they are rounded to.
         ScoreFault::Maximum(maximum) => SoftmaxArithmetic { maximum, weight: plain_accumulator(dtype), ..plain },
         ScoreFault::HalfExponential => {
             let half = Rounding::To(Dtype::F16);
@@ -271,7 +271,7 @@ mod tests {
     use ncugate_model::Role;
     use ncugate_model::{Law, Tolerance};
 
-    /// What a tolerance accepts of attention over 128 keys, under these laws.
+    /// The mutants of attention over 128 keys that a tolerance accepts, under these laws.
     fn accepted(max_abs: f64, laws: &[Law]) -> Vec<&'static str> {
         let extents = [1, 1, 128, 32];
         let input = |name| buffer(name, Dtype::F16, &extents, Role::Input);

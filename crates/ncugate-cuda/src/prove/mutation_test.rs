@@ -1,4 +1,4 @@
-//! The mutation test of a tolerance: what it says to the mutants of a built-in reference, at one shape.
+//! The mutation test of a tolerance: its outcomes for the mutants of a built-in reference, at one shape.
 
 use super::draw::{CaseDraw, case_outcome, magnitudes};
 use super::expected::{
@@ -12,18 +12,18 @@ use super::shape::ShapeSpec;
 use ncugate_model::MutantOutcome;
 use ncugate_model::{CheckOutcome, Differences, Law, Tolerance};
 
-/// The draws of one seed at a shape, and the answers of another.
+/// The draws of one seed at a shape, and the answers of another seed.
 #[derive(Debug)]
 pub struct MutationTest<'a> {
     shape: &'a ShapeSpec,
     tolerance: &'a Tolerance,
     builtin: BoundBuiltin,
-    /// Each with the right answer to the inputs of another seed.
+    /// Each draw with the right answer to the inputs of another seed.
     draws: Vec<(CaseDraw, Vec<f64>)>,
 }
 
 impl<'a> MutationTest<'a> {
-    /// Draws the inputs of a seed under laws; none where the reference is not built in.
+    /// Draws the inputs of a seed under laws; `None` if the reference is not built in.
     ///
     /// # Errors
     /// The reference does not fit the shape, or has NaN.
@@ -56,7 +56,7 @@ impl<'a> MutationTest<'a> {
         Ok(Some(Self { shape, tolerance, builtin, draws }))
     }
 
-    /// The output of which the tolerance accepts what is there before a launch; see [`CaseDraw::unmoved`].
+    /// The output whose content before a launch the tolerance accepts; see [`CaseDraw::unmoved`].
     pub fn unmoved(&self) -> Option<&str> {
         let declared = self.draws.iter().find(|(draw, _)| draw.law == Law::Declared);
         declared.and_then(|(draw, _)| draw.unmoved(self.shape, self.tolerance))
@@ -78,7 +78,7 @@ impl<'a> MutationTest<'a> {
         Mutant::all(&self.builtin)
     }
 
-    /// What the tolerance says to a mutant's answers.
+    /// The tolerance's outcome for the answers of a mutant.
     pub fn judge(&self, mutant: &Mutant) -> MutantOutcome {
         let answers = self.draws.iter().filter_map(|(draw, other)| {
             let values = mutant.answer(&self.builtin, self.shape, draw, other)?;

@@ -1,7 +1,7 @@
-//! Answers that a kernel could give without computing anything, or without computing all of it, which a tolerance has to reject.
+//! Answers that a kernel could give with little or no computation, which a tolerance must reject.
 //!
-//! They are made of the right answer and the inputs, which are in memory wherever a launch is checked, and are tried on one output at a
-//! time. An answer that is the right one by itself is not held against a tolerance.
+//! They derive from the right answer and the inputs, which are in memory wherever a launch is checked, and are tried
+//! on one output at a time. A null answer that equals the right one does not count against a tolerance.
 
 use super::draw::{CaseDraw, as_held, magnitudes};
 use super::expected::ExpectedOutput;
@@ -12,54 +12,54 @@ use ncugate_array::element;
 use ncugate_model::{CheckOutcome, NanRule, Tolerance};
 use rayon::prelude::*;
 
-/// Elements whose sum is taken by one task.
+/// Elements summed by one task.
 const CHUNK: usize = 1 << 13;
-/// How far from an answer, over its largest element, what rounding alone makes of it may be.
+/// Largest relative difference from an answer that rounding alone can explain.
 const ROUNDING: f64 = 1e-9;
-/// The share that an answer is off by.
+/// The relative error of an answer that is off.
 const OFF: f64 = 0.01;
-/// The largest such share, where a relative bound of the phase or the type of the output is coarser.
+/// Limit of that error, for coarse relative bounds of the phase or coarse output types.
 const MOST_OFF: f64 = 0.25;
-/// Units that an answer of whole numbers is off by at least, at its largest element.
+/// Least error of a whole-number answer in units, at its largest element.
 const UNITS: f64 = 4.0;
-/// Elements that stand for a row of an output of one dimension.
+/// Elements that stand for a row in an output with one dimension.
 const ROW: usize = 256;
 
 /// A wrong answer for one output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NullAnswer {
     Zeros,
-    /// One everywhere, where the right answer is zero everywhere.
+    /// One everywhere, if the right answer is zero everywhere.
     Ones,
     /// The mean of the right answer everywhere.
     Mean,
     Nan,
-    /// The right answer off by a share of each element.
+    /// The right answer with a relative error in each element.
     Off,
     /// The right answer with zeros in its last row.
     LastRow,
-    /// The elements of an input, by its place among the buffers.
+    /// The elements of an input, by its index among the buffers.
     Input(usize),
     /// The right answer to the inputs of another seed.
     OtherSeed,
 }
 
-/// What a tolerance says to a null answer.
+/// The tolerance's outcome for a null answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NullOutcome {
-    /// The tolerance cannot tell it from the right answer.
+    /// The tolerance cannot distinguish it from the right answer.
     Accepted,
-    /// The tolerance finds it.
+    /// The tolerance rejects it.
     Rejected,
-    /// It is the right answer here, or there is none of its kind.
+    /// It is the right answer here, or the output has no null answer of this kind.
     Right,
 }
 
-/// A null answer of the output of a place among the right answers.
+/// A null answer, with the index of its output among the expected outputs.
 pub type PlacedNull = (usize, NullAnswer);
 
 impl NullAnswer {
-    /// What it is called, for an output of the shape.
+    /// Its name, for an output of the shape.
     pub fn name(self, shape: &ShapeSpec) -> String {
         match self {
             Self::Zeros => "zeros".to_owned(),
@@ -75,9 +75,9 @@ impl NullAnswer {
 }
 
 impl CaseDraw {
-    /// The null answers of every output but those of other seeds.
+    /// The null answers of every output, except those of other seeds.
     pub fn nulls(&self, shape: &ShapeSpec, tolerance: &Tolerance) -> Vec<PlacedNull> {
-        // Where every element has a bound that none may break, a row of small elements is within it by right.
+        // If every element has an absolute bound, a row of small elements is rightly within it.
         let bounds_each = tolerance.max_abs.is_some()
             || tolerance.times_error.is_some()
             || tolerance.allclose.is_some_and(|bound| bound.mismatches == 0.0);
@@ -102,7 +102,8 @@ impl CaseDraw {
         (0..self.expected.len()).map(|at| (at, NullAnswer::OtherSeed)).collect()
     }
 
-    /// The output of which fewer than half of the right elements are finite: their number, and that of all of its elements.
+    /// The first output with fewer than half of its expected elements finite: its index, the finite elements, and all
+    /// its elements.
     pub fn mostly_nonfinite(&self) -> Option<(usize, usize, usize)> {
         let finite = |output: &ExpectedOutput| -> usize {
             output.values.par_chunks(CHUNK).map(|chunk| chunk.iter().filter(|value| value.is_finite()).count()).sum()
@@ -111,8 +112,8 @@ impl CaseDraw {
         counted.into_iter().find(|(_, finite, all)| 2 * finite < *all)
     }
 
-    /// What the tolerance says to a null answer; `other` are the right answers to the inputs of another seed. Outputs are held to it one
-    /// by one.
+    /// The tolerance's outcome for a null answer; `other` are the right answers to the inputs of another seed. Each
+    /// output is judged separately.
     pub fn said_to(
         &self,
         (at, null): PlacedNull,
@@ -152,7 +153,8 @@ impl CaseDraw {
         }
     }
 
-    /// How far off an answer is, as a share: 1 %, or twice a relative bound that the phase states, or what the type of the output can show.
+    /// The relative error of an answer that is off: 1 %, or twice a relative bound of the phase, or the resolution of
+    /// the output's type.
     fn share_off(&self, (at, largest): (usize, f64), shape: &ShapeSpec, tolerance: &Tolerance) -> f64 {
         let dtype = shape.buffers[self.expected[at].buffer].dtype;
         let rtol = self.yardstick(shape, at, tolerance).allclose.map_or(0.0, |bound| bound.rtol);
@@ -172,7 +174,7 @@ impl CaseDraw {
             DifferenceTally::of_constant(value, &self.expected[at].values, self.yardstick(shape, at, tolerance));
         let differences = self.differences(&tally, tolerance);
         match CheckOutcome::of(differences, tally.defects(), tolerance) {
-            // A mean of equal answers is theirs but for rounding.
+            // A mean of equal answers equals them up to rounding.
             CheckOutcome::Correct { .. } if differences.max_abs <= ROUNDING * largest => NullOutcome::Right,
             CheckOutcome::Correct { .. } => NullOutcome::Accepted,
             CheckOutcome::Wrong { .. } | CheckOutcome::Crashed { .. } | CheckOutcome::Skipped { .. } => {
@@ -181,12 +183,13 @@ impl CaseDraw {
         }
     }
 
-    /// Compares as the output holds them: an input of a finer type that is the answer is the right one.
+    /// Compares values rounded to the output's dtype: an input of a finer type that rounds to the answer is the right
+    /// answer.
     fn said_to_values(&self, values: &[f64], at: usize, shape: &ShapeSpec, tolerance: &Tolerance) -> NullOutcome {
         let answer = &self.expected[at];
         let buffer = &shape.buffers[answer.buffer];
         let held = |values: &[f64]| match buffer.partial {
-            // What partial results are put together to is held by nothing.
+            // Values reduced from partial results are not rounded to a dtype.
             Some(_) => values.to_vec(),
             None => as_held(buffer.dtype, values),
         };
@@ -213,7 +216,7 @@ fn row(buffer: &BufferSpec) -> usize {
     }
 }
 
-/// The mean of the finite values, the same whatever the number of threads; 0 where there is none.
+/// The mean of the finite values, the same for any number of threads; 0 without finite values.
 fn finite_mean(values: &[f64]) -> f64 {
     let of_chunk = |chunk: &[f64]| {
         let finite = chunk.iter().filter(|value| value.is_finite());
@@ -242,7 +245,7 @@ mod tests {
         buffer(name, Dtype::F32, extents, Role::Output)
     }
 
-    /// What the tolerance accepts of answers of buffers, the inputs of which are their own values.
+    /// The null answers that a tolerance accepts for these buffers; inputs hold the given values.
     fn accepted(buffers: &[(BufferSpec, &[f64])], tolerance: &Tolerance) -> Vec<PlacedNull> {
         let draw = draw(buffers);
         let shape = shape(buffers.iter().map(|(buffer, _)| buffer.clone()).collect());

@@ -1,4 +1,4 @@
-//! Outputs that lie in device memory, against what is right for their inputs.
+//! Compares outputs in device memory with the expected ones.
 
 use super::draw::CaseDraw;
 use super::shape::ShapeSpec;
@@ -7,13 +7,14 @@ use ncugate_array::compare::DifferenceTally;
 use ncugate_model::{CheckOutcome, Tolerance};
 use std::ops::Range;
 
-/// Bytes of an output that are compared while the next are copied to the host: a multiple of every element's.
+/// Bytes of an output that are compared while the next part is copied to the host: a multiple of every element size.
 const PART: usize = 8 << 20;
 
-/// An output: the place of its buffer in the shape, and where it lies.
+/// An output: the index of its buffer in the shape, and its place in device memory.
 pub type PlacedOutput<'m> = (usize, &'m DeviceMemory, Range<usize>);
 
-/// Compares all outputs of a launch of a variant with these extents, in parts that are copied to `image`, which has room for the largest.
+/// Compares all outputs of a variant's launch with these extents, in parts that are copied to `image`, which has room
+/// for the largest part.
 ///
 /// # Errors
 /// A copy fails.
@@ -26,7 +27,7 @@ pub fn compare_outputs(
 ) -> Result<CheckOutcome, DeviceError> {
     let mut tally = DifferenceTally::default();
     for (buffer, memory, range) in outputs {
-        // What is put together from several elements is compared when all of it is there.
+        // Partial results are compared only when all of them have arrived.
         let is_partial = extents.0.contains_key(buffer);
         let part = if is_partial { range.len() } else { PART };
         device.download_in_parts(image, (memory, range), part, |at, bytes| {

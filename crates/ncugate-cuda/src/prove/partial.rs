@@ -1,16 +1,16 @@
-//! Partial results of a launch, put together before they are compared.
+//! Reduces partial results of a launch before they are compared.
 
 use crate::gpu::{BufferSpec, VariantExtents};
 use ncugate_array::element;
 use ncugate_phase::config::Reduction;
 
-/// The elements that a launch of a variant writes of a buffer.
+/// The elements of a buffer that a launch of a variant writes.
 pub fn own_elements(buffer: &BufferSpec, index: usize, extents: &VariantExtents) -> usize {
     extents.0.get(&index).map_or_else(|| buffer.elements(), |own| own.iter().product())
 }
 
-/// The values of a buffer as they are compared: partial results are put together over the axes that vary. `bytes` begin with
-/// the elements that the variant writes; what lacks is not a number.
+/// The values of a buffer for comparison: partial results are reduced over the axes that vary. `bytes` begin with the
+/// elements that the variant writes; missing elements count as NaN.
 pub fn compared(buffer: &BufferSpec, index: usize, extents: &VariantExtents, bytes: &[u8]) -> Vec<f64> {
     let count = own_elements(buffer, index, extents);
     let mut values = element::decode(buffer.dtype, bytes.get(..count * buffer.dtype.size()).unwrap_or(bytes));
@@ -24,7 +24,7 @@ pub fn compared(buffer: &BufferSpec, index: usize, extents: &VariantExtents, byt
     }
 }
 
-/// Puts together the values along `axes` of an array, whose last axis is the innermost.
+/// Reduces the values along `axes` of an array; the last axis is the innermost.
 fn reduce_axes(values: &[f64], extents: &[usize], axes: &[bool], reduce: Reduction) -> Vec<f64> {
     let kept: usize = extents.iter().zip(axes).filter(|(_, varies)| !**varies).map(|(extent, _)| extent).product();
     let start = match reduce {
@@ -45,7 +45,7 @@ fn reduce_axes(values: &[f64], extents: &[usize], axes: &[bool], reduce: Reducti
     result
 }
 
-/// Where an element comes to among those of the axes that are kept.
+/// Index of an element among those of the kept axes.
 fn place(mut at: usize, extents: &[usize], axes: &[bool]) -> usize {
     let (mut place, mut stride) = (0, 1);
     for (extent, varies) in extents.iter().zip(axes).rev() {

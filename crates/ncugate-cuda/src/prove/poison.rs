@@ -1,8 +1,8 @@
-//! What outputs hold before a launch: random values that could be an answer, so that a kernel cannot tell them from one.
+//! Output contents before a launch: plausible random values, so that a kernel cannot distinguish them from an answer.
 //!
-//! A constant, a NaN or anything computed from the right answer would tell a kernel that it is being checked, or the
-//! answer itself. So each case is launched twice with two poisons that differ in every element, and an element that holds
-//! the poison of both launches was not written, whatever it should have been.
+//! A constant, a NaN or anything derived from the right answer would reveal the check, or the answer itself. Each
+//! case is therefore launched twice, with two poisons that differ in every element. An element that holds the poison
+//! of both launches was not written, whatever its expected value.
 
 use super::expected::ExpectedOutput;
 use super::shape::ShapeSpec;
@@ -18,7 +18,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 /// Elements drawn from one stream of the generator.
 const CHUNK: usize = 1 << 12;
 
-/// The key of a poison: from the system's entropy, and from nothing that a kernel or a phase knows.
+/// The key of a poison, from the system's entropy: no kernel or phase can know it.
 #[derive(Clone, Copy)]
 pub struct PoisonKey([u8; 32]);
 
@@ -37,11 +37,11 @@ impl PoisonKey {
     }
 }
 
-/// Bytes of every buffer of a shape before a launch; empty but for outputs without `init`.
+/// Bytes of every buffer of a shape before a launch; empty except for outputs without `init`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Poison(pub Vec<Vec<u8>>);
 
-/// The centre and the spread that an output's poison is drawn with.
+/// The centre and the spread of an output's poison.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Range {
     mean: f64,
@@ -51,7 +51,7 @@ struct Range {
 impl Range {
     const UNIT: Self = Self { mean: 0.0, spread: 1.0 };
 
-    /// That of the finite values: their mean, and a spread of at least half of their size.
+    /// The range of the finite values: their mean, and a spread of at least half of their size.
     fn of(values: &[f64]) -> Self {
         let of_chunk = |chunk: &[f64]| {
             let mut sums = [0.0; 3];
@@ -71,7 +71,7 @@ impl Range {
 }
 
 impl Poison {
-    /// Values in the range of the expected outputs, or around zero for outputs that nothing is known of.
+    /// Values in the range of the expected outputs, or around zero for outputs without expected values.
     pub fn draw(shape: &ShapeSpec, expected: &[ExpectedOutput], key: PoisonKey) -> Self {
         let of_buffer = |(index, buffer): (usize, &BufferSpec)| {
             if !buffer.is_poisoned() {
@@ -83,7 +83,7 @@ impl Poison {
         Self(shape.buffers.iter().enumerate().map(of_buffer).collect())
     }
 
-    /// Two poisons that differ in every element: these values, each time from another element on.
+    /// Two poisons that differ in every element: these values, rotated by different offsets.
     pub fn pair(&self, shape: &ShapeSpec, key: PoisonKey) -> [Self; 2] {
         let mut rng = ChaCha8Rng::from_seed(key.0);
         let mut turned = |bytes: &Vec<u8>, buffer: &BufferSpec| {
@@ -111,7 +111,7 @@ fn bytes(buffer: &BufferSpec, range: Range, key: PoisonKey, stream: u64) -> Vec<
         rng.set_stream(stream << 40 | chunk as u64);
         for value in values.iter_mut() {
             let unit: f64 = StandardNormal.sample(&mut rng);
-            // Half of the dtype's range at most: the poison stays finite also with its last bit turned.
+            // At most half of the dtype's range: the poison stays finite even after its last bit is flipped.
             let half = element::largest(buffer.dtype) / 2.0;
             *value = (range.mean + range.spread * unit).clamp(-half, half);
         }
@@ -130,7 +130,7 @@ fn rotated(bytes: &[u8], from: usize) -> Vec<u8> {
     rotated
 }
 
-/// Turns the last bit of the elements that both have alike.
+/// Flips the last bit of the elements that are equal in both.
 fn keep_apart(dtype: Dtype, first: &[u8], second: &mut [u8]) {
     let size = CHUNK * dtype.size();
     first.par_chunks(size).zip(second.par_chunks_mut(size)).for_each(|(first, second)| match dtype.size() {

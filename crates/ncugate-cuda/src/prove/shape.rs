@@ -1,4 +1,4 @@
-//! A problem size with everything about it evaluated.
+//! A problem size with everything evaluated.
 
 use crate::gpu::BufferSpec;
 use ncugate_model::expr::{Names, Value};
@@ -13,9 +13,9 @@ pub struct ShapeSpec {
     pub dims: Vec<(String, i64)>,
     /// Buffers, in the order of the file.
     pub buffers: Vec<BufferSpec>,
-    /// Scalars that the shape alone decides, as the kernel sees them (rounded to their C type).
+    /// Scalars that depend on the shape alone, as the kernel sees them (rounded to their C type).
     pub scalars: BTreeMap<String, f64>,
-    /// Bounds of elements that outputs have in place of the tolerance's, by their place among the buffers.
+    /// Elementwise bounds of outputs that replace the tolerance's, by buffer index.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub bounds: BTreeMap<usize, AllClose>,
     /// Scalars that differ between variants, which a reference cannot use.
@@ -23,12 +23,12 @@ pub struct ShapeSpec {
 }
 
 impl ShapeSpec {
-    /// The bound of elements that a buffer is compared by, where there is one.
+    /// The elementwise bound for a buffer, if any.
     pub fn allclose(&self, buffer: usize, tolerance: &Tolerance) -> Option<AllClose> {
         self.bounds.get(&buffer).copied().or(tolerance.allclose)
     }
 
-    /// What the path of a buffer's file may name: dimensions, `shape`, `seed` and `buffer`.
+    /// Names available in the path of a buffer's file: dimensions, `shape`, `seed` and `buffer`.
     pub fn file_names(&self, seed: u64, buffer: &str) -> Names {
         let dims = self.dims.iter().map(|(name, extent)| (name.clone(), Value::Int(*extent)));
         let own = [

@@ -1,12 +1,12 @@
-//! Inputs with a structure that kernels rely on: valid indices, permutations, ascending keys, row pointers, one-hot rows,
-//! matrices of low rank. Rows are those of the last axis.
+//! Inputs with a structure that kernels rely on: valid indices, permutations, ascending keys, row pointers, one-hot
+//! rows, matrices of low rank. Rows run along the last axis.
 
 use ncugate_array::generator::{Generator, normal, uniform};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::Rng;
 use rayon::prelude::*;
 
-/// The stream from which the rows of second factors are drawn.
+/// The first stream for the rows of second factors.
 const SECOND: u64 = 1 << 40;
 
 /// A whole number from 0 to `below - 1`.
@@ -20,7 +20,7 @@ pub fn sparse(rng: &mut ChaCha8Rng, density: f64) -> f64 {
     if chance < density { value } else { 0.0 }
 }
 
-/// Every row of the last axis by `fill`, from a stream of its own.
+/// Fills every row of the last axis by `fill`, from a separate stream.
 pub fn rows(generator: Generator, extents: &[usize], fill: impl Fn(&mut ChaCha8Rng, &mut [f64]) + Sync) -> Vec<f64> {
     let width = extents.last().copied().unwrap_or(1).max(1);
     let mut values = vec![0.0; extents.iter().product()];
@@ -28,7 +28,7 @@ pub fn rows(generator: Generator, extents: &[usize], fill: impl Fn(&mut ChaCha8R
     values
 }
 
-/// The numbers of a row's places in random order (Fisher and Yates).
+/// The indices of a row in random order (Fisher and Yates).
 pub fn permutation(rng: &mut ChaCha8Rng, row: &mut [f64]) {
     row.iter_mut().enumerate().for_each(|(at, value)| *value = at as f64);
     for at in (1..row.len()).rev() {
@@ -42,7 +42,7 @@ pub fn sorted(rng: &mut ChaCha8Rng, row: &mut [f64], low: f64, high: f64) {
     row.sort_unstable_by(f64::total_cmp);
 }
 
-/// From 0 to `nonzeros`, ascending; the cuts between are uniform.
+/// From 0 to `nonzeros`, ascending; the inner pointers are uniform.
 pub fn row_pointers(rng: &mut ChaCha8Rng, row: &mut [f64], nonzeros: f64) {
     let Some(last) = row.len().checked_sub(1) else { return };
     row[..last].iter_mut().for_each(|value| *value = index(rng, nonzeros + 1.0));
@@ -51,14 +51,15 @@ pub fn row_pointers(rng: &mut ChaCha8Rng, row: &mut [f64], nonzeros: f64) {
     row.sort_unstable_by(f64::total_cmp);
 }
 
-/// A 1 in a random place, zeros beside it.
+/// A 1 at a random index, zeros elsewhere.
 pub fn one_hot(rng: &mut ChaCha8Rng, row: &mut [f64]) {
     row.fill(0.0);
     let hot = below(rng, row.len());
     row[hot] = 1.0;
 }
 
-/// Matrices over the last two axes: products of normal factors of `rank` columns and rows, over the root of `rank`.
+/// Matrices over the last two axes: products of normal factors with `rank` columns and rows, divided by the square
+/// root of `rank`.
 pub fn low_rank(generator: Generator, extents: &[usize], rank: f64) -> Vec<f64> {
     let [.., height, width] = *extents else { return Vec::new() };
     let rank = rank as usize;
@@ -81,7 +82,7 @@ pub fn low_rank(generator: Generator, extents: &[usize], rank: f64) -> Vec<f64> 
 }
 
 fn below(rng: &mut ChaCha8Rng, bound: usize) -> usize {
-    // The high half of a product: even to within 2^-24 for rows of up to 2^40 elements.
+    // The high half of a product: uniform to within 2^-24 for rows of up to 2^40 elements.
     ((u128::from(rng.next_u64()) * bound as u128) >> 64) as usize
 }
 

@@ -1,17 +1,17 @@
-//! How a reference is computed: exactly as float64 can, as a plain kernel would, or with a fault that a tolerance should
-//! find.
+//! The arithmetic of a reference: exact in float64, as in a plain kernel, or with a fault that a tolerance should
+//! reject.
 
 use ncugate_array::element;
 use ncugate_model::Dtype;
 use std::f64::consts::LOG2_E;
 
-/// What an intermediate value is rounded to.
+/// Rounding of an intermediate value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Rounding {
-    /// Nothing but float64.
+    /// No rounding beyond float64.
     #[default]
     Exact,
-    /// The values of a dtype.
+    /// Rounding to the values of a dtype.
     To(Dtype),
 }
 
@@ -28,10 +28,10 @@ impl Rounding {
 /// How `exp` is computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Exponential {
-    /// By the library.
+    /// By the math library.
     #[default]
     Exact,
-    /// By the nearest of so many powers of two between neighbouring whole exponents.
+    /// By the nearest of N powers of two between neighbouring whole exponents.
     Table(u32),
     /// `1 + x / 2^n` squared n times with n = 8, a cheap substitute.
     Squared,
@@ -47,30 +47,30 @@ impl Exponential {
     }
 }
 
-/// What is subtracted from the scores of a row before `exp`.
+/// The value subtracted from the scores of a row before `exp`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Maximum {
-    /// The largest of them.
+    /// The largest score.
     #[default]
     Row,
-    /// The largest of the first so many.
+    /// The largest of the first N scores.
     First(usize),
     None,
 }
 
-/// Which keys, or columns, of a row take part.
+/// The keys, or columns, of a row that take part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum KeySubset {
     #[default]
     All,
     ButLast,
-    /// All but the last of every so many.
+    /// All but the last of every N.
     ButOneIn(usize),
     FirstHalf,
 }
 
 impl KeySubset {
-    /// Whether the one at that place of so many takes part.
+    /// Whether the key at index `at` of `count` takes part.
     pub fn keeps(self, at: usize, count: usize) -> bool {
         match self {
             Self::All => true,
@@ -85,14 +85,14 @@ impl KeySubset {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SoftmaxArithmetic {
     pub score: Rounding,
-    /// What scores are multiplied by beside their scale.
+    /// Factor of the scores, in addition to their scale.
     pub factor: f64,
-    /// What is subtracted from them.
+    /// The value subtracted from the scores.
     pub maximum: Maximum,
     pub exponential: Exponential,
-    /// Of exponentials, as they are added up.
+    /// Rounding of exponentials in their sum.
     pub term: Rounding,
-    /// Of exponentials, as values are weighted with them.
+    /// Rounding of exponentials as weights of values.
     pub weight: Rounding,
     pub kept: KeySubset,
 }
@@ -112,13 +112,14 @@ impl Default for SoftmaxArithmetic {
 }
 
 impl SoftmaxArithmetic {
-    /// What a plain kernel does whose output is of `dtype`: single precision, and weights in the output's type.
+    /// The arithmetic of a plain kernel with an output of `dtype`: single precision, and weights in the output's
+    /// type.
     pub fn plain(dtype: Dtype) -> Self {
         let single = plain_accumulator(dtype);
         Self { score: single, term: single, weight: Rounding::To(dtype), ..Self::default() }
     }
 
-    /// Turns the scores of a row into weights, and gives their sum.
+    /// Turns the scores of a row into weights, and returns their sum.
     pub fn soften(&self, row: &mut [f64]) -> f64 {
         if *self == Self::default() {
             return soften_exactly(row);
@@ -141,7 +142,7 @@ impl SoftmaxArithmetic {
     }
 }
 
-/// The definition in float64, as the default arithmetic computes it, without a choice for each element.
+/// The definition in float64, like the default arithmetic, without branches for each element.
 fn soften_exactly(row: &mut [f64]) -> f64 {
     let base = row.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let mut total = 0.0;
@@ -152,7 +153,7 @@ fn soften_exactly(row: &mut [f64]) -> f64 {
     total
 }
 
-/// What a plain kernel adds up in: single precision, or double for outputs of that.
+/// The accumulator of a plain kernel: single precision, or double for outputs in double.
 pub fn plain_accumulator(dtype: Dtype) -> Rounding {
     if dtype == Dtype::F64 { Rounding::Exact } else { Rounding::To(Dtype::F32) }
 }
@@ -181,7 +182,7 @@ mod tests {
     fn the_definition_is_the_same_without_choices() {
         let scores: Vec<f64> = (0..97).map(|i| f64::from(i * 37 % 101) / 7.0).collect();
         let exact = softened(SoftmaxArithmetic::default(), &scores);
-        // A kept set that leaves nothing out is the same arithmetic, by the other way.
+        // A subset that keeps everything gives the same arithmetic through the other code path.
         let chosen =
             softened(SoftmaxArithmetic { kept: KeySubset::ButOneIn(1000), ..SoftmaxArithmetic::default() }, &scores);
         assert_eq!(exact, chosen);

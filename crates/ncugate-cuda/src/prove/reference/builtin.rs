@@ -1,4 +1,4 @@
-//! The references that are built in, by name.
+//! The built-in references, by name.
 
 use super::arithmetic::{KeySubset, SoftmaxArithmetic, plain_accumulator};
 use super::error::{BUILT_IN, ReferenceError};
@@ -11,7 +11,7 @@ use ncugate_model::Dtype;
 use ncugate_model::nearest;
 use serde::{Deserialize, Serialize};
 
-/// A reference that is built in, with its options.
+/// A built-in reference with its options.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "name", rename_all = "snake_case")]
 pub enum Builtin {
@@ -29,7 +29,7 @@ pub enum Builtin {
     Softmax,
     /// Reduction over the last axis: `x` -> `y`.
     Reduce { op: ReduceOp },
-    /// The same values: `x` -> `y`.
+    /// The identity: `x` -> `y`.
     Copy,
 }
 
@@ -44,7 +44,7 @@ pub enum BoundBuiltin {
 }
 
 impl BoundBuiltin {
-    /// The output it gives (an index into the shape's buffers) and its values.
+    /// The output (an index into the shape's buffers) and its values.
     pub fn compute(&self, values: &BufferValues) -> (usize, Vec<f64>) {
         match self {
             Self::Sdpa(sdpa) => (sdpa.o, sdpa.compute(values)),
@@ -57,7 +57,7 @@ impl BoundBuiltin {
 }
 
 impl BoundBuiltin {
-    /// The same as a plain kernel computes it whose output is of `dtype`.
+    /// The same as a plain kernel with an output of `dtype` computes it.
     pub fn compute_plainly(&self, values: &BufferValues, dtype: Dtype) -> (usize, Vec<f64>) {
         let (sum, plain) = ((plain_accumulator(dtype), KeySubset::All), SoftmaxArithmetic::plain(dtype));
         match self {
@@ -69,7 +69,7 @@ impl BoundBuiltin {
         }
     }
 
-    /// The output it gives, an index into the shape's buffers.
+    /// The output, as an index into the shape's buffers.
     pub const fn output(&self) -> usize {
         match self {
             Self::Sdpa(sdpa) => sdpa.o,
@@ -80,7 +80,7 @@ impl BoundBuiltin {
         }
     }
 
-    /// Multiplications and additions, or exponentials, that one evaluation takes, about.
+    /// Approximate multiplications and additions, or exponentials, of one evaluation.
     pub fn work(&self, shape: &ShapeSpec) -> f64 {
         let elements = |index: usize| shape.buffers[index].elements() as f64;
         match self {
@@ -93,7 +93,7 @@ impl BoundBuiltin {
 }
 
 impl Builtin {
-    /// What can be named in a phase.
+    /// The names that a phase can use.
     pub const NAMES: [&str; 5] = BUILT_IN;
 
     pub fn parse(name: &str, options: &[(String, String)]) -> Result<Self, ReferenceError> {
@@ -129,7 +129,7 @@ impl Builtin {
         Err(ReferenceError::Option { builtin, key: key.to_owned(), value: value.to_owned(), allowed })
     }
 
-    /// The name a phase uses.
+    /// Its name in a phase.
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Sdpa { .. } => "sdpa",

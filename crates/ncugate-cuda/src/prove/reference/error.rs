@@ -1,8 +1,8 @@
-//! Why a built-in reference cannot be used.
+//! Errors of built-in references.
 
 use ncugate_model::ShapeName;
 
-/// What can be named in a phase.
+/// The names that a phase can use.
 pub const BUILT_IN: [&str; 5] = ["sdpa", "gemm", "softmax", "reduce", "copy"];
 
 /// Why a built-in reference cannot be used.
@@ -15,25 +15,25 @@ pub enum ReferenceError {
         /// `; did you mean ...?` or empty.
         hint: String,
     },
-    /// An option it does not have, or a value the option cannot take.
+    /// An unknown option, or a value that the option cannot take.
     #[error("option {key} = '{value}' of reference '{builtin}': {allowed}")]
     Option { builtin: &'static str, key: String, value: String, allowed: &'static str },
-    /// A buffer it needs is not there.
+    /// A required buffer is missing.
     #[error("reference '{builtin}' needs an {role} buffer named '{buffer}' (or {needed} {role} buffers in its order)")]
     Missing {
         builtin: &'static str,
         /// The buffer's name.
         buffer: &'static str,
         role: &'static str,
-        /// How many buffers of the role it takes.
+        /// Number of buffers of the role that it takes.
         needed: usize,
     },
-    /// It gives one output, and the workload has more.
+    /// It has one output, and the workload has more.
     #[error("reference '{builtin}' gives '{given}' only; output '{other}' would stay unchecked")]
     MoreOutputs {
         builtin: &'static str,
         given: String,
-        /// What it does not.
+        /// The output that it does not compute.
         other: String,
     },
     /// Extents do not fit each other.
@@ -41,10 +41,10 @@ pub enum ReferenceError {
     Shape {
         builtin: &'static str,
         shape: ShapeName,
-        /// Which extents, and what they should be.
+        /// The extents, and what they should be.
         what: String,
     },
-    /// A scalar it uses differs between variants.
+    /// A required scalar differs between variants.
     #[error("reference '{builtin}' uses scalar '{scalar}', which depends on a variant's parameters")]
     Varying { builtin: &'static str, scalar: &'static str },
 }

@@ -1,4 +1,4 @@
-//! Finding the buffers of a built-in reference, and holding their extents to what it needs.
+//! Finds the buffers of a built-in reference and checks their extents.
 
 use super::error::ReferenceError;
 use crate::gpu::BufferSpec;
@@ -8,15 +8,15 @@ use ncugate_model::Role;
 /// The values of every buffer of a shape, in its order; empty for outputs and scratch.
 pub type BufferValues = [Vec<f64>];
 
-/// A built-in being fitted to a shape.
+/// Fits a built-in to a shape.
 pub struct Fit<'a> {
     pub builtin: &'static str,
     pub shape: &'a ShapeSpec,
 }
 
 impl Fit<'_> {
-    /// Indices of the inputs of these names; failing a name, of the inputs in their order that are not `apart`. Where inputs
-    /// alone do not do, buffers that are changed in place are inputs too.
+    /// Indices of the inputs with these names. Without those names, the inputs in order, except those in `apart`. If
+    /// inputs alone are not enough, buffers that are changed in place count as inputs too.
     pub fn inputs<const N: usize>(
         &self,
         names: [&'static str; N],
@@ -40,12 +40,12 @@ impl Fit<'_> {
         }
     }
 
-    /// Index of an input that need not be there.
+    /// Index of an optional input.
     pub fn optional(&self, name: &str) -> Option<usize> {
         self.shape.buffers.iter().position(|b| b.name == name && b.role == Role::Input)
     }
 
-    /// A scalar that need not be there, but must not differ between variants.
+    /// An optional scalar, which must not differ between variants.
     pub fn scalar(&self, name: &'static str) -> Result<Option<f64>, ReferenceError> {
         if self.shape.varying.iter().any(|v| v == name) {
             return Err(ReferenceError::Varying { builtin: self.builtin, scalar: name });

@@ -6,7 +6,7 @@ use super::fit::{BufferValues, Fit};
 use ncugate_array::dense::{Matrix, add_scaled, multiply};
 use rayon::prelude::*;
 
-/// Rows of `c` that one task computes, at least and at most.
+/// Minimum and maximum rows of `c` per task.
 const ROWS: usize = 16;
 const MOST_ROWS: usize = 256;
 
@@ -26,8 +26,8 @@ pub struct Gemm {
 }
 
 impl Gemm {
-    /// Scalars `alpha` and `beta` default to 1 and 0; a `beta` other than 0 needs the input `c_in`, or a `c` that is changed in
-    /// place.
+    /// The scalars `alpha` and `beta` default to 1 and 0. A `beta` other than 0 needs the input `c_in`, or a `c` that
+    /// is changed in place.
     pub(super) fn bind(fit: &Fit<'_>, transpose_b: bool) -> Result<Self, ReferenceError> {
         let [a, b] = fit.inputs(["a", "b"], &["c_in"])?;
         let c = fit.output("c")?;
@@ -56,7 +56,7 @@ impl Gemm {
             return vec![product; self.rows * self.columns];
         }
         let mut c = vec![0.0; self.rows * self.columns];
-        // Every task packs all of `b` anew, so that few rows a task would be slow, and too many leave threads idle.
+        // Every task repacks all of `b`: too few rows per task would be slow, and too many leave threads idle.
         let rows = (self.rows / (2 * rayon::current_num_threads())).clamp(ROWS, MOST_ROWS);
         c.par_chunks_mut(rows * self.columns).enumerate().for_each(|(block, c)| {
             let count = c.len() / self.columns;
@@ -74,8 +74,8 @@ impl Gemm {
         c
     }
 
-    /// The value of every element of `c` where it is known without a product, and exactly: both matrices are 0, or 1,
-    /// everywhere, and nothing is carried over.
+    /// The value of every element of `c` if it is known exactly without a product: both matrices are 0, or 1,
+    /// everywhere, and `c_in` does not contribute.
     fn constant_product(&self, values: &BufferValues) -> Option<f64> {
         let is = |index: usize, value: f64| values[index].par_iter().all(|v| *v == value);
         let everywhere = |value| is(self.a, value) && is(self.b, value);
@@ -87,7 +87,7 @@ impl Gemm {
         }
     }
 
-    /// The same over the terms that are kept, one after another, with sums rounded after every term.
+    /// The same over the kept terms in order, with the sum rounded after every term.
     pub(in crate::prove) fn compute_by(&self, values: &BufferValues, (sum, kept): (Rounding, KeySubset)) -> Vec<f64> {
         let (b_row, b_column) = if self.transpose_b { (1, self.inner) } else { (self.columns, 1) };
         let terms: Vec<usize> = (0..self.inner).filter(|k| kept.keeps(*k, self.inner)).collect();

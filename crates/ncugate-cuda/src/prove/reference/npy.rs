@@ -6,20 +6,20 @@ use ncugate_model::disk::open;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Most bytes of a file: what one GPU can hold.
+/// Size limit of a file in bytes: the memory of one GPU.
 const MAX_BYTES: u64 = 256 << 30;
 const MAGIC: &[u8] = b"\x93NUMPY";
 
-/// Why a file does not give an array.
+/// Why an array cannot be read from a file.
 #[derive(Debug, thiserror::Error)]
 pub enum NpyError {
     #[error("cannot read {}", path.display())]
     Read { path: PathBuf, source: std::io::Error },
-    /// It is not what is needed.
+    /// The array has another form.
     #[error("{}: {what}", path.display())]
     Format {
         path: PathBuf,
-        /// What is wrong, and what is needed.
+        /// The mismatch, and the required form.
         what: String,
     },
 }
@@ -65,7 +65,7 @@ fn parse(bytes: &[u8], extents: &[usize]) -> Result<Vec<f64>, String> {
         Some("|i1") => Dtype::I8,
         Some("|u1") => Dtype::U8,
         Some("|b1") => Dtype::Bool,
-        // A complex number is two real ones behind each other, on an axis of their own.
+        // A complex number is two consecutive real numbers, on an additional axis.
         Some("<c8") => Dtype::F32,
         Some("<c16") => Dtype::F64,
         other => {
@@ -96,8 +96,8 @@ fn parse(bytes: &[u8], extents: &[usize]) -> Result<Vec<f64>, String> {
     }
 }
 
-/// A file, version 1.0, of an array of these elements of `dtype`; bf16 and FP8, which NumPy does not have, as float32, which
-/// holds them exactly.
+/// A version 1.0 file with an array of these elements of `dtype`. bf16 and FP8, which NumPy does not have, are
+/// written as float32, which holds them exactly.
 pub fn npy_bytes(dtype: Dtype, extents: &[usize], elements: &[u8]) -> Vec<u8> {
     let descr = match dtype {
         Dtype::F64 => "<f8",
@@ -115,7 +115,7 @@ pub fn npy_bytes(dtype: Dtype, extents: &[usize], elements: &[u8]) -> Vec<u8> {
     };
     let shape: String = extents.iter().map(|extent| format!("{extent}, ")).collect();
     let header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({}), }}", shape.trim_end());
-    // Magic, version, length and header together are a multiple of 64 bytes, the last of them a line feed.
+    // Magic, version, length and header together are a multiple of 64 bytes and end with a line feed.
     let padded = (MAGIC.len() + 4 + header.len() + 1).next_multiple_of(64) - MAGIC.len() - 4;
     let mut bytes = [MAGIC, &[1, 0], &(padded as u16).to_le_bytes(), header.as_bytes()].concat();
     bytes.resize(MAGIC.len() + 4 + padded - 1, b' ');
@@ -142,7 +142,7 @@ fn split(bytes: &[u8]) -> Option<(&str, &[u8])> {
     Some((std::str::from_utf8(header).ok()?, data))
 }
 
-/// What follows `'key':` in the header's Python dictionary.
+/// The text after `'key':` in the header's Python dictionary.
 fn value_of<'a>(header: &'a str, key: &str) -> Option<&'a str> {
     let at = header.find(&format!("'{key}'"))? + key.len() + 2;
     Some(header[at..].trim_start().strip_prefix(':')?.trim_start())

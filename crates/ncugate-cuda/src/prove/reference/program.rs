@@ -1,5 +1,5 @@
-//! References that a program computes: a function of a Python file, or a command. Inputs and outputs are NumPy files in a
-//! folder that is made for one call and taken away after it.
+//! References computed by a program: a function of a Python file, or a command. Inputs and outputs are NumPy files in
+//! a folder that exists for one call.
 
 use super::fit::BufferValues;
 use super::npy::{NpyError, read, write};
@@ -17,35 +17,35 @@ use std::time::Duration;
 
 /// The program that calls a function of a Python file.
 const RUNNER: &str = include_str!("reference.py");
-/// Lines of what a program printed that an error has.
+/// Lines of a program's output quoted in an error.
 const LINES: usize = 12;
 /// Folders made by this process.
 static FOLDERS: AtomicU64 = AtomicU64::new(0);
 
-/// Why a program does not give a reference.
+/// Why a program does not provide a reference.
 #[derive(Debug, thiserror::Error)]
 pub enum ProgramError {
-    /// Its files cannot be written.
+    /// The input files cannot be written.
     #[error("cannot write the inputs of the reference to {}", folder.display())]
     Write {
         folder: PathBuf,
-        /// What the system said.
+        /// The I/O error.
         source: io::Error,
     },
     #[error("cannot start the reference `{program}`")]
     Start {
         program: String,
-        /// What the system said.
+        /// The I/O error.
         source: io::Error,
     },
     #[error("the reference `{program}` {ending}{}", said(.printed))]
     Failed {
         program: String,
         ending: ProcessExit,
-        /// The end of what it printed.
+        /// The end of its output.
         printed: String,
     },
-    /// An output is missing or another than it should be.
+    /// An output is missing or has another form.
     #[error(transparent)]
     Output(#[from] NpyError),
 }
@@ -54,10 +54,10 @@ fn said(printed: &str) -> String {
     if printed.is_empty() { String::new() } else { format!(":\n{printed}") }
 }
 
-/// The right outputs of a shape, by buffer; `python` calls a function of Python.
+/// The expected outputs of a shape, by buffer; `python` calls a function of Python.
 ///
 /// # Errors
-/// The program cannot be run, fails, takes too long, or does not give every output with its extents.
+/// The program cannot be run, fails, takes too long, or does not provide every output with its extents.
 pub fn outputs(
     program: &ReferenceProgram,
     python: Option<&Path>,
@@ -98,7 +98,7 @@ fn call(program: &ReferenceProgram, python: Option<&Path>, folder: &Path) -> Res
     Err(ProgramError::Failed { program: name, ending: output.ending, printed })
 }
 
-/// A folder of one call, which goes with it.
+/// A folder for one call, removed on drop.
 struct CallFolder(PathBuf);
 
 impl CallFolder {
@@ -143,7 +143,7 @@ impl CallFolder {
 
 impl Drop for CallFolder {
     fn drop(&mut self) {
-        // What cannot be taken away is left to the system's temporary folder.
+        // Leftovers stay in the system's temporary folder.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }

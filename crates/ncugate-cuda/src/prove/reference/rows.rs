@@ -1,4 +1,4 @@
-//! References over the last axis: softmax, reductions, and the identity that a copy is held to.
+//! References over the last axis: softmax, reductions, and the identity for copies.
 
 use super::arithmetic::{KeySubset, Rounding, SoftmaxArithmetic};
 use super::error::ReferenceError;
@@ -35,7 +35,7 @@ impl Softmax {
         self.compute_by(values, &SoftmaxArithmetic::default())
     }
 
-    /// The same by another arithmetic.
+    /// The same with another arithmetic.
     pub(in crate::prove) fn compute_by(&self, values: &BufferValues, arithmetic: &SoftmaxArithmetic) -> Vec<f64> {
         let mut y = vec![0.0; values[self.x].len()];
         y.par_chunks_mut(self.width).zip(values[self.x].par_chunks(self.width)).for_each(|(row, x)| {
@@ -47,7 +47,7 @@ impl Softmax {
     }
 }
 
-/// A reduction over the last axis of `x`; `y` lacks that axis, or has 1 in its place.
+/// A reduction over the last axis of `x`; `y` omits that axis, or has extent 1 there.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reduce {
     x: usize,
@@ -75,7 +75,7 @@ impl Reduce {
         values[self.x].par_chunks(self.width).map(|row| reduced(self.op, row)).collect()
     }
 
-    /// The same over the columns that are kept, where sums are rounded after every term.
+    /// The same over the kept columns, with sums rounded after every term.
     pub(in crate::prove) fn compute_by(&self, values: &BufferValues, (sum, kept): (Rounding, KeySubset)) -> Vec<f64> {
         let of_row = |row: &[f64]| {
             let columns = row.iter().enumerate().filter(|(at, _)| kept.keeps(*at, row.len())).map(|(_, v)| *v);

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 /// Query rows computed by one task.
 const ROWS: usize = 32;
 
-/// Attention fitted to a shape; `q` is `[B, H, S, D]`, `k` `[B, H, T, D]`, `v` `[B, H, T, E]`, `o` `[B, H, S, E]`.
+/// Attention fitted to a shape: `q` is `[B, H, S, D]`, `k` `[B, H, T, D]`, `v` `[B, H, T, E]`, `o` `[B, H, S, E]`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sdpa {
     pub(in crate::prove) q: usize,
@@ -27,7 +27,8 @@ pub struct Sdpa {
 }
 
 impl Sdpa {
-    /// Scale is the scalar `scale`, else `1 / sqrt(D)`; `k_scale` and `v_scale` of `[B * H]` multiply keys and values.
+    /// The scale is the scalar `scale`, else `1 / sqrt(D)`; `k_scale` and `v_scale` of `[B * H]` multiply keys and
+    /// values.
     pub(super) fn bind(fit: &Fit<'_>, causal: bool) -> Result<Self, ReferenceError> {
         const LAYOUT: &str = "[B, H, S, D]";
         let [q, k, v] = fit.inputs(["q", "k", "v"], &["k_scale", "v_scale"])?;
@@ -53,7 +54,7 @@ impl Sdpa {
         self.compute_by(values, &SoftmaxArithmetic::default())
     }
 
-    /// The same by another arithmetic.
+    /// The same with another arithmetic.
     pub(in crate::prove) fn compute_by(&self, values: &BufferValues, arithmetic: &SoftmaxArithmetic) -> Vec<f64> {
         let heads = values[self.q].len() / (self.queries * self.depth);
         let mut output = vec![0.0; heads * self.queries * self.value_depth];
@@ -65,7 +66,7 @@ impl Sdpa {
         output
     }
 
-    /// The rows from `first` of one head that `output` has room for.
+    /// Rows of one head from `first` on, as many as `output` has room for.
     fn rows(
         &self,
         values: &BufferValues,
@@ -98,8 +99,8 @@ impl Sdpa {
         }
     }
 
-    /// The same in exact arithmetic, by products of matrices: a weight of 0 takes out what a row does not see, which is right
-    /// for finite values.
+    /// The same in exact arithmetic, by matrix products: masked keys have a weight of 0, which is right for finite
+    /// values.
     fn block(
         &self,
         (q, k, v): (&[f64], &[f64], &[f64]),
