@@ -1,9 +1,9 @@
-//! A graph in which every launch is verified: the launches of the timed graph on the same pointers, with a copy of the
-//! outputs and a disturbance of the set between them.
+//! A graph in which every launch is verified: the launches of the timed graph on the same pointers, with a copy of
+//! the outputs and a disturbance of the set between them.
 //!
-//! A launch of the timed graph may find its output there already, for each set is launched on many times. Here it finds it
-//! poisoned, spoiled in one place, or right for inputs that are not there any more. State is what it was before the first launch
-//! each time.
+//! A launch of the timed graph may find its output already in place, since each set is launched on many times. Here
+//! its output is poisoned, spoiled in one place, or right for inputs that have been replaced. State is restored
+//! before each launch.
 
 use super::output_comparison::{OutputComparison, OutputPlace};
 use super::schedule::{AuditSchedule, Disturbance, GraphExtent, audited_launches};
@@ -11,43 +11,43 @@ use super::timed_buffers::TimedBuffers;
 use crate::gpu::{CudaDevice, DeviceError, ExecutableGraph, PendingDigests, VariantExtents};
 use std::ops::Range;
 
-/// Most bytes of an output that [`Disturbance::Spot`] spoils.
+/// Maximum size in bytes of the region that [`Disturbance::Spot`] spoils.
 const SPOT: usize = 16;
 
 /// A graph of verified launches.
 #[derive(Debug)]
 pub struct AuditGraph {
     graph: ExecutableGraph,
-    /// What each set holds at the start.
+    /// Content of each set at the start.
     start: Vec<usize>,
-    /// What each set holds at the end.
+    /// Content of each set at the end.
     end: Vec<usize>,
-    /// The content of each launch's inputs.
+    /// The content whose inputs each launch reads.
     contents: Vec<usize>,
 }
 
-/// A launch that is not right.
+/// A launch with a wrong output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WrongLaunch {
     pub reason: String,
-    /// Number of its set of buffers.
+    /// Index of its set of buffers.
     pub set: usize,
-    /// Number of the content that its inputs were.
+    /// Index of the content with its inputs.
     pub content: usize,
 }
 
-/// What an audit found.
+/// The result of an audit.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct AuditOutcome {
-    /// Launches that were right in bytes that were not known before.
+    /// Right launches whose output bytes were new.
     pub inexact: u32,
-    /// The first launch that is not right.
+    /// The first launch with a wrong output.
     pub wrong: Option<WrongLaunch>,
 }
 
 impl AuditGraph {
-    /// The graph for a variant whose timed graph is laid out like `timed` and of which `missing` launches more are to be
-    /// verified than samples show; `launch` queues a launch on a set.
+    /// The graph for a variant with a timed graph of the layout `timed`; `missing` is the number of launches to
+    /// verify that samples do not cover. `launch` queues a launch on a set.
     ///
     /// # Errors
     /// The driver refuses.
@@ -64,12 +64,12 @@ impl AuditGraph {
         let start = schedule.assignment(buffers.contents(), sets);
         let mut held = start.clone();
         let mut contents = Vec::with_capacity(launches);
-        // At least one disturbance of a graph changes the inputs: a kernel that leaves outputs alone unless they are poison is
-        // met in each.
+        // At least one disturbance of a graph changes the inputs. This catches kernels that leave outputs alone
+        // unless they are poison.
         let disturbances = launches.saturating_sub(sets);
         let changed = schedule.below(disturbances.max(1));
-        // Half of the sets keep their inputs for all of the graph but then, so that a kernel which skips inputs that it has met many times
-        // in a row meets them so often.
+        // Half of the sets otherwise keep their inputs for the whole graph. This catches kernels that skip inputs
+        // after meeting them many times in a row.
         let steady = schedule.below(2);
         let graph = device.capture(|| {
             for index in 0..launches {
@@ -91,15 +91,15 @@ impl AuditGraph {
         Ok(Self { graph, start, end: held, contents })
     }
 
-    /// Launches that it verifies.
+    /// Number of launches that it verifies.
     pub const fn launches(&self) -> usize {
         self.contents.len()
     }
 
-    /// Runs it and compares the outputs of every launch; `lead_in` queues what comes before it.
+    /// Runs it and compares the outputs of every launch; `lead_in` queues the work before it.
     ///
     /// # Errors
-    /// A launch fails; the device may not work any more.
+    /// A launch fails; the device may be unusable afterwards.
     pub fn run(
         &self,
         device: &CudaDevice,
@@ -158,7 +158,8 @@ impl AuditGraph {
     }
 }
 
-/// Queues a change of a set before the next launch on it; gives the content whose inputs it holds then.
+/// Queues a disturbance of a set before the next launch on it; returns the content whose inputs the set holds
+/// afterwards.
 fn disturb(
     device: &CudaDevice,
     buffers: &TimedBuffers,
@@ -181,7 +182,7 @@ fn disturb(
     }
 }
 
-/// A hidden place of [`SPOT`] bytes of a region, or all of a smaller one.
+/// A random place of [`SPOT`] bytes in a region; all of a smaller region.
 fn spot(schedule: &mut AuditSchedule, region: Range<usize>) -> Range<usize> {
     let start = region.start + SPOT * schedule.below(region.len().div_ceil(SPOT).max(1));
     start..(start + SPOT).min(region.end)

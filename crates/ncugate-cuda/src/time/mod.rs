@@ -1,5 +1,5 @@
-//! Latency: samples of CUDA graphs, in rounds that interleave the kernels, and the verification of what the timed launches
-//! gave.
+//! Latency: samples of CUDA graphs, in rounds that interleave the kernels, and the verification of the timed
+//! launches.
 
 mod audit_graph;
 mod output_comparison;

@@ -1,29 +1,29 @@
-//! Outputs of a launch that are verified: where they lie, and what comparing them gave.
+//! Outputs of a verified launch: their place and the result of the comparison.
 
-/// Where outputs lie that are to be verified.
+/// Place of the outputs to verify.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OutputPlace {
-    /// In the set of this number.
+    /// In the set with this index.
     Set(usize),
     /// In the buffers of the lead-in.
     LeadIn,
-    /// In the snapshot of this number.
+    /// In the snapshot with this index.
     Snapshot(usize),
 }
 
-/// What comparing the outputs of a launch gave.
+/// The result of comparing the outputs of a launch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum OutputComparison {
-    /// The very bytes that were compared in full before.
+    /// The same bytes as an output that was compared in full before.
     Known,
-    /// Right, in other bytes than any before.
+    /// Right, with bytes that are new.
     New,
-    /// Wrong or missing, and in what.
+    /// Wrong or missing, with the reason.
     Wrong(String),
 }
 
 impl OutputComparison {
-    /// Why the outputs do not count, if they do not.
+    /// Why the outputs are rejected; `None` if they are not.
     pub fn reason(self) -> Option<String> {
         match self {
             Self::Known | Self::New => None,

@@ -1,6 +1,6 @@
-//! The order in which kernels are timed, so that a drift of the clock falls on all of them alike.
+//! The order in which kernels are timed, so that clock drift affects all of them alike.
 
-/// The order of the kernels in a round: another one each round, the same on every machine.
+/// The order of the kernels in a round: different in each round, the same on every machine.
 pub fn order(round: u32, count: usize) -> Vec<usize> {
     let mut order: Vec<usize> = (0..count).collect();
     order.sort_by_key(|&i| mixed((u64::from(round) << 32) + i as u64));

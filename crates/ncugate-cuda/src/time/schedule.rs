@@ -1,46 +1,46 @@
-//! What is verified, and when: drawn from a seed that no kernel can know, so that none can tell a sample that is looked at
-//! from one that is not.
+//! The hidden schedule of verification, drawn from a seed that no kernel can know, so that no kernel can distinguish
+//! a verified sample from others.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use sha2::{Digest, Sha256};
 
-/// Launches whose outputs are compared, over all shapes that a variant is timed at: with so many, one wrong launch in a
-/// hundred is met with a chance of 95 % (`0.99^299 < 0.05`; see [`ncugate_model::Audit::chance_after`]). The confirmation
-/// compares as many again of what is selected, in each of its processes.
+/// Verified launches over all timed shapes of a variant: this number catches one wrong launch in a hundred with a
+/// probability of 95 % (`0.99^299 < 0.05`; see [`ncugate_model::Audit::chance_after`]). The confirmation verifies
+/// this many launches again for each selected variant, in each of its processes.
 pub const VERIFIED_LAUNCHES: u32 = 299;
-/// Least audited graphs of a variant at a shape: only there are repeats on one set of buffers looked at one by one.
+/// Least audited graphs of a variant at a shape: only they verify repeated launches on one set of buffers one by one.
 const LEAST_AUDITS: u32 = 2;
-/// Audited graphs that are enough where memory allows; each costs a lead-in and a wait beside its launches.
+/// Enough audited graphs if memory allows; each costs a lead-in and a wait in addition to its launches.
 const AUDITS: u32 = 4;
-/// Most microseconds that the audited launches of a variant at a shape may take; what slower kernels miss is in the
-/// chance that is stated.
+/// Limit in microseconds for the audited launches of a variant at a shape. The stated probability accounts for the
+/// launches that slower kernels omit.
 const MOST_AUDITED_US: f64 = 1e6;
-/// Of how many samples one is taken on inputs that were changed just before. To write inputs anew leaves them in the L2
-/// cache otherwise than launches do, which is in the time of the first launch on each set: were it done before every sample,
-/// the median of honest kernels would be another.
+/// One in this many samples is taken on inputs that were changed just before. Rewriting inputs leaves them in the L2
+/// cache in another state than launches do, which shows in the time of the first launch on each set: before every
+/// sample, it would change the median of honest kernels.
 const REFILLED: u32 = 4;
-/// Of how many verified samples one is verified where every one of them needs a comparison in full.
+/// One in this many verified samples is verified if every one of them needs a full comparison.
 const SPARSE: u32 = 8;
 
-/// How a timed graph is laid out.
+/// The layout of a timed graph.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GraphExtent {
     pub launches: u32,
-    /// Sets of buffers that they use.
+    /// Sets of buffers that the launches use.
     pub sets: u32,
-    /// Microseconds of a launch, about.
+    /// Approximate microseconds of a launch.
     pub launch_us: f64,
 }
 
-/// How a set of buffers is changed between two launches of an audited graph on it.
+/// Change of a set of buffers between two launches of an audited graph on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Disturbance {
-    /// All of the outputs are poisoned.
+    /// Poison in all of the outputs.
     Poison,
-    /// The outputs are poisoned in one place of at most this many bytes.
+    /// Poison in one place of the outputs, of at most this many bytes.
     Spot,
-    /// Other inputs, while the outputs keep what was right for those before.
+    /// Other inputs; the outputs keep the right answer for the previous inputs.
     Inputs,
 }
 
@@ -51,7 +51,7 @@ pub struct AuditSchedule {
 }
 
 impl AuditSchedule {
-    /// The choices that `seed` makes for what is named, the same each time.
+    /// The choices for a seed, variant and shape; deterministic.
     pub fn new(seed: u64, variant: &str, shape: &str) -> Self {
         let mut hash = Sha256::new();
         hash.update(b"ncugate audit 1\0");
@@ -62,13 +62,13 @@ impl AuditSchedule {
         Self { rng: ChaCha8Rng::from_seed(hash.finalize().into()) }
     }
 
-    /// A number below `bound`, which is positive.
+    /// A number below `bound`, which must be positive.
     pub fn below(&mut self, bound: usize) -> usize {
-        // The high half of a product: even to within 2^-32 for what is counted here.
+        // The high half of a product: uniform to within 2^-32 for the counts used here.
         ((u64::from(self.rng.next_u32()) * bound as u64) >> 32) as usize
     }
 
-    /// Which of `contents` each of `sets` sets holds: all of them before one comes again.
+    /// The content of each of `sets` sets, out of `contents`: no content repeats before all were used.
     pub fn assignment(&mut self, contents: usize, sets: usize) -> Vec<usize> {
         let mut assignment = Vec::with_capacity(sets + contents);
         while contents > 0 && assignment.len() < sets {
@@ -83,7 +83,7 @@ impl AuditSchedule {
         assignment
     }
 
-    /// Before how many audits each round's sample is taken.
+    /// Number of audits before the sample of each round.
     pub fn audits_by_round(&mut self, audits: u32, rounds: u32) -> Vec<u32> {
         let mut counts = vec![0; rounds as usize];
         for _ in 0..if rounds == 0 { 0 } else { audits } {
@@ -93,17 +93,17 @@ impl AuditSchedule {
         counts
     }
 
-    /// How a set is changed between two launches, where there are other inputs to give it.
+    /// The change of a set between two launches, if other inputs are available.
     pub fn disturbance(&mut self) -> Disturbance {
         [Disturbance::Poison, Disturbance::Spot, Disturbance::Inputs][self.below(3)]
     }
 
-    /// How a set whose inputs stay is changed between two launches.
+    /// The change of a set between two launches, if its inputs stay.
     pub fn disturbance_of_outputs(&mut self) -> Disturbance {
         [Disturbance::Poison, Disturbance::Spot][self.below(2)]
     }
 
-    /// Another of `contents` than `than`; the same where there is one.
+    /// A content other than `than`, out of `contents`; the same if there is only one.
     pub fn other(&mut self, contents: usize, than: usize) -> usize {
         if contents < 2 { than } else { (than + 1 + self.below(contents - 1)) % contents }
     }
@@ -113,25 +113,26 @@ impl AuditSchedule {
         self.below(REFILLED as usize) == 0
     }
 
-    /// Whether a sample is verified whose outputs can only be compared in full.
+    /// Whether to verify a sample whose outputs can only be compared in full.
     pub fn is_sparse_turn(&mut self) -> bool {
         self.below(SPARSE as usize) == 0
     }
 }
 
-/// Verified launches that `rounds` samples do not give: each gives the last launch on each set, and the last of its lead-in.
+/// Verified launches that `rounds` samples do not provide: each sample provides the last launch on each set, and the
+/// last of its lead-in.
 pub fn missing_launches(wanted: u32, rounds: u32, timed: &GraphExtent) -> u32 {
     wanted.saturating_sub(rounds.saturating_mul(timed.sets + 1))
 }
 
-/// Launches of an audited graph: at least those of the timed one, each set at least twice, and so many that `AUDITS` graphs
-/// have the missing ones; but no more than fit in the memory that keeps their outputs.
+/// Launches of an audited graph: at least those of the timed graph, at least two per set, and enough that `AUDITS`
+/// graphs provide the missing ones; at most as many as fit in the snapshot memory.
 pub fn audited_launches(timed: &GraphExtent, missing: u32, output_bytes: usize, memory: usize) -> u32 {
     let fit = u32::try_from(memory / output_bytes.max(1)).unwrap_or(u32::MAX);
     timed.launches.max(2 * timed.sets).max(missing.div_ceil(AUDITS)).min(fit).max(1)
 }
 
-/// How many audits have the missing verified launches.
+/// Number of audits that provide the missing verified launches.
 pub fn audits(missing: u32, timed: &GraphExtent, audited_launches: u32) -> u32 {
     let needed = missing.div_ceil(audited_launches.max(1)).max(LEAST_AUDITS);
     let one = timed.launch_us.max(1e-3) * f64::from(audited_launches.max(1));

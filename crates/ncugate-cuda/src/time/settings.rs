@@ -1,50 +1,50 @@
-//! How latency is measured.
+//! Settings of latency measurement.
 
 use ncugate_phase::config::L2State;
 use serde::{Deserialize, Serialize};
 
-/// How many times the L2 cache a set of buffers takes, of which two are enough: what a launch on the other read and wrote has taken all of
-/// the cache.
+/// Size of a set of buffers, in L2 caches, from which two sets are enough: a launch on the other set replaces the
+/// whole cache.
 const LARGE_SET: u64 = 2;
-/// Least contents where references take long, so that what is behind a pointer changes.
+/// Least number of contents if references take long: the content behind a pointer must change.
 pub const LEAST_CONTENTS: u32 = 2;
 
-/// How latency is measured; see [`ncugate_phase::config::BenchSettings`].
+/// Settings of latency measurement; see [`ncugate_phase::config::BenchSettings`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TimingSettings {
     /// Untimed graph launches before the first sample.
     pub warmup: u32,
-    /// Samples a variant and shape.
+    /// Samples per variant and shape.
     pub rounds: u32,
-    /// A sample lasts at least this long, in microseconds, unless `max_launches` stops it.
+    /// Least duration of a sample in microseconds, unless `max_launches` ends it earlier.
     pub min_sample_us: f64,
     /// Most launches in one graph.
     pub max_launches: u32,
-    /// Sets of buffers a graph rotates over.
+    /// Sets of buffers that a graph rotates over.
     pub buffer_sets: u32,
-    /// What the L2 cache holds when a launch starts.
+    /// State of the L2 cache when a launch starts.
     pub l2: L2State,
-    /// How much time audits may take.
+    /// Time limit of audits.
     pub effort: AuditEffort,
-    /// What no kernel and no phase knows.
+    /// Seeds that no kernel and no phase knows.
     pub hidden: HiddenSeeds,
 }
 
-/// How much time the audits of a variant at a shape may take.
+/// Time limit for the audits of a variant at a shape.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AuditEffort {
-    /// None: no output of a timed launch is looked at.
+    /// No output of a timed launch is verified.
     None,
-    /// A tenth of what the samples take: enough for a sweep, of which most variants are not selected. Slow kernels have fewer
-    /// launches verified, and the chance that is stated says so.
+    /// A tenth of the sampling time. This is enough for a sweep, in which most variants are not selected. Slow
+    /// kernels have fewer launches verified, and the stated probability accounts for that.
     Sweep,
-    /// Whatever all wanted launches take: for what a verdict rests on.
+    /// As long as all wanted launches take: for samples that a verdict rests on.
     Verdict,
 }
 
 impl AuditEffort {
-    /// Most launches that are verified beside samples, where `rounds` samples of `launches` launches are taken.
+    /// Limit on verified launches in addition to samples, for `rounds` samples of `launches` launches.
     pub fn most_launches(self, rounds: u32, launches: u32) -> u32 {
         match self {
             Self::None => 0,
@@ -54,32 +54,33 @@ impl AuditEffort {
     }
 }
 
-/// Seeds drawn from the operating system for one job: of the inputs that are timed, and of which launches are verified.
+/// Seeds for one job from the operating system's entropy: for the timed inputs, and for the selection of verified
+/// launches.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct HiddenSeeds {
-    /// One for each content that the sets of buffers take turns at.
+    /// One for each content that the sets of buffers rotate through.
     pub inputs: Vec<u64>,
-    /// Of what is launched on before the samples.
+    /// For the launches before the samples.
     pub pilot: u64,
-    /// Of the order of contents, the audits and the digests.
+    /// For the order of contents, the audits and the digests.
     pub schedule: u64,
 }
 
 impl TimingSettings {
-    /// Sets of buffers that a graph rotates over, where one takes `bytes`: one where the cache is to be cold or warm; at most two where
-    /// one is more than `LARGE_SET` times an L2 cache of `l2_bytes`.
+    /// Sets of buffers that a graph rotates over, if a set takes `bytes`: one if the cache is to be cold or warm; at
+    /// most two if a set is larger than `LARGE_SET` times an L2 cache of `l2_bytes`.
     pub fn sets(&self, bytes: usize, l2_bytes: u64) -> u32 {
         let large = l2_bytes > 0 && bytes as u64 > LARGE_SET * l2_bytes;
         if large { self.most_sets().min(2) } else { self.most_sets() }
     }
 
-    /// Contents that those sets take turns at: one for each set, at least two, so that what is behind a pointer changes, and one more for the
-    /// lead-in.
+    /// Contents that the sets rotate through: one for each set, at least two, so that the content behind a pointer
+    /// changes, and one more for the lead-in.
     pub fn contents(&self, bytes: usize, l2_bytes: u64) -> u32 {
         self.sets(bytes, l2_bytes).max(LEAST_CONTENTS) + 1
     }
 
-    /// Contents of the shape that takes most of them.
+    /// Contents of the shape with the most contents.
     pub fn most_contents(&self) -> u32 {
         self.most_sets().max(LEAST_CONTENTS) + 1
     }
@@ -91,7 +92,8 @@ impl TimingSettings {
         }
     }
 
-    /// Most launches in one graph, and the least microseconds of a sample: a launch on a cold cache is a sample by itself.
+    /// Most launches in one graph, and the least microseconds of a sample: with a cold cache, each launch is a
+    /// sample.
     pub fn extent(&self) -> (u32, f64) {
         match self.l2 {
             L2State::Rotate | L2State::Warm => (self.max_launches, self.min_sample_us),

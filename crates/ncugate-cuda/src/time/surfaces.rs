@@ -1,8 +1,8 @@
-//! Arrays of the surfaces of a program that is timed.
+//! Arrays for the surfaces of a timed program.
 
 use crate::gpu::{BoundProgram, CudaDevice, DeviceError, Surface, SurfaceCopy};
 
-/// Surfaces of a program, whose arrays hold what the buffers of a sample hold.
+/// Surfaces of a program, with arrays that mirror the buffers of a sample.
 #[derive(Debug)]
 pub struct Surfaces {
     sets: Vec<Vec<Surface>>,
@@ -10,13 +10,13 @@ pub struct Surfaces {
 }
 
 impl Surfaces {
-    /// Those of a program that is bound to sets and to the buffers of the lead-in.
+    /// The surfaces of a program bound to sets and to the buffers of the lead-in.
     pub fn of(sets: &[BoundProgram<'_>], lead_in: &BoundProgram<'_>) -> Self {
         let sets = sets.iter().map(|program| program.surfaces().to_vec()).collect();
         Self { sets, lead_in: lead_in.surfaces().to_vec() }
     }
 
-    /// Queues that the arrays of so many sets hold what their buffers hold; those of the lead-in are filled by its graph.
+    /// Queues copies from the buffers of the first `sets` sets to their arrays; the lead-in's graph fills its own.
     ///
     /// # Errors
     /// The driver refuses a copy.
@@ -24,7 +24,7 @@ impl Surfaces {
         self.sets.iter().take(sets).try_for_each(|surfaces| device.copy_surfaces(surfaces, SurfaceCopy::Fill))
     }
 
-    /// Queues that the buffers of so many sets, and of the lead-in, hold what their arrays hold.
+    /// Queues copies from the arrays of the first `sets` sets, and of the lead-in, to their buffers.
     ///
     /// # Errors
     /// The driver refuses a copy.

@@ -1,4 +1,4 @@
-//! What timed launches work on: sets of buffers whose contents move between samples, and what their outputs should be.
+//! Memory of timed launches: sets of buffers with contents that rotate between samples, and their expected outputs.
 
 mod fixed_cost;
 mod verification;
@@ -15,20 +15,20 @@ use ncugate_phase::config::L2State;
 use std::collections::HashSet;
 use std::ops::Range;
 
-/// Most bytes of device memory that keep the outputs of audited launches until they are compared.
+/// Maximum bytes of device memory for the outputs of audited launches until they are compared.
 const SNAPSHOT_BYTES: usize = 1 << 29;
 
-/// How many times the L2 cache the sets of a sample may take to be read before it.
+/// Largest total size of the sets of a sample, in L2 caches, up to which they are read before it.
 const WARMED: u64 = 4;
 
-/// Most bytes of the sets of buffers of a workload with state: each launch of a sample has one to itself.
+/// Maximum bytes of all sets of buffers for a workload with state: each launch of a sample has a separate set.
 const STATE_BYTES: usize = 1 << 30;
 
-/// Inputs of a hidden seed, and what is right for them.
+/// Inputs of a hidden seed, and their expected outputs.
 #[derive(Debug)]
 pub struct HiddenCase {
     pub seed: u64,
-    /// The inputs, and the right outputs, which stay on the host.
+    /// The inputs, and the expected outputs, which stay on the host.
     pub draw: CaseDraw,
 }
 
@@ -38,22 +38,22 @@ pub const LEAD_IN_CONTENT: usize = 0;
 /// Launches of the graph that follows a reset of persisting lines.
 const AFTER_RESET: u32 = 200;
 
-/// A content that the sets take turns at.
+/// A content that the sets rotate through.
 #[derive(Debug)]
 struct TimedContent {
     seed: u64,
-    /// What a set holds before its first launch: the inputs, state, poison in other outputs, zero in other scratch.
+    /// Content of a set before its first launch: the inputs, state, poison in other outputs, zero in other scratch.
     staging: BufferSet,
     draw: CaseDraw,
-    /// Digests of what a launch may not write.
+    /// Digests of the memory that a launch must not write.
     kept: Vec<MemoryDigest>,
-    /// Digests of what outputs hold before a launch: poison, or state.
+    /// Digests of the outputs before a launch: poison, or state.
     poison: Vec<MemoryDigest>,
-    /// Digests of outputs that were compared in full and are right, with the extents that they are right for.
+    /// Digests of right outputs that were compared in full, with the extents for which they are right.
     right: HashSet<(VariantExtents, Vec<MemoryDigest>)>,
 }
 
-/// What is as it was before a launch.
+/// Memory that was restored to its state before a launch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RestoredState {
     /// The workload has no state.
@@ -61,44 +61,44 @@ pub enum RestoredState {
     State,
 }
 
-/// All memory of the timing at a shape.
+/// All memory for timing at a shape.
 #[derive(Debug)]
 pub struct TimedBuffers {
     shape: ShapeSpec,
     tolerance: Tolerance,
-    /// What the timed graphs rotate over.
+    /// Sets that the timed graphs rotate over.
     pub sets: Vec<BufferSet>,
-    /// What the device is kept busy with before a sample.
+    /// Buffers of the launches that keep the device busy before a sample.
     pub lead_in: BufferSet,
-    /// What sets and lead-in hold before each launch that is no sample.
+    /// Content of sets and lead-in before each launch outside samples.
     pilot: BufferSet,
-    /// The content whose inputs the buffers of the lead-in hold, where launches do not change them.
+    /// The content whose inputs the lead-in buffers hold, if launches do not change them.
     lead_in_held: Option<usize>,
-    /// What the buffers of the lead-in held at its start, where the workload has state.
+    /// The lead-in buffers before its first launch, if the workload has state.
     lead_in_state: Option<BufferSet>,
     contents: Vec<TimedContent>,
     digester: Digester,
     copier: Copier,
     warmer: CacheWarmer,
     blocking: BlockingKernel,
-    /// Microseconds of a graph beside its launches.
+    /// Fixed microseconds of a graph, without its launches.
     fixed_us: f64,
-    /// An image of one set on the host: what is uploaded to the contents, and where outputs are downloaded to.
+    /// A host image of one set, for uploads to the contents and downloads of outputs.
     image: PinnedMemory,
-    /// The content that each set holds; none of a set whose contents are not known.
+    /// The content of each set; `None` if it is unknown.
     held: Vec<Option<usize>>,
-    /// Twice the L2 cache, to be written over it.
+    /// Twice the L2 cache, to overwrite it.
     flush: Option<DeviceMemory>,
     /// Outputs of audited launches.
     snapshots: DeviceMemory,
 }
 
 impl TimedBuffers {
-    /// Allocates everything. Sets and lead-in hold `pilot` until [`Self::refresh`]: what a launch finds whose answer is none of those that are
-    /// compared, so that what is done before the samples stands for none of them.
+    /// Allocates everything. Sets and lead-in hold `pilot` until [`Self::refresh`]. The answer of `pilot` is never
+    /// compared, so launches before the samples cannot prepare a compared answer.
     ///
     /// # Errors
-    /// There is not enough memory, or the digests of device and host are not the same function.
+    /// There is not enough memory, or the digest functions of device and host differ.
     pub fn new(
         device: &CudaDevice,
         shape: &ShapeSpec,
@@ -148,7 +148,7 @@ impl TimedBuffers {
     /// Adds a content.
     ///
     /// # Errors
-    /// As [`Self::new`].
+    /// Those of [`Self::new`].
     pub fn add(&mut self, device: &CudaDevice, case: HiddenCase) -> Result<(), DeviceError> {
         let layout = self.lead_in.layout();
         let contents = case.draw.poisoned(&self.shape);
@@ -172,12 +172,13 @@ impl TimedBuffers {
         Ok(())
     }
 
-    /// Most launches in one graph: where the workload has state every launch needs a set that no other has changed.
+    /// Most launches in one graph: if the workload has state, every launch needs an unchanged set.
     pub fn most_launches(&self, most: u32) -> u32 {
         if self.lead_in_state.is_some() { most.min(self.sets.len() as u32) } else { most }
     }
 
-    /// Queues that everything is as before the first launch; for launches that are no samples, which find nothing that tells them so.
+    /// Queues a reset of everything to the state before the first launch, for launches outside samples. They cannot
+    /// tell that they are not samples.
     ///
     /// # Errors
     /// The driver refuses.
@@ -187,23 +188,23 @@ impl TimedBuffers {
         all.try_for_each(|set| self.copier.copy(device, set.memory(), 0, self.pilot.memory(), &whole))
     }
 
-    /// Contents that sets can hold.
+    /// Number of contents for the sets.
     pub const fn contents(&self) -> usize {
         self.contents.len()
     }
 
-    /// The inputs of a content, and what is right for them.
+    /// The inputs of a content, and their expected outputs.
     pub fn draw(&self, content: usize) -> &CaseDraw {
         &self.contents[content].draw
     }
 
-    /// Contents with inputs of their own: those of a phase's own seeds come several times.
+    /// Contents with distinct inputs: contents from a phase's seeds repeat.
     pub fn distinct_contents(&self) -> Vec<usize> {
         let is_first = |at: &usize| self.contents[..*at].iter().all(|other| other.seed != self.contents[*at].seed);
         (0..self.contents.len()).filter(is_first).collect()
     }
 
-    /// Microseconds that the device needs for a graph beside its launches.
+    /// Fixed microseconds of a graph on the device, without its launches.
     pub const fn fixed_us(&self) -> f64 {
         self.fixed_us
     }
@@ -212,14 +213,14 @@ impl TimedBuffers {
         self.contents.iter().map(|content| content.seed).collect()
     }
 
-    /// Bytes of the buffers of so many sets, as a share of the L2 cache.
+    /// Bytes of the buffers of `sets` sets, as a share of the L2 cache.
     pub fn l2_share(&self, device: &CudaDevice, sets: u32) -> Option<f64> {
         let bytes: usize = self.shape.buffers.iter().map(|buffer| buffer.bytes()).sum();
         let cache = device.attributes().l2_bytes;
         (cache > 0).then(|| bytes as f64 * f64::from(sets) / cache as f64)
     }
 
-    /// Queues that each set gets a content, whole: inputs, poison, zeros and guard bands.
+    /// Queues a full refill of each set with a content: inputs, poison, zeros and guard bands.
     ///
     /// # Errors
     /// The driver refuses.
@@ -231,17 +232,17 @@ impl TimedBuffers {
         Ok(())
     }
 
-    /// Which contents the first sets hold, if that is known of all of them.
+    /// The contents of the first sets, if all are known.
     pub fn held(&self, sets: usize) -> Option<Vec<usize>> {
         self.held.iter().take(sets).copied().collect()
     }
 
-    /// Takes note that sets do not hold what they were refreshed with any more.
+    /// Notes that the contents of the sets are unknown.
     pub fn forget_held(&mut self) {
         self.held.fill(None);
     }
 
-    /// Queues that each set's outputs are poisoned, its scratch is zero and its state restored again, while its inputs stay.
+    /// Queues fresh poison in each set's outputs, zero in its scratch, and its initial state; inputs stay.
     ///
     /// # Errors
     /// The driver refuses.
@@ -253,12 +254,12 @@ impl TimedBuffers {
         })
     }
 
-    /// The content whose inputs the buffers of the lead-in hold, if that is known.
+    /// The content whose inputs the lead-in buffers hold, if it is known.
     pub const fn lead_in_held(&self) -> Option<usize> {
         self.lead_in_held
     }
 
-    /// Queues that the outputs and scratch of the lead-in are as before a launch, while its inputs stay, which are of this content.
+    /// Queues a reset of the lead-in's outputs and scratch; its inputs, which are those of this content, stay.
     ///
     /// # Errors
     /// The driver refuses.
@@ -266,7 +267,7 @@ impl TimedBuffers {
         self.copy_regions(device, &self.lead_in, &self.contents[content].staging, |b| b.role != Role::Input)
     }
 
-    /// Queues that the buffers of the lead-in get a content, whole.
+    /// Queues a full refill of the lead-in buffers with a content.
     ///
     /// # Errors
     /// The driver refuses.
@@ -281,8 +282,8 @@ impl TimedBuffers {
         self.lead_in_state.as_ref().map_or(Ok(()), |state| self.refill(device, state, content))
     }
 
-    /// Queues that the state in the buffers of the lead-in is what it was at its start, or adds it to the graph being
-    /// captured; the lead-in is not timed.
+    /// Queues a reset of the state in the lead-in buffers, or adds it to the graph being captured; the lead-in is not
+    /// timed.
     ///
     /// # Errors
     /// The driver refuses.
@@ -297,9 +298,9 @@ impl TimedBuffers {
         self.copier.copy(device, set.memory(), 0, self.contents[content].staging.memory(), &whole)
     }
 
-    /// Queues that the first sets are read, so that as much of them lies in the L2 cache as launches leave there. Writing outputs and the
-    /// buffers of the lead-in takes some of it away, which is in the time of the first launch on each set. Sets that are together more than
-    /// `WARMED` times the cache leave next to nothing of themselves, and are not read.
+    /// Queues reads of the first sets, so that the L2 cache holds as much of them as after launches. Writing outputs
+    /// and lead-in buffers evicts some of it, which shows in the time of the first launch on each set. Sets that
+    /// together exceed `WARMED` times the cache leave next to nothing in it and are not read.
     ///
     /// # Errors
     /// The driver refuses.
@@ -309,7 +310,7 @@ impl TimedBuffers {
         self.sets.iter().take(read).try_for_each(|set| self.warmer.warm(device, set.memory()))
     }
 
-    /// Queues that the device waits until what is given is dropped, when all of a sample is queued.
+    /// Queues a wait of the device until the returned guard is dropped, after all work of a sample is queued.
     ///
     /// # Errors
     /// The driver refuses.
@@ -317,9 +318,9 @@ impl TimedBuffers {
         self.blocking.block(device)
     }
 
-    /// A graph of kernels that do nothing, uploaded: it is launched after [`CudaDevice::reset_persisting_l2`]. Without it launches in the graphs
-    /// that are captured afterwards take longer in a worker, some 0.2 us each on an H200 with driver 580; the reset alone does not do that
-    /// (`tests/gpu/launch_overhead.sh`). A graph of one launch does not help.
+    /// A graph of empty kernels, uploaded, to be launched after [`CudaDevice::reset_persisting_l2`]. Without it,
+    /// launches in graphs captured afterwards take longer in a worker, some 0.2 us each on an H200 with driver 580.
+    /// The reset alone does not cause that (`tests/gpu/launch_overhead.sh`). A graph of one launch does not help.
     ///
     /// # Errors
     /// The driver refuses.
@@ -329,7 +330,7 @@ impl TimedBuffers {
         Ok(graph)
     }
 
-    /// Queues that the L2 cache is written over, where it is to be cold.
+    /// Queues an overwrite of the L2 cache, if it is to be cold.
     ///
     /// # Errors
     /// The driver refuses.
@@ -337,7 +338,7 @@ impl TimedBuffers {
         self.flush.as_ref().map_or(Ok(()), |memory| device.fill(memory, 0))
     }
 
-    /// Queues that a set gets the inputs of a content, and the state that goes with them.
+    /// Queues a copy of a content's inputs, and of their state, to a set.
     ///
     /// # Errors
     /// The driver refuses.
@@ -346,7 +347,7 @@ impl TimedBuffers {
         self.copy_regions(device, &self.sets[set], staging, |b| b.role == Role::Input || b.is_state())
     }
 
-    /// Queues that a set's outputs are poisoned again, and that its state is what it was before the first launch.
+    /// Queues fresh poison in a set's outputs, and its initial state.
     ///
     /// # Errors
     /// The driver refuses.
@@ -355,7 +356,7 @@ impl TimedBuffers {
         self.copy_regions(device, &self.sets[set], staging, |b| b.role == Role::Output || b.is_state())
     }
 
-    /// Queues that a set's state is what it was before the first launch.
+    /// Queues a reset of a set's state to its value before the first launch.
     ///
     /// # Errors
     /// The driver refuses.
@@ -374,7 +375,7 @@ impl TimedBuffers {
         regions.try_for_each(|region| self.copier.copy(device, to.memory(), region.start, from.memory(), &region))
     }
 
-    /// Queues that a range of a set's memory is what it was before the first launch.
+    /// Queues a reset of a range of a set's memory to its value before the first launch.
     ///
     /// # Errors
     /// The driver refuses.
@@ -389,7 +390,7 @@ impl TimedBuffers {
         self.copier.copy(device, self.sets[set].memory(), range.start, staging, range)
     }
 
-    /// Where outputs are in a set.
+    /// Places of the outputs in a set.
     pub fn outputs(&self) -> Vec<Range<usize>> {
         self.lead_in.layout().regions_of(&self.shape.buffers, is_compared).collect()
     }
@@ -404,8 +405,8 @@ impl TimedBuffers {
         self.snapshots.bytes()
     }
 
-    /// Queues that the first snapshots are wiped out. The others are left alone: what is written takes the place of the timed graphs in the
-    /// L2 cache, whose next launches take longer.
+    /// Queues an overwrite of the first snapshots. The others are left alone: writes evict the timed graphs from the
+    /// L2 cache, which slows their next launches.
     ///
     /// # Errors
     /// The driver refuses.
@@ -426,12 +427,12 @@ impl TimedBuffers {
         Ok(())
     }
 
-    /// Forgets digests that were asked for.
+    /// Discards requested digests.
     pub const fn clear_digests(&mut self) {
         self.digester.clear();
     }
 
-    /// Queues the digests of the outputs of a set, or of the lead-in where there is none.
+    /// Queues the digests of the outputs of a set, or of the lead-in if `set` is `None`.
     ///
     /// # Errors
     /// The driver refuses.
@@ -446,7 +447,7 @@ impl TimedBuffers {
         rows.map(|row| self.digester.request(device, &row)).collect()
     }
 
-    /// Queues the digests of so many snapshots, an answer for each output.
+    /// Queues the digests of the first `count` snapshots, one per output.
     ///
     /// # Errors
     /// The driver refuses.
@@ -461,7 +462,7 @@ impl TimedBuffers {
         Ok(pending)
     }
 
-    /// The digests of outputs, launch by launch, once the device was waited for.
+    /// The digests of outputs, launch by launch, after the device was synchronised.
     pub fn read_outputs(&self, pending: &[PendingDigests]) -> Vec<Vec<MemoryDigest>> {
         let by_output: Vec<Vec<MemoryDigest>> = pending.iter().map(|pending| self.digester.read(pending)).collect();
         let launches = by_output.first().map_or(0, Vec::len);
@@ -473,15 +474,15 @@ fn is_compared(buffer: &BufferSpec) -> bool {
     buffer.role.is_compared()
 }
 
-/// Sets of buffers where launches change what they read: as many as a graph has launches, in the memory there is for them, and at
-/// least the usual number; one where a launch is a sample by itself.
+/// Sets of buffers if launches change their inputs: one per launch of a graph, within the available memory, and at
+/// least the usual number; one set if each launch is a sample.
 fn sets_with_state(settings: &TimingSettings, shape: &ShapeSpec, usual: u32) -> u32 {
     let fit = STATE_BYTES / ArenaLayout::new(&shape.buffers).bytes().max(1);
     let (most, _) = settings.extent();
     most.min(u32::try_from(fit).unwrap_or(u32::MAX)).max(usual.min(most))
 }
 
-/// Bytes of a snapshot of outputs of these lengths: each starts at a multiple of 16.
+/// Bytes of a snapshot of outputs with these lengths: each starts at a multiple of 16.
 fn snapshot_bytes(outputs: &[usize]) -> usize {
     outputs.iter().map(|bytes| bytes.next_multiple_of(16)).sum()
 }

@@ -1,5 +1,5 @@
-//! A kernel being timed: a CUDA graph of its launches over rotating buffers, between two events, and the verification of
-//! what those launches gave.
+//! A kernel being timed: a CUDA graph of its launches over rotating buffers, between two events, and the verification
+//! of those launches.
 
 use super::audit_graph::{AuditGraph, WrongLaunch};
 use super::output_comparison::{OutputComparison, OutputPlace};
@@ -11,20 +11,20 @@ use super::unrepeated_samples::{UnrepeatedGraph, UnrepeatedOutputs};
 use crate::gpu::{BoundProgram, CudaDevice, DeviceError, ExecutableGraph, PendingDigests, SurfaceCopy, VariantExtents};
 use ncugate_model::{Audit, LatencyOutcome, VariantId};
 
-/// Launches whose mean is the first guess of how long one takes.
+/// Launches whose mean is the first estimate of a launch's time.
 const PILOT: u32 = 4;
 
 /// Microseconds of launches right before a sample: they bring the code of the variant back into the caches.
 const LEAD_IN_US: f64 = 60.0;
-/// The same where the device was idle before: the first launches after a rest are slower.
+/// The same after the device was idle: the first launches after a rest are slower.
 const RESTED_LEAD_IN_US: f64 = 180.0;
 
-/// What a variant runs, bound to each set of buffers and to the lead-in's own. What is called a launch of it here is all of
-/// its steps, once.
+/// The program of a variant, bound to each set of buffers and to the lead-in buffers. Here, a launch means all of its
+/// steps, once.
 #[derive(Debug)]
 pub struct TimedProgram<'a> {
     pub sets: Vec<BoundProgram<'a>>,
-    /// On the buffers of the lead-in.
+    /// Bound to the lead-in buffers.
     pub lead_in: BoundProgram<'a>,
     /// Extents of the buffers that differ between variants.
     pub extents: VariantExtents,
@@ -39,55 +39,55 @@ pub struct TimedKernel {
     extent: GraphExtent,
     extents: VariantExtents,
     surfaces: Surfaces,
-    /// Whether all sets have to hold one content: variables of the module are filled from it.
+    /// Whether all sets must hold the same content: variables of the module are filled from it.
     uniform: bool,
     samples: Vec<f64>,
-    /// None where nothing is verified.
+    /// `None` if nothing is verified.
     unrepeated: Option<UnrepeatedGraph>,
-    /// None where nothing is verified.
+    /// `None` if nothing is verified.
     audit_graph: Option<AuditGraph>,
     schedule: AuditSchedule,
-    /// Audits before the sample of each round.
+    /// Number of audits before the sample of each round.
     audits: Vec<u32>,
-    /// Verified launches that are wanted.
+    /// Wanted number of verified launches.
     wanted: u32,
     effort: AuditEffort,
-    /// Right outputs in bytes that no launch had given before.
+    /// Right outputs whose bytes were new.
     inexact: u32,
     audit: Audit,
 }
 
-/// A sample of which an output is not right.
+/// A sample with a wrong output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WrongSample {
-    /// Which launch, and what is wrong.
+    /// The launch and its fault.
     pub reason: String,
-    /// Number of the content that its inputs were.
+    /// Index of the content with its inputs.
     pub content: usize,
 }
 
-/// A sample that was taken.
+/// One sample.
 #[derive(Debug)]
 struct TimedSample {
     /// Microseconds of a launch.
     sample: f64,
-    /// What each set held.
+    /// Content of each set.
     contents: Vec<usize>,
-    /// Whether the inputs were there from a sample before, which may be another variant's.
+    /// Whether the inputs remained from an earlier sample, possibly of another variant.
     held_over: bool,
-    /// What is wrong with an output, and of which launch.
+    /// A wrong output, and the phase of its launch.
     wrong: Option<(WrongLaunch, &'static str)>,
 }
 
-/// Right outputs of one content that are in other bytes before the kernel counts as one whose bytes differ from launch to
-/// launch (atomics).
+/// Number of distinct right outputs of one content up to which a kernel counts as deterministic; beyond it, its bytes
+/// differ from launch to launch (atomics).
 const EXACT: usize = 4;
 
 impl TimedKernel {
-    /// A variant with its graph, as many launches in it as a sample needs, warmed up; `wanted` launches are to be verified.
+    /// A warmed-up variant, with the launches of a sample in its graph; `wanted` launches are to be verified.
     ///
     /// # Errors
-    /// A launch fails; the device may not work any more.
+    /// A launch fails; the device may be unusable afterwards.
     pub fn prepare(
         variant: VariantId,
         device: &CudaDevice,
@@ -107,7 +107,7 @@ impl TimedKernel {
             buffers.renew(device)?;
             surfaces.fill(device, timed.sets.len())
         };
-        // The first replay pays for loading; the second is the guess, and what it says is checked once.
+        // The first replay pays for loading; the second is the estimate, which is checked once.
         let second_replay = |graph: &ExecutableGraph| {
             renew()?;
             device.replay(graph)?;
@@ -181,11 +181,11 @@ impl TimedKernel {
         })
     }
 
-    /// Takes the sample of a round, after the samples without repeats and the audits that are due; gives what is wrong with the output of a launch, if
-    /// anything is.
+    /// Takes the sample of a round, after the due samples without repeats and audits; returns the fault in the output
+    /// of a launch, if any.
     ///
     /// # Errors
-    /// A launch fails; the device may not work any more.
+    /// A launch fails; the device may be unusable afterwards.
     pub fn sample(
         &mut self,
         device: &CudaDevice,
@@ -214,13 +214,13 @@ impl TimedKernel {
                 return Ok(Some(wrong_sample(&wrong, round, "an audited launch")));
             }
         }
-        // Before the last sample everything is written anew, so that what is out of bounds after it was written by it.
+        // Before the last sample everything is rewritten, so that any later out-of-bounds write is from that sample.
         let last = round as usize + 1 == self.audits.len();
         let refilled = last || self.schedule.is_refill_turn();
         let mut taken = self.take(device, buffers, refilled)?;
         if taken.wrong.is_some() && taken.held_over && buffers.is_damaged(device, &taken.contents)? {
-            // Something wrote to inputs or guard bands since they were filled, perhaps another variant: who did is found after
-            // audits and last samples. Of this one it is known how it does on inputs that are whole.
+            // A write changed inputs or guard bands since they were filled, perhaps by another variant; audits and
+            // last samples identify the writer. This variant is sampled again on intact inputs.
             taken = self.take(device, buffers, true)?;
         }
         let TimedSample { sample, contents, wrong, .. } = taken;
@@ -231,7 +231,7 @@ impl TimedKernel {
         if last { self.out_of_bounds(device, buffers, &contents, round) } else { Ok(None) }
     }
 
-    /// Takes a sample, on inputs that are written anew or, where they are known, on those that the sets hold.
+    /// Takes a sample on rewritten inputs or, if they are known, on those that the sets hold.
     fn take(
         &mut self,
         device: &CudaDevice,
@@ -248,8 +248,8 @@ impl TimedKernel {
             Some(&content) => content,
             None => lead_in_held.unwrap_or_else(|| self.schedule.below(buffers.contents())),
         };
-        // The lead-in comes last, so that nothing but launches of the variant is in the caches of code; that it leaves the
-        // sets alone is looked at before audits, which it cannot tell from samples.
+        // The lead-in comes last, so that the code caches hold only launches of the variant. Audits, which it cannot
+        // distinguish from samples, check that it leaves the sets alone.
         match lead_in_held == Some(lead_in) {
             true => buffers.refresh_lead_in_outputs(device, lead_in)?,
             false => buffers.refresh_lead_in(device, lead_in)?,
@@ -284,7 +284,7 @@ impl TimedKernel {
         Ok(TimedSample { sample, contents, held_over, wrong })
     }
 
-    /// Takes a sample without repeats; gives what is wrong with an output, and of which launch.
+    /// Takes a sample without repeats; returns the fault in an output, if any, with its launch.
     fn take_unrepeated(
         &mut self,
         device: &CudaDevice,
@@ -301,7 +301,7 @@ impl TimedKernel {
         Ok(wrong)
     }
 
-    /// What each set gets to hold: of all contents in turn, or of one where variables of the module are filled from it.
+    /// The content for each set: all contents in turn, or the same one if variables of the module are filled from it.
     fn assignment(&mut self, contents: usize, sets: usize) -> Vec<usize> {
         match self.uniform {
             true => vec![self.schedule.below(contents); sets],
@@ -309,7 +309,7 @@ impl TimedKernel {
         }
     }
 
-    /// What is wrong with the outputs after a sample, and of which launch: those of each set, then those of the lead-in.
+    /// The fault in the outputs after a sample, with its launch: outputs of each set first, then of the lead-in.
     fn compare(
         &mut self,
         device: &CudaDevice,
@@ -347,8 +347,8 @@ impl TimedKernel {
         Ok(found.wrong)
     }
 
-    /// Whether the outputs of the next sample are compared: of all samples, but where that means copying every output, as
-    /// many as are wanted and a few more.
+    /// Whether to compare the outputs of the next sample: always, unless that means copying every output; then only
+    /// for the wanted number and a few more.
     fn is_verified(&mut self, contents: usize) -> bool {
         self.inexact as usize <= EXACT * contents
             || self.audit.launches < u64::from(self.wanted)
@@ -378,7 +378,7 @@ impl TimedKernel {
         }
     }
 
-    /// What was verified so far.
+    /// Launches verified so far.
     pub fn verified(&self) -> Audit {
         let unrepeated = self.unrepeated.as_ref().map(|graph| vec![graph.samples().clone()]);
         Audit { chance: Audit::chance_after(self.audit.launches), unrepeated, ..self.audit.clone() }
@@ -390,12 +390,12 @@ fn wrong_sample(wrong: &WrongLaunch, round: u32, launch: &str) -> WrongSample {
     WrongSample { reason, content: wrong.content }
 }
 
-/// A graph of that many launches, over the sets in turn.
+/// A graph of `launches` launches, over the sets in turn.
 fn graph(device: &CudaDevice, sets: &[BoundProgram<'_>], launches: u32) -> Result<ExecutableGraph, DeviceError> {
     device.capture_timed(|| sets.iter().cycle().take(launches as usize).try_for_each(|program| device.run(program)))
 }
 
-/// So many launches on the buffers of the lead-in, which find the state of its start each time.
+/// A graph of `launches` launches on the lead-in buffers, with the state reset before each.
 fn lead_in_graph(
     device: &CudaDevice,
     program: &BoundProgram<'_>,
@@ -413,24 +413,24 @@ fn lead_in_graph(
     })
 }
 
-/// Whether all sets hold the same.
+/// Whether all sets hold the same content.
 fn is_uniform(held: &[usize]) -> bool {
     held.windows(2).all(|pair| pair[0] == pair[1])
 }
 
-/// How many launches make a sample, when so many took `elapsed`.
+/// Launches for a sample, given that `launches` launches took `elapsed`.
 fn sample_launches(timing: &TimingSettings, elapsed: f64, launches: u32) -> u32 {
     let (most, least_us) = timing.extent();
     launches_for(least_us, most, elapsed, launches)
 }
 
-/// How many launches make a lead-in.
+/// Launches for a lead-in.
 fn lead_in_launches(timing: &TimingSettings, elapsed: f64, launches: u32) -> u32 {
     let lasting = if timing.effort == AuditEffort::None { RESTED_LEAD_IN_US } else { LEAD_IN_US };
     launches_for(lasting, timing.max_launches, elapsed, launches)
 }
 
-/// How many launches last `wanted` microseconds, when so many took `elapsed`; at most `most`.
+/// Launches that last `wanted` microseconds, given that `launches` launches took `elapsed`; at most `most`.
 fn launches_for(wanted: f64, most: u32, elapsed: f64, launches: u32) -> u32 {
     let one = (elapsed / f64::from(launches)).max(1e-3);
     ((wanted / one).ceil() as u32).clamp(1, most.max(1))

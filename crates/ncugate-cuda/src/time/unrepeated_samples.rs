@@ -1,11 +1,11 @@
 //! Samples without repeats.
 //!
-//! In an ordinary sample each set of buffers is launched on many times, so that a launch finds its answer in its output, or in a
-//! set with the same inputs. A kernel that returns when it does so is right in every sample, and can tell an audited graph by the copies
-//! between its launches. Here there is one launch on each set. Every set has inputs of its own, the lead-in others, and all outputs
-//! are poisoned: whatever a kernel knows, it has to do its work. The first samples also have inputs that the loaded module has never
-//! read, so that a table of earlier results has nothing for them. The median of the ordinary samples has to agree with these
-//! (`judge::witness`).
+//! In an ordinary sample each set of buffers is launched on many times, so that a launch finds its answer in its
+//! output, or in a set with the same inputs. A kernel that returns early in that case is right in every sample, and
+//! can recognise an audited graph by the copies between its launches. Here each set has one launch. Every set has
+//! distinct inputs, the lead-in has others, and all outputs are poisoned: whatever a kernel knows, it has to do its
+//! work. The first samples also have inputs that the loaded module has never read, so that a table of earlier results
+//! has no entry for them. The median of the ordinary samples must agree with these (`judge::witness`).
 
 use super::schedule::{AuditSchedule, GraphExtent};
 use super::surfaces::Surfaces;
@@ -13,37 +13,37 @@ use super::timed_buffers::{LEAD_IN_CONTENT, TimedBuffers};
 use crate::gpu::{BoundProgram, CudaDevice, DeviceError, ExecutableGraph, PendingDigests};
 use ncugate_model::UnrepeatedSamples;
 
-/// Samples without repeats of a variant at a shape in one process; [`ncugate_judge`] wants as many of a latency.
+/// Samples without repeats per variant, shape and process; [`ncugate_judge`] requires this many for a latency.
 const SAMPLES: u32 = 3;
 
-/// The graph of these samples, and those that were taken.
+/// The graph of these samples, and the samples taken so far.
 #[derive(Debug)]
 pub struct UnrepeatedGraph {
     graph: ExecutableGraph,
-    /// Fills variables of the module from the first set, where there are any.
+    /// Fills variables of the module from the first set, if it has any.
     symbols: Option<ExecutableGraph>,
-    /// Contents with inputs of their own.
+    /// Contents with distinct inputs.
     distinct: Vec<usize>,
-    /// Those of them that no launch has read.
+    /// Those contents that no launch has read.
     unread: Vec<usize>,
     /// Samples before the ordinary one of each round.
     due: Vec<u32>,
     taken: UnrepeatedSamples,
 }
 
-/// Outputs of a sample that are to be verified.
+/// Outputs of a sample to verify.
 #[derive(Debug)]
 pub struct UnrepeatedOutputs {
-    /// What each set that was launched on held.
+    /// Content of each set with a launch.
     pub contents: Vec<usize>,
-    /// What the lead-in held.
+    /// Content of the lead-in.
     pub lead_in: usize,
-    /// Digests of the outputs of each of these sets, and last of the lead-in's where they are still there.
+    /// Digests of the outputs of each of these sets; the lead-in's last, if its outputs are still in place.
     pub pending: Vec<Vec<PendingDigests>>,
 }
 
 impl UnrepeatedGraph {
-    /// The graph for a program that is bound to `sets`, for so many rounds.
+    /// The graph for a program that is bound to `sets`, for `rounds` rounds.
     ///
     /// # Errors
     /// The driver refuses.
@@ -59,7 +59,7 @@ impl UnrepeatedGraph {
         let unread: Vec<usize> = order.into_iter().map(|at| distinct[at]).filter(|&c| c != LEAD_IN_CONTENT).collect();
         let has_symbols = sets.first().is_some_and(BoundProgram::has_symbols);
         let most = if has_symbols { 1 } else { extent.sets as usize };
-        // Half of them, so that there are two samples of inputs that were not read before.
+        // Half of them, which leaves two samples with unread inputs.
         let launches = (unread.len() / 2).clamp(1, most.max(1));
         let graph = device.capture_timed(|| sets.iter().take(launches).try_for_each(|program| device.run(program)))?;
         let symbols = match sets.first().filter(|_| has_symbols) {
@@ -68,7 +68,7 @@ impl UnrepeatedGraph {
         };
         let unseen = ((unread.len() / launches) as u32).min(SAMPLES);
         let mut due = schedule.audits_by_round(SAMPLES - unseen, rounds);
-        // They come first. A kernel may know that: it cannot have their answers.
+        // They come first. A kernel may know that, but it cannot have their answers.
         due.iter_mut().take(1).for_each(|first| *first += unseen);
         let taken = UnrepeatedSamples {
             launches: launches as u32,
@@ -91,7 +91,7 @@ impl UnrepeatedGraph {
     /// Takes a sample; it counts only if its outputs are right.
     ///
     /// # Errors
-    /// A launch fails; the device may not work any more.
+    /// A launch fails; the device may be unusable afterwards.
     pub fn take(
         &mut self,
         device: &CudaDevice,
@@ -102,7 +102,7 @@ impl UnrepeatedGraph {
         let launches = self.taken.launches as usize;
         let (contents, lead_in) = self.draw(schedule);
         buffers.refresh_lead_in(device, lead_in)?;
-        // Sets that have no launch are poisoned too, so that no answer lies there.
+        // Sets without a launch are poisoned too, so that they contain no answer.
         let all: Vec<usize> = contents.iter().copied().cycle().take(buffers.sets.len()).collect();
         buffers.refresh(device, &all)?;
         surfaces.fill(device, launches)?;
@@ -130,7 +130,7 @@ impl UnrepeatedGraph {
         Ok(UnrepeatedOutputs { contents, lead_in, pending })
     }
 
-    /// The contents of the sets that are launched on, and that of the lead-in: another one, where there is one.
+    /// The contents of the launched sets, and that of the lead-in: a different one if available.
     fn draw(&mut self, schedule: &mut AuditSchedule) -> (Vec<usize>, usize) {
         let launches = self.taken.launches as usize;
         if self.unread.len() >= launches {

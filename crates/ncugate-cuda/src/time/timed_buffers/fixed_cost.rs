@@ -1,16 +1,17 @@
-//! How long a graph takes beside its launches.
+//! Measures the fixed time of a graph, without its launches.
 
 use crate::gpu::{BlockingKernel, CudaDevice, DeviceError};
 
 /// Launches of the longer graph.
 const LAUNCHES: u32 = 33;
-/// Replays of each graph, of which the shortest counts.
+/// Replays of each graph; the shortest counts.
 const REPLAYS: u32 = 7;
-/// More microseconds than an idle device needs: what is beyond is not granted to a kernel.
+/// Limit in microseconds, above the need of an idle device: time beyond it is not deducted for a kernel.
 const MOST_US: f64 = 5.0;
 
-/// Microseconds between two events around a graph that do not grow with its launches: those of one empty kernel, less what each further one
-/// adds in a longer graph. Measured as samples are, with everything queued before the device begins.
+/// Microseconds between two events around a graph that do not grow with its launches: the time of one empty kernel,
+/// less the increment per kernel in a longer graph. Measured like samples: everything is queued before the device
+/// starts.
 pub(super) fn fixed_us(device: &CudaDevice, blocking: &BlockingKernel) -> Result<f64, DeviceError> {
     let shortest = |launches: u32| {
         let graph = device.capture(|| (0..launches).try_for_each(|_| blocking.pass(device)))?;

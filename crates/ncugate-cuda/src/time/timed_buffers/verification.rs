@@ -1,4 +1,4 @@
-//! Whether what launches left in timed buffers is right, and whether they wrote nothing else.
+//! Verifies the results of launches in timed buffers, and detects other writes.
 
 use super::super::output_comparison::{OutputComparison, OutputPlace};
 use super::{TimedBuffers, is_compared};
@@ -7,14 +7,15 @@ use crate::prove::{PlacedOutput, compare_outputs};
 use ncugate_model::CheckOutcome;
 
 impl TimedBuffers {
-    /// Whether the outputs of a set that holds a content were still as before its first launch when their digests were asked for.
+    /// Whether the outputs of a set with this content were unchanged since before its first launch when their digests
+    /// were requested.
     pub fn is_fresh(&self, content: usize, pending: &[PendingDigests]) -> bool {
         let found: Vec<MemoryDigest> = pending.iter().flat_map(|pending| self.digester.read(pending)).collect();
         found == self.contents[content].poison
     }
 
-    /// Compares the outputs of a launch of a variant with these extents with what is right for a content: by their digests, and where those are not known,
-    /// in full on the host.
+    /// Compares the outputs of a variant's launch with these extents with those of a content: by digest, or in full
+    /// on the host if the digests are unknown.
     ///
     /// # Errors
     /// The copy fails.
@@ -68,7 +69,8 @@ impl TimedBuffers {
         }
     }
 
-    /// What a set's launches wrote beside outputs and scratch, if anything, when it held `content` last.
+    /// Where launches wrote in a set outside outputs and scratch, if they did; `content` is the last content of the
+    /// set.
     ///
     /// # Errors
     /// The driver refuses.
@@ -91,7 +93,8 @@ impl TimedBuffers {
         Ok(Some(place.unwrap_or_else(|| "inputs or guard bands were written and restored".to_owned())))
     }
 
-    /// Whether inputs or guard bands of the sets that hold `contents`, or of the lead-in, are not what they were filled with.
+    /// Whether inputs or guard bands of the sets that hold `contents`, or of the lead-in, have changed since they
+    /// were filled.
     ///
     /// # Errors
     /// The driver refuses.
