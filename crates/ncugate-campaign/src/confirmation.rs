@@ -198,7 +198,7 @@ fn timed_cases(run: &Run, cases: &TimedCases) -> TimedCases {
     cases.iter().map(owner).filter(|(id, shape)| timed.contains(&(id, shape))).collect()
 }
 
-/// Splits rounds evenly over processes; none is left without rounds.
+/// Maps each case to the variant that was measured for it, and drops cases without samples in the sweep.
 fn split(rounds: u32, processes: u32) -> Vec<u32> {
     let processes = processes.clamp(1, rounds.max(1));
     (0..processes).map(|at| rounds / processes + u32::from(at < rounds % processes)).collect()

@@ -1,20 +1,20 @@
-//! The Python files that call other projects' functions with ncugate's inputs. Nothing in them takes a time or compares.
+//! Python files that call other projects' functions with ncugate's inputs. They measure no time and compare nothing.
 
 use super::problem::{Direction, ScalarInput, Tensor};
 use super::tensor::torch_name;
 use ncugate_model::Dtype;
 use std::fmt::Write;
 
-/// What another project's function is given in a place.
+/// An argument of another project's function.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Argument {
     Tensor(String),
-    /// A literal of Python.
+    /// A Python literal.
     Literal(String),
 }
 
 impl Argument {
-    /// Its text in a call, where a tensor is written so.
+    /// Its text in a call; `tensor` renders tensors.
     pub(super) fn written(&self, tensor: impl Fn(&str) -> String) -> String {
         match self {
             Self::Tensor(name) => tensor(name),
@@ -23,7 +23,7 @@ impl Argument {
     }
 }
 
-/// A text as a literal of Python. JSON's strings are Python's too.
+/// A string as a Python literal. JSON strings are valid Python.
 pub(super) fn literal(text: &str) -> String {
     serde_json::Value::String(text.to_owned()).to_string()
 }
@@ -48,13 +48,13 @@ pub(super) fn types(tensors: &[Tensor]) -> String {
     text + "}\n"
 }
 
-/// `WITHOUT_AXES = (...)`: tensors that a phase has as one element.
+/// `WITHOUT_AXES = (...)`: zero-dimensional tensors, which a phase has as one element.
 pub(super) fn without_axes(tensors: &[Tensor]) -> String {
     let names = tensors.iter().filter(|t| t.shape.is_empty()).map(|t| t.name.as_str());
     format!("WITHOUT_AXES = {}\n", literals(names))
 }
 
-/// A number as an argument, of the type that Python has for it.
+/// A number as an argument of the matching Python type.
 pub(super) fn number(number: &ScalarInput) -> String {
     let kind = match number.dtype {
         Dtype::Bool => "bool",

@@ -1,4 +1,4 @@
-//! What a Python file makes as inputs, found by Python's own parser: the file is not executed.
+//! Inputs that a Python file creates, found by Python's own parser. The file is not executed.
 
 use super::adapter::Argument;
 use super::error::ImportError;
@@ -13,9 +13,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-/// The program that parses.
+/// The parsing program.
 const PROGRAM: &str = concat!(include_str!("scope.py"), "\n", include_str!("describe.py"));
-/// Parsing takes milliseconds, and Python some seconds to start on a cold disk.
+/// Parsing takes milliseconds, but Python may need some seconds to start from a cold disk.
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// The Python whose parser reads files.
@@ -24,54 +24,54 @@ pub struct Parser {
     pub python: PathBuf,
 }
 
-/// What a file says.
+/// The description of a file.
 #[derive(Debug, Deserialize)]
 pub(super) struct Description {
     pub functions: Vec<String>,
     pub classes: Vec<String>,
-    /// Whole numbers that the module names.
+    /// Integer constants of the module.
     pub constants: IndexMap<String, i64>,
     /// Parameters of the model's `forward`.
     pub forward: Option<Vec<String>>,
     pub parameters: Vec<String>,
-    /// Those that need not be given, with the whole number that they are then, if it is one.
+    /// Optional parameters with their default, if it is an integer.
     pub defaults: IndexMap<String, Option<i64>>,
-    /// What the function returns, in order.
+    /// Return values of the function, in order.
     returned: Option<Vec<Part>>,
-    /// Whether it returns one thing, not a sequence.
+    /// Whether it returns one value and not a sequence.
     pub single: bool,
-    /// Why it is not known what the function returns.
+    /// Why the return values are unknown.
     problem: Option<String>,
-    /// Constants and parameters that extents are made of.
+    /// Constants and parameters used in extents.
     pub used: Vec<String>,
-    /// Names that the function sets.
+    /// Names that the function assigns.
     set: Vec<String>,
-    /// What is understood otherwise than it is written.
+    /// Constructs whose meaning in the phase differs from the text.
     pub notes: Vec<String>,
-    /// Bounds of the comparison that the file declares.
+    /// Comparison bounds declared in the file.
     pub bounds: Option<DeclaredBounds>,
 }
 
-/// `rtol` and `atol`, where they are given.
+/// `rtol` and `atol`, if given.
 #[derive(Debug, Clone, Copy, Deserialize)]
 pub(super) struct DeclaredBounds {
     pub rtol: Option<f64>,
     pub atol: Option<f64>,
 }
 
-/// A thing that a function returns.
+/// One return value.
 #[derive(Debug, Deserialize)]
 struct Part {
     name: Option<String>,
     tensor: Option<TensorDescription>,
-    /// A literal of Python.
+    /// A Python literal.
     number: Option<String>,
     unknown: Option<String>,
-    /// The name in the function that would have to be known for it.
+    /// The unresolved name in the function that it depends on.
     asked: Option<String>,
 }
 
-/// A tensor that a function makes.
+/// A tensor that a function creates.
 #[derive(Debug, Deserialize)]
 struct TensorDescription {
     dtype: String,
@@ -81,8 +81,8 @@ struct TensorDescription {
 }
 
 impl Parser {
-    /// Describes a file: what `function` returns, where `given` describes some of its tensors, and the parameters of `forward` of
-    /// the class `model`.
+    /// Describes a file: the return values of `function`, some of whose tensors `given` may describe, and the
+    /// parameters of `forward` of the class `model`.
     pub(super) fn describe(
         &self,
         path: &Path,
@@ -110,8 +110,8 @@ impl Parser {
 }
 
 impl Description {
-    /// The tensors that the function returns, under these names where they are given, else under their own, and what is passed on in
-    /// which order. What the command line describes counts before what was parsed.
+    /// The tensors that the function returns, under the given names or else their own, and the order of arguments.
+    /// Descriptions on the command line override the parsed ones.
     pub(super) fn inputs(
         &self,
         names: Option<&[String]>,
@@ -121,7 +121,7 @@ impl Description {
     ) -> Result<(Vec<Tensor>, Vec<Argument>), ImportError> {
         let given_as = |name: &str| given.iter().find(|tensor| tensor.name == name).map(of_command_line);
         let Some(parts) = &self.returned else {
-            // all is said by the command line, or nothing is known
+            // either the command line describes everything, or nothing is known
             let all = |names: &[String]| names.iter().map(|name| given_as(name)).collect::<Option<Vec<Tensor>>>();
             let why = self.problem.as_deref().unwrap_or("it is not there").to_owned();
             let unknown = || unknown_inputs(problem, function, vec![(why, "NAME".to_owned())]);
@@ -176,7 +176,7 @@ impl Description {
 }
 
 impl Part {
-    /// The tensor that it is, under a name; none of a number. Else why that is not known.
+    /// The tensor under a name; `None` for a number. The error says why it is unknown.
     fn tensor(&self, name: &str) -> Result<Option<Tensor>, String> {
         let Some(made) = &self.tensor else {
             let why = self.unknown.as_deref().unwrap_or("it is not understood");
@@ -193,7 +193,7 @@ impl Part {
     }
 }
 
-/// The error that asks for all that is not known, each with its name.
+/// The error that asks for all unknown inputs, each with its name.
 fn unknown_inputs(problem: &str, function: &str, unknown: Vec<(String, String)>) -> ImportError {
     let (why, asked): (IndexSet<String>, IndexSet<String>) =
         unknown.into_iter().map(|(why, name)| (why, format!("--input \"{name}=f32[EXTENT, ...]\""))).unzip();
@@ -202,7 +202,7 @@ fn unknown_inputs(problem: &str, function: &str, unknown: Vec<(String, String)>)
     ImportError::unmapped(problem, format!("{function}: {}; say {what} with {}", joined(why, "; "), joined(asked, " ")))
 }
 
-/// A tensor that the command line describes, as an input.
+/// A tensor described on the command line, as an input.
 pub(super) fn of_command_line(given: &GivenTensor) -> Tensor {
     Tensor {
         name: given.name.clone(),

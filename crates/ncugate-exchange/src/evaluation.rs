@@ -1,24 +1,24 @@
-//! What came of a variant at a shape, as other projects tell it: one ending each.
+//! The result of a variant at a shape in the terms of other projects: one status each.
 
 use ncugate_cuda::host::HUNG;
 use ncugate_judge::{Correctness, JudgedRun};
 use ncugate_model::{BuildOutcome, CheckOutcome, Differences, LatencyOutcome, ShapeName, VariantId};
 use std::sync::Arc;
 
-/// How a variant ended at a shape.
+/// The status of a variant at a shape.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum EvaluationStatus {
-    /// Right under every seed, and timed: microseconds a launch, in the order they were taken.
+    /// Right under every seed, and timed: microseconds per launch, in order.
     Timed(Arc<[f64]>),
-    /// Right under every seed, and without a time.
+    /// Right under every seed, but without a time.
     Untimed(String),
-    /// Another answer than the reference.
+    /// Wrong answer.
     Wrong(String),
-    /// Right where it was checked, and something else where it was timed.
+    /// Right in the checks, but wrong in timed launches.
     Cheats(String),
     /// It failed while it ran.
     Crashed(String),
-    /// It ran past its time.
+    /// It exceeded its time limit.
     TimedOut(String),
     /// It was not built.
     NotBuilt(String),
@@ -30,9 +30,9 @@ pub(super) enum EvaluationStatus {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct CaseEvaluation {
     pub ending: EvaluationStatus,
-    /// How far its answers were off at worst, where they were compared.
+    /// The largest differences of its answers, if they were compared.
     pub differences: Option<Differences>,
-    /// Seeds under which it was right, of those that the phase has.
+    /// Seeds under which it was right, and the seeds of the phase.
     pub right: (usize, usize),
 }
 
@@ -44,7 +44,7 @@ impl EvaluationStatus {
         }
     }
 
-    /// Why it is not more.
+    /// Why it is not better.
     pub(super) fn reason(&self) -> &str {
         match self {
             Self::Timed(_) => "",
@@ -59,7 +59,7 @@ impl EvaluationStatus {
     }
 }
 
-/// What came of a variant at a shape.
+/// Evaluates a variant at a shape.
 pub(super) fn evaluated(session: &JudgedRun<'_>, variant: &VariantId, shape: &ShapeName) -> CaseEvaluation {
     let measurements = session.measurements();
     let (run, phase) = (measurements.run(), measurements.phase());
@@ -106,7 +106,7 @@ pub(super) fn evaluated(session: &JudgedRun<'_>, variant: &VariantId, shape: &Sh
     CaseEvaluation { ending, differences, right }
 }
 
-/// A time, or why there is none.
+/// The samples, or why there are no samples.
 fn timed(session: &JudgedRun<'_>, variant: &VariantId, shape: &ShapeName) -> EvaluationStatus {
     let measurements = session.measurements();
     if let Some(samples) = measurements.quantities().samples(variant, shape).filter(|samples| !samples.is_empty()) {
@@ -126,7 +126,7 @@ const fn without(ending: EvaluationStatus) -> CaseEvaluation {
     CaseEvaluation { ending, differences: None, right: (0, 0) }
 }
 
-/// How far a checked case was off, and its ending where it is not right.
+/// The differences of a checked case, and its status if it is not right.
 fn check_status(outcome: CheckOutcome) -> (Option<Differences>, Option<EvaluationStatus>) {
     match outcome {
         CheckOutcome::Correct { differences } => (Some(differences), None),
@@ -137,7 +137,7 @@ fn check_status(outcome: CheckOutcome) -> (Option<Differences>, Option<Evaluatio
     }
 }
 
-/// The differences of which an element is farther off; what is not a number is farthest.
+/// The differences with the larger elementwise error; NaN is the largest.
 fn worse(one: Option<Differences>, other: Option<Differences>) -> Option<Differences> {
     match (one, other) {
         (Some(one), Some(other)) if other.max_abs.is_nan() || other.max_abs > one.max_abs => Some(other),

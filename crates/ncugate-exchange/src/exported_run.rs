@@ -1,4 +1,4 @@
-//! A judged run whose results are handed to another project.
+//! A judged run whose results are exported to another project.
 
 use super::error::ExportRefusal;
 use super::evaluation::{CaseEvaluation, evaluated, mean_ms};
@@ -7,7 +7,7 @@ use ncugate_judge::{Evidence, JudgedRun, PhaseRun};
 use ncugate_model::{ShapeName, VariantId};
 use ncugate_phase::plan::{Method, Variant};
 
-/// A run that may be handed on: it is whole, a GPU measured it, and this program proved its results.
+/// An exportable run: complete, measured on a GPU, and verified by this program.
 #[derive(Debug)]
 pub struct ExportedRun<'a> {
     pub(super) run: &'a PhaseRun,
@@ -17,7 +17,7 @@ pub struct ExportedRun<'a> {
 }
 
 impl<'a> ExportedRun<'a> {
-    /// A run, where it may be handed on.
+    /// Wraps a run if it can be exported.
     ///
     /// # Errors
     /// It is not complete, not sealed, a part of a phase, or not measured by this program on a GPU.
@@ -49,7 +49,7 @@ impl<'a> ExportedRun<'a> {
         Ok(Self { run, session, hardware: gpu.name.clone() })
     }
 
-    /// Candidates that this program launched, and a note on each other one.
+    /// Candidates that this program launched, and a note on each other candidate.
     pub(super) fn candidates(&self) -> (Vec<&'a Variant>, Vec<String>) {
         let (own, others): (Vec<_>, Vec<_>) = self.run.plan.candidates().partition(|variant| is_proven_here(variant));
         (own, others.iter().map(|variant| format!("{} grades itself, and is left out", variant.id)).collect())
@@ -59,8 +59,8 @@ impl<'a> ExportedRun<'a> {
         evaluated(self.session, variant, shape)
     }
 
-    /// Samples of the first baseline, which candidates are compared with, in microseconds; none where it is wrong, was not
-    /// timed, or grades itself.
+    /// Samples of the first baseline, which candidates are compared with, in microseconds; `None` if it is wrong, was
+    /// not timed, or has a self-reported latency.
     pub(super) fn reference(&self, shape: &ShapeName) -> Option<Vec<f64>> {
         let baseline = self.run.plan.baselines().next()?;
         if !is_proven_here(baseline) {
@@ -74,14 +74,14 @@ impl<'a> ExportedRun<'a> {
         self.reference(shape).map(|samples| mean_ms(&samples))
     }
 
-    /// What keeps the latency of a variant from counting here.
+    /// Why the latency of a variant is rejected.
     pub(super) fn doubt(&self, variant: &VariantId) -> Option<&str> {
         let found = self.session.judgement().variants.iter().find(|result| result.variant == *variant)?;
         found.doubt.as_deref()
     }
 }
 
-/// Whether this program launches a variant, compares its outputs and takes its time.
+/// Whether this program launches a variant, compares its outputs and times it.
 const fn is_proven_here(variant: &Variant) -> bool {
     match variant.method {
         Method::Kernel(_) | Method::Function(_) => true,

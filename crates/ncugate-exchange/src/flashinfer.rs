@@ -17,32 +17,33 @@ use ncugate_phase::config::ImportFormat;
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// What of a folder of FlashInfer-Trace becomes a phase.
+/// The parts of a FlashInfer-Trace folder to import.
 #[derive(Debug, Clone, Default)]
 pub struct FlashInferChoice {
-    /// The definition; may be left out where there is one.
+    /// The definition; optional if the folder has only one.
     pub definition: Option<String>,
-    /// Solutions; all of the definition where none is named.
+    /// Solutions; all of the definition if none is named.
     pub solutions: Vec<String>,
-    /// Workloads by their UUID; all of the definition where none is named.
+    /// Workloads by UUID; all of the definition if none is named.
     pub workloads: Vec<String>,
 }
 
-/// What flashinfer-bench allows where a configuration says nothing: its `ResolvedEvalConfig`.
+/// flashinfer-bench's default tolerance: its `ResolvedEvalConfig`.
 const BOUND: OutputTolerance = OutputTolerance { atol: 1e-2, rtol: 1e-2, mismatches: 0.0 };
 /// The same for definitions of the type `moe`: its `eval_config.yaml`.
 const BOUND_OF_MOE: OutputTolerance = OutputTolerance { mismatches: 0.05, ..BOUND };
-/// Sources that are compiled, and what they include.
+/// Extensions of compiled sources.
 const COMPILED: [&str; 4] = [".cu", ".cpp", ".cc", ".c"];
-/// See [`COMPILED`].
+/// Extensions of their headers.
 const HEADERS: [&str; 3] = [".cuh", ".h", ".hpp"];
-/// The dimension that tells workloads apart whose numbers differ.
+/// The dimension that distinguishes workloads with different numbers.
 const WORKLOAD: &str = "WORKLOAD";
 
-/// The phase of a definition in a folder of FlashInfer-Trace.
+/// The phase of a definition in a FlashInfer-Trace folder.
 ///
 /// # Errors
-/// A file cannot be read or is not of the format, a name is not there, or the problem has what a phase cannot express.
+/// A file cannot be read or does not match the format, a name is unknown, or the problem has something that a phase
+/// cannot express.
 pub fn import_flashinfer(
     root: &Path,
     choice: &FlashInferChoice,
@@ -251,7 +252,7 @@ fn input(
     Err(ImportError::unmapped(&definition.name, what))
 }
 
-/// What flashinfer-bench draws for a type; none for the normal distribution, which is a phase's too.
+/// flashinfer-bench's distribution for a type; `None` for the normal distribution, which is the default of a phase.
 fn random(dtype: &str) -> Option<Value> {
     let whole = |low: f64, high: f64| Some(json!({ "uniform": { "low": low - 0.5, "high": high - 0.5 } }));
     match dtype {
@@ -262,7 +263,7 @@ fn random(dtype: &str) -> Option<Value> {
     }
 }
 
-/// Tensors of safetensors files, as NumPy files of each shape.
+/// Tensors of safetensors files, as NumPy files for each shape.
 fn stored_tensors(
     set: &TraceSet,
     tensors: &[Tensor],
@@ -327,7 +328,8 @@ fn reference(definition: &TraceDefinition, tensors: &[Tensor], numbers: &[(Scala
 type Parts<'p> = (&'p [Tensor], &'p [(ScalarInput, Variation)]);
 type FilesAndNotes<'p> = (&'p mut Vec<(String, Vec<u8>)>, &'p mut Vec<String>);
 
-/// The solutions that a phase can call, with their files; what keeps the others out is noted, or an error where they are named.
+/// The solutions that a phase can call, with their files. An excluded solution becomes a note, or an error if it was
+/// named.
 fn candidates(
     set: &TraceSet,
     definition: &TraceDefinition,
@@ -380,7 +382,7 @@ fn candidates(
     Ok(found)
 }
 
-/// Why a solution cannot be called by a phase, beside those that are.
+/// Why a phase cannot call a solution in addition to the kept ones.
 fn refusal(solution: &Solution, kept: &[&Solution]) -> Option<String> {
     let Some(family) = solution.spec.family() else {
         let written = solution.spec.written_in();
@@ -408,7 +410,7 @@ fn refusal(solution: &Solution, kept: &[&Solution]) -> Option<String> {
         let unknown = solution.sources.iter().find(|source| !is_known(&source.path));
         return unknown.map(|source| format!("its source `{}` is neither C++ nor CUDA", source.path));
     }
-    // Python knows modules by name alone: what two solutions import under one name would be one module.
+    // Python identifies modules by name alone: files of two solutions with the same import name would be one module.
     let python = kept.iter().filter(|other| other.spec.family() == Some(LanguageFamily::Python));
     let clash = python.filter(|other| other.sources.len() > 1 || solution.sources.len() > 1).find_map(|other| {
         let shared = solution.sources.iter().find(|s| other.sources.iter().any(|o| o.path == s.path))?;
@@ -419,7 +421,7 @@ fn refusal(solution: &Solution, kept: &[&Solution]) -> Option<String> {
     })
 }
 
-/// A solution gets tensors where PyTorch is installed, whether it imports PyTorch itself or not.
+/// A solution gets tensors if PyTorch is installed, whether or not it imports PyTorch.
 const TENSORS: &str = "try:\n    import torch  # noqa: F401\nexcept ImportError:\n    pass\n\n";
 
 fn solution_calls(
@@ -478,7 +480,7 @@ fn solution_calls(
     )
 }
 
-/// Flags of a solution under the names that PyTorch's loader has for them.
+/// Flags of a solution under the names of PyTorch's loader.
 fn flags(options: Option<&CompileOptions>) -> String {
     let Some(CompileOptions { cflags, cuda_cflags, ld_flags }) = options else { return "{}".to_owned() };
     let list = |flags: &[String]| literals(flags.iter().map(String::as_str));

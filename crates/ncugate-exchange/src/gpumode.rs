@@ -1,4 +1,5 @@
-//! gpu-mode: `task.yml` with shapes, tests and ranking; `reference.py` beside it with `generate_input` and `ref_kernel`.
+//! gpu-mode: `task.yml` with shapes, tests and ranking, and next to it `reference.py` with `generate_input` and
+//! `ref_kernel`.
 
 use super::adapter::{Argument, literal, literals, names, types, without_axes};
 use super::description::{DeclaredBounds, Description, Parser, of_command_line};
@@ -17,29 +18,29 @@ use yaml_rust2::Yaml;
 #[derive(Debug, Clone)]
 pub struct GpuModeProblem {
     pub task: PathBuf,
-    /// Files with a `custom_kernel`; `submission.py` beside the task where none is named.
+    /// Files with a `custom_kernel`; defaults to `submission.py` next to the task.
     pub submissions: Vec<PathBuf>,
-    /// Inputs that are described on the command line.
+    /// Inputs described on the command line.
     pub inputs: Vec<GivenTensor>,
-    /// What `ref_kernel` returns, where `generate_input` does not make room for it.
+    /// The return values of `ref_kernel`, if `generate_input` does not allocate them.
     pub outputs: Vec<GivenTensor>,
-    /// The bound, where `reference.py` does not say it.
+    /// The bound, if `reference.py` does not declare one.
     pub bound: Option<(f64, f64)>,
 }
 
-/// What a task names instead of the file that is submitted.
+/// The placeholder of a task for the submitted file.
 const SUBMISSION: &str = "@SUBMISSION@";
 /// The file with the reference.
 const REFERENCE: &str = "reference.py";
-/// The parameter of `generate_input` that a phase has no dimension for: its inputs have seeds of their own.
+/// The parameter of `generate_input` that is not a dimension of the phase: the phase's inputs have separate seeds.
 const SEED: &str = "seed";
-/// What `make_match_reference` takes where a task does not say it.
+/// The default bounds of `make_match_reference`.
 const DEFAULT_BOUNDS: (f64, f64) = (1e-5, 1e-8);
 
 /// The phase of a task.
 ///
 /// # Errors
-/// A file cannot be read or is not of the format, or it does not say what a phase needs.
+/// A file cannot be read or does not match the format, or it omits something that a phase needs.
 pub fn import_gpumode(given: &GpuModeProblem, parser: &Parser, target: &ImportTarget) -> Result<NewPhase, ImportError> {
     let path = &given.task;
     let task = &task_file::task(path)?;
@@ -102,7 +103,7 @@ pub fn import_gpumode(given: &GpuModeProblem, parser: &Parser, target: &ImportTa
     problem.phase(target)
 }
 
-/// By what the task ranks submissions.
+/// The task's ranking of submissions.
 fn ranking(task: &Yaml, problem: &str) -> Result<Option<Ranking>, ImportError> {
     let given = &task["ranking_by"];
     if given.is_badvalue() {
@@ -114,7 +115,7 @@ fn ranking(task: &Yaml, problem: &str) -> Result<Option<Ranking>, ImportError> {
     found.map(Some).ok_or_else(unknown)
 }
 
-/// The bound that the command line or `reference.py` gives.
+/// The bound from the command line or `reference.py`.
 fn bound(
     given: &GpuModeProblem,
     declared: Option<DeclaredBounds>,
@@ -131,15 +132,14 @@ fn bound(
     Ok(OutputTolerance { atol, rtol, mismatches: 0.0 })
 }
 
-/// Where a file of the task comes from.
+/// The source path of a file of the task.
 fn source_of(task: &Yaml, name: &str) -> Option<String> {
     let files = task["files"].as_vec()?;
     let entry = files.iter().find(|file| file["name"].as_str() == Some(name))?;
     entry["source"].as_str().map(str::to_owned)
 }
 
-/// The files that the task lists, under the names that they have for each other; without the submission and the program that
-/// measures.
+/// The files listed in the task, under their import names, without the submission and the measuring program.
 fn own_files(
     task: &Yaml,
     path: &Path,
@@ -172,7 +172,7 @@ fn own_files(
     Ok(found)
 }
 
-/// Shapes of the tests, which are checked, and of the benchmarks, which are timed too.
+/// Shapes of the tests, which are checked, and of the benchmarks, which are also timed.
 fn sizes(
     task: &Yaml,
     description: &Description,
@@ -185,7 +185,7 @@ fn sizes(
             let name = format!("{word}{}", at + 1);
             match dims(case, description) {
                 Ok(dims) => {
-                    // a problem size that was listed before is timed under its first name
+                    // a problem size that was already listed is timed under its first name
                     let known = sizes.iter().find(|size| size.dims == dims).map(|size| size.name.clone());
                     let shape = known.unwrap_or_else(|| {
                         sizes.push(Size { name: name.clone(), dims });
@@ -211,7 +211,7 @@ fn sizes(
     Ok((sizes, timed))
 }
 
-/// The dimensions of a case: every parameter of `generate_input` but the seed.
+/// The dimensions of a case: every parameter of `generate_input` except the seed.
 fn dims(case: &Yaml, description: &Description) -> Result<Vec<(String, i64)>, String> {
     let table = case.as_hash().ok_or("it is not a table")?;
     let mut dims = Vec::new();
@@ -248,7 +248,7 @@ fn yaml_text(value: &Yaml) -> String {
     }
 }
 
-/// Who makes room for the outputs.
+/// Who allocates the outputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum OutputAllocation {
     /// `generate_input`, by `torch.empty`: outputs are passed with the inputs.
@@ -257,7 +257,7 @@ enum OutputAllocation {
     Returned,
 }
 
-/// Tensors in the order of `generate_input`, then outputs that are returned; and what the kernel is given.
+/// Tensors in the order of `generate_input`, then returned outputs; and the kernel's arguments.
 fn tensors(
     given: &GpuModeProblem,
     description: &Description,
@@ -292,7 +292,7 @@ fn tensors(
     }
 }
 
-/// The submissions as candidates, each a file of its own beside the task's.
+/// The submissions as candidates, each in a separate file next to the task's.
 fn submissions(
     given: &GpuModeProblem,
     folder: &Path,

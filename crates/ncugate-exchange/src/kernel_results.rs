@@ -7,13 +7,13 @@ use ncugate_phase::config::ImportFormat;
 use ncugate_phase::plan::Variant;
 use serde_json::{Map, Value, json};
 
-/// What KernelBench writes for a time that was not taken.
+/// KernelBench's value for a missing time.
 const NOT_TIMED: f64 = -1.0;
 
-/// The thresholds of a score where none are asked for: those of KernelBench's analysis.
+/// The default thresholds of a score: those of KernelBench's analysis.
 pub const THRESHOLDS: [f64; 6] = [0.0, 0.5, 0.8, 1.0, 1.5, 2.0];
 
-/// The number of a problem: that at the beginning of its name, as KernelBench's files have it (`23_Softmax`).
+/// The number of a problem: the number at the start of its name, as in KernelBench's files (`23_Softmax`).
 pub fn problem_number(run: &ExportedRun<'_>) -> Option<u64> {
     let imported = run.run.phase.imported.as_ref();
     let name =
@@ -23,7 +23,7 @@ pub fn problem_number(run: &ExportedRun<'_>) -> Option<u64> {
     digits.parse().ok()
 }
 
-/// The entries of a run, a sample each, and what is not among them.
+/// The entries of a run, one per sample, and notes on omitted results.
 pub fn kernel_results(run: &ExportedRun<'_>) -> (Vec<Value>, Vec<String>) {
     let (candidates, left_out) = run.candidates();
     (candidates.iter().enumerate().map(|(at, variant)| entry(run, variant, at)).collect(), left_out)
@@ -71,13 +71,13 @@ fn entry(run: &ExportedRun<'_>, variant: &Variant, sample: usize) -> Value {
     })
 }
 
-/// Right at every shape and seed of the phase, where it was timed too.
+/// Right at every shape and seed of the phase, including timed launches.
 pub(super) fn is_correct(run: &ExportedRun<'_>, variant: &Variant) -> bool {
     let proof = run.session.measurements().correctness().get(&variant.id);
     matches!(proof, Some(Correctness::Proven { .. }))
 }
 
-/// Mean, standard deviation (of the samples themselves, as `numpy.std`), least and most, in milliseconds.
+/// Mean, standard deviation (population, as in `numpy.std`), minimum and maximum, in milliseconds.
 fn statistics(samples: &[f64], hardware: &str) -> Value {
     let ms: Vec<f64> = samples.iter().map(|us| us / 1e3).collect();
     let mean = mean_ms(samples);
@@ -97,13 +97,13 @@ fn statistics(samples: &[f64], hardware: &str) -> Value {
 pub enum ProblemScore {
     /// Not compiled, or not measured to the end.
     Absent,
-    /// Compiled, and not right.
+    /// Compiled, but not right.
     Incorrect,
-    /// Right; how many times as fast as the reference, where both were timed.
+    /// Right, with the speedup over the reference if both were timed.
     Correct(Option<f64>),
 }
 
-/// What a run says of its problem: by the candidate that the phase selected, else by its first.
+/// The score of a run's problem: by the selected candidate, else by the first.
 pub fn scored(run: &ExportedRun<'_>) -> ProblemScore {
     let (candidates, _) = run.candidates();
     let selected = run.session.selected().and_then(|id| candidates.iter().find(|variant| variant.id == *id));
@@ -121,8 +121,8 @@ pub fn scored(run: &ExportedRun<'_>) -> ProblemScore {
     )
 }
 
-/// KernelBench's summary of many problems. `fast_p` is the share of all problems that are right and more than `p` times as fast
-/// as the reference (Ouyang et al., KernelBench, 2025); a problem without a time is not fast.
+/// KernelBench's summary of many problems. `fast_p` is the share of all problems that are right and more than `p`
+/// times as fast as the reference (Ouyang et al., KernelBench, 2025); a problem without a time is not fast.
 pub fn score(problems: &[ProblemScore], thresholds: &[f64]) -> Value {
     let total = problems.len();
     let share = |count: usize| if total == 0 { 0.0 } else { count as f64 / total as f64 };

@@ -13,7 +13,7 @@ use ncugate_model::Dtype;
 use ncugate_phase::config::ImportFormat;
 use std::path::PathBuf;
 
-/// The type that a problem is computed in, and how near an answer has to be: KernelBench's tolerance for it.
+/// The type in which a problem is computed, with KernelBench's tolerance for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Precision {
     Fp32,
@@ -45,22 +45,22 @@ pub struct KernelBenchProblem {
     pub problem: PathBuf,
     /// Files with a `ModelNew`.
     pub solutions: Vec<PathBuf>,
-    /// The type that it is computed in.
+    /// The type in which it is computed.
     pub precision: Precision,
-    /// Inputs that are described on the command line.
+    /// Inputs described on the command line.
     pub inputs: Vec<GivenTensor>,
-    /// What `forward` returns, in order; the file does not say.
+    /// The return values of `forward`, in order, which the file does not declare.
     pub outputs: Vec<GivenTensor>,
 }
 
-/// The dimension of a problem whose extents have no names.
+/// The dimension of a problem with unnamed extents.
 const UNNAMED: &str = "ONE";
 const SHAPE: &str = "problem";
 
 /// The phase of a problem.
 ///
 /// # Errors
-/// A file cannot be read or is not of the format, or it does not say what a phase needs.
+/// A file cannot be read or does not match the format, or it omits something that a phase needs.
 pub fn import_kernelbench(
     given: &KernelBenchProblem,
     parser: &Parser,
@@ -133,7 +133,7 @@ pub fn import_kernelbench(
     problem.phase(target)
 }
 
-/// The constants that extents name; one that stands for nothing where there is none.
+/// The constants used in extents; a placeholder if there are no constants.
 fn dims(tensors: &[Tensor], constants: &indexmap::IndexMap<String, i64>, used: &[String]) -> Vec<(String, i64)> {
     let word =
         |text: &str, name: &str| text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').any(|word| word == name);

@@ -1,8 +1,8 @@
-//! Problems and results in the formats of other projects (FlashInfer-Trace, KernelBench, gpu-mode), and jobs of cluster
-//! schedulers.
+//! Problems and results in the formats of other projects (FlashInfer-Trace, KernelBench, gpu-mode), and jobs of
+//! cluster schedulers.
 //!
-//! An import writes a phase and, in a folder next to it, the problem's files with a Python file that calls them. It parses
-//! Python and executes none unless asked to; the phase's reference and worker call it later.
+//! An import writes a phase and, in a folder next to it, the problem's files with a Python file that calls them. It
+//! parses Python and does not execute it unless asked to; the phase's reference and worker call it later.
 //!
 //! Deliberately absent: rules of judging, scheduling.
 

@@ -1,4 +1,4 @@
-//! A problem as a phase and the files that it calls.
+//! A problem as a phase with its files.
 
 use super::error::ImportError;
 use ncugate_model::Dtype;
@@ -8,10 +8,10 @@ use ncugate_phase::draft::{MovedBuffer, moved_bytes};
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 
-/// Most characters of a line of the comment above a phase.
+/// Line length of the comment above a phase, in characters.
 const LINE: usize = 120;
 
-/// Where a phase is written, and its files in the folder of the same name beside it.
+/// Where to write a phase; its files go to the folder of the same name next to it.
 #[derive(Debug, Clone)]
 pub struct ImportTarget {
     file: PathBuf,
@@ -21,10 +21,10 @@ pub struct ImportTarget {
 }
 
 impl ImportTarget {
-    /// The target of a phase's file.
+    /// The target for a phase file.
     ///
     /// # Errors
-    /// The file or the folder is there already, or paths of the project cannot name it.
+    /// The file or the folder already exists, or paths of the project cannot name it.
     pub fn new(file: &Path) -> Result<Self, ImportError> {
         let unwritable = |source| ImportError::Write { path: file.to_owned(), source };
         let file = std::path::absolute(file).map_err(unwritable)?;
@@ -48,21 +48,21 @@ impl ImportTarget {
         format!("{}/{name}", self.named)
     }
 
-    /// The name of the phase: that of its file.
+    /// The name of the phase: its file stem.
     pub(super) fn stem(&self) -> String {
         let stem = self.file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
         plain_name(&stem)
     }
 }
 
-/// A phase to be written, with its files.
+/// A phase to write, with its files.
 #[derive(Debug)]
 pub struct NewPhase {
     /// The text of its file.
     pub text: String,
     /// Paths in its folder, and their content.
     pub files: Vec<(String, Vec<u8>)>,
-    /// What of the problem is in the phase in another form, or is not in it: a sentence each.
+    /// Parts of the problem that the phase changes or omits, a sentence each.
     pub notes: Vec<String>,
 }
 
@@ -81,7 +81,7 @@ impl NewPhase {
     }
 }
 
-/// What a buffer is for, as other projects tell it.
+/// The role of a buffer in other projects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Direction {
     Input,
@@ -92,10 +92,10 @@ pub(super) enum Direction {
 pub(super) struct Tensor {
     pub name: String,
     pub dtype: Dtype,
-    /// Expressions over the dimensions; empty for a tensor without axes, which is one element.
+    /// Expressions over the dimensions; empty for a zero-dimensional tensor, which is one element.
     pub shape: Vec<String>,
     pub direction: Direction,
-    /// As a phase writes it.
+    /// In the notation of a phase.
     pub init: Option<Value>,
 }
 
@@ -115,7 +115,7 @@ pub(super) struct Size {
     pub dims: Vec<(String, i64)>,
 }
 
-/// How far an output may be from the answer: `atol + rtol * |expected|` for all elements but a share.
+/// The error bound of an output: `atol + rtol * |expected|` for all elements except a share.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct OutputTolerance {
     pub atol: f64,
@@ -134,30 +134,30 @@ pub(super) struct Call {
 #[derive(Debug, Clone)]
 pub(super) struct Candidate {
     pub variant: String,
-    /// What the other project calls it.
+    /// Its name in the other project.
     pub solution: String,
     pub call: Call,
 }
 
-/// A problem of another project, understood.
+/// A parsed problem of another project.
 #[derive(Debug)]
 pub(super) struct ForeignProblem {
     pub format: ImportFormat,
     pub name: String,
     pub title: String,
     pub sizes: Vec<Size>,
-    /// Names of the shapes that are timed.
+    /// Names of the timed shapes.
     pub timed: Vec<String>,
     pub tensors: Vec<Tensor>,
     pub numbers: Vec<ScalarInput>,
     pub bound: OutputTolerance,
     pub reference: Call,
-    /// The reference as a function on the GPU, which candidates are compared with.
+    /// The reference as a function on the GPU, as the baseline of candidates.
     pub eager: Call,
     pub candidates: Vec<Candidate>,
     /// Workload objects by shape.
     pub workloads: Vec<(String, String)>,
-    /// By what submissions are ranked, where the project says.
+    /// The ranking of submissions, if the project defines one.
     pub ranking: Option<Ranking>,
     pub files: Vec<(String, Vec<u8>)>,
     pub notes: Vec<String>,
@@ -165,7 +165,7 @@ pub(super) struct ForeignProblem {
 
 /// The name of the baseline that is the problem's own reference.
 const REFERENCE: &str = "reference";
-/// A reference in Python computes for so long at most, in seconds.
+/// Time limit of a Python reference, in seconds.
 const REFERENCE_LIMIT: u64 = 600;
 
 impl ForeignProblem {
@@ -242,15 +242,15 @@ impl ForeignProblem {
         workload
     }
 
-    /// Bytes that a launch moves at least: outputs written once and inputs read once. Whole numbers may be places in other inputs, of
-    /// which a part is then read: with such an input, outputs alone.
+    /// Least number of bytes that a launch moves: outputs written once and inputs read once. Integers may be indices
+    /// into other inputs, which are then read in part: with such an input, only outputs count.
     fn bytes(&self) -> Option<String> {
         let is_indexed = self.tensors.iter().any(|t| t.direction == Direction::Input && !t.dtype.has_nan());
         let counted = self.tensors.iter().filter(|t| t.direction == Direction::Output || !is_indexed);
         moved_bytes(counted.map(|t| MovedBuffer { size: t.dtype.size(), shape: &t.shape, times: 1 }))
     }
 
-    /// The comment above the phase: what it was made of, and what is otherwise in it.
+    /// The comment above the phase: its origin and the differences.
     fn heading(&self) -> String {
         let made = format!(
             "Made by `ncugate problem import {}` of {}. Edit it as you like; docs/problems.md says what stands for what.",
@@ -286,7 +286,7 @@ fn buffer(tensor: &Tensor) -> Value {
     buffer
 }
 
-/// A comment of lines that are not too long.
+/// A comment with wrapped lines.
 fn comment(mark: &str, text: &str) -> String {
     let mut lines = vec![format!("# {mark}")];
     for word in text.split_whitespace() {
@@ -304,7 +304,7 @@ fn comment(mark: &str, text: &str) -> String {
     lines.iter().map(|line| line.trim_end().to_owned() + "\n").collect()
 }
 
-/// A text as a name of a phase, variant or file: other characters than letters, digits, `_` and `-` become `_`.
+/// A text as a name of a phase, variant or file: all characters except letters, digits, `_` and `-` become `_`.
 pub(super) fn plain_name(text: &str) -> String {
     let plain: String =
         text.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' || c == '-' { c } else { '_' }).collect();
@@ -314,7 +314,7 @@ pub(super) fn plain_name(text: &str) -> String {
     }
 }
 
-/// Names for things, in their order: each its own name made plain, and a number where that is taken.
+/// Unique names for items, in their order: the plain name of each, with a number if it is taken.
 pub(super) fn distinct<'n>(names: impl Iterator<Item = &'n str>) -> Vec<String> {
     let mut taken: Vec<String> = Vec::new();
     for name in names {

@@ -1,4 +1,4 @@
-//! gpu-mode's ranking: one score a submission over all benchmarks of a task.
+//! gpu-mode's ranking: one score per submission over all benchmarks of a task.
 
 use super::evaluation::mean_ms;
 use super::exported_run::ExportedRun;
@@ -8,7 +8,7 @@ use ncugate_phase::config::{ImportFormat, ProblemOrigin, Ranking};
 use ncugate_phase::plan::Variant;
 use serde_json::{Value, json};
 
-/// The score over the means of the benchmarks, in their order; none where there is no benchmark.
+/// The score over the means of the benchmarks, in their order; `None` without benchmarks.
 fn score(ranking: Ranking, means: &[f64]) -> Option<f64> {
     let count = means.len() as f64;
     match ranking {
@@ -19,14 +19,14 @@ fn score(ranking: Ranking, means: &[f64]) -> Option<f64> {
     }
 }
 
-/// A submission with its mean at every benchmark, in seconds, or why it has none.
+/// A submission with its mean at every benchmark, in seconds, or why it is not scored.
 struct Submission<'r> {
     variant: &'r Variant,
     means: Result<Vec<f64>, String>,
 }
 
-/// The submissions of a run, the best first, and what is not among them. A submission that is not right everywhere, has no time at a
-/// benchmark, or whose latency does not count, has no score.
+/// The submissions of a run, best first, and notes on omitted ones. A submission is not scored if it is wrong
+/// anywhere, has no time at a benchmark, or has a rejected latency.
 pub fn ranking(run: &ExportedRun<'_>) -> (String, Vec<String>) {
     let phase = &run.run.phase;
     let imported = phase.imported.as_ref().filter(|imported| imported.format == ImportFormat::GpuMode);

@@ -1,5 +1,5 @@
-//! Tensors of a safetensors file: eight bytes with the length of a JSON header, the header, and the elements in C order, as
-//! huggingface/safetensors documents it.
+//! Tensors of a safetensors file: eight bytes with the length of a JSON header, the header, and the elements in C
+//! order, as documented by huggingface/safetensors.
 
 use super::error::ImportError;
 use indexmap::IndexMap;
@@ -11,7 +11,7 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
-/// Most bytes of a header, as the format's own readers have it.
+/// Size limit of a header in bytes: that of the format's own readers.
 const MAX_HEADER: u64 = 100_000_000;
 
 #[derive(Debug, Deserialize)]
@@ -21,7 +21,7 @@ struct Entry {
     data_offsets: [u64; 2],
 }
 
-/// A tensor of a file as a NumPy file. It has to have this type and these extents.
+/// A tensor of a file as a NumPy file. It must have this type and these extents.
 pub(super) fn npy_of(path: &Path, key: &str, dtype: Dtype, extents: &[usize]) -> Result<Vec<u8>, ImportError> {
     let unreadable = |source| ImportError::Read { path: path.to_owned(), source };
     let mut file = File::open(path).map_err(unreadable)?;
@@ -44,7 +44,7 @@ pub(super) fn npy_of(path: &Path, key: &str, dtype: Dtype, extents: &[usize]) ->
     let [from, to] = entry.data_offsets;
     let bytes = to.checked_sub(from).and_then(|bytes| usize::try_from(bytes).ok());
     let expected = extents.iter().try_fold(own.size(), |size, extent| size.checked_mul(*extent));
-    // a tensor without axes is a buffer of one element
+    // a zero-dimensional tensor is a buffer of one element
     let shape = if entry.shape.is_empty() { vec![1] } else { entry.shape };
     if own != dtype || shape != extents || bytes.is_none() || bytes != expected || begin.saturating_add(to) > size {
         let what =

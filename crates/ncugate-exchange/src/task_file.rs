@@ -1,4 +1,5 @@
-//! The file of a gpu-mode task as YAML, and the files that it names: those of the task, and no others of the machine.
+//! The YAML file of a gpu-mode task, and the files that it names: only those of the task, and no others of the
+//! machine.
 
 use super::error::ImportError;
 use super::trace_set::text;
@@ -7,16 +8,17 @@ use std::path::{Component, Path, PathBuf};
 use yaml_rust2::parser::Parser;
 use yaml_rust2::{Event, Yaml, YamlLoader};
 
-/// Most parts of a task's file: some thousand cases.
+/// Limit on YAML nodes in a task file: some thousand cases.
 const MOST_NODES: usize = 100_000;
 const MOST_LEVELS: usize = 64;
-/// Most bytes of a file of Python, which is parsed before it is copied.
+/// Size limit of a Python file in bytes, which is parsed before it is copied.
 pub(super) const MAX_PYTHON: u64 = 4 << 20;
 
 /// Reads a task.
 ///
 /// # Errors
-/// It cannot be read, is no table of YAML, has an alias (which stands for more than its text), or has too many parts or levels.
+/// It cannot be read, is not a YAML mapping, has an alias (which can expand beyond its text), or has too many nodes
+/// or levels.
 pub(super) fn task(path: &Path) -> Result<Yaml, ImportError> {
     let text = text(path)?;
     let wrong = |what: String| ImportError::format(path, what);
@@ -44,8 +46,8 @@ pub(super) fn task(path: &Path) -> Result<Yaml, ImportError> {
     task.ok_or_else(|| wrong("it is not a table of YAML".to_owned()))
 }
 
-/// The path of a file that a task in `folder` names: below the folder, or with `..` below the root of the git repository that the folder
-/// is in. Nothing on the way there, below that root, may be a link or hidden.
+/// The path of a file that a task in `folder` names: in the folder or, with `..`, in the git repository of the
+/// folder. Links and hidden files are refused along the path below that root.
 ///
 /// # Errors
 /// It is another file.
@@ -76,7 +78,7 @@ pub(super) fn source(task: &Path, folder: &Path, source: &str) -> Result<PathBuf
     Ok(path)
 }
 
-/// Refuses a file of Python that cannot be read whole: python3 would wait for a pipe, and read a device without an end.
+/// Refuses a Python file that cannot be read to its end: python3 would block on a pipe, and read a device forever.
 ///
 /// # Errors
 /// It is a pipe, a device or a folder, or too large.

@@ -19,7 +19,7 @@ const TORCH: [(&str, Dtype); 12] = [
     ("bool", Dtype::Bool),
 ];
 
-/// The element type of this name in PyTorch.
+/// The element type with this PyTorch name.
 pub(super) fn dtype_of(torch: &str) -> Option<Dtype> {
     TORCH.iter().find(|(name, _)| *name == torch).map(|(_, dtype)| *dtype)
 }
@@ -28,14 +28,14 @@ pub(super) fn torch_name(dtype: Dtype) -> Option<&'static str> {
     TORCH.iter().find(|(_, known)| *known == dtype).map(|(name, _)| *name)
 }
 
-/// A tensor that the command line describes: `x=f32[N, 2 * K]` or `mask=bool[N]:{ mask = 0.5 }`.
+/// A tensor described on the command line: `x=f32[N, 2 * K]` or `mask=bool[N]:{ mask = 0.5 }`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GivenTensor {
     pub name: String,
     pub dtype: Dtype,
-    /// Its extents, expressions over the problem's constants; none for a tensor of one element without axes.
+    /// Its extents, expressions over the problem's constants; empty for a zero-dimensional tensor of one element.
     pub shape: Vec<String>,
-    /// How it is filled, as a phase writes it.
+    /// Its initialisation, in the notation of a phase.
     pub init: Option<toml::Value>,
 }
 
@@ -68,7 +68,7 @@ impl FromStr for GivenTensor {
     }
 }
 
-/// Whether Python takes a text as a name.
+/// Whether a text is a Python identifier.
 pub(super) fn is_identifier(name: &str) -> bool {
     const WORDS: [&str; 35] = [
         "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del",

@@ -1,6 +1,6 @@
-//! A folder of FlashInfer-Trace: `definitions/**/*.json`, `workloads/**/*.jsonl`, `solutions/**/*.json`.
+//! A FlashInfer-Trace folder: `definitions/**/*.json`, `workloads/**/*.jsonl`, `solutions/**/*.json`.
 //!
-//! Fields as flashinfer-bench's documents name them; those that an import does not need are not read.
+//! Fields have the names of flashinfer-bench's documents; fields that an import does not need are skipped.
 
 use super::error::ImportError;
 use indexmap::IndexMap;
@@ -11,7 +11,7 @@ use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Most bytes of a JSON file.
+/// Size limit of a JSON file in bytes.
 const MAX_BYTES: u64 = 64 << 20;
 
 #[derive(Debug, Clone, Deserialize)]
@@ -35,22 +35,22 @@ pub(super) enum Axis {
     Const {
         value: i64,
     },
-    /// Of the extent that a workload gives.
+    /// An extent given by the workload.
     Var,
 }
 
-/// A tensor, or a number passed by value where it has no shape.
+/// A tensor, or a number passed by value if it has no shape.
 #[derive(Debug, Clone, Deserialize)]
 pub(super) struct TensorSpec {
     pub shape: Option<Vec<String>>,
     pub dtype: String,
 }
 
-/// A workload in its wrapping.
+/// A workload with its envelope.
 #[derive(Debug, Clone, Deserialize)]
 pub(super) struct WorkloadTrace {
     pub definition: String,
-    /// As it is in the file, to be handed back in traces.
+    /// The original JSON, to be returned in traces.
     pub workload: Value,
     #[serde(default)]
     pub solution: Option<String>,
@@ -87,7 +87,7 @@ pub(super) struct Solution {
     pub sources: Vec<SolutionFile>,
 }
 
-/// How a solution is called.
+/// The build and call settings of a solution.
 #[derive(Debug, Clone, Deserialize)]
 pub(super) struct BuildSpec {
     /// flashinfer-bench: one language.
@@ -96,7 +96,7 @@ pub(super) struct BuildSpec {
     /// SOL-ExecBench: several.
     #[serde(default)]
     pub languages: Vec<String>,
-    /// How C++ and CUDA are called.
+    /// The binding of C++ and CUDA.
     #[serde(default)]
     pub binding: Option<Binding>,
     /// SOL-ExecBench: flags of compilers and linker.
@@ -109,17 +109,17 @@ pub(super) struct BuildSpec {
     pub dependencies: Vec<String>,
 }
 
-/// What makes a C++ function callable with tensors.
+/// The interface that makes a C++ function callable with tensors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Binding {
-    /// TVM's foreign function interface; flashinfer-bench's choice where a solution says nothing.
+    /// TVM's foreign function interface; flashinfer-bench's default.
     TvmFfi,
     /// PyTorch's extensions.
     Torch,
 }
 
-/// Flags of a solution in C++; what is not given is SOL-ExecBench's default.
+/// Flags of a C++ solution; the defaults are SOL-ExecBench's.
 #[derive(Debug, Clone, Deserialize)]
 pub(super) struct CompileOptions {
     #[serde(default)]
@@ -138,19 +138,19 @@ fn linker_flags() -> Vec<String> {
     vec!["-lcuda".to_owned()]
 }
 
-/// What a solution is written in, as far as it is called differently.
+/// The language of a solution, by its way of being called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LanguageFamily {
     Python,
-    /// Sources that are compiled, behind a binding.
+    /// Sources compiled with a binding.
     Compiled(Binding),
 }
 
 /// Languages that are Python modules.
 const PYTHON: [&str; 8] =
     ["python", "pytorch", "triton", "tilelang", "cutedsl", "cute_dsl", "cutile", "cudnn_frontend"];
-/// Languages that are compiled. flashinfer-bench has the first two, and binds them with TVM-FFI unless they say otherwise;
-/// SOL-ExecBench has the others, and binds them with PyTorch.
+/// Compiled languages. The first two are flashinfer-bench's, bound with TVM-FFI by default; the others are
+/// SOL-ExecBench's, bound with PyTorch.
 const COMPILED: [(&str, Binding); 6] = [
     ("cuda", Binding::TvmFfi),
     ("cpp", Binding::TvmFfi),
@@ -161,13 +161,13 @@ const COMPILED: [(&str, Binding); 6] = [
 ];
 
 impl BuildSpec {
-    /// What it is written in, for people.
+    /// Its languages, for display.
     pub fn written_in(&self) -> String {
         let all: Vec<&str> = self.language.iter().chain(&self.languages).map(String::as_str).collect();
         all.join(", ")
     }
 
-    /// How it is called; none where a language is not known, or none is given, or they do not go together.
+    /// Its language family; `None` if a language is unknown, missing, or incompatible with another.
     pub fn family(&self) -> Option<LanguageFamily> {
         let of = |language: &String| {
             let compiled = COMPILED.iter().find(|(name, _)| name == language);
@@ -191,7 +191,7 @@ pub(super) struct SolutionFile {
     pub content: String,
 }
 
-/// A folder of FlashInfer-Trace.
+/// A FlashInfer-Trace folder.
 #[derive(Debug)]
 pub(super) struct TraceSet {
     pub root: PathBuf,
@@ -221,26 +221,26 @@ impl TraceSet {
             root: root.to_owned(),
             definitions: definitions.iter().map(|path| parse(path, &text(path)?)).collect::<Result<_, _>>()?,
             solutions: solutions.iter().map(|path| parse(path, &text(path)?)).collect::<Result<_, _>>()?,
-            // The format's first version wrote an empty name where there is no solution.
+            // The format's first version wrote an empty name for a missing solution.
             workloads: traces.into_iter().filter(|trace| trace.solution.as_deref().is_none_or(str::is_empty)).collect(),
         })
     }
 }
 
-/// Parses JSON that a file holds.
+/// Parses JSON from a file.
 pub(super) fn parse<T: DeserializeOwned>(path: &Path, text: &str) -> Result<T, ImportError> {
     serde_json::from_str(text).map_err(|error| ImportError::format(path, error.to_string()))
 }
 
-/// The text of a file of a size that a problem can have.
+/// The text of a file within the size limit.
 pub(super) fn text(path: &Path) -> Result<String, ImportError> {
     let bytes = path.canonicalize().and_then(|path| open::bytes(&path, MAX_BYTES));
     let bytes = bytes.map_err(|source| ImportError::Read { path: path.to_owned(), source })?;
     String::from_utf8(bytes).map_err(|_| ImportError::format(path, "it is not UTF-8 text"))
 }
 
-/// Files below a folder with this extension, in order of their paths; none where there is no such folder. Links to folders are
-/// not followed.
+/// Files in a folder and its subfolders with this extension, sorted by path; empty if the folder does not exist.
+/// Links to folders are not followed.
 fn files(folder: &Path, extension: &str) -> Result<Vec<PathBuf>, ImportError> {
     if !folder.is_dir() {
         return Ok(Vec::new());

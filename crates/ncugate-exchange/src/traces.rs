@@ -1,4 +1,4 @@
-//! Traces of FlashInfer-Trace: one a solution and workload.
+//! FlashInfer-Trace traces: one per solution and workload.
 
 use super::evaluation::{CaseEvaluation, EvaluationStatus, mean_ms};
 use super::exported_run::ExportedRun;
@@ -11,14 +11,14 @@ const fn status(ending: &EvaluationStatus) -> &'static str {
     match ending {
         EvaluationStatus::Timed(_) => "PASSED",
         EvaluationStatus::Wrong(_) | EvaluationStatus::Cheats(_) => "INCORRECT_NUMERICAL",
-        // a trace that passed has a latency; one without is an evaluation that failed
+        // a passed trace has a latency; a result without one is a failed evaluation
         EvaluationStatus::Crashed(_) | EvaluationStatus::Untimed(_) | EvaluationStatus::NotRun(_) => "RUNTIME_ERROR",
         EvaluationStatus::NotBuilt(_) => "COMPILE_ERROR",
         EvaluationStatus::TimedOut(_) => "TIMEOUT",
     }
 }
 
-/// The traces of a run, a line of JSON each, and what is not among them.
+/// The traces of a run, a line of JSON each, and notes on omitted results.
 pub fn traces(run: &ExportedRun<'_>) -> (String, Vec<String>) {
     let (candidates, mut left_out) = run.candidates();
     let mut lines = String::new();
@@ -47,7 +47,7 @@ fn trace(run: &ExportedRun<'_>, variant: &Variant, shape: &Shape) -> Value {
     })
 }
 
-/// The workload as it was imported; else one that the shape makes.
+/// The workload as it was imported, else one made from the shape.
 fn workload(run: &ExportedRun<'_>, imported: Option<&ProblemOrigin>, shape: &Shape) -> Value {
     let stored = imported.and_then(|imported| imported.workload(&shape.name.0));
     if let Some(stored) = stored.and_then(|text| serde_json::from_str::<Value>(text).ok()) {
@@ -98,7 +98,7 @@ fn evaluation(run: &ExportedRun<'_>, variant: &Variant, shape: &Shape) -> Value 
     })
 }
 
-/// A number as JSON; what JSON has no number for, as the text that FlashInfer-Trace has for it.
+/// A number as JSON; a non-finite number becomes FlashInfer-Trace's text for it.
 fn number(value: f64) -> Value {
     match value {
         value if value.is_nan() => json!("NaN"),
@@ -107,7 +107,7 @@ fn number(value: f64) -> Value {
     }
 }
 
-/// Versions of what measured and of what the solution uses.
+/// Versions of the measuring software and of the solution's libraries.
 fn libraries(run: &ExportedRun<'_>, variant: &Variant) -> Map<String, Value> {
     let manifest = &run.run.run.manifest;
     let tools = [

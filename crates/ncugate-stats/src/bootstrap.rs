@@ -1,18 +1,18 @@
 //! The bootstrap: how a statistic would vary if the rounds were drawn again.
 //!
 //! A resample is a list of rounds. Samples of the same stream and length are resampled with the same rounds, so that
-//! whatever disturbs a round disturbs both sides of a ratio alike (interleaved A/B). A resampled quantile is found by
+//! a disturbance of a round affects both sides of a ratio alike (interleaved A/B). A resampled quantile is found by
 //! counting how often each rank was drawn, without sorting.
 //!
 //! Rounds that both sides share are redrawn from the rounds near them ([`NEARBY`]): a drift is the same in every
-//! resample, as it was the same for both sides, and only what is left beside it counts as noise. A round that is redrawn
-//! from all rounds takes the drift itself for noise, which is right where the other side did not go through it.
+//! resample, as it was for both sides, and only the remaining variation counts as noise. Redrawing from all rounds
+//! counts the drift itself as noise, which is right if the other side did not go through it.
 //!
 //! The method is the percentile bootstrap (B. Efron, "Bootstrap methods: another look at the jackknife", Annals of
-//! Statistics 7, 1979; B. Efron and R. Tibshirani, "An Introduction to the Bootstrap", 1993, chapter 13). Redrawing a round
-//! from its neighbours is known as the local bootstrap (S. G. Shi, "Local bootstrap", Annals of the Institute of Statistical
-//! Mathematics 43, 1991; E. Paparoditis and D. Politis, same journal, 52, 2000). `benches/statistics.rs` measures the
-//! coverage of both.
+//! Statistics 7, 1979; B. Efron and R. Tibshirani, "An Introduction to the Bootstrap", 1993, chapter 13). Redrawing a
+//! round from its neighbours is known as the local bootstrap (S. G. Shi, "Local bootstrap", Annals of the Institute
+//! of Statistical Mathematics 43, 1991; E. Paparoditis and D. Politis, same journal, 52, 2000).
+//! `benches/statistics.rs` measures the coverage of both.
 
 use super::quantile::{Statistic, StatsError, finite, position};
 use rand_chacha::ChaCha8Rng;
@@ -20,7 +20,7 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A range that holds the true value with a probability.
+/// A range that holds the true value with a given probability.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interval {
     pub low: f64,
@@ -30,7 +30,7 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// Half its width: the smallest difference it can resolve.
+    /// Half its width: the smallest difference that it can resolve.
     pub fn resolution(&self) -> f64 {
         (self.high - self.low) / 2.0
     }
@@ -50,26 +50,26 @@ impl Default for Resampling {
     }
 }
 
-/// Which draws a sample is resampled with: equal streams are paired by round, different ones are independent.
+/// The draws for resampling a sample: equal streams are paired by round, different ones are independent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Stream {
-    /// Rounds that all samples compared were taken in: each is redrawn as one near it.
+    /// Rounds shared by all compared samples: each is redrawn from nearby rounds.
     Shared,
-    /// Rounds of one side alone: each is redrawn as any other.
+    /// Rounds of one side alone: each is redrawn from all rounds.
     First,
-    /// Rounds of the other side alone: each is redrawn as any other.
+    /// Rounds of the other side alone: each is redrawn from all rounds.
     Second,
 }
 
-/// How far from a shared round its redraws lie, in rounds.
+/// Width of the window that a shared round is redrawn from, in rounds on each side.
 ///
-/// Wide enough that what a window lacks of the spread is little (its variance is 14/15 of it), narrow enough that drift
-/// within it is. Fewer rounds than a window has are redrawn as any of them.
+/// The window is wide enough to keep most of the spread (its variance is 14/15 of it), and narrow enough that drift
+/// within it is small. With fewer rounds than a window, each is redrawn from all of them.
 pub const NEARBY: usize = 7;
 
 type Draws = Arc<[u32]>;
 
-/// Resamples samples; draws are made once for each stream and length.
+/// Resamples samples; draws are cached by stream and length.
 #[derive(Debug, Default)]
 pub struct Resampler {
     settings: Resampling,
@@ -99,7 +99,7 @@ impl Resampler {
         })
     }
 
-    /// The percentile interval of replicates; [`StatsError::NotFinite`] where one is not a number.
+    /// The percentile interval of replicates; [`StatsError::NotFinite`] if one is not finite.
     pub fn interval(&self, replicates: &[f64]) -> Result<Interval, StatsError> {
         finite(replicates)?;
         let tail = (1.0 - self.settings.level) / 2.0;
@@ -115,7 +115,7 @@ impl Resampler {
         self.interval(&self.replicates(samples, statistic, Stream::First)?)
     }
 
-    /// Standard normal numbers, one a resample, the same each time; other streams are independent.
+    /// Standard normal numbers, one per resample, deterministic; different streams are independent.
     pub fn normal(&self, stream: u64) -> impl Iterator<Item = f64> + use<> {
         let mut rng =
             ChaCha8Rng::seed_from_u64(self.settings.seed ^ stream.wrapping_add(1).wrapping_mul(0xd6e8_feb8_6659_fd93));
@@ -262,7 +262,7 @@ mod tests {
                 counts[drawn as usize] += 1;
             }
         }
-        // 4000 draws each on average, 63 as their standard deviation
+        // 4000 draws each on average, with a standard deviation of 63
         assert!(counts.iter().all(|count| count.abs_diff(4000) < 300), "{counts:?}");
         let few = resampler.draws(15, Stream::Shared);
         assert!(few.chunks_exact(15).any(|resample| resample[0] == 14), "fewer than a window are drawn from all");

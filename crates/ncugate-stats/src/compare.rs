@@ -1,23 +1,24 @@
-//! Two variants compared by their samples.
+//! Compares two variants by their samples.
 //!
-//! Variants take turns in every round, so that a round is a block and two samples of a round are a pair: the randomised
-//! block design of R. A. Fisher, "The Design of Experiments", 1935.
+//! Variants take turns in every round, so that a round is a block and two samples of a round are a pair: the
+//! randomised block design of R. A. Fisher, "The Design of Experiments", 1935.
 
 use super::{Interval, Resampler, Statistic, StatsError, Stream};
 
 /// Whether two samples were taken in the same rounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pairing {
-    /// Sample `i` of both is of the same round: resampled together, and near by, so that a drift of both cancels.
+    /// Sample `i` of both is from the same round: resampled together, from nearby rounds, so that a common drift
+    /// cancels.
     Rounds,
-    /// Different runs: resampled apart. So are rounds that are not as many on both sides.
+    /// Different runs: resampled separately. This also applies if the sides have different numbers of rounds.
     Independent,
 }
 
 /// A value with its interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Estimate {
-    /// The value of the samples as they are.
+    /// The value for the original samples.
     pub value: f64,
     pub interval: Interval,
 }
@@ -27,13 +28,13 @@ pub struct Estimate {
 pub struct SampleComparison {
     /// Median of `a` over median of `b`.
     pub median_ratio: Estimate,
-    /// 90th percentile of `a` over that of `b`; none where the samples are too few for it.
+    /// 90th percentile of `a` over that of `b`; `None` if there are too few samples for it.
     pub p90_ratio: Option<Estimate>,
-    /// Median of `a` less median of `b`, in the unit of the samples.
+    /// Median of `a` minus median of `b`, in the unit of the samples.
     pub median_difference: Estimate,
 }
 
-/// Compares two samples; an error says which statistic they do not allow.
+/// Compares two samples; an error names the statistic that they do not allow.
 pub fn compare(a: &[f64], b: &[f64], pairing: Pairing, resampler: &Resampler) -> Result<SampleComparison, StatsError> {
     let pair = Pair { a, b, pairing, resampler };
     Ok(SampleComparison {

@@ -2,7 +2,7 @@
 //!
 //! Resampling visits each sample thousands of times, so every profile optimises this crate.
 //!
-//! Deliberately absent: what an interval means for a requirement, which `ncugate_judge` says.
+//! Deliberately absent: the meaning of an interval for a requirement, which belongs to `ncugate_judge`.
 
 mod bootstrap;
 mod compare;

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-/// Why a sample has no statistic.
+/// Why a statistic cannot be computed.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum StatsError {
     /// No samples at all.
@@ -11,16 +11,16 @@ pub enum StatsError {
     /// A sample is NaN or infinite.
     #[error("sample {index} is {value}")]
     NotFinite {
-        /// Which, from 0.
+        /// Its index, from 0.
         index: usize,
         value: f64,
     },
-    /// Too few for an interval of this statistic to be able to hold its level.
+    /// Too few samples for an interval of this statistic to reach its level.
     #[error("{have} samples, needs at least {needed}")]
     TooFew { have: usize, needed: usize },
 }
 
-/// A number that stands for a sample.
+/// A number that summarises a sample.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Statistic {
     /// A quantile from 0 (minimum) to 1 (maximum).
@@ -34,14 +34,14 @@ impl Statistic {
     pub const P90: Self = Self::Quantile(0.9);
     pub const MINIMUM: Self = Self::Quantile(0.0);
 
-    /// Whether it is a quantile as far out as the 90th percentile, or farther.
+    /// Whether it is a quantile at least as extreme as the 90th percentile.
     ///
-    /// A machine's own noise is known for the median and the 90th percentile; farther out it is at least as large.
+    /// A machine's noise is known for the median and the 90th percentile; farther out it is at least as large.
     pub fn is_tail(self) -> bool {
         matches!(self, Self::Quantile(q) if q >= 0.9)
     }
 
-    /// Its value; samples must be finite and at least one.
+    /// Its value for a non-empty sample of finite values.
     pub fn of(self, samples: &[f64]) -> Result<f64, StatsError> {
         match self {
             Self::Quantile(q) => quantile(samples, q),
@@ -52,11 +52,11 @@ impl Statistic {
         }
     }
 
-    /// Fewest samples from which an interval of this level can bracket it.
+    /// Fewest samples with which an interval of this level can bracket it.
     ///
-    /// `n` samples lie all on one side of the `q` quantile with probability `q^n + (1-q)^n`; below one minus that no
-    /// interval between samples can have the level (H. A. David and H. N. Nagaraja, "Order Statistics", 2003, section 7.1).
-    /// Mean and extremes are asked for what the median is.
+    /// `n` samples all lie on one side of the `q` quantile with probability `q^n + (1-q)^n`. If that exceeds one
+    /// minus the level, no interval between samples can have the level (H. A. David and H. N. Nagaraja, "Order
+    /// Statistics", 2003, section 7.1). Mean and extremes require as many as the median.
     pub fn fewest(self, level: f64) -> usize {
         let q = match self {
             Self::Quantile(q) if q > 0.0 && q < 1.0 => q,
@@ -93,18 +93,18 @@ pub fn quantile(samples: &[f64], q: f64) -> Result<f64, StatsError> {
     Ok(between(&sorted(samples)?, q))
 }
 
-/// Least, first quartile, median, third quartile and greatest: Tukey's five-number summary, with the quartiles of
+/// Minimum, first quartile, median, third quartile and maximum: Tukey's five-number summary, with the quartiles of
 /// [`quantile`].
 ///
 /// # Errors
 ///
-/// No samples, or one that is not finite.
+/// There are no samples, or one is not finite.
 pub fn five_number_summary(samples: &[f64]) -> Result<[f64; 5], StatsError> {
     let sorted = sorted(samples)?;
     Ok([0.0, 0.25, 0.5, 0.75, 1.0].map(|q| between(&sorted, q)))
 }
 
-/// The samples in ascending order; at least one, all finite.
+/// Sorts a non-empty sample of finite values.
 fn sorted(samples: &[f64]) -> Result<Vec<f64>, StatsError> {
     finite(samples)?;
     let mut sorted = samples.to_vec();
@@ -118,7 +118,7 @@ fn between(sorted: &[f64], q: f64) -> f64 {
     sorted[at] + fraction * (sorted[next] - sorted[at])
 }
 
-/// Index of the lower order statistic, and how far towards the next one the quantile lies.
+/// Index of the lower order statistic, and the fractional position of the quantile between it and the next.
 pub(super) fn position(n: usize, q: f64) -> (usize, f64) {
     let h = (n - 1) as f64 * q.clamp(0.0, 1.0);
     (h.floor() as usize, h.fract())

@@ -1,14 +1,14 @@
-//! Several looks at samples that grow: how much of the error each look may spend.
+//! The error budget of each look at a growing sample.
 //!
-//! Judging again after more rounds gives noise another chance, so each look is taken at a stricter level, the same for
-//! all of them, such that all looks together err as often as one look would: the group sequential test of S. J. Pocock,
-//! "Group sequential methods in the design and analysis of clinical trials", Biometrika 64, 1977. Its constants are for looks
-//! at equal steps; here samples are doubled from look to look, and the constants are those of the same test at such looks,
-//! by the recursive integration of P. Armitage, C. K. McPherson and B. C. Rowe, "Repeated significance tests on accumulating
-//! data", Journal of the Royal Statistical Society A 132, 1969.
+//! Judging again after more rounds gives noise another chance, so all looks use the same stricter level, chosen so
+//! that together they err as often as a single look would: the group sequential test of S. J. Pocock, "Group
+//! sequential methods in the design and analysis of clinical trials", Biometrika 64, 1977. Its constants are for
+//! looks at equal steps; here samples double from look to look, and the constants are those of the same test at such
+//! looks, computed by the recursive integration of P. Armitage, C. K. McPherson and B. C. Rowe, "Repeated
+//! significance tests on accumulating data", Journal of the Royal Statistical Society A 132, 1969.
 
-/// Two-sided error of each of so many looks (from 1) that keeps that of all of them at 5 %, where every look has twice the
-/// samples of the one before.
+/// Two-sided error per look, by number of looks (from 1), that keeps the total error at 5 % if samples double from
+/// look to look.
 const ERROR_OF_A_LOOK: [f64; 8] = [0.05, 0.02938, 0.02079, 0.01602, 0.01299, 0.01089, 0.00936, 0.00819];
 
 /// Samples at each look: `rounds`, then twice as many each time, up to `most`.
@@ -20,11 +20,11 @@ pub fn looks(rounds: u32, most: u32) -> Vec<u32> {
     looks
 }
 
-/// The level of the interval at each of so many looks that makes 95 % of all of them.
+/// The level of the interval at each of `looks` looks that gives 95 % over all of them.
 pub fn level_of_a_look(looks: usize) -> f64 {
     match looks {
         0 => 1.0 - ERROR_OF_A_LOOK[0],
-        // Beyond the table by the bound of Bonferroni, which is stricter.
+        // Beyond the table, the Bonferroni bound, which is stricter.
         n => 1.0 - ERROR_OF_A_LOOK.get(n - 1).copied().unwrap_or(0.05 / n as f64),
     }
 }

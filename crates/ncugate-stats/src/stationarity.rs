@@ -1,41 +1,42 @@
-//! Whether rounds are alike: independent of each other, and the same in the first half as in the second.
+//! Tests whether rounds are alike: independent of each other, with the same distribution in the first half as in the
+//! second.
 //!
-//! A bootstrap that redraws rounds takes them for independent. A variant that wanders or that changes between modes has
-//! fewer independent rounds than rounds, so its interval is too narrow. Two tests look for that, and widen the interval.
+//! A bootstrap that redraws rounds assumes independence. A variant that wanders or switches between modes has fewer
+//! independent rounds than rounds, so its interval is too narrow. Two tests detect that and widen the interval.
 //!
-//! - The lag-1 autocorrelation of what a round contributes, by ranks, so that single spikes hide nothing. Where it is
-//!   beyond what one independent series in ten has, the interval is that of the effective sample size of an
-//!   autoregressive process of order one (G. V. Bayley and J. M. Hammersley, "The 'effective' number of independent observations
-//!   in an autocorrelated time series", Journal of the Royal Statistical Society, supplement 8, 1946), by Student's t. The
-//!   estimate is corrected for its bias (F. H. C. Marriott and J. A. Pope, Biometrika 41, 1954) and taken one standard
-//!   error higher, since too low an estimate costs more than too high a one.
-//! - The medians of parts of the rounds: halves and thirds. Where two differ by more than chance allows, the interval is
-//!   widened to hold those of all parts, and it is said that the rounds are not alike.
+//! - The lag-1 autocorrelation of each round's contribution, by ranks, so that single spikes do not mask it. If it
+//!   exceeds the level of one independent series in ten, the interval is that of the effective sample size of an
+//!   autoregressive process of order one (G. V. Bayley and J. M. Hammersley, "The 'effective' number of independent
+//!   observations in an autocorrelated time series", Journal of the Royal Statistical Society, supplement 8, 1946),
+//!   by Student's t. The estimate is corrected for its bias (F. H. C. Marriott and J. A. Pope, Biometrika 41, 1954)
+//!   and taken one standard error higher, since too low an estimate costs more than too high a one.
+//! - The medians of parts of the rounds: halves and thirds. If two differ by more than chance allows, the interval is
+//!   widened to hold those of all parts, and the rounds are reported as not alike.
 
 use super::quantile::median;
 use super::student::{normal_quantile, t_quantile};
 use super::{Estimate, Interval};
 
-/// Share of series of independent rounds that are taken for autocorrelated: one in ten.
+/// Share of independent series that are falsely classified as autocorrelated.
 const FALSE_AUTOCORRELATION: f64 = 0.10;
-/// One in a hundred series of independent rounds is said to be not alike.
+/// Share of independent series that are falsely reported as not alike.
 pub const FALSE_ALARM: f64 = 0.01;
-/// Fewest rounds that are looked at.
+/// Fewest rounds to test.
 const FEWEST: usize = 12;
 
-/// What looking at rounds found.
+/// The result of the tests.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Stationarity {
-    /// Lag-1 autocorrelation of what rounds contribute; 0 where it is not beyond chance.
+    /// Lag-1 autocorrelation of the rounds' contributions; 0 if it is within chance.
     pub autocorrelation: f64,
-    /// The least and the greatest median of a part of the rounds, as a distance from that of all of them, where parts
-    /// differ by more than chance allows.
+    /// The smallest and the largest median of a part, relative to the median of all rounds, if parts differ by more
+    /// than chance allows.
     pub parts: Option<(f64, f64)>,
     pub rounds: usize,
 }
 
 impl Stationarity {
-    /// Looks at what rounds contribute, in the order they were taken.
+    /// Tests the rounds' contributions, in order.
     pub fn of(rounds: &[f64]) -> Self {
         let mut found = Self { autocorrelation: 0.0, parts: None, rounds: rounds.len() };
         if rounds.len() < FEWEST || rounds.iter().any(|value| !value.is_finite()) {
@@ -51,18 +52,18 @@ impl Stationarity {
         found
     }
 
-    /// Rounds that are worth as much as these if they were independent: at least two.
+    /// Number of independent rounds with the same information: at least two.
     pub fn effective_rounds(&self) -> f64 {
         let r = self.autocorrelation;
         (self.rounds as f64 * (1.0 - r) / (1.0 + r)).max(2.0)
     }
 
-    /// Standard errors are to be taken so many times.
+    /// Factor for standard errors.
     pub fn inflation(&self) -> f64 {
         (self.rounds as f64 / self.effective_rounds()).max(1.0).sqrt()
     }
 
-    /// The interval that such rounds allow, out of one that takes them for independent.
+    /// The interval for these rounds, from one that assumes independence.
     pub fn widened(&self, estimate: Estimate) -> Interval {
         let Estimate { value, interval } = estimate;
         let level = interval.level;
@@ -75,13 +76,13 @@ impl Stationarity {
         };
         let (below, above) = (factor * (value - interval.low).max(0.0), factor * (interval.high - value).max(0.0));
         let (least, greatest) = self.parts.unwrap_or((0.0, 0.0));
-        // a part has fewer rounds, and its own interval is wider by the root of that
+        // a part has fewer rounds, so its own interval is wider by the square root of their ratio
         let apart = if self.parts.is_some() { std::f64::consts::SQRT_2 } else { 1.0 };
         Interval { low: value + least.min(0.0) - apart * below, high: value + greatest.max(0.0) + apart * above, level }
     }
 }
 
-/// Ranks from 0; equal values have the mean of theirs.
+/// Ranks from 0; ties get their mean rank.
 fn ranks(values: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_unstable_by(|&a, &b| values[a].total_cmp(&values[b]));
@@ -94,7 +95,7 @@ fn ranks(values: &[f64]) -> Vec<f64> {
     ranks
 }
 
-/// Lag-1 autocorrelation; 0 of a constant.
+/// Lag-1 autocorrelation; 0 for a constant series.
 fn autocorrelation(values: &[f64]) -> f64 {
     let mean = values.iter().sum::<f64>() / values.len() as f64;
     let square: f64 = values.iter().map(|v| (v - mean).powi(2)).sum();
@@ -102,10 +103,11 @@ fn autocorrelation(values: &[f64]) -> f64 {
     if square > 0.0 { product / square } else { 0.0 }
 }
 
-/// How far medians of parts reach from that of all rounds, where any two neighbours differ by more than chance allows.
+/// Range of the parts' medians relative to that of all rounds, if any two neighbours differ by more than chance
+/// allows.
 ///
-/// Mood's median test (A. M. Mood, "Introduction to the Theory of Statistics", 1950): how many rounds of each part lie above
-/// the median of all. For independent rounds that count is hypergeometric; its normal approximation is used.
+/// Mood's median test (A. M. Mood, "Introduction to the Theory of Statistics", 1950) counts the rounds of each part
+/// above the median of all. For independent rounds that count is hypergeometric; its normal approximation is used.
 fn parts(rounds: &[f64]) -> Option<(f64, f64)> {
     let centre = median(rounds).ok()?;
     let disagree = [2, 3].iter().any(|&count| {
@@ -123,7 +125,7 @@ fn parts(rounds: &[f64]) -> Option<(f64, f64)> {
     disagree.then(|| (reach(f64::min), reach(f64::max)))
 }
 
-/// How many standard deviations the rounds of a part that lie above the median of all are from as many as expected.
+/// Deviation of a part's count of rounds above the median of all from its expectation, in standard deviations.
 fn surprise(rounds: &[f64], part: std::ops::Range<usize>, centre: f64) -> f64 {
     let n = rounds.len() as f64;
     let size = part.len() as f64;
@@ -137,7 +139,7 @@ fn surprise(rounds: &[f64], part: std::ops::Range<usize>, centre: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// Hashed to look independent, between -1 and 1.
+    /// A hash between -1 and 1, to look independent.
     fn noise(i: u64) -> f64 {
         let mut z = i.wrapping_add(7).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -1,16 +1,16 @@
-//! Quantiles of Student's t, and the interval of a sum of estimates that vary apart.
+//! Quantiles of Student's t, and the interval of a sum of independent estimates.
 
-/// An estimate's variance, and how well it is known.
+/// An estimate's variance and its degrees of freedom.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Variance {
     /// In the square of the estimate's unit.
     pub value: f64,
-    /// Degrees of freedom it was estimated with; infinite where it is known.
+    /// Degrees of freedom of the estimate; infinite if the variance is known.
     pub freedom: f64,
 }
 
 impl Variance {
-    /// Of the mean of these values, one a process; none for fewer than two.
+    /// The variance of the mean of these values, one per process; `None` for fewer than two.
     pub fn of_mean(values: &[f64]) -> Option<Self> {
         let n = values.len() as f64;
         let mean = values.iter().sum::<f64>() / n;
@@ -18,7 +18,7 @@ impl Variance {
         (values.len() > 1).then(|| Self { value: squares / (n - 1.0) / n, freedom: n - 1.0 })
     }
 
-    /// Times the square of a factor.
+    /// Multiplied by the square of a factor.
     #[must_use]
     pub fn scaled(self, factor: f64) -> Self {
         Self { value: self.value * factor * factor, ..self }
@@ -36,10 +36,11 @@ pub fn half_width(variances: &[Variance], level: f64) -> f64 {
     if total > 0.0 { total.sqrt() * t_quantile(level, freedom) } else { 0.0 }
 }
 
-/// What Student's t with so many degrees of freedom stays within, on both sides, with this probability; infinite for less
-/// than one degree.
+/// The bound that Student's t with `freedom` degrees of freedom stays within, on both sides, with probability
+/// `level`; infinite for less than one degree.
 ///
-/// Algorithm 396 of G. W. Hill, "Student's t-quantiles", Communications of the ACM 13, 1970; six digits from 2 degrees on.
+/// Algorithm 396 of G. W. Hill, "Student's t-quantiles", Communications of the ACM 13, 1970; six digits from 2
+/// degrees on.
 pub fn t_quantile(level: f64, freedom: f64) -> f64 {
     use std::f64::consts::FRAC_PI_2;
     let (p, n) = (1.0 - level, freedom);
@@ -47,7 +48,7 @@ pub fn t_quantile(level: f64, freedom: f64) -> f64 {
         return f64::INFINITY;
     }
     if n < 2.0 {
-        // Cauchy's, which is wider than what lies between.
+        // The Cauchy quantile, an upper bound in this range.
         return 1.0 / (p * FRAC_PI_2).tan();
     }
     if n == 2.0 {
@@ -121,7 +122,7 @@ mod tests {
         let five = Variance::of_mean(&[10.0, 10.1, 9.9, 10.2, 9.8]).unwrap_or(Variance { value: 0.0, freedom: 1.0 });
         assert!((five.value - 0.005).abs() < 1e-12 && five.freedom == 4.0, "{five:?}");
         assert!((half_width(&[five], 0.95) - 2.776_45 * 0.005_f64.sqrt()).abs() < 1e-4);
-        // Two of the same variance have eight degrees together.
+        // Two with the same variance have eight degrees together.
         assert!((half_width(&[five, five], 0.95) - 2.306 * 0.01_f64.sqrt()).abs() < 1e-4);
         assert_eq!(Variance::of_mean(&[1.0]), None);
         assert_eq!(half_width(&[], 0.95), 0.0);

@@ -1,18 +1,19 @@
-//! The step of the clock that samples are read from.
+//! The resolution of the clock behind the samples.
 
-/// Step of the time of CUDA events in microseconds, where samples do not show it: what differences of events on an H200 are
-/// multiples of. CUDA itself promises about half a microsecond.
+/// Resolution of CUDA event times in microseconds, if samples do not show it: differences of events on an H200 are
+/// multiples of it. CUDA itself promises about half a microsecond.
 pub const EVENT_TICK_US: f64 = 0.032;
 
-/// Half the step between samples of so many launches each, in microseconds: what rounding may have moved every one of them by.
+/// Half the resolution of samples with `launches` launches each, in microseconds: the largest rounding error of each
+/// sample.
 ///
-/// Read off the samples: no two that differ are nearer than a step. Samples that are all equal do not show it: then it is
-/// [`EVENT_TICK_US`] over the launches.
+/// Derived from the samples: two different samples are at least a step apart. If all samples are equal, it is
+/// [`EVENT_TICK_US`] divided by the launches.
 pub fn half_step(samples: &[f64], launches: u32) -> f64 {
     let mut sorted = samples.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
     let known = EVENT_TICK_US / f64::from(launches.max(1));
-    // what adding up and dividing leaves is not a step
+    // a rounding error of sums and divisions is not a step
     let real = |step: &f64| *step > 1e-3 * known;
     let step = sorted.windows(2).map(|pair| pair[1] - pair[0]).filter(real).reduce(f64::min);
     step.unwrap_or(known) / 2.0

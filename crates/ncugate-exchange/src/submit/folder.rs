@@ -1,4 +1,4 @@
-//! The folder of a submission: scripts, outputs, shards, and the stages that have ended. It lies on the disk that all nodes share.
+//! The folder of a submission, on the shared disk of all nodes: scripts, outputs, shards, and the finished stages.
 
 use super::scheduler::Scheduler;
 use super::{ClusterJob, SubmissionStage, SubmitError, Work, script};
@@ -8,31 +8,32 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Most bytes that are read of a file here.
+/// Size limit of files read here, in bytes.
 const MAX_BYTES: u64 = 1 << 20;
-/// Bytes at the end of an output that are quoted.
+/// Bytes quoted from the end of an output.
 const TAIL: u64 = 2000;
 
-/// The last job of each stage that was submitted.
+/// The last submitted job of each stage.
 pub type StageJobs = BTreeMap<SubmissionStage, ClusterJob>;
 
 #[derive(Debug)]
 pub struct SubmitFolder {
     path: PathBuf,
-    /// One process follows.
+    /// Only one process follows a submission.
     _lock: FileLock,
 }
 
 impl SubmitFolder {
-    /// A new folder, not created.
+    /// The path of a new folder, which is not created.
     pub fn name(jobs: &Path, phase: &str, key: &str) -> PathBuf {
         jobs.join(phase).join(format!("{key}-{}", jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ")))
     }
 
-    /// The newest folder of these files and settings whose phase is not judged yet, unless the submission is `fresh`; else a new one.
+    /// The newest folder of these files and settings with an unjudged phase, unless the submission is `fresh`; else a
+    /// new one.
     ///
     /// # Errors
-    /// It cannot be made, or another process follows the submission.
+    /// It cannot be created, or another process follows the submission.
     pub fn open(jobs: &Path, phase: &str, key: &str, fresh: bool) -> Result<Self, SubmitError> {
         let earlier = if fresh { None } else { newest(&jobs.join(phase), key) };
         let path = earlier.unwrap_or_else(|| Self::name(jobs, phase, key));
@@ -59,7 +60,7 @@ impl SubmitFolder {
         self.path.join("logs")
     }
 
-    /// The jobs that were submitted; none of a new folder.
+    /// The submitted jobs; empty for a new folder.
     pub(super) fn jobs(&self) -> Result<StageJobs, SubmitError> {
         let path = self.path.join("submission.json");
         let failed = |source| SubmitError::File { action: "read", path: path.clone(), source };
@@ -81,7 +82,7 @@ impl SubmitFolder {
         self.write(&format!("{stage}.sh"), text.as_bytes(), Durability::Cached)
     }
 
-    /// Notes that the phase is judged: the next submission is a new one.
+    /// Marks the phase as judged: the next submission is a new one.
     pub(super) fn close(&self) -> Result<(), SubmitError> {
         self.write("judged", b"judged\n", Durability::Synced)
     }
@@ -91,7 +92,7 @@ impl SubmitFolder {
         disk::replace(&path, text, durability).map_err(|source| SubmitError::File { action: "write", path, source })
     }
 
-    /// The status that the job of a stage ended with, once it has.
+    /// The exit status of a stage's job, once it has ended.
     pub(super) fn status(&self, stage: SubmissionStage, job: ClusterJob) -> Option<u8> {
         let bytes = open::bytes(&self.path.join("status").join(format!("{stage}.{job}")), MAX_BYTES).ok()?;
         std::str::from_utf8(&bytes).ok()?.trim().parse().ok()
@@ -109,7 +110,7 @@ impl SubmitFolder {
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
-    /// The last error in the output of a stage, or of a shard of it; else its last line.
+    /// The last error in the output of a stage, or of one of its shards; else its last line.
     pub(super) fn tail(&self, stage: SubmissionStage, job: ClusterJob, shard: Option<u32>) -> Option<String> {
         let shard = shard.map(|shard| format!("-{shard}")).unwrap_or_default();
         let bytes = open::end(&self.logs().join(format!("{stage}-{job}{shard}.txt")), TAIL).ok()?;

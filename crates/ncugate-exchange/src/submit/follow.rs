@@ -1,4 +1,4 @@
-//! Follows a submission to its end: submits what is next, and again what was lost.
+//! Follows a submission to its end: submits the next stage, and resubmits lost jobs.
 
 use super::folder::{StageJobs, SubmitFolder};
 use super::scheduler::{LiveJobs, Scheduler, SchedulerKind};
@@ -9,11 +9,11 @@ use ncugate_model::process;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Looks in a row at which a job has ended and left no file before it counts as lost: a shared disk shows files late.
+/// Polls in a row without a result file from an ended job until it counts as lost: shared disks show files late.
 const LOOKS: u32 = 2;
-/// Failures of the scheduler in a row before it is given up.
+/// Failures of the scheduler in a row until it is given up.
 const SILENCES: u32 = 30;
-/// Shards that are named.
+/// Number of shards named in messages.
 const NAMED: usize = 8;
 
 /// How a submission ended.
@@ -24,20 +24,20 @@ pub struct SubmissionOutcome {
     pub output: String,
 }
 
-/// A submission that is followed.
+/// Follows a submission.
 pub struct Follower<'a> {
     pub scheduler: &'a Scheduler,
     pub work: &'a Work,
     pub folder: &'a SubmitFolder,
-    /// How often each stage is submitted again.
+    /// Number of resubmissions of each stage.
     pub retries: u32,
-    /// How often the scheduler is asked.
+    /// Poll interval of the scheduler.
     pub interval: Duration,
     pub progress: &'a dyn Progress,
 }
 
 impl Follower<'_> {
-    /// Submits what is not submitted: all of it, if jobs can wait for one another.
+    /// Submits all pending stages, or only the next one if jobs cannot wait for each other.
     ///
     /// # Errors
     /// The scheduler refuses, or a script cannot be written.
@@ -49,7 +49,7 @@ impl Follower<'_> {
         if goes_on || self.judged(&jobs).is_some() {
             self.progress.say(&format!("following the submission in {}", self.folder.path().display()));
         } else {
-            // What was given up before is tried again when the user asks again.
+            // A stage given up earlier is retried when the user submits again.
             self.submit(&mut jobs, stage, &alive)?;
         }
         Ok(jobs)
@@ -107,7 +107,7 @@ impl Follower<'_> {
         }
     }
 
-    /// The first stage that is not done; the last if all are.
+    /// The first unfinished stage; the last if all are finished.
     fn next(&self, jobs: &StageJobs) -> SubmissionStage {
         self.work.stages().find(|stage| self.done(*stage, jobs).is_none()).unwrap_or(SubmissionStage::Judge)
     }
@@ -118,7 +118,7 @@ impl Follower<'_> {
         Some((job, self.done(SubmissionStage::Judge, jobs)?))
     }
 
-    /// The status of a stage that has done what the next needs.
+    /// The status of a finished stage if the next can start.
     fn done(&self, stage: SubmissionStage, jobs: &StageJobs) -> Option<u8> {
         let status = || self.folder.status(stage, *jobs.get(&stage)?);
         match stage {
@@ -129,7 +129,7 @@ impl Follower<'_> {
         }
     }
 
-    /// Submits a stage, and those after it if they can wait for it.
+    /// Submits a stage, and the following ones if they can wait for it.
     fn submit(&self, jobs: &mut StageJobs, from: SubmissionStage, alive: &LiveJobs) -> Result<(), SubmitError> {
         let old = jobs.split_off(&from);
         let left: Vec<ClusterJob> = old.into_values().filter(|job| alive.contains_key(job)).collect();
@@ -143,7 +143,7 @@ impl Follower<'_> {
             self.folder.write_script(stage, self.work, self.scheduler)?;
             let job = self.scheduler.submit(stage, self.work, self.folder.path(), &shards, after)?;
             jobs.insert(stage, job);
-            // What is submitted is known before anything else can fail.
+            // Submitted jobs are stored before anything else can fail.
             self.folder.keep_jobs(jobs)?;
             if self.scheduler.kind == SchedulerKind::HyperQueue {
                 break;
@@ -153,11 +153,11 @@ impl Follower<'_> {
         Ok(())
     }
 
-    /// Says that a job has ended without its result; an error if it was submitted often enough.
+    /// Reports a job that ended without its result; an error if the resubmissions are used up.
     fn note_loss(&self, stage: SubmissionStage, job: ClusterJob, again: &mut u32) -> Result<(), SubmitError> {
         let missing = self.folder.missing(self.work.shards);
         let is_array = stage == SubmissionStage::Measure;
-        // A merge that refuses would refuse again.
+        // A refused merge would be refused again.
         if *again >= self.retries || (stage == SubmissionStage::Merge && self.folder.status(stage, job).is_some()) {
             let of = match is_array {
                 true => format!("{} not measured: {}", counted(missing.len(), "shard"), named(&missing)),
@@ -185,7 +185,7 @@ impl Follower<'_> {
         }
     }
 
-    /// Where the submission is, in a line.
+    /// The state of the submission, in a line.
     fn state(&self, jobs: &StageJobs, alive: &LiveJobs) -> String {
         let shards = self.work.shards;
         let measured = shards as usize - self.folder.missing(shards).len();
@@ -197,7 +197,7 @@ impl Follower<'_> {
     }
 }
 
-/// The first of some shards, and how many more.
+/// The first of some shards, and the number of others.
 fn named(shards: &[u32]) -> String {
     let first: Vec<String> = shards.iter().take(NAMED).map(u32::to_string).collect();
     match shards.len().saturating_sub(NAMED) {

@@ -1,7 +1,7 @@
-//! A phase on a cluster: scripts for a scheduler, jobs that follow one another, and the stages that they have done.
+//! A phase on a cluster: scripts for a scheduler, dependent jobs, and their finished stages.
 //!
-//! Nothing is scheduled here. The scripts leave files in the folder of the submission that say what is done, so that whoever
-//! follows it can stop and go on, and no database of the scheduler has to be asked.
+//! Nothing is scheduled here. The scripts record finished stages as files in the folder of the submission, so that a
+//! follower can stop and resume without the scheduler's database.
 
 mod folder;
 mod follow;
@@ -26,7 +26,7 @@ pub enum SubmissionStage {
     Build,
     /// Shards are measured, each by a task of an array.
     Measure,
-    /// Shards are put together.
+    /// The shards are merged.
     Merge,
     /// The selected variant is confirmed on one GPU, and judged.
     Judge,
@@ -50,7 +50,7 @@ impl fmt::Display for SubmissionStage {
     }
 }
 
-/// The phase that is submitted. Its paths are absolute.
+/// The submitted phase. Its paths are absolute.
 #[derive(Debug, Clone)]
 pub struct Work {
     pub phase: String,
@@ -59,7 +59,7 @@ pub struct Work {
     pub root: PathBuf,
     pub program: PathBuf,
     pub shards: u32,
-    /// The architecture to build for before a GPU is there; none if each shard builds its own.
+    /// The architecture to build for before a GPU is available; `None` if each shard builds its own.
     pub arch: Option<String>,
     /// The compile cache that all nodes share.
     pub cache: PathBuf,
@@ -74,7 +74,7 @@ impl Work {
     }
 }
 
-/// The number that a scheduler gave to a job.
+/// The number of a job in its scheduler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ClusterJob(pub u64);
 
@@ -87,7 +87,7 @@ impl fmt::Display for ClusterJob {
 /// Why a phase cannot be submitted or followed.
 #[derive(Debug, thiserror::Error)]
 pub enum SubmitError {
-    /// A command of the scheduler cannot be started, or refuses.
+    /// A scheduler command cannot be started, or fails.
     #[error("{command}: {reason}")]
     Scheduler { command: String, reason: String },
     #[error("cannot {action} {}", path.display())]
@@ -96,7 +96,7 @@ pub enum SubmitError {
     Path { path: String, reason: &'static str },
     #[error("{} is followed by {owner}", folder.display())]
     Held { folder: PathBuf, owner: String },
-    /// A stage has failed too often, or for a reason that stays.
+    /// A stage has failed too often, or permanently.
     #[error("{stage} failed: {reason}; its output is in {}", logs.display())]
     Stage { stage: SubmissionStage, reason: String, logs: PathBuf },
     #[error("interrupted: jobs {jobs} were cancelled; what was measured is kept, and the same command goes on")]

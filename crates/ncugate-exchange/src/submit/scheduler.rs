@@ -1,4 +1,5 @@
-//! Slurm (`sbatch`, `squeue`, `scancel`) and HyperQueue (`hq`). The accounting database of Slurm is not asked; many clusters have none.
+//! Slurm (`sbatch`, `squeue`, `scancel`) and HyperQueue (`hq`). Slurm's accounting database is not used, because many
+//! clusters run without it.
 
 use super::{ClusterJob, SubmissionStage, SubmitError, Work};
 use ncugate_model::process::{self, ProcessExit};
@@ -9,30 +10,30 @@ use std::process::Command;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// How long a command of a scheduler may take.
+/// Time limit of a scheduler command.
 const LIMIT: Duration = Duration::from_secs(120);
-/// Seconds before a time limit at which Slurm tells a task to keep what it has.
+/// Seconds before a time limit at which Slurm signals a task to store its results.
 const NOTICE: u32 = 60;
 
-/// Jobs that have not ended, each with its state in words.
+/// Jobs that have not ended, with their states in words.
 pub type LiveJobs = BTreeMap<ClusterJob, String>;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SchedulerKind {
     Slurm,
-    /// Its jobs do not wait for one another: each stage is submitted when the one before has ended.
+    /// Its jobs cannot wait for each other: each stage is submitted after the previous one has ended.
     HyperQueue,
 }
 
-/// A scheduler with the options that its jobs are submitted with.
+/// A scheduler with the options for its jobs.
 #[derive(Debug, Clone)]
 pub struct Scheduler {
     pub kind: SchedulerKind,
-    /// Tasks of an array that may run at once; of HyperQueue as many as it has GPUs.
+    /// Limit on concurrent tasks of an array; HyperQueue runs one per GPU.
     pub at_once: u32,
     /// Options of every job.
     pub options: Vec<String>,
-    /// Options of jobs on a GPU, each of which takes one: it is scheduled, lost and started again by itself.
+    /// Options of jobs on a GPU. Each takes one GPU, so that it is scheduled, lost and restarted separately.
     pub gpu_options: Vec<String>,
     pub cpu_options: Vec<String>,
 }
@@ -66,7 +67,7 @@ impl FromStr for Gres {
     }
 }
 
-/// What `hq job list` says of a job.
+/// A job in the output of `hq job list`.
 #[derive(Debug, Deserialize)]
 struct JobListing {
     id: u64,
@@ -87,7 +88,7 @@ impl Scheduler {
         }
     }
 
-    /// The shell's variables with the number of a job, and with the number of a task in its array.
+    /// The shell variables with the number of a job, and with the number of a task in its array.
     pub(super) const fn variables(&self) -> (&'static str, &'static str) {
         match self.kind {
             SchedulerKind::Slurm => ("SLURM_JOB_ID", "SLURM_ARRAY_TASK_ID"),
@@ -100,7 +101,7 @@ impl Scheduler {
         own.iter().chain(&self.options)
     }
 
-    /// The lines of a script that Slurm reads.
+    /// The script lines that Slurm reads.
     pub(super) fn directives(&self, stage: SubmissionStage, work: &Work, folder: &Path) -> Vec<String> {
         if self.kind == SchedulerKind::HyperQueue {
             return Vec::new();
@@ -120,7 +121,8 @@ impl Scheduler {
         own.iter().chain(self.options(stage)).map(|option| format!("#SBATCH {option}")).collect()
     }
 
-    /// Submits the script of a stage; an array if there are shards. Under Slurm it starts when `after` has ended well.
+    /// Submits the script of a stage, as an array if there are shards. Under Slurm it starts after the success of
+    /// `after`.
     ///
     /// # Errors
     /// The scheduler refuses.
@@ -153,7 +155,7 @@ impl Scheduler {
             }
         }
         let said = query(command.arg(script))?;
-        // `id`; of a federation of Slurm `id;cluster`.
+        // `id`; in a Slurm federation `id;cluster`.
         let id = said.trim().split(';').next().and_then(|id| id.parse().ok());
         id.map(ClusterJob).ok_or_else(|| SubmitError::Scheduler {
             command: self.name().to_owned(),

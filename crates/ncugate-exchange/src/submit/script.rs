@@ -1,4 +1,4 @@
-//! The script of each stage, which leaves a file with the status that it ended with.
+//! The script of each stage, which writes its exit status to a file.
 
 use super::scheduler::Scheduler;
 use super::{SubmissionStage, SubmitError, Work};
@@ -19,7 +19,7 @@ pub fn script(
     let (runs, profiles) = (path(&folder.join("shards"))?, path(profiles)?);
     let (job, task) = scheduler.variables();
     let ended = format!("{}\"${{{job}}}\"", path(&folder.join("status").join(format!("{stage}.")))?);
-    // The status is there whole or not at all.
+    // The rename makes the status file appear atomically.
     let keep = format!("echo \"$status\" > {ended}.new && mv {ended}.new {ended}");
     let mut text = String::from("#!/bin/sh\n");
     for line in scheduler.directives(stage, work, folder) {
@@ -27,7 +27,7 @@ pub fn script(
     }
     text += &format!("set -u\ncd {} || exit 3\nexport NCUGATE_CACHE={}\n", path(root)?, path(cache)?);
     text += WAITING;
-    // A stage ends well for the scheduler if the next can begin.
+    // A stage succeeds for the scheduler if the next can start.
     text += &match stage {
         SubmissionStage::Build => format!(
             "waited {program} check {config} --arch {}\n{keep}\ncase \"$status\" in 0|1|4) exit 0;; *) exit \"$status\";; esac\n",
@@ -53,7 +53,7 @@ pub fn script(
     Ok(text)
 }
 
-/// Runs a program so that TERM, which a scheduler sends before it takes a node away, reaches it: what it has is kept.
+/// Runs a program and forwards TERM, which a scheduler sends before it takes a node away, so that results are stored.
 const WAITING: &str = "\
 waited() {
     \"$@\" &
@@ -69,20 +69,20 @@ waited() {
 }
 ";
 
-/// A path as a word of a shell.
+/// A path as a shell word.
 fn path(path: &Path) -> Result<String, SubmitError> {
     let refused =
         |reason| Err(SubmitError::Path { path: ncugate_model::number::text::line(&path.to_string_lossy()), reason });
     match path.to_str() {
         None => refused("it is not UTF-8 text"),
         Some(text) if text.chars().any(char::is_control) => refused("it has a control character"),
-        // Schedulers put numbers of jobs in its place.
+        // Schedulers replace it with job numbers.
         Some(text) if text.contains('%') => refused("it has a '%'"),
         Some(text) => Ok(quoted(text)),
     }
 }
 
-/// A text as a word of a shell.
+/// A text as a shell word.
 fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
