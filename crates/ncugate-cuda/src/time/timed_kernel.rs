@@ -75,7 +75,7 @@ struct TimedSample {
     contents: Vec<usize>,
     /// Whether the inputs remained from an earlier sample, possibly of another variant.
     held_over: bool,
-    /// A wrong output with its launch, and what kind of launch that is.
+    /// A wrong output: its launch, and the kind of that launch.
     wrong: Option<(WrongLaunch, &'static str)>,
 }
 
