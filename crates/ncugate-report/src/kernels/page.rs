@@ -429,7 +429,7 @@ fn change(groups: &[Option<&LaunchGroup>], metric: &str) -> Option<MetricChange>
     Some(MetricChange::new(facts, before.median(metric)?, after.median(metric)?, noise))
 }
 
-/// The roof over all kernels of a report, with durations under ncu as times.
+/// The roofline over all kernels of a report, with durations under ncu as times.
 fn roofline(report: &ProfiledReport) -> Option<Chart> {
     let (mut table, shape, ids) = report.table();
     let micros = |group: &LaunchGroup| match group.median(&id::DURATION) {
