@@ -57,8 +57,8 @@ impl ArenaLayout {
         buffers.iter().zip(&self.regions).filter(move |(buffer, _)| wanted(buffer)).map(|(_, region)| region.clone())
     }
 
-    /// The ranges that a launch must not write: inputs and guard bands, merged without holes. A range of at least 16 bytes
-    /// starts at a multiple of 16.
+    /// The ranges that a launch must not write: everything outside of written buffers, that is inputs and guard bands. A range
+    /// of at least 16 bytes starts at a multiple of 16.
     pub fn protected_ranges(&self, buffers: &[BufferSpec]) -> Vec<Range<usize>> {
         let mut ranges = Vec::new();
         let mut start = 0_usize;
