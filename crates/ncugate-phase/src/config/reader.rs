@@ -1,7 +1,7 @@
-//! Typed reading of TOML values that goes on after an error, so that all of a file's errors come out at once.
+//! Typed reading of TOML values that continues after an error, so that all errors of a file are reported at once.
 //!
-//! A [`Table`] refuses keys that its [`Spec`] does not declare, and gives the default of a key that the file does not have; an
-//! [`Item`] gives its value as a type, or records what was expected at its place and gives nothing.
+//! A [`Table`] refuses keys that its [`Spec`] does not declare, and returns the default of a missing key. An [`Item`]
+//! returns its value as a type, or records the expectation at its position and returns none.
 
 use super::error::{ConfigError, Place};
 use super::keys::{Key, KeyDefault, KeyKind, Spec, tables};
@@ -23,10 +23,10 @@ static DEFAULTS: LazyLock<HashMap<&'static str, Spanned<DeValue<'static>>>> = La
     values.collect()
 });
 
-/// The text being read and what was found wrong with it so far.
+/// The text being read and the errors found so far.
 pub struct TomlText<'s> {
     text: &'s str,
-    /// Byte offsets at which lines begin, but for the first: a phase asks for the line of each of its gates.
+    /// Byte offsets of the lines after the first: a phase needs the line of each of its gates.
     line_starts: Vec<usize>,
     problems: RefCell<Vec<ConfigError>>,
 }
@@ -42,7 +42,7 @@ impl<'s> TomlText<'s> {
         self.problems.borrow_mut().push(ConfigError { place: Some(place.clone()), message: message.into(), help });
     }
 
-    /// Records that something else was expected at a place.
+    /// Records the expectation at a place.
     fn expected(&self, place: &Place, what: &str, help: Option<String>) {
         let found = self.excerpt(place);
         self.report(place, format!("`{}` is `{found}`, expected {what}", place.key), help);
@@ -53,12 +53,12 @@ impl<'s> TomlText<'s> {
         self.line_starts.partition_point(|start| *start <= place.span.start) + 1
     }
 
-    /// What was found wrong.
+    /// The recorded errors.
     pub fn into_problems(self) -> Vec<ConfigError> {
         self.problems.into_inner()
     }
 
-    /// The value as written, cut to a line and 60 characters.
+    /// The value as written, truncated to one line and 60 characters.
     fn excerpt(&self, place: &Place) -> String {
         let written = self.text.get(place.span.clone()).unwrap_or_default();
         let line = written.lines().next().unwrap_or_default();
@@ -76,7 +76,7 @@ pub struct PlacedValue<T> {
     pub place: Place,
 }
 
-/// One TOML value under its key path, with what it may be.
+/// One TOML value under its key path, with its permitted kind.
 #[derive(Clone)]
 pub struct Item<'a> {
     value: &'a DeValue<'a>,
@@ -90,7 +90,7 @@ impl<'a> Item<'a> {
         Self { value: value.get_ref(), kind, place: Place { key, span: value.span() }, source }
     }
 
-    /// Records that something else was expected here.
+    /// Records the expectation here.
     pub fn expected(&self, what: &str, help: Option<String>) {
         self.source.expected(&self.place, what, help);
     }
@@ -100,12 +100,12 @@ impl<'a> Item<'a> {
         self.source.report(&self.place, message, help);
     }
 
-    /// Records a problem with a part of a text that is written here; with all of it where no span is given.
+    /// Records a problem with a part of a text that is written here; with the whole text if no span is given.
     pub fn report_within(&self, value: &str, span: Option<Span>, message: String, help: Option<String>) {
         self.source.report(&within(self.source.text, &self.place, value, span), message, help);
     }
 
-    /// Keeps the place with a value.
+    /// Attaches the place to a value.
     pub fn with<T>(&self, value: T) -> PlacedValue<T> {
         PlacedValue { value, place: self.place.clone() }
     }
@@ -133,7 +133,7 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// A glob; `what` says which.
+    /// A glob; `what` names it in errors.
     pub fn glob(&self, what: &str) -> Option<String> {
         let text = self.text()?;
         glob(&text).map_err(|e| self.expected(what, Some(e.reason))).ok()?;
@@ -166,7 +166,7 @@ impl<'a> Item<'a> {
         found
     }
 
-    /// The value of its word; `values` are those that its kind is declared with.
+    /// The value of its word; `values` are those that declare its kind.
     pub fn one_of<T: Copy>(&self, values: &[(&'static str, T)]) -> Option<T> {
         debug_assert!(self.kind.words().iter().eq(values.iter().map(|(word, _)| word)), "{:?}", self.kind);
         let word = self.word()?;
@@ -202,7 +202,7 @@ impl<'a> Item<'a> {
         None
     }
 
-    /// Infinity, as a number of TOML or as a text; none of anything else.
+    /// Infinity, as a number of TOML or as a text; else none.
     pub fn infinity(&self) -> Option<f64> {
         match self.value {
             DeValue::String(text) => match text.as_ref() {
@@ -298,7 +298,7 @@ impl<'a> Item<'a> {
         parsed.map_err(refused).ok().map(|value| self.with(value))
     }
 
-    /// The items of an array; a value that is not an array is an error and gives none.
+    /// The items of an array; any other value is an error and has no items.
     pub fn list(&self) -> Vec<Item<'a>> {
         match self.value {
             DeValue::Array(items) => {
@@ -313,7 +313,7 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// The items of an array that has to have some.
+    /// The items of an array that must not be empty.
     pub fn some_list(&self) -> Vec<Item<'a>> {
         if matches!(self.value, DeValue::Array(items) if items.is_empty()) {
             self.expected("an array with at least one value", None);
@@ -330,7 +330,7 @@ impl<'a> Item<'a> {
         axes
     }
 
-    /// The value of a key, where this is a table that has it; records nothing.
+    /// The value of a key, if this is a table with that key; records nothing.
     pub fn peek(&self, key: &'static Key) -> Option<Item<'a>> {
         let DeValue::Table(entries) = self.value else { return None };
         let path = format!("{}.{}", self.place.key, key.name);
@@ -355,7 +355,7 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// A table of its kind; any other value is a table that has only `key`.
+    /// A table of its kind; any other value becomes a table with only `key`.
     pub fn table_or(&self, key: &'static Key) -> Option<Table<'a>> {
         if self.is_table() {
             return self.table();
@@ -364,12 +364,12 @@ impl<'a> Item<'a> {
         Some(Table { alone: Some((key, item)), ..Table::empty(self.source, self.kind.spec()?, self.place.clone()) })
     }
 
-    /// An empty table, as `key` has it.
+    /// An empty table of the kind of `key`.
     pub fn empty_table(&self, key: &'static Key) -> Option<Table<'a>> {
         Some(Table::empty(self.source, key.kind.spec()?, self.place.clone()))
     }
 
-    /// Reports unknown keys of the tables that it is or has as items.
+    /// Reports unknown keys of tables in this value.
     fn check_tables(&self) {
         match self.kind {
             KeyKind::List(element) if element.spec().is_some() => self.list().iter().for_each(Self::check_tables),
@@ -380,20 +380,20 @@ impl<'a> Item<'a> {
     }
 }
 
-/// A table whose keys are checked against what is declared.
+/// A table whose keys are checked against the declarations.
 pub struct Table<'a> {
     spec: &'static Spec,
     pub place: Place,
     entries: Option<&'a DeTable<'a>>,
     /// The only key of a table that is written as the value of that key.
     alone: Option<(&'static Key, Item<'a>)>,
-    /// The table of the project, whose keys hold where this one has none.
+    /// The table of the project, which provides missing keys.
     project: Option<Box<Table<'a>>>,
     source: &'a TomlText<'a>,
 }
 
 impl<'a> Table<'a> {
-    /// Reads `entries`; keys that are not declared are errors at once.
+    /// Reads `entries`; undeclared keys are errors at once.
     pub fn new(source: &'a TomlText<'a>, spec: &'static Spec, place: Place, entries: &'a DeTable<'a>) -> Self {
         let table = Self { entries: Some(entries), ..Self::empty(source, spec, place) };
         if spec.free.is_none() {
@@ -409,7 +409,7 @@ impl<'a> Table<'a> {
         Self { spec, place, entries: None, alone: None, project: None, source }
     }
 
-    /// The table of a key, an empty one where the file has none, over that of the project; none where one of the two is not a
+    /// The table of a key (empty if the file has none), over that of the project; none if one of the two is not a
     /// table, which is an error.
     pub fn section(&self, key: &'static Key, project: Option<&Self>) -> Option<Self> {
         let table = match self.given(key) {
@@ -451,7 +451,7 @@ impl<'a> Table<'a> {
         written.or_else(alone).or_else(|| self.project.as_ref()?.given(key))
     }
 
-    /// The value of a key that the file has, else its default. The absence of a key that the file has to have is an error at the table.
+    /// The value of a key, or its default. A missing required key is an error at the table.
     pub fn get(&self, key: &'static Key) -> Option<Item<'a>> {
         if key.required {
             return self.need(key);
@@ -466,7 +466,7 @@ impl<'a> Table<'a> {
         })
     }
 
-    /// The value of a key that another key makes necessary; its absence is an error at the table.
+    /// The value of a key that another key requires; its absence is an error at the table.
     pub fn need(&self, key: &'static Key) -> Option<Item<'a>> {
         let found = self.given(key);
         if found.is_none() {
@@ -475,7 +475,7 @@ impl<'a> Table<'a> {
         found
     }
 
-    /// Reports that the file lacks a key.
+    /// Reports a missing key.
     pub fn report_missing(&self, key: &Key) {
         self.report(format!("`{}` is missing", self.path(key.name)), Some(key.doc.to_owned()));
     }
@@ -485,7 +485,7 @@ impl<'a> Table<'a> {
         self.get(key).and_then(|item| read(&item))
     }
 
-    /// Reads the value of a key, else `default`, else the default of the key.
+    /// Reads the value of a key, or else `default`, or else the default of the key.
     pub fn read_or<T>(
         &self,
         key: &'static Key,
@@ -495,7 +495,7 @@ impl<'a> Table<'a> {
         if self.has(key) { self.read(key, read) } else { default.or_else(|| self.read(key, read)) }
     }
 
-    /// The items of an array, or of its default; none where neither is an array.
+    /// The items of an array, or of its default; empty if neither is an array.
     pub fn list(&self, key: &'static Key) -> Vec<Item<'a>> {
         self.get(key).map(|item| item.list()).unwrap_or_default()
     }
@@ -506,7 +506,7 @@ impl<'a> Table<'a> {
             || self.alone.as_ref().is_some_and(|(alone, _)| alone.name == key.name)
     }
 
-    /// The one of `keys` that the file has; an error where it has none of them or several.
+    /// The one of `keys` that the file has; none or several of them are an error.
     pub fn exactly_one(&self, keys: impl IntoIterator<Item = &'static Key>) -> Option<(&'static Key, Item<'a>)> {
         let keys: Vec<&'static Key> = keys.into_iter().collect();
         let mut given = keys.iter().filter_map(|key| Some((*key, self.given(key)?)));
@@ -517,7 +517,7 @@ impl<'a> Table<'a> {
         None
     }
 
-    /// Whether the file has some of `keys`; an error with an example where it has none.
+    /// Whether the file has at least one of `keys`; none is an error with an example.
     pub fn at_least_one(&self, what: &str, keys: impl IntoIterator<Item = &'static Key>, example: &str) -> bool {
         let keys: Vec<&'static Key> = keys.into_iter().collect();
         let found = keys.iter().any(|key| self.has(key));
@@ -531,7 +531,7 @@ impl<'a> Table<'a> {
         found
     }
 
-    /// Every entry, for tables whose keys are names the file chooses; declared keys are left out.
+    /// Every entry whose key is not declared, for tables with free keys.
     pub fn free(&self) -> Vec<(PlacedValue<String>, Item<'a>)> {
         let (Some(entries), Some(kind)) = (self.entries, &self.spec.free) else { return Vec::new() };
         let entries = entries.iter().filter(|(key, _)| self.spec.key(key.get_ref()).is_none());
@@ -548,17 +548,17 @@ impl<'a> Table<'a> {
         self.source.report(&self.place, message, help);
     }
 
-    /// Records a problem at another place of the file.
+    /// Records a problem elsewhere in the file.
     pub fn report_at(&self, place: &Place, message: impl Into<String>, help: Option<String>) {
         self.source.report(place, message, help);
     }
 
-    /// Records a problem with a part of a text that is written at another place; with all of it where no span is given.
+    /// Records a problem with a part of a text that is written elsewhere; with the whole text if no span is given.
     pub fn report_within(&self, place: &Place, value: &str, span: Option<Span>, message: String, help: Option<String>) {
         self.source.report(&within(self.source.text, place, value, span), message, help);
     }
 
-    /// How many problems the file has so far.
+    /// Number of problems so far.
     pub fn problems(&self) -> usize {
         self.source.problems.borrow().len()
     }

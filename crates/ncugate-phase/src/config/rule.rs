@@ -1,4 +1,4 @@
-//! Rules of a diagnosis: what says that a kernel has a certain trouble, what the trouble costs, and what to try.
+//! Rules of a diagnosis: the signs of a problem, its cost, and remedies.
 
 use ncugate_model::expr::{Expr, Template};
 use serde::Serialize;
@@ -8,19 +8,19 @@ use serde::Serialize;
 pub struct Rule {
     /// Short name, which outputs cite: `bank_conflicts`.
     pub id: String,
-    /// What is wrong, in a few words.
+    /// The problem, in a few words.
     pub cause: String,
-    /// What kind of statement it makes.
+    /// Its kind of statement.
     pub kind: RuleKind,
-    /// When it holds: the first case of which everything is known decides, so the most exact one comes first.
+    /// The conditions. The first case with all values known decides, so that the most exact one comes first.
     pub cases: Vec<RuleCase>,
-    /// Metrics shown with it, where they have a value.
+    /// Metrics shown with it, if they have a value.
     pub evidence: Vec<String>,
     /// Warp states (`long_scoreboard`) whose source lines belong to it.
     pub stalls: Vec<String>,
     /// Rules whose findings are symptoms of this one.
     pub explains: Vec<String>,
-    /// What to try, the first thing first.
+    /// Remedies, the best first.
     pub advice: Vec<Template>,
 }
 
@@ -39,17 +39,17 @@ pub enum RuleKind {
 }
 
 impl RuleKind {
-    /// All of them by the word that a rule uses.
+    /// All values by their keyword in a rule.
     pub const WORDS: [(&'static str, Self); 4] =
         [("defect", Self::Defect), ("redesign", Self::Redesign), ("doubt", Self::Doubt), ("remark", Self::Remark)];
 }
 
-/// One way to see a trouble.
+/// One way to detect a problem.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RuleCase {
     pub when: Expr,
-    /// Upper bounds of what mending it saves, in percent of the time: the least of those that are known counts, and the first
-    /// has to be known. Empty where nothing can be said.
+    /// Upper bounds of the saving by a fix, in percent of the time. The smallest known one counts, and the first must
+    /// be known. Empty if there is no bound.
     pub saves: Vec<Expr>,
     pub confidence: Confidence,
     /// One sentence with the numbers.
@@ -69,15 +69,15 @@ pub enum Confidence {
 }
 
 impl Confidence {
-    /// All of them by the word that a rule uses.
+    /// All values by their keyword in a rule.
     pub const WORDS: [(&'static str, Self); 3] = [("high", Self::High), ("medium", Self::Medium), ("low", Self::Low)];
 }
 
-/// A number that rules may read beside metrics.
+/// A number that rules can read in addition to metrics.
 #[derive(Debug, Clone, Copy)]
 pub struct RuleFact {
     pub name: &'static str,
-    /// What it is, with its unit.
+    /// Its meaning and unit.
     pub doc: &'static str,
 }
 
@@ -85,7 +85,8 @@ const fn fact(name: &'static str, doc: &'static str) -> RuleFact {
     RuleFact { name, doc }
 }
 
-/// Every fact. `share_NAME` for each warp state `stall_NAME` comes on top: percent of a warp's time between two instructions.
+/// Every fact. In addition there is `share_NAME` for each warp state `stall_NAME`: percent of a warp's time between
+/// two instructions.
 pub const FACTS: &[RuleFact] = &[
     fact("sms", "multiprocessors of the GPU"),
     fact("cc", "compute capability, 9.0"),
@@ -153,7 +154,7 @@ pub const FACTS: &[RuleFact] = &[
     fact("local_share_pct", "percent of instructions that load or store local memory"),
 ];
 
-/// Texts that a sentence of a rule may name in braces beside numbers.
+/// Texts that a rule's sentence can insert in braces, in addition to numbers.
 pub const FACT_TEXTS: &[RuleFact] = &[
     fact(
         "grown_dimension",
@@ -164,10 +165,10 @@ pub const FACT_TEXTS: &[RuleFact] = &[
     fact("busiest_unit", "the unit with the highest utilisation"),
 ];
 
-/// Beginning of the names of warp states' shares.
+/// Prefix of the shares of warp states.
 pub const SHARE: &str = "share_";
 
-/// Whether rules may read a number of that name that is not a metric.
+/// Whether rules can read a non-metric number with that name.
 pub fn is_fact(name: &str) -> bool {
     name.starts_with(SHARE) || FACTS.iter().any(|fact| fact.name == name)
 }

@@ -3,7 +3,7 @@
 use super::keys::{KeyKind, ROOT, Spec};
 use serde_json::{Map, Value, json};
 
-/// The schema of the file, from the same declarations that the reader refuses unknown keys by.
+/// The schema of the file, from the declarations by which the reader refuses unknown keys.
 pub fn schema() -> Value {
     let mut schema = table(&ROOT.spec);
     if let Value::Object(entries) = &mut schema {
@@ -40,7 +40,7 @@ pub(super) fn table(spec: &'static Spec) -> Value {
     schema
 }
 
-/// A table of which no key is required.
+/// A table without required keys.
 fn part(spec: &'static Spec) -> Value {
     let mut schema = table(spec);
     if let Value::Object(entries) = &mut schema {
@@ -64,7 +64,7 @@ fn kind(of: &'static KeyKind) -> Value {
         KeyKind::List(items) => json!({ "type": "array", "items": kind(items) }),
         KeyKind::Table(spec) => table(spec),
         KeyKind::Part(spec) => part(spec),
-        // Described where it was first met.
+        // Described at its first occurrence.
         KeyKind::Again(_) => json!({ "type": "object" }),
         KeyKind::Either(kinds) => json!({ "anyOf": kinds.iter().map(kind).collect::<Vec<_>>() }),
     }

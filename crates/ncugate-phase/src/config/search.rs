@@ -1,23 +1,23 @@
-//! `[search]`: which combinations of the sweep are built at all.
+//! `[search]`: the selection of combinations to build.
 
 use ncugate_model::expr::Expr;
 use serde::Serialize;
 use std::time::Duration;
 
-/// How variants are proposed.
+/// The strategy that proposes variants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SearchStrategy {
-    /// A forest over parameters and what builds told, asked for the next batch.
+    /// A random forest over parameters and build results, asked for the next batch.
     Model,
-    /// At random, none twice.
+    /// At random, without repetition.
     Random,
-    /// All, in the order of the sweep, until the budget ends.
+    /// All, in the order of the sweep, until the budget is spent.
     Exhaustive,
 }
 
 impl SearchStrategy {
-    /// All of them by the word that a phase uses.
+    /// All values by their keyword in a phase.
     pub const WORDS: [(&'static str, Self); 3] =
         [("model", Self::Model), ("random", Self::Random), ("exhaustive", Self::Exhaustive)];
 }
@@ -25,7 +25,7 @@ impl SearchStrategy {
 /// When a search stops; at least one of the three is given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct SearchBudget {
-    /// Variants that nvcc was asked to build.
+    /// Variants built by nvcc.
     pub builds: Option<u32>,
     /// Variants that were timed.
     pub measured: Option<u32>,
@@ -33,14 +33,14 @@ pub struct SearchBudget {
     pub time: Option<Duration>,
 }
 
-/// An axis that has a value other than its first only where a condition holds.
+/// An axis that is fixed to its first value unless a condition holds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ConditionalAxis {
     pub axis: String,
     pub when: Expr,
 }
 
-/// Variants that are tried together where nothing says how many: an eighth of the budget, so that a small budget learns as often as a
+/// The default number of variants per batch: an eighth of the budget, so that a small budget learns as often as a
 /// large one, and at most 8, which builds in parallel.
 pub fn usual_batch(budget: u32) -> u32 {
     (budget / 8).clamp(1, 8)
@@ -51,18 +51,18 @@ pub fn usual_batch(budget: u32) -> u32 {
 pub struct SearchSettings {
     pub budget: SearchBudget,
     pub strategy: SearchStrategy,
-    /// Decides what is drawn at random.
+    /// Seed of all random draws.
     pub seed: u64,
     /// Variants that are proposed, built and timed together.
     pub batch: u32,
-    /// Samples of a variant while it is searched; the finalists get those of `[bench]`.
+    /// Samples per variant during the search; the finalists get those of `[bench]`.
     pub rounds: u32,
-    /// How many of the best are measured as a sweep is, and judged.
+    /// Number of best variants that are measured like a sweep, and judged.
     pub finalists: u32,
-    /// Conditions on what a build uses; a variant that does not hold them is not launched.
+    /// Conditions on the resources of a build; a variant that fails them is not launched.
     pub require: Vec<Expr>,
-    /// Axes of numbers whose order says nothing.
+    /// Numeric axes without a meaningful order.
     pub categorical: Vec<String>,
-    /// Axes that count only somewhere.
+    /// Axes that only count under a condition.
     pub conditional: Vec<ConditionalAxis>,
 }

@@ -1,4 +1,4 @@
-//! What a kernel computes: shapes, buffers, scalars, and the result it is held to.
+//! The workload of a kernel: shapes, buffers, scalars, and the expected result.
 
 use super::init::{Amount, Init};
 use super::own_bound::OwnBound;
@@ -29,19 +29,19 @@ pub struct Buffer {
     /// Its name, used in `args` and by the reference.
     pub name: String,
     pub dtype: Dtype,
-    /// Extent of each axis, an expression over the shape's dimensions; of outputs with `reduce` and of scratch also over the
-    /// variant's parameters.
+    /// Extent of each axis, an expression over the shape's dimensions; for outputs with `reduce` and for scratch also
+    /// over the variant's parameters.
     pub shape: Vec<Expr>,
-    /// How it is filled; outputs and scratch need none.
+    /// Its initial content; outputs and scratch need none.
     pub init: Option<Init<Amount>>,
-    /// What the kernel does with it.
+    /// Its role in the kernel.
     pub role: Role,
-    /// How partial results are put together before they are compared: over the axes whose extents follow the parameters.
+    /// How partial results are combined before the comparison: over the axes whose extents depend on the parameters.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reduce: Option<Reduction>,
 }
 
-/// How partial results are put together.
+/// How partial results are combined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reduction {
@@ -51,7 +51,7 @@ pub enum Reduction {
 }
 
 impl Reduction {
-    /// All of them by the word that a phase uses.
+    /// All values by their keyword in a phase.
     pub const WORDS: [(&'static str, Self); 3] = [("sum", Self::Sum), ("max", Self::Max), ("min", Self::Min)];
 }
 
@@ -87,7 +87,7 @@ pub enum ScalarType {
 }
 
 impl ScalarType {
-    /// All of them by the word that a phase uses.
+    /// All values by their keyword in a phase.
     pub const WORDS: [(&'static str, Self); 13] = [
         ("f32", Self::F32),
         ("f64", Self::F64),
@@ -110,29 +110,29 @@ impl ScalarType {
 pub struct Scalar {
     /// Its name, used in `args` and by the reference.
     pub name: String,
-    /// C type it is passed as.
+    /// C type of the argument.
     pub dtype: ScalarType,
     pub value: Expr,
 }
 
-/// A program that gives the right outputs.
+/// A program that computes the expected outputs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReferenceProgram {
     pub program: ProgramKind,
-    /// One call may take this many seconds.
+    /// Time limit of a call in seconds.
     pub timeout_s: u32,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum ProgramKind {
-    /// A function that is given arrays by the names of its parameters.
+    /// A function that gets arrays by the names of its parameters.
     Python { file: PathBuf, function: String },
-    /// A program that is given a folder as its last argument.
+    /// A program that gets a folder as its last argument.
     Command { argv: Vec<String> },
 }
 
-/// Where the right answer comes from. All built-ins are evaluated in float64 on the host.
+/// The source of the right answer. All built-ins are evaluated in float64 on the host.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum WorkloadReference {
@@ -142,17 +142,17 @@ pub enum WorkloadReference {
         /// Options of the built-in as strings, e.g. `causal = "true"`, `op = "max"`.
         options: Vec<(String, String)>,
     },
-    /// Another kernel, with a grid and a block of its own.
+    /// Another kernel, with a separate grid and block.
     Entry {
         entry: String,
-        /// Its source; the kernel's own where it is not given.
+        /// Its source; by default that of the kernel.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         source: Option<PathBuf>,
         /// Grid, expressions over the shape.
         grid: Vec<Expr>,
         /// Block, expressions over the shape.
         block: Vec<Expr>,
-        /// Names of its arguments; those of the kernel's first launch where there are none.
+        /// Names of its arguments; by default those of the kernel's first launch.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         args: Vec<String>,
     },
@@ -163,17 +163,17 @@ pub enum WorkloadReference {
     },
     /// A program, called for every draw of inputs.
     Program(ReferenceProgram),
-    /// Nothing is computed here: the phase judges launches of ncu reports that another program made.
+    /// None: the phase judges launches of ncu reports from another program.
     Absent,
 }
 
-/// The laws that the inputs of correctness cases are drawn by, at least one.
+/// The laws of the inputs of correctness cases, at least one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum Laws {
-    /// Those that suit the reference; the phase does not say.
+    /// Those that suit the reference, if the phase gives none.
     Suited(Vec<Law>),
-    /// Those that the phase asks for.
+    /// Those of the phase.
     Given(Vec<Law>),
 }
 
@@ -190,35 +190,35 @@ impl Laws {
     }
 }
 
-/// What a tolerance means that could not be tried on wrong answers.
+/// The effect of a tolerance that could not be tested on wrong answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum UntestedTolerance {
     /// The phase does not pass.
     #[default]
     Refused,
-    /// The phase may pass.
+    /// The phase can pass.
     Accepted,
 }
 
 impl UntestedTolerance {
-    /// Those that a phase says, by their word.
+    /// The values that have a keyword in a phase.
     pub const WORDS: [(&'static str, Self); 1] = [("accept", Self::Accepted)];
 }
 
-/// What a kernel computes.
+/// The computation of a kernel.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Workload {
-    /// Seeds of the inputs; every one is a correctness case.
+    /// Seeds of the inputs; each is a correctness case.
     pub seeds: Vec<u64>,
     #[serde(skip_serializing_if = "Laws::are_suited")]
     pub laws: Laws,
     pub reference: WorkloadReference,
-    /// How near to it an output must be.
+    /// The permitted difference of an output from it.
     pub tolerance: Tolerance,
-    /// Bounds of elements that single outputs and shapes have in place of the tolerance's.
+    /// Element bounds of single outputs and shapes that replace the tolerance's.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub own_bounds: Vec<OwnBound>,
-    /// What a tolerance means that was not tried on wrong answers. No part of what is measured.
+    /// The effect of a tolerance that was not tested on wrong answers. Measurements do not depend on it.
     #[serde(skip)]
     pub untested_tolerance: UntestedTolerance,
     pub scalars: Vec<Scalar>,
@@ -228,25 +228,25 @@ pub struct Workload {
     pub buffers: Vec<Buffer>,
     /// Floating-point operations of one launch, for TFLOP/s and the roofline; an expression over the shape.
     pub flops: Option<Expr>,
-    /// Bytes that have to move at least, for the roofline; an expression over the shape.
+    /// Minimum bytes to move, for the roofline; an expression over the shape.
     pub bytes: Option<Expr>,
 }
 
 impl Buffer {
-    /// Whether each axis has an extent that follows the parameters of variants, where `dims` are the names of the dimensions.
+    /// Whether the extent of each axis depends on the parameters of variants; `dims` are the names of the dimensions.
     pub fn varying_axes(&self, dims: &[(String, i64)]) -> Vec<bool> {
         let varies = |extent: &Expr| extent.names().iter().any(|(name, _)| !dims.iter().any(|(dim, _)| dim == name));
         self.shape.iter().map(varies).collect()
     }
 
-    /// Whether a launch finds values in it that it changes, so that they are restored before every launch.
+    /// Whether a launch changes values that it reads, so that they are restored before every launch.
     pub const fn is_state(&self) -> bool {
         matches!(self.role, Role::Inout) || matches!(self.role, Role::Output | Role::Scratch) && self.init.is_some()
     }
 }
 
 impl Workload {
-    /// Whether launches change what they read.
+    /// Whether launches change their inputs.
     pub fn has_state(&self) -> bool {
         self.buffers.iter().any(Buffer::is_state)
     }
@@ -254,7 +254,7 @@ impl Workload {
     /// The shape of launches of ncu reports.
     pub const CAPTURED: &str = "captured";
 
-    /// What is known of launches of ncu reports that another program made: nothing, at one shape without dimensions.
+    /// The workload of launches of ncu reports from another program: one shape without dimensions, and nothing else known.
     pub fn of_reports() -> Self {
         Self {
             seeds: Vec::new(),
@@ -271,12 +271,12 @@ impl Workload {
         }
     }
 
-    /// Whether it is that of launches of ncu reports.
+    /// Whether it is the workload of launches of ncu reports.
     pub fn is_of_reports(&self) -> bool {
         self.reference == WorkloadReference::Absent
     }
 
-    /// The smallest shape: that with the fewest points in all its dimensions together, the first of several.
+    /// The smallest shape: the first one with the smallest product of dimensions.
     pub fn smallest_shape(&self) -> Option<&Shape> {
         let points = |shape: &&Shape| shape.dims.iter().fold(1i64, |product, (_, n)| product.saturating_mul(*n));
         self.shapes.iter().min_by_key(points)
@@ -284,8 +284,8 @@ impl Workload {
 
     /// The laws of a correctness case.
     ///
-    /// At the smallest shape the seeds share all laws among them. At every other one the first seed has the first law, and
-    /// each other seed one of the rest in turn, so that a larger shape costs a launch a seed.
+    /// At the smallest shape the laws are distributed over the seeds. At every other one the first seed has the first
+    /// law, and each other seed one of the rest in turn, so that a larger shape costs one launch per seed.
     pub fn laws_of(&self, shape: &ShapeName, seed: u64) -> Vec<Law> {
         let laws = self.laws.all();
         let place = self.seeds.iter().position(|s| *s == seed).unwrap_or(0);
@@ -299,7 +299,7 @@ impl Workload {
         vec![if place == 0 || rest.is_empty() { *first } else { turn(rest) }]
     }
 
-    /// Floating-point operations of one launch at a shape; none where the workload does not say.
+    /// Floating-point operations of one launch at a shape; none if the workload does not specify them.
     ///
     /// # Errors
     /// The expression cannot be evaluated at the shape.
@@ -307,7 +307,7 @@ impl Workload {
         self.flops.as_ref().map(|flops| flops.eval_number(&shape.scope())).transpose()
     }
 
-    /// Bytes that a launch has to move at least at a shape; none where the workload does not say.
+    /// Minimum bytes that a launch has to move at a shape; none if the workload does not specify them.
     ///
     /// # Errors
     /// The expression cannot be evaluated at the shape.
@@ -315,14 +315,14 @@ impl Workload {
         self.bytes.as_ref().map(|bytes| bytes.eval_number(&shape.scope())).transpose()
     }
 
-    /// Bytes that every launch has to write: those of outputs whose every element is compared and that hold nothing before. A lower
-    /// bound on its traffic, whatever the phase declares; none if an extent cannot be evaluated.
+    /// Bytes that every launch has to write: outputs whose every element is compared and that had no content before.
+    /// A lower bound on its traffic, whatever the phase declares; none if an extent cannot be evaluated.
     pub fn written_bytes(&self, shape: &Shape) -> Option<f64> {
         let outputs = self.buffers.iter().filter(|buffer| buffer.role == Role::Output && buffer.init.is_none());
         outputs.map(|buffer| self.bytes_of(shape, &buffer.name)).sum()
     }
 
-    /// Bytes of a buffer at a shape; none where there is no such buffer, or an extent cannot be evaluated.
+    /// Bytes of a buffer at a shape; none if the buffer does not exist or an extent cannot be evaluated.
     pub fn bytes_of(&self, shape: &Shape, name: &str) -> Option<f64> {
         let scope = shape.scope();
         let buffer = self.buffers.iter().find(|buffer| buffer.name == name)?;
@@ -330,10 +330,10 @@ impl Workload {
         Some(extents.product::<Option<f64>>()? * buffer.dtype.size() as f64)
     }
 
-    /// Bytes of all buffers with a role that is asked for, at a shape; none where an extent cannot be evaluated.
+    /// Bytes at a shape of all buffers with a `wanted` role; none if an extent cannot be evaluated.
     pub fn buffer_bytes(&self, shape: &Shape, wanted: impl Fn(Role) -> bool) -> Option<f64> {
         let scope = shape.scope();
-        // A buffer of partial results has other bytes in each variant; what it has at least is its other axes.
+        // The size of a buffer of partial results depends on the variant; its other axes give the minimum.
         let size = |buffer: &Buffer| {
             let fixed = buffer.shape.iter().zip(buffer.varying_axes(&shape.dims)).filter(|(_, varies)| !varies);
             let extents = fixed.map(|(extent, _)| extent.eval_number(&scope).ok());

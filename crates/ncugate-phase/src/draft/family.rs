@@ -1,6 +1,6 @@
-//! What a kernel computes, as far as its name and its parameters say it.
+//! The computation of a kernel, guessed from its name and its parameters.
 
-/// A family of kernels, with what its reference is.
+/// A family of kernels, with its reference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KernelFamily {
     /// `c = alpha * a b + beta * c`
@@ -9,15 +9,15 @@ pub enum KernelFamily {
     Softmax,
     /// A sum, maximum, minimum or mean over the last axis.
     Reduce(&'static str),
-    /// The same values elsewhere.
+    /// Copies values unchanged.
     Copy,
-    /// Mean and variance of a row taken out.
+    /// Normalises a row by its mean and variance.
     LayerNorm,
-    /// A row over its root mean square.
+    /// Divides a row by its root mean square.
     RmsNorm,
     /// Rows and columns exchanged.
     Transpose,
-    /// How often each value is there.
+    /// Counts of each value.
     Histogram,
     /// A matrix times a vector.
     Gemv,
@@ -30,7 +30,7 @@ pub enum KernelFamily {
     Unknown,
 }
 
-/// The one family that a name speaks of; a name that speaks of several, such as `add_relu`, is of none.
+/// The only family that a name suggests; a name that suggests several, such as `add_relu`, has none.
 pub fn by_name(name: &str) -> KernelFamily {
     let words = words(name);
     let flat = words.concat();

@@ -1,24 +1,24 @@
-//! Grid and block of a kernel, as its indices and its constants suggest them.
+//! Grid and block of a kernel, guessed from its indices and constants.
 
 use super::family::KernelFamily;
 use super::source::{KernelSource, SweptParameter};
 use super::token::{Tokens, integer};
 use super::usage::Division;
 
-/// Grid and block, and a parameter of the sweep where threads are free to choose.
+/// Grid and block, and a parameter of the sweep if the number of threads is free.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Geometry {
-    /// Blocks an axis, as expressions.
+    /// Grid size per axis, as expressions.
     pub grid: Vec<String>,
-    /// Axes of the grid that nothing in the source says anything of.
+    /// Axes of the grid without any information in the source.
     pub guessed: Vec<usize>,
-    /// Threads an axis, as expressions.
+    /// Block size per axis, as expressions.
     pub block: Vec<String>,
-    /// The parameter that the block is.
+    /// The parameter that sets the block size.
     pub swept: Option<SweptParameter>,
 }
 
-/// Grid and block; `rows` and `columns` are what is left for axes that no comparison bounds.
+/// Grid and block; `rows` and `columns` are the extents for axes that no comparison bounds.
 pub fn geometry(kernel: &KernelSource<'_>, rows: &str, columns: &str) -> Geometry {
     if let Some(tiled) = register_tiles(kernel, rows, columns) {
         return tiled;
@@ -45,7 +45,7 @@ pub fn geometry(kernel: &KernelSource<'_>, rows: &str, columns: &str) -> Geometr
     Geometry { grid, guessed, block, swept }
 }
 
-/// A factor of compile-time numbers as an expression; none where it has anything else, such as `blockDim`.
+/// A product of compile-time numbers as an expression; none if it has any other factor, such as `blockDim`.
 fn resolved(kernel: &KernelSource<'_>, factor: &str) -> Option<String> {
     let tokens = Tokens::of(factor);
     let parts = tokens.list.iter().map(|token| match token.text {
@@ -66,7 +66,7 @@ fn over(extent: &str, threads: &str) -> String {
     }
 }
 
-/// An axis that no comparison bounds: by the name of the index that blocks make there.
+/// An axis that no comparison bounds: by the name of its block index.
 fn unbounded(kernel: &KernelSource<'_>, axis: usize, rows: &str, columns: &str, threads: &str) -> String {
     let index = kernel.usage.indices.iter().find(|index| index.axis == axis);
     let division = index.map_or(Division::Threads, |index| index.division);
@@ -85,7 +85,7 @@ fn unbounded(kernel: &KernelSource<'_>, axis: usize, rows: &str, columns: &str, 
         (0, false, Division::Threads) => format!("{rows} * {columns}"),
         _ => "1".to_owned(),
     };
-    // A block of a row of threads that makes a square of a tile takes as many elements as the tile has on each axis.
+    // A one-dimensional block that processes a square tile covers the tile's width on each axis.
     let tile = tile(kernel).filter(|_| two && kernel.usage.thread_axes == 1);
     let threads = tile.unwrap_or_else(|| threads.to_owned());
     match division {
@@ -95,7 +95,7 @@ fn unbounded(kernel: &KernelSource<'_>, axis: usize, rows: &str, columns: &str, 
     }
 }
 
-/// Threads that each compute a tile of a tile: `BM`, `BN`, `TM`, `TN`.
+/// Threads that each compute a part of a tile: `BM`, `BN`, `TM`, `TN`.
 fn register_tiles(kernel: &KernelSource<'_>, rows: &str, columns: &str) -> Option<Geometry> {
     let number = |name| kernel.number(name);
     let (bm, bn, tm) = (number("BM")?, number("BN")?, number("TM")?);
@@ -108,7 +108,7 @@ fn register_tiles(kernel: &KernelSource<'_>, rows: &str, columns: &str) -> Optio
     Some(Geometry { grid, guessed: Vec::new(), block: vec![block], swept: None })
 }
 
-/// The number that says how wide a square tile is.
+/// The constant with the width of a square tile.
 fn tile(kernel: &KernelSource<'_>) -> Option<String> {
     let names = kernel.numbers();
     let speaks = |name: &&&str| {
@@ -118,7 +118,7 @@ fn tile(kernel: &KernelSource<'_>) -> Option<String> {
     names.iter().find(speaks).and_then(|name| kernel.number(name))
 }
 
-/// Threads a block: as host code, launch bounds, constants and shared arrays say, else what is usual.
+/// Block size: from host code, launch bounds, constants and shared arrays, else a usual one.
 fn block(kernel: &KernelSource<'_>) -> (Vec<String>, Option<SweptParameter>) {
     let axes = kernel.usage.thread_axes;
     let names = kernel.numbers();

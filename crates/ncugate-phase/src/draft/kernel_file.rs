@@ -1,4 +1,4 @@
-//! A kernel's file, with the files that it includes by a path of its own.
+//! A kernel's file, with the files that it includes by path.
 
 use super::token::Tokens;
 use ncugate_model::disk::open;
@@ -6,22 +6,22 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Longest file that is read, in bytes.
+/// Maximum size of a file in bytes.
 const LONGEST: u64 = 16 << 20;
-/// Most included files that are read.
+/// Maximum number of included files.
 const MOST_INCLUDED: usize = 64;
 
-/// The text of a kernel's file, and of what it includes in quotation marks: those say what types and constants are called.
+/// The text of a kernel's file and of its quoted includes, which define types and constants.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct KernelFile {
     pub text: String,
-    /// Included files that were found beside it.
+    /// Included files that exist.
     pub included: Vec<String>,
 }
 
 impl KernelFile {
-    /// Reads a file and what it includes. An included file that is not there, or cannot be read, is left out: the compiler may find it
-    /// elsewhere.
+    /// Reads a file and its includes. An included file that is missing or unreadable is skipped: the compiler can
+    /// find it elsewhere.
     ///
     /// # Errors
     /// The file itself cannot be read.
@@ -42,7 +42,7 @@ impl KernelFile {
         Ok(file)
     }
 
-    /// Its tokens, with the names that included files make known.
+    /// Its tokens, with the names that included files define.
     pub(super) fn tokens(&self) -> Tokens<'_> {
         let included = self.included.iter().map(|text| Tokens::of(text));
         included.fold(Tokens::of(&self.text), Tokens::with_names_of)
@@ -53,7 +53,7 @@ fn text_of(path: &Path) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&open::named(path, LONGEST)?).into_owned())
 }
 
-/// Where the files should be that a text includes.
+/// Expected paths of the files that a text includes.
 fn paths(of: &Path, text: &str) -> Vec<PathBuf> {
     let folder = of.parent().unwrap_or(Path::new(""));
     Tokens::of(text).includes.iter().map(|name| folder.join(name)).collect()

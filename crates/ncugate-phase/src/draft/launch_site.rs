@@ -1,17 +1,17 @@
-//! Where the source's own host code launches a kernel: `reduce<float, 256><<<grid, 256>>>(...)`.
+//! The kernel launch in the host code of the source: `reduce<float, 256><<<grid, 256>>>(...)`.
 
 use super::signature::{KernelSignature, joined, parts};
 use super::token::{CudaToken, Tokens, closing};
 use super::types::element;
 
-/// What host code says of a launch.
+/// A launch in host code.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LaunchSite {
-    /// Template arguments that are written there, where each is a type or a number.
+    /// Its template arguments, if each is a type or a number.
     pub template: Vec<String>,
-    /// Grid and block, as they are written.
+    /// Grid and block as written.
     pub written: Option<String>,
-    /// Extents of the block, where they are numbers.
+    /// Extents of the block, if they are numbers.
     pub block: Option<Vec<i64>>,
 }
 
@@ -43,18 +43,18 @@ impl LaunchSite {
     }
 }
 
-/// Whether `<<<` or `>>>` stands there.
+/// Whether the tokens at this position are `<<<` or `>>>`.
 fn are_three(list: &[CudaToken<'_>], at: usize, mark: &str) -> bool {
     list.get(at..at + 3).is_some_and(|marks| marks.iter().all(|token| token.text == mark))
 }
 
-/// The `>` that ends template arguments without expressions in them.
+/// The `>` that closes template arguments without expressions.
 fn angle_end(list: &[CudaToken<'_>], open: usize) -> Option<usize> {
     let end = (open + 1..list.len().min(open + 40)).find(|at| matches!(list[*at].text, ">" | ";" | "{"))?;
     (list[end].text == ">").then_some(end)
 }
 
-/// A template argument that means the same elsewhere: a number, a constant of the file, a type.
+/// A template argument with the same meaning elsewhere: a number, a constant of the file, a type.
 fn argument(tokens: &Tokens<'_>, part: &[CudaToken<'_>]) -> Option<String> {
     let text = joined(part);
     match tokens.number(&text) {
@@ -86,7 +86,7 @@ fn product(tokens: &Tokens<'_>, part: &[CudaToken<'_>]) -> Option<i64> {
     factors.try_fold(1_i64, |all, factor| all.checked_mul(factor?))
 }
 
-/// What stands in `dim3 name(...)`, `dim3 name = dim3(...)` or `int name = ...;`.
+/// The initialiser in `dim3 name(...)`, `dim3 name = dim3(...)` or `int name = ...;`.
 fn declared<'s>(tokens: &Tokens<'s>, name: &str) -> Option<Vec<CudaToken<'s>>> {
     let list = &tokens.list;
     let at = (1..list.len()).find(|at| {

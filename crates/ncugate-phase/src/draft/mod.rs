@@ -1,7 +1,7 @@
-//! A phase drafted from a kernel's source: what its signature, its body and its host code say, and a marked guess for the rest.
+//! A phase drafted from a kernel's source: from its signature, its body and its host code, with marked guesses for the rest.
 //!
-//! The source is read as text, without a compiler. A guess decides nothing: `check` builds the draft, and a run compares the kernel
-//! with the reference.
+//! The source is read as text, without a compiler. No verdict depends on a guess: `check` builds the draft, and a run
+//! compares the kernel with the reference.
 
 mod family;
 mod geometry;
@@ -31,48 +31,48 @@ use workload::DraftWorkload;
 pub struct PhaseDraft {
     /// The phase's file.
     pub text: String,
-    /// The file of its reference, where that is a Python function.
+    /// The file of its reference, if that is a Python function.
     pub reference: Option<String>,
 }
 
 /// Why no phase can be drafted.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum DraftError {
-    /// There is no kernel.
+    /// The source defines no kernel.
     #[error(
         "the source defines no `__global__` function; macros that make kernels, and kernels in included files, are not looked into"
     )]
     NoKernel,
     #[error("the source defines {}; name one with --entry", .0.join(", "))]
     Several(Vec<String>),
-    /// What was drafted cannot be read, because of names or texts of the source.
+    /// The draft cannot be parsed, because of names or texts of the source.
     #[error(
         "no phase can be drafted of '{entry}': what its source says makes no TOML ({reason}); write the phase by hand"
     )]
     Unreadable { entry: String, reason: String },
-    /// There is none of this name.
+    /// The source defines no kernel with this name.
     #[error("the source defines no kernel '{asked}'{hint}; it has {}", there.join(", "))]
     Absent {
         asked: String,
-        /// A name like it.
+        /// A similar name.
         hint: String,
         there: Vec<String>,
     },
 }
 
-/// The name of the kernel that a source defines, or of the one that is asked for.
+/// The name of the only kernel that a source defines, or of the requested one.
 ///
 /// # Errors
-/// There is none, or several and none is asked for.
+/// The source has no such kernel, or several and none was requested.
 pub fn kernel_name(file: &KernelFile, asked: Option<&str>) -> Result<String, DraftError> {
     let tokens = file.tokens();
     Ok(chosen(&kernels(&tokens), asked)?.name.clone())
 }
 
-/// Drafts a phase of the kernel of a source.
+/// Drafts a phase for a kernel of a source.
 ///
 /// # Errors
-/// See [`kernel_name`]; and what was drafted is no TOML.
+/// See [`kernel_name`]; also, the draft is not valid TOML.
 pub fn draft(file: &KernelFile, asked: Option<&str>, names: DraftNames<'_>) -> Result<PhaseDraft, DraftError> {
     let tokens = file.tokens();
     let all = kernels(&tokens);
@@ -110,7 +110,7 @@ fn chosen<'k>(all: &'k [KernelSignature], asked: Option<&str>) -> Result<&'k Ker
     }
 }
 
-/// Gives an output with an element a block the extent of the grid, which has to follow a parameter.
+/// Gives an output with one element per block the extent of the grid, which must depend on a parameter.
 fn gather(kernel: &KernelSource<'_>, work: &mut DraftWorkload, geometry: &mut Geometry) {
     let Some(buffer) = work.buffers.iter_mut().find(|buffer| buffer.reduce.is_some()) else { return };
     let swept = kernel.swept.iter().chain(&geometry.swept);

@@ -10,15 +10,15 @@ use crate::config::keys::{KERNEL, KeyDefault};
 use ncugate_model::Dtype;
 use std::fmt::Write as _;
 
-/// Names that the text takes from outside.
+/// Names that the caller chooses.
 #[derive(Debug, Clone, Copy)]
 pub struct DraftNames<'a> {
     pub phase: &'a str,
-    /// Its file, as the reader would write it.
+    /// Path of the phase, for the reader.
     pub file: &'a str,
-    /// The kernel's source, as the phase writes it.
+    /// Path of the kernel's source, relative to the phase.
     pub source: &'a str,
-    /// The file of the reference, as the phase writes it.
+    /// Path of the reference, relative to the phase.
     pub reference: &'a str,
 }
 
@@ -100,7 +100,7 @@ fn tolerance(buffers: &[DraftBuffer]) -> String {
     }
 }
 
-/// Bytes that a launch moves at least; an output of partial results has as many as the grid has blocks, which are left out.
+/// Minimum bytes that a launch moves. An output of partial results is left out, because its size depends on the grid.
 fn bytes(work: &DraftWorkload) -> Option<String> {
     let whole = work.buffers.iter().filter(|buffer| buffer.reduce.is_none());
     moved_bytes(whole.map(|buffer| MovedBuffer {
@@ -225,7 +225,7 @@ fn launch(kernel: &KernelSource<'_>, work: &DraftWorkload, geometry: &Geometry, 
     text
 }
 
-/// What the block was drafted from.
+/// The source of the drafted block size.
 fn block_source(kernel: &KernelSource<'_>, geometry: &Geometry) -> &'static str {
     let is_swept = kernel.swept.iter().chain(&geometry.swept).any(|p| geometry.block.contains(&p.name));
     match (&kernel.site.block, is_swept) {

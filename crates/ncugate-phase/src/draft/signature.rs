@@ -4,32 +4,32 @@ use super::token::{CudaToken, Tokens, closing};
 use super::types::{element, is_whole};
 use std::ops::Range;
 
-/// A kernel as it is declared.
+/// The declaration of a kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KernelSignature {
     pub name: String,
     /// Line of its name.
     pub line: usize,
-    /// Template parameters; none where it is a plain function.
+    /// Template parameters; empty for a plain function.
     pub template: Vec<TemplateParameter>,
     /// Parameters in order.
     pub parameters: Vec<Parameter>,
-    /// What `__launch_bounds__` says first, as it is written.
+    /// The first argument of `__launch_bounds__`, as written.
     pub launch_bound: Option<String>,
-    /// Its body, as places in the list of tokens.
+    /// Its body, as a range of tokens.
     pub body: Range<usize>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TemplateParameter {
     pub name: String,
-    /// What stands for it.
+    /// The kind of its arguments.
     pub kind: TemplateKind,
-    /// Its default, as it is written.
+    /// Its default, as written.
     pub default: Option<String>,
 }
 
-/// What a template parameter stands for.
+/// The kind of a template parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TemplateKind {
     /// `typename T`
@@ -50,17 +50,17 @@ pub struct Parameter {
     pub of: String,
     /// Levels of pointers.
     pub pointers: usize,
-    /// Whether what it points to is `const`.
+    /// Whether the pointee is `const`.
     pub is_const: bool,
 }
 
-/// Every kernel that the source defines, in its order. A declaration without a body is not one.
+/// Every kernel that the source defines, in its order. A declaration without a body is skipped.
 pub fn kernels(tokens: &Tokens<'_>) -> Vec<KernelSignature> {
     let found = tokens.list.iter().enumerate().filter(|(_, token)| token.text == "__global__");
     found.filter_map(|(at, _)| kernel(tokens, at)).collect()
 }
 
-/// The kernel whose `__global__` stands at `at`.
+/// The kernel with its `__global__` at `at`.
 fn kernel(tokens: &Tokens<'_>, at: usize) -> Option<KernelSignature> {
     let list = &tokens.list;
     let start = start_of_declaration(list, at);
@@ -77,7 +77,7 @@ fn kernel(tokens: &Tokens<'_>, at: usize) -> Option<KernelSignature> {
                 place = closing(list, place + 1, "(", ")")? + 1;
             }
             (true, "(") => break,
-            // A specialisation or an instance has arguments at its name.
+            // A specialisation or an instance has template arguments after its name.
             (true, "<") => return None,
             (true, _) => place += 1,
             (false, _) if matches!(token.text, "[[" | "]]" | "::" | "*" | "&") => place += 1,
@@ -107,13 +107,13 @@ fn is_attribute(word: &str) -> bool {
     )
 }
 
-/// The first argument in the parenthesis at `open`, as it is written.
+/// The first argument in the parenthesis at `open`, as written.
 fn first_argument(list: &[CudaToken<'_>], open: usize) -> Option<String> {
     let inside = list.get(open + 1..closing(list, open, "(", ")")?)?;
     inside.split(|token| token.text == ",").next().map(joined)
 }
 
-/// The place behind which nothing belongs to the function any more, going back from its `__global__`.
+/// Start of the declaration with this `__global__`.
 fn start_of_declaration(list: &[CudaToken<'_>], at: usize) -> usize {
     let mut start = at;
     while let Some(before) = start.checked_sub(1) {
@@ -129,7 +129,7 @@ fn start_of_declaration(list: &[CudaToken<'_>], at: usize) -> usize {
     start
 }
 
-/// The template parameters that stand before a kernel; none where it is an instance or a specialisation, not a definition of its own.
+/// The template parameters of a kernel; none if it is an instance or a specialisation.
 fn template_before(tokens: &Tokens<'_>, start: usize) -> Option<Vec<TemplateParameter>> {
     let list = &tokens.list;
     let Some(before) = start.checked_sub(1) else { return Some(Vec::new()) };

@@ -1,4 +1,4 @@
-//! A kernel with everything that its source says of it.
+//! A kernel with all information from its source.
 
 use super::family::{KernelFamily, by_name};
 use super::launch_site::LaunchSite;
@@ -15,22 +15,22 @@ use std::collections::HashSet;
 pub struct SweptParameter {
     pub name: String,
     pub values: Vec<i64>,
-    /// Whether it is given to the compiler as a macro.
+    /// Whether the compiler gets it as a macro.
     pub is_define: bool,
-    /// Whether nothing in the source says its value.
+    /// Whether the source does not determine its value.
     pub is_guess: bool,
 }
 
-/// What an argument of the kernel is.
+/// The role of a kernel argument.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ArgumentKind {
     Buffer(ElementType, PointerUse),
-    /// An extent: a whole number that sizes depend on.
+    /// An extent: a whole number that determines sizes.
     Extent(Dtype),
-    /// A whole number of another meaning: a stride, a flag.
+    /// A whole number with another meaning: a stride, a flag.
     Whole(Dtype),
     Real(Dtype),
-    /// Nothing that can be told from the source.
+    /// Unknown from the source.
     Unknown,
 }
 
@@ -43,19 +43,19 @@ pub struct KernelArgument {
     pub kind: ArgumentKind,
 }
 
-/// A kernel with everything that its source says of it.
+/// A kernel with all information from its source.
 pub struct KernelSource<'s> {
     pub tokens: &'s Tokens<'s>,
     pub signature: &'s KernelSignature,
     pub usage: Usage,
-    /// Where host code launches it.
+    /// Its launch in host code.
     pub site: LaunchSite,
     pub family: KernelFamily,
     /// Its arguments, in order.
     pub arguments: Vec<KernelArgument>,
     /// Parameters that it is compiled with.
     pub swept: Vec<SweptParameter>,
-    /// How a phase names it: `reduce<float, {{ BLOCK }}>`.
+    /// Its name in a phase: `reduce<float, {{ BLOCK }}>`.
     pub entry: String,
 }
 
@@ -91,7 +91,7 @@ impl<'s> KernelSource<'s> {
         })
     }
 
-    /// Names of buffers that are used in this way.
+    /// Names of buffers with this use.
     pub fn used(&self, wanted: impl Fn(PointerUse) -> bool) -> Vec<&str> {
         self.buffers().filter(|(_, _, used)| wanted(*used)).map(|(name, ..)| name).collect()
     }
@@ -118,7 +118,7 @@ impl<'s> KernelSource<'s> {
     }
 }
 
-/// Macros that `-D` can set, and that the kernel reads.
+/// Macros that the kernel reads and `-D` can set.
 fn guarded_macros(tokens: &Tokens<'_>, signature: &KernelSignature, usage: &Usage) -> Vec<SweptParameter> {
     let reads = |name: &str| usage.words.contains(name) || signature.launch_bound.as_deref() == Some(name);
     let guarded = tokens.macros.iter().filter(|known| known.is_guarded && reads(&known.name));
@@ -193,7 +193,7 @@ fn argument(parameter: &Parameter, tokens: &Tokens<'_>, usage: &Usage, template:
     KernelArgument { name: plain(&parameter.name), of: parameter.of.clone(), kind }
 }
 
-/// Whether a whole number is one that sizes depend on, by its name.
+/// Whether a whole number is an extent, by its name.
 fn is_extent(name: &str) -> bool {
     const OTHERS: [&str; 13] = [
         "stride", "pitch", "seed", "axis", "mode", "flag", "causal", "offset", "iter", "step", "index", "idx", "repeat",
@@ -203,7 +203,7 @@ fn is_extent(name: &str) -> bool {
     !leading && !OTHERS.iter().any(|other| name.contains(other)) && !name.starts_with("is_")
 }
 
-/// A name that a phase and a Python function may have: not a word of theirs, nor a metric.
+/// A name that is valid in a phase and in a Python function: neither a keyword nor a metric.
 fn plain(name: &str) -> String {
     const WORDS: [&str; 18] = [
         "in", "and", "or", "not", "if", "else", "is", "lambda", "def", "from", "as", "pass", "with", "yield", "dtype",

@@ -1,11 +1,11 @@
-//! CUDA source as tokens: comments and preprocessor lines taken out, the macros and constants of the file kept.
+//! CUDA source as tokens, without comments and preprocessor lines; the macros and constants of the file are kept.
 
 use std::collections::BTreeMap;
 
-/// A word, a number, a text or a mark.
+/// A word, a number, a string or a punctuation mark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CudaToken<'s> {
-    /// As it is written.
+    /// Its text as written.
     pub text: &'s str,
     /// Line of the file, from 1.
     pub line: usize,
@@ -18,38 +18,38 @@ impl CudaToken<'_> {
     }
 }
 
-/// A macro of the file that stands for a whole number.
+/// A macro that expands to a whole number.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NumberMacro {
     pub name: String,
     pub value: i64,
-    /// Whether it stands in `#ifndef`, so that the compiler's `-D` goes before it.
+    /// Whether it is inside `#ifndef`, so that the compiler's `-D` overrides it.
     pub is_guarded: bool,
 }
 
-/// A source file, cut up.
+/// A tokenised source file.
 #[derive(Debug, Default)]
 pub struct Tokens<'s> {
     /// Everything but comments and preprocessor lines.
     pub list: Vec<CudaToken<'s>>,
-    /// Macros that are whole numbers, in the order of the file.
+    /// Macros with a whole number, in the order of the file.
     pub macros: Vec<NumberMacro>,
-    /// Other names of types: of `typedef`, `using` and macros.
+    /// Type aliases: from `typedef`, `using` and macros.
     pub aliases: BTreeMap<String, String>,
-    /// Files that it includes in quotation marks.
+    /// Quoted includes.
     pub includes: Vec<&'s str>,
-    /// Code of included files, which is looked into for constants alone.
+    /// Tokens of included files, searched only for constants.
     included: Vec<CudaToken<'s>>,
 }
 
-/// Marks of several characters. `<<` and `>>` are two marks each, since templates end in them.
+/// Multi-character marks. `<<` and `>>` are two marks each, since templates end in them.
 const MARKS: [&str; 20] = [
     "==", "!=", "<=", ">=", "+=", "-=", "*=", "/=", "%=", "|=", "&=", "^=", "++", "--", "::", "->", "&&", "||", "[[",
     "]]",
 ];
 
 impl<'s> Tokens<'s> {
-    /// Cuts a source up. What is not CUDA gives tokens all the same.
+    /// Splits a source into tokens. Text that is not CUDA is accepted.
     pub fn of(source: &'s str) -> Self {
         let mut tokens = Self::default();
         let (mut rest, mut line, mut guards) = (source, 1, Vec::new());
@@ -80,7 +80,7 @@ impl<'s> Tokens<'s> {
         tokens
     }
 
-    /// The same, with names of types, macros and constants that `included` makes known; its own count before them.
+    /// Adds the types, macros and constants of `included`; existing names take precedence.
     #[must_use]
     pub fn with_names_of(mut self, included: Self) -> Self {
         for (name, of) in included.aliases {
@@ -95,7 +95,7 @@ impl<'s> Tokens<'s> {
         self
     }
 
-    /// Takes note of `#define`, of what guards it, and of `#include "FILE"`.
+    /// Records `#define`, its guard, and `#include "FILE"`.
     fn directive(&mut self, text: &'s str, guards: &mut Vec<String>) {
         if let Some(name) = text.trim_start().strip_prefix("include").and_then(|rest| rest.trim().strip_prefix('"')) {
             self.includes.extend(name.split_once('"').map(|(name, _)| name));
@@ -141,12 +141,12 @@ impl<'s> Tokens<'s> {
         }
     }
 
-    /// A whole number, or the value of a name that the file fixes.
+    /// A whole number, or the value of a constant of the file.
     pub fn number(&self, text: &str) -> Option<i64> {
         integer(text).or_else(|| self.constant(text))
     }
 
-    /// The value of a name that the file fixes: a macro, or `const int NAME = 32;`.
+    /// The value of a constant of the file: a macro, or `const int NAME = 32;`.
     pub fn constant(&self, name: &str) -> Option<i64> {
         let of_macro = self.macros.iter().find(|known| known.name == name).map(|known| known.value);
         of_macro.or_else(|| {
@@ -174,7 +174,7 @@ pub fn integer(text: &str) -> Option<i64> {
     }
 }
 
-/// Bytes of a preprocessor line with the lines that continue it, without its end.
+/// Length in bytes of a preprocessor line with its continuation lines, without the final newline.
 fn directive_length(text: &str) -> usize {
     let mut length = 0;
     for line in text.split_inclusive('\n') {
@@ -217,7 +217,7 @@ fn quoted_length(text: &str, quote: char) -> usize {
     text.len()
 }
 
-/// The place of the mark that closes the one at `at`; none where nothing does.
+/// Position of the mark that closes the one at `at`; none if it is not closed.
 pub fn closing(tokens: &[CudaToken<'_>], at: usize, open: &str, close: &str) -> Option<usize> {
     let mut depth = 0_usize;
     for (place, token) in tokens.iter().enumerate().skip(at) {

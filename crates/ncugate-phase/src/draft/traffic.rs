@@ -1,13 +1,13 @@
-//! A formula of the bytes that a launch moves at least: every input read once, every output written once.
+//! A formula for the minimum bytes that a launch moves: every input read once, every output written once.
 
-/// A buffer as the formula counts it.
+/// A buffer in the formula.
 #[derive(Debug, Clone)]
 pub struct MovedBuffer<'a> {
     /// Bytes of an element.
     pub size: usize,
-    /// Extents, as expressions; none for one element.
+    /// Extents, as expressions; empty for one element.
     pub shape: &'a [String],
-    /// How often it crosses memory: 2 for what is read and written.
+    /// Number of transfers: 2 for a buffer that is read and written.
     pub times: usize,
 }
 

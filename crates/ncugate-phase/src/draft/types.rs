@@ -1,10 +1,10 @@
-//! C types as the phase's file names them.
+//! C types and their names in a phase.
 
 use super::token::Tokens;
 use crate::config::ScalarType;
 use ncugate_model::Dtype;
 
-/// What a type is to a phase.
+/// The element type of a C type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ElementType {
     /// The type of a buffer's element.
@@ -13,7 +13,7 @@ pub struct ElementType {
     pub lanes: u8,
 }
 
-/// The type that a text of C stands for, through the aliases of the file; none where it is not a number or a vector of numbers.
+/// The element type of a C type, through the aliases of the file; none if it is not a number or a vector of numbers.
 pub fn element(tokens: &Tokens<'_>, text: &str) -> Option<ElementType> {
     let mut text = text.trim();
     for _ in 0..8 {
@@ -34,7 +34,7 @@ fn element_type(text: &str) -> Option<ElementType> {
     Some(ElementType { dtype: dtype(of)?, lanes: text.as_bytes().last()? - b'0' })
 }
 
-/// The type of a number, also as the stem of a vector's: `longlong` of `longlong2`.
+/// The type of a number, also from the stem of a vector type: `longlong` of `longlong2`.
 fn dtype(text: &str) -> Option<Dtype> {
     Some(match text {
         "float" => Dtype::F32,
@@ -60,12 +60,12 @@ fn dtype(text: &str) -> Option<Dtype> {
     })
 }
 
-/// Whether it is a whole number.
+/// Whether it is an integer type.
 pub const fn is_whole(dtype: Dtype) -> bool {
     matches!(dtype, Dtype::I64 | Dtype::U64 | Dtype::I32 | Dtype::U32 | Dtype::I16 | Dtype::U16 | Dtype::I8 | Dtype::U8)
 }
 
-/// The scalar of the same type; none of FP8, which is not passed by value.
+/// The scalar of the same type; none for FP8, which is not passed by value.
 pub fn scalar(dtype: Dtype) -> Option<&'static str> {
     ScalarType::WORDS.iter().map(|(name, _)| *name).find(|name| *name == dtype.name())
 }

@@ -1,17 +1,17 @@
-//! What a kernel's body does with its parameters, as far as its text shows: what it writes, which sizes bound which axes.
+//! The use of parameters in a kernel's body, as far as its text shows: written pointers, and sizes that bound axes.
 
 use super::signature::{KernelSignature, joined, parts};
 use super::token::{CudaToken, Tokens, closing};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How a pointer is used.
+/// The use of a pointer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PointerUse {
-    /// Nothing is written through it.
+    /// Only read.
     Read,
-    /// It is written, and what it held before is not read.
+    /// Written, without reading the previous content.
     Written,
-    /// What it held is read, and it is written.
+    /// Read and written.
     Changed,
     /// It is added to, by atomics or `+=`.
     Added,
@@ -20,38 +20,38 @@ pub enum PointerUse {
 /// How blocks divide the extent that bounds an index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Division {
-    /// A thread an element: `blockIdx.x * blockDim.x + threadIdx.x`.
+    /// One thread per element: `blockIdx.x * blockDim.x + threadIdx.x`.
     Threads,
-    /// A warp an element.
+    /// One warp per element.
     Warps,
-    /// A block an element: `blockIdx.x` alone.
+    /// One block per element: only `blockIdx.x`.
     Blocks,
 }
 
-/// An index that blocks make.
+/// An index computed from the block index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BlockIndex {
     pub name: String,
     /// Axis of the grid: 0 is `x`.
     pub axis: usize,
     pub division: Division,
-    /// The factor of the block's index, if one is written: `TILE` of `blockIdx.x * TILE + threadIdx.x`.
+    /// The factor of the block index, if there is one: `TILE` of `blockIdx.x * TILE + threadIdx.x`.
     pub stride: Option<String>,
-    /// The extent that it is compared with first. Of the indices of an axis one at most has one.
+    /// The first extent that it is compared with. At most one index of an axis has one.
     pub extent: Option<String>,
 }
 
-/// What the body of a kernel shows.
+/// Facts from the body of a kernel.
 #[derive(Debug, Clone, Default)]
 pub struct Usage {
     pub pointers: BTreeMap<String, PointerUse>,
-    /// Indices that blocks make, in the order of their declarations.
+    /// Indices computed from block indices, in the order of their declarations.
     pub indices: Vec<BlockIndex>,
     pub thread_axes: usize,
     pub block_axes: usize,
-    /// Whether it takes dynamic shared memory.
+    /// Whether it uses dynamic shared memory.
     pub has_dynamic_shared: bool,
-    /// Extents of its static shared arrays that are written as numbers.
+    /// Literal extents of its static shared arrays.
     pub shared_extents: Vec<i64>,
     pub words: BTreeSet<String>,
 }
@@ -91,7 +91,7 @@ impl Usage {
 
 const ASSIGNING: [&str; 9] = ["=", "+=", "-=", "*=", "/=", "|=", "&=", "^=", "%="];
 
-/// Statements: what stands between semicolons and braces, without the heads of control statements.
+/// Statements: the text between semicolons and braces, without the heads of control statements.
 fn statements<'t, 's>(body: &'t [CudaToken<'s>]) -> Vec<&'t [CudaToken<'s>]> {
     let (mut found, mut start, mut depth) = (Vec::new(), 0, 0_i32);
     for (at, token) in body.iter().enumerate() {
@@ -126,7 +126,7 @@ fn without_heads<'t, 's>(mut statement: &'t [CudaToken<'s>]) -> &'t [CudaToken<'
     }
 }
 
-/// Names that stand for a pointer parameter: `float4* x4 = reinterpret_cast<float4*>(x);`
+/// Aliases of pointer parameters: `float4* x4 = reinterpret_cast<float4*>(x);`
 fn aliases<'s>(statements: &[&[CudaToken<'s>]], pointers: &[&str]) -> BTreeMap<&'s str, String> {
     let mut found: BTreeMap<&str, String> = BTreeMap::new();
     for statement in statements {
@@ -149,13 +149,13 @@ fn aliases<'s>(statements: &[&[CudaToken<'s>]], pointers: &[&str]) -> BTreeMap<&
     found
 }
 
-/// Whether a statement declares a pointer, whose `=` stands at `equals`.
+/// Whether a statement declares a pointer, with its `=` at `equals`.
 fn makes_alias(statement: &[CudaToken<'_>], equals: usize) -> bool {
     let declares = |before: &[CudaToken<'_>]| before.iter().any(|token| matches!(token.text, "*" | "auto"));
     equals > 1 && statement[equals - 1].is_word() && statement[0].text != "*" && declares(&statement[..equals - 1])
 }
 
-/// What one mention of a pointer does.
+/// The effect of one occurrence of a pointer.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Access {
     Read,
@@ -172,7 +172,7 @@ fn pointer_uses(statements: &[&[CudaToken<'_>]], kernel: &KernelSignature) -> BT
             let own = pointers.iter().find(|pointer| **pointer == name).copied();
             own.or_else(|| aliases.get(name).and_then(|of| pointers.iter().find(|pointer| *pointer == of).copied()))
         });
-        // The right side is read before the left one is written.
+        // The right side is read before the left side is written.
         accesses.sort_by_key(|(_, access)| *access == Access::Write);
         accesses.into_iter().for_each(|(name, access)| met.entry(name).or_default().push(access));
     }
@@ -193,7 +193,7 @@ fn pointer_uses(statements: &[&[CudaToken<'_>]], kernel: &KernelSignature) -> BT
         .collect()
 }
 
-/// What a statement does with pointers, in the order of its text.
+/// The effects of a statement on pointers, in the order of its text.
 fn accesses<'p>(statement: &[CudaToken<'_>], pointer: impl Fn(&str) -> Option<&'p str>) -> Vec<(&'p str, Access)> {
     let depths = statement.iter().scan(0_i32, |depth, token| {
         *depth += i32::from(token.text == "[") - i32::from(token.text == "]");
@@ -232,7 +232,7 @@ fn accesses<'p>(statement: &[CudaToken<'_>], pointer: impl Fn(&str) -> Option<&'
     found
 }
 
-/// Whether a pointer is in the first argument of the call around it that `is` names.
+/// Whether a pointer is in the first argument of the enclosing call of a function selected by `is`.
 fn is_first_of(statement: &[CudaToken<'_>], at: usize, is: impl Fn(&str) -> bool) -> bool {
     (1..at).rev().any(|open| {
         statement[open].text == "("
@@ -263,7 +263,7 @@ fn shared_extents(statements: &[&[CudaToken<'_>]], tokens: &Tokens<'_>) -> Vec<i
     declarations.flat_map(|statement| statement.windows(3).filter_map(extent).collect::<Vec<_>>()).collect()
 }
 
-/// Indices that blocks make, with what bounds them.
+/// Indices computed from block indices, with their bounds.
 fn indices(body: &[CudaToken<'_>], extents: &[&str]) -> Vec<BlockIndex> {
     let mut found: Vec<BlockIndex> = Vec::new();
     for at in 1..body.len() {
@@ -310,7 +310,7 @@ fn index(name: &str, right: &[CudaToken<'_>], known: &[BlockIndex]) -> Option<Bl
     if has("thread_rank") && has("this_grid") {
         return made(0, Division::Threads, None);
     }
-    // The `x` of `threadIdx.x` is no index of that name.
+    // The `x` of `threadIdx.x` is not the index `x`.
     let is_member = |at: usize| at > 0 && right[at - 1].text == ".";
     let of = |at: usize| known.iter().find(|index| !is_member(at) && index.name == right[at].text);
     let (at, of) = (0..right.len()).find_map(|at| Some((at, of(at)?)))?;
@@ -321,7 +321,7 @@ fn index(name: &str, right: &[CudaToken<'_>], known: &[BlockIndex]) -> Option<Bl
     made(of.axis, if threads { Division::Threads } else { of.division }, stride)
 }
 
-/// What stands beside `right[from..to]` as a factor: `TILE`, or the inside of a parenthesis.
+/// The factor next to `right[from..to]`: `TILE`, or the inside of a parenthesis.
 fn factor(right: &[CudaToken<'_>], from: usize, to: usize) -> Option<String> {
     let is_times = |at: usize| right.get(at).is_some_and(|token| token.text == "*");
     if is_times(to) {
@@ -335,7 +335,7 @@ fn factor(right: &[CudaToken<'_>], from: usize, to: usize) -> Option<String> {
     (is_times(from - 1) && !is_member).then(|| right[before].text.to_owned())
 }
 
-/// Notes extents that indices are compared with: `row < M`, `n > i`, `i + 3 < n`.
+/// Records the extents that indices are compared with: `row < M`, `n > i`, `i + 3 < n`.
 fn bound(indices: &mut [BlockIndex], body: &[CudaToken<'_>], extents: &[&str]) {
     for (at, token) in body.iter().enumerate().filter(|(_, token)| extents.contains(&token.text)) {
         let before = at > 0 && matches!(body[at - 1].text, "<" | ">=" | "<=");

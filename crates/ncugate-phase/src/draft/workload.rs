@@ -1,4 +1,4 @@
-//! The workload of a kernel: extents of its buffers, sizes to try, what is right.
+//! The workload of a kernel: extents of its buffers, sizes to try, expected outputs.
 
 use super::family::KernelFamily;
 use super::source::{ArgumentKind, KernelArgument, KernelSource};
@@ -6,14 +6,14 @@ use super::types::{ElementType, is_whole};
 use super::usage::{Division, PointerUse};
 use ncugate_model::Dtype;
 
-/// Where the right answer comes from.
+/// The source of the right answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DraftReference {
-    /// A built-in, as the phase writes it.
+    /// A built-in, as in a phase.
     Builtin(String),
-    /// A Python function: the lines of its body. What it computes follows from the kernel's name.
+    /// A Python function: the lines of its body. The kernel's name determines the computation.
     Python(Vec<String>),
-    /// A Python function that somebody has to write.
+    /// A Python function that the user has to write.
     Unwritten,
 }
 
@@ -21,9 +21,9 @@ pub enum DraftReference {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DraftDimension {
     pub name: String,
-    /// Its extent in the shape that is timed.
+    /// Its extent in the timed shape.
     pub large: i64,
-    /// Its extent in the shape that leaves tails.
+    /// Its extent in the shape with tails.
     pub ragged: i64,
 }
 
@@ -33,11 +33,11 @@ pub struct DraftBuffer {
     /// Type of an element.
     pub dtype: Dtype,
     pub shape: Vec<String>,
-    /// Its role, where it is not an input.
+    /// Its role, if it is not an input.
     pub role: Option<&'static str>,
-    /// What it holds before a launch, as the phase writes it.
+    /// Its content before a launch, as in a phase.
     pub init: Option<String>,
-    /// How partial results are put together.
+    /// How partial results are combined.
     pub reduce: Option<&'static str>,
 }
 
@@ -56,15 +56,14 @@ pub struct DraftWorkload {
     pub columns: String,
 }
 
-/// Extents of the rows and columns of a kernel, and a dimension that is not an argument of it.
+/// Extents of the rows and columns of a kernel, and a dimension that is not one of its arguments.
 struct Axes {
     rows: String,
     columns: String,
     added: Option<&'static str>,
 }
 
-/// Drafts the workload. An output that each block writes one element of has the extent 1 here, and says how its elements are put
-/// together.
+/// Drafts the workload. An output with one element per block has the extent 1 here, and states how its elements are combined.
 pub fn workload(kernel: &KernelSource<'_>) -> DraftWorkload {
     let family = family(kernel);
     let axes = axes(kernel, family);
@@ -92,7 +91,7 @@ pub fn workload(kernel: &KernelSource<'_>) -> DraftWorkload {
     DraftWorkload { dimensions, buffers, reference, flops, rows: axes.rows, columns: axes.columns }
 }
 
-/// The family of the name, where the parameters are those of it.
+/// The family of the name, if its parameters match.
 fn family(kernel: &KernelSource<'_>) -> KernelFamily {
     let read = kernel.used(|used| used == PointerUse::Read);
     let written = kernel.used(|used| used != PointerUse::Read);
@@ -127,7 +126,7 @@ fn family(kernel: &KernelSource<'_>) -> KernelFamily {
     if fits { kernel.family } else { KernelFamily::Unknown }
 }
 
-/// M, N and K of a matrix product, by their names, else by their order; one extent is all of them.
+/// M, N and K of a matrix product, by their names, else by their order; a single extent is all three.
 fn gemm_extents<'e>(extents: &[&'e str]) -> Option<[&'e str; 3]> {
     let named = |letter: &str| {
         extents.iter().copied().find(|name| {
@@ -269,7 +268,7 @@ fn bins<'e>(extents: &[&'e str]) -> &'e str {
     extents.iter().copied().find(|name| name.to_lowercase().contains("bin")).unwrap_or("256")
 }
 
-/// A number as one, anything else as an expression.
+/// A literal for a number, else an expression.
 pub fn extent_text(extent: &str) -> String {
     if extent.parse::<i64>().is_ok() { extent.to_owned() } else { format!("{extent:?}") }
 }
@@ -312,7 +311,7 @@ fn reference(kernel: &KernelSource<'_>, family: KernelFamily, axes: &Axes) -> Dr
     }
 }
 
-/// Rows over their deviation, scaled and shifted by what else is read; means and deviations where they are written too.
+/// Rows over their deviation, scaled and shifted by the other inputs; means and deviations too, if the kernel writes them.
 fn normal(kernel: &KernelSource<'_>, family: KernelFamily, axes: &Axes, eps: Option<&str>) -> DraftReference {
     let inputs = kernel.used(|used| used == PointerUse::Read);
     let outputs = kernel.used(|used| used != PointerUse::Read);

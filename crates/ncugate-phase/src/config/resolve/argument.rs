@@ -1,4 +1,4 @@
-//! `args`: names, and tables for what has none.
+//! `args`: names, and tables for arguments without a name.
 
 use super::names::{KernelNames, suggest};
 use super::scope::NameScope;
@@ -7,9 +7,9 @@ use crate::config::reader::{Item, PlacedValue, Table};
 use crate::config::{ArgTemplate, ScalarType, SurfaceTemplate, TextureTemplate};
 use ncugate_model::{TextureAddress, TextureFilter, TextureRead, TextureSampling};
 
-/// What `nullptr` is written as.
+/// The word for a null pointer.
 const NULL: &str = "nullptr";
-/// Deepest struct in a struct.
+/// Maximum nesting of structs.
 const DEPTH: usize = 8;
 
 /// Reads `args`.
@@ -17,7 +17,7 @@ pub fn args(item: &Item<'_>) -> Vec<PlacedValue<ArgTemplate>> {
     item.list().iter().filter_map(|item| Some(item.with(argument(item, 0)?))).collect()
 }
 
-/// Reads one value that is written as arguments are.
+/// Reads one value with the syntax of arguments.
 pub fn one(item: &Item<'_>) -> Option<PlacedValue<ArgTemplate>> {
     Some(item.with(argument(item, 0)?))
 }
@@ -83,7 +83,7 @@ fn argument(item: &Item<'_>, depth: usize) -> Option<ArgTemplate> {
     Some(ArgTemplate::Struct { align, fields })
 }
 
-/// Bytes that a struct is aligned to.
+/// Alignment of a struct in bytes.
 fn alignment(item: &Item<'_>) -> Option<u32> {
     let bytes = item.count()?;
     if !bytes.is_power_of_two() {
@@ -93,7 +93,7 @@ fn alignment(item: &Item<'_>) -> Option<u32> {
     Some(bytes)
 }
 
-/// Elements of a texel.
+/// Elements per texel.
 fn channels(table: &Table<'_>) -> Option<u32> {
     let item = table.get(&ARGUMENT.channels)?;
     match item.count()? {
@@ -115,7 +115,7 @@ fn texture(table: &Table<'_>, buffer: Option<String>) -> Option<ArgTemplate> {
     Some(ArgTemplate::Texture(TextureTemplate { buffer: buffer?, channels: channels?, sampling }))
 }
 
-/// The fields of a struct; one that is repeated is an array of C.
+/// The fields of a struct; a repeated field is a C array.
 fn fields(item: &Item<'_>, depth: usize) -> Option<Vec<ArgTemplate>> {
     let mut fields = Vec::new();
     for item in item.some_list() {
@@ -140,7 +140,7 @@ fn pointers(item: &Item<'_>, depth: usize) -> Option<Vec<ArgTemplate>> {
     item.some_list().iter().map(pointer).collect()
 }
 
-/// Reports names of an argument that are not known, and names of its expressions that are not in scope; `maps` are tensor maps.
+/// Reports unknown names of an argument, and names in its expressions that are not in scope; `maps` are tensor maps.
 pub fn check(
     at: &Table<'_>,
     arg: &PlacedValue<ArgTemplate>,

@@ -1,10 +1,10 @@
-//! `[base]`: a commit, and the phase as it was there.
+//! `[base]`: a commit, and the phase at that commit.
 
 use crate::config::keys::BASE;
 use crate::config::reader::Item;
 use crate::config::{Base, BaseKernels, ConfigErrors, Phase};
 
-/// Reads the table; `parse` understands the text of a phase.
+/// Reads the table; `parse` parses the text of a phase.
 pub fn base(item: &Item<'_>, parse: &dyn Fn(&str) -> Result<Phase, ConfigErrors>) -> Option<Base> {
     let table = item.table()?;
     let commit = table.read(&BASE.commit, |item| {

@@ -11,23 +11,23 @@ use ncugate_model::metric::{Catalogue, MetricSource};
 use ncugate_model::{CleanText, GlobError, Level, OnInconclusive, Scope, ShapeName};
 use std::collections::BTreeMap;
 
-/// What requirements may name beside metrics.
+/// The names that requirements can use in addition to metrics.
 pub struct Vocabulary<'n> {
     pub metrics: &'n Catalogue,
     /// Dimensions, parameters, scalars, `cc`, `dtype`.
     pub values: Vec<String>,
-    /// Baselines, variants and stages that `owner.metric` and `speedup("...")` may compare with.
+    /// Baselines, variants and stages for `owner.metric` and `speedup("...")`.
     pub subjects: Vec<String>,
     pub shapes: &'n [Shape],
-    /// Where a gate is judged that names no shapes.
+    /// The shape of a gate that names no shapes.
     pub default_shape: Option<ShapeName>,
     /// Whether the variants are launches of ncu reports: then nothing is timed, compared or selected.
     pub of_reports: bool,
-    /// The day that a file is read on, which limits its waivers; none for a text that was kept.
+    /// The current day, which limits waivers; none for the stored text of a run.
     pub today: Option<Date>,
 }
 
-/// Defaults of the gates of a group, if they differ from those of the keys.
+/// Defaults of the gates of a group, if they differ from the defaults of the keys.
 #[derive(Clone, Default)]
 struct GroupDefaults {
     on: Option<Scope>,
@@ -71,7 +71,7 @@ impl Vocabulary<'_> {
         None
     }
 
-    /// The nearest name and where the list is.
+    /// The nearest name and a pointer to the list.
     fn unknown(&self, name: &str, values: &[String]) -> String {
         let all = self.metrics.names().chain(values.iter().map(String::as_str));
         let hint = ncugate_model::nearest(name, all).map_or_else(String::new, |n| format!("did you mean `{n}`? "));
@@ -117,7 +117,7 @@ impl Vocabulary<'_> {
         }
     }
 
-    /// The unit of a metric, empty where it has none; nothing for what is not measured.
+    /// The unit of a metric, empty if it has none; `None` if the reference is not measured.
     fn unit(&self, reference: &Reference) -> Option<&str> {
         match reference {
             Reference::Quantity(Quantity { name, .. }) if self.metrics.knows(name) => {
@@ -128,7 +128,7 @@ impl Vocabulary<'_> {
         }
     }
 
-    /// A requirement that no measurement of its variant decides would let anything pass.
+    /// A requirement that no measurement of its variant decides would pass everything.
     fn check_trivial(&self, item: &Item<'_>, requirement: &Requirement) {
         let source = |reference: &Reference| match reference {
             Reference::Quantity(Quantity { owner: Owner::Case, name }) if self.metrics.knows(name) => {
@@ -153,7 +153,7 @@ impl Vocabulary<'_> {
         item.report_within(text, Some(trivial.span), message, Some(help.to_owned()));
     }
 
-    /// What may stand after an owner, or alone for the variant that is judged.
+    /// The names that can follow an owner, or stand alone for the judged variant.
     fn values_of(&self, owner: &Owner) -> &[String] {
         if *owner == Owner::Case { self.values.as_slice() } else { &[] }
     }
@@ -180,7 +180,7 @@ impl Vocabulary<'_> {
         }
     }
 
-    /// Reports what no report of ncu holds.
+    /// Reports references that no ncu report contains.
     fn report_unseen(&self, item: &Item<'_>, requirement: &Requirement, what: &str, span: Span) {
         let message = format!("`{}` is \"{requirement}\": {what} is not in a report of ncu", item.place.key);
         let help = "reports hold counters; the time under ncu is `duration`".to_owned();
@@ -198,7 +198,7 @@ impl Vocabulary<'_> {
         }
     }
 
-    /// The default of `on`, if it is not that of the key: nothing is selected among launches of reports.
+    /// The default of `on`, if it differs from that of the key: there is no selection among launches of reports.
     fn default_scope(&self) -> Option<Scope> {
         self.of_reports.then_some(Scope::Each)
     }
@@ -244,7 +244,7 @@ impl Vocabulary<'_> {
         })
     }
 
-    /// Reads the gates of a list, whose names differ.
+    /// Reads the gates of a list; their names must differ.
     fn gates(&self, items: &[Item<'_>], defaults: &GroupDefaults) -> Vec<Gate> {
         let gates: Vec<(Gate, Item<'_>)> =
             items.iter().filter_map(|item| Some((self.gate(item, defaults)?, item.clone()))).collect();
@@ -273,7 +273,7 @@ impl Vocabulary<'_> {
         GatePlan { waivers, ..plan }
     }
 
-    /// Reads the tables of a key, whose `name` has to differ.
+    /// Reads the tables of a key; their `name` must differ.
     fn named<T>(
         &self,
         root: &Table<'_>,

@@ -1,4 +1,4 @@
-//! `[imported]`, whose names have to be those of the phase.
+//! `[imported]`, whose names must match those of the phase.
 
 use super::names::suggest;
 use crate::config::keys::{IMPORTED, Key};

@@ -1,4 +1,4 @@
-//! `init` of a buffer: how it is filled, with numbers that are evaluated at every shape.
+//! `init` of a buffer, with numbers that are evaluated at every shape.
 
 use super::scope::NameScope;
 use crate::config::keys::{ARANGE, INIT, Key, NORMAL, UNIFORM};
@@ -15,7 +15,7 @@ pub fn init(item: &Item<'_>, extents: &[Expr], dims: &NameScope, shapes: &[Shape
             extents.iter().map(|extent| usize::try_from(extent.eval_int(&scope).ok()?).ok()).collect();
         let problem = match init.with(|amount| amount.at(&scope)) {
             Ok(init) => init.problem(&sizes.unwrap_or_default()),
-            // Reported at the name.
+            // The name has an error already.
             Err(ExprError::Unknown { .. }) => None,
             Err(error) => Some(error.to_string()),
         };
@@ -47,7 +47,7 @@ fn kind(item: &Item<'_>, dims: &NameScope) -> Option<Init<Amount>> {
     if *kind == INIT.npy {
         return Some(Init::Npy { path: dims.of_file().template(&inner)?.text().to_owned() });
     }
-    // Infinity is no value of an expression, and what a running maximum begins with.
+    // Expressions cannot be infinite, but a running maximum starts there.
     if let Some(infinity) = inner.infinity().filter(|_| *kind == INIT.constant) {
         return Some(if infinity > 0.0 { Init::Infinity } else { Init::NegativeInfinity });
     }
@@ -63,10 +63,10 @@ fn kind(item: &Item<'_>, dims: &NameScope) -> Option<Init<Amount>> {
     amount(&inner, dims).map(init)
 }
 
-/// An `init` of one number.
+/// An `init` with one number.
 type Constructor = fn(Amount) -> Init<Amount>;
 
-/// An `init` of two numbers.
+/// An `init` with two numbers.
 fn of_two(kind: &Key, table: &Table<'_>, dims: &NameScope) -> Option<Init<Amount>> {
     let pair = |first, second| {
         let [first, second] = [first, second].map(|key| table.read(key, |item| amount(item, dims)));

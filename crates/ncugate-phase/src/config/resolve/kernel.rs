@@ -14,7 +14,7 @@ use crate::config::{
 };
 use ncugate_model::expr::{Expr, Template, Value};
 
-/// A `[kernel]` table, or the part of one that a variant overrides, with places for checks.
+/// A `[kernel]` table, or the overrides of a variant, with places for checks.
 #[derive(Debug, Clone, Default)]
 pub struct KernelParts {
     code: Option<CodeForm>,
@@ -24,26 +24,26 @@ pub struct KernelParts {
     tensor_maps: Option<Vec<MapParts>>,
     symbols: Option<Vec<SymbolParts>>,
     condition: Option<PlacedValue<Expr>>,
-    /// What launches have that do not say it themselves.
+    /// The shared keys of launches, for those that omit them.
     shared: LaunchParts,
     /// The list of steps.
     steps: Option<Vec<StepParts>>,
-    /// Keys the file has, whether or not their values are right.
+    /// Keys of the file, whether or not their values are valid.
     present: Vec<&'static Key>,
     pub runs: KernelCompleteness,
 }
 
-/// What is run of a `[kernel]`.
+/// The use of a `[kernel]` table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum KernelCompleteness {
-    /// Itself, so that it has to be whole.
+    /// A kernel that must be complete.
     #[default]
     Whole,
-    /// Nothing: it is what variants have in common, each of which is whole with what it adds.
+    /// The common part of variants: each variant must be complete with its own keys.
     Common,
 }
 
-/// The one key of a table that names a file, and what that makes of it.
+/// The only key of a table that names a file, and the kind of the file.
 fn code<'a>(table: &Table<'a>) -> Option<(CodeForm, Item<'a>)> {
     let mut given = CodeForm::ALL.into_iter().filter_map(|code| Some((code, table.given(code.key())?)));
     let first = given.next()?;
@@ -80,18 +80,18 @@ pub fn parts(table: &Table<'_>) -> KernelParts {
 }
 
 impl KernelParts {
-    /// What the file holds.
+    /// The kind of the file.
     fn form(&self) -> CodeForm {
         self.code.unwrap_or_default()
     }
 
-    /// Those of a kernel that a variant overrides with one of another kind: grid and arguments alone.
+    /// The keys that a variant of another kind inherits: only grid and arguments.
     fn of_another_kind(&self, code: CodeForm) -> Self {
         let present = launch::of_another_kind(&self.present);
         Self { code: Some(code), shared: self.shared.of_another_kind(), present, runs: self.runs, ..Self::default() }
     }
 
-    /// These parts, and `base` where they say nothing. A list of steps takes the place of that of `base`.
+    /// These parts, completed by `base`. A list of steps replaces the one of `base`.
     fn over(mut self, base: &Self) -> Self {
         let own = self.code.filter(|code| *code != base.form());
         let base = &own.map_or_else(|| base.clone(), |code| base.of_another_kind(code));
@@ -111,13 +111,13 @@ impl KernelParts {
         }
     }
 
-    /// The steps, each with what the kernel gives it; one launch where there is no list.
+    /// The steps, each completed by the kernel's keys; one launch if there is no list.
     fn steps(&self) -> Vec<StepParts> {
         let given = self.steps.clone().unwrap_or_else(|| vec![StepParts::only("kernel")]);
         given.iter().map(|step| step.over(&self.launched())).collect()
     }
 
-    /// What launches have that do not say it themselves; that of a Python function has its name.
+    /// The shared keys of launches; for a Python function they include its name.
     fn launched(&self) -> LaunchParts {
         let name = || {
             let source = self.source.as_ref()?;
@@ -135,7 +135,7 @@ impl KernelParts {
         Template::parse(source.text().rsplit_once(':')?.0).ok()
     }
 
-    /// Reports what a kernel has to have and these parts lack; `at` is where it would have been.
+    /// Reports missing keys of a kernel; `at` is where they belong.
     pub fn complete(&self, at: &Table<'_>) {
         if self.code.is_none() {
             at.report_missing(self.form().key());
@@ -147,8 +147,8 @@ impl KernelParts {
         launch::complete(at, &steps);
     }
 
-    /// Reports names that are neither dimensions nor `params`, and, where all names are right, parameters that nothing uses;
-    /// `whose` are the parameters.
+    /// Reports names that are neither dimensions nor `params`, and, if all names are right, parameters that nothing
+    /// uses; `whose` names the owner of the parameters.
     pub fn check(&self, at: &Table<'_>, names: &KernelNames<'_>, params: &[PlacedValue<String>], whose: &str) {
         let before = at.problems();
         self.check_form(at);
@@ -178,7 +178,7 @@ impl KernelParts {
         }
     }
 
-    /// Reports keys that mean nothing for what the file holds.
+    /// Reports keys that do not apply to the kind of the file.
     fn check_form(&self, at: &Table<'_>) {
         let (foreign, why) = self.form().foreign();
         for key in foreign.iter().filter(|key| self.present.contains(*key)) {
@@ -198,15 +198,15 @@ impl KernelParts {
         }
     }
 
-    /// Texts that parameters are put into.
+    /// Texts that can contain parameters.
     fn templates<'s>(&'s self, steps: &'s [StepParts]) -> impl Iterator<Item = &'s PlacedValue<Template>> {
         let entries = steps.iter().filter_map(StepParts::launch).filter_map(|launch| launch.entry.as_ref());
         self.source.iter().chain(entries).chain(self.flags.iter().flatten())
     }
 
-    /// Reports those of `params` that nothing here uses: all their values would give the same program.
+    /// Reports unused `params`: all their values would give the same program.
     fn check_used(&self, at: &Table<'_>, params: &[PlacedValue<String>], steps: &[StepParts]) {
-        // A Python function is given every parameter by name, and its compiler refuses one that it does not know.
+        // A Python function gets every parameter by name, and its compiler refuses an unknown one.
         if self.form() == CodeForm::Python {
             return;
         }
@@ -231,12 +231,12 @@ impl KernelParts {
         }
     }
 
-    /// Reports what is wrong with the tensor maps as they are declared, whichever kernel passes them.
+    /// Reports invalid tensor maps, whether or not a kernel passes them.
     pub fn check_maps(&self, at: &Table<'_>, names: &KernelNames<'_>) {
         self.tensor_maps.iter().flatten().for_each(|map| map.declared(at, names));
     }
 
-    /// Reports tensor maps that are neither passed here nor by one of `others`.
+    /// Reports tensor maps that neither this kernel nor one of `others` passes.
     pub fn check_unused(&self, at: &Table<'_>, others: &[&KernelTemplate]) {
         if self.steps().iter().filter_map(StepParts::launch).all(|launch| launch.args.is_none()) {
             return;
@@ -253,7 +253,7 @@ impl KernelParts {
         args(&self.steps()).any(|arg| arg.value.names(&map.name.value))
     }
 
-    /// The kernel, when everything it needs was read.
+    /// The kernel, if all its required keys are valid.
     pub fn template(&self) -> Option<KernelTemplate> {
         let texts = |texts: &Vec<PlacedValue<String>>| texts.iter().map(|text| text.value.clone()).collect();
         Some(KernelTemplate {
@@ -272,7 +272,7 @@ impl KernelParts {
     }
 }
 
-/// nvcc's flags where the file gives none.
+/// nvcc's flags if the file has none.
 fn default_flags(code: CodeForm) -> Vec<Template> {
     let source = TomlText::new("");
     let flags = Table::empty(&source, &KERNEL.spec, Place::default()).list(&KERNEL.flags);
@@ -320,7 +320,7 @@ pub fn variants(items: &[Item<'_>], base: Option<&KernelParts>, names: &KernelNa
     items.iter().filter_map(|item| variant(&item.table()?, base, names)).collect()
 }
 
-/// Reports names that variants and baselines share.
+/// Reports names shared by variants and baselines.
 pub fn no_shared_names(items: &[Item<'_>]) {
     let names: Vec<(String, Item<'_>)> = items
         .iter()
@@ -404,7 +404,7 @@ fn variant(table: &Table<'_>, base: Option<&KernelParts>, names: &KernelNames<'_
     Some(VariantSpec { name: name?, params, kind: kind?, line: table.line() })
 }
 
-/// Whether a text has a file and a function behind a colon; an error where it has not.
+/// Whether a text has a file and a function after a colon; otherwise it is an error.
 fn names_function(call: &Template, item: &Item<'_>) -> bool {
     let named = call.text().rsplit_once(':').is_some_and(|(file, name)| !file.is_empty() && !name.is_empty());
     if !named {

@@ -1,4 +1,4 @@
-//! `[[kernel.launch]]`: the steps of an evaluation, and the keys that a launch has of its own or from `[kernel]`.
+//! `[[kernel.launch]]`: the steps of an evaluation, and the keys of a launch, some of them inherited from `[kernel]`.
 
 use super::argument;
 use super::names::{KernelNames, identifier, suggest};
@@ -9,7 +9,7 @@ use crate::config::{ArgTemplate, DynamicArray, LaunchTemplate, StepAction, StepT
 use ncugate_model::LaunchMode;
 use ncugate_model::expr::{Expr, Template};
 
-/// Keys of a launch, as far as a table has them, with places for checks.
+/// Keys of a launch in one table, with places for checks.
 #[derive(Debug, Clone, Default)]
 pub struct LaunchParts {
     pub entry: Option<PlacedValue<Template>>,
@@ -22,11 +22,11 @@ pub struct LaunchParts {
     carveout: Option<PlacedValue<Expr>>,
     pub args: Option<Vec<PlacedValue<ArgTemplate>>>,
     workspace: Option<Vec<PlacedValue<Expr>>>,
-    /// Keys the table has, whether or not their values are right.
+    /// Keys of the table, whether or not their values are valid.
     pub present: Vec<&'static Key>,
 }
 
-/// Those of `present` that a kernel of another kind takes over.
+/// Those of `present` that a kernel of another kind inherits.
 pub fn of_another_kind(present: &[&'static Key]) -> Vec<&'static Key> {
     present.iter().copied().filter(|key| [&KERNEL.grid, &KERNEL.args].contains(key)).collect()
 }
@@ -51,7 +51,7 @@ impl LaunchParts {
         }
     }
 
-    /// These parts, and `base` where they say nothing.
+    /// These parts, completed by `base`.
     pub fn over(mut self, base: &Self) -> Self {
         self.present.extend(&base.present);
         Self {
@@ -69,13 +69,13 @@ impl LaunchParts {
         }
     }
 
-    /// Those that a kernel of another kind takes over: grid and arguments alone.
+    /// The keys that a kernel of another kind inherits: only grid and arguments.
     pub fn of_another_kind(&self) -> Self {
         let present = of_another_kind(&self.present);
         Self { grid: self.grid.clone(), args: self.args.clone(), present, ..Self::default() }
     }
 
-    /// Those of a Python function, whose entry is its name and whose compiler may say how large grid and block are.
+    /// The keys of a Python function: its name is the entry, and its compiler can provide grid and block.
     pub fn of_function(&self, name: Option<PlacedValue<Template>>) -> Self {
         let present = self.present.iter().copied().chain([&KERNEL.entry, &KERNEL.grid, &KERNEL.block]).collect();
         let own = |axes: &Option<Vec<PlacedValue<Expr>>>| Some(axes.clone().unwrap_or_default());
@@ -88,7 +88,7 @@ impl LaunchParts {
         axes.chain(self.dynamic_shared.iter().flatten().map(|(_, bytes)| bytes)).chain(&self.carveout)
     }
 
-    /// Reports what it needs and lacks, where `key` is its table.
+    /// Reports missing keys; `key` is the path of its table.
     fn complete(&self, at: &Table<'_>, key: &str) {
         let needed = [&KERNEL.entry, &KERNEL.grid, &KERNEL.block, &KERNEL.args];
         for needed in needed.into_iter().filter(|needed| !self.present.contains(needed)) {
@@ -125,7 +125,7 @@ impl LaunchParts {
     }
 }
 
-/// Bytes as one expression, or by array.
+/// Bytes as one expression, or per array.
 fn dynamic_shared(item: &Item<'_>) -> Vec<(Option<String>, PlacedValue<Expr>)> {
     if !item.is_table() {
         return item.expr().map(|bytes| (None, bytes)).into_iter().collect();
@@ -135,17 +135,17 @@ fn dynamic_shared(item: &Item<'_>) -> Vec<(Option<String>, PlacedValue<Expr>)> {
     table.free().into_iter().filter_map(array).collect()
 }
 
-/// A step as read.
+/// A parsed step.
 #[derive(Debug, Clone)]
 pub struct StepParts {
-    /// Key path of its table; that of the kernel where the kernel has no list of steps.
+    /// Key path of its table; that of the kernel if the kernel has no list of steps.
     pub key: String,
-    /// Its place in the list, where there is one.
+    /// Its position in the list, if there is one.
     place: Option<usize>,
     pub action: ActionParts,
 }
 
-/// What a step does, as read.
+/// The parsed action of a step.
 #[derive(Debug, Clone)]
 pub enum ActionParts {
     Launch(Box<LaunchParts>),
@@ -159,7 +159,7 @@ impl StepParts {
         Self { key: key.to_owned(), place: None, action: ActionParts::Launch(Box::default()) }
     }
 
-    /// Its keys, where it is a launch.
+    /// Its keys, if it is a launch.
     pub fn launch(&self) -> Option<&LaunchParts> {
         match &self.action {
             ActionParts::Launch(launch) => Some(launch),
@@ -167,7 +167,7 @@ impl StepParts {
         }
     }
 
-    /// The same with `base` where a launch says nothing.
+    /// The step completed by `base`, if it is a launch.
     pub fn over(&self, base: &LaunchParts) -> Self {
         let action = match &self.action {
             ActionParts::Launch(launch) => ActionParts::Launch(Box::new(launch.as_ref().clone().over(base))),
@@ -176,7 +176,7 @@ impl StepParts {
         Self { key: self.key.clone(), place: self.place, action }
     }
 
-    /// The step, when everything it needs was read.
+    /// The step, if all its required keys are valid.
     pub fn template(&self) -> Option<StepTemplate> {
         let action = match &self.action {
             ActionParts::Launch(launch) => StepAction::Launch(launch.template()?),
@@ -190,7 +190,7 @@ impl StepParts {
         Some(StepTemplate { place: self.place, action })
     }
 
-    /// Buffers that a fill or a copy names.
+    /// Buffers of a fill or a copy.
     fn buffers(&self) -> impl Iterator<Item = &PlacedValue<String>> {
         let named = match &self.action {
             ActionParts::Launch(_) => [None, None],
@@ -244,7 +244,7 @@ fn step(place: usize, item: &Item<'_>) -> Option<StepParts> {
     Some(StepParts { key: item.place.key.clone(), place: Some(place), action })
 }
 
-/// Reports what is wrong with the steps of a kernel, each complete with what `[kernel]` gives it.
+/// Reports errors in the steps of a kernel, each completed by `[kernel]`.
 pub fn check(at: &Table<'_>, steps: &[StepParts], names: &KernelNames<'_>, scope: &NameScope) {
     for buffer in steps.iter().flat_map(StepParts::buffers) {
         let known = || names.buffers.iter().map(|buffer| buffer.name.as_str());
@@ -279,7 +279,7 @@ fn check_mode(at: &Table<'_>, steps: &[StepParts], index: usize, launch: &Launch
     }
 }
 
-/// Reports launches that lack a key; `at` is the kernel's table.
+/// Reports launches with missing keys; `at` is the kernel's table.
 pub fn complete(at: &Table<'_>, steps: &[StepParts]) {
     for step in steps {
         if let Some(launch) = step.launch() {
@@ -288,7 +288,7 @@ pub fn complete(at: &Table<'_>, steps: &[StepParts]) {
     }
 }
 
-/// Reports keys of a launch in the kernel's own table (`own`) that no launch takes from there.
+/// Reports launch keys in the kernel's own table (`own`) that no launch inherits.
 pub fn check_taken(at: &Table<'_>, own: &LaunchParts, steps: &[StepParts]) {
     for key in &own.present {
         let mut launches = steps.iter().filter_map(StepParts::launch);

@@ -1,4 +1,4 @@
-//! `match`: which launches of ncu reports are a variant.
+//! `match`: the launches of ncu reports that form a variant.
 
 use crate::config::LaunchPattern;
 use crate::config::keys::LAUNCH_PATTERN;

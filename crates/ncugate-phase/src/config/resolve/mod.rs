@@ -1,4 +1,4 @@
-//! From the text of a phase to what it means; every error of the file in one go.
+//! From the text of a phase to its resolved form; all errors of the file at once.
 
 mod argument;
 mod base;
@@ -30,7 +30,7 @@ use jiff::civil::Date;
 use std::path::{Path, PathBuf};
 use toml::de::DeTable;
 
-/// Reads and understands the phase in a file, a path relative to the folder `here`. Its waivers end within a year from `today`.
+/// Loads and resolves the phase in a file, a path relative to the folder `here`. Its waivers end within a year from `today`.
 pub fn load(path: &Path, here: &Path, today: Date) -> Result<Phase, ConfigErrors> {
     let file: PathBuf = here.join(path).components().collect();
     let text = text_of(&file).map_err(|e| {
@@ -46,22 +46,22 @@ pub fn load(path: &Path, here: &Path, today: Date) -> Result<Phase, ConfigErrors
     Ok(Phase { root: project.root, ..phase })
 }
 
-/// Understands another text of a phase, in the same project.
+/// Resolves another text of a phase, in the same project.
 pub fn parse_again(phase: &Phase, text: &str) -> Result<Phase, ConfigErrors> {
     Ok(Phase { root: phase.root.clone(), ..parse_in(&phase.file, text, phase.project.as_deref())? })
 }
 
-/// Understands the text of a phase without a project; `path` is only named in errors.
+/// Resolves the text of a phase without a project; `path` is only named in errors.
 pub fn parse(path: &Path, text: &str) -> Result<Phase, ConfigErrors> {
     parse_with(path, text, None, None)
 }
 
-/// Understands the text of a file of rules; `path` is only named in errors.
+/// Resolves the text of a file of rules; `path` is only named in errors.
 pub fn rules(path: &Path, text: &str) -> Result<Vec<Rule>, ConfigErrors> {
     read(path, text, &RULES.spec, |root| Some(rule::rules(&root.get(&RULES.rule)?.some_list(), &[])))
 }
 
-/// Understands the text of a phase in a project whose `ncugate.toml` has this text; `path` is only named in errors.
+/// Resolves the text of a phase in a project with this text of `ncugate.toml`; `path` is only named in errors.
 pub fn parse_in(path: &Path, text: &str, project: Option<&str>) -> Result<Phase, ConfigErrors> {
     parse_with(path, text, project.map(|text| (path.with_file_name(PROJECT_FILE), text)), None)
 }
@@ -111,7 +111,7 @@ fn read_phase(
     })
 }
 
-/// A file read by the keys that `spec` declares; every error of it in one go.
+/// Reads a file by the keys that `spec` declares; returns all of its errors at once.
 fn read<T>(
     path: &Path,
     text: &str,

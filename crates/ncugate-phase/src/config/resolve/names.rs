@@ -1,20 +1,20 @@
-//! Names of the file: which may be declared, that they differ, and which was likely meant.
+//! Names in the file: validity, duplicates and suggestions.
 
 use crate::config::Buffer;
 use crate::config::reader::{Item, PlacedValue};
 
-/// What kernels are checked against.
+/// The names that kernels are checked against.
 pub struct KernelNames<'n> {
     pub dims: &'n [String],
     /// Buffers of the workload.
     pub buffers: &'n [Buffer],
     /// Names of buffers, scalars and dimensions.
     pub args: &'n [String],
-    /// Every name that is taken, and by what ("buffer").
+    /// Every name in use, and its owner ("buffer").
     pub taken: &'n [(String, &'static str)],
 }
 
-/// A key that an expression can name.
+/// A key that is a valid name in an expression.
 pub fn identifier(key: &PlacedValue<String>, at: &Item<'_>) -> Option<String> {
     const WORDS: [&str; 20] = [
         "and", "or", "not", "in", "is", "if", "else", "true", "false", "none", "True", "False", "None", "baseline",
@@ -42,7 +42,7 @@ pub fn no_duplicates<'a>(what: &str, names: impl Iterator<Item = (&'a str, Item<
     }
 }
 
-/// `did you mean ...?` and the list of what is allowed.
+/// `did you mean ...?` and the list of permitted names.
 pub fn suggest<'a>(name: &str, allowed: impl Iterator<Item = &'a str> + Clone) -> String {
     let hint =
         ncugate_model::nearest(name, allowed.clone()).map_or_else(String::new, |n| format!("did you mean `{n}`? "));

@@ -1,4 +1,4 @@
-//! The file as a whole: order of reading, settings, objective, and names that must not collide.
+//! The file as a whole: order of reading, settings, objective, and name collisions.
 
 use super::gates::Vocabulary;
 use super::kernel::{self, KernelCompleteness, KernelParts};
@@ -18,7 +18,7 @@ use ncugate_model::{Better, ShapeName};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Reads the file; none when something it needs could not be read (an error says what).
+/// Reads the file; none if a required key could not be read (an error explains it).
 pub fn phase<'a>(
     root: &Table<'a>,
     project: Option<&Table<'a>>,
@@ -105,7 +105,7 @@ pub fn phase<'a>(
     })
 }
 
-/// Everything that computes the workload.
+/// All implementations of the workload.
 struct Implementations {
     kernel: Option<KernelTemplate>,
     variants: Vec<VariantSpec>,
@@ -118,7 +118,7 @@ fn ways(root: &Table<'_>, sweep: &Sweep, workload: &Workload, params: &[String])
     let taken = declared(workload, params);
     let names = KernelNames { dims: &dims, buffers: &workload.buffers, args: &args, taken: &taken };
     let (variants, baselines) = (root.list(&ROOT.variant), root.list(&ROOT.baseline));
-    // A variant without keys of its own runs `[kernel]` as it is.
+    // A variant without own keys runs the plain `[kernel]`.
     let own = |item: &Item<'_>| item.peek(&VARIANT.kernel).is_some() || item.peek(&VARIANT.command).is_some();
     let all_own = !variants.is_empty() && variants.iter().chain(&baselines).all(own);
     let parts = root.read(&ROOT.kernel, Item::table).map(|table| {
@@ -136,7 +136,7 @@ fn ways(root: &Table<'_>, sweep: &Sweep, workload: &Workload, params: &[String])
         kernel: swept(root, parts.as_ref(), sweep, &names),
     };
     let named: Vec<&VariantSpec> = ways.variants.iter().chain(&ways.baselines).collect();
-    // One that could not be read has an error of its own, and might have passed a tensor map.
+    // An unreadable variant has its own error, and could have passed a tensor map.
     if let Some((table, parts)) = parts.as_ref().filter(|_| named.len() == variants.len() + baselines.len()) {
         let kernels: Vec<&KernelTemplate> = named.iter().filter_map(|spec| spec.kind.kernel()).collect();
         parts.check_unused(table, &kernels);
@@ -144,7 +144,7 @@ fn ways(root: &Table<'_>, sweep: &Sweep, workload: &Workload, params: &[String])
     ways
 }
 
-/// Errors of the tables that stand by themselves, where there is no workload whose names others could use.
+/// Errors of the independent tables, if there is no workload that provides the names for the others.
 fn without_workload(root: &Table<'_>) -> Option<Phase> {
     if let Some(head) = root.read(&ROOT.phase, Item::table) {
         let _name: Option<String> = head.read(&PHASE.name, Item::name);
@@ -155,7 +155,7 @@ fn without_workload(root: &Table<'_>) -> Option<Phase> {
     None
 }
 
-/// Every parameter that some variant has, each once.
+/// Every parameter of any variant, each once.
 fn all_params(sweep: &Sweep, named: &[Item<'_>]) -> Vec<String> {
     let mut names: Vec<String> = sweep.axes.iter().map(|(name, _)| name.clone()).collect();
     for (name, _) in named.iter().filter_map(|item| item.peek(&VARIANT.params)).flat_map(|item| kernel::params(&item)) {
@@ -182,11 +182,11 @@ fn values(workload: &Workload, params: &[String]) -> Vec<String> {
 fn subjects(variants: &[VariantSpec], baselines: &[VariantSpec], stages: &[Item<'_>]) -> Vec<String> {
     let named = baselines.iter().chain(variants).map(|spec| spec.name.clone());
     let stages = stages.iter().filter_map(|item| item.peek(&STAGE.name)?.text());
-    // A run with a base has one; in any other it is inconclusive.
+    // Always known; inconclusive in a run without a base.
     named.chain(stages).chain([BASE.to_owned()]).collect()
 }
 
-/// The swept kernel, checked; reports a sweep or a phase without anything to run.
+/// The swept kernel, checked; reports a sweep without a kernel and an empty phase.
 fn swept(
     root: &Table<'_>,
     parts: Option<&(Table<'_>, KernelParts)>,
@@ -244,7 +244,7 @@ fn objective(table: &Table<'_>, vocabulary: &Vocabulary<'_>) -> Option<Objective
     Some(Objective { metric, better, shape: shape? })
 }
 
-/// Shapes at which something of that kind is judged, and the objective's, in the order of the file.
+/// The objective's shape and the shapes of gates on that kind of metric, in the order of the file.
 fn judged_shapes(vocabulary: &Vocabulary<'_>, gates: &[Gate], plan: &GatePlan, kind: MetricSource) -> Vec<ShapeName> {
     let needing = gates.iter().chain(plan.gates()).filter(|gate| reads(&gate.require, kind));
     let named: Vec<&ShapeName> = needing.flat_map(|gate| &gate.shapes).chain(&vocabulary.default_shape).collect();
@@ -252,7 +252,7 @@ fn judged_shapes(vocabulary: &Vocabulary<'_>, gates: &[Gate], plan: &GatePlan, k
     declared.filter(|shape| named.contains(&shape)).collect()
 }
 
-/// Whether a requirement reads something that comes from `kind`.
+/// Whether a requirement reads a value from `kind`.
 fn reads(requirement: &Requirement, kind: MetricSource) -> bool {
     let reads = requirement.reads();
     let named = reads.quantities.iter().any(|read| Catalogue::embedded().source(&read.name) == Some(kind));
@@ -296,7 +296,7 @@ fn bench_settings(table: &Table<'_>, vocabulary: &Vocabulary<'_>, judged: &[Shap
     })
 }
 
-/// Reports a warm cache where launches change what they read: each finds its state in another place.
+/// Reports a warm cache if launches change their inputs: each launch finds its state at another address.
 fn check_warm_cache(root: &Table<'_>) {
     let message =
         "`bench.l2` is \"warm\", but the workload has buffers that a launch changes and the next one needs anew";
@@ -329,7 +329,7 @@ fn groups(root: &Table<'_>) -> Vec<String> {
     items.iter().filter_map(Item::text).collect()
 }
 
-/// The `shapes` of `[bench]` or `[profile]`: they have to hold those that are judged.
+/// The `shapes` of `[bench]` or `[profile]`: they must include the judged ones.
 fn measured(given: Option<Item<'_>>, vocabulary: &Vocabulary<'_>, judged: &[ShapeName]) -> Vec<ShapeName> {
     let Some(item) = given else { return judged.to_vec() };
     let shapes = vocabulary.shape_list(&item);
@@ -343,7 +343,7 @@ fn measured(given: Option<Item<'_>>, vocabulary: &Vocabulary<'_>, judged: &[Shap
     shapes
 }
 
-/// Names of the workload and of parameters, each with what it is.
+/// Names of the workload and of parameters, each with its kind.
 fn declared(workload: &Workload, params: &[String]) -> Vec<(String, &'static str)> {
     let scalars = workload.scalars.iter().map(|scalar| scalar.name.clone());
     let buffers = workload.buffers.iter().map(|buffer| buffer.name.clone());
@@ -354,7 +354,7 @@ fn declared(workload: &Workload, params: &[String]) -> Vec<(String, &'static str
         .collect()
 }
 
-/// Reports names that would mean two things in an expression.
+/// Reports ambiguous names in expressions.
 fn check_collisions(table: &Table<'_>, workload: &Workload, params: &[String]) {
     let mut seen: Vec<(String, &str)> = Vec::new();
     for (name, what) in declared(workload, params) {

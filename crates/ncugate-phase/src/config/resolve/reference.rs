@@ -1,4 +1,4 @@
-//! `workload.reference`: where the right answer comes from.
+//! `workload.reference`: the source of the right answer.
 
 use super::names::suggest;
 use super::scope::NameScope;
@@ -116,8 +116,8 @@ pub fn check_buffers(table: &Table<'_>, reference: &WorkloadReference, buffers: 
     }
 }
 
-/// The laws that inputs are drawn by where the phase does not say: those that suit a built-in reference, else, and where
-/// every input is fixed by its `init`, the declared inputs alone.
+/// The default laws of inputs: those that suit a built-in reference. Otherwise, and if every input is fixed by its
+/// `init`, only the declared inputs.
 pub fn suited_laws(reference: &WorkloadReference, buffers: &[Buffer]) -> Vec<Law> {
     let free = |buffer: &Buffer| buffer.role.is_read() && matches!(buffer.init, None | Some(Init::Normal { .. }));
     let takes = match reference {

@@ -1,15 +1,15 @@
-//! A phase of ncu reports that another program made: every variant is launches of them, and nothing is built or run.
+//! A phase of ncu reports from another program: every variant is a set of their launches, and nothing is built or run.
 
 use crate::config::Workload;
 use crate::config::keys::{ROOT, VARIANT};
 use crate::config::reader::{Item, Table};
 
-/// Whether a variant or a baseline is launches of reports.
+/// Whether a variant or a baseline consists of launches of reports.
 pub fn is_of_reports(root: &Table<'_>) -> bool {
     named(root).any(|item| item.peek(&VARIANT.r#match).is_some())
 }
 
-/// The workload of such a phase; reports what it cannot have.
+/// The workload of such a phase; reports keys that do not apply.
 pub fn workload(root: &Table<'_>) -> Workload {
     for key in [&ROOT.workload, &ROOT.kernel, &ROOT.sweep, &ROOT.build, &ROOT.bench] {
         if let Some(item) = root.get(key) {

@@ -1,10 +1,10 @@
-//! What an expression of the file may name.
+//! The names that an expression of the file can use.
 
 use super::names::suggest;
 use crate::config::reader::{Item, PlacedValue, Table};
 use ncugate_model::expr::{Expr, Span, Template};
 
-/// Names in scope, and the words that say which they are.
+/// Names in scope, and their description.
 #[derive(Debug, Clone)]
 pub struct NameScope {
     /// "the dimensions", "the dimensions and the sweep's parameters".

@@ -7,7 +7,7 @@ use crate::config::{ConditionalAxis, SearchBudget, SearchSettings, SearchStrateg
 use ncugate_model::metric::Catalogue;
 use std::time::Duration;
 
-/// Reads `[search]`, which needs axes to search.
+/// Reads `[search]`, which needs the axes of a sweep.
 pub fn search(item: &Item<'_>, sweep: &Sweep) -> Option<SearchSettings> {
     let table = item.table()?;
     if sweep.axes.is_empty() {
@@ -63,7 +63,7 @@ fn conditional(table: &Table<'_>, sweep: &Sweep) -> Vec<ConditionalAxis> {
     when.free().into_iter().filter_map(read).collect()
 }
 
-/// The name of an axis, if there is one of that name.
+/// The name of an axis, if that axis exists.
 fn known(item: &Item<'_>, name: String, sweep: &Sweep) -> Option<String> {
     if sweep.axes.iter().any(|(axis, _)| *axis == name) {
         return Some(name);

@@ -1,4 +1,4 @@
-//! `symbols` of a kernel: variables of the module that are written before it is launched.
+//! `symbols` of a kernel: variables of the module that are written before its launch.
 
 use super::argument;
 use super::names::KernelNames;
@@ -7,7 +7,7 @@ use crate::config::reader::{Item, PlacedValue, Table};
 use crate::config::{ArgTemplate, SymbolTemplate};
 use ncugate_model::Role;
 
-/// A variable as read, with places for checks.
+/// A parsed variable, with places for checks.
 #[derive(Debug, Clone)]
 pub struct SymbolParts {
     name: String,
@@ -25,7 +25,7 @@ pub fn symbols(item: &Item<'_>) -> Vec<SymbolParts> {
 }
 
 impl SymbolParts {
-    /// Reports names that are not known, pointers, and buffers that launches write.
+    /// Reports unknown names, pointers, and buffers that launches write.
     pub fn check(&self, at: &Table<'_>, names: &KernelNames<'_>, scope: &NameScope) {
         argument::check(at, &self.value, names, &[], scope);
         let key = &self.value.place.key;

@@ -1,4 +1,4 @@
-//! `tensor_maps` of a kernel: how its bulk copies see buffers of the workload.
+//! `tensor_maps` of a kernel: views of the workload's buffers for bulk copies.
 
 use super::names::{KernelNames, identifier, suggest};
 use super::scope::NameScope;
@@ -7,15 +7,15 @@ use crate::config::keys::TENSOR_MAP;
 use crate::config::reader::{Item, PlacedValue, Table};
 use ncugate_model::expr::Expr;
 
-/// Most axes of a tensor map.
+/// Maximum axes of a tensor map.
 const AXES: usize = 5;
 
-/// A tensor map as read, with places for checks.
+/// A parsed tensor map, with places for checks.
 #[derive(Debug, Clone)]
 pub struct MapParts {
     pub name: PlacedValue<String>,
     buffer: Option<PlacedValue<String>>,
-    /// One for each axis, none where it could not be read.
+    /// One per axis, none if it could not be read.
     box_dims: Option<PlacedValue<Vec<Option<PlacedValue<Expr>>>>>,
     swizzle: Option<PlacedValue<Expr>>,
 }
@@ -39,7 +39,7 @@ pub fn maps(item: &Item<'_>) -> Vec<MapParts> {
 }
 
 impl MapParts {
-    /// Reports a name that something else has, a buffer that is not there, and a box that is not the buffer's.
+    /// Reports a name already in use, a missing buffer, and a box that does not match the buffer.
     pub fn declared(&self, at: &Table<'_>, names: &KernelNames<'_>) {
         if let Some((name, what)) = names.taken.iter().find(|(name, _)| *name == self.name.value) {
             let help = "rename one: expressions and arguments cannot use one name for both".to_owned();
@@ -82,7 +82,7 @@ impl MapParts {
         at.report_at(&name.place, format!("`{}` is in no `args`", name.place.key), Some(help));
     }
 
-    /// The tensor map, when everything it needs was read.
+    /// The tensor map, if all its required keys are valid.
     pub fn template(&self) -> Option<TensorMapTemplate> {
         Some(TensorMapTemplate {
             name: self.name.value.clone(),

@@ -1,4 +1,4 @@
-//! `tolerance`: how far outputs may be from the reference.
+//! `tolerance`: the permitted difference of outputs from the reference.
 
 use super::names::suggest;
 use crate::config::keys::{Key, OWN_TOLERANCE, TOLERANCE};
@@ -7,14 +7,14 @@ use crate::config::{BoundOf, Buffer, OwnBound, Shape, UntestedTolerance};
 use ncugate_model::{AllClose, NanRule, ShapeName, Tolerance};
 use sha2::{Digest, Sha256};
 
-/// `tolerance` of a phase.
+/// The parsed `tolerance` of a phase.
 #[derive(Default)]
 pub struct ReadTolerance {
-    /// What holds for all outputs.
+    /// The tolerance for all outputs.
     pub tolerance: Tolerance,
-    /// What single outputs and shapes have of their own.
+    /// Separate bounds of single outputs and shapes.
     pub own_bounds: Vec<OwnBound>,
-    /// What it means that it could not be tried on wrong answers.
+    /// The effect of a tolerance that could not be tested on wrong answers.
     pub untested: UntestedTolerance,
 }
 
@@ -100,8 +100,7 @@ fn bound(item: &Item<'_>) -> Option<f64> {
     item.number("a number of at least 0", |v| v >= 0.0)
 }
 
-/// Outputs of integers that are compared beside outputs of floats, where the phase does not say how near they have to be: they are
-/// exact.
+/// Integer outputs next to float outputs are exact, unless the phase gives a bound for them.
 fn exact_integers(own: &[OwnBound], buffers: &[Buffer]) -> Vec<OwnBound> {
     let compared = || buffers.iter().filter(|buffer| buffer.role.is_compared());
     if !compared().any(|buffer| buffer.dtype.has_nan()) {
@@ -113,7 +112,7 @@ fn exact_integers(own: &[OwnBound], buffers: &[Buffer]) -> Vec<OwnBound> {
     unsaid.map(|of| OwnBound { of, atol: 0.0, rtol: 0.0 }).collect()
 }
 
-/// What tells these bounds from others; 0 where there are none.
+/// A hash that identifies these bounds; 0 if there are none.
 fn hash(own: &[OwnBound]) -> u64 {
     if own.is_empty() {
         return 0;

@@ -1,7 +1,7 @@
 //! `[workload]`: shapes, scalars, buffers, reference, tolerance.
 //!
-//! Where a declared name has a value that is wrong, a stand-in keeps the name known, so that one mistake is one error: a
-//! file with a problem never becomes a phase.
+//! If the value of a declared name is invalid, a placeholder keeps the name known, so that one mistake gives one
+//! error. A file with a problem never becomes a phase.
 
 use super::init::init;
 use super::names::identifier;
@@ -14,7 +14,7 @@ use ncugate_model::expr::Expr;
 use ncugate_model::{Dtype, Role, ShapeName};
 use std::collections::HashSet;
 
-/// Reads the workload; `params` are every parameter that a variant may have.
+/// Reads the workload; `params` are all parameters of variants.
 pub fn workload(table: &Table<'_>, params: &[String]) -> Workload {
     let shapes = table.get(&WORKLOAD.shapes).map(|item| shapes(&item)).unwrap_or_default();
     let dims = NameScope::new("the dimensions", dims_of(&shapes));
@@ -64,7 +64,7 @@ pub fn workload(table: &Table<'_>, params: &[String]) -> Workload {
     }
 }
 
-/// Reports a reference entry beside partial results: it has no parameters that would say how many there are.
+/// Reports a reference entry for partial results: it has no parameters that would determine their number.
 fn refuse_partial_entry(table: &Table<'_>, reference: Option<&WorkloadReference>, buffers: &[Buffer]) {
     let partial = buffers.iter().find(|buffer| buffer.reduce.is_some());
     if let (Some(WorkloadReference::Entry { .. }), Some(partial), Some(item)) =
@@ -128,7 +128,7 @@ fn shapes(item: &Item<'_>) -> Vec<Shape> {
     shapes
 }
 
-/// The shapes that have every dimension an expression names; the others have an error of their own.
+/// The shapes that have every dimension of an expression; the others have a separate error.
 fn shapes_with<'s>(expr: &Expr, shapes: &'s [Shape]) -> impl Iterator<Item = &'s Shape> {
     let names = expr.names();
     shapes.iter().filter(move |shape| names.iter().all(|(name, _)| shape.dims.iter().any(|(dim, _)| dim == name)))
@@ -138,7 +138,7 @@ fn same_names(a: &[(String, i64)], b: &[(String, i64)]) -> bool {
     a.len() == b.len() && a.iter().all(|(name, _)| b.iter().any(|(other, _)| other == name))
 }
 
-/// A key that serves as a name in folders, ids and NVTX ranges.
+/// A key that is a valid name in folders, ids and NVTX ranges.
 fn plain_name(key: &PlacedValue<String>, at: &Item<'_>) -> Option<String> {
     let plain = key.value.chars().all(|c| c.is_ascii_alphanumeric() || "_.-".contains(c));
     if plain && !key.value.is_empty() && !key.value.starts_with(['.', '-']) {
@@ -161,7 +161,7 @@ fn scalars(item: &Item<'_>, scope: &NameScope) -> Vec<Scalar> {
     table.free().into_iter().filter_map(scalar).collect()
 }
 
-/// An expression that has to give a finite number at every shape.
+/// An expression that must give a finite number at every shape.
 fn evaluated(item: &Item<'_>, dims: &NameScope, shapes: &[Shape]) -> Option<Expr> {
     let expr = dims.expr(item)?.value;
     for shape in shapes_with(&expr, shapes) {
@@ -173,10 +173,10 @@ fn evaluated(item: &Item<'_>, dims: &NameScope, shapes: &[Shape]) -> Option<Expr
     Some(expr)
 }
 
-/// What extents and numbers of a buffer may name.
+/// The names that extents and numbers of a buffer can use.
 struct BufferScopes<'s> {
     dims: &'s NameScope,
-    /// With the parameters of variants.
+    /// Including the parameters of variants.
     all: &'s NameScope,
 }
 
@@ -219,7 +219,7 @@ fn buffer(name: &PlacedValue<String>, item: &Item<'_>, scopes: &BufferScopes<'_>
     Some(buffer)
 }
 
-/// Reports a `reduce` that means nothing.
+/// Reports a `reduce` without effect.
 fn check_reduce(item: &Item<'_>, buffer: &Buffer, shapes: &[Shape], has_init: bool) {
     let varies = shapes.first().is_some_and(|shape| buffer.varying_axes(&shape.dims).contains(&true));
     let problem = if buffer.role != Role::Output {
@@ -234,7 +234,7 @@ fn check_reduce(item: &Item<'_>, buffer: &Buffer, shapes: &[Shape], has_init: bo
     item.report(format!("`{}` {problem}", item.place.key), None);
 }
 
-/// The extent of an axis, a positive whole number at every shape.
+/// The extent of an axis, which must be a positive whole number at every shape.
 fn extent(item: &Item<'_>, dims: &NameScope, shapes: &[Shape]) -> Option<Expr> {
     let expr = dims.expr(item)?.value;
     for shape in shapes_with(&expr, shapes) {

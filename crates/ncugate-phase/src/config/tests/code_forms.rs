@@ -1,4 +1,4 @@
-//! Kernels that are not CUDA C++: which keys they have, and what of `[kernel]` they take over.
+//! Kernels that are not CUDA C++: their keys, and the keys that they inherit from `[kernel]`.
 
 use super::{SMALL, read};
 use crate::plan::{Arg, KernelCode, KernelPlan, LaunchKey, Method, unroll};

@@ -1,4 +1,4 @@
-//! What is declared, read, described in the schema and documented is the same.
+//! Declared, read, described and documented keys are the same.
 
 use super::read;
 use super::tables::{metric_table, reference};
@@ -21,7 +21,7 @@ fn a_phase_with_every_key_is_right() {
 
 /// Checks a TOML value against the parts of JSON Schema that [`schema`] uses.
 fn conforms(value: &toml::Value, schema: &Value) -> Result<(), String> {
-    // What a schema does not describe may be anything.
+    // A part without a schema can be anything.
     if schema.is_null() {
         return Ok(());
     }
@@ -90,9 +90,9 @@ fn a_default_is_a_value_that_its_key_may_have() {
     }
 }
 
-/// Holds the part of `docs/config.md` between two marks to what is made from the code.
+/// Compares the part of `docs/config.md` between two marks with the generated text.
 ///
-/// `NCUGATE_WRITE_DOCS=1 cargo test --lib config::tests::declared` writes it anew.
+/// `NCUGATE_WRITE_DOCS=1 cargo test --lib config::tests::declared` rewrites it.
 fn current_section(name: &str, made: &str) {
     let (begin, end) =
         (format!("<!-- {name}: begin; a test writes and checks this part -->\n"), format!("<!-- {name}: end -->"));

@@ -1,4 +1,4 @@
-//! One test a class of errors; the snapshots are what a person sees. Here those of the file, its keys and its texts.
+//! One test per class of error; the snapshots are the displayed errors. This file covers the file, its keys and its texts.
 
 mod gates;
 mod kernels;

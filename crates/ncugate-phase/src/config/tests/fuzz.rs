@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 const PHASE_D: &str = include_str!("../../../../../configs/phase_d.toml");
 
-/// Reads, unrolls and renders whatever comes.
+/// Reads, unrolls and renders any text.
 fn survive(text: &str) {
     match read(text) {
         Ok(phase) => {

@@ -1,4 +1,4 @@
-//! From text to phase, and every class of error with the text a person sees.
+//! From text to phase, and every class of error with its displayed text.
 
 mod code_forms;
 mod declared;
@@ -11,7 +11,7 @@ mod tensor_maps;
 use super::{ConfigErrors, Phase, parse};
 use std::path::Path;
 
-/// A small phase that is right.
+/// A small valid phase.
 const SMALL: &str = r#"[phase]
 name = "small"
 
@@ -45,7 +45,7 @@ name = "spills"
 require = "spills == 0"
 "#;
 
-/// `SMALL` with pieces replaced; each has to be there.
+/// `SMALL` with pieces replaced; each must occur.
 fn edited(edits: &[(&str, &str)]) -> String {
     edits.iter().fold(SMALL.to_owned(), |text, (from, to)| {
         assert!(text.contains(from), "'{from}' is not in the text");
@@ -57,7 +57,7 @@ fn read(text: &str) -> Result<Phase, ConfigErrors> {
     parse(Path::new("phase.toml"), text)
 }
 
-/// What a person sees of the edited phase's errors.
+/// The displayed errors of the edited phase.
 fn shown(edits: &[(&str, &str)]) -> String {
     match read(&edited(edits)) {
         Ok(phase) => super::super::plan::unroll(&phase).map_or_else(|e| e.to_string(), |_| "no error".to_owned()),

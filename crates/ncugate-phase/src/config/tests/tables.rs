@@ -5,7 +5,7 @@ use ncugate_model::Better;
 use ncugate_model::metric::{Catalogue, MetricSource};
 use std::fmt::Write;
 
-/// One Markdown section a table of the file, in the order in which they can be met.
+/// One Markdown section per table of the file, in order of first occurrence.
 pub fn reference() -> String {
     tables().into_iter().map(section).collect::<Vec<_>>().join("\n")
 }
@@ -32,7 +32,7 @@ fn section(spec: &'static Spec) -> String {
     text
 }
 
-/// Text that does not end a cell of a Markdown table.
+/// Escapes a text for a cell of a Markdown table.
 fn cell(text: &str) -> String {
     text.replace('|', "\\|")
 }
@@ -59,7 +59,7 @@ fn words(kind: &KeyKind) -> String {
     }
 }
 
-/// The Markdown table of the metrics that a requirement may name.
+/// The Markdown table of the metrics that a requirement can name.
 pub fn metric_table() -> String {
     let mut text = "| metric | unit | better | from | what |\n| --- | --- | --- | --- | --- |\n".to_owned();
     for metric in Catalogue::embedded().metrics() {

@@ -1,4 +1,4 @@
-//! Tensor maps that cannot be, and those that can; the snapshots are what a person sees.
+//! Valid and invalid tensor maps; the snapshots are the displayed errors.
 
 use super::{right, shown};
 use insta::assert_snapshot;

@@ -1,4 +1,4 @@
-//! Errors of gates, stages and what they are judged by.
+//! Errors of gates, stages and their inputs.
 
 use super::super::shown;
 use insta::assert_snapshot;
