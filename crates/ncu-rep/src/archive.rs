@@ -1,4 +1,4 @@
-//! The bytes of a report: mapped from a file, owned, or out of a zstd frame. Told apart by content, not by name.
+//! The bytes of a report: mapped from a file, owned, or from a zstd frame. The content decides, not the name.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek};
@@ -11,27 +11,28 @@ use crate::schema::MAGIC;
 
 /// The first four bytes of a zstd frame.
 const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
-/// Below this size the ratio of a zstd frame does not matter.
+/// Below this size the ratio of a zstd frame is not limited.
 const FREE_BYTES: u64 = 64 << 20;
-/// Reports from this size on are mapped. A smaller one is read, in less than a millisecond, and may be overwritten meanwhile.
+/// Reports from this size on are mapped. A smaller one is read, in less than a millisecond, so that other processes
+/// can overwrite the file.
 const MAPPED_FROM: u64 = 4 << 20;
-/// Most bytes of a report that comes through a pipe, which says nothing about its size.
+/// Maximum size in bytes of a report from a pipe, whose size is unknown.
 const PIPED: u64 = 1 << 30;
-/// Compression level of the reports that are kept: 5 times smaller than none at 1/3 of the time of level 19.
+/// Compression level of stored reports: 5 times smaller than uncompressed, at 1/3 of the time of level 19.
 const LEVEL: i32 = 9;
 
-/// Launches and source entries that every report may have, whatever its size.
+/// Launches and source entries permitted in every report, whatever its size.
 const FREE_ENTRIES: u64 = 1024;
 
-/// How large a report may become in memory.
+/// Maximum size of a report in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Most bytes of a decompressed report.
+    /// Maximum size of a decompressed report in bytes.
     pub bytes: u64,
-    /// Most bytes that one compressed byte may give, for reports over 64 MiB. Real reports give up to about 100.
+    /// Maximum compression ratio, for reports over 64 MiB. Real reports reach about 100.
     pub ratio: u64,
-    /// Bytes of the uncompressed report for each launch or source entry, over 1,024 of them. Real launches have
-    /// thousands: each holds some 160 attributes of its device.
+    /// Bytes of the uncompressed report per launch or source entry, beyond the first 1,024. Real launches have
+    /// thousands, because each contains some 160 attributes of its device.
     pub entry_bytes: u64,
 }
 
@@ -42,13 +43,13 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// The limit that a frame of `compressed` bytes has, and which of the two it is.
+    /// The limit of a frame of `compressed` bytes, and its reason.
     fn of(self, compressed: u64) -> (u64, &'static str) {
         let by_ratio = compressed.saturating_mul(self.ratio).max(FREE_BYTES);
         if by_ratio < self.bytes { (by_ratio, "compression ratio") } else { (self.bytes, "size") }
     }
 
-    /// Most launches and source entries of a report of `bytes` bytes.
+    /// Maximum number of launches and source entries in a report of `bytes` bytes.
     pub(crate) fn entries(self, bytes: u64) -> u64 {
         (bytes / self.entry_bytes.max(1)).max(FREE_ENTRIES)
     }
@@ -88,7 +89,7 @@ impl ReportBytes {
         Ok(Self::Mapped(map))
     }
 
-    /// Reads a pipe, which cannot be mapped, as far as the limit goes.
+    /// Reads a pipe, which cannot be mapped, up to the limit.
     fn from_pipe(mut pipe: impl Read, path: &Path, limits: Limits) -> Result<Self, ReportError> {
         let read = |source| ReportError::Read { path: path.to_path_buf(), source };
         let mut bytes = Vec::new();
@@ -104,7 +105,7 @@ impl ReportBytes {
         Self::from_bytes(bytes, limits)
     }
 
-    /// Takes the bytes as they are, or decompresses them when they hold a zstd frame.
+    /// Takes the bytes unchanged, or decompresses a zstd frame.
     pub fn from_bytes(bytes: Vec<u8>, limits: Limits) -> Result<Self, ReportError> {
         if bytes.starts_with(&ZSTD_MAGIC) {
             return decompress(bytes.as_slice(), bytes.len() as u64, limits).map(Self::Owned);
@@ -121,26 +122,25 @@ impl ReportBytes {
         }
     }
 
-    /// Gives the pages of a part back to the system, which reads them again when they are asked for again.
+    /// Releases the pages of a part; the system reads them again on the next access.
     pub fn release(&self, start: usize, end: usize) {
         #[cfg(unix)]
         if let Self::Mapped(map) = self
             && end > start
         {
-            // SAFETY: the map is of a file and never written, so that dropped pages come back with the same content.
-            // Failure only means that memory is kept.
+            // SAFETY: the map is file-backed and never written, so dropped pages are read back with the same content.
+            // On failure the memory just stays in use.
             let _ = unsafe { map.unchecked_advise_range(memmap2::UncheckedAdvice::DontNeed, start, end - start) };
         }
     }
 }
 
-/// Proves that a path can be opened without waiting for another program, and read to an end: a file, or a pipe without a name of its
-/// own (`/dev/stdin`).
+/// Checks that a path can be opened without blocking and has an end: a file, or an unnamed pipe of this process (`/dev/stdin`).
 #[cfg(unix)]
 fn has_end(path: &Path) -> std::io::Result<()> {
     use std::os::unix::fs::FileTypeExt;
     let kind = std::fs::metadata(path)?.file_type();
-    // What `/dev/stdin` leads to is not in the file system.
+    // The target of `/dev/stdin` is not in the file system.
     let is_named = || path.canonicalize().is_ok();
     match kind.is_char_device() || kind.is_block_device() || kind.is_socket() {
         true => Err(std::io::Error::other("it is a device, not a file")),
@@ -171,7 +171,7 @@ fn decompress(frame: impl BufRead, compressed: u64, limits: Limits) -> Result<Ve
     Ok(bytes)
 }
 
-/// Compresses a report into what `.ncu-repz` holds: the byte stream in one zstd frame.
+/// Compresses a report to the content of `.ncu-repz`: the byte stream in one zstd frame.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -183,10 +183,10 @@ fn decompress(frame: impl BufRead, compressed: u64, limits: Limits) -> Result<Ve
 /// # }
 /// ```
 ///
-/// Bytes that are compressed already are returned as they are.
+/// Compressed bytes are returned unchanged.
 ///
 /// # Errors
-/// [`ReportError::NotAReport`] when `report` is neither, and what zstd says.
+/// [`ReportError::NotAReport`] when `report` is neither, and errors of zstd.
 pub fn compress(report: &[u8]) -> Result<Vec<u8>, ReportError> {
     if report.starts_with(&ZSTD_MAGIC) {
         return Ok(report.to_vec());

@@ -4,7 +4,7 @@ use crate::error::{ReportError, WireProblem};
 use crate::schema::{MAGIC, VERSION, block_header, file_header};
 use crate::wire::{ByteSpan, Message};
 
-/// What an entry of a payload is. In a payload they stand in this order.
+/// The kind of a payload entry, in the order of a payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum EntryKind {
     Source,
@@ -14,7 +14,7 @@ pub(crate) enum EntryKind {
     Graph,
 }
 
-/// One block: its header's parts that matter, and where its payload lies.
+/// One block: the relevant parts of its header, and the position of its payload.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Block<'a> {
     pub index: usize,
@@ -27,7 +27,7 @@ pub(crate) struct Block<'a> {
     counts: [(EntryKind, u32); 5],
 }
 
-/// Reads `len` bytes at `at`, or says what is cut.
+/// Reads `len` bytes at `at`, or reports a truncated file.
 fn take<'a>(data: &'a [u8], at: usize, len: u64, block: usize, field: &'static str) -> Result<&'a [u8], ReportError> {
     let rest = data.get(at..).unwrap_or_default();
     usize::try_from(len).ok().and_then(|len| rest.get(..len)).ok_or(ReportError::Truncated {
@@ -39,13 +39,13 @@ fn take<'a>(data: &'a [u8], at: usize, len: u64, block: usize, field: &'static s
     })
 }
 
-/// Reads a length of four bytes.
+/// Reads a four-byte length.
 fn length(data: &[u8], at: usize, block: usize, field: &'static str) -> Result<u32, ReportError> {
     let bytes = take(data, at, 4, block, field)?;
     Ok(u32::from_le_bytes(bytes.try_into().unwrap_or_default()))
 }
 
-/// The container version, and where the first block starts.
+/// The container version, and the offset of the first block.
 pub(crate) fn file_header(data: &[u8]) -> Result<(u64, usize), ReportError> {
     if !data.starts_with(&MAGIC) {
         return Err(ReportError::not_a_report(data));
@@ -143,7 +143,7 @@ impl Block<'_> {
     /// Calls `entry` with kind, start and length of every entry of the payload.
     ///
     /// # Errors
-    /// An entry that leaves the payload, bytes behind the last one, and what `entry` returns.
+    /// An entry beyond the end of the payload, bytes after the last one, and errors of `entry`.
     pub fn entries(
         &self,
         data: &[u8],

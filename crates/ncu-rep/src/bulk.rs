@@ -1,9 +1,9 @@
-//! The fast way through every metric of every launch, for readers that build tables.
+//! Fast iteration over every metric of every launch, for readers that build tables.
 //!
-//! A metric is known by the *place* of its name: an index into the names of the report, each of which has one. Values are
-//! decoded on demand, so that metrics that are not asked for cost a few nanoseconds. Large reports are worked on chunk by
-//! chunk, whose pages are given back to the system; launches of a chunk can be read in parallel, each thread with a
-//! [`MetricScan`] of its own.
+//! A metric is identified by the *place* of its name: an index into the distinct names of the report. Values are
+//! decoded on demand, so that unused metrics cost a few nanoseconds. Large reports are processed in chunks, whose
+//! pages are released afterwards. The launches of a chunk can be read in parallel, each thread with its own
+//! [`MetricScan`].
 //!
 //! ```
 //! use ncu_rep::bulk::Occurrence;
@@ -39,25 +39,25 @@ use crate::metric::{self, IdSet, RawMetrics};
 use crate::value::{self, MetricValue};
 use crate::wire::Message;
 
-/// The largest integer below which a double holds every one.
+/// The limit up to which a double represents every integer.
 const EXACT: u64 = 1 << 53;
 
-/// Whether a launch had the metric before. Reports repeat some; NVIDIA's reader keeps the last.
+/// Whether the launch already had the metric. Some reports repeat metrics; NVIDIA's reader keeps the last value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Occurrence {
-    /// The metric stands in the launch for the first time.
+    /// The first value of the metric in the launch.
     First,
-    /// It was there before; this value replaces the one before.
+    /// A repeated value, which replaces the previous one.
     Repeated,
 }
 
-/// A metric's value that is not decoded yet.
+/// An undecoded metric value.
 #[derive(Debug, Clone, Copy)]
 pub struct RawValue<'r>(Option<Message<'r>>);
 
 impl<'r> RawValue<'r> {
-    /// The value, if it is one that a double holds exactly and is written as nearly all are; may be NaN. Faster than
-    /// [`RawValue::value`], which is for every other.
+    /// The value, if a double represents it exactly and it is encoded in the usual way; may be NaN. Faster than
+    /// [`RawValue::value`], which handles every value.
     #[inline(always)]
     #[must_use]
     pub fn number(&self) -> Option<f64> {
@@ -88,19 +88,19 @@ impl<'r> BulkReader<'r> {
         Self { index }
     }
 
-    /// How many places there are.
+    /// Number of places.
     #[must_use]
     pub fn name_count(&self) -> usize {
         self.index.names.len()
     }
 
-    /// The metric's name at a place; empty beyond the last one.
+    /// The metric's name at a place; empty for an invalid place.
     #[must_use]
     pub fn name(&self, place: u32) -> &'r str {
         self.index.names.name(place)
     }
 
-    /// The place of a metric's full name; `None` when the report does not have it.
+    /// The place of a metric's full name; `None` when the report does not contain it.
     #[must_use]
     pub fn place_of(&self, name: &str) -> Option<u32> {
         self.index.names.place_of(name)
@@ -111,26 +111,26 @@ impl<'r> BulkReader<'r> {
         self.index.chunks()
     }
 
-    /// How many metrics some launches have, repeated ones counted each time.
+    /// Maximum number of metrics in a launch, repetitions included.
     #[must_use]
     pub fn metric_count(&self, launches: Range<usize>) -> usize {
         self.index.heads(launches).iter().map(|head| head.metric_count as usize).sum()
     }
 
-    /// Gives the pages of launches back to the system, which reads them again when they are asked for again. Does
-    /// nothing for reports up to 64 MiB and for those that are not mapped.
+    /// Releases the pages of launches; the system reads them again on the next access. Does nothing for reports up to
+    /// 64 MiB and for reports that are not mapped.
     pub fn release(&self, launches: Range<usize>) {
         self.index.release(launches);
     }
 
-    /// Starts to go through launches.
+    /// Starts a scan of launches.
     #[must_use]
     pub fn scan(&self) -> MetricScan<'r> {
         MetricScan { index: self.index, seen: IdSet::new(self.name_count()) }
     }
 }
 
-/// Goes through launches, with the memory for one launch kept for the next.
+/// A scan of launches, which reuses its memory from launch to launch.
 #[derive(Debug)]
 pub struct MetricScan<'r> {
     index: &'r Index,
@@ -138,11 +138,11 @@ pub struct MetricScan<'r> {
 }
 
 impl<'r> MetricScan<'r> {
-    /// Calls `metric` with the place of its name and the value of every metric of a launch, which is given by its id.
-    /// A launch that the report does not have has no metrics.
+    /// Calls `metric` with the place of the name and the value of every metric of a launch, given by its id. An
+    /// unknown launch has no metrics.
     ///
     /// # Errors
-    /// A damaged metric, and what `metric` returns.
+    /// A damaged metric, and errors of `metric`.
     #[inline]
     pub fn launch(
         &mut self,

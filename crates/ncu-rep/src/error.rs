@@ -1,4 +1,4 @@
-//! Everything that can be wrong with a report, with the offset and the field where it is.
+//! Errors in a report, with the offset and the field.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ pub enum ReportError {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         #[source]
         source: std::io::Error,
     },
@@ -20,7 +20,7 @@ pub enum ReportError {
         /// The first bytes, in hexadecimal.
         found: String,
     },
-    /// A container older than any that this layout describes.
+    /// A container older than the known layout.
     #[error(
         "report container version {version} is not supported (version 7 or newer is); profile again with a newer ncu"
     )]
@@ -35,44 +35,44 @@ pub enum ReportError {
     Truncated {
         /// Ordinal of the block, from 0; the file header counts as block 0.
         block: usize,
-        /// What was being read.
+        /// The item being read.
         field: &'static str,
-        /// Where it starts.
+        /// Its start.
         offset: u64,
-        /// Bytes it should have.
+        /// Its required size in bytes.
         needed: u64,
-        /// Bytes the file still has.
+        /// Remaining bytes of the file.
         left: u64,
     },
-    /// A message breaks the wire format or holds what it may not.
+    /// A message violates the wire format or has an invalid value.
     #[error("damaged report: {message} field {field} at offset {offset}: {problem}")]
     Malformed {
-        /// The message that holds the field.
+        /// The message with the field.
         message: &'static str,
-        /// Field number; 0 when it could not be read.
+        /// Field number; 0 when it is unreadable.
         field: u32,
-        /// Where the field starts.
+        /// Start of the field.
         offset: u64,
-        /// What is wrong.
+        /// The problem.
         problem: WireProblem,
     },
     /// The zstd frame is damaged or truncated.
     #[error("cannot decompress the report")]
     Compressed(#[source] std::io::Error),
-    /// A zstd frame that holds more than is allowed.
+    /// The content of a zstd frame exceeds the limit.
     #[error("report decompresses to more than {limit} bytes from {compressed} (limit: {reason})")]
     TooLarge {
-        /// Most bytes it may have.
+        /// Maximum number of bytes.
         limit: u64,
         /// Bytes of the compressed file.
         compressed: u64,
         /// The limit that was exceeded.
         reason: &'static str,
     },
-    /// More results and source entries than a report of this size has.
+    /// More results and source entries than a report of this size can have.
     #[error("report of {bytes} bytes has more than {limit} launches and source entries, which no real report has")]
     TooManyEntries {
-        /// Most entries that it may have.
+        /// Maximum number of entries.
         limit: u64,
         /// Bytes of the uncompressed report.
         bytes: u64,
@@ -87,33 +87,33 @@ impl ReportError {
     }
 }
 
-/// What is wrong with a field.
+/// A problem of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum WireProblem {
     /// A variable-length integer has more than ten bytes or does not end.
     #[error("the integer does not end")]
     Varint,
-    /// The field says it is longer than the message that holds it.
+    /// The field is longer than the message that contains it.
     #[error("length {length} is more than the {left} bytes that are left")]
     Length {
-        /// Length that the field claims.
+        /// Length according to the field.
         length: u64,
         /// Bytes left in the message.
         left: u64,
     },
-    /// Field number 0, or more than fits a field number.
+    /// Field number 0, or one out of range.
     #[error("the field number is not valid")]
     FieldNumber,
-    /// A wire type that does not exist, or not the one this field has.
+    /// An invalid or unexpected wire type.
     #[error("wire type {0} is not expected here")]
     WireType(u8),
-    /// A number that does not fit its field.
+    /// A number out of range for its field.
     #[error("value {0} is out of range")]
     Range(u64),
     /// Text that is not UTF-8.
     #[error("the text is not UTF-8")]
     Utf8,
-    /// A metric names an entry that no string table has.
+    /// A metric refers to a name that is in no string table.
     #[error("metric name {0} is not in the string tables")]
     UnknownName(u64),
     /// A metric without a name.

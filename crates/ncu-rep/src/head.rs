@@ -1,20 +1,20 @@
-//! What is kept of every result from the walk over the file: scalars, and where the rest lies.
+//! The indexed part of every result: scalars, and the position of the rest.
 
 use crate::error::{ReportError, WireProblem};
 use crate::layout::{Layout, ResultKind};
 use crate::schema::clock_status;
 use crate::wire::{ByteSpan, Field, Message, short_tag};
 
-/// What ncu did about the clocks during a result.
+/// Clock control by ncu during a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ClockStatus {
-    /// A lock was asked for (`--clock-control base` or `boost`).
+    /// A clock lock was requested (`--clock-control base` or `boost`).
     pub requested: bool,
     /// The clocks were locked.
     pub locked: bool,
 }
 
-/// What is kept of a result from the first scan: scalars, and where the rest lies.
+/// The indexed part of a result: scalars, and the position of the rest.
 #[derive(Debug, Clone)]
 pub(crate) struct Head {
     pub kind: ResultKind,
@@ -102,7 +102,7 @@ impl Head {
         Ok(head)
     }
 
-    /// Takes one field that is not a metric.
+    /// Stores one field that is not a metric.
     fn set(&mut self, layout: &Layout, field: &Field<'_>) -> Result<(), ReportError> {
         match field.number {
             n if n == layout.thread => self.thread = field.integer32()?,
@@ -127,7 +127,7 @@ impl Head {
     }
 }
 
-/// Three dimensions; one that is not written is 0, as the format has it.
+/// Three dimensions; an omitted one is 0, as in protobuf.
 fn dimensions(field: &Field<'_>) -> Result<[u32; 3], ReportError> {
     let mut out = [0; 3];
     for axis in field.message("Dimensions")?.fields() {

@@ -1,4 +1,4 @@
-//! The walk over a report: what every block and the top level of every result hold, and where the rest lies.
+//! The index of a report: the content of every block and of the top level of every result, and the position of the rest.
 
 use std::ops::Range;
 
@@ -13,12 +13,12 @@ use crate::names::MetricNames;
 use crate::process::{Process, ProcessTable};
 use crate::wire::ByteSpan;
 
-/// Bytes of results that are worked on before their pages are given back.
+/// Bytes of results that are processed before their pages are released.
 const CHUNK_BYTES: usize = 8 << 20;
-/// Reports up to this size stay in memory: to give pages back and to ask for them again takes longer than to read them.
+/// Reports up to this size stay in memory: releasing pages and reading them again would take longer than reading them once.
 const RESIDENT_BYTES: usize = 64 << 20;
 
-/// A report's bytes and what the walk over them found.
+/// A report's bytes and their index.
 #[derive(Debug)]
 pub(crate) struct Index {
     pub bytes: ReportBytes,
@@ -28,11 +28,11 @@ pub(crate) struct Index {
     pub processes: Vec<Process>,
     pub sessions: Vec<ByteSpan>,
     pub sources: Vec<ByteSpan>,
-    /// In the order that ncu numbers them.
+    /// In ncu's numbering order.
     pub heads: Vec<Head>,
 }
 
-/// What the walk over the blocks collects.
+/// The data collected from the blocks.
 #[derive(Default)]
 struct Walk<'a> {
     blocks: usize,
@@ -43,7 +43,7 @@ struct Walk<'a> {
     results: Vec<Entry>,
 }
 
-/// Where a result lies, and the index of its process.
+/// Position of a result, and the index of its process.
 struct Entry {
     kind: ResultKind,
     span: ByteSpan,
@@ -51,7 +51,7 @@ struct Entry {
 }
 
 impl Index {
-    /// Walks over a report.
+    /// Indexes a report.
     pub fn read(bytes: ReportBytes, limits: Limits) -> Result<Self, ReportError> {
         let data = bytes.bytes();
         let (version, start) = block::file_header(data)?;
@@ -69,7 +69,7 @@ impl Index {
         let Walk { blocks, names, processes, sessions, sources, results } = walk;
         let processes = processes.into_processes();
         let mut heads = scan_heads(&bytes, &results)?;
-        // The way ncu numbers launches: process after process.
+        // ncu numbers launches process by process.
         heads.sort_by_key(|head| Some(processes.get(head.process? as usize)?.pid));
         Ok(Self { version, blocks, names, processes, sessions, sources, heads, bytes })
     }
@@ -79,17 +79,17 @@ impl Index {
         self.bytes.bytes()
     }
 
-    /// The results of some launches.
+    /// The results of a range of launches.
     pub fn heads(&self, launches: Range<usize>) -> &[Head] {
         self.heads.get(launches).unwrap_or_default()
     }
 
-    /// The launches in groups, so that their pages can be given back after each.
+    /// The launches in groups, so that their pages can be released after each.
     pub fn chunks(&self) -> impl Iterator<Item = Range<usize>> {
         chunks(self.data().len(), self.heads.len(), |index| self.heads[index].body)
     }
 
-    /// Gives back the pages of launches and of what stands between them and the launch before.
+    /// Releases the pages of launches, including the gap before the first one.
     pub fn release(&self, launches: Range<usize>) {
         let before = launches.start.checked_sub(1).and_then(|before| self.heads.get(before));
         let start = before.map_or(0, |head| head.body.end());
@@ -100,7 +100,7 @@ impl Index {
 }
 
 impl<'a> Walk<'a> {
-    /// Takes what a block says. The report may have `most` entries.
+    /// Adds the content of a block. The report can have `most` entries.
     fn add(&mut self, data: &'a [u8], block: &Block<'a>, most: u64) -> Result<(), ReportError> {
         self.blocks += 1;
         self.sessions.extend(block.session);
@@ -122,8 +122,8 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Groups of items whose bytes are about [`CHUNK_BYTES`], at least one item each; one group for a report of `len` bytes
-/// that stays in memory.
+/// Groups of items with about [`CHUNK_BYTES`] bytes, at least one item each; a single group for a report of `len`
+/// bytes that stays in memory.
 fn chunks(len: usize, count: usize, span: impl Fn(usize) -> ByteSpan) -> impl Iterator<Item = Range<usize>> {
     let most = if len <= RESIDENT_BYTES { usize::MAX } else { CHUNK_BYTES };
     let mut next = 0;
@@ -138,7 +138,7 @@ fn chunks(len: usize, count: usize, span: impl Fn(usize) -> ByteSpan) -> impl It
     })
 }
 
-/// Gives back the pages of a part that is worth it.
+/// Releases the pages of a part if it is large enough.
 fn release(bytes: &ReportBytes, start: usize, end: usize) {
     if bytes.bytes().len() > RESIDENT_BYTES && end.saturating_sub(start) >= CHUNK_BYTES {
         bytes.release(start, end);

@@ -1,28 +1,28 @@
-//! Names of metrics that are known: those of seven chips, and those that reports have besides.
+//! Known metric names: those of seven chips, and additional ones in reports.
 //!
-//! `names.tsv` is written by `tests/oracle/kinds.py`: what `units.tsv` does not hold, and what is no counter.
+//! `names.tsv` is written by `tests/oracle/kinds.py`: the names that are neither in `units.tsv` nor counters.
 
 use crate::unit;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-/// Kind and name, one a line, sorted by name.
+/// Kind and name, one per line, sorted by name.
 const TABLE: &str = include_str!("names.tsv");
 
-/// What a name can be asked for with.
+/// The kind of a base name, which determines its suffixes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// A rollup, and what is made of it.
+    /// Rollups, and submetrics of them.
     Counter,
     /// One of three forms.
     Ratio,
-    /// A rollup and a share of the peak.
+    /// A rollup and a percentage of the peak.
     Throughput,
-    /// Nothing: it is whole.
+    /// No suffix: the name is complete.
     Name,
 }
 
-/// In the order in which one of them is suggested: the last goes before the others.
+/// In order of preference for suggestions, the last one first.
 const ROLLUPS: [&str; 4] = ["max", "min", "avg", "sum"];
 const RATIOS: [&str; 3] = ["max_rate", "pct", "ratio"];
 const SHARES: [&str; 4] = [
@@ -49,7 +49,7 @@ const FORMS: [&str; 14] = [
 ];
 
 static KINDS: LazyLock<BTreeMap<&'static str, Kind>> = LazyLock::new(|| {
-    // A name that does not say its unit before `__` is one of a launch's own instances.
+    // A name without a unit before `__` is one of a launch's own instances.
     let counters = unit::bases().filter(|base| base.contains("__")).map(|base| (base, Kind::Counter));
     let others = TABLE.lines().filter_map(|line| {
         let (kind, name) = line.split_once('\t')?;
@@ -64,8 +64,8 @@ static KINDS: LazyLock<BTreeMap<&'static str, Kind>> = LazyLock::new(|| {
     counters.chain(others).collect()
 });
 
-/// Whether a metric is one of the listed chips (compute capability 7.5 to 12.0), or one that ncu writes besides what chips
-/// count. A chip or an ncu that is newer than the list may have others.
+/// Whether a metric exists on one of the listed chips (compute capability 7.5 to 12.0), or is one that ncu adds to
+/// the counters of all chips. Chips and ncu versions newer than the list can have others.
 ///
 /// ```
 /// assert!(ncu_rep::is_listed_metric("sm__warps_active.avg.pct_of_peak_sustained_active"));
@@ -77,12 +77,12 @@ pub fn is_listed_metric(metric: &str) -> bool {
     is_whole || metric.split_once('.').is_some_and(|(base, form)| KINDS.get(base).is_some_and(|kind| kind.has(form)))
 }
 
-/// Listed metrics without what follows their first dot, sorted.
+/// Base names of listed metrics, up to the first dot, sorted.
 pub fn listed_bases() -> impl Iterator<Item = &'static str> {
     KINDS.keys().copied().filter(|base| !base.contains('.'))
 }
 
-/// Every metric of a listed base; the one that is asked for most often comes last. Empty for a base that is not listed.
+/// Every metric of a listed base, the most common one last. Empty for an unlisted base.
 #[must_use]
 pub fn listed_forms(base: &str) -> Vec<String> {
     let rolled = |forms: &[&str]| -> Vec<String> {
@@ -101,7 +101,7 @@ pub fn listed_forms(base: &str) -> Vec<String> {
 }
 
 impl Kind {
-    /// Whether what follows the base's dot is a form of it.
+    /// Whether the base supports the suffix `form`.
     fn has(self, form: &str) -> bool {
         let (rollup, rest) = form.split_once('.').map_or((form, None), |(rollup, rest)| (rollup, Some(rest)));
         let is_rollup = ROLLUPS.contains(&rollup);

@@ -14,7 +14,7 @@ use crate::schema::source;
 use crate::value::MetricValue;
 use crate::wire::{ByteSpan, Field, Message};
 
-/// One result of a report, mostly a kernel launch. A light handle: scalars are there, the rest is decoded when asked.
+/// One result of a report, mostly a kernel launch. A light handle: scalars are stored, the rest is decoded on demand.
 #[derive(Debug, Clone, Copy)]
 pub struct Launch<'r> {
     pub(crate) index: &'r Index,
@@ -27,26 +27,26 @@ impl<'r> Launch<'r> {
         span.text(self.index.data())
     }
 
-    /// The id that ncu prints, from 0: it counts the launches of one process after those of another.
+    /// The id that ncu prints, from 0. It counts the launches of one process after those of another.
     #[must_use]
     pub fn id(&self) -> u32 {
         self.id
     }
 
-    /// The position in the file, from 0, by which NVIDIA's `ncu_report` counts. Another than [`Launch::id`] where the
-    /// launches of several processes take turns.
+    /// The position in the file, from 0, as counted by NVIDIA's `ncu_report`. Differs from [`Launch::id`] if the
+    /// launches of several processes alternate.
     #[must_use]
     pub fn index(&self) -> u32 {
         self.head.index
     }
 
-    /// What was measured.
+    /// The kind of the result.
     #[must_use]
     pub fn kind(&self) -> ResultKind {
         self.head.kind
     }
 
-    /// Name of the kernel's function, without template arguments and parameters. Ranges and graphs have none.
+    /// Name of the kernel's function, without template arguments and parameters. Empty for ranges and graphs.
     #[must_use]
     pub fn kernel_name(&self) -> Cow<'r, str> {
         self.text(self.head.function)
@@ -58,26 +58,26 @@ impl<'r> Launch<'r> {
         self.text(self.head.mangled)
     }
 
-    /// Demangled name of the kernel, or the function's name where the report has none (`extern "C"`).
+    /// Demangled name of the kernel, or the function's name if the report has no demangled one (`extern "C"`).
     #[must_use]
     pub fn demangled_name(&self) -> Cow<'r, str> {
         let span = if self.head.demangled.len > 0 { self.head.demangled } else { self.head.function };
         self.text(span)
     }
 
-    /// Blocks of the grid in x, y, z. Only kernels have one.
+    /// Grid size in blocks, in x, y, z. Only for kernels.
     #[must_use]
     pub fn grid(&self) -> Option<[u32; 3]> {
         self.head.grid
     }
 
-    /// Threads of a block in x, y, z. Only kernels have one.
+    /// Block size in threads, in x, y, z. Only for kernels.
     #[must_use]
     pub fn block(&self) -> Option<[u32; 3]> {
         self.head.block
     }
 
-    /// Blocks of a cluster in x, y, z, from the launch's metrics; `None` when it was not launched with clusters.
+    /// Cluster size in blocks, in x, y, z, from the launch's metrics; `None` for a launch without clusters.
     ///
     /// # Errors
     /// A damaged metric.
@@ -101,19 +101,19 @@ impl<'r> Launch<'r> {
         self.head.stream
     }
 
-    /// Name that the program gave the context through NVTX.
+    /// NVTX name of the context.
     #[must_use]
     pub fn context_name(&self) -> Cow<'r, str> {
         self.text(self.head.context_name)
     }
 
-    /// Name that the program gave the stream through NVTX.
+    /// NVTX name of the stream.
     #[must_use]
     pub fn stream_name(&self) -> Cow<'r, str> {
         self.text(self.head.stream_name)
     }
 
-    /// Thread of the process that launched it.
+    /// Thread of the process that launched the kernel.
     #[must_use]
     pub fn thread(&self) -> u32 {
         self.head.thread
@@ -125,31 +125,31 @@ impl<'r> Launch<'r> {
         self.head.api_call
     }
 
-    /// When it was measured, in seconds since 1970; `None` when the report does not say.
+    /// Time of the measurement, in seconds since 1970; `None` when the report does not contain it.
     #[must_use]
     pub fn created(&self) -> Option<u64> {
         self.head.created
     }
 
-    /// What ncu did about the clocks; `None` when the report does not say.
+    /// Clock control by ncu; `None` when the report does not contain it.
     #[must_use]
     pub fn clock_status(&self) -> Option<ClockStatus> {
         self.head.clocks
     }
 
-    /// Version of the kernel-mode driver, as the report has it: a float, so 580.159.04 reads 580.159.
+    /// Version of the kernel-mode driver. The report stores a float, so 580.159.04 reads 580.159.
     #[must_use]
     pub fn driver(&self) -> Option<f32> {
         self.head.driver
     }
 
-    /// Whether ncu said that it does not support the device.
+    /// Whether ncu reported the device as unsupported.
     #[must_use]
     pub fn is_unsupported_device(&self) -> bool {
         self.head.unsupported_device
     }
 
-    /// The process that launched it.
+    /// The process that launched the kernel.
     #[must_use]
     pub fn process(&self) -> Option<&'r Process> {
         self.index.processes.get(self.head.process? as usize)
@@ -196,15 +196,15 @@ impl<'r> Launch<'r> {
         Ok(self.metric(name)?.and_then(|value| value.as_u64()).and_then(|value| u32::try_from(value).ok()))
     }
 
-    /// All metrics, each name once, in the report's order. Where a report repeats one the last value counts, as for
-    /// NVIDIA's reader. Values are in base units, which [`Metric::unit`] names.
+    /// All metrics, each name once, in the report's order. If a report repeats a metric, the last value counts, as
+    /// for NVIDIA's reader. Values are in base units, which [`Metric::unit`] names.
     #[must_use]
     pub fn metrics(&self) -> Metrics<'r> {
         Metrics::new(self.index.data(), &self.index.names, self.head)
     }
 
-    /// The aggregate value of a metric by its full name, in its base unit. `Ok(None)` when the launch does not have the
-    /// metric, [`MetricValue::Missing`] when it was asked for and could not be collected.
+    /// The aggregate value of a metric by its full name, in its base unit. `Ok(None)` when the launch does not have
+    /// the metric, [`MetricValue::Missing`] when it was requested but not collected.
     ///
     /// ```
     /// # fn main() -> Result<(), ncu_rep::ReportError> {
@@ -248,7 +248,7 @@ impl<'r> Launch<'r> {
         metric::find(self.index.data(), &self.index.names, self.head, id)
     }
 
-    /// NVTX ranges around the launch: the push/pop stack of its own thread, outermost first, by domain, then the
+    /// NVTX ranges around the launch: the push/pop stack of its thread, outermost first, by domain, then the
     /// start/end ranges that were open. Empty without `--nvtx`.
     ///
     /// ```
@@ -268,7 +268,7 @@ impl<'r> Launch<'r> {
         nvtx::ranges(Message::new("NvtxState", self.index.data(), self.head.nvtx), self.head.thread)
     }
 
-    /// What ncu's rules said. Empty for `--metrics` alone: rules belong to sections.
+    /// Results of ncu's rules. Empty with only `--metrics`: rules belong to sections.
     ///
     /// ```
     /// # fn main() -> Result<(), ncu_rep::ReportError> {
@@ -291,7 +291,7 @@ impl<'r> Launch<'r> {
         self.fields(self.head.kind.layout().rules).map(|field| rule::decode(field?.message("RuleResult")?)).collect()
     }
 
-    /// References of the source entries ([`SourceModule::reference`](crate::SourceModule::reference)) that belong to it.
+    /// References of the source entries ([`SourceModule::reference`](crate::SourceModule::reference)) of the launch.
     ///
     /// # Errors
     /// A damaged result.

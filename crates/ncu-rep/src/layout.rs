@@ -1,8 +1,8 @@
-//! The field numbers of results, which differ by kind.
+//! The field numbers of results, which depend on the kind.
 
 use crate::block::EntryKind;
 
-/// What was measured by one result.
+/// The kind of a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ResultKind {
     /// One kernel launch.
@@ -15,7 +15,7 @@ pub enum ResultKind {
     Graph,
 }
 
-/// The numbers that fields have in one kind of result; 0, which no field has, where it has no such field.
+/// The field numbers of one kind of result; 0, which is never a field number, for a missing field.
 #[derive(Debug)]
 pub(crate) struct Layout {
     /// The message's name in NVIDIA's definition.
@@ -93,7 +93,7 @@ pub(crate) const RANGE: Layout = Layout {
     driver: 21,
 };
 
-/// Its display name stands in for the function's.
+/// Its display name serves as the function name.
 pub(crate) const COMMAND_LIST: Layout = Layout {
     name: "CmdlistResult",
     function: 18,
@@ -113,7 +113,7 @@ pub(crate) const GRAPH: Layout =
     Layout { name: "GraphResult", function: 0, rules: 22, python_stack: 19, driver: 23, ..COMMAND_LIST };
 
 impl ResultKind {
-    /// The kind of result that an entry is; `None` for a source.
+    /// The kind of result of an entry; `None` for a source.
     pub(crate) fn of(entry: EntryKind) -> Option<Self> {
         match entry {
             EntryKind::Source => None,

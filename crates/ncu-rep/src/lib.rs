@@ -1,9 +1,9 @@
-//! Reads NVIDIA Nsight Compute reports: `.ncu-rep`, and `.ncu-repz`, the same bytes in a zstd frame. Also the CSV that
-//! `ncu` prints ([`csv`]).
+//! Reads NVIDIA Nsight Compute reports: `.ncu-rep`, and `.ncu-repz`, the same bytes in a zstd frame. Also reads the
+//! CSV output of `ncu` ([`csv`]).
 //!
-//! It needs no ncu, no Python and no protobuf compiler, and does not panic on any input. [`Report::open`] indexes the file
-//! once (blocks, string tables, the scalar fields of each result); the rest, metrics first of all, is decoded when asked
-//! for and borrows from the file.
+//! It needs no ncu, no Python and no protobuf compiler, and does not panic on any input. [`Report::open`] indexes the
+//! file once (blocks, string tables, the scalar fields of each result); everything else, mainly metrics, is decoded
+//! on demand and borrows from the file.
 //!
 //! ```
 //! use ncu_rep::{MetricValue, Report};
@@ -36,24 +36,23 @@
 //! | 8 | file header: field 1 is the version |
 //! | then, to the end | blocks: u32 length of the block header, block header, payload |
 //!
-//! A block header counts the payload's entries and holds a part of the session (parts are merged: [`Session`]), a part of
-//! the string table and the process ([`Process`]). Entries are source entries ([`SourceModule`]: cubin, PTX, imported
-//! source files) and results ([`Launch`]): kernels, and with other replay modes ranges, command lists and graphs
-//! ([`ResultKind`]), whose messages hold the same under other field numbers.
+//! A block header counts the payload's entries and holds a part of the session (parts are merged: [`Session`]), a
+//! part of the string table and the process ([`Process`]). Entries are source entries ([`SourceModule`]: cubin, PTX,
+//! imported source files) and results ([`Launch`]): kernels, and with other replay modes ranges, command lists and
+//! graphs ([`ResultKind`]), whose messages have the same content under other field numbers.
 //!
-//! A metric is an index into the concatenated string tables of all blocks, an aggregate value, and instances: values by
-//! SASS address, launch, opcode or point of a curve ([`MetricInstance`]). A value that is not there is
-//! [`MetricValue::Missing`], never 0. Reports hold no units: [`unit_of`] has them from a table of seven chips and a rule for
-//! suffixes. All values are in base units: `ns`, `byte`, `byte/s`, `hz`, `%`.
+//! A metric is an index into the concatenated string tables of all blocks, an aggregate value, and instances: values
+//! by SASS address, launch, opcode or point of a curve ([`MetricInstance`]). A missing value is
+//! [`MetricValue::Missing`], never 0. Reports contain no units: [`unit_of`] gets them from a table of seven chips and
+//! a rule for suffixes. All values are in base units: `ns`, `byte`, `byte/s`, `hz`, `%`.
 //!
 //! # Reports of strangers
 //!
-//! Every length is checked before it is followed and before memory is taken ([`Limits`]); what does not end exactly where
-//! it says is an error with the message, the field and the offset ([`ReportError`]). A field or a container version that
-//! is not known is skipped ([`Report::warnings`] names the latter).
+//! Every length is checked before it is followed and before memory is allocated ([`Limits`]). An item that does not
+//! end exactly at its declared length is an error with the message, the field and the offset ([`ReportError`]).
+//! Unknown fields are skipped, and an unknown container version is a warning ([`Report::warnings`]).
 //!
-//! Reports name the machine that they were made on: host names, addresses, paths, the command line. [`redact`] takes them
-//! out.
+//! Reports identify the machine that created them: host names, addresses, paths, the command line. [`redact`] removes these.
 
 #![warn(missing_docs)]
 

@@ -17,8 +17,7 @@ const CATEGORY_TAG: u8 = one_byte_tag(metric::CATEGORY, VARINT_TYPE);
 /// One value of an instanced metric.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MetricInstance<'a> {
-    /// What the value belongs to: a SASS address, a launch, an opcode, a point of a curve. Missing when the report
-    /// gives none.
+    /// The key of the value: a SASS address, a launch, an opcode, a point of a curve. Missing when the report gives none.
     pub correlation: MetricValue<'a>,
     /// The value.
     pub value: MetricValue<'a>,
@@ -31,7 +30,7 @@ pub enum MetricCategory {
     Counter,
     /// Periodic sampling.
     Sampler,
-    /// A category that is not known here.
+    /// An unknown category.
     Other(u32),
 }
 
@@ -94,10 +93,10 @@ fn instance<'r>(field: &Field<'r>) -> Result<MetricInstance<'r>, ReportError> {
     Ok(instance)
 }
 
-/// Name index and value message of a metric. Stops before the instances, which the writer puts behind.
+/// Name index and value message of a metric. Stops before the instances, which are written last.
 #[inline]
 pub(crate) fn head(message: Message<'_>) -> Result<(u32, Option<Message<'_>>), ReportError> {
-    // As the writer has it: the name, the value, then the end or the instances.
+    // The usual order: the name, the value, then the end or the instances.
     if let Some((id, value)) = usual_head(message) {
         return Ok((id, Some(value)));
     }
@@ -121,7 +120,7 @@ pub(crate) fn head(message: Message<'_>) -> Result<(u32, Option<Message<'_>>), R
     }
 }
 
-/// The same for a metric that is written as nearly all are; `None` for every other.
+/// The same for a metric in the usual encoding; `None` for every other.
 #[inline(always)]
 fn usual_head(message: Message<'_>) -> Option<(u32, Message<'_>)> {
     let bytes = message.bytes;
@@ -139,7 +138,7 @@ fn usual_head(message: Message<'_>) -> Option<(u32, Message<'_>)> {
     let value = bytes.get(at..end)?;
     let ends = match bytes.get(end) {
         None => true,
-        // A category of one byte at the end.
+        // A one-byte category at the end.
         Some(&CATEGORY_TAG) => bytes.len() == end + 2 && bytes.last().is_some_and(|last| *last < 0x80),
         Some(&next) => next == INSTANCE_TAG,
     };
@@ -162,9 +161,9 @@ impl<'r> RawMetrics<'r> {
         Self { fields: message.fields(), number, tag: short_tag(number) }
     }
 
-    /// Place of the name and value of the next metric, if it is written as nearly all are. Else nothing is taken, and
-    /// [`Iterator::next`] has it. No result is returned, because moving one with our errors takes longer than to read a
-    /// metric.
+    /// Position of the name and value of the next metric, if it has the usual encoding. Otherwise consumes nothing,
+    /// and [`Iterator::next`] handles it. Returns no `Result`, because moving one with our error type takes longer
+    /// than reading a metric.
     #[inline(always)]
     pub fn next_usual(&mut self, names: &MetricNames) -> Option<(u32, Message<'r>)> {
         let mut ahead = self.fields.clone();
@@ -206,7 +205,7 @@ impl IdSet {
         self.0.fill(0);
     }
 
-    /// Adds an index; false when it was there, or is none of the names.
+    /// Adds an index; false if it was present or out of range.
     #[inline]
     pub fn insert(&mut self, id: u32) -> bool {
         let Some(word) = self.0.get_mut(id as usize / 64) else { return false };
@@ -217,19 +216,19 @@ impl IdSet {
     }
 }
 
-/// Iterates over the metrics of a launch, each name once: where it stands first, with the value that it has last.
+/// Iterates over the metrics of a launch, each name once, at its first position with its last value.
 #[derive(Debug, Clone)]
 pub struct Metrics<'r> {
     names: &'r MetricNames,
     found: std::vec::IntoIter<EncodedMetric<'r>>,
-    /// What ended the walk early.
+    /// The damage that ended the iteration early.
     damage: Option<Damage<'r>>,
 }
 
 /// A metric of a launch: place of its name, message, undecoded value.
 pub(crate) type EncodedMetric<'r> = (u32, Message<'r>, Option<Message<'r>>);
 
-/// Where a launch is damaged. Errors cannot be copied; walking there again makes another.
+/// Position of the damage in a launch. Errors cannot be cloned; reading the position again recreates the error.
 #[derive(Debug, Clone)]
 struct Damage<'r> {
     raw: RawMetrics<'r>,
@@ -270,14 +269,14 @@ impl<'r> Metrics<'r> {
     }
 }
 
-/// Which metric a message is.
+/// The name index of a metric message.
 #[inline]
 pub(crate) fn identify<'r>(names: &MetricNames, message: Message<'r>) -> Result<EncodedMetric<'r>, ReportError> {
     let (id, body) = head(message)?;
     Ok((names.place(id, &message)?, message, body))
 }
 
-/// The last metric of a launch with this place of its name.
+/// The last metric of a launch with this place.
 pub(crate) fn find<'r>(
     data: &'r [u8],
     names: &'r MetricNames,

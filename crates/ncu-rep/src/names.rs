@@ -1,4 +1,4 @@
-//! Metric names: the string tables of all blocks, one behind the other, in file order.
+//! Metric names: the string tables of all blocks, concatenated in file order.
 
 use indexmap::IndexSet;
 
@@ -6,13 +6,13 @@ use crate::error::{ReportError, WireProblem};
 use crate::schema::{metric, string_table};
 use crate::wire::Message;
 
-/// The names of a report. A metric gives the ordinal of an entry; what is used here is the place of a name among those
-/// that differ.
+/// The names of a report. A metric stores the ordinal of a table entry; this crate uses the place of a name among the
+/// distinct names.
 #[derive(Debug, Default)]
 pub(crate) struct MetricNames {
     /// Every name once.
     texts: IndexSet<Box<str>>,
-    /// For each entry of the tables the place of its name in `texts`: real tables repeat nothing, others may.
+    /// The place in `texts` of each table entry. Real tables have no duplicates, but others can.
     places: Vec<u32>,
 }
 
@@ -36,7 +36,7 @@ impl MetricNames {
         self.places.push(place as u32);
     }
 
-    /// How many different names there are.
+    /// Number of distinct names.
     pub fn len(&self) -> usize {
         self.texts.len()
     }
@@ -56,13 +56,13 @@ impl MetricNames {
         self.texts.get_index_of(name).map(|place| place as u32)
     }
 
-    /// The place of the name that a metric has, where a table holds it.
+    /// The place of a metric's name, if a table contains it.
     #[inline]
     pub fn usual_place(&self, id: u32) -> Option<u32> {
         self.places.get(id as usize).copied()
     }
 
-    /// The place of the name that a metric has, or the error that no table holds it.
+    /// The place of a metric's name, or the error that no table contains it.
     pub fn place(&self, id: u32, message: &Message<'_>) -> Result<u32, ReportError> {
         self.usual_place(id).ok_or_else(|| ReportError::Malformed {
             message: message.name,

@@ -32,7 +32,7 @@ pub struct NvtxRange<'a> {
 /// The value of the scope field with `--nvtx-push-pop-scope process`.
 const PROCESS_SCOPE: u64 = 1;
 
-/// Whose push/pop ranges belong to a launch.
+/// The scope of push/pop ranges.
 #[derive(Debug, Clone, Copy)]
 enum Owner {
     Thread(u32),
@@ -84,7 +84,7 @@ fn domain(message: Message<'_>) -> Result<(u64, Cow<'_, str>), ReportError> {
     Ok((id, name))
 }
 
-/// The stacks of one thread, if they belong to the launch.
+/// The stacks of one thread, if the scope includes the launch.
 fn stack<'a>(
     message: Message<'a>,
     owner: Owner,

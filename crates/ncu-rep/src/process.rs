@@ -13,7 +13,7 @@ use crate::wire::Message;
 pub struct Process {
     /// Process id.
     pub pid: u32,
-    /// Host as the report has it, an address or a name.
+    /// Host in the report, an address or a name.
     pub host: String,
     /// Path of the executable. Never opened.
     pub executable: String,
@@ -27,18 +27,18 @@ impl Process {
     }
 }
 
-/// Processes while the blocks are walked, each once.
+/// Processes found so far, each once.
 #[derive(Debug, Default)]
 pub(crate) struct ProcessTable<'a> {
     processes: IndexSet<Process>,
     /// Index of a process by its message, which most blocks repeat.
     by_message: HashMap<&'a [u8], u32>,
-    /// The one of the block before.
+    /// The process of the previous block.
     last: Option<(&'a [u8], u32)>,
 }
 
 impl<'a> ProcessTable<'a> {
-    /// The index of a process, which is added when it is new.
+    /// The index of a process; adds a new process.
     pub fn add(&mut self, message: Message<'a>) -> Result<u32, ReportError> {
         if let Some((bytes, index)) = self.last
             && bytes == message.bytes

@@ -1,9 +1,8 @@
-//! Takes out of a report what says whose machine it was made on, and nothing else.
+//! Removes information about the machine from a report, and nothing else.
 //!
-//! Host and computer names and addresses become [`PLACEHOLDER`], paths become file names. Fields that are not known
-//! are copied as they are. Working folder and environment are emptied.
-//! Cubins and imported source text are copied byte for byte: with `-lineinfo` a cubin holds the paths of its sources;
-//! [`SourcePolicy::Drop`] drops both.
+//! Host and computer names and addresses become [`PLACEHOLDER`], paths become file names. Working folder and
+//! environment are emptied. Unknown fields are copied unchanged. Cubins and imported source text are copied byte for
+//! byte: with `-lineinfo` a cubin contains the paths of its sources. [`SourcePolicy::Drop`] drops both.
 
 use crate::archive::{Limits, ReportBytes};
 use crate::block::{self, Block, Blocks, EntryKind};
@@ -15,27 +14,27 @@ use crate::schema::{
 };
 use crate::wire::{ByteSpan, Field, Message, put_bytes, put_integer};
 
-/// What names and addresses are replaced by.
+/// Replacement of names and addresses.
 const PLACEHOLDER: &str = "redacted";
 
-/// What happens to source entries: cubins and imported source files.
+/// The treatment of source entries: cubins and imported source files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SourcePolicy {
-    /// They stay as they are.
+    /// They are kept unchanged.
     #[default]
     Keep,
     /// They are dropped.
     Drop,
 }
 
-/// How to redact.
+/// Options of a redaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Redaction {
-    /// What happens to source entries.
+    /// The treatment of source entries.
     pub sources: SourcePolicy,
 }
 
-/// What happens to a field.
+/// The change of a field.
 enum Change {
     /// Its text becomes [`PLACEHOLDER`], unless it is empty.
     Hide,

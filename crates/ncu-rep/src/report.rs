@@ -1,4 +1,4 @@
-//! A report: opened, indexed once, and asked for the rest.
+//! A report: opened and indexed once, decoded on demand.
 
 use std::path::Path;
 
@@ -15,9 +15,9 @@ use crate::wire::Message;
 
 /// An Nsight Compute report.
 ///
-/// Opening maps the file (or decompresses it), walks every block and the top level of every result, and refuses what
-/// does not end exactly where it says. Metrics, instances, rules, NVTX states and sources are decoded when asked for,
-/// and borrow from the report.
+/// Opening maps the file (or decompresses it), walks every block and the top level of every result, and refuses any
+/// item that does not end exactly at its declared length. Metrics, instances, rules, NVTX states and sources are
+/// decoded on demand and borrow from the report.
 ///
 /// ```
 /// # fn main() -> Result<(), ncu_rep::ReportError> {
@@ -56,10 +56,11 @@ impl MetricSelection<'_> {
 }
 
 impl Report {
-    /// Opens a report. Plain and zstd-compressed reports are recognised by content, whatever the name says.
+    /// Opens a report. Plain and zstd-compressed reports are recognised by content, whatever the file name.
     ///
-    /// A plain file is mapped, which is faster than to read it. One that another process shortens while the report is in use
-    /// ends this process with SIGBUS; [`Report::from_bytes`] of what [`std::fs::read`] gives is safe from that.
+    /// A plain file is mapped, which is faster than reading it. If another process truncates the file while the
+    /// report is in use, this process gets SIGBUS; [`Report::from_bytes`] with the bytes of [`std::fs::read`] avoids
+    /// that.
     ///
     /// # Errors
     /// The file cannot be read, is not a report, is truncated or damaged, or exceeds the default [`Limits`].
@@ -84,13 +85,13 @@ impl Report {
         Ok(Self { index: Index::read(ReportBytes::from_bytes(bytes, limits)?, limits)? })
     }
 
-    /// Container version; 7 is the one that is known.
+    /// Container version; only version 7 is known.
     #[must_use]
     pub fn version(&self) -> u64 {
         self.index.version
     }
 
-    /// What a person should know before trusting the numbers: a container version newer than the one known here.
+    /// Warnings about the reliability of the numbers: a container version newer than the known one.
     #[must_use]
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
@@ -114,7 +115,7 @@ impl Report {
         self.index.blocks
     }
 
-    /// The results in the order that ncu numbers them: process after process by their ids, as they ran in each.
+    /// The results in ncu's numbering order: process by process, each in execution order.
     pub fn launches(&self) -> impl ExactSizeIterator<Item = Launch<'_>> + DoubleEndedIterator {
         let index = &self.index;
         index.heads.iter().enumerate().map(|(id, head)| Launch { index, head, id: id as u32 })
@@ -133,7 +134,7 @@ impl Report {
         &self.index.processes
     }
 
-    /// What the report says about the session: command line, versions, system, devices.
+    /// The session of the report: command line, versions, system, devices.
     ///
     /// ```
     /// # fn main() -> Result<(), ncu_rep::ReportError> {
@@ -154,8 +155,8 @@ impl Report {
         session::merge(parts.map(|span| Message::new("ReportSessionDetails", self.index.data(), *span)), driver)
     }
 
-    /// Source entries: cubins, PTX, imported source files. Entries with one reference are merged. The launches that
-    /// belong to one name it by [`Launch::source_references`].
+    /// Source entries: cubins, PTX, imported source files. Entries with one reference are merged.
+    /// [`Launch::source_references`] links launches to entries.
     ///
     /// ```
     /// # fn main() -> Result<(), ncu_rep::ReportError> {
@@ -176,12 +177,12 @@ impl Report {
         source::merge(entries.map(|span| Message::new("SourceData", self.index.data(), *span)))
     }
 
-    /// Metric names of the report, each once, in the order of the file. A name may belong to no launch.
+    /// Metric names of the report, each once, in the order of the file. Some names can be unused.
     pub fn metric_names(&self) -> impl ExactSizeIterator<Item = &str> {
         self.index.names.iter()
     }
 
-    /// The fast way through all metrics of all launches.
+    /// Fast iteration over all metrics of all launches.
     #[must_use]
     pub fn bulk(&self) -> BulkReader<'_> {
         BulkReader::new(&self.index)

@@ -1,4 +1,4 @@
-//! What ncu's rules said about a launch.
+//! Results of ncu's rules for a launch.
 
 use std::borrow::Cow;
 
@@ -6,13 +6,13 @@ use crate::error::ReportError;
 use crate::schema::{focus_metric, rule_body, rule_item, rule_message, rule_result, rule_table, speedup, table_column};
 use crate::wire::{Field, Message, WireValue};
 
-/// How a message is meant.
+/// The type of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum RuleMessageKind {
-    /// Nothing in particular.
+    /// No type.
     #[default]
     None,
-    /// Things are well.
+    /// No problem found.
     Ok,
     /// A warning.
     Warning,
@@ -20,73 +20,73 @@ pub enum RuleMessageKind {
     Error,
     /// An opportunity to optimize.
     Optimization,
-    /// A kind that is not known here.
+    /// An unknown type.
     Other(u32),
 }
 
-/// A message of a rule. The text has ncu's markup in it: `@section:ID:label@`, `@url:label:href@`.
+/// A message of a rule. The text contains ncu's markup: `@section:ID:label@`, `@url:label:href@`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RuleMessage<'a> {
-    /// What it says.
+    /// Text with markup.
     pub text: Cow<'a, str>,
     /// Short title.
     pub title: Cow<'a, str>,
-    /// How it is meant.
+    /// Type of the message.
     pub kind: RuleMessageKind,
 }
 
 impl RuleMessage<'_> {
-    /// The text without markup: labels stay, targets go.
+    /// The text without markup: labels are kept, targets are removed.
     #[must_use]
     pub fn plain_text(&self) -> String {
         plain(&self.text)
     }
 }
 
-/// What an estimated speedup is relative to.
+/// The scope of an estimated speedup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SpeedupScope {
-    /// The unit that the rule looks at.
+    /// The unit that the rule examines.
     Local,
-    /// The kernel's whole time.
+    /// The total time of the kernel.
     Global,
-    /// A scope that is not known here.
+    /// An unknown scope.
     Other(u32),
 }
 
-/// What a rule estimates. A cap, not a prediction.
+/// The estimate of a rule: an upper bound, not a prediction.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct EstimatedSpeedup {
-    /// What it is relative to.
+    /// Scope of the speedup.
     pub scope: SpeedupScope,
     /// Speedup in percent, as ncu prints it; NaN when the report gives none.
     pub percent: f64,
 }
 
-/// How much a metric matters to a rule.
+/// The importance of a metric for a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum FocusSeverity {
-    /// Nothing in particular.
+    /// Unspecified.
     #[default]
     Default,
-    /// A little.
+    /// Low.
     Low,
-    /// Much.
+    /// High.
     High,
-    /// A severity that is not known here.
+    /// An unknown severity.
     Other(u32),
 }
 
-/// A metric that a rule points at.
+/// A metric that a rule highlights.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FocusMetric<'a> {
     /// Metric name.
     pub name: Cow<'a, str>,
     /// Its value in base units; NaN when the report gives none.
     pub value: f64,
-    /// How much it matters.
+    /// Importance of the metric.
     pub severity: FocusSeverity,
-    /// What should happen to it.
+    /// Suggested change of the metric.
     pub hint: Cow<'a, str>,
 }
 
@@ -106,29 +106,29 @@ pub struct RuleTable<'a> {
     pub columns: Vec<TableColumn<'a>>,
 }
 
-/// One item of a rule's result: a message, and what belongs to it.
+/// One item of a rule's result: a message and its data.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RuleItem<'a> {
     /// The message.
     pub message: Option<RuleMessage<'a>>,
-    /// What would be gained.
+    /// Estimated speedup.
     pub speedup: Option<EstimatedSpeedup>,
-    /// Metrics it points at.
+    /// Highlighted metrics.
     pub focus: Vec<FocusMetric<'a>>,
     /// Tables.
     pub tables: Vec<RuleTable<'a>>,
 }
 
-/// The result of one rule. A rule that had nothing to say has no items.
+/// The result of one rule. A rule without findings has no items.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RuleResult<'a> {
     /// Identifier of the rule.
     pub id: Cow<'a, str>,
-    /// Name for people.
+    /// Display name.
     pub name: Cow<'a, str>,
     /// Identifier of the section it belongs to.
     pub section: Cow<'a, str>,
-    /// What it said.
+    /// Findings.
     pub items: Vec<RuleItem<'a>>,
 }
 
@@ -249,7 +249,7 @@ fn table<'a>(field: &Field<'a>) -> Result<RuleTable<'a>, ReportError> {
     Ok(table)
 }
 
-/// A column: its name, and its cells in the field of their type; numbers one by one or packed.
+/// A column: its name, and its cells in the field for their type; numbers are separate or packed.
 fn column<'a>(field: &Field<'a>) -> Result<TableColumn<'a>, ReportError> {
     let mut column = TableColumn { name: Cow::Borrowed(""), cells: Vec::new() };
     for part in field.message("RuleResultTableColumn")?.fields() {
@@ -273,7 +273,7 @@ fn column<'a>(field: &Field<'a>) -> Result<TableColumn<'a>, ReportError> {
     Ok(column)
 }
 
-/// Takes ncu's markup out: `@section:ID:label@` and `@url:label:href@` become the label.
+/// Removes ncu's markup: `@section:ID:label@` and `@url:label:href@` become the label.
 fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;

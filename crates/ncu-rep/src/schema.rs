@@ -1,9 +1,9 @@
-//! Field numbers of the report's messages, one module a message. Those of results differ by kind: see
-//! [`crate::layout`]. Only what is read or redacted has a name here; the walker skips the rest.
+//! Field numbers of the report's messages, one module per message. Those of results depend on the kind: see
+//! [`crate::layout`]. Only fields that are read or redacted are named here; the reader skips the rest.
 
 /// The first four bytes of a report.
 pub(crate) const MAGIC: [u8; 4] = *b"NVR\0";
-/// The container version that these numbers belong to, and the oldest that is accepted.
+/// The container version of these numbers, and the oldest accepted one.
 pub(crate) const VERSION: u64 = 7;
 
 pub(crate) mod file_header {

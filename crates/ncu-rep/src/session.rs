@@ -1,11 +1,11 @@
-//! What a report says about the session that made it. Blocks hold parts of it, which are merged as protobuf does.
+//! The session that created a report. Blocks contain parts of it, which are merged as in protobuf.
 
 use crate::error::ReportError;
 use crate::schema::{device_attribute, device_attributes, ip_address, session as fields, system_info, version_info};
 use crate::value::{self, MetricValue};
 use crate::wire::{Field, Message};
 
-/// A machine that took part.
+/// A machine of the session.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SystemInfo {
     /// Operating system.
@@ -25,7 +25,7 @@ pub struct SystemInfo {
 /// Version of one tool or library.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ToolVersion {
-    /// What it is the version of: `CUDA Version`, `PerfWorks`, `Nsight Compute Target`.
+    /// The versioned component: `CUDA Version`, `PerfWorks`, `Nsight Compute Target`.
     pub provider: String,
     /// The version.
     pub version: String,
@@ -45,7 +45,7 @@ pub struct Device {
 /// The session of a report.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Session {
-    /// When the report was made, in seconds since 1970; `None` when it does not say.
+    /// Creation time of the report, in seconds since 1970; `None` when the report does not contain it.
     pub created: Option<u64>,
     /// Machine that ran ncu.
     pub host: SystemInfo,
@@ -59,7 +59,7 @@ pub struct Session {
     pub versions: Vec<ToolVersion>,
     /// The command line of ncu, as one string.
     pub command_line: String,
-    /// Version of the kernel-mode driver, as the launches have it: a float, so 580.159.04 reads 580.159.
+    /// Version of the kernel-mode driver, from the launches. The report stores a float, so 580.159.04 reads 580.159.
     pub driver: Option<f32>,
 }
 
@@ -76,8 +76,8 @@ impl Session {
         self.version("Nsight Compute Target")
     }
 
-    /// The value that an option has on the command line, given as `--option value` or `--option=value`.
-    /// ncu stores no settings but its command line.
+    /// The value of an option on the command line, given as `--option value` or `--option=value`. ncu stores its
+    /// settings only as the command line.
     #[must_use]
     pub fn option(&self, option: &str) -> Option<&str> {
         let mut words = self.command_line.split_whitespace();
@@ -91,20 +91,20 @@ impl Session {
         None
     }
 
-    /// How the clocks were controlled, as the command line says; `None` leaves it to the version's default.
+    /// Clock control according to the command line; `None` means the default of the version.
     #[must_use]
     pub fn clock_control(&self) -> Option<&str> {
         self.option("--clock-control")
     }
 
-    /// How launches were replayed, as the command line says; `None` is ncu's default, `kernel`.
+    /// Replay mode according to the command line; `None` means ncu's default, `kernel`.
     #[must_use]
     pub fn replay_mode(&self) -> Option<&str> {
         self.option("--replay-mode")
     }
 }
 
-/// Merges the parts of a session: scalars of later parts win, lists grow.
+/// Merges the parts of a session: scalars of later parts win, lists are concatenated.
 pub(crate) fn merge<'a>(parts: impl Iterator<Item = Message<'a>>, driver: Option<f32>) -> Result<Session, ReportError> {
     let mut session = Session { driver, ..Session::default() };
     for part in parts {

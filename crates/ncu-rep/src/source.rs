@@ -20,7 +20,7 @@ pub struct SourceFile<'a> {
 /// One module's code.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SourceModule<'a> {
-    /// What launches refer to it by.
+    /// The reference that launches use.
     pub reference: u64,
     /// High-level code; mostly empty.
     pub code: &'a [u8],
@@ -34,7 +34,7 @@ pub struct SourceModule<'a> {
     pub files: Vec<SourceFile<'a>>,
 }
 
-/// Merges entries that share a reference: a later entry may hold no more than relocations.
+/// Merges entries with the same reference: a later entry can contain only relocations.
 pub(crate) fn merge<'a>(entries: impl Iterator<Item = Message<'a>>) -> Result<Vec<SourceModule<'a>>, ReportError> {
     let mut merged: IndexMap<u64, SourceModule<'a>> = IndexMap::new();
     for entry in entries {

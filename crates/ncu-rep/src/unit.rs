@@ -1,20 +1,21 @@
-//! Units of metrics. Reports hold none: ncu knows them. Here a small table of base metrics and a rule for suffixes.
+//! Units of metrics. Reports do not contain them, because ncu knows them. This module has a small table of base
+//! metrics and a rule for suffixes.
 //!
-//! `units.tsv` is written by `tests/oracle/units.py` from NVIDIA's own units of the metrics of seven chips, one of each
-//! compute capability from 7.5 to 12.0. A name in it with suffixes overrides the rule. A metric that is in no chip's
-//! list has no unit but `%`, which its name says.
+//! `units.tsv` is written by `tests/oracle/units.py` from NVIDIA's units of the metrics of seven chips, one of each
+//! compute capability from 7.5 to 12.0. A name with suffixes in the table overrides the rule. A metric that is on no
+//! listed chip has no unit, except `%` if its name implies it.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-/// Base metric (or full name, where the rule does not hold) and unit, one a line, sorted.
+/// Base metric (or full name, if the rule does not hold) and unit, one per line, sorted.
 const TABLE: &str = include_str!("units.tsv");
 
 static UNITS: LazyLock<HashMap<&'static str, &'static str>> =
     LazyLock::new(|| TABLE.lines().filter_map(|line| line.split_once('\t')).collect());
 
-/// What a suffix does to a unit: `per_second`, then `per_cycle` and `peak_sustained`, which is a peak for each cycle
-/// (`peak_sustained_active` and the like are totals).
+/// The effect of a suffix on a unit: `per_second`, then `per_cycle` and `peak_sustained`, which is a peak per cycle
+/// (`peak_sustained_active` and similar suffixes are totals).
 const DERIVED: [(&str, &str, &str); 15] = [
     ("", "1/s", "1/cycle"),
     ("1/cycle", "", "1/cycle"),
@@ -34,7 +35,7 @@ const DERIVED: [(&str, &str, &str); 15] = [
 ];
 
 /// The base unit of a metric as ncu prints it (`ns`, `byte/s`, `%`, `inst/cycle`); empty for numbers without one and
-/// for metrics that are not known.
+/// for unknown metrics.
 ///
 /// ```
 /// assert_eq!(ncu_rep::unit_of("dram__bytes.sum.per_second"), "byte/s");
@@ -47,7 +48,7 @@ pub fn unit_of(metric: &str) -> &'static str {
     }
     let (base, suffixes) = split(metric);
     let Some(mut unit) = UNITS.get(base).copied() else {
-        // Of a metric that is not known only percentages are certain.
+        // For an unknown metric only percentages are certain.
         let is_percent = suffixes.rsplit('.').next().is_some_and(|last| last.starts_with("pct"));
         return if is_percent { "%" } else { "" };
     };
@@ -113,7 +114,7 @@ mod tests {
 
     #[test]
     fn metrics_that_only_other_chips_have_have_units_too() {
-        // Of Turing and Ampere, of GB100, of GB202.
+        // A metric of Turing and Ampere, one of GB100, one of GB202.
         assert_eq!(unit_of("gcc__xbar2gcc_sectors.sum"), "");
         assert_eq!(unit_of("dram__bytes_op_read.sum.per_second"), "byte/s");
     }

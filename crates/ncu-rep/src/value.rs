@@ -7,24 +7,24 @@ use crate::error::ReportError;
 use crate::schema::metric_value;
 use crate::wire::{DOUBLE_TYPE, Message, VARINT_TYPE, one_byte_tag, varint};
 
-/// Tags of a double and of an integer of 64 bits.
+/// Tags of a double and of a 64-bit integer.
 const DOUBLE_TAG: u8 = one_byte_tag(metric_value::DOUBLE, DOUBLE_TYPE);
 const U64_TAG: u8 = one_byte_tag(metric_value::U64, VARINT_TYPE);
 
-/// A value as the report holds it, in base units.
+/// A value from a report, in base units.
 #[derive(Debug, Clone, PartialEq)]
 pub enum MetricValue<'a> {
     /// A double; may be NaN.
     Double(f64),
     /// A float; may be NaN.
     Float(f32),
-    /// An integer of 32 bits.
+    /// A 32-bit integer.
     U32(u32),
-    /// An integer of 64 bits.
+    /// A 64-bit integer.
     U64(u64),
     /// Text.
     String(Cow<'a, str>),
-    /// The metric was asked for and there is no value.
+    /// The metric was requested but has no value.
     Missing,
 }
 
@@ -60,7 +60,7 @@ impl MetricValue<'_> {
         }
     }
 
-    /// Whether there is no value.
+    /// Whether the value is missing.
     #[must_use]
     pub fn is_missing(&self) -> bool {
         matches!(self, Self::Missing)
@@ -80,8 +80,8 @@ impl MetricValue<'_> {
     }
 }
 
-/// The value in full precision: the shortest decimal that reads back as the same number (with an exponent where that
-/// is shorter), `NaN`, `inf`, `-inf`; nothing for a missing value.
+/// The value in full precision: the shortest decimal that reads back as the same number (with an exponent if that is
+/// shorter), `NaN`, `inf`, `-inf`; empty for a missing value.
 impl fmt::Display for MetricValue<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -103,7 +103,7 @@ fn takes_exponent(value: f64) -> bool {
     size.is_finite() && size != 0.0 && !(1e-5..1e16).contains(&size)
 }
 
-/// What nearly every value is: one double, or one integer. `None` for every other.
+/// The most common encoding: one double or one integer. `None` for every other.
 #[inline(always)]
 pub(crate) fn usual_value(bytes: &[u8]) -> Option<MetricValue<'static>> {
     match bytes {
@@ -117,7 +117,7 @@ pub(crate) fn usual_value(bytes: &[u8]) -> Option<MetricValue<'static>> {
     }
 }
 
-/// Decodes a value; the last one where a message holds several, as protobuf has it.
+/// Decodes a value; if a message contains several, the last one counts, as in protobuf.
 pub(crate) fn decode(message: Message<'_>) -> Result<MetricValue<'_>, ReportError> {
     if let Some(value) = usual_value(message.bytes) {
         return Ok(value);

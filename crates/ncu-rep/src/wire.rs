@@ -1,12 +1,12 @@
-//! A walker over protobuf wire format that borrows from the bytes and knows where it is.
+//! A reader of the protobuf wire format that borrows from the bytes and tracks its offset.
 //!
-//! It decodes nothing that is not asked for, and skips fields it does not know. It knows no message of the report.
+//! It decodes fields on demand and skips unknown ones. It is independent of the messages of a report.
 
 use std::borrow::Cow;
 
 use crate::error::{ReportError, WireProblem};
 
-/// A part of the report's bytes. The report can be larger than 4 GiB, a part cannot.
+/// A range of the report's bytes. The report can be larger than 4 GiB, a range cannot.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct ByteSpan {
     pub start: usize,
@@ -14,23 +14,23 @@ pub(crate) struct ByteSpan {
 }
 
 impl ByteSpan {
-    /// The bytes of this part; empty when `data` does not hold it.
+    /// The bytes of this range; empty when it is outside of `data`.
     pub fn of(self, data: &[u8]) -> &[u8] {
         data.get(self.start..self.start.saturating_add(self.len as usize)).unwrap_or_default()
     }
 
-    /// Where this part ends.
+    /// End of this range.
     pub fn end(self) -> usize {
         self.start.saturating_add(self.len as usize)
     }
 
-    /// The text of this part, with what is not UTF-8 replaced.
+    /// The text of this range, with invalid UTF-8 replaced.
     pub fn text(self, data: &[u8]) -> Cow<'_, str> {
         String::from_utf8_lossy(self.of(data))
     }
 }
 
-/// One message: its bytes, its name for errors, and where it starts in the report.
+/// One message: its bytes, its name for errors, and its offset in the report.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Message<'a> {
     pub name: &'static str,
@@ -52,9 +52,9 @@ pub(crate) enum WireValue<'a> {
 pub(crate) struct Field<'a> {
     pub message: &'static str,
     pub number: u32,
-    /// Where the field (its tag) starts in the report.
+    /// Offset of the field's tag in the report.
     pub offset: usize,
-    /// Where the value starts: the first byte after tag and length.
+    /// Offset of the value: the first byte after tag and length.
     pub value_offset: usize,
     pub value: WireValue<'a>,
 }
@@ -77,13 +77,13 @@ impl<'a> Message<'a> {
 }
 
 impl<'a> Fields<'a> {
-    /// Bytes of the message that were consumed so far.
+    /// Number of consumed bytes.
     pub fn consumed(&self) -> usize {
         self.at
     }
 
-    /// Skips length-delimited fields with the one-byte tag `tag` and returns how many there were. Stops before anything
-    /// else, damage too, which [`Iterator::next`] then meets.
+    /// Skips length-delimited fields with the one-byte tag `tag` and returns their number. Stops at anything else,
+    /// including damage, which [`Iterator::next`] then reports.
     #[inline]
     pub fn skip_run(&mut self, tag: u8) -> u32 {
         let bytes = self.message.bytes;
@@ -188,7 +188,7 @@ pub(crate) const fn one_byte_tag(number: u32, wire_type: u8) -> u8 {
     (number as u8) << 3 | wire_type
 }
 
-/// The one-byte tag of a length-delimited field; 0, which no field has, when the number needs more bytes.
+/// The one-byte tag of a length-delimited field; 0, which is never a tag, when the number needs more bytes.
 pub(crate) const fn short_tag(number: u32) -> u8 {
     if number < 16 { one_byte_tag(number, BYTES_TYPE) } else { 0 }
 }
@@ -205,7 +205,7 @@ fn short_field(bytes: &[u8], at: usize, tag: u8) -> Option<(usize, usize)> {
     (end <= bytes.len()).then_some((start, end))
 }
 
-/// Reads a variable-length integer at `at` and moves it behind. `None` when it does not end within ten bytes.
+/// Reads a variable-length integer at `at` and moves `at` past it. `None` when it does not end within ten bytes.
 #[inline]
 pub(crate) fn varint(bytes: &[u8], at: &mut usize) -> Option<u64> {
     let first = *bytes.get(*at)?;
@@ -270,13 +270,13 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// An unsigned integer of 32 bits.
+    /// An unsigned 32-bit integer.
     pub fn integer32(&self) -> Result<u32, ReportError> {
         let value = self.integer()?;
         u32::try_from(value).map_err(|_| self.error(WireProblem::Range(value)))
     }
 
-    /// Adds unsigned integers, which are written one by one or packed.
+    /// Adds unsigned integers, which are written individually or packed.
     pub fn integers(&self, out: &mut Vec<u64>) -> Result<(), ReportError> {
         let WireValue::Bytes(bytes) = self.value else {
             out.push(self.integer()?);
@@ -289,7 +289,7 @@ impl<'a> Field<'a> {
         Ok(())
     }
 
-    /// A truth value.
+    /// A boolean.
     pub fn flag(&self) -> Result<bool, ReportError> {
         Ok(self.integer()? != 0)
     }
@@ -318,7 +318,7 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// Text; what is not UTF-8 is replaced.
+    /// Text, with invalid UTF-8 replaced.
     pub fn text(&self) -> Result<Cow<'a, str>, ReportError> {
         self.bytes().map(String::from_utf8_lossy)
     }
@@ -328,7 +328,7 @@ impl<'a> Field<'a> {
         Ok(Message { name, bytes: self.bytes()?, offset: self.value_offset })
     }
 
-    /// Where the bytes of this field lie in the report.
+    /// Position of this field's bytes in the report.
     pub fn span(&self) -> Result<ByteSpan, ReportError> {
         let len = self.bytes()?.len();
         let len = u32::try_from(len).map_err(|_| self.error(WireProblem::Range(len as u64)))?;

@@ -1,4 +1,4 @@
-//! Reports that are crafted, cut, changed or hostile: the right values, or an error; never a panic, never much memory.
+//! Crafted, truncated, modified or hostile reports give the right values or an error, without panics or high memory use.
 
 #![allow(clippy::panic, clippy::unwrap_used)]
 
@@ -13,7 +13,7 @@ use proptest::prelude::{ProptestConfig, any, prop, proptest};
 
 use crafted::{Message, blocks, boundaries, file, message, metric};
 
-/// Asks a report for everything there is.
+/// Decodes everything in a report.
 fn exhaust(report: &Report) -> Result<usize, ReportError> {
     let mut seen = 0;
     for launch in report.launches() {
@@ -34,7 +34,7 @@ fn exhaust(report: &Report) -> Result<usize, ReportError> {
     Ok(seen + report.sources()?.len())
 }
 
-/// How many metrics the fast way gives, each of a launch once.
+/// Number of metrics from the bulk scan, each once per launch.
 fn scanned(report: &Report) -> Result<usize, ReportError> {
     let bulk = report.bulk();
     let mut scan = bulk.scan();
@@ -42,7 +42,7 @@ fn scanned(report: &Report) -> Result<usize, ReportError> {
     for launch in bulk.chunks().flatten() {
         scan.launch(launch, |_, raw, occurrence| {
             let value = raw.value()?;
-            // The short way to a number gives what the long one does.
+            // The fast path to a number gives the same value as the slow one.
             if let Some(number) = raw.number() {
                 assert_eq!(value.as_f64().map(f64::to_bits), Some(number.to_bits()));
             }
@@ -53,7 +53,7 @@ fn scanned(report: &Report) -> Result<usize, ReportError> {
     Ok(first)
 }
 
-/// Reads bytes in every way there is. What matters is that it returns.
+/// Reads bytes in every possible way. The test is that it returns.
 fn read(bytes: &[u8]) -> bool {
     let Ok(report) = Report::from_bytes(bytes.to_vec()) else { return false };
     let whole = exhaust(&report).is_ok();
@@ -136,7 +136,7 @@ fn a_cut_anywhere_but_between_blocks_is_an_error_that_names_the_block() {
     for cut in 0..whole.len() {
         let result = Report::from_bytes(whole[..cut].to_vec());
         if ends.contains(&cut) {
-            // A file that ends with a block is whole, but its launches may use names of blocks that are gone.
+            // A file that ends after a block is complete, but its launches can use names of missing blocks.
             read(&whole[..cut]);
             continue;
         }
@@ -177,7 +177,7 @@ fn changes_in_the_headers_of_a_real_report() {
     let mut headers: Vec<usize> = (0..at).collect();
     while at < report.len() {
         let len = u32::from_le_bytes(report[at..at + 4].try_into().unwrap()) as usize;
-        // The long header is the one with the string table, of which the start is enough.
+        // The long header is the one with the string table; its start is enough.
         headers.extend(at..(at + 4 + len).min(at + 120));
         let mut rest = &report[at + 4..at + 4 + len];
         at += 4 + len + payload_size(&mut rest);
@@ -249,7 +249,7 @@ fn counts_that_the_payload_does_not_have() {
     assert!(Report::from_bytes(empty).unwrap_err().to_string().contains("the result is empty"));
 }
 
-/// A small file cannot take much memory: a launch of two bytes takes a hundred times as much once it is indexed.
+/// A small file cannot use much memory: a launch of two bytes takes a hundred times as much once it is indexed.
 #[test]
 fn more_launches_than_the_size_of_a_report_allows_are_refused() {
     let launches = |count: usize| file(7, &[(message().int(2, count as u64), vec![message().int(1, 1); count])]);

@@ -1,6 +1,6 @@
-//! What the tests of several crates share.
+//! Shared code of the tests of several crates.
 //!
-//! A crate and no feature of another one: cargo builds a crate twice, with and without the features that tests alone ask for.
+//! A separate crate instead of a feature: cargo builds a crate twice, with and without the features that only tests request.
 #![allow(clippy::panic, clippy::unwrap_used)]
 
 mod phase;
@@ -14,8 +14,8 @@ pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Works in the repository's root, so that tests name its files by their paths in it. Cargo starts the tests of a crate in the crate's
-/// folder.
+/// Changes to the repository's root, so that tests can name files relative to it. Cargo starts the tests of a crate
+/// in the crate's folder.
 pub fn at_root() {
     std::env::set_current_dir(root()).unwrap_or_else(|error| panic!("{error}"));
 }

@@ -1,4 +1,4 @@
-//! What can be wrong with CSV, with the line where it is.
+//! Errors in CSV, with their line.
 
 /// Why CSV could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -6,7 +6,7 @@ pub enum CsvError {
     /// No line starts with the header.
     #[error("no ncu CSV: no line starts with `\"ID\",`")]
     NoHeader,
-    /// A column that every row needs is not there.
+    /// A required column is missing.
     #[error("ncu CSV has no column `{column}`")]
     NoColumn {
         /// The column.
@@ -17,11 +17,11 @@ pub enum CsvError {
     Row {
         /// Line, from 1.
         line: u64,
-        /// What is wrong.
+        /// The parse error.
         #[source]
         source: csv::Error,
     },
-    /// A row ends before its last needed column or goes on behind the header's last one.
+    /// A row ends before its last required column or continues after the last column of the header.
     #[error("line {line} has {found} cells, the header {columns}")]
     Cells {
         /// Line, from 1.
@@ -31,14 +31,14 @@ pub enum CsvError {
         /// Columns of the header.
         columns: usize,
     },
-    /// A cell does not hold what its column says.
+    /// A cell has an invalid value for its column.
     #[error("line {line}: `{text}` is not a valid `{column}`")]
     Cell {
         /// Line, from 1.
         line: u64,
         /// The column.
         column: String,
-        /// What the cell holds.
+        /// Content of the cell.
         text: String,
     },
 }

@@ -1,7 +1,7 @@
-//! CSV that ncu prints: the long form (`--csv`, a row a metric) and the wide form (`--page raw --csv`, a row a launch).
+//! CSV output of ncu: the long form (`--csv`, one row per metric) and the wide form (`--page raw --csv`, one row per launch).
 //!
-//! Columns are found by header name, never by position: `--nvtx` and new versions insert some. Values are brought to
-//! base units; digits that ncu did not print are lost, which is why reports are read natively where there is one.
+//! Columns are found by header name, never by position: `--nvtx` and new versions insert some. Values are converted
+//! to base units. Digits that ncu did not print are lost, so prefer the report to its CSV.
 //!
 //! ```
 //! use ncu_rep::MetricValue;
@@ -40,7 +40,7 @@ pub struct CsvReport {
     pub launches: Vec<CsvLaunch>,
 }
 
-/// Launches while they are read.
+/// The launches read so far.
 struct CsvTable {
     form: CsvForm,
     columns: Vec<CsvColumn>,
@@ -88,7 +88,7 @@ impl CsvReport {
     /// Reads either form. Lines before the header, and lines that ncu starts with `==`, are skipped.
     ///
     /// # Errors
-    /// No header, a row that is not CSV or has another number of cells, a cell that is not what its column says.
+    /// No header, a row that is not CSV or has the wrong number of cells, a cell with an invalid value.
     pub fn parse(text: &str) -> Result<Self, CsvError> {
         let (skipped, rows) = rows(text).ok_or(CsvError::NoHeader)?;
         let mut reader = csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(rows.as_bytes());
@@ -115,12 +115,12 @@ impl CsvReport {
     }
 }
 
-/// The lines from the header on without ncu's own, and how many lines stand before the header.
+/// The lines from the header on without ncu's messages, and the number of lines before the header.
 fn rows(text: &str) -> Option<(u64, String)> {
     let header = text.lines().position(|line| line.trim_start_matches('\u{feff}').starts_with("\"ID\","))?;
     let mut rows = String::with_capacity(text.len());
     for line in text.lines().skip(header) {
-        // An empty line stands for a skipped one: the reader ignores it and counts it.
+        // An empty line replaces a skipped one: the CSV reader ignores it but counts it.
         if !line.starts_with("==") {
             rows.push_str(line.trim_start_matches('\u{feff}'));
         }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-/// Metric names as they are found, each once.
+/// Metric names in order of first occurrence, each once.
 #[derive(Debug, Default)]
 pub(crate) struct NameIndex {
     /// By index.
@@ -11,7 +11,7 @@ pub(crate) struct NameIndex {
 }
 
 impl NameIndex {
-    /// The index of a name, which is added when it is new.
+    /// The index of a name; adds a new name.
     pub fn id(&mut self, name: &str) -> u32 {
         if let Some(&id) = self.index.get(name) {
             return id;

@@ -1,20 +1,20 @@
-//! A row of ncu's CSV: which column is what, and what its cells hold.
+//! A row of ncu's CSV: the meaning of its columns and the values of its cells.
 
 use super::error::CsvError;
 use super::launch::{CsvLaunch, CsvMetric};
 use super::names::NameIndex;
 use super::value::base_value;
 
-/// How metrics are laid out.
+/// The layout of metrics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CsvForm {
-    /// A row a metric (`--csv`, `--page details`).
+    /// One row per metric (`--csv`, `--page details`).
     Long,
-    /// A row a launch, a column a metric (`--page raw`).
+    /// One row per launch, one column per metric (`--page raw`).
     Wide,
 }
 
-/// What a column is.
+/// The meaning of a column.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum CsvColumn {
     Id,
@@ -43,7 +43,7 @@ impl CsvForm {
     }
 }
 
-/// What the column with this name is.
+/// The meaning of the column with this name.
 pub(super) fn column(name: &str, form: CsvForm, names: &mut NameIndex) -> CsvColumn {
     match name {
         "ID" => CsvColumn::Id,
@@ -66,7 +66,7 @@ pub(super) fn column(name: &str, form: CsvForm, names: &mut NameIndex) -> CsvCol
     }
 }
 
-/// Refuses a header without the columns that its form needs.
+/// Refuses a header without the required columns of its form.
 pub(super) fn require(columns: &[CsvColumn], form: CsvForm) -> Result<(), CsvError> {
     let needed: &[(CsvColumn, &'static str)] = match form {
         CsvForm::Wide => &[(CsvColumn::Kernel, "Kernel Name")],
@@ -82,7 +82,7 @@ pub(super) fn require(columns: &[CsvColumn], form: CsvForm) -> Result<(), CsvErr
     }
 }
 
-/// One row and what its columns are.
+/// One row and the meaning of its columns.
 pub(super) struct CsvRow<'a> {
     columns: &'a [CsvColumn],
     record: &'a csv::StringRecord,
@@ -90,8 +90,8 @@ pub(super) struct CsvRow<'a> {
 }
 
 impl<'a> CsvRow<'a> {
-    /// A row with as many cells as the header. Rows of the long form may lack those of rules at the end: a details page
-    /// leaves them out for metrics.
+    /// A row with as many cells as the header. Rows of the long form can omit the rule columns at the end, as a
+    /// details page does for metrics.
     pub fn new(
         columns: &'a [CsvColumn],
         record: &'a csv::StringRecord,
@@ -119,7 +119,7 @@ impl<'a> CsvRow<'a> {
         CsvError::Cell { line: self.line, column: column.to_owned(), text: text.to_owned() }
     }
 
-    /// A whole number; `None` when the cell is empty or `n/a`, as for ranges, or the column is not there.
+    /// A whole number; `None` when the cell is empty or `n/a`, as for ranges, or the column is missing.
     fn number(&self, column: &CsvColumn, name: &str) -> Result<Option<u32>, CsvError> {
         let text = self.text(column).trim();
         if matches!(text, "" | "n/a") {

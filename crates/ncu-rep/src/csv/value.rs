@@ -1,4 +1,4 @@
-//! Values and units as ncu prints them, brought to base units.
+//! Values and units as ncu prints them, converted to base units.
 
 use std::borrow::Cow;
 
@@ -37,7 +37,7 @@ fn parse_value(text: &str, exponent: i32) -> MetricValue<'static> {
     shifted.map_or_else(|_| MetricValue::String(Cow::Owned(text.to_owned())), MetricValue::Double)
 }
 
-/// Whether commas stand where thousands separators do: `1,606,912` and `-12,345.6`, not `1, 2`.
+/// Whether the commas are thousands separators: `1,606,912` and `-12,345.6`, not `1, 2`.
 fn has_thousands_separators(text: &str) -> bool {
     let digits = text.strip_prefix('-').unwrap_or(text);
     let whole = digits.split_once('.').map_or(digits, |(whole, _)| whole);
@@ -51,7 +51,7 @@ fn has_thousands_separators(text: &str) -> bool {
         && rest.all(|group| group.len() == 3 && is_number(group))
 }
 
-/// Decimal places that a printed unit is away from its base unit, and the base unit: `Mbyte/s` gives 6 and `byte/s`.
+/// The decimal exponent of a printed unit relative to its base unit, and the base unit: `Mbyte/s` gives 6 and `byte/s`.
 fn scale(unit: &str) -> (i32, Cow<'static, str>) {
     let (above, below) = match unit.split_once('/') {
         Some((above, below)) => (above, Some(below)),
@@ -64,7 +64,7 @@ fn scale(unit: &str) -> (i32, Cow<'static, str>) {
             "s"
         }
         "s" => "s",
-        // ncu shifts the number as if the prefix stood above the line: 2,632 %/byte are printed as 2.632 %/Kbyte.
+        // ncu shifts the number as if the prefix were above the fraction line: it prints 2,632 %/byte as 2.632 %/Kbyte.
         other => {
             let (shift, base) = scale_above(other);
             exponent += shift;
@@ -81,7 +81,7 @@ fn scale(unit: &str) -> (i32, Cow<'static, str>) {
     (exponent, Cow::Owned(base))
 }
 
-/// Decimal places of a unit of time above one nanosecond.
+/// Decimal exponent of a unit of time above one nanosecond.
 fn time_exponent(unit: &str) -> i32 {
     match unit {
         "us" => 3,
@@ -91,7 +91,7 @@ fn time_exponent(unit: &str) -> i32 {
     }
 }
 
-/// The same for what stands above the fraction line.
+/// The same for the unit above the fraction line.
 fn scale_above(unit: &str) -> (i32, &str) {
     if matches!(unit, "ns" | "us" | "ms" | "s") {
         return (time_exponent(unit), "ns");

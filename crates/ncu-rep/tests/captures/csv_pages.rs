@@ -1,4 +1,4 @@
-//! ncu's own CSV pages of the captures, read by our CSV reader, against the native reader on the same capture.
+//! Compares ncu's CSV pages of the captures, read by our CSV reader, with the native reader on the same capture.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,7 +7,7 @@ use ncu_rep::{Launch, Metric, MetricValue, Report, ResultKind};
 
 use crate::captures;
 
-/// Captures that have all three pages: `--page raw` in base units and scaled, `--page details` in base units.
+/// Captures with all three pages: `--page raw` in base units and scaled, `--page details` in base units.
 const CAPTURES: [&str; 7] = ["cluster", "graph_nodes", "graph_whole", "processes", "range", "source", "torch_nvtx"];
 
 /// A page: its text, and the printed cells of each launch.
@@ -21,7 +21,7 @@ struct Page {
 struct Compared {
     launches: usize,
     values: usize,
-    /// Of them those that ncu printed a number for.
+    /// Number of values that ncu printed as a number.
     numbers: usize,
     /// Rows of a details page that name a metric by its label.
     labels: usize,
@@ -51,7 +51,7 @@ fn page(file: &str) -> Page {
     Page { report: CsvReport::parse(&text).unwrap(), printed }
 }
 
-/// How many of a unit's base one of it is: `Mbyte/us` is 1e6 / 1e-6 byte/s. Written apart from the product's table.
+/// The size of a unit in its base unit: `Mbyte/us` is 1e6 / 1e-6 byte/s. Independent of the product's table.
 fn factor(unit: &str) -> f64 {
     let one = |unit: &str| match unit {
         "ns" | "s" => 1.0,
@@ -65,13 +65,13 @@ fn factor(unit: &str) -> f64 {
     match unit.split_once('/') {
         // Rates have the base unit per second.
         Some((above, below @ ("ns" | "us" | "ms"))) => one(above) * 1e9 / one(below),
-        // As ncu has it: 2,632 %/byte are printed as 2.632 %/Kbyte.
+        // Like ncu: 2,632 %/byte is printed as 2.632 %/Kbyte.
         Some((above, below)) => one(above) * one(below),
         None => one(unit),
     }
 }
 
-/// Whether `exact` may have been printed as `text` in `unit`: to half of the last digit that is printed.
+/// Whether `text` in `unit` can be the printed form of `exact`, to half of the last printed digit.
 fn prints_as(exact: f64, text: &str, unit: &str) -> bool {
     let plain = text.replace(',', "");
     let decimals = plain.split_once('.').map_or(0, |(_, decimals)| decimals.len() as i32);
@@ -80,7 +80,7 @@ fn prints_as(exact: f64, text: &str, unit: &str) -> bool {
     (scaled - number).abs() <= 0.5 * 10_f64.powi(-decimals) * (1.0 + 1e-9) + scaled.abs() * 1e-15
 }
 
-/// Holds one value that the CSV reader gives, and what is printed, to the value of the report.
+/// Compares one value of the CSV reader, and its printed form, with the value of the report.
 fn compare_value(
     at: &str,
     metric: Option<&Metric<'_>>,
@@ -95,7 +95,7 @@ fn compare_value(
             assert!(matches!(text.as_str(), "" | "n/a" | "no data"), "{at}: printed as `{text}`");
         }
         (MetricValue::String(exact), MetricValue::String(read)) => assert_eq!(exact, read, "{at}"),
-        // An empty text is printed like no value.
+        // An empty text is printed like a missing value.
         (MetricValue::String(exact), MetricValue::Missing) => assert!(exact.is_empty() && text.is_empty(), "{at}"),
         (exact, read) => {
             let (Some(exact), Some(read)) = (exact.as_f64(), read.as_f64()) else {
@@ -149,7 +149,7 @@ fn compare_launch(page: &Page, read: &CsvLaunch, launch: &Launch<'_>, compared: 
             compared.values += 1;
             compared.numbers += usize::from(metric.value.as_f64().is_some());
         } else {
-            // A label of a section: some metric of the launch must have this unit and print as this.
+            // A label of a section: some metric of the launch must have this unit and this printed value.
             let found = metrics.values().any(|known| match (&known.value, &metric.value) {
                 (MetricValue::String(known), MetricValue::String(read)) => known == read,
                 (known, read) => {
@@ -163,7 +163,7 @@ fn compare_launch(page: &Page, read: &CsvLaunch, launch: &Launch<'_>, compared: 
     }
 }
 
-/// Compares a page with the report that it was made from.
+/// Compares a page with its report.
 fn compare(capture: &str, file: &str) -> Compared {
     let page = page(file);
     let report = Report::open(captures::data(&format!("{capture}.ncu-rep.zst"))).unwrap();
@@ -174,7 +174,7 @@ fn compare(capture: &str, file: &str) -> Compared {
         if !file.contains("details") {
             let printed: HashSet<&str> = read.metrics.iter().map(|metric| page.report.name(metric)).collect();
             for metric in launch.metrics().map(Result::unwrap) {
-                // The only ones that a raw page leaves out.
+                // The only metrics that a raw page omits.
                 let left_out = metric.name.starts_with("breakdown:") || metric.name.starts_with("group:");
                 assert_eq!(printed.contains(metric.name), !left_out, "{file}: `{}`", metric.name);
             }

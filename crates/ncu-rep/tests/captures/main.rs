@@ -1,4 +1,4 @@
-//! The reader against NVIDIA's own readers, over the real captures of the repository's `tests/data`.
+//! Compares the reader with NVIDIA's readers, over the real captures in the repository's `tests/data`.
 #![allow(clippy::panic, clippy::print_stderr, clippy::print_stdout, clippy::unwrap_used)]
 
 #[path = "../../../../tests/it/captures.rs"]

@@ -1,4 +1,4 @@
-//! Every value of every capture against NVIDIA's own reader.
+//! Compares every value of every capture with NVIDIA's reader.
 
 use ncu_rep::{
     EstimatedSpeedup, Launch, Metric, MetricValue, Redaction, Report, ResultKind, SourcePolicy, SpeedupScope, redact,
@@ -10,13 +10,13 @@ use std::process::Command;
 
 use crate::{captures, crafted};
 
-/// Metrics to which `ncu_report` gives another unit from report to report (`sector` or `byte`, `inst` or `byte`).
+/// Metrics whose unit in `ncu_report` varies from report to report (`sector` or `byte`, `inst` or `byte`).
 const UNSTEADY: [&str; 3] = [
     "derived__memory_l2_theoretical_sectors_global_excessive",
     "sass__inst_executed_register_spilling_mem_local",
     "sass__inst_executed_register_spilling_mem_shared",
 ];
-/// Launches of a report whose instances are compared too.
+/// Number of launches per report whose instances are compared too.
 const INSTANCED_LAUNCHES: usize = 24;
 
 /// A value as `dump.py` writes it.
@@ -31,7 +31,7 @@ fn encoded(value: &MetricValue<'_>) -> Value {
     }
 }
 
-/// Units that another version than 2025.3.1, whose units ours are, gives: metric, version, its unit.
+/// Units that differ from those of version 2025.3.1, which we use: metric, version, its unit.
 const OTHER_UNITS: [(&str, &str, &str); 1] = [("idc__requests.sum", "2026.3.1", "request")];
 
 /// The unit of a metric in a version of `ncu_report`.
@@ -58,7 +58,7 @@ fn reports() -> Vec<PathBuf> {
     paths
 }
 
-/// The version of `ncu_report` that a Python has.
+/// The version of a Python's `ncu_report`.
 fn oracle_version(python: &str) -> String {
     let ask = "import importlib.metadata as m; print(m.version('ncu_report'))";
     let out = Command::new(python).args(["-c", ask]).output().unwrap();
@@ -106,7 +106,7 @@ fn rules(launch: &Launch<'_>) -> Vec<Value> {
     out
 }
 
-/// Compares a report with what NVIDIA's reader says about it.
+/// Compares a report with the output of NVIDIA's reader.
 fn compare(report: &Report, oracle: &[Value], version: &str) -> Compared {
     let mut compared = Compared::default();
     let mut rows = oracle.iter().peekable();
@@ -184,7 +184,7 @@ fn a_redacted_report_has_the_same_values_and_no_host_names() {
     for name in ["full1.ncu-rep.zst", "g12.ncu-rep.zst"] {
         let original = captures::plain(name);
         let dropped = redact_with(&original, Redaction { sources: SourcePolicy::Drop }).unwrap();
-        // The path of the source is in the cubin's line table, which only dropping takes out.
+        // The path of the source is in the cubin's line table; only dropping the cubin removes it.
         assert!(!contains(&dropped, "/srv/captures"));
         for redacted in [redact(&original).unwrap(), dropped] {
             for secret in ["/srv/captures/attention/host", "192.0.2.2", "fd00::2", "127.0.0.1", "vm0", "/opt/", "/tmp/"]
@@ -210,7 +210,7 @@ fn a_redacted_report_has_the_same_values_and_no_host_names() {
     }
 }
 
-/// The fuzzer starts from this report; `NCUGATE_WRITE_SEEDS=1` writes it anew.
+/// The fuzzer starts from this report; `NCUGATE_WRITE_SEEDS=1` rewrites it.
 #[test]
 fn the_seed_of_the_fuzzer_is_the_crafted_report() {
     let path = captures::root().join("fuzz/corpus/container/crafted.ncu-rep");

@@ -1,4 +1,4 @@
-//! Small reports made field by field, with everything in them that the captures lack.
+//! Small reports built field by field, for everything that the captures do not contain.
 
 /// A message under construction.
 #[derive(Debug, Clone, Default)]
@@ -112,7 +112,7 @@ fn rule() -> Message {
     message().text(1, "Rule").text(2, "A rule").inside(3, message().inside(1, item)).text(4, "Section")
 }
 
-/// Blocks of a report with two processes, every kind of result and of value, and a string table behind its users.
+/// Blocks of a report with two processes, every kind of result and value, and a string table after its users.
 pub fn blocks() -> Vec<(Message, Vec<Message>)> {
     let process = |pid: u64| message().int(1, pid).text(2, "127.0.0.1").text(3, "/srv/app");
     let kernel = message()

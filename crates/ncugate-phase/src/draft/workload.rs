@@ -41,7 +41,7 @@ pub struct DraftBuffer {
     pub reduce: Option<&'static str>,
 }
 
-/// What a kernel computes.
+/// The drafted workload of a kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DraftWorkload {
     /// Dimensions in order.

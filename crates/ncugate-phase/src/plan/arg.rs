@@ -1,11 +1,11 @@
-//! Arguments of a launch with everything evaluated, and how C lays them out.
+//! Evaluated arguments of a launch, and their C layout.
 
 use ncugate_model::TextureSampling;
 use serde::{Deserialize, Serialize};
 
 /// Bytes of a device pointer.
 const POINTER: usize = 8;
-/// Bytes of a `CUtensorMap`, and what it is aligned to.
+/// Size of a `CUtensorMap` in bytes, and its alignment.
 const TENSOR_MAP: (usize, usize) = (128, 64);
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -20,11 +20,11 @@ pub enum Arg {
     /// A tensor map of a buffer, by value.
     TensorMap(TensorMap),
     Scalar(ScalarValue),
-    /// Device pointer of so many bytes that only this kernel uses; a null pointer where there are none.
+    /// Device pointer to this many bytes for the exclusive use of this kernel; a null pointer if 0.
     Workspace(u64),
     /// A struct by value.
     Struct {
-        /// Bytes that it is aligned to at least (`__align__`).
+        /// Minimum alignment in bytes (`__align__`).
         #[serde(default, skip_serializing_if = "Option::is_none")]
         align: Option<u32>,
         fields: Vec<Arg>,
@@ -37,31 +37,31 @@ pub enum Arg {
     Surface(SurfaceView),
 }
 
-/// A buffer as a surface: how many texels.
+/// A buffer as a surface, with its size in texels.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SurfaceView {
     pub buffer: String,
-    /// Elements of a texel.
+    /// Elements per texel.
     pub channels: u32,
-    /// Texels of a row.
+    /// Texels per row.
     pub width: u64,
-    /// Rows; none of a surface of one axis.
+    /// Rows; none for a one-dimensional surface.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub height: Option<u64>,
 }
 
-/// A buffer as a texture: how many texels, and how they are read.
+/// A buffer as a texture, with its size in texels and its sampling.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TextureView {
     pub buffer: String,
-    /// Elements of a texel.
+    /// Elements per texel.
     pub channels: u32,
-    /// Texels of a row.
+    /// Texels per row.
     pub width: u64,
-    /// Rows; none of a texture of one axis.
+    /// Rows; none for a one-dimensional texture.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub height: Option<u64>,
-    /// How texels are read.
+    /// Sampling of the texture.
     pub sampling: TextureSampling,
     pub memory: TexelMemory,
 }
@@ -75,7 +75,7 @@ impl TextureView {
     }
 }
 
-/// Where the texels of a texture are.
+/// The memory of a texture's texels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TexelMemory {
@@ -85,16 +85,16 @@ pub enum TexelMemory {
     Array,
 }
 
-/// An element of a buffer that a pointer is to.
+/// A pointer to an element of a buffer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BufferElement {
     pub buffer: String,
-    /// Bytes from its start.
+    /// Offset in bytes.
     pub bytes: u64,
 }
 
 impl Arg {
-    /// Bytes that it takes among the arguments, and what it is aligned to, as C has it.
+    /// Its size among the arguments in bytes and its alignment, as in C.
     pub fn layout(&self) -> (usize, usize) {
         match self {
             Self::Buffer(_)
@@ -112,13 +112,13 @@ impl Arg {
                     let (size, alignment) = field.layout();
                     (end.next_multiple_of(alignment) + size, most.max(alignment))
                 });
-                // An empty struct of C++ has one byte.
+                // An empty C++ struct has one byte.
                 (end.max(1).next_multiple_of(alignment), alignment)
             }
         }
     }
 
-    /// Every argument in it that has no parts, itself where it has none.
+    /// The arguments without parts in it: itself if it has no parts.
     pub fn parts(&self) -> Vec<&Self> {
         match self {
             Self::Struct { fields: parts, .. } | Self::Pointers(parts) => parts.iter().flat_map(Self::parts).collect(),
@@ -144,7 +144,7 @@ impl Arg {
         }
     }
 
-    /// What it is called in errors.
+    /// Its name in errors.
     pub fn described(&self) -> String {
         match self {
             Self::Buffer(name) => format!("buffer `{name}`"),
@@ -161,7 +161,7 @@ impl Arg {
     }
 }
 
-/// How bulk tensor copies see a buffer, whose address, type and extents it takes where it is launched.
+/// A buffer as a view for bulk tensor copies. The launch provides its address, type and extents.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TensorMap {
     /// Its name, for errors.
@@ -173,7 +173,7 @@ pub struct TensorMap {
     pub swizzle: Swizzle,
 }
 
-/// The span within which a bulk copy permutes chunks of 16 bytes in shared memory; its number is bytes.
+/// The span within which a bulk copy permutes chunks of 16 bytes in shared memory, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "u32", try_from = "u32")]
 pub enum Swizzle {
@@ -234,14 +234,14 @@ pub enum ScalarValue {
     /// `unsigned char`
     U8(u8),
     Bool(bool),
-    /// `__half`, as what it rounds to
+    /// `__half`, as the rounded value
     F16(f32),
-    /// `__nv_bfloat16`, as what it rounds to
+    /// `__nv_bfloat16`, as the rounded value
     Bf16(f32),
 }
 
 impl ScalarValue {
-    /// Bytes that it takes; also what it is aligned to.
+    /// Its size in bytes; also its alignment.
     pub const fn size(self) -> usize {
         match self {
             Self::F64(_) | Self::I64(_) | Self::U64(_) => 8,

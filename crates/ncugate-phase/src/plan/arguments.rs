@@ -12,12 +12,12 @@ impl StepContext<'_> {
         args.into_iter().collect()
     }
 
-    /// An argument; `at` is its place in `args`.
+    /// An argument; `at` is its position in `args`.
     fn argument(&self, at: usize, arg: &ArgTemplate, faults: &mut Faults) -> Option<Arg> {
         self.value(&format!("args[{at}]"), arg, faults)
     }
 
-    /// What is written under `key` as arguments are.
+    /// The value under `key`, which has the syntax of arguments.
     pub(super) fn value(&self, key: &str, arg: &ArgTemplate, faults: &mut Faults) -> Option<Arg> {
         match arg {
             ArgTemplate::Named(name) => self.arg(key, name, faults),

@@ -7,7 +7,7 @@ use crate::config::{BASE, Base, BaseKernels, ConfigError, ConfigErrors, GatePlan
 use ncugate_model::VariantId;
 use std::path::{Path, PathBuf};
 
-/// Flags whose next word is a file or a folder that the compiler reads.
+/// Flags whose next word is a file or folder for the compiler.
 const READS_NEXT: [&str; 9] = [
     "-I",
     "-include",
@@ -20,10 +20,10 @@ const READS_NEXT: [&str; 9] = [
     "-iquote",
 ];
 
-/// Every variant of a phase: its own, and those of its base after them.
+/// Every variant of a phase: its own variants, then those of its base.
 ///
 /// # Errors
-/// All faults of the phase at once; or the base cannot be measured with it.
+/// All faults of the phase at once, or a base that cannot be measured with it.
 pub fn unroll(phase: &Phase) -> Result<Plan, PlanErrors> {
     let mut plan = unroll_own(phase)?;
     if let Some(base) = &phase.base {
@@ -39,15 +39,15 @@ fn misfit(phase: &Phase, reason: String) -> PlanErrors {
     PlanErrors(ConfigErrors::new(&phase.file, &phase.text, vec![problem]))
 }
 
-/// Whether an id is of a variant of the base: `base` where there is one, else `base+` and the id that it has there.
+/// Whether an id belongs to a variant of the base: `base` if there is only one, else `base+` and its id in the base.
 pub fn is_of_base(phase: &Phase, id: &VariantId) -> bool {
     phase.base.is_some() && id.0.strip_prefix(BASE).is_some_and(|rest| rest.is_empty() || rest.starts_with('+'))
 }
 
-/// Its kernels as baselines of the phase; none where it has none that could be measured.
+/// Its kernels as baselines of the phase; none if it has no measurable kernel.
 ///
 /// # Errors
-/// They cannot be launched over the workload of the phase, or a name of the phase is in their way.
+/// They cannot be launched over the workload of the phase, or a name of the phase conflicts with theirs.
 fn base_variants(phase: &Phase, base: &Base) -> Result<Vec<Variant>, String> {
     let BaseKernels::Of(there) = &base.kernels else { return Ok(Vec::new()) };
     let named = phase.variants.iter().chain(&phase.baselines).map(|spec| &spec.name);
@@ -79,7 +79,7 @@ fn base_variants(phase: &Phase, base: &Base) -> Result<Vec<Variant>, String> {
 }
 
 impl Plan {
-    /// The variants of the base, in the order of its own plan.
+    /// The variants of the base, in the order of its plan.
     pub fn base<'p>(&'p self, phase: &'p Phase) -> impl Iterator<Item = &'p Variant> {
         self.variants.iter().filter(|variant| is_of_base(phase, &variant.id))
     }
@@ -90,7 +90,7 @@ fn first(errors: &ConfigErrors) -> String {
     errors.problems().first().map_or_else(String::new, |problem| problem.message.clone())
 }
 
-/// A kernel whose files lie in another folder; none for what is not a kernel.
+/// A kernel with its files moved to another folder; none if it is not a kernel.
 fn moved(variant: Variant, folder: &Path) -> Option<Variant> {
     let Method::Kernel(mut kernel) = variant.method else { return None };
     kernel.source = below(folder, &kernel.source);
@@ -98,7 +98,7 @@ fn moved(variant: Variant, folder: &Path) -> Option<Variant> {
     Some(Variant { method: Method::Kernel(kernel), ..variant })
 }
 
-/// Flags whose relative files and folders are those of another folder.
+/// Flags with relative files and folders moved to another folder.
 fn moved_flags(flags: &[String], folder: &Path) -> Vec<String> {
     let within = |path: &str| below(folder, Path::new(path)).display().to_string();
     let mut reads_next = false;
@@ -117,7 +117,7 @@ fn moved_flags(flags: &[String], folder: &Path) -> Vec<String> {
 }
 
 fn below(folder: &Path, path: &Path) -> PathBuf {
-    // a folder of the project itself stays written as it was
+    // a folder of the project itself keeps its spelling
     if folder == Path::new(".") { path.to_owned() } else { folder.join(path) }
 }
 

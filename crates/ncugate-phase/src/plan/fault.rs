@@ -1,29 +1,29 @@
-//! What is wrong with variants and launches: grouped, so that one wrong expression is one error and not ninety.
+//! Faults of variants and launches, grouped so that one wrong expression is one error and not ninety.
 
 use crate::config::{ConfigError, ConfigErrors, KeyPlaces, Phase, Place, within};
 use ncugate_model::expr::{ExprError, Span};
 
-/// Everything that keeps a phase from being unrolled, shown as errors of its file are.
+/// All reasons why a phase cannot be unrolled, displayed like errors of its file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(transparent)]
 pub struct PlanErrors(pub ConfigErrors);
 
-/// One wrong value, of one variant and maybe one shape.
+/// One wrong value, of one variant and possibly one shape.
 #[derive(Debug, Clone)]
 struct Fault {
     key: String,
-    /// The text that is written there and the part of it that is wrong; none for all of it.
+    /// The text and the wrong part of it; none if all of it is wrong.
     part: Option<(String, Span)>,
-    /// What is wrong, without the variant.
+    /// The fault, without the variant.
     message: String,
     help: String,
-    /// The variant and shape that it was first seen with, and how many more there are.
+    /// The first variant and shape with the fault, and the number of others.
     first: String,
     more: usize,
 }
 
 impl Fault {
-    /// The part that is wrong of what is written at a place.
+    /// The wrong part of the text at a place.
     fn place(&self, text: &str, at: Place) -> Place {
         match &self.part {
             Some((value, span)) => within(text, &at, value, Some(*span)),
@@ -39,8 +39,8 @@ pub struct Faults {
 }
 
 impl Faults {
-    /// Records a fault of `key`, seen with `subject` (a variant, maybe at a shape); what breaks the same rule (`help`) of
-    /// the same key again is only counted.
+    /// Records a fault of `key`, seen with `subject` (a variant, possibly at a shape). Another violation of the same
+    /// rule (`help`) by the same key only increments its count.
     pub fn add(&mut self, key: &str, message: String, help: &str, subject: &str) {
         self.add_part(key, None, message, help, subject);
     }
@@ -65,17 +65,17 @@ impl Faults {
         }
     }
 
-    /// Whether there are none.
+    /// Whether there are no faults.
     pub fn is_empty(&self) -> bool {
         self.found.is_empty()
     }
 
-    /// How many there are, repeated ones included.
+    /// Number of faults, repeated ones included.
     pub fn count(&self) -> usize {
         self.found.iter().map(|fault| fault.more + 1).sum()
     }
 
-    /// The errors, each at the place of its key.
+    /// The errors, each at the position of its key.
     pub fn into_errors(self, phase: &Phase) -> PlanErrors {
         let places = KeyPlaces::of(&phase.text);
         let problems = self.found.into_iter().map(|fault| {
@@ -94,7 +94,7 @@ impl Faults {
     }
 }
 
-/// Place of a key, or of the nearest table around it that the file has.
+/// Position of a key, or of the nearest enclosing table in the file.
 fn place(places: &KeyPlaces<'_>, key: &str) -> Option<Place> {
     let mut key = key;
     loop {

@@ -1,13 +1,13 @@
-//! Files that compiler flags name: what they hold decides what is compiled, as the flags themselves do.
+//! Files that compiler flags name: like the flags, their content determines the compiled code.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// Bytes of a file of options that are looked at for further files.
+/// Number of bytes of an options file that are searched for further files.
 const OPTIONS: usize = 1 << 20;
 
-/// Files that flags name and that are there, as a path relative to `root`: a word of its own (`-include x.h`), behind `=` or `@`
-/// (`--options-file=x`), or in a list (`-Xcompiler -include,x.h`). A file of options is read for those that it names.
+/// Existing files that flags name, as paths relative to `root`: a separate word (`-include x.h`), after `=` or `@`
+/// (`--options-file=x`), or in a list (`-Xcompiler -include,x.h`). An options file is searched for further files.
 pub fn flag_files(root: &Path, flags: &[String]) -> BTreeSet<PathBuf> {
     let mut found = BTreeSet::new();
     collect(root, flags.iter().map(String::as_str), &mut found);
@@ -29,7 +29,7 @@ fn collect<'a>(root: &Path, words: impl Iterator<Item = &'a str>, found: &mut BT
     }
 }
 
-/// Whether a file may hold options: sources and headers are full of words that are not.
+/// Whether a file can hold options: sources and headers are full of unrelated words.
 fn is_options(file: &Path) -> bool {
     let code = ["cu", "cuh", "c", "cc", "cpp", "h", "hpp"];
     !file.extension().is_some_and(|extension| code.iter().any(|known| extension == *known))

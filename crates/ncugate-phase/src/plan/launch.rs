@@ -1,4 +1,4 @@
-//! One launch: expressions evaluated at a shape, checked against what CUDA can launch on any chip.
+//! One launch: expressions evaluated at a shape, checked against the launch limits of all chips.
 
 use super::arg::{Arg, ScalarValue};
 use super::fault::Faults;
@@ -10,7 +10,7 @@ use ncugate_model::{MAX_BLOCK, MAX_BLOCK_THREADS, MAX_CLUSTER, MAX_CLUSTER_BLOCK
 
 /// A step of a variant at a shape.
 pub struct StepContext<'p> {
-    /// Tensor maps that arguments may name.
+    /// Tensor maps for arguments.
     pub tensor_maps: &'p [TensorMapTemplate],
     /// Key path of a key of the step in the file.
     pub key: &'p dyn Fn(&str) -> String,
@@ -23,7 +23,7 @@ pub struct StepContext<'p> {
 }
 
 impl StepContext<'_> {
-    /// Evaluates a step, whose entry is `entry` where it is a launch; faults are recorded and give none.
+    /// Evaluates a step, whose entry is `entry` if it is a launch; records faults and then returns none.
     pub fn step(&self, action: &StepAction, entry: Option<&str>, faults: &mut Faults) -> Option<Step> {
         match action {
             StepAction::Launch(template) => self.launch(template, entry?, faults).map(Step::Launch),
@@ -47,14 +47,14 @@ impl StepContext<'_> {
         }
     }
 
-    /// Bytes that a buffer has in this variant.
+    /// Size of a buffer in bytes in this variant.
     pub(super) fn own_bytes(&self, name: &str) -> Option<u64> {
         let buffer = self.workload.buffers.iter().find(|buffer| buffer.name == name)?;
         let extents = buffer.shape.iter().map(|extent| u64::try_from(extent.eval_int(self.scope).ok()?).ok());
         Some(extents.product::<Option<u64>>()? * buffer.dtype.size() as u64)
     }
 
-    /// Whether a buffer has other extents in other variants.
+    /// Whether the extents of a buffer depend on the variant.
     fn differs(&self, name: &str) -> bool {
         let buffer = self.workload.buffers.iter().find(|buffer| buffer.name == name);
         buffer.is_some_and(|buffer| buffer.varying_axes(&self.shape.dims).contains(&true))
@@ -91,7 +91,7 @@ impl StepContext<'_> {
         self.check_products(&launch, faults).then_some(launch)
     }
 
-    /// The arguments of these names.
+    /// The arguments with these names.
     pub fn args(&self, names: &[String], faults: &mut Faults) -> Option<Vec<Arg>> {
         let args: Vec<Option<Arg>> =
             names.iter().enumerate().map(|(at, name)| self.arg(&format!("args[{at}]"), name, faults)).collect();
@@ -102,7 +102,7 @@ impl StepContext<'_> {
         faults.add(&(self.key)(key), message, help, self.subject);
     }
 
-    /// The extents of up to three axes, 1 where there is none.
+    /// The extents of up to three axes, 1 for a missing axis.
     fn axes(&self, what: &str, exprs: &[Expr], limits: [u32; 3], faults: &mut Faults) -> Option<[u32; 3]> {
         let mut axes = Some([1_u32; 3]);
         for (at, (expr, limit)) in exprs.iter().zip(limits).enumerate() {
@@ -147,8 +147,8 @@ impl StepContext<'_> {
         whole
     }
 
-    /// Warps of a block that Triton is asked for; how many threads a block has is known when the kernel is compiled. What is not a
-    /// number of warps, Triton refuses; elsewhere the parameter means something else.
+    /// Number of warps per block requested from Triton; the number of threads is known only after the compilation.
+    /// Triton refuses invalid values; for other compilers the parameter has another meaning.
     fn warps(&self) -> u32 {
         let asked = self.scope.get("num_warps").and_then(Value::as_integer).and_then(|warps| u32::try_from(warps).ok());
         asked.filter(|warps| python::WARPS_OF_A_BLOCK.contains(warps)).unwrap_or(python::WARPS)
@@ -165,7 +165,7 @@ impl StepContext<'_> {
         pointers.into_iter().collect()
     }
 
-    /// Bytes of dynamic shared memory, and of its arrays that have a name.
+    /// Bytes of dynamic shared memory, and of its named arrays.
     fn dynamic_shared(&self, template: &LaunchTemplate, faults: &mut Faults) -> Option<(u32, Vec<(String, u32)>)> {
         let help = "dynamic shared memory is a whole number of bytes, at least 0";
         let (mut total, mut arrays) = (Some(0_u32), Vec::new());
@@ -238,7 +238,7 @@ impl StepContext<'_> {
     }
 }
 
-/// A value as a C type; none when the type cannot hold it.
+/// A value as a C type; none if the type cannot represent it.
 pub(super) fn typed(dtype: ScalarType, value: &Value) -> Option<ScalarValue> {
     let real = match value {
         Value::Int(v) => Some(*v as f64),

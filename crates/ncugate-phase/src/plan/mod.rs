@@ -1,6 +1,6 @@
-//! A phase unrolled: every variant with a stable id, and what each launches at each shape.
+//! A phase unrolled: every variant with a stable id, and its launches at each shape.
 //!
-//! Pure: expressions are evaluated here and nowhere after; no file but the phase is looked at.
+//! Pure: all expressions are evaluated here, and no file except the phase is read.
 
 mod arg;
 mod arguments;

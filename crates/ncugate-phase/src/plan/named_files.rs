@@ -7,14 +7,14 @@ use ncugate_model::expr::{Names, Value, render};
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
-/// A file that has to be there.
+/// A required file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamedFile {
-    /// Key paths that may name it; the first that the phase has does.
+    /// Key paths that can name it; the first one present in the phase does.
     pub keys: Vec<String>,
     /// The file, relative to the root of the project.
     pub path: PathBuf,
-    /// The variant, shape or seed that it is of; empty where the key says it.
+    /// Its variant, shape or seed; empty if the key identifies it.
     pub of: String,
 }
 
@@ -24,11 +24,11 @@ impl NamedFile {
     }
 }
 
-/// Extensions of arguments that are files which a program reads.
+/// Extensions of command arguments that are treated as files.
 const SCRIPTS: [&str; 4] = ["py", "sh", "cu", "cpp"];
 
-/// Every file that the phase names and that has to be there before anything is built, each once. A search has no variants
-/// before it chose: of its kernel only a source without parameters is known.
+/// Every file that the phase names and that must exist before the builds, each once. A search has no variants before
+/// it has chosen some; only a source without parameters is known.
 pub fn named_files(phase: &Phase, plan: &Plan) -> Vec<NamedFile> {
     let mut files = Vec::new();
     let named = |list: &'static str, specs: &'_ [VariantSpec]| -> Vec<(String, String)> {
@@ -37,7 +37,7 @@ pub fn named_files(phase: &Phase, plan: &Plan) -> Vec<NamedFile> {
     let tables: HashMap<String, String> =
         named("variant", &phase.variants).into_iter().chain(named("baseline", &phase.baselines)).collect();
     let mut seen = HashSet::new();
-    // the same path of every variant is of none
+    // a path shared by all variants belongs to none
     let is_templated = phase.kernel.as_ref().is_some_and(|kernel| kernel.source.text().contains("{{"));
     for variant in &plan.variants {
         match tables.get(variant.id.0.as_str()) {
@@ -86,14 +86,14 @@ fn of_named(variant: &Variant, table: &str, files: &mut Vec<NamedFile>) {
     }
 }
 
-/// A program that is given by a path, and the scripts that it is given.
+/// A program given by a path, and its script arguments.
 fn of_command(argv: &[String], key: &str, files: &mut Vec<NamedFile>) {
     let is_script = |word: &str| {
         let extension = std::path::Path::new(word).extension();
         extension.is_some_and(|extension| SCRIPTS.iter().any(|script| extension == *script))
     };
     for (at, word) in argv.iter().enumerate() {
-        // what follows `-c` is a text, however it ends
+        // the word after `-c` is code, whatever its ending
         let is_text = at > 0 && argv[at - 1] == "-c";
         if (at == 0 && word.contains('/')) || (at > 0 && is_script(word) && !word.starts_with('-') && !is_text) {
             files.push(NamedFile::new(format!("{key}[{at}]"), word));
@@ -137,7 +137,7 @@ fn of_array(phase: &Phase, key: &str, template: &str, buffer: &str, files: &mut 
             names.insert("shape".to_owned(), Value::Text(shape.name.0.to_string()));
             names.insert("seed".to_owned(), Value::Int(seed.cast_signed()));
             names.insert("buffer".to_owned(), Value::Text(buffer.to_owned()));
-            // A template that cannot be rendered is found out where the array is read.
+            // A template that cannot be rendered is reported when the array is read.
             let Ok(path) = render(template, &names) else { continue };
             if seen.insert(path.clone()) {
                 let of = format!("shape {}, seed {seed}", shape.name);

@@ -1,4 +1,4 @@
-//! What a variant runs at a shape: launches, fills and copies in order, over the workload's buffers.
+//! The program of a variant at a shape: launches, fills and copies in order, over the workload's buffers.
 
 use super::arg::{Arg, BufferElement, ScalarValue};
 use ncugate_model::LaunchMode;
@@ -7,7 +7,7 @@ use ncugate_model::{CompiledArg, CompiledLaunch, LaunchExtents, ShapeName};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// A source with one choice of defines and flags, and what is launched of it.
+/// A source with one choice of defines and flags, and its launches.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct KernelPlan {
     pub source: PathBuf,
@@ -16,58 +16,58 @@ pub struct KernelPlan {
     pub flags: Vec<String>,
     /// `-D` defines.
     pub defines: Vec<(String, String)>,
-    /// One program a shape, in the order of the phase's shapes; all have the same steps but for extents and arguments.
+    /// One program per shape, in the order of the phase's shapes. All have the same steps except for extents and arguments.
     pub programs: Vec<ShapeProgram>,
 }
 
-/// What the file of a kernel holds.
+/// The kind of a kernel's file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum KernelCode {
     Cuda,
-    /// PTX, which nvcc assembles.
+    /// PTX, assembled by nvcc.
     Ptx,
     Cubin,
-    /// A Python module with a kernel, which is compiled by the compiler of its decorator.
+    /// A Python module with a kernel, compiled by the compiler of its decorator.
     Python(PythonKernel),
 }
 
-/// What a function in Python is compiled for.
+/// The compilation parameters of a Python function.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PythonKernel {
-    /// Types of the arguments in Triton's notation, with what their values are known to be multiples of (`*fp16:16`, `i32`).
+    /// Types of the arguments in Triton's notation, with the known divisors of their values (`*fp16:16`, `i32`).
     pub signature: Vec<String>,
     /// Parameters of the variant: constants of the function, or options of the compiler.
     pub constants: Vec<(String, Value)>,
-    /// What the phase says of the launch; which of it is needed, the compiler decides.
+    /// The parts of the launch that the phase specifies; the compiler decides which of them are needed.
     pub given: Vec<LaunchKey>,
 }
 
-/// A part of a launch that the phase or a compiler says.
+/// A part of a launch that the phase or a compiler specifies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LaunchKey {
-    /// Blocks a grid.
+    /// Grid size in blocks.
     Grid,
-    /// Threads a block.
+    /// Block size in threads.
     Block,
-    /// Dynamic shared memory a block.
+    /// Dynamic shared memory per block.
     DynamicShared,
 }
 
 impl KernelPlan {
-    /// What it runs at a shape.
+    /// Its program at a shape.
     pub fn program(&self, shape: &ShapeName) -> Option<&ShapeProgram> {
         self.programs.iter().find(|program| &program.shape == shape)
     }
 
-    /// The entry of every launch of a program, in order; an entry that is launched twice is there twice.
+    /// The entry of every launch of a program, in order, with repetitions.
     pub fn launched_entries(&self) -> Vec<&str> {
         let first = self.programs.iter().find(|program| program.left_out.is_none());
         first.map_or_else(Vec::new, |program| program.launches().map(|l| l.entry.as_str()).collect())
     }
 
-    /// The entries, each once, in the order in which they are launched first.
+    /// The entries, each once, in the order of their first launch.
     pub fn entries(&self) -> Vec<&str> {
         let mut entries = Vec::new();
         for launch in self.programs.iter().flat_map(ShapeProgram::launches) {
@@ -84,27 +84,27 @@ impl KernelPlan {
     }
 }
 
-/// What a variant runs at a shape, once: one evaluation of the workload.
+/// The program of a variant at a shape: one evaluation of the workload.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ShapeProgram {
     pub shape: ShapeName,
     /// Variables of the module that are written before the steps.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub symbols: Vec<SymbolFill>,
-    /// Its steps, each after the one before it; none where it is left out.
+    /// Its steps, in order; empty if the shape is left out.
     pub steps: Vec<Step>,
-    /// Why the variant is not launched at the shape, where the phase says so.
+    /// The condition of the phase that prevents a launch at the shape.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left_out: Option<String>,
 }
 
 impl ShapeProgram {
-    /// A program that writes no variables of its module.
+    /// A program without variables of its module.
     pub const fn new(shape: ShapeName, steps: Vec<Step>) -> Self {
         Self { shape, symbols: Vec::new(), steps, left_out: None }
     }
 
-    /// The program as the kernel's compiler says that it has to be, where it says.
+    /// The program completed by the kernel's compiler, if that specifies anything.
     #[must_use]
     pub fn compiled_as(&self, compiled: Option<&CompiledLaunch>) -> Self {
         let step = |step: &Step| match step {
@@ -122,7 +122,7 @@ impl ShapeProgram {
         })
     }
 
-    /// Its only step, where that is a launch and nothing is written before it.
+    /// Its only step, if that is a launch and no variable is written before it.
     pub fn single(&self) -> Option<&KernelLaunch> {
         match self.steps.as_slice() {
             [Step::Launch(launch)] if self.symbols.is_empty() => Some(launch),
@@ -134,11 +134,11 @@ impl ShapeProgram {
 /// A variable of a module (`__constant__` or `__device__`) that is written before a launch.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SymbolFill {
-    /// Its name, as C++ has it or mangled.
+    /// Its C++ or mangled name.
     pub symbol: String,
-    /// A buffer, whose contents are written; else a scalar or a struct of scalars.
+    /// A buffer, whose content is written; else a scalar or a struct of scalars.
     pub value: Arg,
-    /// Bytes that are written.
+    /// Number of bytes to write.
     pub bytes: u64,
 }
 
@@ -157,39 +157,39 @@ pub enum Step {
 pub struct BufferFill {
     pub buffer: String,
     pub byte: u8,
-    /// Bytes that are filled, from the start, where the buffer differs between variants; else all of them.
+    /// Bytes to fill from the start, if the size of the buffer depends on the variant; else all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
 }
 
-/// A copy of a whole buffer to another of as many bytes.
+/// A copy of a whole buffer to another of the same size.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BufferCopy {
     pub from: String,
     pub to: String,
-    /// Bytes that are copied, from the start, where a buffer differs between variants; else all of them.
+    /// Bytes to copy from the start, if the size of a buffer depends on the variant; else all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
 }
 
-/// A kernel that is launched.
+/// A kernel launch.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct KernelLaunch {
     pub entry: String,
-    /// Blocks a grid.
+    /// Blocks of the grid.
     pub grid: [u32; 3],
-    /// Threads a block.
+    /// Threads per block.
     pub block: [u32; 3],
-    /// Blocks a cluster; `[1, 1, 1]` for an ordinary launch.
+    /// Cluster size in blocks; `[1, 1, 1]` for an ordinary launch.
     pub cluster: [u32; 3],
-    /// Dynamic shared memory a block in bytes.
+    /// Dynamic shared memory per block in bytes.
     pub dynamic_shared: u32,
-    /// What takes it, by array, where the phase declares arrays.
+    /// Its arrays, if the phase declares them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dynamic_arrays: Vec<(String, u32)>,
-    /// How it stands to the launch before it and to its own blocks.
+    /// Its relation to the previous launch and among its own blocks.
     pub mode: LaunchMode,
-    /// Percent of L1 and shared memory that is asked for as shared memory.
+    /// Requested percentage of L1 and shared memory for shared memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub carveout: Option<u32>,
     /// Arguments in the order of the signature.
@@ -197,17 +197,17 @@ pub struct KernelLaunch {
 }
 
 impl KernelLaunch {
-    /// Threads a block.
+    /// Block size in threads.
     pub fn threads(&self) -> u32 {
         self.block.iter().product()
     }
 
-    /// Blocks a grid.
+    /// Grid size in blocks.
     pub fn blocks(&self) -> u64 {
         self.grid.iter().map(|&n| u64::from(n)).product()
     }
 
-    /// The launch as the kernel's compiler says that it has to be, where it says.
+    /// The launch completed by the kernel's compiler, if that specifies anything.
     fn compiled_as(&self, shape: &ShapeName, compiled: Option<&CompiledLaunch>) -> Self {
         match compiled {
             None => self.clone(),
@@ -223,7 +223,7 @@ impl KernelLaunch {
             Some(CompiledLaunch::ByShape { shapes }) => {
                 let at = shapes.iter().find(|at| &at.shape == shape);
                 let args = at.and_then(|at| at.args.iter().map(|arg| argument(arg, &self.args)).collect::<Option<_>>());
-                // What the compiler does not say leaves a launch without arguments, which is refused.
+                // Without arguments from the compiler, the launch has none and is refused.
                 let own = Self { args: args.unwrap_or_default(), ..self.clone() };
                 match at.and_then(|at| at.launched.as_ref()) {
                     None => own,
@@ -236,7 +236,7 @@ impl KernelLaunch {
     }
 }
 
-/// The argument that the compiler names, where the plan has `given`; none where it is of one that the plan does not have.
+/// The plan's argument (`given`) for one that the compiler names; none if the plan does not have it.
 fn argument(compiled: &CompiledArg, given: &[Arg]) -> Option<Arg> {
     match compiled {
         CompiledArg::Given(at) => given.get(*at).cloned(),

@@ -1,4 +1,4 @@
-//! What the compilers of kernels in Python are told of a kernel's arguments.
+//! Descriptions of a kernel's arguments for the compilers of Python kernels.
 
 use super::arg::{Arg, ScalarValue};
 use super::program::{LaunchKey, ShapeProgram};
@@ -7,24 +7,24 @@ use ncugate_model::Dtype;
 use ncugate_model::expr::{Names, Value};
 use ncugate_model::{MAX_BLOCK_THREADS, ShapeName};
 
-/// What pointers and whole numbers are looked at for: Triton compiles wider accesses where addresses and strides are multiples
-/// of it. Every buffer starts at a multiple of 256 bytes.
+/// Divisor that pointers and whole numbers are tested for: Triton compiles wider accesses for addresses and strides
+/// that are multiples of it. Every buffer starts at a multiple of 256 bytes.
 const ALIGNMENT: i64 = 16;
-/// Threads of a warp.
+/// Threads per warp.
 const WARP: u32 = 32;
-/// Warps of a block where the parameters do not say.
+/// Default number of warps per block.
 pub(super) const WARPS: u32 = 4;
 
-/// Warps that a block can have.
+/// Permitted number of warps per block.
 pub(super) const WARPS_OF_A_BLOCK: std::ops::RangeInclusive<u32> = 1..=MAX_BLOCK_THREADS / WARP;
 
-/// Threads of a block of so many warps.
+/// Number of threads in a block of `warps` warps.
 pub(super) const fn threads(warps: u32) -> u32 {
     WARP * warps
 }
 
-/// Types of the arguments in Triton's notation. A whole number is said to be a multiple of 16 (`:16`) only where it is one at
-/// every shape: one cubin serves all of them.
+/// Types of the arguments in Triton's notation. A whole number is marked as a multiple of 16 (`:16`) only if it is
+/// one at every shape, because one cubin serves all of them.
 pub(super) fn signature(workload: &Workload, programs: &[ShapeProgram]) -> Vec<String> {
     let launches: Vec<_> = programs.iter().flat_map(ShapeProgram::launches).collect();
     let Some(first) = launches.first() else { return Vec::new() };
@@ -37,7 +37,7 @@ pub(super) fn signature(workload: &Workload, programs: &[ShapeProgram]) -> Vec<S
     .collect()
 }
 
-/// What of a launch the phase says.
+/// The parts of a launch that the phase specifies.
 pub(super) fn given(kernel: &KernelTemplate) -> Vec<LaunchKey> {
     let Some(launch) = kernel.launches().next() else { return Vec::new() };
     let said = [
@@ -48,7 +48,7 @@ pub(super) fn given(kernel: &KernelTemplate) -> Vec<LaunchKey> {
     said.into_iter().filter(|(_, is_empty)| !is_empty).map(|(key, _)| key).collect()
 }
 
-/// Extents of a buffer at a shape, where variants' parameters have these values; none where they give none.
+/// Extents of a buffer at a shape for these values of the variants' parameters; none if they cannot be evaluated.
 pub fn extents(workload: &Workload, shape: &ShapeName, params: &[(String, Value)], buffer: &str) -> Option<Vec<u64>> {
     let shape = workload.shapes.iter().find(|known| &known.name == shape)?;
     let scope: Names = params.iter().cloned().chain(shape.scope()).collect();
@@ -96,7 +96,7 @@ fn type_name(workload: &Workload, arg: &Arg) -> String {
         Arg::Scalar(ScalarValue::F16(_)) => "fp16".to_owned(),
         Arg::Scalar(ScalarValue::Bf16(_)) => "bf16".to_owned(),
         Arg::Null | Arg::Pointers(_) | Arg::Workspace(_) | Arg::Texture(_) | Arg::Surface(_) => "*i8".to_owned(),
-        // No compiler knows these, and each says so.
+        // Unknown to all compilers; each reports that.
         Arg::TensorMap(_) | Arg::Struct { .. } => "struct".to_owned(),
     }
 }

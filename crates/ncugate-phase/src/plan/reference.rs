@@ -1,4 +1,4 @@
-//! A reference entry: as a plan of one kernel that competes with nothing where it has a source of its own, and its launches.
+//! A reference entry: as a non-competing plan of one kernel, if it has a separate source, and its launches.
 
 use super::arg::Arg;
 use super::fault::{Faults, PlanErrors};
@@ -15,14 +15,14 @@ pub fn reference_id() -> VariantId {
     VariantId("the reference".into())
 }
 
-/// The plan of the phase's reference entry, where it has a source of its own: built with the flags of the first kernel, without
-/// its macros. What it is launched with is not in it.
+/// The plan of the phase's reference entry, if it has a separate source: built with the flags of the first kernel,
+/// without its macros. Launch configurations are not included.
 pub fn reference_plan(phase: &Phase, plan: &Plan) -> Option<Plan> {
     let WorkloadReference::Entry { source: Some(_), .. } = &phase.workload.reference else { return None };
     reference_entry_plan(phase, plan)
 }
 
-/// The same of an entry that is in the source of the first kernel too, then with its macros.
+/// The same, also for an entry in the source of the first kernel, then with its macros.
 pub fn reference_entry_plan(phase: &Phase, plan: &Plan) -> Option<Plan> {
     let WorkloadReference::Entry { entry, source, .. } = &phase.workload.reference else { return None };
     let kernel = plan.variants.iter().find_map(|variant| match &variant.method {
@@ -62,8 +62,8 @@ pub fn reference_launch(entry: &str, (grid, block): ([u32; 3], [u32; 3]), args: 
     }
 }
 
-/// What the reference entry is launched with at a shape: its own `args`, else those of the first launch of `kernel`; none
-/// where the kernel has no launch there.
+/// The launch arguments of the reference entry at a shape: its own `args`, else those of the first launch of
+/// `kernel`; none if the kernel has no launch there.
 ///
 /// # Errors
 /// An argument is neither a buffer, a scalar nor a dimension, or cannot be passed.
@@ -77,7 +77,7 @@ pub fn reference_args(phase: &Phase, shape: &Shape, kernel: &KernelPlan) -> Resu
     own_args(phase, shape, args, &mut faults).map_or_else(|| Err(faults.into_errors(phase)), |args| Ok(Some(args)))
 }
 
-/// Records what is wrong with the reference entry's own arguments.
+/// Records faults in the reference entry's own arguments.
 pub fn check_reference_args(phase: &Phase, faults: &mut Faults) {
     if let WorkloadReference::Entry { args, .. } = &phase.workload.reference {
         for shape in &phase.workload.shapes {

@@ -1,4 +1,4 @@
-//! A part of a plan, to be measured elsewhere.
+//! A part of a plan for measurement on another machine.
 
 use super::{Plan, Variant, VariantRole};
 use ncugate_model::VariantId;
@@ -7,17 +7,17 @@ use sha2::{Digest, Sha256};
 use std::fmt;
 use std::str::FromStr;
 
-/// One of so many equal parts of a plan.
+/// One of several equal parts of a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Shard {
-    /// Which one, from 1.
+    /// Number of the part, from 1.
     pub index: u32,
     pub count: u32,
 }
 
 impl Shard {
-    /// Whether a candidate is in it: by the digest of its id, so that it is the same shard on every machine, whatever else the plan
-    /// has.
+    /// Whether it contains a candidate. This depends only on the digest of the id, so that the shard is the same on
+    /// every machine, whatever else the plan contains.
     fn has(self, id: &VariantId) -> bool {
         let digest = Sha256::digest(id.0.as_bytes());
         let number = digest.iter().take(8).fold(0u64, |number, byte| number << 8 | u64::from(*byte));
@@ -48,7 +48,7 @@ impl FromStr for Shard {
 }
 
 impl Plan {
-    /// The candidates of a shard, and every baseline: what is compared is measured on the same GPU.
+    /// The candidates of a shard, and every baseline, because compared variants are measured on the same GPU.
     pub fn shard(&self, shard: Shard) -> Self {
         let in_it = |variant: &&Variant| variant.standing == VariantRole::Baseline || shard.has(&variant.id);
         Self { variants: self.variants.iter().filter(in_it).cloned().collect() }

@@ -1,5 +1,5 @@
-//! The combinations of a sweep's axes that its condition keeps, walked axis by axis: a part of the condition is asked as
-//! soon as every axis that it reads has a value, so that what it rules out is never listed.
+//! The combinations of a sweep's axes that its condition keeps, enumerated axis by axis. A part of the condition is
+//! evaluated as soon as all of its axes have values, so that excluded combinations are never enumerated.
 
 use crate::config::{ConditionalAxis, Sweep};
 use ncugate_model::expr::{Expr, ExprError, Names, Value};
@@ -11,16 +11,16 @@ use serde::{Deserialize, Serialize};
 pub struct Point(pub Vec<u32>);
 
 impl Point {
-    /// On how many axes two points differ.
+    /// Number of axes on which two points differ.
     pub fn distance(&self, other: &Self) -> usize {
         self.0.iter().zip(&other.0).filter(|(a, b)| a != b).count()
     }
 }
 
-/// What a walk over a space is told of a combination that no part of the condition rules out.
+/// Callback of a walk for each combination that no part of the condition excludes.
 pub type Visit<'v> = dyn FnMut(&[u32], Result<bool, ConditionError>) -> Walk + 'v;
 
-/// Whether a walk goes on.
+/// Whether a walk continues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Walk {
     /// To the next combination.
@@ -28,12 +28,12 @@ pub enum Walk {
     Stop,
 }
 
-/// Why a condition says neither that a combination is kept nor that it is not.
+/// Why a condition does not decide on a combination.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ConditionError {
     /// It cannot be evaluated.
     Unevaluated(ExprError),
-    /// It gives something else than true or false.
+    /// Its value is not true or false.
     NotTruth(Value),
 }
 
@@ -41,9 +41,9 @@ pub enum ConditionError {
 #[derive(Debug, Clone)]
 struct Part {
     expr: Expr,
-    /// The last axis that it reads: with a value of that one it can be asked.
+    /// The last axis that it reads: it can be evaluated once that axis has a value.
     after: usize,
-    /// An axis whose first value makes it hold too.
+    /// An axis whose first value satisfies it too.
     only_if: Option<usize>,
 }
 
@@ -76,12 +76,12 @@ impl Space {
         &self.axes
     }
 
-    /// How many combinations there are without the condition; none where that is more than a machine counts.
+    /// Number of combinations without the condition; none if it overflows.
     pub fn combinations(&self) -> Option<usize> {
         self.axes.iter().try_fold(1_usize, |n, (_, values)| n.checked_mul(values.len()))
     }
 
-    /// Parameters and values of a point.
+    /// The parameters of a point.
     pub fn params(&self, point: &Point) -> Vec<(String, Value)> {
         let pairs = self.axes.iter().zip(&point.0);
         pairs.filter_map(|((name, values), at)| Some((name.clone(), values.get(*at as usize)?.clone()))).collect()
@@ -103,7 +103,7 @@ impl Space {
         whole && inside && self.decided(&point.0) == Ok(true)
     }
 
-    /// Visits what is kept, and what cannot be decided, in the order of the axes: the last one fastest.
+    /// Visits the kept and the undecided combinations in the order of the axes, the last one fastest.
     pub fn walk(&self, visit: &mut Visit<'_>) {
         let mut names = Names::new();
         self.descend(
@@ -114,14 +114,14 @@ impl Space {
         );
     }
 
-    /// Visits as [`Space::walk`] does, the values of each axis in the order that `order` gives for it (and for how many there
-    /// are) anew each time; those that it leaves out are not visited.
+    /// Visits like [`Space::walk`], but the values of each axis in the order that `order` returns for the axis and
+    /// its number of values, on every visit of the axis. Omitted values are skipped.
     pub fn walk_by(&self, order: &mut dyn FnMut(usize, u32) -> Vec<u32>, visit: &mut Visit<'_>) {
         self.descend(&mut Vec::with_capacity(self.axes.len()), &mut Names::new(), order, visit);
     }
 
-    /// Every point that is kept, in order; none where there are more than `most`, or where the walk to them takes more than a
-    /// hundred times as many steps.
+    /// Every kept point, in order; none if there are more than `most`, or if the walk takes more than a hundred times
+    /// as many steps.
     pub fn listed(&self, most: usize) -> Option<Vec<Point>> {
         let (mut points, mut left) = (Vec::new(), most.saturating_mul(100));
         let mut order = |_: usize, values: u32| {
@@ -137,7 +137,7 @@ impl Space {
         (left > 0 && points.len() <= most).then_some(points)
     }
 
-    /// The points that differ from one on one axis and are kept.
+    /// The kept points that differ from a point on one axis.
     pub fn neighbours(&self, point: &Point) -> Vec<Point> {
         let mut found = Vec::new();
         for (axis, (_, values)) in self.axes.iter().enumerate() {
@@ -175,7 +175,8 @@ impl Space {
         Walk::On
     }
 
-    /// Whether a part that can be asked now, and could not before, says no. One that cannot be evaluated is left to the whole.
+    /// Whether a part that became decidable on this axis is false. A part that cannot be evaluated is left to the
+    /// whole condition.
     fn ruled_out(&self, axis: usize, at: &[u32], names: &Names) -> bool {
         let mut asked = self.parts.iter().filter(|part| part.after == axis);
         asked.any(|part| match part.only_if {
@@ -184,7 +185,7 @@ impl Space {
         })
     }
 
-    /// What the whole condition says.
+    /// The result of the whole condition.
     fn decided(&self, at: &[u32]) -> Result<bool, ConditionError> {
         let names: Names = self.params(&Point(at.to_vec())).into_iter().collect();
         let truth = |expr: &Expr| match expr.eval(&names) {

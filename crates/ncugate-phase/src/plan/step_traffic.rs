@@ -1,17 +1,17 @@
-//! Bytes that the fills and copies of a program move. No counter of ncu sees them.
+//! Bytes that the fills and copies of a program move. ncu does not count them.
 
 use super::program::{ShapeProgram, Step};
 use ncugate_model::number::counted;
 
-/// Steps that a sentence names.
+/// Maximum number of steps in a sentence.
 const NAMED: usize = 3;
 
 /// Fills and copies of a program.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StepTraffic {
-    /// Bytes that they read; none if the size of a buffer is not known.
+    /// Bytes read; none if the size of a buffer is unknown.
     pub read: Option<f64>,
-    /// Bytes that they write; none if the size of a buffer is not known.
+    /// Bytes written; none if the size of a buffer is unknown.
     pub written: Option<f64>,
     /// The steps in words: `memset t, memcpy x to y`.
     pub steps: String,
@@ -25,9 +25,9 @@ impl StepTraffic {
 }
 
 impl ShapeProgram {
-    /// Its fills and copies: a fill writes its bytes once, a copy reads and writes them once. None for a program of launches alone.
+    /// Its fills and copies: a fill writes its bytes once, a copy reads and writes them once. None for a program without them.
     ///
-    /// `bytes_of` is the size of a buffer, for steps that take all of one.
+    /// `bytes_of` is the size of a buffer, for steps over a whole buffer.
     pub fn step_traffic(&self, bytes_of: impl Fn(&str) -> Option<f64>) -> Option<StepTraffic> {
         let (mut read, mut written, mut names) = (Some(0.0), Some(0.0), Vec::new());
         let add = |sum: &mut Option<f64>, bytes: Option<f64>| *sum = sum.zip(bytes).map(|(sum, bytes)| sum + bytes);

@@ -1,4 +1,4 @@
-//! A part of a phase, measured to look at it: fewer variants, shapes or rounds. It decides nothing of the phase.
+//! A part of a phase for a quick look: fewer variants, shapes or rounds. It gives no verdict on the phase.
 
 use super::base::is_of_base;
 use super::{Plan, Variant, VariantRole};
@@ -8,16 +8,16 @@ use ncugate_model::expr::{Expr, ExprError, Names, Value};
 use ncugate_model::{GlobError, ShapeName, glob, nearest};
 use serde::{Deserialize, Serialize};
 
-/// Which part of a phase a run measures.
+/// The part of a phase that a run measures.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PhaseSubset {
-    /// Candidates: globs of ids, or conditions on parameters; one of them has to fit.
+    /// Candidates: globs of ids, or conditions on parameters; one of them must match.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub filters: Vec<String>,
-    /// Parameters of the sweep and the value that each has: `THREADS=256`.
+    /// Parameters of the sweep with fixed values: `THREADS=256`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fixed: Vec<String>,
-    /// Shapes that are timed and profiled; all that the phase times where none is named. Every shape is checked.
+    /// Timed and profiled shapes; all timed shapes of the phase if empty. Every shape is checked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shapes: Vec<ShapeName>,
     /// Rounds of timing, in place of the phase's.
@@ -34,29 +34,29 @@ pub enum SubsetError {
     /// A filter is not a condition.
     #[error("--filter '{text}': {reason}")]
     Condition {
-        /// As it was given.
+        /// As given.
         text: String,
         reason: String,
     },
     #[error("no candidate of the phase fits {asked}; it has {there}")]
     Nothing { asked: String, there: String },
-    /// The candidates of the phase are proposed by a search.
+    /// A search proposes the candidates of the phase.
     #[error(
         "{asked}: the candidates of this phase are proposed by its search, so there is no list to take a part of; change [sweep]"
     )]
     Searched { asked: String },
-    /// A value is not one of the sweep.
+    /// A value is not in the sweep.
     #[error("--set {text}: {reason}")]
     Fixed {
-        /// As it was given.
+        /// As given.
         text: String,
         reason: String,
     },
-    /// There is no such shape.
+    /// The phase has no such shape.
     #[error("--shape {asked}: the phase has no such shape{hint}; it has {there}")]
     Shape {
         asked: String,
-        /// A name like it.
+        /// A similar name.
         hint: String,
         there: String,
     },
@@ -68,12 +68,12 @@ enum Filter {
 }
 
 impl PhaseSubset {
-    /// Whether it asks for anything.
+    /// Whether it restricts nothing.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// As it is written on the command line: `--filter "THREADS == 256" --shape wide`.
+    /// Its command-line options: `--filter "THREADS == 256" --shape wide`.
     pub fn words(&self) -> String {
         let options = |name: &str, values: Vec<&str>| -> Vec<String> {
             let quoted =
@@ -92,7 +92,7 @@ impl PhaseSubset {
     /// The part of a phase and of its plan. Baselines stay: candidates are compared with them.
     ///
     /// # Errors
-    /// It names what the phase does not have, or leaves no candidate.
+    /// It names something missing from the phase, or leaves no candidate.
     pub fn of(&self, phase: &Phase, plan: &Plan) -> Result<(Phase, Plan), SubsetError> {
         Ok((self.phase(phase)?, self.plan(phase, plan)?))
     }
@@ -126,7 +126,7 @@ impl PhaseSubset {
         if kept.iter().any(|variant| variant.standing != VariantRole::Baseline) {
             return Ok(Plan { variants: kept });
         }
-        // A condition may name a parameter that some variants do not have; where none fits, that is said.
+        // A condition can name a parameter that some variants do not have; it is an error only if no variant matches.
         if let Some((text, error)) = wrong {
             return Err(SubsetError::Condition { text, reason: error.to_string() });
         }
@@ -160,7 +160,7 @@ impl PhaseSubset {
     }
 }
 
-/// A text with a comparison is a condition, any other a glob: ids have single `=`.
+/// A text with a comparison is a condition, any other a glob: ids contain single `=`.
 fn filter(text: &str) -> Result<Filter, SubsetError> {
     let compares = ["==", "!=", "<", ">", " in "].iter().any(|mark| text.contains(mark));
     if !compares {
@@ -173,7 +173,7 @@ fn filter(text: &str) -> Result<Filter, SubsetError> {
 
 fn fitted(filter: &Filter, variant: &Variant) -> Result<bool, String> {
     match filter {
-        // A variant of the base is asked for by the id that it has there.
+        // A variant of the base is selected by its id in the base.
         Filter::Glob(glob) => {
             let id = variant.id.0.as_str();
             Ok(glob.is_match(id) || id.strip_prefix("base+").is_some_and(|there| glob.is_match(there)))

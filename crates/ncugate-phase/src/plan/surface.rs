@@ -9,13 +9,14 @@ use crate::config::SurfaceTemplate;
 use ncugate_model::Dtype;
 use ncugate_model::Role;
 
-/// Texels of a surface of one axis (CUDA C++ Programming Guide, technical specifications; compute capability 6.0 and later).
+/// Maximum texels of a one-dimensional surface (CUDA C++ Programming Guide, technical specifications; compute
+/// capability 6.0 and later).
 const LINE: u64 = 32_768;
-/// Texels and rows of a surface of two axes.
+/// Maximum texels and rows of a two-dimensional surface.
 const PLANE: [u64; 2] = [131_072, 65_536];
 
 impl StepContext<'_> {
-    /// A surface over a buffer; faults are recorded and give none.
+    /// A surface over a buffer; records faults and then returns none.
     pub(super) fn surface(&self, key: &str, surface: &SurfaceTemplate, faults: &mut Faults) -> Option<SurfaceView> {
         let (buffer, extents) = self.extents_of(&surface.buffer)?;
         let view = view(buffer.dtype, &extents, surface);
@@ -26,7 +27,7 @@ impl StepContext<'_> {
         view.ok()
     }
 
-    /// Lets textures over buffers that the program has as surfaces too be over the same arrays, and records what cannot be.
+    /// Moves textures over buffers that the program also has as surfaces to the same arrays, and records impossible cases.
     pub(super) fn share_surfaces(&self, steps: &mut [Step], faults: &mut Faults) {
         let surfaces: Vec<SurfaceView> = steps.iter().flat_map(args_of).filter_map(view_of).cloned().collect();
         let launches = steps.iter_mut().filter_map(|step| match step {
@@ -38,7 +39,7 @@ impl StepContext<'_> {
         self.check_textures(steps, faults);
     }
 
-    /// Records textures over buffers that launches write without a surface: what is written is not to be found in a texture.
+    /// Records textures over buffers that launches write without a surface: a texture would not contain the written values.
     fn check_textures(&self, steps: &[Step], faults: &mut Faults) {
         for arg in steps.iter().flat_map(args_of) {
             let Arg::Texture(texture) = arg else { continue };
@@ -51,8 +52,8 @@ impl StepContext<'_> {
         }
     }
 
-    /// Records the buffers that a program has as a surface and in another way too: a surface is an array of its own, in which
-    /// nothing is found of what is written to the buffer between the steps.
+    /// Records the buffers that a program has as a surface and in another way too: a surface is a separate array,
+    /// which would not contain values written to the buffer between the steps.
     fn check_surfaces(&self, steps: &[Step], faults: &mut Faults) {
         let args = || steps.iter().flat_map(args_of);
         let mut told: Vec<&str> = Vec::new();
@@ -80,7 +81,7 @@ impl StepContext<'_> {
     }
 }
 
-/// Whether an argument is a surface of those texels, or a texture over it.
+/// Whether an argument is a surface with these texels, or a texture over it.
 fn is_alike(arg: &Arg, surface: &SurfaceView) -> bool {
     match arg {
         Arg::Surface(other) => other == surface,
@@ -89,7 +90,7 @@ fn is_alike(arg: &Arg, surface: &SurfaceView) -> bool {
     }
 }
 
-/// Moves textures in an argument to the array of the surface that has their texels.
+/// Moves textures in an argument to the array of the surface with the same texels.
 fn into_arrays(arg: &mut Arg, surfaces: &[SurfaceView]) {
     match arg {
         Arg::Struct { fields, .. } => fields.iter_mut().for_each(|part| into_arrays(part, surfaces)),
@@ -115,7 +116,7 @@ fn view_of(arg: &Arg) -> Option<&SurfaceView> {
     }
 }
 
-/// A surface over a buffer of that type and these extents, or what is wrong with it and what would be right.
+/// A surface over a buffer of that type and these extents, or the fault and its remedy.
 fn view(dtype: Dtype, extents: &[u64], surface: &SurfaceTemplate) -> Result<SurfaceView, TexelFault> {
     let SurfaceTemplate { buffer, channels } = surface;
     let TexelExtents { width, height } = TexelExtents::new(dtype, extents, *channels)?;

@@ -7,7 +7,7 @@ use super::program::SymbolFill;
 use crate::config::SymbolTemplate;
 
 impl StepContext<'_> {
-    /// What is written to variables of the module.
+    /// The values of the module's variables.
     pub(super) fn symbols(&self, symbols: &[SymbolTemplate], faults: &mut Faults) -> Option<Vec<SymbolFill>> {
         let fills: Vec<Option<SymbolFill>> = symbols.iter().map(|symbol| self.symbol(symbol, faults)).collect();
         fills.into_iter().collect()

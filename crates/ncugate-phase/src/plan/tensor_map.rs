@@ -1,4 +1,4 @@
-//! Tensor maps: boxes and swizzles evaluated at a shape, held to what the driver can encode.
+//! Tensor maps: boxes and swizzles evaluated at a shape, and checked against the driver's limits.
 //!
 //! The rules are those of `cuTensorMapEncodeTiled` in the CUDA driver API for a map that is neither interleaved nor packed.
 
@@ -7,17 +7,17 @@ use super::fault::Faults;
 use super::launch::StepContext;
 use crate::config::{Buffer, TensorMapTemplate};
 
-/// Most elements of a copy along an axis.
+/// Maximum elements of a copy along an axis.
 const BOX: i64 = 256;
-/// Copies are of so many bytes along the innermost axis, and rows are so far apart, or multiples of it.
+/// Unit in bytes of copies along the innermost axis and of strides.
 const CHUNK: u64 = 16;
-/// Most elements of a buffer along an axis.
+/// Maximum elements of a buffer along an axis.
 const EXTENT: u64 = 1 << 32;
-/// Rows of every axis are less than so many bytes apart.
+/// Exclusive maximum of the stride of every axis in bytes.
 const STRIDE: u64 = 1 << 40;
 
 impl StepContext<'_> {
-    /// Evaluates a tensor map; faults are recorded and give none.
+    /// Evaluates a tensor map; records faults and then returns none.
     pub(super) fn tensor_map(&self, map: &TensorMapTemplate, faults: &mut Faults) -> Option<TensorMap> {
         let key = |part: &str| format!("tensor_maps.{}.{part}", map.name);
         let buffer = self.workload.buffers.iter().find(|buffer| buffer.name == map.buffer);
@@ -53,7 +53,7 @@ impl StepContext<'_> {
         dims.into_iter().collect()
     }
 
-    /// The innermost row of a box: whole chunks, no wider than the swizzle.
+    /// Checks the innermost row of a box: whole chunks, no wider than the swizzle.
     fn check_row(&self, buffer: &Buffer, box_dims: &[u32], swizzle: Swizzle, key: &str, faults: &mut Faults) {
         let Some(&elements) = box_dims.last() else { return };
         let bytes = u64::from(elements) * buffer.dtype.size() as u64;
@@ -68,7 +68,7 @@ impl StepContext<'_> {
         }
     }
 
-    /// Extents of the buffer, and the bytes between neighbours on every axis but the innermost.
+    /// Checks the extents of the buffer, and the strides of every axis except the innermost.
     fn check_strides(&self, buffer: &Buffer, key: &str, faults: &mut Faults) {
         let mut apart = buffer.dtype.size() as u64;
         for (at, expr) in buffer.shape.iter().enumerate().rev() {

@@ -118,7 +118,7 @@ fn a_sweep_of_thousands_takes_few_evaluations() {
     assert_eq!(kernel.flags[2], "-maxrregcount=10000");
 }
 
-/// `phase_d` with tensor maps of q and k beside the plain kernel.
+/// `phase_d` with tensor maps of q and k next to the plain kernel.
 fn with_bulk_copies() -> Phase {
     let bulk = r#"
 [[variant]]

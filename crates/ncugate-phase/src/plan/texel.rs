@@ -4,20 +4,20 @@ use super::launch::StepContext;
 use crate::config::Buffer;
 use ncugate_model::Dtype;
 
-/// What is wrong, and what would be right.
+/// A fault and its remedy.
 pub type TexelFault = (String, &'static str);
 
-/// A row and, of two axes, how many rows.
+/// The length of a row and, in two dimensions, the number of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TexelExtents {
-    /// Texels of a row.
+    /// Texels per row.
     pub width: u64,
-    /// Rows; none of one axis.
+    /// Rows; none in one dimension.
     pub height: Option<u64>,
 }
 
 impl TexelExtents {
-    /// Those of a buffer of that type and these extents whose texels have so many elements.
+    /// The texels of a buffer of that type and these extents, with `channels` elements each.
     pub fn new(dtype: Dtype, extents: &[u64], channels: u32) -> Result<Self, TexelFault> {
         let wide = u64::from(channels);
         let texels = match extents {
@@ -44,13 +44,13 @@ impl TexelExtents {
     }
 }
 
-/// Whether integers of the type can be read as floats up to 1.
+/// Whether integers of the type can be read as normalised floats.
 pub const fn is_narrow(dtype: Dtype) -> bool {
     matches!(dtype, Dtype::U8 | Dtype::I8 | Dtype::U16 | Dtype::I16)
 }
 
 impl StepContext<'_> {
-    /// A buffer of that name with its extents in this variant.
+    /// The buffer with that name, and its extents in this variant.
     pub(super) fn extents_of(&self, name: &str) -> Option<(&Buffer, Vec<u64>)> {
         let buffer = self.workload.buffers.iter().find(|buffer| buffer.name == name)?;
         let extents = buffer.shape.iter().map(|extent| u64::try_from(extent.eval_int(self.scope).ok()?).ok());

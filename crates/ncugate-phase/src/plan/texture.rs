@@ -9,15 +9,16 @@ use ncugate_model::Dtype;
 use ncugate_model::TextureFilter;
 use ncugate_model::TextureRead;
 
-/// Texels of a texture of one axis (CUDA C++ Programming Guide, technical specifications; compute capability 5.0 and later).
+/// Maximum texels of a one-dimensional texture (CUDA C++ Programming Guide, technical specifications; compute
+/// capability 5.0 and later).
 const LINEAR_WIDTH: u64 = 1 << 28;
-/// Texels and rows of a texture of two axes over linear memory, at least on every chip.
+/// Maximum texels and rows of a two-dimensional texture over linear memory, valid on every chip.
 const PITCH_EXTENT: [u64; 2] = [131_072, 65_000];
 /// A row starts at a multiple of this many bytes (`CU_DEVICE_ATTRIBUTE_TEXTURE_PITCH_ALIGNMENT`).
 const PITCH: u64 = 32;
 
 impl StepContext<'_> {
-    /// A texture over a buffer; faults are recorded and give none.
+    /// A texture over a buffer; records faults and then returns none.
     pub(super) fn texture(&self, key: &str, texture: &TextureTemplate, faults: &mut Faults) -> Option<TextureView> {
         let (buffer, extents) = self.extents_of(&texture.buffer)?;
         let view = view(buffer.dtype, &extents, texture);
@@ -29,7 +30,7 @@ impl StepContext<'_> {
     }
 }
 
-/// A texture over a buffer of that type and these extents, or what is wrong with it and what would be right.
+/// A texture over a buffer of that type and these extents, or the fault and its remedy.
 fn view(dtype: Dtype, extents: &[u64], texture: &TextureTemplate) -> Result<TextureView, TexelFault> {
     let TextureTemplate { buffer, channels, sampling } = texture;
     let TexelExtents { width, height } = TexelExtents::new(dtype, extents, *channels)?;

@@ -16,13 +16,12 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::rc::Rc;
 
-/// Most variants of a phase.
+/// Maximum variants of a phase.
 const MOST: usize = 1_000_000;
 
-/// Every variant that a phase has of its own: candidates in sweep order (the last axis fastest), then named ones, then baselines.
+/// Every variant declared by a phase: candidates in sweep order (the last axis fastest), then named ones, then baselines.
 ///
-/// All faults are given at once: expressions that give no valid launch, a sweep that leaves nothing, globs of gates
-/// that match no candidate.
+/// Reports all faults at once: expressions without a valid launch, an empty sweep, globs of gates without a matching candidate.
 pub fn unroll_own(phase: &Phase) -> Result<Plan, PlanErrors> {
     let mut unrolling = Unroller { phase, places: Rc::new(KeyPlaces::of(&phase.text)), faults: Faults::default() };
     let mut variants = unrolling.swept();
@@ -36,7 +35,7 @@ pub fn unroll_own(phase: &Phase) -> Result<Plan, PlanErrors> {
     let (mut faults, places) = (unrolling.faults, unrolling.places);
     check_reference_args(phase, &mut faults);
     if faults.is_empty() {
-        // The candidates of a search are known when it has chosen.
+        // The candidates of a search are unknown before it has chosen.
         if phase.search.is_none() || phase.sweep.points.is_some() {
             check_globs(phase, &plan, &places, &mut faults);
         }
@@ -47,12 +46,12 @@ pub fn unroll_own(phase: &Phase) -> Result<Plan, PlanErrors> {
 
 type Params = Vec<(String, Value)>;
 
-/// A condition without a value, which is among the faults.
+/// A condition without a value; the fault is recorded.
 struct ConditionFault;
 
 struct Unroller<'p> {
     phase: &'p Phase,
-    /// Where the keys of its file are; none once a variant is being unrolled that asks for them.
+    /// Positions of the keys of its file.
     places: Rc<KeyPlaces<'p>>,
     faults: Faults,
 }
@@ -77,7 +76,7 @@ impl Unroller<'_> {
             .collect()
     }
 
-    /// The combinations that the condition keeps; of a search, those that it chose.
+    /// The combinations that the condition keeps; for a search, those that it chose.
     fn combinations(&mut self) -> Vec<Params> {
         let phase = self.phase;
         let sweep = &phase.sweep;
@@ -85,13 +84,13 @@ impl Unroller<'_> {
         let space = Space::new(sweep, conditional);
         match (&sweep.points, &phase.search) {
             (Some(points), _) => self.chosen(points, &space),
-            // A search chooses; before it, there is none.
+            // A search that has not chosen yet has no combinations.
             (None, Some(_)) => Vec::new(),
             (None, None) => self.kept(&space),
         }
     }
 
-    /// Points that are listed, each of which the axes and the condition have to hold.
+    /// Listed points, each of which must satisfy the axes and the condition.
     fn chosen(&mut self, points: &[Params], space: &Space) -> Vec<Params> {
         let mut chosen = Vec::with_capacity(points.len());
         for (at, params) in points.iter().enumerate() {
@@ -224,7 +223,7 @@ impl Unroller<'_> {
                 };
                 launching.step(&step.action, entry.as_deref(), &mut self.faults)
             });
-            // Every step is looked at, so that all faults are told at once.
+            // Every step is evaluated, so that all faults are reported at once.
             let steps: Vec<Option<_>> = steps.collect();
             let mut steps: Option<Vec<_>> = steps.into_iter().collect();
             let launching = StepContext {
@@ -267,7 +266,7 @@ impl Unroller<'_> {
         whole.then_some(Variant { id, standing, params, method: Method::Kernel(plan) })
     }
 
-    /// Why the kernel is not launched at a shape, where its condition says so.
+    /// The condition that prevents a launch of the kernel at a shape.
     fn left_out(
         &mut self,
         kernel: &KernelTemplate,
@@ -287,7 +286,7 @@ impl Unroller<'_> {
         }
     }
 
-    /// Records extents over parameters that give no extent in a variant.
+    /// Records parametric extents without a valid value in a variant.
     fn check_extents(&mut self, params: &Names, id: &VariantId) {
         for shape in &self.phase.workload.shapes {
             let scope: Names = params.iter().map(|(k, v)| (k.clone(), v.clone())).chain(shape.scope()).collect();
@@ -317,7 +316,7 @@ impl Unroller<'_> {
         }
     }
 
-    /// The parameters that are passed as macros.
+    /// The parameters passed as macros.
     fn defines(
         &mut self,
         kernel: &KernelTemplate,
@@ -364,7 +363,7 @@ impl Unroller<'_> {
     }
 }
 
-/// Where the keys of a step are written: in its own table, else in the kernel's.
+/// The key paths of a step: in its own table, else in the kernel's.
 struct StepKeys<'k> {
     places: Rc<KeyPlaces<'k>>,
     table: &'k dyn Fn(&str) -> String,
@@ -408,7 +407,7 @@ fn check_globs(phase: &Phase, plan: &Plan, places: &KeyPlaces<'_>, faults: &mut 
     let stages = stages.map(|(at, stage)| (format!("stage[{at}].variant"), &stage.variant));
     let fallback = phase.gate_plan.fallback.iter().map(|f| ("fallback.variant".to_owned(), &f.variant));
     globs.extend(stages.chain(fallback).map(|(key, variant)| (key, variant.clone(), variant.as_str())));
-    // Gates mostly share their globs.
+    // Most gates share their globs.
     let mut known: HashMap<&str, bool> = HashMap::new();
     for (key, written, pattern) in globs {
         let is_matched = || glob(pattern).is_ok_and(|m| plan.candidates().any(|variant| m.is_match(&variant.id.0)));
@@ -423,7 +422,7 @@ fn check_globs(phase: &Phase, plan: &Plan, places: &KeyPlaces<'_>, faults: &mut 
     }
 }
 
-/// Everything later knows variants by their ids.
+/// All later code identifies variants by their ids.
 fn check_ids(plan: &Plan, faults: &mut Faults) {
     let mut seen = std::collections::HashSet::new();
     for variant in plan.variants.iter().filter(|variant| !seen.insert(&variant.id)) {

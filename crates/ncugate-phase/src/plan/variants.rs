@@ -28,17 +28,17 @@ pub struct Variant {
     pub method: Method,
 }
 
-/// How a variant computes.
+/// The implementation of a variant.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Method {
-    /// A kernel that is built and launched here.
+    /// A kernel that ncugate builds and launches.
     Kernel(KernelPlan),
     /// A Python function over the workload's buffers, called by the worker.
     Function(FunctionPlan),
-    /// A program that does everything itself.
+    /// A program that computes, checks and times by itself.
     Command(CommandPlan),
-    /// Launches of ncu reports that another program made.
+    /// Launches of ncu reports from another program.
     Captured(LaunchPattern),
 }
 
@@ -47,7 +47,7 @@ pub enum Method {
 pub struct FunctionPlan {
     pub file: PathBuf,
     pub function: String,
-    /// Regular expression of the kernels that count.
+    /// Regular expression of the kernels to count.
     pub kernel_filter: Option<String>,
 }
 
@@ -55,7 +55,7 @@ pub struct FunctionPlan {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandPlan {
     pub argv: Vec<String>,
-    /// Regular expression of the kernels that count.
+    /// Regular expression of the kernels to count.
     pub kernel_filter: Option<String>,
 }
 
@@ -88,7 +88,7 @@ impl Plan {
         })
     }
 
-    /// Those that are compared with.
+    /// The baselines.
     pub fn baselines(&self) -> impl Iterator<Item = &Variant> {
         self.variants.iter().filter(|v| v.standing == VariantRole::Baseline)
     }
