@@ -25,7 +25,7 @@ pub struct Audit {
     /// size of the cache is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub l2_share: Option<f64>,
-    /// Samples without repeats, one entry a process. None if the timed launches were not audited.
+    /// Samples without repeats, one entry per process. None if the timed launches were not audited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unrepeated: Option<Vec<UnrepeatedSamples>>,
 }

@@ -42,7 +42,7 @@ pub enum CheckOutcome {
         differences: Differences,
         /// Why it counted as wrong when it ran: every defect and every exceeded bound.
         reason: String,
-        /// What is wrong with it whatever the tolerance.
+        /// Defects that no tolerance excuses.
         defects: Vec<Defect>,
     },
     /// The launch failed, the worker died, or the case timed out.
@@ -67,7 +67,7 @@ impl CheckOutcome {
         Self::Wrong { differences, reason, defects }
     }
 
-    /// The outcome of the same measurement under another tolerance. What is wrong for another reason stays wrong.
+    /// The outcome of the same measurement under another tolerance. A case with a defect stays wrong.
     #[must_use]
     pub fn judged_by(&self, tolerance: &Tolerance) -> Self {
         match self {
@@ -90,8 +90,8 @@ pub struct CheckRecord {
     pub shape: ShapeName,
     pub seed: u64,
     pub outcome: CheckOutcome,
-    /// Wrong answers that the tolerance was tried on with the inputs of this case, and rejected. 0 where another record of the shape has
-    /// them.
+    /// Wrong answers that the tolerance was tested on, and rejected, with the inputs of this case. 0 if another
+    /// record of the shape has them.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub nulls: u32,
 }
@@ -104,14 +104,14 @@ const fn is_zero(count: &u32) -> bool {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum LatencyOutcome {
-    /// Samples in the order they were taken; sample `i` of every variant is of the same round.
+    /// Samples in measurement order; sample `i` of every variant is from the same round.
     Timed {
         /// Microseconds per launch, one sample per graph launch.
         samples: Vec<f64>,
         /// Launches per graph: a sample is the mean over them.
         launches: u32,
-        /// What was verified of the launches that were timed. None where the outputs of timed launches were not looked at:
-        /// of a program that times itself.
+        /// Verification of the timed launches. None if their outputs were not compared: for a program with a
+        /// self-reported latency.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         audit: Option<Audit>,
     },
@@ -141,7 +141,7 @@ pub enum LatencyOutcome {
 /// They took no part in the selection.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ConfirmationRecord {
-    /// The samples of all looks so far, in the order they were taken; sample `i` of every variant is of the same round.
+    /// The samples of all looks so far, in measurement order; sample `i` of every variant is from the same round.
     #[serde(flatten)]
     pub timed: LatencyRecord,
     /// Looks at these samples so far, from 1.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// How many processes may have a context on a device at once; `nvidia-smi -q -d COMPUTE` shows it.
+/// The number of processes that can have a context on a device at once; `nvidia-smi -q -d COMPUTE` shows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ComputeMode {
@@ -15,7 +15,7 @@ pub enum ComputeMode {
 }
 
 impl ComputeMode {
-    /// Converts the driver's number (`CUcomputemode`). An unknown one becomes the mode in which no process can wait.
+    /// Converts the driver's number (`CUcomputemode`). An unknown one becomes `ExclusiveProcess`, in which no second process can wait.
     pub const fn of(number: u32) -> Self {
         match number {
             0 => Self::Default,

@@ -2,11 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-/// How a launch stands to the launch before it and to its own blocks.
+/// The relation of a launch to the launch before it and among its own blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LaunchMode {
-    /// It begins when what is before it has ended.
+    /// It begins after the launch before it has ended.
     Ordinary,
     /// All of its blocks are resident at once, so that they can wait for each other (`grid.sync()`).
     Cooperative,

@@ -63,7 +63,7 @@ impl ProfiledOutputs {
 
 /// A line of `deep_profiles.jsonl`: a variant profiled once more, with ncu's sections, samples and sources.
 ///
-/// Judging reads nothing of it but whether its outputs are right.
+/// Judging reads only whether its outputs are right.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DeepProfile {
     pub variant: VariantId,

@@ -88,7 +88,7 @@ pub struct Differences {
     /// of the case.
     #[serde(serialize_with = "finite")]
     pub rel_l2: f64,
-    /// Elements that are NaN or infinite where the reference is not.
+    /// Elements that are NaN or infinite although the reference is finite.
     pub nonfinite: u64,
     pub compared: u64,
     /// The worst element by the tolerance's [`AllClose`]; none if that has no such bound.
@@ -152,7 +152,7 @@ fn finite<S: serde::Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::
     })
 }
 
-/// The larger one; NaN where either is.
+/// The larger one; NaN if either is.
 fn larger(a: f64, b: f64) -> f64 {
     if a >= b || a.is_nan() { a } else { b }
 }
@@ -164,7 +164,7 @@ pub enum Difference {
     MaxAbs,
     /// The relative L2 norm of the difference.
     RelL2,
-    /// The largest difference over what [`AllClose`] allows.
+    /// The largest difference relative to the permitted one of [`AllClose`].
     AllClose,
     /// The largest difference over the error of a plain evaluation.
     TimesError,

@@ -1,9 +1,9 @@
 //! Machine code in files that were built elsewhere: cubins, fat binaries, object files, libraries, archives of them.
 //!
-//! nvcc and the driver libraries embed code in the section `.nv_fatbin` of a host file (`__nv_relfatbin` where device code
-//! is linked later): containers one after the other, each a header and entries, an entry for each architecture. The
-//! layout is not documented by NVIDIA; it is that of files written by nvcc 11 to 13, and every length is checked against
-//! the file before it is followed.
+//! nvcc and the driver libraries embed code in the section `.nv_fatbin` of a host file (`__nv_relfatbin` if device
+//! code is linked later): containers one after the other, each a header and entries, an entry for each architecture.
+//! The layout is not documented by NVIDIA; it is that of files written by nvcc 11 to 13, and every length is checked
+//! against the file before it is followed.
 
 use crate::ComputeCapability;
 use object::elf::FileHeader64;

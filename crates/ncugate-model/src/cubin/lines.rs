@@ -38,7 +38,7 @@ pub struct CodePlace {
 pub struct LineTable {
     files: Vec<String>,
     rows: Vec<Row>,
-    /// Places in the order of their address: where each row's instructions start.
+    /// Rows by the address of their first instruction.
     starts: BTreeMap<u64, usize>,
     end: u64,
 }

@@ -44,7 +44,7 @@ pub fn replace_with<E>(
         fs::rename(&draft, path).map_err(&failed)
     })();
     if written.is_err() {
-        // The draft may not exist; the first error is the one to report.
+        // The draft does not always exist; the first error is the one to report.
         let _ = fs::remove_file(&draft);
     }
     written

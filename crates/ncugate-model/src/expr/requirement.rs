@@ -3,8 +3,8 @@
 //! One comparison of two arithmetic sides is a [`Form::Compare`], which has a margin; anything with `and`, `or`,
 //! `not`, `in`, `if` or a comparison inside a side is a [`Form::Condition`].
 //!
-//! A metric may be named as ncu writes it, bare (`sm__warps_active.avg.pct_of_peak_sustained_active`), after an owner
-//! (`baseline.dram__bytes.sum`, `baseline["dram__bytes.sum"]`) or in a call (`ncu("...")`).
+//! A metric can have the name that ncu uses, bare (`sm__warps_active.avg.pct_of_peak_sustained_active`), after an
+//! owner (`baseline.dram__bytes.sum`, `baseline["dram__bytes.sum"]`) or in a call (`ncu("...")`).
 
 use super::ast::{Comparison, Node, NodeKind, Owner, Quantity, Reference, Span};
 use super::limit::{self, UnitError};

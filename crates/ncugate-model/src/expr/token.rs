@@ -1,4 +1,4 @@
-//! A text cut into tokens.
+//! A text split into tokens.
 
 use super::ast::{Arithmetic, Comparison, Span};
 use super::unit::Unit;

@@ -14,7 +14,7 @@ pub enum Value {
     Text(String),
 }
 
-/// Names that an expression may use, with their values.
+/// Names for an expression, with their values.
 pub type Names = BTreeMap<String, Value>;
 
 impl Value {

@@ -44,7 +44,7 @@ pub struct LogicalMetric {
     /// The name a gate uses.
     pub name: String,
     pub title: String,
-    /// Unit of its value; empty where it is a count or a ratio.
+    /// Unit of its value; empty for a count or a ratio.
     pub unit: String,
     /// The direction in which it improves.
     pub better: Better,

@@ -215,7 +215,7 @@ impl ser::SerializeMap for Check {
     type Error = NotFinite;
 
     fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> FiniteResult {
-        // Keys that are not text are left out of the path.
+        // A key that is not text is empty in the path.
         self.key = serde_json::to_value(key).ok().and_then(|key| Some(key.as_str()?.to_owned())).unwrap_or_default();
         Ok(())
     }

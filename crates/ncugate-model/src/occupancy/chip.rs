@@ -29,7 +29,7 @@ pub struct Chip {
     pub reserved: u32,
     /// Allocation unit of shared memory in bytes.
     pub shared_unit: u32,
-    /// Named barriers, where they limit residency.
+    /// Named barriers, if they limit residency.
     pub barriers: Option<u32>,
 }
 

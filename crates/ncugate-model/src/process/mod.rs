@@ -102,7 +102,7 @@ pub enum ProcessExit {
 }
 
 impl ProcessExit {
-    /// Whether it did what it should.
+    /// Whether it exited with status 0.
     pub const fn completed(self) -> bool {
         match self {
             Self::Completed => true,
@@ -352,7 +352,7 @@ impl AsMut<SupervisedChild> for PipedChild {
     }
 }
 
-/// git with the repository's own settings disabled: it starts no hook and no file monitor.
+/// git without hooks and file monitors, whatever the repository's settings.
 pub fn git() -> Command {
     let mut command = Command::new("git");
     command.args(["-c", "core.fsmonitor=", "-c", "core.hooksPath=/dev/null"]);

@@ -23,7 +23,7 @@ pub enum BoundOf {
 }
 
 impl OwnBound {
-    /// The bound in `own` that replaces `all` for a buffer at a shape; none if there is none.
+    /// The bound in `own` that replaces `all` for a buffer at a shape, if any.
     pub fn of(own: &[Self], all: Option<AllClose>, buffer: &str, shape: &ShapeName) -> Option<AllClose> {
         let of_output = |bound: &&Self| matches!(&bound.of, BoundOf::Output(name) if name == buffer);
         let of_shape = |bound: &&Self| matches!(&bound.of, BoundOf::Shape(name) if name == shape);

@@ -65,7 +65,7 @@ impl Faults {
         }
     }
 
-    /// Whether there are no faults.
+    /// Whether no fault was recorded.
     pub fn is_empty(&self) -> bool {
         self.found.is_empty()
     }

@@ -87,7 +87,7 @@ impl Space {
         pairs.filter_map(|((name, values), at)| Some((name.clone(), values.get(*at as usize)?.clone()))).collect()
     }
 
-    /// The point of these parameters; none where an axis is missing or does not have the value.
+    /// The point with these parameters; none if an axis is missing or does not have the value.
     pub fn point(&self, params: &[(String, Value)]) -> Option<Point> {
         let index = |(name, values): &(String, Vec<Value>)| {
             let (_, value) = params.iter().find(|(param, _)| param == name)?;

@@ -172,7 +172,7 @@ fn arg_names(workload: &Workload) -> Vec<String> {
     buffers.chain(scalars).chain(dims_of(&workload.shapes)).collect()
 }
 
-/// Values, not metrics, that a requirement may name.
+/// Values, not metrics, for requirements.
 fn values(workload: &Workload, params: &[String]) -> Vec<String> {
     let scalars = workload.scalars.iter().map(|scalar| scalar.name.clone());
     let words = ["cc".to_owned(), "dtype".to_owned()];
