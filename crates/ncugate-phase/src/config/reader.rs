@@ -1,7 +1,7 @@
 //! Typed reading of TOML values that continues after an error, so that all errors of a file are reported at once.
 //!
 //! A [`Table`] refuses keys that its [`Spec`] does not declare, and returns the default of a missing key. An [`Item`]
-//! returns its value as a type, or records the expectation at its position and returns none.
+//! returns its value as a type, or records an error at its position and returns none.
 
 use super::error::{ConfigError, Place};
 use super::keys::{Key, KeyDefault, KeyKind, Spec, tables};
@@ -42,7 +42,7 @@ impl<'s> TomlText<'s> {
         self.problems.borrow_mut().push(ConfigError { place: Some(place.clone()), message: message.into(), help });
     }
 
-    /// Records the expectation at a place.
+    /// Records that the value at a place is not `what`.
     fn expected(&self, place: &Place, what: &str, help: Option<String>) {
         let found = self.excerpt(place);
         self.report(place, format!("`{}` is `{found}`, expected {what}", place.key), help);
@@ -90,7 +90,7 @@ impl<'a> Item<'a> {
         Self { value: value.get_ref(), kind, place: Place { key, span: value.span() }, source }
     }
 
-    /// Records the expectation here.
+    /// Records that the value here is not `what`.
     pub fn expected(&self, what: &str, help: Option<String>) {
         self.source.expected(&self.place, what, help);
     }

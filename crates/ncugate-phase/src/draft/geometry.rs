@@ -95,7 +95,7 @@ fn unbounded(kernel: &KernelSource<'_>, axis: usize, rows: &str, columns: &str, 
     }
 }
 
-/// Threads that each compute a part of a tile: `BM`, `BN`, `TM`, `TN`.
+/// Grid and block for threads that each compute a part of a tile: `BM`, `BN`, `TM`, `TN`.
 fn register_tiles(kernel: &KernelSource<'_>, rows: &str, columns: &str) -> Option<Geometry> {
     let number = |name| kernel.number(name);
     let (bm, bn, tm) = (number("BM")?, number("BN")?, number("TM")?);
