@@ -15,7 +15,8 @@ pub enum ComputeMode {
 }
 
 impl ComputeMode {
-    /// Converts the driver's number (`CUcomputemode`). An unknown one becomes `ExclusiveProcess`, in which no second process can wait.
+    /// Converts the driver's number (`CUcomputemode`). An unknown one becomes `ExclusiveProcess`, in which
+    /// no second process can wait.
     pub const fn of(number: u32) -> Self {
         match number {
             0 => Self::Default,
