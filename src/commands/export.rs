@@ -2,7 +2,7 @@
 
 use super::CommandError;
 use super::run_name::run_named;
-use super::show::is_report;
+use super::show::is_glob;
 use crate::cli::{ExportArgs, ExportFormat};
 use crate::console::{Output, warn};
 use crate::exit::Outcome;
@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 /// Writes the file. Of a dispatch table the status is the verdict of its run.
 pub fn export(args: &ExportArgs, today: Date, out: &mut Output) -> Result<Outcome, CommandError> {
     let run = match args.paths.as_slice() {
-        [path] if !is_report(path) => run_named(Path::new(path), &args.profiles)?,
+        [path] if !is_glob(path) => run_named(Path::new(path), &args.profiles)?,
         _ => None,
     };
     let format = match args.to {

@@ -16,16 +16,17 @@ pub fn run_folder(name: &Path, profiles: &Path) -> Result<PathBuf, CommandError>
     Ok(run_named(name, profiles)?.unwrap_or_else(|| name.to_owned()))
 }
 
-/// The same; none if the name is that of a file, which may be an ncu report.
+/// The same; none if the name is that of a file: it may be an ncu report.
 pub fn run_named(name: &Path, profiles: &Path) -> Result<Option<PathBuf>, CommandError> {
-    if name.is_file() {
-        return Ok(None);
-    }
     if name.is_dir() {
         let is_run = name.join("manifest.json").exists();
         // A folder of runs stands for the newest of them. Any other folder is refused when it is loaded.
         let newest = if is_run { None } else { store::newest(store::runs_of_phase(name)?)? };
         return Ok(Some(newest.unwrap_or_else(|| name.to_owned())));
+    }
+    // A missing path is an error of the command that would read it.
+    if name.exists() || name.components().count() > 1 || name.to_str().is_some_and(store::is_report_name) {
+        return Ok(None);
     }
     let runs = store::runs(profiles)?;
     let text = name.to_str().unwrap_or_default();

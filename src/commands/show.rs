@@ -15,7 +15,7 @@ use std::path::Path;
 /// Prints what a run found, with its verdict as the status; or what reports hold.
 pub fn show(args: &ShowArgs, invocation: &Invocation, out: &mut Output) -> Result<Outcome, CommandError> {
     if let [path] = args.paths.as_slice()
-        && !is_report(path)
+        && !is_glob(path)
         && let Some(folder) = run_named(Path::new(path), &args.profiles)?
     {
         return run(&folder, args, invocation, out);
@@ -23,9 +23,9 @@ pub fn show(args: &ShowArgs, invocation: &Invocation, out: &mut Output) -> Resul
     reports(args, out)
 }
 
-/// Whether a name is that of a file, or a glob of files.
-pub fn is_report(path: &str) -> bool {
-    path.contains(['*', '?', '[']) || Path::new(path).is_file()
+/// Whether a name is a glob of reports.
+pub fn is_glob(path: &str) -> bool {
+    path.contains(['*', '?', '['])
 }
 
 fn run(folder: &Path, args: &ShowArgs, invocation: &Invocation, out: &mut Output) -> Result<Outcome, CommandError> {

@@ -223,7 +223,8 @@ fn a_wrong_record_is_not_healed_by_a_right_one() {
         ("checks.jsonl", |record| record["outcome"] = json!({"status": "crashed", "reason": "a hang"})),
         ("checks.jsonl", |record| {
             let differences = json!({"max_abs": 1.0, "rel_l2": 1.0, "nonfinite": 0, "compared": 2048});
-            record["outcome"] = json!({"status": "wrong", "differences": differences, "reason": "far off"});
+            record["outcome"] =
+                json!({"status": "wrong", "differences": differences, "reason": "far off", "defects": []});
         }),
         ("latencies.jsonl", |record| record["outcome"] = json!({"status": "failed", "reason": "crashed while timed"})),
     ];
