@@ -171,7 +171,7 @@ fn a_kernel_is_run_by_a_draft_that_is_kept() {
     place.write("kernel.cu", &source);
     let listed = place.run(&["run", "kernel.cu", "--entry", "saxpy", "--list"]);
     assert!(listed.status == Some(0) && listed.stdout.starts_with("saxpy: "), "{listed:?}");
-    assert!(listed.stderr.contains("drafted saxpy.toml: 8 places to check"), "{listed:?}");
+    assert!(listed.stderr.contains("drafted saxpy.toml: 9 places to check"), "{listed:?}");
     let draft = std::fs::read_to_string(place.path().join("saxpy.toml")).unwrap();
     let again = place.run(&["run", "kernel.cu", "--entry", "saxpy", "--list"]);
     assert_eq!(again.stdout, listed.stdout);

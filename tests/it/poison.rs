@@ -217,7 +217,7 @@ fn poisoned(recording: &str, config: &str) -> usize {
     for command in commands {
         ran(&place, command);
     }
-    for name in ["comment.md", "compare.md", "compare.html", "summary.md", "step.md", "table.csv", "table.json"] {
+    for name in ["comment.md", "compare.html", "summary.md", "step.md", "table.csv", "table.json"] {
         assert_file(&place.path().join(name));
     }
     files(&place.path().join("reports")).iter().for_each(|path| assert_file(path));
@@ -366,7 +366,7 @@ fn texts_of_a_report_act_in_no_output() {
     for command in commands {
         ran(&place, command);
     }
-    for name in ["page.html", "two.html", "compare.md", "compare.html", "comment.md", "step.md"] {
+    for name in ["page.html", "two.html", "comment.md", "step.md"] {
         assert!(place.path().join(name).exists(), "{name}");
         assert_file(&place.path().join(name));
     }

@@ -466,8 +466,10 @@ fn text_of_a_recording_is_no_command_of_a_runner_in_any_output() {
         let text = fs::read_to_string(&file).unwrap().replace("##[", "");
         assert_clean(&file.display().to_string(), &text);
     }
-    for file in ["comment.md", "compare.md", "summary.md"] {
-        let text = fs::read_to_string(place.path().join(file)).unwrap();
+    let compared = place.run(&["compare", run, run, "--format", "markdown"]).stdout;
+    let read = |file: &str| fs::read_to_string(place.path().join(file)).unwrap();
+    for (file, text) in [("comment.md", read("comment.md")), ("summary.md", read("summary.md")), ("compare", compared)]
+    {
         assert_clean(file, &text.replace("##[", ""));
         assert!(!text.contains("www.evil") && !text.contains("a@evil"), "{file}: an address is a link");
     }
