@@ -509,7 +509,7 @@ pub struct RecordArgs {
     pub format: OutputFormat,
 }
 
-/// `ncugate inputs`
+/// `ncugate tools inputs`
 #[derive(Debug, Args)]
 pub struct InputsArgs {
     /// The phase
@@ -523,7 +523,7 @@ pub struct InputsArgs {
     pub format: OutputFormat,
 }
 
-/// `ncugate redact`
+/// `ncugate tools redact`
 #[derive(Debug, Args)]
 pub struct RedactArgs {
     /// The report (.ncu-rep, .ncu-repz)

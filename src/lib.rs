@@ -11,6 +11,8 @@
 //!
 //! The rest is public for the program and its tests alone, and changes without notice.
 
+#![warn(missing_docs)]
+
 #[doc(hidden)]
 pub mod cli;
 #[doc(hidden)]

@@ -44,7 +44,7 @@ pub struct AttemptPhase {
     pub phase: Phase,
     /// Names of the original gates on comparisons that are not measured here.
     pub left_out: Vec<String>,
-    /// The gate of each timed shape that requires the speedup [`FASTER`].
+    /// The gate of each timed shape that requires the speedup `FASTER`.
     pub faster: Vec<(ShapeName, String)>,
 }
 

@@ -1,6 +1,6 @@
 //! A phase's TOML file, as typed and as resolved.
 //!
-//! [`keys`] declares every key. `reader` reads TOML values by type and continues after an error. `resolve` converts
+//! `keys` declares every key. `reader` reads TOML values by type and continues after an error. `resolve` converts
 //! them to the types of this module, with defaults filled in and every name checked, so that all errors of a file are
 //! reported at once. This module touches no GPU, compiler or kernel source.
 
