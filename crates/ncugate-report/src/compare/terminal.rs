@@ -45,7 +45,11 @@ pub fn terminal(comparison: &RunComparison, columns: usize) -> String {
         metrics(&mut out, pair, columns);
     }
     if few && comparison.pairs.len() > DETAILED {
-        let _ = writeln!(out, "\n{} more pairs: --markdown FILE or --html FILE", comparison.pairs.len() - DETAILED);
+        let _ = writeln!(
+            out,
+            "\n{} more pairs: `--format markdown` or `ncugate page A B`",
+            comparison.pairs.len() - DETAILED
+        );
     }
     alone(&mut out, "A", &comparison.only_a);
     alone(&mut out, "B", &comparison.only_b);
@@ -84,7 +88,7 @@ fn latencies(out: &mut String, comparison: &RunComparison, columns: usize) {
     }
     let more = comparison.pairs.iter().filter(|p| p.latency.is_some()).count().saturating_sub(PAIRS);
     if more > 0 {
-        let _ = writeln!(out, "{more} more with smaller changes: --markdown FILE or --html FILE");
+        let _ = writeln!(out, "{more} more with smaller changes: `--format markdown` or `ncugate page A B`");
     }
 }
 
