@@ -37,13 +37,14 @@ pub fn explain(args: &ExplainArgs, today: Date, out: &mut Output) -> Result<Outc
     if let Some(entry) = path.to_str().filter(|_| !path.exists()).and_then(metric_entry) {
         return metric(&entry, args, out);
     }
-    let path = &run_folder(path, &args.profiles).map_err(|error| {
-        let near = path.to_str().and_then(|name| Catalogue::embedded().nearest(name));
-        near.map_or(error, |near| {
+    let near = path.to_str().and_then(|name| Catalogue::embedded().nearest(name));
+    let path = &run_folder(path, &args.profiles).map_err(|error| match (error, near) {
+        (CommandError::Usage(_), Some(near)) => {
             let name = path.display();
             let message = format!("{name} is neither a run, a report nor a metric; did you mean the metric '{near}'?");
             CommandError::Usage(message)
-        })
+        }
+        (error, _) => error,
     })?;
     if args.sweep {
         return sweep(path, args, today, out);

@@ -2,7 +2,7 @@
 
 use super::CommandError;
 use super::run_name::run_named;
-use super::show::is_glob;
+use super::show::{is_glob, request};
 use crate::cli::{ExportArgs, ExportFormat};
 use crate::console::{Output, warn};
 use crate::exit::Outcome;
@@ -13,7 +13,7 @@ use ncugate_judge::{JudgedRun, PhaseRun};
 use ncugate_model::Verdict;
 use ncugate_model::disk::{Durability, replace_with};
 use ncugate_report::dispatch::{DispatchFormat, dispatch};
-use ncugate_report::show::{self, ShowContent, ShowRequest};
+use ncugate_report::show::{self, ShowContent};
 use ncugate_report::write::replace;
 use ncugate_report::{RunSource, assemble};
 use std::io::{IsTerminal, Write, stdout};
@@ -73,18 +73,12 @@ fn table(
 
 /// Writes the metrics of reports.
 fn metrics(args: &ExportArgs, format: TableFormat, out: &mut Output) -> Result<(), CommandError> {
-    let request = ShowRequest {
-        reports: args.paths.clone(),
-        kernel: args.launches.kernel.clone(),
-        nvtx: args.launches.nvtx.clone(),
-        metrics: args.metrics.clone(),
-        launch: args.launches.launch,
-        shown: ShowContent::Export {
-            format,
-            layout: if args.wide { ExportLayout::Wide } else { ExportLayout::Long },
-            output: args.output.clone().unwrap_or_else(|| PathBuf::from("-")),
-        },
+    let shown = ShowContent::Export {
+        format,
+        layout: if args.wide { ExportLayout::Wide } else { ExportLayout::Long },
+        output: args.output.clone().unwrap_or_else(|| PathBuf::from("-")),
     };
+    let request = request(&args.paths, &args.launches, &args.metrics, shown);
     Ok(show::show(&request, &mut out.machine())?)
 }
 

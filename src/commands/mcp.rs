@@ -2,6 +2,7 @@
 //! (JSON-RPC 2.0, a message a line; specification 2025-06-18). Each call is a process of this program, so that one that ends badly
 //! ends alone. Calls wait for each other; every other message is answered meanwhile.
 
+use super::run_name::{PROFILES, run_folder};
 use super::{CommandError, confinement, print, signal};
 use crate::console::Output;
 use crate::exit::Outcome;
@@ -335,7 +336,14 @@ fn argv(tool: &str, arguments: &Value) -> Result<Vec<String>, String> {
         Ok::<_, String>(path)
     };
     match tool {
-        "next" => Ok(vec!["agent".to_owned(), "next".to_owned(), path("run")?]),
+        "next" => {
+            let run = path("run")?;
+            // A name stands for a folder, and that folder may be a link. A name of nothing is refused by the command.
+            if let Ok(folder) = run_folder(Path::new(&run), Path::new(PROFILES)) {
+                confinement::inside(&folder).map_err(|why| format!("`run`: {why}"))?;
+            }
+            Ok(vec!["agent".to_owned(), "next".to_owned(), run])
+        }
         "check" => Ok(vec!["check".to_owned(), path("config")?, "--confined".to_owned()]),
         "try" => {
             let mut argv =

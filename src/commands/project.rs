@@ -1,6 +1,7 @@
 //! The folder that paths of a phase are relative to: commands go there, and what the command line names stays what it was.
 
 use super::CommandError;
+use super::run_name::is_path;
 use crate::cli::{
     AgentCommand, ClusterCommand, Command, FolderArgs, HyperQueueArgs, OutputArgs, RunArgs, SlurmArgs, ToolsCommand,
 };
@@ -26,7 +27,7 @@ pub fn open_phase(config: &Path, invocation: &Invocation) -> Result<Phase, Comma
 pub fn settle(command: &mut Command, invocation: &Invocation) -> Result<(), CommandError> {
     let (config, paths) = match command {
         Command::Gate(args) => {
-            let named = args.paths.iter_mut().filter(|path| path.exists());
+            let named = args.paths.iter_mut().filter(|path| is_path(path));
             (&args.config, paths(&mut args.folders, &mut args.saying).into_iter().chain(named).collect())
         }
         Command::Cluster(

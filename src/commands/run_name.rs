@@ -25,7 +25,7 @@ pub fn run_named(name: &Path, profiles: &Path) -> Result<Option<PathBuf>, Comman
         return Ok(Some(newest.unwrap_or_else(|| name.to_owned())));
     }
     // A missing path is an error of the command that would read it.
-    if name.exists() || name.components().count() > 1 || name.to_str().is_some_and(store::is_report_name) {
+    if is_path(name) {
         return Ok(None);
     }
     let runs = store::runs(profiles)?;
@@ -45,6 +45,11 @@ pub fn run_named(name: &Path, profiles: &Path) -> Result<Option<PathBuf>, Comman
             Err(CommandError::Usage(format!("several runs are named '{text}': {}", folders.join(", "))))
         }
     }
+}
+
+/// Whether a name can only be a path, even if nothing is there.
+pub fn is_path(name: &Path) -> bool {
+    name.exists() || name.components().count() > 1 || name.to_str().is_some_and(store::is_report_name)
 }
 
 fn id(run: &Path) -> Option<&str> {

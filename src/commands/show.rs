@@ -3,7 +3,7 @@
 use super::conclude::session;
 use super::run_name::run_named;
 use super::{CommandError, print};
-use crate::cli::{OutputFormat, RowFormat, ShowArgs};
+use crate::cli::{LaunchArgs, OutputFormat, RowFormat, ShowArgs};
 use crate::console::Output;
 use crate::exit::Outcome;
 use crate::invocation::Invocation;
@@ -62,17 +62,22 @@ fn reports(args: &ShowArgs, out: &mut Output) -> Result<Outcome, CommandError> {
         None if args.rules => ShowContent::Rules,
         None => ShowContent::Launches,
     };
-    let request = ShowRequest {
-        reports: args.paths.clone(),
-        kernel: args.launches.kernel.clone(),
-        nvtx: args.launches.nvtx.clone(),
-        metrics: args.metrics.clone(),
-        launch: args.launches.launch,
-        shown,
-    };
+    let request = request(&args.paths, &args.launches, &args.metrics, shown);
     match format {
         RowFormat::Text => show::show(&request, out)?,
         RowFormat::Json | RowFormat::Csv => show::show(&request, &mut out.machine())?,
     }
     Ok(Outcome::Passed)
+}
+
+/// What to show of the launches of reports.
+pub fn request(paths: &[String], launches: &LaunchArgs, metrics: &[String], shown: ShowContent) -> ShowRequest {
+    ShowRequest {
+        reports: paths.to_vec(),
+        kernel: launches.kernel.clone(),
+        nvtx: launches.nvtx.clone(),
+        metrics: metrics.to_vec(),
+        launch: launches.launch,
+        shown,
+    }
 }

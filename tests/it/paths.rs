@@ -78,6 +78,17 @@ fn a_missing_program_fails_the_check_and_one_cause_is_said_once() {
 }
 
 #[test]
+fn a_path_that_is_not_there_is_not_looked_for_at_the_root() {
+    let place = Place::new();
+    place.write("torch.toml", "[phase]\nname = \"torch\"\n[[variant]]\nname = \"softmax\"\nmatch = { kernel = \"softmax*\" }\n[[gate]]\nrequire = \"registers <= 64\"\n");
+    place.write("below/x", "");
+    std::fs::copy(crate::command::root().join("tests/data/torch_nvtx.ncu-rep.zst"), place.path().join("r.ncu-rep"))
+        .unwrap();
+    let missing = in_folder(&place, "below", &["gate", "../torch.toml", "r.ncu-rep"]);
+    assert!(missing.status == Some(3) && missing.stderr.contains("below/r.ncu-rep"), "{missing:?}");
+}
+
+#[test]
 fn a_run_is_named_by_its_folder_its_id_its_phase_or_as_the_latest() {
     let place = Place::new();
     place.copy("profiles/softmax/h200");

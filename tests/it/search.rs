@@ -245,3 +245,25 @@ fn an_agent_runs_no_program_by_a_check_and_leaves_its_folder_by_none() {
         assert!(!place.path().join("EXECUTED").exists(), "{name}");
     }
 }
+
+#[test]
+fn an_agent_reads_no_run_that_a_name_leads_out_to() {
+    let (place, outside) = (Place::new(), tempfile::tempdir().unwrap());
+    place.copy("profiles/softmax/h200");
+    std::fs::create_dir(outside.path().join("softmax")).unwrap();
+    let (kept, moved) = (place.path().join("profiles/softmax/h200"), outside.path().join("softmax/h200"));
+    let next = |run: &str| {
+        let message = format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"next","arguments":{{"run":"{run}"}}}}}}"#
+        );
+        crate::command::Finished::of(place.ncugate(&["agent", "serve"]).write_stdin(message + "\n")).stdout
+    };
+    assert!(next("softmax").contains("findings"), "a run in the folder of runs has a name");
+    assert!(std::process::Command::new("cp").arg("-r").args([&kept, &moved]).status().unwrap().success());
+    std::fs::remove_dir_all(&kept).unwrap();
+    std::os::unix::fs::symlink(&moved, &kept).unwrap();
+    for run in ["softmax", "h200", "latest", "profiles/softmax", "profiles/softmax/h200"] {
+        let refused = next(run);
+        assert!(refused.contains("is outside of the working directory"), "{run}: {refused}");
+    }
+}
