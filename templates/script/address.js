@@ -42,7 +42,7 @@ function readAddress() {
 }
 
 /** Headings of sections link to themselves. */
-for (const heading of document.querySelectorAll("section[id] > h2")) {
+for (const heading of document.querySelectorAll("section[id] > h2, section[id] > details > summary > h2")) {
   const label = "Link to " + heading.textContent.trim();
-  heading.append(" ", el("a", { class: "anchor", href: "#" + heading.parentElement.id, "aria-label": label }, "#"));
+  heading.append(" ", el("a", { class: "anchor", href: "#" + heading.closest("section").id, "aria-label": label }, "#"));
 }

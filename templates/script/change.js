@@ -8,19 +8,26 @@ function fixed(value, decimals) {
   return /[02468]$/.test(kept) && /^50*$/.test(exact.slice(end)) ? kept : value.toFixed(decimals);
 }
 
-/** What a value changed by in percent; from tenfold on the factor, in four digits. */
+/** A positive number in three significant digits, without trailing zeros. */
+function shortText(value) {
+  if (value < 1e-4 || value >= 1e15) return value.toExponential(2).replace("+", "");
+  const digits = Number.isInteger(value) ? 0 : Math.max(0, 2 - Math.floor(Math.log10(value * 1.0005)));
+  const [whole, fraction] = fixed(value, digits).split(".");
+  const decimals = fraction?.replace(/0+$/, "");
+  return whole.replace(/\B(?=(\d{3})+$)/g, ",") + (decimals ? "." + decimals : "");
+}
+
+/** What a value changed by in percent; from tenfold on the factor. */
 function ratioText(ratio) {
   const percent = Math.abs((ratio - 1) * 100);
   if (!Number.isFinite(percent)) return "n/a";
-  if (ratio >= 1e15) return ratio.toExponential(3).replace("+", "") + "×";
-  if (ratio >= 999.95) return fixed(ratio, 0).replace(/\B(?=(\d{3})+$)/g, ",") + "×";
-  if (ratio >= 10) return Number(fixed(ratio, ratio < 100 ? 2 : 1)) + "×";
+  if (ratio >= 10) return shortText(ratio) + "×";
   const text = fixed(percent, percent < 100 ? 1 : 0);
   return Number(text) === 0 ? "0.0 %" : (ratio < 1 ? "-" : "+") + text + " %";
 }
 
 /** What two percentages differ by. */
 function pointsText(difference) {
-  const points = Number(fixed(Math.abs(difference), 2));
-  return points === 0 ? "under 0.01 pp" : (difference < 0 ? "-" : "+") + points + " pp";
+  if (difference === 0) return "0 pp";
+  return (difference < 0 ? "-" : "+") + shortText(Math.abs(difference)) + " pp";
 }

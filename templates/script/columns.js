@@ -37,9 +37,10 @@ function makeColumns() {
     key: "verdict",
     title: "Gates",
     value: (v) => v.verdict,
-    show: (v) => (v.baseline ? el("span", { class: "tag" }, v.graded ? "baseline, graded by itself" : "baseline") : pill(v.verdict)),
+    show: (v) => (v.baseline ? el("span", { class: "tag" }, v.graded ? "baseline, self-reported" : "baseline") : pill(v.verdict)),
   };
-  const stops = { key: "stops", title: "Stopped by", cls: "stop", value: (v) => v.stops.length, show: stopped };
+  const about = "A mark for each gate: a square fails, a ring is inconclusive, a dot passes.";
+  const stops = { key: "stops", title: "Stopped by", about, cls: "stop", value: (v) => v.stops.length, show: stopped };
   const name = {
     key: "name",
     title: "Variant",
@@ -64,6 +65,7 @@ function makeColumns() {
     key: "m" + at,
     title: metric.title,
     unit: metric.unit,
+    about: metric.about,
     num: true,
     value: (v) => valueOf(v, state.shape, at),
     show: (v) => shown(cellOf(v, state.shape, at)),

@@ -43,6 +43,16 @@ function copyButton(node) {
   return button;
 }
 
+/** Buttons of the first screen, which copy what a variant is built or called with. */
+for (const button of document.querySelectorAll("button.flags")) {
+  const label = button.textContent;
+  button.hidden = false;
+  button.addEventListener("click", async () => {
+    button.textContent = (await toClipboard(button.dataset.copy)) ? "Copied" : "Not copied";
+    setTimeout(() => (button.textContent = label), 1500);
+  });
+}
+
 for (const node of document.querySelectorAll("#gates > .scroll > table, #shapes table, #stages table")) {
   node.parentElement.after(copyButton(node));
 }

@@ -35,7 +35,8 @@ function headCell(column) {
   };
   const unit = column.unit ? el("span", { class: "unit" }, column.unit) : null;
   const arrow = on ? el("span", { "aria-hidden": "true" }, state.sort.up ? "↑" : "↓") : null;
-  const button = el("button", { type: "button", "data-key": column.key, onclick: sort }, column.title, unit, arrow);
+  const attributes = { type: "button", "data-key": column.key, title: column.about, onclick: sort };
+  const button = el("button", attributes, column.title, unit, arrow);
   const order = on ? (state.sort.up ? "ascending" : "descending") : "none";
   return el("th", { class: classes(column.num && "num", column.cls === "name" && "name"), scope: "col", "aria-sort": order }, button);
 }
@@ -122,7 +123,7 @@ grid.addEventListener("keydown", (event) => {
 addEventListener("beforeprint", () => {
   drawHeadForPaper();
   drawRows(true);
-  for (const details of document.querySelectorAll("details.rung, #provenance details")) details.open = true;
+  for (const details of document.querySelectorAll("details.rung, .part details")) details.open = true;
 });
 addEventListener("afterprint", () => {
   drawHead();

@@ -17,6 +17,8 @@ const open = (name, options) => browser.open(pathToFileURL(`${folder}/${name}/re
 const cells = (page, column) => page.evaluate(`[...document.querySelectorAll("#grid tbody tr:not(.pad)")].map((r) => r.children[${column}].textContent)`);
 const head = (page, title) => page.evaluate(`[...document.querySelectorAll("#grid thead th")].findIndex((h) => h.textContent.startsWith(${JSON.stringify(title)}))`);
 const clickHead = (page, column) => page.evaluate(`document.querySelectorAll("#grid thead th")[${column}].querySelector("button").click()`);
+/** Opens every folded part, as a reader does who looks at everything. */
+const unfold = (page) => page.evaluate(`document.querySelectorAll(".part > details").forEach((d) => (d.open = true))`);
 const count = async (page) => Number((await page.evaluate(`document.getElementById("count").textContent`)).split(" ")[0]);
 const choose = (page, label, value) => page.evaluate(`(() => { const s = [...document.querySelectorAll("#filters label")].find((l) => l.firstChild.textContent === ${JSON.stringify(label)}).querySelector("select,input"); s.value = ${JSON.stringify(value)}; s.dispatchEvent(new Event(s.tagName === "SELECT" ? "change" : "input", { bubbles: true })); })()`);
 /** Texts whose contrast with what is behind them is under 4.5 (WCAG AA); runs in the page. */
@@ -49,7 +51,52 @@ const quiet = (page, loads = 1) => {
 };
 
 try {
+  for (const [width, height] of [[1440, 900], [390, 844]]) {
+    const page = await open("p90", { width, height });
+    await check(`the first screen at ${width} px has verdict, reason, what to use, next step and notes`, page, async () => {
+      const first = [".verdict .word", ".reason", ".choices", ".step", ".trust > summary"];
+      const ends = await page.evaluate(`${JSON.stringify(first)}.map((at) => document.querySelector(".banner " + at).getBoundingClientRect().bottom)`);
+      if (width > 1000) assert.ok(ends.every((end) => end <= 900), `${ends}`);
+      assert.ok(ends.every((end, at) => at === 0 || end > ends[at - 1]), `${ends}`);
+      assert.ok(ends[2] < height, `what to use ends at ${ends[2]} px`);
+      assert.match(await page.evaluate(`document.querySelector(".trust > summary").textContent`), /^\d+ notes? on how far to trust this$/);
+      assert.equal(await page.evaluate(`document.documentElement.scrollWidth`), width);
+    });
+    await check(`nothing but the table of variants is long at ${width} px before it is unfolded`, page, async () => {
+      const height = await page.evaluate(`document.documentElement.scrollHeight`);
+      assert.ok(width < 1000 || height <= 6000, `${height} px`);
+      assert.ok(await page.evaluate(`[...document.querySelectorAll(".part > details")].every((d) => !d.open)`));
+    });
+    await check(`a variant of the first screen is named in full, and what it is built with is copied (${width} px)`, page, async () => {
+      await page.evaluate(`Object.defineProperty(navigator, "clipboard", { value: { writeText: async (text) => (window.copied = text) } })`);
+      const [name, flags] = await page.evaluate(`[document.querySelector(".choices .variant").textContent, document.querySelector(".flags").dataset.copy]`);
+      assert.ok(await page.evaluate(`JSON.parse(document.getElementById("data").textContent).variants.some((v) => v.id === ${JSON.stringify(name)})`), name);
+      await page.evaluate(`document.querySelector(".flags").click()`);
+      await page.evaluate(`new Promise((r) => setTimeout(r, 50))`);
+      assert.equal(await page.evaluate(`window.copied`), flags);
+      assert.ok(flags.includes("-D"), flags);
+    });
+    quiet(page);
+    await page.close();
+  }
+
   let page = await open("p90");
+  await check("a link to a folded part opens it, and the definitions are there", page, async () => {
+    await page.evaluate(`document.querySelector('nav a[href="#glossary"]').click()`);
+    const [open, words] = await page.evaluate(`[document.querySelector("#glossary > details").open, document.getElementById("glossary").textContent]`);
+    assert.ok(open && words.includes("one TOML file") && words.includes("eligible_warps"), words);
+    assert.ok(await page.evaluate(`[...document.querySelectorAll("#grid thead button")].some((b) => b.title.length > 20)`), "a head has its definition");
+  });
+  await check("every counter of the deep profile shows its value", page, async () => {
+    await unfold(page);
+    const hidden = await page.evaluate(`[...document.querySelectorAll(".counters tbody tr")].filter((row) => { const box = row.closest(".scroll").getBoundingClientRect(); return [...row.cells].some((c) => { const b = c.getBoundingClientRect(); return b.height < 10 || b.width < 10 || b.right > box.right + 1 || !c.textContent.trim(); }); }).length`);
+    const all = await page.evaluate(`document.querySelectorAll(".counters tbody tr").length`);
+    assert.ok(all > 3 && hidden === 0, `${hidden} of ${all} are hidden`);
+  });
+  await page.close();
+
+  page = await open("p90");
+  await unfold(page);
   await check("the verdict, the gates and the charts are there", page, async () => {
     assert.match(await page.evaluate(`document.querySelector(".verdict .word").textContent`), /Fail|Pass|Inconclusive|Fallback/);
     assert.equal(await page.evaluate(`document.querySelector("#gates .gates").tBodies[0].rows.length`), 8);
@@ -209,6 +256,7 @@ try {
   await page.close();
 
   page = await open("p90", { width: 390, height: 844 });
+  await unfold(page);
   await check("nothing is wider than a telephone", page, async () => {
     assert.equal(await page.evaluate(`document.documentElement.scrollWidth`), 390);
     assert.deepEqual(await barriers(page), []);
@@ -304,6 +352,7 @@ try {
   await page.close();
 
   page = await open("p90");
+  await unfold(page);
   await check("the command that measures one variant is copied", page, async () => {
     await page.evaluate(`Object.defineProperty(navigator, "clipboard", { value: { writeText: async (text) => (window.copied = text) } })`);
     await page.evaluate(`document.querySelector("#grid tbody tr[data-at]").click()`);
@@ -329,7 +378,7 @@ try {
     await page.key("Escape");
   });
   await check("headings link to themselves", page, async () => {
-    const links = await page.evaluate(`[...document.querySelectorAll("section[id] > h2")].map((h) => [h.querySelector("a.anchor")?.getAttribute("href"), "#" + h.parentElement.id])`);
+    const links = await page.evaluate(`[...document.querySelectorAll("section[id] h2")].map((h) => [h.querySelector("a.anchor")?.getAttribute("href"), "#" + h.closest("section").id])`);
     assert.ok(links.length >= 6 && links.every(([href, id]) => href === id), JSON.stringify(links));
   });
   await check("sections of the page are in the order of its navigation", page, async () => {
@@ -378,6 +427,15 @@ try {
     page = await open(`shipped/${name}`, { width: 390, height: 844 });
     await check(`the shipped page of ${name} is no wider than a telephone`, page, async () => {
       assert.equal(await page.evaluate(`document.documentElement.scrollWidth`), 390);
+      await unfold(page);
+      assert.equal(await page.evaluate(`document.documentElement.scrollWidth`), 390);
+    });
+    quiet(page);
+    await page.close();
+    page = await open(`shipped/${name}`, { width: 1440, height: 900 });
+    await check(`the shipped page of ${name} says the answer on the first screen, and is short before it is unfolded`, page, async () => {
+      const [first, height] = await page.evaluate(`[document.querySelector(".banner").getBoundingClientRect().bottom, document.documentElement.scrollHeight]`);
+      assert.ok(first <= 900 && height <= 6000, `${first} and ${height} px`);
     });
     quiet(page);
     await page.close();

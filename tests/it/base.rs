@@ -107,7 +107,7 @@ fn a_kernel_that_became_slower_than_the_merge_base_fails_its_gate() {
     assert_eq!(finished.status, Some(1), "{finished:?}");
     let comment = words(&repository.comment());
     assert!(
-        comment.contains("| shape | main (") && comment.contains("| only | 10.00 µs | 20.00 µs | +100 % ("),
+        comment.contains("| shape | main (") && comment.contains("| only | 10.0 µs | 20.0 µs | +100 % ("),
         "{comment}"
     );
     assert!(comment.contains("❌ no slower than the base") && comment.contains("--base "), "{comment}");
@@ -125,7 +125,7 @@ fn a_kernel_that_became_faster_passes_and_its_run_is_judged_again_without_the_ba
     let finished = repository.run(&["--base", "HEAD"]);
     assert_eq!(finished.status, Some(0), "{finished:?}");
     assert!(
-        words(&repository.comment()).contains("| only | 20.00 µs | 10.00 µs | -50.0 % ("),
+        words(&repository.comment()).contains("| only | 20.0 µs | 10.0 µs | -50.0 % ("),
         "{}",
         repository.comment()
     );
@@ -184,7 +184,7 @@ fn of_several_candidates_the_best_of_the_base_is_compared_with() {
     let finished = repository.run(&["--base", "main"]);
     assert_eq!(finished.status, Some(0), "{finished:?}");
     let comment = words(&repository.comment());
-    assert!(comment.contains("| only | 10.00 µs | 10.00 µs | 0.0 % ("), "{comment}");
+    assert!(comment.contains("| only | 10.0 µs | 10.0 µs | 0.0 % ("), "{comment}");
     assert_eq!(comment.matches("| base+").count(), 1, "one of the base is shown beside: {comment}");
 
     let listed = repository.place.run(&["run", "phase.toml", "--list", "--base", "main", "--filter", "*=64"]);

@@ -93,7 +93,7 @@ fn the_deep_profile_changes_no_verdict_and_no_judged_counter() {
     assert_eq!(values(&with), values(&without));
     assert_eq!(without["deep_profiles"], json!([]));
     let missing = without["missing"].to_string();
-    assert!(missing.contains("no deep profile of the selected variant: the run has none"), "{missing}");
+    assert!(missing.contains("no deep profile of the selected variant: missing in this run"), "{missing}");
 }
 
 #[test]

@@ -96,7 +96,7 @@ fn work_that_is_moved_to_a_copy_counts_and_other_counters_say_that_they_lack_it(
     for (require, status, words) in [
         ("dram_bytes <= 17000", 0, ""),
         ("dram_bytes <= 9000", 4, between),
-        ("dram_bytes <= 8000", 1, "16, needs <= 7.812 KiB"),
+        ("dram_bytes <= 8000", 1, "16 KiB, needs <= 7.81 KiB"),
         ("dram_bytes >= 9000", 4, between),
         ("dram__bytes.sum <= 9000", 4, "dram__bytes.sum is between 8,192 and 16,384"),
         ("dram_bytes / 2 <= 6000", 4, between),

@@ -123,7 +123,7 @@ fn a_program_cannot_pass_on_a_latency_that_it_took_itself() {
     let folder = Stored::new(&text, "run").write(&place);
     let judged = gate(&place, &folder, &text);
     assert_eq!(judged.status, Some(4), "although ncu saw a kernel of it: {judged:?}");
-    assert!(judged.stdout.contains("graded by itself"), "{}", judged.stdout);
+    assert!(judged.stdout.contains("self-reported"), "{}", judged.stdout);
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn a_program_of_which_no_kernel_was_seen_is_refused_as_a_comparison() {
     let seen = Stored::new(&text, "seen").write(&place);
     let judged = gate(&place, &seen, &text);
     assert_eq!(judged.status, Some(0), "{judged:?}");
-    assert!(judged.stdout.contains("Graded by itself: program (baseline)"), "{}", judged.stdout);
+    assert!(judged.stdout.contains("Self-reported latency: program (baseline)"), "{}", judged.stdout);
     let folder = Stored::new(&text, "never").unseen().write(&place);
     let judged = gate(&place, &folder, &text);
     assert_eq!(judged.status, Some(4), "{judged:?}");

@@ -92,7 +92,7 @@ fn nobody_is_told_to_use_what_loses_to_the_baseline() {
     let place = Place::new();
     let fallback = rendered(&place, "phase_3");
     assert_eq!(fallback.status, Some(0), "{fallback:?}");
-    let cost = "takes 13.88× as long as sdpa_default at mission";
+    let cost = "13.9× slower than sdpa_default at mission";
     assert!(unwrapped(&fallback.stdout).contains(cost), "{}", fallback.stdout);
     for text in [fallback.stdout, read(&place, "phase_3/report.md"), read(&place, "phase_3/report.html")] {
         assert!(!unwrapped(&text).contains("Use the fallback"), "{text}");

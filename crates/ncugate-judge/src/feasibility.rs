@@ -12,36 +12,47 @@ use ncugate_phase::plan::{KernelLaunch, Method, Plan};
 /// Sub-partitions of a multiprocessor, each with its own scheduler.
 const SCHEDULERS: f64 = 4.0;
 
-/// A limit that the grid makes unreachable.
-struct UnreachableLimit<'a> {
-    gate: &'a Gate,
-    shape: &'a ShapeName,
-    metric: &'a str,
-    limit: f64,
-    /// The largest possible value, with the arithmetic.
-    bound: String,
+/// A limit that no candidate can reach, because of its grid.
+#[derive(Debug, Clone, Copy)]
+pub struct UnreachableLimit<'a> {
+    pub gate: &'a Gate,
+    pub shape: &'a ShapeName,
+    pub metric: &'a str,
+    pub limit: f64,
+    /// The largest value that the best candidate's grid allows.
+    pub most: f64,
+    /// Blocks of that grid.
+    pub blocks: u64,
+    /// Warps of one of its blocks.
+    pub warps: u32,
+    /// Multiprocessors of the GPU.
+    pub sms: u32,
+    /// Warps that one multiprocessor can hold.
+    capacity: u32,
 }
 
-/// A sentence for each metric and shape at which no candidate's grid can reach a gate's limit on that GPU. Gates with
-/// the same metric and shape are counted together. Returns nothing if the number of multiprocessors is unknown, and
-/// skips commands, whose grids are unknown.
+/// Gates, with a shape each, whose limit no candidate's grid can reach on that GPU. Returns nothing if the number of
+/// multiprocessors is unknown, and skips commands, whose grids are unknown.
 ///
 /// A grid of G blocks puts at most ceil(G / multiprocessors) blocks on one multiprocessor at a time, so its warps are
 /// at most that number times a block's warps.
-pub fn out_of_reach(phase: &Phase, plan: &Plan, target: TargetGpu) -> Vec<String> {
+pub fn unreachable_limits<'a>(phase: &'a Phase, plan: &Plan, target: TargetGpu) -> Vec<UnreachableLimit<'a>> {
     let (Some(chip), Some(sms)) = (Chip::of(target.capability), target.sms) else { return Vec::new() };
     let tiers = phase.gate_plan.tiers.iter().flat_map(|tier| &tier.gates);
-    let gates = phase.gates.iter().chain(tiers);
+    let cases = phase.gates.iter().chain(tiers).flat_map(|gate| gate.shapes.iter().map(move |shape| (gate, shape)));
+    cases.filter_map(|(gate, shape)| unreachable(gate, shape, plan, &chip, sms)).collect()
+}
+
+/// A sentence for each metric and shape with unreachable limits.
+pub fn out_of_reach(phase: &Phase, plan: &Plan, target: TargetGpu) -> Vec<String> {
     let mut found: IndexMap<(&str, &ShapeName), Vec<UnreachableLimit<'_>>> = IndexMap::new();
-    for gate in gates {
-        for limit in gate.shapes.iter().filter_map(|shape| unreachable(gate, shape, plan, &chip, sms)) {
-            found.entry((limit.metric, limit.shape)).or_default().push(limit);
-        }
+    for limit in unreachable_limits(phase, plan, target) {
+        found.entry((limit.metric, limit.shape)).or_default().push(limit);
     }
     found.values().filter_map(|limits| sentence(limits)).collect()
 }
 
-/// `required gate 'a' asks for eligible_warps of 3 at 'mission' (2 more gates for up to 4), and no variant can have more than 2: ...`.
+/// `required gate 'a' requires eligible_warps of 3 at 'mission' (2 more gates up to 4), but no variant can have more than 2: ...`.
 fn sentence(limits: &[UnreachableLimit<'_>]) -> Option<String> {
     let first = limits.iter().find(|limit| limit.gate.level == Level::Required).or(limits.first())?;
     let level = match first.gate.level {
@@ -51,10 +62,17 @@ fn sentence(limits: &[UnreachableLimit<'_>]) -> Option<String> {
     let most = limits.iter().map(|limit| limit.limit).fold(first.limit, f64::max);
     let more = match limits.len() - 1 {
         0 => String::new(),
-        others => format!(" ({} for up to {})", counted(others, "more gate"), short(most)),
+        others => format!(" ({} up to {})", counted(others, "more gate"), short(most)),
     };
-    let UnreachableLimit { gate, shape, metric, limit, bound } = first;
-    Some(format!("{level} gate '{}' asks for {metric} of {} at '{shape}'{more}, and {bound}", gate.name, short(*limit)))
+    let UnreachableLimit { gate, shape, metric, limit, most, blocks, warps, sms, capacity } = first;
+    Some(format!(
+        "{level} gate '{}' requires {metric} of {} at '{shape}'{more}, but no variant can have more than {}: {blocks} blocks of \
+         {warps} warps on {sms} SMs are at most {} per SM of {capacity}",
+        gate.name,
+        short(*limit),
+        short(*most),
+        counted(blocks.div_ceil(u64::from(*sms)) as usize * *warps as usize, "warp"),
+    ))
 }
 
 fn unreachable<'a>(
@@ -76,17 +94,9 @@ fn unreachable<'a>(
         .into_iter()
         .filter_map(|launch| Some((bound(metric, launch, chip, sms)?, launch)))
         .max_by(|a, b| a.0.total_cmp(&b.0).then(a.1.blocks().cmp(&b.1.blocks())))?;
-    (most < limit).then(|| {
-        let (blocks, warps) = (launch.blocks(), launch.threads().div_ceil(WARP));
-        let bound = format!(
-            "no variant can have more than {}: at best {blocks} blocks of {warps} warps on {sms} multiprocessors put {} on one of them, \
-             which holds {}",
-            short(most),
-            counted(resident(launch, sms) as usize * warps as usize, "warp"),
-            chip.warps
-        );
-        UnreachableLimit { gate, shape, metric, limit, bound }
-    })
+    let (blocks, warps) = (launch.blocks(), launch.threads().div_ceil(WARP));
+    let capacity = chip.warps;
+    (most < limit).then_some(UnreachableLimit { gate, shape, metric, limit, most, blocks, warps, sms, capacity })
 }
 
 /// The metric and the lower limit of a gate that requires only that.
@@ -135,7 +145,7 @@ mod tests {
         let found = of("configs/phase_d.toml", Some(132));
         let first = found.iter().find(|sentence| sentence.contains("achieved_occupancy")).unwrap();
         assert!(first.contains("no variant can have more than 12.5"), "{first}");
-        assert!(first.contains("128 blocks of 8 warps on 132 multiprocessors put 8 warps on one"), "{first}");
+        assert!(first.contains("128 blocks of 8 warps on 132 SMs are at most 8 warps per SM of 64"), "{first}");
         assert!(of("configs/phase_d.toml", None).is_empty(), "another chip may have fewer multiprocessors");
         assert!(of("configs/phase_d.toml", Some(16)).iter().all(|sentence| !sentence.contains("achieved_occupancy")));
     }

@@ -71,7 +71,7 @@ pub use confirmation_scope::to_confirm;
 pub use context::{BetweenRuns, Context, Noise, StoredRun};
 pub use correctness::{correctness, name_cheats, name_profiled_cheats};
 pub use error::JudgeError;
-pub use feasibility::out_of_reach;
+pub use feasibility::{UnreachableLimit, out_of_reach, unreachable_limits};
 pub use foreign_run::{CapturedVariant, ForeignRun, foreign_run, paths};
 pub use gate_summary::{Counts, GateSummary};
 pub use judged_run::JudgedRun;

@@ -133,7 +133,7 @@ mod tests {
     fn demands_and_shortfalls_name_their_unit() {
         assert_eq!(demanded(Comparison::LessOrEqual, "10.21 µs"), "at most 10.21 µs");
         assert_eq!(demanded(Comparison::GreaterOrEqual, "2"), "at least 2");
-        assert_eq!(shortfall(Comparison::LessOrEqual, -19.376, "us"), "over by 19.38 µs");
+        assert_eq!(shortfall(Comparison::LessOrEqual, -19.376, "us"), "over by 19.4 µs");
         assert_eq!(shortfall(Comparison::GreaterOrEqual, -7.53, "%"), "short by 7.53 pp");
         assert_eq!(shortfall(Comparison::Equal, -5.0, "inst"), "off by 5");
         assert_eq!(shortfall(Comparison::GreaterOrEqual, -0.1, "x"), "short by 0.1×");

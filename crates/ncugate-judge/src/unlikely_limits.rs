@@ -3,7 +3,7 @@
 use ncugate_model::Level;
 use ncugate_model::expr::{Quantity, Reference};
 use ncugate_model::metric::Catalogue;
-use ncugate_model::number::in_sentence;
+use ncugate_model::number;
 use ncugate_phase::config::{Gate, Phase};
 
 /// One sentence for all limits of a phase's gates that look wrong. A limit with an explicit unit is never reported.
@@ -22,7 +22,7 @@ fn unlikely(gate: &Gate) -> Option<String> {
     let (reference, limit, meant) =
         limits.filter_map(|(reference, limit)| Some((reference, limit, meant(reference, limit)?))).next()?;
     let unit = unit(reference);
-    Some(format!("'{}' holds {reference} against {}; {meant}", gate.name, in_sentence(limit, unit)))
+    Some(format!("'{}' holds {reference} against {}; {meant}", gate.name, number::limit(limit, unit)))
 }
 
 fn unit(reference: &Reference) -> &'static str {

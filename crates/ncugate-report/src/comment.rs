@@ -3,7 +3,6 @@
 //! Its first line is a hidden marker that names the phase, so that the poster can find and replace an earlier comment.
 
 use super::deltas::{CodeChange, ShapeDelta};
-use super::finding_row::FindingRow;
 use super::markdown::{Charts, MarkdownTable, escape, sections};
 use super::model::Conclusion;
 use super::run_report::RunReport;
@@ -15,8 +14,6 @@ use std::fmt::Write as _;
 pub const LONGEST: usize = 60_000;
 /// Most shapes in the table.
 const SHAPES: usize = 6;
-/// Longest text of a finding, in characters.
-const FINDING: usize = 300;
 
 /// The comment; `job` is the address of the job that wrote it.
 pub fn comment(report: &RunReport, job: Option<&str>) -> String {
@@ -29,7 +26,8 @@ pub fn comment(report: &RunReport, job: Option<&str>) -> String {
     if let Some(unasked) = &report.source.unasked {
         paragraph(format!("**Not measured:** {}.", escape(unasked)));
     }
-    paragraph(format!("{}\n**{}**", escape(&report.headline.reason), escape(&report.in_use.sentence)));
+    let bold = if report.first_screen.recommends() { "**" } else { "" };
+    paragraph(format!("{}\n{bold}{}{bold}", escape(&report.headline.reason), escape(&report.in_use.sentence)));
     paragraph(shapes(&report.shape_deltas));
     let lines: Vec<String> =
         [facts(report), next_step(report), links(report, job)].into_iter().filter(|line| !line.is_empty()).collect();
@@ -115,19 +113,10 @@ fn facts(report: &RunReport) -> String {
     if facts.is_empty() { String::new() } else { format!("{}.", facts.join(" · ")) }
 }
 
-/// The most severe finding and the next experiment, unless the phase passes without a fallback.
+/// The next step, unless the phase passes without a fallback.
 fn next_step(report: &RunReport) -> String {
-    let said = |finding: &&FindingRow| finding.leading || finding.rule == "ncu";
-    let leading = report.findings.iter().find(said);
-    let Some(finding) = leading.filter(|_| report.headline.conclusion != Conclusion::Pass) else {
-        return String::new();
-    };
-    let cause = escape(&text::clip(&finding.sentence, FINDING));
-    let advice = match finding.advice.as_str() {
-        "" => String::new(),
-        advice => format!("\n**Next:** {}", escape(&text::clip(advice, FINDING))),
-    };
-    format!("**Likely cause:** {}: {cause}{advice}", escape(&finding.title))
+    let next = report.first_screen.next.as_ref().filter(|_| report.headline.conclusion != Conclusion::Pass);
+    next.map_or_else(String::new, |next| format!("**Next:** {}", escape(&next.text())))
 }
 
 fn links(report: &RunReport, job: Option<&str>) -> String {
@@ -146,7 +135,7 @@ fn is_address(text: &str) -> bool {
 const FOLDS: [(&str, &[&str]); 3] = [
     ("Gates", &["Gates", "Tier", "Stages", "Waivers"]),
     ("Measurements", &[]),
-    ("Provenance", &["Missing", "Warnings", "Provenance"]),
+    ("Provenance", &["Notes", "Missing", "Provenance"]),
 ];
 
 /// The fold that a heading belongs to.
@@ -205,7 +194,7 @@ mod tests {
         let seen = unfolded(&comment);
         assert!(seen.len() <= 30, "{}:\n{}", seen.len(), seen.join("\n"));
         assert_eq!(seen[0], format!("<!-- ncugate:{} -->", report.phase));
-        for part in ["### ", "difference (95 %)", "Likely cause", "reproduce: `", "[job and report](https://"] {
+        for part in ["### ", "difference (95 %)", "**Next:** ", "reproduce: `", "[job and report](https://"] {
             assert!(comment.contains(part), "{part}:\n{comment}");
         }
         assert_eq!(comment.matches("<details>").count(), comment.matches("</details>").count());

@@ -1,6 +1,7 @@
 //! Assembles a report from its inputs. Decides nothing: it orders the parts, which build their own rows.
 
 use super::finding_row::FindingRow;
+use super::first_screen::FirstScreen;
 use super::inputs::ReportInputs;
 use super::model::MetricColumn;
 use super::run_report::RunReport;
@@ -12,8 +13,8 @@ use crate::chart;
 use crate::explain::Finding;
 use ncugate_judge::frame::MetricCells;
 use ncugate_judge::{TargetGpu, out_of_reach};
+use ncugate_model::CleanText;
 use ncugate_model::metric::{Catalogue, ShownIn};
-use ncugate_model::{Better, CleanText};
 use ncugate_phase::plan::Plan;
 use std::collections::HashSet;
 
@@ -37,6 +38,7 @@ impl RunReport {
             run: (&inputs.manifest.run).into(),
             file: inputs.phase.file.display().to_string().into(),
             headline: headline::headline(inputs, &metrics),
+            first_screen: FirstScreen::default(),
             matrix: None,
             trust: trust::trust(inputs),
             objective: headline::objective(inputs, &metrics),
@@ -77,6 +79,7 @@ impl RunReport {
             reproduce: provenance::reproduce(inputs).iter().map(|command| CleanText::whole(command)).collect(),
         };
         report.matrix = matrix::matrix(&report);
+        report.first_screen = FirstScreen::new(inputs, &report);
         report.charts = chart::charts(&run_charts::run(&report, inputs));
         report
     }
@@ -90,19 +93,7 @@ fn metric_columns(inputs: &ReportInputs<'_>) -> Vec<MetricColumn> {
     let leading: Vec<&str> = Catalogue::embedded().shown(ShownIn::Lead).collect();
     let rest = names.iter().copied().filter(|name| !leading.contains(name));
     let first = leading.iter().copied().filter(|name| names.contains(name));
-    first
-        .chain(rest)
-        .map(|name| {
-            let known = Catalogue::embedded().get(name);
-            MetricColumn {
-                name: text::line(name),
-                title: text::clip(known.map_or(name, |m| m.title.as_str()), text::LABEL),
-                unit: known.map_or_else(String::new, |m| text::clip(&m.unit, 16)),
-                better: known.map_or(Better::Context, |m| m.better),
-                gated: gated.contains(name),
-            }
-        })
-        .collect()
+    first.chain(rest).map(|name| MetricColumn { gated: gated.contains(name), ..MetricColumn::known(name) }).collect()
 }
 
 fn parameters(plan: &Plan) -> Vec<CleanText> {

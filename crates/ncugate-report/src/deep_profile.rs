@@ -189,7 +189,7 @@ pub fn missing(inputs: &ReportInputs<'_>) -> Option<String> {
                 ProfileOutcome::Failed { reason } => Some(reason.as_str()),
                 ProfileOutcome::Profiled { .. } | ProfileOutcome::Traced { .. } => None,
             });
-            say(failed.unwrap_or("the run has none; measure again"))
+            say(failed.unwrap_or("missing in this run; measure again"))
         }
     }
 }
@@ -210,7 +210,7 @@ pub fn findings(inputs: &ReportInputs<'_>) -> Vec<FindingRow> {
         .collect();
     rules.sort_by(|a, b| b.1.cmp(&a.1).then(b.2.total_cmp(&a.2)));
     let finding = |(rule, whole, percent): (&NcuRuleMessage, bool, f64)| {
-        let of = if whole { "of the time" } else { "of what the unit could do" };
+        let of = if whole { "of the time" } else { "of the unit's potential" };
         FindingRow {
             title: format!("Nsight Compute: {}", rule.title).into(),
             sentence: format!("{} It estimates at most {percent:.1} % {of}.", beginning(&rule.text)).into(),

@@ -2,16 +2,17 @@
 
 use super::in_use::{self, InUse, ShapeUse};
 use super::inputs::ReportInputs;
-use super::metric_change::{ChangeNoise, LatencyChange, MetricChange, ranges};
+use super::metric_change::{ChangeDirection, ChangeNoise, LatencyChange, MetricChange, ranges};
 use super::model::MetricColumn;
 use super::trust::is_graded_by_itself;
 use super::variant_row::GRADED;
 use super::{number, selected_times};
 use ncugate_judge::frame::Quantities;
+use ncugate_judge::reference_runs::ComparisonRun;
 use ncugate_judge::{GateResult, base_of};
 use ncugate_model::metric::{Catalogue, LatencyForm};
 use ncugate_model::stats::{Pairing, Resampler, Statistic};
-use ncugate_model::{CleanText, Level, ShapeName, VariantId, Verdict};
+use ncugate_model::{Better, CleanText, Level, ShapeName, VariantId, Verdict};
 use ncugate_phase::plan::{Variant, is_of_base};
 use serde::Serialize;
 
@@ -72,6 +73,13 @@ struct Reference<'a> {
     pairing: Pairing,
 }
 
+impl<'a> Reference<'a> {
+    /// The variant of a stored run.
+    fn stored(earlier: &'a ComparisonRun<'_>) -> Self {
+        Self { variant: earlier.variant, quantities: earlier.quantities, pairing: Pairing::Independent }
+    }
+}
+
 /// The selected variant compared with each baseline, then with each stored run, at the objective's shape.
 pub fn deltas(inputs: &ReportInputs<'_>, metrics: &[MetricColumn]) -> Vec<Delta> {
     let base = base_of(inputs.phase, inputs.judgement);
@@ -81,11 +89,10 @@ pub fn deltas(inputs: &ReportInputs<'_>, metrics: &[MetricColumn]) -> Vec<Delta>
         let about = inputs.phase.base.as_ref().filter(|_| is_of_base(inputs.phase, &baseline.id));
         (baseline.id.0.clone(), is_graded_by_itself(baseline), about.map(|base| base.label().into()), reference)
     });
-    let stored = inputs.earlier.iter().map(|earlier| {
-        let reference =
-            Reference { variant: earlier.variant, quantities: earlier.quantities, pairing: Pairing::Independent };
-        (earlier.what.into(), false, Some((&earlier.label).into()), reference)
-    });
+    let stored = inputs
+        .earlier
+        .iter()
+        .map(|earlier| (earlier.what.into(), false, Some((&earlier.label).into()), Reference::stored(earlier)));
     baselines
         .chain(stored)
         .map(|(against, graded_by_itself, about, reference)| Delta {
@@ -105,6 +112,40 @@ fn rows(inputs: &ReportInputs<'_>, metrics: &[MetricColumn], reference: &Referen
     // A selected variant and one that is timed are both correct.
     let metrics = metrics.iter().filter(|metric| metric.name != "correct");
     metrics.filter_map(|metric| row(inputs, metric, at, reference)).collect()
+}
+
+/// A metric of a variant at a shape, compared with the first baseline, else with the first stored run; with the other's
+/// name.
+pub fn against_first(
+    inputs: &ReportInputs<'_>,
+    metric: &MetricColumn,
+    at: (&VariantId, &ShapeName),
+) -> Option<(CleanText, MetricChange)> {
+    let baseline = inputs.plan.baselines().next().map(|baseline| {
+        let reference = Reference { variant: &baseline.id, quantities: inputs.quantities, pairing: Pairing::Rounds };
+        (baseline.id.0.clone(), reference)
+    });
+    let stored =
+        || inputs.earlier.first().map(|earlier| (format!("the {}", earlier.what).into(), Reference::stored(earlier)));
+    let (name, reference) = baseline.or_else(stored)?;
+    Some((name, row(inputs, metric, at, &reference)?))
+}
+
+/// `2.01× faster than sdpa_default`, `1.02× slower than the best run, within noise`; metrics other than times by their
+/// change.
+pub fn compared_words(metric: &MetricColumn, change: &MetricChange, other: &str) -> String {
+    let noise = if change.judged == ChangeDirection::WithinNoise { ", within noise" } else { "" };
+    let is_time = metric.name.starts_with("latency") || metric.name == "duration";
+    if metric.better != Better::Lower || !is_time {
+        return format!("{} against {other}{noise}", change.change);
+    }
+    let ratio = change.before.value / change.after.value;
+    let factor = number::short(ratio.max(1.0 / ratio));
+    match (factor.as_str(), ratio > 1.0) {
+        ("1", _) => format!("as fast as {other}{noise}"),
+        (factor, true) => format!("{factor}× faster than {other}{noise}"),
+        (factor, false) => format!("{factor}× slower than {other}{noise}"),
+    }
 }
 
 /// A metric of a variant at a shape, compared with a reference.
@@ -151,13 +192,7 @@ pub fn by_shape(inputs: &ReportInputs<'_>, metrics: &[MetricColumn], used: &InUs
         let reference = Reference { variant, quantities: inputs.quantities, pairing: Pairing::Rounds };
         (CleanText::from(base.label()), reference)
     });
-    let earlier = || {
-        inputs.earlier.first().map(|earlier| {
-            let reference =
-                Reference { variant: earlier.variant, quantities: earlier.quantities, pairing: Pairing::Independent };
-            (earlier.what.into(), reference)
-        })
-    };
+    let earlier = || inputs.earlier.first().map(|earlier| (earlier.what.into(), Reference::stored(earlier)));
     // A requested base that could not be measured is not replaced by another reference.
     let is_asked = inputs.phase.base.is_some();
     let reference = of_base.or_else(|| earlier().filter(|_| !is_asked)).or_else(|| {

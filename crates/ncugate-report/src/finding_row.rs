@@ -7,20 +7,20 @@ use ncugate_phase::config::{Confidence, RuleKind};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What the numbers say about a variant.
+/// A finding about a variant.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct FindingRow {
     /// What other outputs cite it by: `bank_conflicts:v@large`.
     pub id: CleanText,
     /// The rule; `ncu` for what Nsight Compute's own rules say.
     pub rule: CleanText,
-    /// What is wrong, in a few words.
+    /// The problem, in a few words.
     pub title: CleanText,
     /// With the numbers.
     pub sentence: CleanText,
     /// How much it matters.
     pub severity: Severity,
-    /// What kind of statement it is.
+    /// The kind of statement.
     pub kind: RuleKind,
     /// How sure it is.
     pub confidence: Confidence,
@@ -32,7 +32,7 @@ pub struct FindingRow {
     pub variant: CleanText,
     /// The shape it is about.
     pub shape: CleanText,
-    /// What mending could save.
+    /// The possible saving of a fix.
     pub saving: Option<SavingRow>,
     /// The numbers it rests on.
     pub evidence: Vec<EvidenceValue>,
@@ -46,12 +46,12 @@ pub struct FindingRow {
     pub leading: bool,
 }
 
-/// What mending could save.
+/// The possible saving of a fix.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct SavingRow {
     /// Upper bound in percent of the time.
     pub percent: f64,
-    /// Weighted by confidence: what findings are ranked by.
+    /// Weighted by confidence: findings are ranked by this.
     pub expected: f64,
     /// Where it comes from.
     pub source: EstimateSource,

@@ -4,7 +4,10 @@ use super::inputs::{ReportInputs, RunSource};
 use super::model::{Conclusion, Fact, Headline, MetricColumn, ObjectiveRow};
 use super::number::Number;
 use super::{in_use, number, selected_times, text};
-use ncugate_judge::{Correctness, GateResult, Judgement, StageResult, VariantResult};
+use ncugate_judge::{
+    Correctness, FallbackResult, GateResult, Judgement, StageResult, TargetGpu, UnreachableLimit, VariantResult,
+    unreachable_limits,
+};
 use ncugate_model::expr::{Comparison, Reference};
 use ncugate_model::metric::{Catalogue, ShownIn};
 use ncugate_model::{CleanText, Level, VariantId, Verdict};
@@ -16,7 +19,7 @@ pub fn headline(inputs: &ReportInputs<'_>, metrics: &[MetricColumn]) -> Headline
     Headline {
         verdict: judgement.verdict,
         conclusion: Conclusion::new(judgement.verdict, fallback),
-        reason: text::sentence(&reason(judgement)).into(),
+        reason: CleanText::whole(&text::sentence(&reason(inputs))),
         cautions: judgement.cautions.iter().map(|caution| text::sentence(caution).into()).collect(),
         stages: stages(judgement).map(CleanText::from),
         obstacle: obstacle(inputs).map(CleanText::from),
@@ -27,35 +30,79 @@ pub fn headline(inputs: &ReportInputs<'_>, metrics: &[MetricColumn]) -> Headline
     }
 }
 
-/// Most failed gates named in the sentence.
-const NAMED: usize = 3;
-
-/// `6 of 9 required gates fail: 'eligible warps' (0.6887 against 2 warps), ...` if only gates decide, else the judge's
-/// reason.
-fn reason(judgement: &Judgement) -> String {
+/// Why the phase ends as it does, in one sentence: if required gates fail, the worst of them or the limit that no
+/// variant can reach; else the judge's reason.
+fn reason(inputs: &ReportInputs<'_>) -> String {
+    let judgement = inputs.judgement;
     let required: Vec<&GateResult> = judgement.gates.iter().filter(|g| g.level == Level::Required).collect();
     let mut failed: Vec<&GateResult> =
         required.iter().copied().filter(|g| g.verdict == Verdict::Fail && g.waived.is_none()).collect();
-    let gates_alone = judgement.fallback.is_none()
-        && judgement.preconditions.iter().all(|c| c.verdict == Verdict::Pass)
-        && judgement.tiers.iter().all(|t| !t.required || t.verdict == Verdict::Pass)
-        && judgement.stages.is_empty();
-    if judgement.verdict == Verdict::Pass && judgement.fallback.is_none() {
-        let words = judgement.reason.trim_end_matches('.');
-        return closest(&required).map_or_else(|| words.to_owned(), |gate| format!("{words}; the closest is {gate}"));
-    }
-    if judgement.verdict != Verdict::Fail || failed.is_empty() || !gates_alone {
-        return judgement.reason.clone();
-    }
     failed.sort_by(|a, b| shortfall(b).total_cmp(&shortfall(a)));
-    let mut named: Vec<String> = failed.iter().take(NAMED).map(|gate| named(gate)).collect();
-    if failed.len() > NAMED {
-        named.push(format!("{} more", failed.len() - NAMED));
+    let fallback = judgement.fallback.as_ref();
+    let goes = judgement.preconditions.iter().all(|c| c.verdict == Verdict::Pass);
+    match (judgement.verdict, failed.first()) {
+        (Verdict::Pass, Some(worst)) if fallback.is_some() => {
+            format!("{}; {}", failure(worst), fallback.map_or_else(String::new, |taken| replacement(inputs, taken)))
+        }
+        (Verdict::Pass, _) if fallback.is_none() => {
+            let words = judgement.reason.trim_end_matches('.');
+            closest(&required).map_or_else(|| words.to_owned(), |gate| format!("{words}; the closest is {gate}"))
+        }
+        (Verdict::Fail, Some(worst)) if goes => {
+            let first = unreachable(inputs, &failed).unwrap_or_else(|| failure(worst));
+            let rest = match failed.len() - 1 {
+                0 => String::new(),
+                1 => "; 1 other required gate fails".to_owned(),
+                more => format!("; {more} other required gates fail"),
+            };
+            let fallback = if fallback.is_some() { "; the fallback does not pass either" } else { "" };
+            format!("{first}{rest}{fallback}")
+        }
+        _ => judgement.reason.clone(),
     }
-    let last = named.pop().unwrap_or_default();
-    let list = if named.is_empty() { last } else { format!("{} and {last}", named.join(", ")) };
-    let verb = if failed.len() == 1 { "fails" } else { "fail" };
-    format!("{} of {} required gates {verb}: {list}.", failed.len(), required.len())
+}
+
+/// `no variant can reach 20 % achieved occupancy at mission: 128 blocks of 8 warps on 132 SMs give at most 12.5 %`, for
+/// the first failed gate with such a limit.
+fn unreachable(inputs: &ReportInputs<'_>, failed: &[&GateResult]) -> Option<String> {
+    let gpu = inputs.manifest.fingerprint.gpu.as_ref()?;
+    let target = TargetGpu { capability: gpu.compute_capability, sms: Some(gpu.sms) };
+    let limits = unreachable_limits(inputs.phase, inputs.plan, target);
+    let is_failed = |limit: &&UnreachableLimit<'_>| {
+        failed.iter().any(|gate| (gate.line, &gate.name) == (limit.gate.line, &limit.gate.name))
+    };
+    let UnreachableLimit { shape, metric, limit, most, blocks, warps, sms, .. } = limits.iter().find(is_failed)?;
+    let known = Catalogue::embedded().get(metric);
+    let (title, unit) = known.map_or((*metric, ""), |known| (&known.title, &known.unit));
+    let (limit, most) = (number::limit(*limit, unit), number::limit(*most, unit));
+    let title = text::inside(title);
+    Some(format!(
+        "no variant can reach {limit} {title} at {shape}: {blocks} blocks of {warps} warps on {sms} SMs give at most {most}"
+    ))
+}
+
+/// `required gate 'registers' fails: 96 registers/thread, needs at most 64 registers/thread (A=1 at mission)`
+fn failure(gate: &GateResult) -> String {
+    let Some(case) = gate.deciding_case() else {
+        return format!("required gate '{}' fails: {}", gate.name, gate.summary.why);
+    };
+    let numbers = case.outcome.measured.zip(case.outcome.limit).zip(way(gate));
+    let why = numbers.map_or_else(
+        || gate.summary.why.to_string(),
+        |((measured, limit), way)| number::related(measured, &format!(", needs {way} "), limit, &gate.unit),
+    );
+    format!("required gate '{}' fails: {why} ({} at {})", gate.name, case.variant, case.shape)
+}
+
+/// `the fallback A=1 passes its 1 gate and is 13.9× slower than sdpa_default at mission`
+fn replacement(inputs: &ReportInputs<'_>, fallback: &FallbackResult) -> String {
+    let id = fallback.variant.as_ref();
+    let gates = fallback.gates.iter().filter(|gate| gate.level == Level::Required).count();
+    let compared = id.and_then(|id| in_use::beside_baseline(inputs, id));
+    let compared =
+        compared.map_or_else(String::new, |note| format!(" and is {note} at {}", inputs.phase.objective.shape));
+    let name = id.map_or_else(String::new, |id| format!(" {id}"));
+    format!("the fallback{name} passes its {}{compared}", number::counted(gates, "gate"))
 }
 
 /// The passing gate with the smallest margin.
@@ -73,7 +120,8 @@ fn closest(required: &[&GateResult]) -> Option<String> {
     };
     let held = required.iter().filter(|gate| gate.verdict == Verdict::Pass);
     let (_, gate) = held.filter_map(|gate| Some((room(&gate)?, gate))).min_by(|a, b| a.0.total_cmp(&b.0))?;
-    Some(named(gate))
+    let (measured, limit) = gate.deciding_case().and_then(|c| c.outcome.measured.zip(c.outcome.limit))?;
+    Some(format!("'{}' ({})", gate.name, number::related(measured, ", limit ", limit, &gate.unit)))
 }
 
 /// `2 of 6 stages kept; 'double_buffering' is the first that was not (1.014× against 1.1× to 1.15× expected).`
@@ -120,38 +168,16 @@ fn shortfall(gate: &GateResult) -> f64 {
     numbers.map_or(f64::INFINITY, |(margin, limit)| -margin / limit.abs())
 }
 
-fn named(gate: &GateResult) -> String {
-    match gate.deciding_case().and_then(|c| c.outcome.measured.zip(c.outcome.limit)) {
-        Some((measured, limit)) => format!("'{}' ({})", gate.name, number::against(measured, limit, &gate.unit)),
-        None => format!("'{}'", gate.name),
-    }
-}
-
-/// `the fastest correct variant A fails registers <= 64 by 6; the fastest that nothing stops is B, +3.2 %`.
+/// `the best variant that passes every gate is B (+3.2 % in latency_p50)`, if the phase fails for the selected one.
 fn obstacle(inputs: &ReportInputs<'_>) -> Option<String> {
     let mut ranked: Vec<&VariantResult> = inputs.judgement.variants.iter().filter(|v| v.rank.is_some()).collect();
     ranked.sort_by_key(|v| v.rank);
-    let first = ranked.first()?;
-    let stop = first.stopped_by.first().filter(|_| first.verdict == Verdict::Fail)?;
-    let selected = inputs.judgement.selected.as_ref().is_some_and(|s| s.variant == first.variant);
-    let who = match selected {
-        true => "The selected variant".to_owned(),
-        false => format!("The best variant, {},", text::clip(&first.variant.0, text::LABEL)),
-    };
-    let mut sentence = format!("{who} fails {}", stop.text);
-    match ranked.iter().find(|v| v.verdict == Verdict::Pass) {
-        Some(free) => {
-            let cost = free.objective.zip(first.objective).map_or_else(String::new, |(ours, best)| {
-                format!(" ({} in {})", number::change(ours / best), inputs.phase.objective.metric)
-            });
-            sentence.push_str(&format!(
-                "; the best variant that passes every gate is {}{cost}.",
-                text::clip(&free.variant.0, text::LABEL)
-            ));
-        }
-        None => sentence.push_str("; no other variant passes every required gate."),
-    }
-    Some(sentence)
+    let first = ranked.first().filter(|first| first.verdict == Verdict::Fail)?;
+    let free = ranked.iter().find(|v| v.verdict == Verdict::Pass)?;
+    let cost = free.objective.zip(first.objective).map_or_else(String::new, |(ours, best)| {
+        format!(" ({} in {})", number::change(ours / best), inputs.phase.objective.metric)
+    });
+    Some(format!("The best variant that passes every required gate is {}{cost}.", free.variant))
 }
 
 fn scope(inputs: &ReportInputs<'_>) -> String {
@@ -214,7 +240,7 @@ pub fn objective(inputs: &ReportInputs<'_>, metrics: &[MetricColumn]) -> Option<
         title: (&metric.title).into(),
         unit: (&metric.unit).into(),
         value: value.map(Number::new),
-        note: selected.zip(value).map_or_else(String::new, |(id, value)| note(inputs, metric, id, value)).into(),
+        note: selected.zip(value).map_or_else(String::new, |(id, _)| note(inputs, metric, id)).into(),
     })
 }
 
@@ -231,23 +257,17 @@ fn facts(inputs: &ReportInputs<'_>, metrics: &[MetricColumn]) -> Vec<Fact> {
             Some(Fact {
                 label: (&metric.title).into(),
                 text: number::with_unit(value, &metric.unit).into(),
-                note: note(inputs, metric, selected, value).into(),
+                note: note(inputs, metric, selected).into(),
             })
         })
         .collect()
 }
 
 /// For the objective, the speed relative to the default baseline; else the gate's limit.
-fn note(inputs: &ReportInputs<'_>, metric: &MetricColumn, selected: &VariantId, value: f64) -> String {
+fn note(inputs: &ReportInputs<'_>, metric: &MetricColumn, selected: &VariantId) -> String {
     if metric.name == inputs.phase.objective.metric {
         let shape = &inputs.phase.objective.shape;
-        let note = in_use::beside_baseline(inputs, metric, selected).unwrap_or_else(|| format!("at shape {shape}"));
-        let said = |value| number::with_unit(value, &metric.unit);
-        let swept = inputs.quantities.read(selected, shape, &metric.name).value().map(said);
-        return match swept.filter(|swept| *swept != said(value)) {
-            Some(swept) => format!("{note}; {swept} in the sweep"),
-            None => note,
-        };
+        return in_use::beside_baseline(inputs, selected).unwrap_or_else(|| format!("at shape {shape}"));
     }
     let gates = inputs.judgement.gates.iter().filter(|g| g.metric.as_deref() == Some(metric.name.as_str()));
     let judged = gates.filter_map(|g| Some((g, g.cases.iter().find(|c| c.variant == *selected)?)));
@@ -257,16 +277,20 @@ fn note(inputs: &ReportInputs<'_>, metric: &MetricColumn, selected: &VariantId, 
 /// `needs at least 20 %` for `achieved_occupancy >= 20`; other forms of requirements verbatim.
 fn demand(gate: &GateResult, limit: Option<f64>, metric: &MetricColumn) -> String {
     let reads_it = gate.require.subject().and_then(Reference::own) == Some(metric.name.as_str());
-    let way = gate.require.comparison().filter(|_| reads_it).and_then(|comparison| match comparison {
+    match (way(gate).filter(|_| reads_it), limit) {
+        (Some(way), Some(limit)) => format!("needs {way} {}", number::limit(limit, &metric.unit)),
+        _ => gate.require.to_string(),
+    }
+}
+
+/// The comparison of a gate in words.
+fn way(gate: &GateResult) -> Option<&'static str> {
+    match gate.require.comparison()? {
         Comparison::Less => Some("less than"),
         Comparison::LessOrEqual => Some("at most"),
         Comparison::Greater => Some("more than"),
         Comparison::GreaterOrEqual => Some("at least"),
         Comparison::Equal => Some("exactly"),
         Comparison::NotEqual => None,
-    });
-    match (way, limit) {
-        (Some(way), Some(limit)) => format!("needs {way} {}", number::in_sentence(limit, &metric.unit)),
-        _ => gate.require.to_string(),
     }
 }

@@ -6,10 +6,12 @@ mod pool;
 
 use super::deep_profile::{DeepMetric, DeepProfileRow};
 use super::error::RenderError;
+use super::metric_entry::{MetricEntry, metric_entry};
 use super::page;
 use super::run_report::RunReport;
 use crate::chart::ChartTable;
 use crate::chart::svg::{self, Setting};
+use indexmap::IndexSet;
 use ncugate_model::{CleanText, Verdict};
 use serde::Serialize;
 
@@ -23,6 +25,7 @@ pub(super) const SCRIPT: &str = concat!(
     include_str!("../../../templates/script/columns.js"),
     include_str!("../../../templates/script/table.js"),
     include_str!("../../../templates/script/copy.js"),
+    include_str!("../../../templates/script/fold.js"),
     include_str!("../../../templates/script/address.js"),
     include_str!("../../../templates/script/filters.js"),
     include_str!("../../../templates/script/pair.js"),
@@ -39,6 +42,10 @@ pub fn html(report: &RunReport) -> Result<String, RenderError> {
     let context = Context {
         tone: report.headline.conclusion.tone(),
         report,
+        recommends: report.first_screen.recommends(),
+        notes_title: report.first_screen.notes_title(),
+        objective: report.objective.as_ref().map_or("", |objective| objective.title.as_str()),
+        definitions: definitions(report),
         unsaid: report.unsaid(),
         shape: report.shapes.get(report.objective_shape).map_or("", CleanText::as_str),
         charts: drawings(report)?,
@@ -53,12 +60,26 @@ pub fn html(report: &RunReport) -> Result<String, RenderError> {
 struct Context<'a> {
     tone: Verdict,
     report: &'a RunReport,
+    /// Whether the variants of the first screen are recommended.
+    recommends: bool,
+    notes_title: Option<String>,
+    /// Title of the objective's metric.
+    objective: &'a str,
+    /// Metrics of the page with their definitions.
+    definitions: Vec<MetricEntry>,
     unsaid: Vec<String>,
     /// The objective's shape.
     shape: &'a str,
     charts: Vec<Drawing<'a>>,
     figures: Vec<&'a DeepMetric>,
     data: String,
+}
+
+/// The catalogue's entries of all metrics of the page.
+fn definitions(report: &RunReport) -> Vec<MetricEntry> {
+    let deep = report.deep_profile.iter().flat_map(|profile| &profile.metrics).map(|metric| metric.name.as_str());
+    let names: IndexSet<&str> = report.metrics.iter().map(|metric| metric.name.as_str()).chain(deep).collect();
+    names.into_iter().filter_map(metric_entry).filter(|entry| entry.title.is_some()).collect()
 }
 
 /// A chart drawn for the page.

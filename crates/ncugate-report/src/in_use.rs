@@ -3,7 +3,7 @@
 use super::inputs::ReportInputs;
 use super::model::MetricColumn;
 use super::number::{self, Number};
-use super::{selected_times, text};
+use super::{deltas, selected_times, text};
 use ncugate_judge::frame::Quantities;
 use ncugate_judge::{Correctness, GateResult, Judgement};
 use ncugate_model::expr::Owner;
@@ -23,7 +23,7 @@ pub enum UseBasis {
     Selected,
     /// Required gates failed, and the fallback passes its own.
     Fallback,
-    /// The phase does not pass, or it selects the worst variant by its objective: nothing is to be used.
+    /// No variant is recommended: the phase does not pass, or its objective seeks the worst variant.
     Nothing,
 }
 
@@ -34,9 +34,9 @@ pub struct InUse {
     pub basis: UseBasis,
     /// In a sentence or two.
     pub sentence: CleanText,
-    /// The variant to use where no shape says otherwise; null where nothing is.
+    /// The variant to use at shapes without their own choice; null if no variant is recommended.
     pub variant: Option<CleanText>,
-    /// What the fallback costs against what it stands in for; null where no fallback is used.
+    /// The cost of the fallback compared with the rejected variant and the baseline; null if no fallback is used.
     pub cost: Option<CleanText>,
     /// The metric of the values: the objective of the phase.
     pub metric: CleanText,
@@ -53,9 +53,9 @@ pub struct ShapeUse {
     pub shape: CleanText,
     /// Its dimensions.
     pub dimensions: BTreeMap<String, i64>,
-    /// The variant to use; null where nothing is.
+    /// The variant to use; null if none is recommended.
     pub variant: Option<CleanText>,
-    /// Its value of the metric, of the confirmation where it was timed anew; null where it was not measured here.
+    /// Its value of the metric: from the confirmation if it was re-timed; null if it was not measured here.
     pub value: Option<Number>,
     /// Required gates that judged its time at this shape and that it passes.
     pub judged_by: Vec<CleanText>,
@@ -247,14 +247,16 @@ impl<'a> Chooser<'a> {
 /// `Use wide_grid at medium and large (60.1 µs), A=1 at mission (4.45 µs).`
 fn sentence(inputs: &ReportInputs<'_>, metrics: &[MetricColumn], found: &InUse) -> String {
     let judgement = inputs.judgement;
+    let title = metrics.iter().find(|m| m.name == found.metric).map_or(found.metric.as_str(), |m| m.title.as_str());
     if found.basis == UseBasis::Nothing {
         return match judgement.verdict {
-            _ if seeks_the_worst(inputs.phase) => worst(inputs, metrics, found),
-            Verdict::Fail => "Nothing is to be used: the phase fails.".to_owned(),
-            Verdict::Pass | Verdict::Inconclusive => "Nothing is to be used yet: the phase is inconclusive.".to_owned(),
+            _ if seeks_the_worst(inputs.phase) => {
+                format!("No variant is recommended: the phase selects the worst {}.", text::inside(title))
+            }
+            Verdict::Fail => "No variant passes.".to_owned(),
+            Verdict::Pass | Verdict::Inconclusive => "No variant passes yet: the phase is inconclusive.".to_owned(),
         };
     }
-    let title = metrics.iter().find(|m| m.name == found.metric).map_or(found.metric.as_str(), |m| m.title.as_str());
     let fallback = if found.basis == UseBasis::Fallback { "the fallback " } else { "" };
     let groups = found.by_variant();
     let whole = groups.len() < 2;
@@ -271,10 +273,9 @@ fn sentence(inputs: &ReportInputs<'_>, metrics: &[MetricColumn], found: &InUse) 
                 })
                 .collect();
             let names: Vec<&str> = shapes.iter().map(|shape| shape.shape.as_str()).collect();
-            let id = text::clip_middle(variant, text::LABEL);
             match whole {
-                true => format!("{id}: {} {}", text::inside(title), joined(&at)),
-                false => format!("{id} at {} ({})", joined(&names), joined(&at)),
+                true => format!("{variant}: {} {}", text::inside(title), joined(&at)),
+                false => format!("{variant} at {} ({})", joined(&names), joined(&at)),
             }
         })
         .collect();
@@ -285,22 +286,15 @@ fn sentence(inputs: &ReportInputs<'_>, metrics: &[MetricColumn], found: &InUse) 
         true => found.variant.as_deref().map_or_else(String::new, |id| format!("Use {fallback}{id}.")),
         false => format!("Use {fallback}{}.", said.join("; ")),
     };
-    let objective = metrics.iter().find(|metric| metric.name == inputs.phase.objective.metric);
-    let note = banner_variant(judgement)
-        .zip(objective)
-        .and_then(|(id, metric)| Some((id, beside_baseline(inputs, metric, id)?)));
+    let note = banner_variant(judgement).and_then(|id| Some((id, beside_baseline(inputs, id)?)));
     if let Some((id, note)) = note {
-        let note = format!("{note} at {}", inputs.phase.objective.shape);
         let of = match groups.iter().position(|(variant, _)| id.0 == *variant) {
-            _ if whole => "It".to_owned(),
-            Some(0) => "The first".to_owned(),
-            Some(1) => "The second".to_owned(),
-            Some(_) | None => text::clip_middle(&id.0, text::LABEL),
+            _ if whole => "It",
+            Some(0) => "The first",
+            Some(1) => "The second",
+            Some(_) | None => id.0.as_str(),
         };
-        sentence.push_str(&match note.starts_with("takes ") {
-            true => format!(" {of} {note}."),
-            false => format!(" {of} is {note}."),
-        });
+        sentence.push_str(&format!(" {of} is {note} at {}.", inputs.phase.objective.shape));
     }
     sentence
 }
@@ -312,21 +306,6 @@ fn seeks_the_worst(phase: &Phase) -> bool {
         (Better::Lower, Better::Higher) | (Better::Higher, Better::Lower) => true,
         (Better::Lower | Better::Higher | Better::Context, _) => false,
     })
-}
-
-/// `No variant is recommended: the phase selects the worst latency p50. That is a: 69.34 ms at large; it takes 147× as long as good.`
-fn worst(inputs: &ReportInputs<'_>, metrics: &[MetricColumn], found: &InUse) -> String {
-    let metric = metrics.iter().find(|metric| metric.name == found.metric);
-    let title = metric.map_or(found.metric.as_str(), |metric| metric.title.as_str());
-    let selected = banner_variant(inputs.judgement).zip(metric).and_then(|(id, metric)| {
-        let shape = &inputs.phase.objective.shape;
-        let value = selected_times::value(inputs.quantities, id, shape, &metric.name)?;
-        let against = beside_baseline(inputs, metric, id).map_or_else(String::new, |note| format!("; it {note}"));
-        let id = text::clip_middle(&id.0, text::LABEL);
-        Some(format!(" That is {id}: {} at {shape}{against}.", number::with_unit(value, &metric.unit)))
-    });
-    let selected = selected.unwrap_or_default();
-    format!("No variant is recommended: the phase selects the worst {}.{selected}", text::inside(title))
 }
 
 /// The text that replaces a recommendation if the variant in use is slower than the first baseline: always for a
@@ -350,15 +329,13 @@ fn slower(inputs: &ReportInputs<'_>, metrics: &[MetricColumn], found: &InUse) ->
     if !loses || found.basis == UseBasis::Selected && inputs.judgement.gates.iter().any(compared) {
         return None;
     }
-    let (who, holds) = match found.basis {
-        UseBasis::Fallback => ("The fallback", "It holds the gates of the fallback"),
-        UseBasis::Selected | UseBasis::Nothing => ("The selected variant", "It passes every required gate"),
+    let (who, gates) = match found.basis {
+        UseBasis::Fallback => ("The fallback", "the fallback's gates"),
+        UseBasis::Selected | UseBasis::Nothing => ("The selected variant", "every required gate"),
     };
-    let note = against_baseline(metric, value, theirs, &text::clip(&baseline.0, 24));
-    let is = if note.starts_with("takes ") { "" } else { "is " };
-    let id = text::clip_middle(&id.0, text::LABEL);
+    let note = beside_baseline(inputs, id)?;
     let value = number::with_unit(value, &metric.unit);
-    Some(format!("{who} {id} {is}{note} at {shape} ({value}). {holds}, and is worse than the baseline."))
+    Some(format!("{who} {id} passes {gates}, but is {note} at {shape} ({value})."))
 }
 
 /// `a`, `a and b`, `a, b and c`.
@@ -371,29 +348,11 @@ fn joined<T: AsRef<str>>(parts: &[T]) -> String {
     }
 }
 
-/// The objective's metric of a variant relative to the first baseline: `2.04× as fast as sdpa_default`; none if
-/// either has no value.
-pub fn beside_baseline(inputs: &ReportInputs<'_>, metric: &MetricColumn, id: &VariantId) -> Option<String> {
-    let baseline = &inputs.plan.baselines().next()?.id;
-    let shape = &inputs.phase.objective.shape;
-    let (value, theirs) = selected_times::pair(inputs.quantities, (id, baseline), shape, &metric.name)?;
-    Some(against_baseline(metric, value, theirs, &text::clip(&baseline.0, 24)))
-}
-
-/// A value relative to a baseline's, in words.
-fn against_baseline(metric: &MetricColumn, value: f64, theirs: f64, name: &str) -> String {
-    match metric.better {
-        Better::Lower => beside(metric, theirs / value, name),
-        Better::Higher | Better::Context => format!("{} against {name}", number::change(value / theirs)),
-    }
-}
-
-/// `2.04× as fast as sdpa_default`, `takes 2.905× as long as sdpa_flash`; other metrics than times are more or less.
-fn beside(metric: &MetricColumn, ratio: f64, name: &str) -> String {
-    let time = metric.name.starts_with("latency") || metric.name == "duration";
-    match (time, ratio >= 1.0) {
-        (true, true) => format!("{}× as fast as {name}", number::short(ratio)),
-        (true, false) => format!("takes {}× as long as {name}", number::short(1.0 / ratio)),
-        (false, _) => format!("{} against {name}", number::change(1.0 / ratio)),
-    }
+/// The objective's metric of a variant relative to the first baseline: `2.04× faster than sdpa_default`; none without a
+/// baseline, or if either has no value.
+pub fn beside_baseline(inputs: &ReportInputs<'_>, id: &VariantId) -> Option<String> {
+    inputs.plan.baselines().next()?;
+    let metric = MetricColumn::known(&inputs.phase.objective.metric);
+    let (baseline, change) = deltas::against_first(inputs, &metric, (id, &inputs.phase.objective.shape))?;
+    Some(deltas::compared_words(&metric, &change, &baseline))
 }

@@ -98,7 +98,7 @@ pub fn result(library: &LibraryResources, result: &RatchetResult, baseline: &Pat
         Verdict::Fail => writeln!(out, "FAIL {counts}"),
         Verdict::Inconclusive => writeln!(
             out,
-            "INCONCLUSIVE {counts}; {} is not of this library: look at what changed, then write it anew with --update",
+            "INCONCLUSIVE {counts}; {} belongs to another library: review the difference, then rewrite it with --update",
             baseline.display()
         ),
     };

@@ -1,10 +1,10 @@
 //! Variants by shapes: the best candidate at each shape, with the baselines.
 
 use super::in_use::InUse;
+use super::number;
 use super::run_report::RunReport;
 use super::shape_matrix::{MatrixCell, MatrixRow, ShapeMatrix};
 use super::variant_row::VariantRow;
-use super::{number, text};
 use ncugate_model::{Better, CleanText, Verdict};
 use ncugate_phase::plan::VariantRole;
 
@@ -45,7 +45,7 @@ pub fn matrix(report: &RunReport) -> Option<ShapeMatrix> {
     let left_out = candidates.len() - kept.len();
     let baselines = report.variants.iter().filter(|v| v.standing == VariantRole::Baseline).take(BASELINES);
     let row = |v: &VariantRow| MatrixRow {
-        label: text::clip_middle(&v.id, text::LABEL).into(),
+        label: v.id.clone(),
         standing: v.standing,
         cells: shapes
             .iter()

@@ -2,6 +2,8 @@
 
 use super::metric_change::MetricFacts;
 use super::number::Number;
+use super::text;
+use ncugate_model::metric::Catalogue;
 use ncugate_model::{Better, CleanText, Verdict};
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
@@ -12,13 +14,14 @@ pub struct Headline {
     pub verdict: Verdict,
     /// The verdict, or that the fallback is used.
     pub conclusion: Conclusion,
+    /// Why, in one sentence.
     pub reason: CleanText,
     /// Caveats of the verdict, one sentence each: gates that do not judge the selected variant, weakened gates, the cost
     /// of a fallback.
     pub cautions: Vec<CleanText>,
     /// How far a staged plan got.
     pub stages: Option<CleanText>,
-    /// Why the fastest variant does not pass, and the fastest variant that does. None if this adds nothing.
+    /// The best variant that passes every required gate, if the selected one does not.
     pub obstacle: Option<CleanText>,
     /// Extent of the judgement: gates, variants, baselines, correctness cases.
     pub scope: CleanText,
@@ -129,6 +132,18 @@ pub struct MetricColumn {
 }
 
 impl MetricColumn {
+    /// A metric by its name in gates, with title, unit and direction of the catalogue; not gated.
+    pub fn known(name: &str) -> Self {
+        let known = Catalogue::embedded().get(name);
+        Self {
+            name: text::line(name),
+            title: text::clip(known.map_or(name, |m| m.title.as_str()), text::LABEL),
+            unit: known.map_or_else(String::new, |m| text::clip(&m.unit, 16)),
+            better: known.map_or(Better::Context, |m| m.better),
+            gated: false,
+        }
+    }
+
     /// Facts needed to compute a change of the metric.
     pub fn facts(&self) -> MetricFacts<'_> {
         MetricFacts { name: &self.name, title: &self.title, unit: &self.unit, better: self.better }

@@ -29,10 +29,30 @@ const STYLE: &str = concat!(
     include_str!("../../../templates/style/page.css"),
     include_str!("../../../templates/style/sections.css"),
     include_str!("../../../templates/style/table.css"),
+    include_str!("../../../templates/style/first_screen.css"),
     include_str!("../../../templates/style/kernels.css"),
     include_str!("../../../templates/style/narrow.css"),
     include_str!("../../../templates/style/print.css"),
 );
+
+/// The words that every page defines.
+const GLOSSARY: &str = include_str!("../../../docs/glossary.md");
+
+/// A word of the glossary.
+#[derive(Debug, Serialize)]
+struct GlossaryEntry<'a> {
+    word: &'a str,
+    /// Text and code in turn, text first.
+    meaning: Vec<&'a str>,
+}
+
+/// The rows of the glossary's table.
+fn glossary() -> Vec<GlossaryEntry<'static>> {
+    let rows = GLOSSARY.lines().filter(|line| line.starts_with("| ")).skip(2);
+    rows.filter_map(|line| line.trim_matches(['|', ' ']).split_once(" | "))
+        .map(|(word, meaning)| GlossaryEntry { word, meaning: meaning.split('`').collect() })
+        .collect()
+}
 
 /// The data of a template: its context, style and script.
 #[derive(Serialize)]
@@ -41,6 +61,7 @@ struct Page<'a, T> {
     style_hash: String,
     script: Option<&'a str>,
     script_hash: Option<String>,
+    glossary: Vec<GlossaryEntry<'static>>,
     #[serde(flatten)]
     context: T,
 }
@@ -52,7 +73,7 @@ struct Page<'a, T> {
 pub fn render(template: &str, context: impl Serialize, script: Option<&str>) -> Result<String, RenderError> {
     let style = style();
     let (style_hash, script_hash) = (hash(&style), script.map(hash));
-    let page = Page { style, style_hash, script, script_hash, context };
+    let page = Page { style, style_hash, script, script_hash, glossary: glossary(), context };
     Ok(environment()?.get_template(template)?.render(Serde(page))?)
 }
 
@@ -124,6 +145,15 @@ mod tests {
             assert!(env.render_str(text, &context).is_err(), "{text}");
         }
         assert!(render("report.html", context, None).is_err());
+    }
+
+    #[test]
+    fn the_glossary_is_the_table_of_the_documentation() {
+        let words: Vec<&str> = glossary().iter().map(|entry| entry.word).collect();
+        assert_eq!((words.first(), words.last()), (Some(&"phase"), Some(&"shard")));
+        assert_eq!(words.len(), GLOSSARY.lines().filter(|line| line.starts_with('|')).count() - 2);
+        let run = glossary().into_iter().find(|entry| entry.word == "run").unwrap();
+        assert_eq!(run.meaning, ["one execution of a phase, kept in ", "profiles/<phase>/<run>/", ""]);
     }
 
     #[test]

@@ -23,11 +23,6 @@ pub struct RunOrigin {
 }
 
 impl RunOrigin {
-    /// `replay`, or `live`.
-    pub fn word(&self) -> &'static str {
-        if self.replay { "replay" } else { "live" }
-    }
-
     /// The sentence with its age: `recorded on NVIDIA H200, 2026-11-21, ncu 2025.3.1, 56 minutes ago`.
     pub fn words(&self) -> String {
         let age = self.age.as_ref().map_or_else(String::new, |age| format!(", {age} ago"));

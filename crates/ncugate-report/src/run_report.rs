@@ -6,6 +6,7 @@ use super::deep_profile::DeepProfileRow;
 use super::deltas::{Delta, ShapeDelta};
 use super::diagnosis_row::{DiagnosisOutcome, DiagnosisRow};
 use super::finding_row::FindingRow;
+use super::first_screen::FirstScreen;
 use super::in_use::InUse;
 use super::model::{Headline, Measure, MetricColumn, ObjectiveRow};
 use super::provenance::{Provenance, RunOrigin};
@@ -33,6 +34,8 @@ pub struct RunReport {
     pub file: CleanText,
     /// The facts that a reader needs in ten seconds.
     pub headline: Headline,
+    /// Rows, next step and notes of the first screen.
+    pub first_screen: FirstScreen,
     /// The recommendation: the variant to use at each shape.
     pub in_use: InUse,
     /// Variants by shapes; none if fewer than two shapes were measured.

@@ -37,10 +37,10 @@ pub fn sarif(report: &RunReport) -> Result<String, RenderError> {
     let rule = |(id, text): (&str, &str)| json!({ "id": id, "shortDescription": { "text": text } });
     let rules = [
         ("phase", "The phase does not pass"),
-        ("cheats", "What was timed is not what was checked"),
-        ("gate", "A gate does not hold"),
-        ("inconclusive", "A gate could not be decided"),
-        ("finding", "What costs time, with what to try"),
+        ("cheats", "The timed program is not the checked program"),
+        ("gate", "A gate fails"),
+        ("inconclusive", "A gate is inconclusive"),
+        ("finding", "A bottleneck, with an experiment to try"),
     ];
     let driver = json!({
         "name": "ncugate",

@@ -19,7 +19,7 @@ pub struct ShapeMatrix {
 /// A variant over shapes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MatrixRow {
-    /// Its id, short enough for a table.
+    /// Its id.
     pub label: CleanText,
     pub standing: VariantRole,
     /// One value for each shape; none if it was not measured, or the variant is not proven correct.

@@ -173,7 +173,7 @@ fn change(change: &MatchedChange) -> String {
     let percent = |value: f64| number::short(value);
     let noise = match change.separation {
         Separation::Clear => String::new(),
-        Separation::Noise => format!("; not told apart from noise, p {}", number::short(change.p)),
+        Separation::Noise => format!("; within noise, p {}", number::short(change.p)),
     };
     format!(
         "{} % ({} to {}, {} pairs{noise})",

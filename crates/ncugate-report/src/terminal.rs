@@ -1,7 +1,8 @@
-//! The end of a run in the terminal: the best variants, the gates, the verdict last.
+//! The end of a run in the terminal: the best variants, the gates, the notes, the first screen, the verdict last.
 
 use super::deltas::Delta;
 use super::error::RenderError;
+use super::first_screen::ChoiceStanding;
 use super::metric_change::MetricChange;
 use super::run_report::RunReport;
 use super::variant_row::{GRADED, VariantRow};
@@ -33,39 +34,62 @@ const STATE: usize = 6;
 pub fn terminal(report: &RunReport, screen: Screen) -> Result<String, RenderError> {
     let columns = screen.columns.max(60);
     let mut out = format!("{}\n", text::clip(&report.title, columns));
-    paragraph(&mut out, &format!("{}: {}", report.source.word(), report.source.words()), columns);
+    paragraph(&mut out, &report.source.words(), columns);
     out.push('\n');
     out.push_str(&variants(report, columns));
     out.push('\n');
     out.push_str(&gates(report, columns, screen.colours));
-    for line in steps(report).into_iter().chain(beside(report, columns)) {
+    for line in steps(report) {
         let _ = writeln!(out, "{line}");
     }
-    for line in report.missing.iter().take(5).chain(report.warnings.iter().take(5)) {
-        let _ = writeln!(out, "{}", text::clip(&format!("note: {line}"), columns));
+    for line in beside(report) {
+        paragraph(&mut out, &line, columns);
     }
-    let more = report.missing.len().saturating_sub(5) + report.warnings.len().saturating_sub(5);
-    if more > 0 {
-        let _ = writeln!(out, "note: {more} more in the report");
+    for line in notes(report) {
+        paragraph(&mut out, &format!("note: {line}"), columns);
     }
     out.push('\n');
     paragraph(&mut out, &report.headline.scope, columns);
     if !report.source.replay && !report.provenance.stages.is_empty() {
         paragraph(&mut out, &format!("took: {}", stages(report)), columns);
     }
-    for line in &report.trust.lines {
-        paragraph(&mut out, line, columns);
-    }
-    let headline = &report.headline;
-    for sentence in [&headline.tier, &headline.stages, &headline.obstacle].into_iter().flatten() {
+    for sentence in [&report.headline.tier, &report.headline.stages].into_iter().flatten() {
         paragraph(&mut out, sentence, columns);
     }
-    for caution in &headline.cautions {
-        paragraph(&mut out, caution, columns);
-    }
-    paragraph(&mut out, &report.in_use.sentence, columns);
+    out.push('\n');
+    out.push_str(&first_screen(report, columns));
     out.push_str(&conclusion(report, screen));
     Ok(out)
+}
+
+/// Notes of the first screen, and the first missing values one by one.
+fn notes(report: &RunReport) -> Vec<String> {
+    let missing = report.missing.iter().skip(1).take(4).map(|line| format!("missing: {line}"));
+    report.first_screen.notes.iter().map(|note| note.to_string()).chain(missing).collect()
+}
+
+/// What to use at each shape, the next step and the number of notes.
+fn first_screen(report: &RunReport, columns: usize) -> String {
+    let screen = &report.first_screen;
+    let mut out = String::new();
+    if !screen.recommends() {
+        paragraph(&mut out, &report.in_use.sentence, columns);
+    }
+    for row in &screen.shapes {
+        let word = match row.standing {
+            ChoiceStanding::Recommended => "use",
+            ChoiceStanding::Losing => "passing",
+            ChoiceStanding::NotRecommended => "selected",
+        };
+        paragraph(&mut out, &format!("{}: {word} {}: {}", row.shape, row.variant, row.text()), columns);
+    }
+    let next = screen.next.as_ref().map(|next| format!("next: {}", next.text()));
+    let notes = screen.notes_title().map(|title| format!("{title}, above"));
+    let obstacle = report.headline.obstacle.as_ref().map(CleanText::to_string);
+    for line in [obstacle, next, notes].into_iter().flatten() {
+        paragraph(&mut out, &line, columns);
+    }
+    out
 }
 
 /// Only the verdict and its reason.
@@ -121,14 +145,14 @@ fn steps(report: &RunReport) -> Vec<String> {
 }
 
 /// One line for each baseline or stored run that compares the objective.
-fn beside(report: &RunReport, columns: usize) -> Vec<String> {
+fn beside(report: &RunReport) -> Vec<String> {
     let line = |delta: &Delta| {
         let is_objective = |row: &&MetricChange| report.objective.as_ref().is_some_and(|o| o.metric == row.metric);
         let row = delta.rows.iter().find(is_objective).or(delta.rows.first())?;
         let values = number::against(row.after.value, row.before.value, &row.unit);
         let (title, words) = (text::inside(&row.title), row.words());
         let mark = if delta.graded_by_itself { format!(" ({GRADED})") } else { String::new() };
-        Some(text::clip(&format!("against {}: {title} {values}, {words}{mark}", delta.against), columns))
+        Some(format!("against {}: {title} {values}, {words}{mark}", delta.against))
     };
     report.deltas.iter().filter_map(line).collect()
 }
@@ -165,7 +189,7 @@ fn variants(report: &RunReport, columns: usize) -> String {
     }
     let mut out = String::new();
     if !shared.is_empty() {
-        paragraph(&mut out, &format!("{shared}, in all that are shown"), columns);
+        paragraph(&mut out, &format!("all shown: {shared}"), columns);
     }
     let _ = write!(out, "{:>3}  {}", "#", text::left("variant", name));
     for (_, head, width) in &shown {
@@ -285,19 +309,22 @@ fn paint(text: &str, verdict: Verdict, colours: Colours) -> String {
     }
 }
 
-/// Lines of at most `columns` characters, broken at spaces; a longer word is cut.
+/// Lines of at most `columns` characters, broken at spaces; a longer word is broken where the line ends.
 fn wrapped(text: &str, columns: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let mut line = String::new();
     for word in text.split_whitespace() {
-        let word = text::clip(word, columns);
-        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > columns {
+        let mut word: Vec<char> = word.chars().collect();
+        if !line.is_empty() && line.chars().count() + 1 + word.len() > columns {
             lines.push(std::mem::take(&mut line));
         }
         if !line.is_empty() {
             line.push(' ');
         }
-        line.push_str(&word);
+        while word.len() > columns {
+            lines.push(word.drain(..columns).collect());
+        }
+        line.extend(word);
     }
     if !line.is_empty() {
         lines.push(line);
@@ -337,6 +364,6 @@ mod tests {
     #[test]
     fn lines_wrap_at_spaces() {
         assert_eq!(wrapped("one two three", 8), ["one two", "three"]);
-        assert_eq!(wrapped("overlongword x", 6), ["overl…", "x"]);
+        assert_eq!(wrapped("overlongword x", 6), ["overlo", "ngword", "x"]);
     }
 }

@@ -51,18 +51,23 @@ impl AuditRow {
         Self { launches: audit.launches, chance: audit.chance, l2_share: audit.l2_share }
     }
 
-    /// `1,024 launches verified while timed, finds one wrong in a hundred with 99.99 %; buffers are 53 % of L2`.
+    /// `1,024 launches verified while timed; wrong results in 1 % of launches would be found with at least 99.9 % probability`.
     pub fn text(&self) -> String {
         let share = self.l2_share.map_or_else(String::new, |share| {
             format!("; the buffers it rotates over are {} of the L2 cache", number::with_unit(100.0 * share, "%"))
         });
-        format!("{} verified while timed, {}{share}", number::counted(self.launches as usize, "launch"), chance(self))
+        let launches = number::counted(self.launches as usize, "launch");
+        format!(
+            "{launches} verified while timed; wrong results in 1 % of launches would be found with {}{share}",
+            chance(self)
+        )
     }
 }
 
+/// `at least 71.8 % probability`; rounded down.
 fn chance(audit: &AuditRow) -> String {
-    let chance = (100.0 * audit.chance * 100.0).floor() / 100.0;
-    format!("one wrong in a hundred would be found with a chance of {chance:.2} %")
+    let percent = (100.0 * audit.chance * 10.0).floor() / 10.0;
+    format!("at least {percent:.1} % probability")
 }
 
 /// Whether the program measures its own latency.
@@ -99,7 +104,7 @@ impl<'a> Audits<'a> {
 /// Evidence behind the numbers of a run.
 pub fn trust(inputs: &ReportInputs<'_>) -> Trust {
     let cheats = cheats(inputs);
-    let found = [said(&cheats), passed_over(inputs), graded_by_itself(inputs)];
+    let found = [said(&cheats), passed_over(inputs), self_reported(inputs)];
     let lines = found.into_iter().chain([verified(inputs), witnessed(inputs), not_recorded(inputs)]);
     let lines = lines.flatten().chain(captured(inputs)).map(CleanText::from).collect();
     Trust { cheats, lines }
@@ -122,9 +127,9 @@ const DESCRIBED: usize = 20;
 /// One line for each variant that consists of launches of ncu reports.
 fn captured(inputs: &ReportInputs<'_>) -> Vec<String> {
     let RunSource::Foreign { captured, .. } = &inputs.source else { return Vec::new() };
-    let each = |one: &CapturedVariant| format!("{} is {}.", text::clip(&one.variant.0, text::LABEL), launches(one));
+    let each = |one: &CapturedVariant| format!("{} is {}.", one.variant, launches(one));
     let more = captured.len().saturating_sub(DESCRIBED);
-    let more = (more > 0).then(|| format!("{more} more variants are launches of the reports, each named for its own."));
+    let more = (more > 0).then(|| format!("{more} more variants are launches of the reports."));
     captured.iter().take(DESCRIBED).map(each).chain(more).collect()
 }
 
@@ -155,17 +160,16 @@ pub fn launches(one: &CapturedVariant) -> String {
 
 /// `2 variants cheat: skip (at shape 'wide' ...) and count (...).`
 fn said(cheats: &[CheatRow]) -> Option<String> {
-    let each =
-        |cheat: &CheatRow| format!("{} ({})", text::clip(&cheat.variant, text::LABEL), text::clip(&cheat.reason, 200));
+    let each = |cheat: &CheatRow| format!("{} ({})", cheat.variant, cheat.reason);
     let mut named: Vec<String> = cheats.iter().take(NAMED).map(each).collect();
     let more = cheats.len().saturating_sub(NAMED);
     named.extend((more > 0).then(|| format!("{more} more")));
     let verb = if cheats.len() == 1 { "cheats" } else { "cheat" };
     let who = number::counted(cheats.len(), "variant");
-    (!cheats.is_empty()).then(|| format!("{who} {verb}, and no gate holds for what cheats: {}.", named.join("; ")))
+    (!cheats.is_empty()).then(|| format!("{who} {verb} and cannot pass a gate: {}.", named.join("; ")))
 }
 
-/// `Faster than the selected variant and not selected, since its latency does not count: skip (two durations disagree ...).`
+/// `Better by the objective, but not selected because the latency is rejected: skip (two durations disagree ...).`
 fn passed_over(inputs: &ReportInputs<'_>) -> Option<String> {
     let judgement = inputs.judgement;
     let selected = judgement.selected.as_ref()?;
@@ -174,35 +178,29 @@ fn passed_over(inputs: &ReportInputs<'_>) -> Option<String> {
         Better::Lower | Better::Context => value < selected.value,
     };
     let passed = |result: &&VariantResult| result.rank.is_some() && result.objective.is_some_and(better);
-    let each = |result: &VariantResult| {
-        let reason = text::clip(&text::line(result.doubt.as_deref()?), 200);
-        Some(format!("{} ({reason})", text::clip(&result.variant.0, text::LABEL)))
-    };
+    let each = |result: &VariantResult| Some(format!("{} ({})", result.variant, text::line(result.doubt.as_deref()?)));
     let all: Vec<String> = judgement.variants.iter().filter(passed).filter_map(each).collect();
     let mut named: Vec<String> = all.iter().take(NAMED).cloned().collect();
     named.extend((all.len() > NAMED).then(|| format!("{} more", all.len() - NAMED)));
     (!all.is_empty()).then(|| {
-        format!(
-            "Not selected, although better by the objective, since the latency does not count: {}.",
-            named.join("; ")
-        )
+        format!("Better by the objective, but not selected because the latency is rejected: {}.", named.join("; "))
     })
 }
 
-/// `Graded by itself: sdpa_flash (baseline), mine (candidate, cannot pass).`
-fn graded_by_itself(inputs: &ReportInputs<'_>) -> Option<String> {
+/// `Self-reported latency: sdpa_flash (baseline), mine (candidate, cannot pass).`
+fn self_reported(inputs: &ReportInputs<'_>) -> Option<String> {
     let programs: Vec<&Variant> = inputs.plan.variants.iter().filter(|variant| is_graded_by_itself(variant)).collect();
     let each = |variant: &&Variant| {
         let what = match variant.standing {
             VariantRole::Baseline => "baseline",
             VariantRole::Candidate => "candidate, cannot pass on its latency",
         };
-        format!("{} ({what})", text::clip(&variant.id.0, text::LABEL))
+        format!("{} ({what})", variant.id)
     };
     let mut named: Vec<String> = programs.iter().take(NAMED).map(each).collect();
     let more = programs.len().saturating_sub(NAMED);
     named.extend((more > 0).then(|| format!("{more} more")));
-    (!programs.is_empty()).then(|| format!("Graded by itself: {}.", named.join(", ")))
+    (!programs.is_empty()).then(|| format!("Self-reported latency: {}.", named.join(", ")))
 }
 
 /// Verified timed launches of kernels: the total, and the least verified variant.
@@ -223,11 +221,14 @@ fn verified(inputs: &ReportInputs<'_>) -> Option<String> {
         format!("; buffers take up to {} of the L2 cache", number::with_unit(100.0 * share, "%"))
     });
     let all = number::counted(launches as usize, "timed launch");
-    let profiled = profiled(inputs);
-    Some(format!("Outputs of {all}{profiled} were verified; of the least verified variant {}{share}.", chance(&least)))
+    Some(format!(
+        "Verified the outputs of {all}{}. A variant that is wrong in 1 % of its launches would be found with {}{share}.",
+        profiled(inputs),
+        chance(&least),
+    ))
 }
 
-/// ` and 12 profiled ones`: launches verified under a profiler.
+/// ` and 12 profiled launches`: launches verified under a profiler.
 fn profiled(inputs: &ReportInputs<'_>) -> String {
     let kernels: Vec<_> = inputs.profiles.iter().filter(|record| has_launches(record)).collect();
     let compared = kernels.iter().filter_map(|record| match record.outputs {
@@ -237,7 +238,7 @@ fn profiled(inputs: &ReportInputs<'_>) -> String {
     });
     match compared.sum::<usize>() {
         0 => String::new(),
-        count => format!(" and {}", number::counted(count, "profiled one")),
+        count => format!(" and {}", number::counted(count, "profiled launch")),
     }
 }
 
@@ -266,10 +267,10 @@ fn not_recorded(inputs: &ReportInputs<'_>) -> Option<String> {
     let lacks = [
         (no_unrepeated, "samples without repeats"),
         (no_outputs, "outputs of profiled launches"),
-        (inputs.manifest.null_test.is_none(), "wrong answers that the tolerance was tried on"),
+        (inputs.manifest.null_test.is_none(), "the test of the tolerance with wrong answers"),
     ];
     let lacks: Vec<&str> = lacks.into_iter().filter_map(|(is_absent, what)| is_absent.then_some(what)).collect();
-    (!lacks.is_empty()).then(|| format!("Recorded by an earlier version, which kept no {}.", lacks.join(", no ")))
+    (!lacks.is_empty()).then(|| format!("Missing in this recording of an earlier version: {}.", lacks.join(", ")))
 }
 
 fn has_launches(record: &ProfileRecord) -> bool {

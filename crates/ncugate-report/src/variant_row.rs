@@ -67,7 +67,7 @@ impl VariantRow {
 }
 
 /// The mark of a variant with a self-reported latency.
-pub const GRADED: &str = "graded by itself";
+pub const GRADED: &str = "self-reported";
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct GateCell {

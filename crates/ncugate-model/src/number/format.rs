@@ -43,21 +43,29 @@ impl JsonSchema for Number {
 }
 
 /// Significant digits of a single number.
-const DIGITS: i32 = 4;
+const DIGITS: i32 = 3;
+/// Most digits of a limit that a person wrote.
+const MOST_WRITTEN: i32 = 4;
 /// Maximum digits for distinguishing two numbers; a double has no more.
 const MOST_DIGITS: i32 = 15;
 
-/// Four significant digits, thousands separated, whole numbers kept whole.
+/// Three significant digits, thousands separated, whole numbers kept whole.
 pub fn plain(value: f64) -> String {
     rounded(value, DIGITS)
 }
 
-/// Two numbers with enough digits to differ, at least four.
-fn apart(one: f64, other: f64) -> (String, String) {
-    let with = |digits| (rounded(one, digits), rounded(other, digits));
+/// A measured number and its limit, with as many digits as the limit has and enough to differ.
+fn apart(measured: f64, limit: f64) -> (String, String) {
+    let with = |digits| (rounded(measured, digits), rounded(limit, digits));
     let differ = |(a, b): &(String, String)| trimmed(a.clone()) != trimmed(b.clone());
-    let found = (DIGITS..=MOST_DIGITS).map(with).find(|pair| one == other || differ(pair));
+    let found = (digits_of(limit)..=MOST_DIGITS).map(with).find(|pair| measured == limit || differ(pair));
     found.unwrap_or_else(|| with(MOST_DIGITS))
+}
+
+/// Digits of a limit that a person wrote, such as 33.19; a computed one has [`DIGITS`].
+fn digits_of(limit: f64) -> i32 {
+    let is_whole = |digits: &i32| format!("{limit:.*e}", (digits - 1) as usize).parse() == Ok(limit);
+    (DIGITS..=MOST_WRITTEN).find(is_whole).unwrap_or(DIGITS)
 }
 
 /// A number with `digits` significant digits, thousands separated, whole numbers kept whole.
@@ -72,10 +80,12 @@ fn rounded(value: f64, digits: i32) -> String {
     if !(1e-4..1e15).contains(&magnitude) {
         return format!("{value:.*e}", (digits - 1) as usize);
     }
-    if value.fract() == 0.0 || (magnitude >= 999.95 && digits == DIGITS) {
+    if value.fract() == 0.0 {
         return separated(&format!("{value:.0}"));
     }
-    let decimals = (digits - 1 - (magnitude * 1.000_05).log10().floor() as i32).clamp(0, 4 + digits) as usize;
+    // 9.996 has two digits more than the 10.0 that it rounds to
+    let carried = magnitude * (1.0 + 0.5 * 10.0_f64.powi(-digits));
+    let decimals = (digits - 1 - carried.log10().floor() as i32).clamp(0, 4 + digits) as usize;
     let text = format!("{value:.decimals$}");
     match text.split_once('.') {
         Some((whole, fraction)) => format!("{}.{fraction}", separated(whole)),
@@ -97,14 +107,18 @@ fn beside_as(measured: f64, limit: f64, unit: &str, written: fn(String) -> Strin
     let (ours, theirs) = (scaled(measured, unit), scaled(limit, unit));
     let (measured, limit) = match ours.1 == theirs.1 {
         true => apart(ours.0, theirs.0),
-        false => (plain(ours.0), plain(theirs.0)),
+        false => (plain(ours.0), rounded(theirs.0, digits_of(theirs.0))),
     };
-    let with = |number: String, unit: &str| match unit {
+    (joined(written(measured), ours.1), joined(trimmed(limit), theirs.1))
+}
+
+/// A number and its unit: `2×`, `12 µs`, `3`.
+fn joined(number: String, unit: &str) -> String {
+    match unit {
         "" => number,
         "×" => number + "×",
         unit => format!("{number} {unit}"),
-    };
-    (with(written(measured), ours.1), with(trimmed(limit), theirs.1))
+    }
 }
 
 /// A number for an axis: in millions from 1e6 on, in billions from 1e9 on (`15 G`).
@@ -116,39 +130,30 @@ pub fn multiple(value: f64) -> String {
     }
 }
 
-/// A value with its unit, in its most readable multiple (`48 KiB`, `12.31 µs`, `61.2 %`).
+/// A value with its unit, in its most readable multiple (`48 KiB`, `12.3 µs`, `61.2 %`).
 pub fn with_unit(value: f64, unit: &str) -> String {
     let (value, unit) = scaled(value, unit);
-    match unit {
-        "" => plain(value),
-        "×" => format!("{}×", plain(value)),
-        unit => format!("{} {unit}", plain(value)),
-    }
+    joined(plain(value), unit)
 }
 
-/// A measured value next to its limit, the unit once if both use the same: `96 against 64 registers/thread`.
+/// A measured value next to its limit: `96 registers/thread against 64 registers/thread`.
 pub fn against(measured: f64, limit: f64, unit: &str) -> String {
     related(measured, " against ", limit, unit)
 }
 
-/// The same with another relation between them: `12.31 <= 14 µs`.
+/// The same with another relation between them: `12.3 µs <= 14 µs`.
 pub fn related(measured: f64, relation: &str, limit: f64, unit: &str) -> String {
-    if let Some(counted) = counted_unit(unit) {
-        let (measured, limit) = apart(measured, limit);
-        return format!("{measured}{relation}{} {counted}", trimmed(limit));
-    }
-    let (ours, theirs) = (scaled(measured, unit), scaled(limit, unit));
     let (measured, limit) = measured_and_limit(measured, limit, unit);
-    match ours.1 == theirs.1 && !matches!(ours.1, "×" | "") {
-        true => format!("{}{relation}{limit}", apart(ours.0, theirs.0).0),
-        false => format!("{measured}{relation}{limit}"),
-    }
+    let noun = |number: &str| match counted_unit(unit) {
+        Some((one, many)) => format!(" {}", if number == "1" { one } else { many }),
+        None => String::new(),
+    };
+    format!("{measured}{}{relation}{limit}{}", noun(&measured), noun(&limit))
 }
 
-/// A difference with its unit, for a sentence; percentages differ by percentage points (`12.97 pp`).
+/// A difference with its unit, for a sentence; percentages differ by percentage points (`13 pp`).
 pub fn distance(value: f64, unit: &str) -> String {
     match self::unit(unit) {
-        "%" if value.abs() >= 0.01 => format!("{} pp", trimmed(format!("{value:.2}"))),
         "%" => format!("{} pp", short(value)),
         _ => in_sentence(value, unit),
     }
@@ -160,20 +165,21 @@ pub fn signed(difference: f64, unit: &str) -> String {
     format!("{sign}{}", distance(difference, unit))
 }
 
-/// Four significant digits without trailing zeros: `0.27`, not `0.2700`.
+/// [`plain`] without trailing zeros: `0.27`, not `0.270`.
 pub fn short(value: f64) -> String {
     trimmed(plain(value))
 }
 
-/// A value with its unit for a sentence: `1.05×`, not `1.050×`.
+/// A limit with its unit, in the digits that a person wrote: `33.19 µs`.
+pub fn limit(value: f64, unit: &str) -> String {
+    let (value, unit) = scaled(value, unit);
+    joined(trimmed(rounded(value, digits_of(value))), unit)
+}
+
+/// A value with its unit for a sentence: `1.1×`, not `1.10×`.
 pub fn in_sentence(value: f64, unit: &str) -> String {
     let (value, unit) = scaled(value, unit);
-    let number = trimmed(plain(value));
-    match unit {
-        "" => number,
-        "×" => number + "×",
-        unit => format!("{number} {unit}"),
-    }
+    joined(short(value), unit)
 }
 
 /// A decimal without trailing zeros.
@@ -238,16 +244,16 @@ pub fn unit(name: &str) -> &str {
     }
 }
 
-/// The plural of a unit that counts things.
-fn counted_unit(name: &str) -> Option<&'static str> {
+/// Singular and plural of a unit that counts things.
+fn counted_unit(name: &str) -> Option<(&'static str, &'static str)> {
     Some(match name {
-        "register/thread" => "registers/thread",
-        "warp" => "warps",
-        "block" => "blocks",
-        "thread" => "threads",
-        "thread/block" => "threads/block",
-        "inst" => "instructions",
-        "sector" => "sectors",
+        "register/thread" => ("register/thread", "registers/thread"),
+        "warp" => ("warp", "warps"),
+        "block" => ("block", "blocks"),
+        "thread" => ("thread", "threads"),
+        "thread/block" => ("thread/block", "threads/block"),
+        "inst" => ("instruction", "instructions"),
+        "sector" => ("sector", "sectors"),
         _ => return None,
     })
 }
@@ -328,19 +334,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn four_significant_digits_and_whole_numbers_whole() {
+    fn three_significant_digits_and_whole_numbers_whole() {
         for (value, text) in [
-            (12.3456, "12.35"),
-            (0.125, "0.1250"),
+            (12.3456, "12.3"),
+            (0.125, "0.125"),
+            (0.5, "0.500"),
             (64.0, "64"),
             (0.0, "0"),
             (-0.0, "0"),
             (1234.5, "1,234"),
             (999.96, "1,000"),
-            (99.999, "100.0"),
+            (99.999, "100"),
+            (9.996, "10.0"),
             (49152.0, "49,152"),
             (-1_234_567.0, "-1,234,567"),
-            (0.000_012_34, "1.234e-5"),
+            (0.000_012_34, "1.23e-5"),
             (f64::NAN, "NaN"),
         ] {
             assert_eq!(plain(value), text, "{value}");
@@ -351,39 +359,40 @@ mod tests {
     fn units_take_the_multiple_that_reads_best() {
         assert_eq!(with_unit(49152.0, "bytes"), "48 KiB");
         assert_eq!(with_unit(1000.0, "bytes"), "1,000 B");
-        assert_eq!(with_unit(12.3, "us"), "12.30 µs");
-        assert_eq!(with_unit(12_345.0, "us"), "12.35 ms");
-        assert_eq!(with_unit(2500.0, "ns"), "2.500 µs");
+        assert_eq!(with_unit(12.3, "us"), "12.3 µs");
+        assert_eq!(with_unit(12_345.0, "us"), "12.3 ms");
+        assert_eq!(with_unit(2500.0, "ns"), "2.50 µs");
         assert_eq!(with_unit(2.0, ""), "2");
         assert_eq!(with_unit(64.0, "register/thread"), "64");
-        assert_eq!(with_unit(989.5e12, "flop/s"), "989.5 TFLOP/s");
-        assert_eq!(with_unit(61.2, "%"), "61.20 %");
-        assert_eq!(with_unit(0.5, "x"), "0.5000×");
+        assert_eq!(with_unit(989.5e12, "flop/s"), "990 TFLOP/s");
+        assert_eq!(with_unit(61.2, "%"), "61.2 %");
+        assert_eq!(with_unit(0.5, "x"), "0.500×");
         assert_eq!(distance(-7.532, "%"), "-7.53 pp");
         assert_eq!(distance(0.000_4, "%"), "0.0004 pp");
-        assert_eq!(distance(19.448, "us"), "19.45 µs");
+        assert_eq!(distance(19.448, "us"), "19.4 µs");
         assert_eq!(in_sentence(0.27, "warp"), "0.27");
         assert_eq!(unit("register/thread"), "");
         assert_eq!(unit("byte/block"), "B");
     }
 
     #[test]
-    fn a_value_and_its_limit_name_the_unit_once() {
-        assert_eq!(against(96.0, 64.0, "register/thread"), "96 against 64 registers/thread");
-        assert_eq!(against(46.82, 60.0, "%"), "46.82 against 60 %");
+    fn a_value_and_its_limit_both_have_their_unit() {
+        assert_eq!(against(96.0, 64.0, "register/thread"), "96 registers/thread against 64 registers/thread");
+        assert_eq!(against(46.82, 60.0, "%"), "46.8 % against 60 %");
         assert_eq!(against(512.0, 49152.0, "byte/block"), "512 B against 48 KiB");
-        assert_eq!(against(0.0, 0.0, "inst"), "0 against 0 instructions");
+        assert_eq!(against(0.0, 0.0, "inst"), "0 instructions against 0 instructions");
         assert_eq!(against(2.0, 1.0, ""), "2 against 1");
-        assert_eq!(against(0.9396, 1.1, "x"), "0.9396× against 1.1×");
-        assert_eq!(against(30.5, 33.19, "us"), "30.50 against 33.19 µs");
+        assert_eq!(against(0.9396, 1.1, "x"), "0.940× against 1.1×");
+        assert_eq!(against(30.5, 33.19, "us"), "30.50 µs against 33.19 µs");
+        assert_eq!(against(1.0, 2.0, "warp"), "1 warp against 2 warps");
     }
 
     #[test]
     fn numbers_are_written_with_the_digits_in_which_they_differ() {
-        assert_eq!(against(29.6512, 29.65, "us"), "29.651 against 29.65 µs");
-        assert_eq!(against(0.676_42, 0.676_38, "warp"), "0.67642 against 0.67638 warps");
-        assert_eq!(against(29.65, 29.65, "us"), "29.65 against 29.65 µs");
-        assert_eq!(against(12_345.4, 12_345.2, "inst"), "12,345.4 against 12,345.2 instructions");
+        assert_eq!(against(29.6512, 29.65, "us"), "29.651 µs against 29.65 µs");
+        assert_eq!(against(0.676_42, 0.676_38, "warp"), "0.67642 warps against 0.67638 warps");
+        assert_eq!(against(29.65, 29.65, "us"), "29.65 µs against 29.65 µs");
+        assert_eq!(against(12_345.4, 12_345.2, "inst"), "12,345.4 instructions against 12,345.2 instructions");
         assert_eq!(against(1.000_04, 1.0, "x"), "1.00004× against 1×");
         assert_eq!(measured_and_limit(29.6512, 29.65, "us"), ("29.651 µs".to_owned(), "29.65 µs".to_owned()));
         assert_eq!(measured_and_limit(70.0, 64.0, "register/thread"), ("70".to_owned(), "64".to_owned()));
@@ -404,7 +413,7 @@ mod tests {
     fn changes_are_percent_points_or_factors() {
         assert_eq!(changed(10.0, 12.0, "us"), "+20.0 %");
         assert_eq!(changed(24.31, 24.59, "%"), "+0.28 pp");
-        assert_eq!(changed(60.0, 47.03, "pct"), "-12.97 pp");
+        assert_eq!(changed(60.0, 47.03, "pct"), "-13 pp");
         assert_eq!(changed(33.0, 33.0, "%"), "0 pp");
         assert_eq!(changed(0.0, 252.0, "inst"), "+252");
         assert_eq!(changed(0.0, 0.0, "inst"), "0.0 %");

@@ -7,6 +7,6 @@ pub mod text;
 
 pub use clean_text::CleanText;
 pub use format::{
-    Number, against, age, change, changed, counted, distance, in_sentence, measured_and_limit, multiple, plain,
+    Number, against, age, change, changed, counted, distance, in_sentence, limit, measured_and_limit, multiple, plain,
     related, said_beside, seconds, share, short, signed, unit, with_unit,
 };

@@ -71,6 +71,14 @@ pub enum Confidence {
 impl Confidence {
     /// All values by their keyword in a rule.
     pub const WORDS: [(&'static str, Self); 3] = [("high", Self::High), ("medium", Self::Medium), ("low", Self::Low)];
+
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::High => "high",
+            Self::Medium => "medium",
+            Self::Low => "low",
+        }
+    }
 }
 
 /// A number that rules can read in addition to metrics.

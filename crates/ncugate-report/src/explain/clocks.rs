@@ -85,7 +85,7 @@ impl Clocks {
         }
     }
 
-    /// `free; SMs at most 1.98 GHz, memory at most 3.201 GHz; what they ran at was not collected`.
+    /// `free; SMs at most 1.98 GHz, memory at most 3.201 GHz; actual clocks were not collected`.
     pub fn words(&self) -> String {
         let control = match (self.free, self.locked) {
             (0, 0) => return "unknown: no launch reports its clocks".to_owned(),
@@ -100,7 +100,7 @@ impl Clocks {
             .collect();
         let ran: Vec<String> = self.ran.iter().map(|(part, low, high)| range(part, *low, *high)).collect();
         let ran = match ran.as_slice() {
-            [] => "what they ran at was not collected".to_owned(),
+            [] => "actual clocks were not collected".to_owned(),
             ran => format!("under ncu {}", ran.join(", ")),
         };
         [control, highest.join(", "), ran].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ")
@@ -149,7 +149,7 @@ mod tests {
     fn clocks_without_counters_are_unknown() {
         assert_eq!(Clocks::default().words(), "unknown: no launch reports its clocks");
         let free = Clocks { free: 1, highest: vec![("SMs", 1.98e9)], ..Clocks::default() };
-        assert_eq!(free.words(), "free; SMs at most 1.98 GHz; what they ran at was not collected");
+        assert_eq!(free.words(), "free; SMs at most 1.98 GHz; actual clocks were not collected");
         let mixed = Clocks { free: 1, locked: 2, ran: vec![("SMs", 1.2e9, 1.98e9)], ..Clocks::default() };
         assert_eq!(mixed.words(), "free in 1 launches, locked by ncu in 2; under ncu SMs at 1.2 GHz to 1.98 GHz");
     }

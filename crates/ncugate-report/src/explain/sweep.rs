@@ -149,7 +149,7 @@ pub fn sweep(measured: &[(&Variant, f64)], better: Better, resampler: &Resampler
     let noise = analysis.effects.iter().filter(|effect| effect.change.separation == Separation::Noise);
     let noise: Vec<String> = noise.map(|effect| effect.parameter.clone()).collect();
     if !noise.is_empty() {
-        analysis.inseparable.push(format!("{}: not told apart from what the other parameters do", noise.join(", ")));
+        analysis.inseparable.push(format!("{}: cannot be separated from the other parameters", noise.join(", ")));
     }
     analysis
 }

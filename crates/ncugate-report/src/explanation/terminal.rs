@@ -5,7 +5,6 @@ use crate::diagnosis_row::DiagnosisOutcome;
 use crate::finding_row::FindingRow;
 use crate::markdown::escape;
 use crate::text::clip_middle;
-use ncugate_phase::config::Confidence;
 use std::fmt::Write as _;
 
 /// Most findings listed below the first.
@@ -63,7 +62,7 @@ pub fn text(explanation: &Explanation) -> String {
 fn whole(row: &FindingRow) -> String {
     let mut out = format!("\n{}\n  {}\n", row.title, row.sentence);
     if let Some(saving) = &row.saving {
-        let _ = writeln!(out, "  could save {} ({} confidence)", saving.words, confidence(row.confidence));
+        let _ = writeln!(out, "  could save {} ({} confidence)", saving.words, row.confidence.word());
     }
     let evidence: Vec<String> = row.evidence.iter().map(|value| format!("{} {}", value.name, value.text)).collect();
     let launch = row.launch.as_ref().map_or_else(String::new, |launch| format!(" [{launch}]"));
@@ -78,14 +77,6 @@ fn whole(row: &FindingRow) -> String {
     }
     let _ = writeln!(out, "  id: {}", row.id);
     out
-}
-
-const fn confidence(confidence: Confidence) -> &'static str {
-    match confidence {
-        Confidence::Low => "low",
-        Confidence::Medium => "medium",
-        Confidence::High => "high",
-    }
 }
 
 /// A Markdown table with a row for each explanation.

@@ -3,6 +3,7 @@
 use super::columns::column;
 use super::pool::ValuePool;
 use crate::metric_change::explained;
+use crate::metric_entry::metric_entry;
 use crate::number;
 use crate::run_report::RunReport;
 use crate::trust::AuditRow;
@@ -24,6 +25,7 @@ pub fn data(report: &RunReport) -> Value {
         "metrics": report.metrics.iter().map(|m| json!({
             "name": m.name, "title": m.title, "unit": number::unit(&m.unit), "better": m.better, "gated": m.gated,
             "explained": explained(&m.name),
+            "about": metric_entry(&m.name).map(|entry| entry.description),
         })).collect::<Vec<_>>(),
         "gates": report.gates.iter().map(|g| json!([g.name, g.require])).collect::<Vec<_>>(),
         "values": values,

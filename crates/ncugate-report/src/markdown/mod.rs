@@ -12,6 +12,8 @@ use self::deep_profile::deep_profile;
 use self::deltas::deltas;
 use super::error::RenderError;
 use super::finding_row::FindingRow;
+use super::first_screen::ChoiceStanding;
+use super::in_use::UseBasis;
 use super::number::{self, Number};
 use super::run_report::RunReport;
 use super::shape_matrix::ShapeMatrix;
@@ -61,8 +63,8 @@ pub fn sections(report: &RunReport, charts: Charts) -> Vec<String> {
     sections.extend(search(report));
     sections.extend(findings(report));
     sections.extend(report.deep_profile.as_ref().map(deep_profile));
+    sections.extend(list("Notes", &report.first_screen.notes));
     sections.extend(list("Missing", &report.missing));
-    sections.extend(list("Warnings", &report.warnings));
     if charts == Charts::Beside {
         sections.extend(links(report));
     }
@@ -74,37 +76,22 @@ fn verdict(report: &RunReport) -> String {
     let headline = &report.headline;
     let mut out = format!("# {}: {}\n\n", escape(&report.title), headline.conclusion);
     let _ = writeln!(out, "**{}** {}\n", headline.verdict.mark(), escape(&headline.reason));
-    let _ = writeln!(out, "**{}**\n", escape(&report.in_use.sentence));
-    for line in &report.trust.lines {
-        let _ = writeln!(out, "{}\n", escape(line));
+    if let Some(unasked) = &report.source.unasked {
+        let _ = writeln!(out, "**Not measured:** {}.\n", escape(unasked));
     }
+    let _ = writeln!(out, "{}\n", escape(&report.in_use.sentence));
     if let Some(obstacle) = &headline.obstacle {
         let _ = writeln!(out, "{}\n", escape(obstacle));
     }
+    out.push_str(&choices(report));
+    if let Some(next) = &report.first_screen.next {
+        let _ = writeln!(out, "**Next:** {}\n", escape(&next.text()));
+    }
+    if let Some(title) = report.first_screen.notes_title() {
+        let _ = writeln!(out, "{title}: see [Notes](#notes).\n");
+    }
     for sentence in [&headline.tier, &headline.stages].into_iter().flatten() {
         let _ = writeln!(out, "{}\n", escape(sentence));
-    }
-    for caution in &headline.cautions {
-        let _ = writeln!(out, "{}\n", escape(caution));
-    }
-    if let Some(fallback) = &report.fallback {
-        let variant = fallback.variant.as_ref().map_or("none", |id| &id.0);
-        let _ = writeln!(out, "Fallback: {}. {}\n", escape(variant), escape(&fallback.reason));
-    }
-    if let Some(selected) = &headline.selected {
-        let facts: Vec<String> = headline
-            .facts
-            .iter()
-            .map(|f| {
-                let note = if f.note.is_empty() { String::new() } else { format!(" ({})", escape(&f.note)) };
-                format!("{} **{}**{note}", escape(&f.label), escape(&f.text))
-            })
-            .collect();
-        let (word, variant) = match report.fallback.as_ref().filter(|_| report.falls_back()) {
-            Some(fallback) => ("Fallback", fallback.variant.as_ref().map_or(selected, |id| &id.0)),
-            None => ("Selected", selected),
-        };
-        let _ = writeln!(out, "{word}: **{}**: {}\n", escape(variant), facts.join(", "));
     }
     for condition in &report.preconditions {
         let (name, reason) = (escape(&condition.name), escape(&condition.reason));
@@ -113,12 +100,26 @@ fn verdict(report: &RunReport) -> String {
     if !report.preconditions.is_empty() {
         out.push('\n');
     }
-    if let Some(unasked) = &report.source.unasked {
-        let _ = writeln!(out, "**Not measured:** {}.\n", escape(unasked));
-    }
-    let (word, source) = (report.source.word(), report.source.words());
-    let _ = writeln!(out, "_{word}: {}. {}._", escape(&source), escape(&headline.scope));
+    let source = text::sentence(&report.source.words());
+    let _ = writeln!(out, "_{} {}._", escape(&source), escape(&headline.scope));
     out
+}
+
+/// A row for each shape: the variant to use, bold, or the selected one if none is recommended.
+fn choices(report: &RunReport) -> String {
+    if report.first_screen.shapes.is_empty() {
+        return String::new();
+    }
+    let is_open = report.in_use.basis == UseBasis::Nothing;
+    let mut table = MarkdownTable::new(&["shape", if is_open { "selected" } else { "use" }, "measured"]);
+    for row in &report.first_screen.shapes {
+        let variant = match row.standing {
+            ChoiceStanding::Recommended => format!("**{}**", escape(&row.variant)),
+            ChoiceStanding::Losing | ChoiceStanding::NotRecommended => escape(&row.variant),
+        };
+        table.row(vec![escape(&row.shape), variant, escape(&row.text())]);
+    }
+    format!("{table}\n")
 }
 
 /// The steps of the selected variant.
@@ -245,7 +246,7 @@ fn by_shape(matrix: &ShapeMatrix) -> String {
         };
         table.row(std::iter::once(name).chain(cells).collect());
     }
-    let key = "The best candidate of a shape is bold, and others are beside it; ← is the one to use.";
+    let key = "Bold: the best candidate of a shape, in the sweep. ←: the variant to use.";
     format!("## By shape: {}\n\n{table}\n{key}\n", escape(&matrix.title))
 }
 

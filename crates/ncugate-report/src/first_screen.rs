@@ -1,0 +1,181 @@
+//! The first screen of a report: a row for each shape, the next step, and the notes on trust.
+
+use super::deltas::{self, compared_words};
+use super::finding_row::FindingRow;
+use super::in_use::{UseBasis, banner_variant};
+use super::inputs::ReportInputs;
+use super::metric_change::ChangeDirection;
+use super::run_report::RunReport;
+use super::{number, selected_times};
+use ncugate_judge::SampleOrigin;
+use ncugate_model::metric::Catalogue;
+use ncugate_model::{CleanText, ShapeName, VariantId};
+use ncugate_phase::config::Confidence;
+use serde::Serialize;
+
+/// What a reader needs in five seconds, next to the verdict and its reason.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct FirstScreen {
+    /// One for each measured shape, in the order of the phase.
+    pub shapes: Vec<ShapeChoice>,
+    /// None if nothing was judged.
+    pub next: Option<NextStep>,
+    /// How far to trust the verdict and the numbers: weakened gates, self-reported latencies, audits, warnings.
+    pub notes: Vec<CleanText>,
+}
+
+/// The variant to use at a shape; the selected one if none is recommended.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ShapeChoice {
+    pub shape: CleanText,
+    /// Its full id.
+    pub variant: CleanText,
+    pub standing: ChoiceStanding,
+    /// Its value of the objective's metric with the unit: from the confirmation if it was re-timed.
+    pub value: CleanText,
+    /// Samples behind the value; none if it is no latency.
+    pub origin: Option<SampleOrigin>,
+    /// `2.92× slower than sdpa_flash`; none without a value to compare with.
+    pub against: Option<CleanText>,
+    /// Compiler flags of a kernel, `file:function`, or a command line; the id if it has none of them.
+    pub flags: CleanText,
+}
+
+/// Whether the variant of a row is recommended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ChoiceStanding {
+    Recommended,
+    /// It passes, and the baseline is better.
+    Losing,
+    /// No variant passes, or the phase seeks the worst one.
+    NotRecommended,
+}
+
+/// One experiment to try, or what keeps the rules from naming one.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct NextStep {
+    pub advice: CleanText,
+    /// Title of the finding behind it, its bound and its confidence.
+    pub cause: Option<StepCause>,
+}
+
+/// The finding behind a step.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct StepCause {
+    pub title: CleanText,
+    pub saving: Option<CleanText>,
+    pub confidence: Confidence,
+}
+
+impl NextStep {
+    /// `Make smaller tiles. (The grid gives each multiprocessor few warps: could save at most 35 % of the time; low confidence)`
+    pub fn text(&self) -> String {
+        self.cause
+            .as_ref()
+            .map_or_else(|| self.advice.to_string(), |cause| format!("{} ({})", self.advice, cause.text()))
+    }
+}
+
+impl StepCause {
+    /// `The grid gives each multiprocessor few warps; could save at most 35 % of the time; low confidence`
+    pub fn text(&self) -> String {
+        let saving = self.saving.as_ref().map_or_else(String::new, |saving| format!("; could save {saving}"));
+        format!("{}{saving}; {} confidence", self.title, self.confidence.word())
+    }
+}
+
+impl ShapeChoice {
+    /// `29.7 µs, 2.92× slower than sdpa_flash`
+    pub fn text(&self) -> String {
+        let against = self.against.as_ref().map_or_else(String::new, |against| format!(", {against}"));
+        let origin = match self.origin {
+            Some(SampleOrigin::Sweep) => " (not re-timed)",
+            Some(SampleOrigin::Confirmation) | None => "",
+        };
+        format!("{}{origin}{against}", self.value)
+    }
+}
+
+impl FirstScreen {
+    /// The first screen of a report whose other parts are complete.
+    pub fn new(inputs: &ReportInputs<'_>, report: &RunReport) -> Self {
+        Self { shapes: shapes(inputs, report), next: next(report), notes: notes(report) }
+    }
+
+    /// Whether the variants of all shapes are recommended.
+    pub fn recommends(&self) -> bool {
+        let is_recommended = |row: &ShapeChoice| row.standing == ChoiceStanding::Recommended;
+        !self.shapes.is_empty() && self.shapes.iter().all(is_recommended)
+    }
+
+    /// `4 notes on how far to trust this`; none without notes.
+    pub fn notes_title(&self) -> Option<String> {
+        let count = self.notes.len();
+        (count > 0).then(|| format!("{} on how far to trust this", number::counted(count, "note")))
+    }
+}
+
+fn shapes(inputs: &ReportInputs<'_>, report: &RunReport) -> Vec<ShapeChoice> {
+    let used = &report.in_use;
+    let Some((_, metric)) = report.metric(&used.metric) else { return Vec::new() };
+    let of = |used_here: &super::in_use::ShapeUse| {
+        let named = |id: &VariantId| used_here.variant.as_ref() == Some(&id.0);
+        let in_use = inputs.plan.variants.iter().map(|variant| &variant.id).find(|id| named(id));
+        let variant = in_use.or(banner_variant(inputs.judgement))?;
+        let shape = ShapeName(used_here.shape.clone());
+        let value = selected_times::value(inputs.quantities, variant, &shape, &metric.name)?;
+        let compared = deltas::against_first(inputs, metric, (variant, &shape));
+        let loses = compared.as_ref().is_some_and(|(_, change)| {
+            let worse = metric.better.improved(change.before.value, change.after.value) == Some(false);
+            worse && change.judged != ChangeDirection::WithinNoise
+        });
+        let standing = match used.basis {
+            UseBasis::Nothing => ChoiceStanding::NotRecommended,
+            UseBasis::Selected | UseBasis::Fallback if loses => ChoiceStanding::Losing,
+            UseBasis::Selected | UseBasis::Fallback => ChoiceStanding::Recommended,
+        };
+        let origin = match selected_times::fresh(inputs.quantities, variant, &shape) {
+            Some(_) => SampleOrigin::Confirmation,
+            None => SampleOrigin::Sweep,
+        };
+        let row = report.variants.iter().find(|row| row.id == variant.0)?;
+        let flags = if row.build.command.is_empty() { row.id.clone() } else { row.build.command.clone() };
+        Some(ShapeChoice {
+            shape: used_here.shape.clone(),
+            variant: variant.0.clone(),
+            standing,
+            value: number::with_unit(value, &metric.unit).into(),
+            origin: Catalogue::embedded().latency(&metric.name).map(|_| origin),
+            against: compared.map(|(other, change)| compared_words(metric, &change, &other).into()),
+            flags,
+        })
+    };
+    used.shapes.iter().filter_map(of).collect()
+}
+
+/// The advice of the costliest cause at the objective's shape, as in `ncugate explain`; else the outcome of the rules.
+fn next(report: &RunReport) -> Option<NextStep> {
+    let place = report.diagnosis.first()?;
+    let is_here = |row: &&FindingRow| (&row.variant, &row.shape) == (&place.variant, &place.shape);
+    let cause = report.findings.iter().filter(is_here).find(|row| row.is_cause());
+    if let Some(row) = cause.filter(|row| !row.advice.is_empty()) {
+        let saving = row.saving.as_ref().map(|saving| saving.words.clone());
+        let cause = StepCause { title: row.title.clone(), saving, confidence: row.confidence };
+        return Some(NextStep { advice: row.advice.clone(), cause: Some(cause) });
+    }
+    (!place.sentence.is_empty()).then(|| NextStep { advice: place.sentence.clone(), cause: None })
+}
+
+fn notes(report: &RunReport) -> Vec<CleanText> {
+    let missing = report.missing.first().map(|first| {
+        let first = first.trim_end_matches('.');
+        match report.missing.len() - 1 {
+            0 => CleanText::whole(&format!("Missing: {first}.")),
+            more => CleanText::whole(&format!("Missing: {first}; {} below.", number::counted(more, "more reason"))),
+        }
+    });
+    let warnings = report.warnings.iter().map(|warning| super::text::sentence(warning).into());
+    let cautions = report.headline.cautions.iter().chain(&report.trust.lines).cloned();
+    cautions.chain(warnings).chain(missing).collect()
+}
