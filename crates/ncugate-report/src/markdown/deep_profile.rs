@@ -18,7 +18,7 @@ pub fn deep_profile(profile: &DeepProfileRow) -> String {
     let names: Vec<String> = profile.variants.iter().map(|variant| escape(&variant.label)).collect();
     let mut out = format!(
         "## Deep profile\n\n{} at shape {}. {}\n",
-        names.join(" beside "),
+        names.join(" and "),
         escape(&profile.shape),
         escape(&profile.note)
     );
@@ -74,7 +74,7 @@ fn pair_lines(pair: &PairedLines) -> String {
             escape(&states),
         ]);
     }
-    format!("\nLine by line beside {}:\n\n{table}", escape(&pair.other))
+    format!("\nLine by line, with {}:\n\n{table}", escape(&pair.other))
 }
 
 fn instructions(hot: &[HotRow]) -> String {

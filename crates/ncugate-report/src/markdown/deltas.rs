@@ -40,7 +40,7 @@ pub fn deltas(report: &RunReport) -> Option<String> {
         let cells = shown.iter().flat_map(|delta| of(delta, &row.metric));
         table.row([escape(&row.heading()), row.after.text.clone()].into_iter().chain(cells).collect());
     }
-    let mut out = format!("## Deltas at shape {}\n\n{table}\n", escape(&first.shape));
+    let mut out = format!("## Comparisons at shape {}\n\n{table}\n", escape(&first.shape));
     for delta in &shown {
         if let Some(interval) = delta.rows.iter().find_map(|row| row.interval) {
             let what = format!("Latency p50 against {}: {} (95 % interval)", delta.against, interval.text());
@@ -55,7 +55,7 @@ pub fn deltas(report: &RunReport) -> Option<String> {
     }
     let left_out: Vec<String> = baselines.skip(room).map(|d| escape(&d.against)).collect();
     if !left_out.is_empty() {
-        let _ = writeln!(out, "- beside the others ({}): in `report.html` and `results.json`", left_out.join(", "));
+        let _ = writeln!(out, "- compared with {}: see `report.html` and `results.json`", left_out.join(", "));
     }
     Some(out)
 }
