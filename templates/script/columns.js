@@ -71,7 +71,9 @@ function makeColumns() {
     show: (v) => shown(cellOf(v, state.shape, at)),
   }));
   const wanted = metrics.filter((_, at) => state.all || data.metrics[at].gated || at < METRICS);
-  columns = [rank, ...(state.all || named ? [name] : []), verdict, stops, ...params, correct, ...wanted];
+  const [objective, ...others] = wanted;
+  const lead = [rank, ...(state.all || named ? [name] : []), verdict, ...(objective ? [objective] : [])];
+  columns = [...lead, stops, ...params, correct, ...others];
 }
 
 /** The gates of a variant that does not hold them all; a variant that the columns do not name says who it is. */

@@ -6,7 +6,7 @@ use super::inputs::ReportInputs;
 use super::model::MetricColumn;
 use super::run_report::RunReport;
 use super::{
-    deep_profile, deltas, headline, in_use, matrix, provenance, run_charts, search, speed_of_light, steps, text, trust,
+    deep_profile, deltas, headline, in_use, matrix, provenance, run_charts, search, speed_of_light, steps, trust,
     variants, waiver_row,
 };
 use crate::chart;

@@ -1,6 +1,7 @@
 //! The first screen of a report: a row for each shape, the next step, and the notes on trust.
 
 use super::deltas::{self, compared_words};
+use super::diagnosis_row::DiagnosisOutcome;
 use super::finding_row::FindingRow;
 use super::in_use::{UseBasis, banner_variant};
 use super::inputs::ReportInputs;
@@ -164,7 +165,17 @@ fn next(report: &RunReport) -> Option<NextStep> {
         let cause = StepCause { title: row.title.clone(), saving, confidence: row.confidence };
         return Some(NextStep { advice: row.advice.clone(), cause: Some(cause) });
     }
-    (!place.sentence.is_empty()).then(|| NextStep { advice: place.sentence.clone(), cause: None })
+    let advice = match (&place.not_asked, place.outcome) {
+        (Some(lacks), DiagnosisOutcome::NotJudged) => {
+            let how = lacks.command.as_ref().map_or_else(
+                || "add them to `[profile] metrics` (see Findings)".to_owned(),
+                |command| format!("`{command}`"),
+            );
+            CleanText::whole(&format!("Collect the counters that {} of {} rules lack: {how}.", lacks.rules, lacks.of))
+        }
+        _ => place.sentence.clone(),
+    };
+    (!advice.is_empty()).then_some(NextStep { advice, cause: None })
 }
 
 fn notes(report: &RunReport) -> Vec<CleanText> {

@@ -41,8 +41,11 @@ fn reason(inputs: &ReportInputs<'_>) -> String {
     let fallback = judgement.fallback.as_ref();
     let goes = judgement.preconditions.iter().all(|c| c.verdict == Verdict::Pass);
     match (judgement.verdict, failed.first()) {
-        (Verdict::Pass, Some(worst)) if fallback.is_some() => {
-            format!("{}; {}", failure(worst), fallback.map_or_else(String::new, |taken| replacement(inputs, taken)))
+        (Verdict::Pass, Some(_)) if fallback.is_some() => {
+            let replacement = fallback.map_or_else(String::new, |taken| replacement(inputs, taken));
+            let (count, verb) = (failed.len(), if failed.len() == 1 { "fails" } else { "fail" });
+            let gates = number::counted(count, "required gate");
+            format!("{gates} {verb} for the selected variant; {replacement}")
         }
         (Verdict::Pass, _) if fallback.is_none() => {
             let words = judgement.reason.trim_end_matches('.');

@@ -7,8 +7,8 @@ mod pool;
 use super::deep_profile::{DeepMetric, DeepProfileRow};
 use super::error::RenderError;
 use super::metric_entry::{MetricEntry, metric_entry};
-use super::page;
 use super::run_report::RunReport;
+use super::{page, text};
 use crate::chart::ChartTable;
 use crate::chart::svg::{self, Setting};
 use indexmap::IndexSet;
@@ -43,6 +43,7 @@ pub fn html(report: &RunReport) -> Result<String, RenderError> {
         tone: report.headline.conclusion.tone(),
         report,
         recommends: report.first_screen.recommends(),
+        origin: text::sentence(&report.source.words()),
         notes_title: report.first_screen.notes_title(),
         objective: report.objective.as_ref().map_or("", |objective| objective.title.as_str()),
         definitions: definitions(report),
@@ -62,6 +63,8 @@ struct Context<'a> {
     report: &'a RunReport,
     /// Whether the variants of the first screen are recommended.
     recommends: bool,
+    /// Where and when the run was measured.
+    origin: String,
     notes_title: Option<String>,
     /// Title of the objective's metric.
     objective: &'a str,

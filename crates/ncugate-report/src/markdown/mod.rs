@@ -110,8 +110,12 @@ fn choices(report: &RunReport) -> String {
     if report.first_screen.shapes.is_empty() {
         return String::new();
     }
-    let is_open = report.in_use.basis == UseBasis::Nothing;
-    let mut table = MarkdownTable::new(&["shape", if is_open { "selected" } else { "use" }, "measured"]);
+    let head = match report.in_use.basis {
+        UseBasis::Nothing => "selected",
+        UseBasis::Selected | UseBasis::Fallback if report.first_screen.recommends() => "use",
+        UseBasis::Selected | UseBasis::Fallback => "passes",
+    };
+    let mut table = MarkdownTable::new(&["shape", head, "measured"]);
     for row in &report.first_screen.shapes {
         let variant = match row.standing {
             ChoiceStanding::Recommended => format!("**{}**", escape(&row.variant)),
