@@ -45,8 +45,8 @@ function makeColumns() {
     key: "name",
     title: "Variant",
     cls: "name",
-    value: (v) => v.label,
-    show: (v) => (state.all || nameless(v) ? bdi(v.label, v.label) : ""),
+    value: (v) => v.id,
+    show: (v) => (state.all || nameless(v) ? bdi(v.id, v.id) : ""),
   };
   const correct = {
     key: "correct",
@@ -78,7 +78,7 @@ function makeColumns() {
 
 /** The gates of a variant that does not hold them all; a variant that the columns do not name says who it is. */
 function stopped(v) {
-  if (!state.all && !named && nameless(v)) return el("b", { title: v.label }, bdi(v.label));
+  if (!state.all && !named && nameless(v)) return el("b", { title: v.id }, bdi(v.id));
   const judged = v.gates.some((place) => place !== null && pooled(place)[0] !== "pass");
   if (judged && v.gates.length <= DOTS) return gateDots(v);
   const many = v.stops.length > 1 ? `${v.stops.length} gates: ` : "";

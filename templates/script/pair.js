@@ -18,7 +18,7 @@ function clearPair() {
 function drawPair() {
   keepAddress();
   if (state.pair.length < 2) {
-    const more = state.pair.map((v) => el("p", { class: "quiet" }, "One more to compare with ", bdi(v.label), "."));
+    const more = state.pair.map((v) => el("p", { class: "quiet" }, "One more to compare with ", bdi(v.id), "."));
     $("compare").replaceChildren(...more);
     return;
   }

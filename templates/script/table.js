@@ -76,7 +76,7 @@ function drawRow(v, at) {
     event.stopPropagation();
     pick(v);
   };
-  const box = el("input", { type: "checkbox", tabindex: "-1", "aria-label": "Compare " + v.label, onclick: mark });
+  const box = el("input", { type: "checkbox", tabindex: "-1", "aria-label": "Compare " + v.id, onclick: mark });
   box.checked = state.pair.includes(v);
   const show = () => {
     state.cursor = at;

@@ -96,7 +96,6 @@ fn environment() -> Result<Environment<'static>, RenderError> {
     env.add_filter("distance", |value: f64, unit: &str| number::distance(value, unit));
     env.add_filter("change", number::change);
     env.add_filter("short", number::short);
-    env.add_filter("label", |text: &str| text::clip(text, text::LABEL));
     env.add_filter("share", number::share);
     env.add_filter("seconds", number::seconds);
     for (name, text) in TEMPLATES {

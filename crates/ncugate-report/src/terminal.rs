@@ -33,7 +33,8 @@ const STATE: usize = 6;
 /// The final output of a run.
 pub fn terminal(report: &RunReport, screen: Screen) -> Result<String, RenderError> {
     let columns = screen.columns.max(60);
-    let mut out = format!("{}\n", text::clip(&report.title, columns));
+    let mut out = String::new();
+    paragraph(&mut out, &report.title, columns);
     paragraph(&mut out, &report.source.words(), columns);
     out.push('\n');
     out.push_str(&variants(report, columns));
@@ -111,6 +112,15 @@ pub fn conclusion(report: &RunReport, screen: Screen) -> String {
 fn paragraph(out: &mut String, text: &str, columns: usize) {
     for line in wrapped(text, columns) {
         let _ = writeln!(out, "{line}");
+    }
+}
+
+/// A paragraph after a lead, with its further lines below its first one.
+fn hanging(out: &mut String, lead: &str, text: &str, columns: usize) {
+    let indent = lead.chars().count();
+    for (at, line) in wrapped(text, columns - indent).into_iter().enumerate() {
+        let lead = if at == 0 { lead } else { &" ".repeat(indent) };
+        let _ = writeln!(out, "{lead}{line}");
     }
 }
 
@@ -198,7 +208,15 @@ fn variants(report: &RunReport, columns: usize) -> String {
     out.push('\n');
     for (variant, label) in rows.into_iter().zip(names) {
         let rank = variant.rank.map_or_else(|| "-".to_owned(), |r| r.to_string());
-        let _ = write!(out, "{rank:>3}  {}", text::left(&text::clip_middle(&label, name), name));
+        let lead = format!("{rank:>3}  ");
+        match label.chars().count() <= name {
+            true => out.push_str(&format!("{lead}{}", text::left(&label, name))),
+            // the values follow on the next line
+            false => {
+                hanging(&mut out, &lead, &label, columns);
+                out.push_str(&" ".repeat(lead.len() + name));
+            }
+        }
         for (at, _, width) in &shown {
             let _ = write!(out, "  {}", text::right(&value(variant, *at), *width));
         }
@@ -249,12 +267,20 @@ fn gates(report: &RunReport, columns: usize, colours: Colours) -> String {
     let numbers = numbers.map(|gate| against(gate).chars().count()).max().unwrap_or(0);
     let room = columns.saturating_sub(lead + numbers + 4).max(28);
     let widest = report.gates.iter().map(|g| g.name.chars().count()).max().unwrap_or(4).clamp(4, room);
-    let line = |gate: &GateResult| {
-        let name = text::clip(&gate.name, widest);
-        let rest = text::clip(&format!("{}  {}", text::left(&name, widest), against(gate)), columns - lead - 2);
-        format!("{}  {rest}\n", paint(&text::left(state(gate), lead), gate.verdict, colours))
-    };
-    let mut out: String = report.gates.iter().map(line).collect();
+    let mut out = String::new();
+    for gate in &report.gates {
+        let _ = write!(out, "{}  ", paint(&text::left(state(gate), lead), gate.verdict, colours));
+        let rest = format!("{}  {}", text::left(&gate.name, widest), against(gate));
+        match rest.chars().count() <= columns - lead - 2 {
+            true => out.push_str(&format!("{rest}\n")),
+            false => {
+                let indent = " ".repeat(lead + 2);
+                let mut whole = String::new();
+                hanging(&mut whole, &indent, &format!("{}: {}", gate.name, against(gate)), columns);
+                out.push_str(whole.trim_start());
+            }
+        }
+    }
     for gate in report.gates.iter().filter(|gate| gate.waived.is_none()) {
         // the line of the gate has only its numbers
         let open = match gate.verdict {

@@ -60,9 +60,9 @@ impl VariantRow {
         self.gates.get(gate)?.as_ref().filter(|cell| !cell.uncompared)
     }
 
-    /// Its label, with a mark if its latency is self-reported.
+    /// Its id, with a mark if its latency is self-reported.
     pub fn marked(&self) -> String {
-        if self.graded_by_itself { format!("{} ({GRADED})", self.label) } else { self.label.to_string() }
+        if self.graded_by_itself { format!("{} ({GRADED})", self.id) } else { self.id.to_string() }
     }
 }
 

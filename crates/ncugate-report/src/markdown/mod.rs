@@ -23,7 +23,7 @@ use super::variant_row::{VariantRow, state};
 use super::waiver_row::WaiverRow;
 use crate::chart::Chart;
 use ncugate_judge::{GateResult, StageResult};
-use ncugate_model::{CleanText, Level, VariantId, Verdict};
+use ncugate_model::{CleanText, Level, Verdict};
 use ncugate_phase::config::Waiver;
 use ncugate_phase::plan::VariantRole;
 use std::fmt::Write as _;
@@ -203,7 +203,6 @@ fn stages(report: &RunReport) -> Option<String> {
     let expected = |s: &StageResult| {
         s.expected.map_or_else(|| "n/a".to_owned(), |(low, high)| format!("{} to {}", factor(low), factor(high)))
     };
-    let label = |id: &VariantId| text::clip(&id.0, text::LABEL);
     for stage in &report.stages {
         table.row(vec![
             escape(&stage.name),
@@ -212,7 +211,7 @@ fn stages(report: &RunReport) -> Option<String> {
             times(stage.measured),
             times(stage.cumulative),
             if stage.accepted { "yes" } else { "no" }.to_owned(),
-            escape(&stage.elite.iter().map(label).collect::<Vec<_>>().join(", ")),
+            escape(&stage.elite.iter().map(|id| id.to_string()).collect::<Vec<_>>().join(", ")),
             escape(&stage.reason),
         ]);
     }
@@ -274,7 +273,7 @@ fn variants(report: &RunReport) -> String {
         });
         let stop = variant.stopped_by.first().map_or_else(String::new, |s| escape(s));
         let rank = variant.rank.map_or_else(String::new, |r| r.to_string());
-        let name = if variant.selected { format!("**{}**", escape(&variant.label)) } else { escape(&variant.label) };
+        let name = if variant.selected { format!("**{}**", escape(&variant.id)) } else { escape(&variant.id) };
         let state = state(variant.verdict, variant.uncompared).to_uppercase();
         table.row([state, rank, name].into_iter().chain(values).chain([stop]).collect());
     }
@@ -314,7 +313,7 @@ fn findings(report: &RunReport) -> Option<String> {
         let _ = writeln!(out, "{}\n", escape(&sentence));
     }
     for (at, finding) in leading.into_iter().enumerate() {
-        let (title, about) = (escape(&finding.title), escape(&text::clip(&finding.variant, text::LABEL)));
+        let (title, about) = (escape(&finding.title), escape(&finding.variant));
         let _ = writeln!(out, "{}. **{title}** ({about}): {}", at + 1, escape(&finding.sentence));
         if let Some(saving) = finding.saving.as_ref().filter(|_| finding.rule != NCU) {
             let _ = writeln!(out, "   Could save {}.", escape(&saving.words));
