@@ -592,7 +592,7 @@ fn a_run_ends_although_its_program_leaves_children_behind() {
     let mut command = place.ncugate(&["run", "phase.toml", "--source", "gpu"]);
     let finished = Finished::of(command.envs(variables).timeout(Duration::from_secs(100)));
     assert_eq!(finished.status, Some(4), "what a program says of itself is no pass: {finished:?}");
-    assert!(finished.stdout.contains("self-reported"), "{}", finished.stdout);
+    assert!(finished.stdout.contains("Self-reported latency"), "{}", finished.stdout);
     assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
     assert!(finished.stdout.contains("measured on Double"), "{}", finished.stdout);
 }

@@ -123,7 +123,7 @@ fn a_program_cannot_pass_on_a_latency_that_it_took_itself() {
     let folder = Stored::new(&text, "run").write(&place);
     let judged = gate(&place, &folder, &text);
     assert_eq!(judged.status, Some(4), "although ncu saw a kernel of it: {judged:?}");
-    assert!(judged.stdout.contains("self-reported"), "{}", judged.stdout);
+    assert!(judged.stdout.contains("Self-reported latency"), "{}", judged.stdout);
 }
 
 #[test]

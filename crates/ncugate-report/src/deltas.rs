@@ -9,7 +9,7 @@ use super::variant_row::GRADED;
 use super::{number, selected_times};
 use ncugate_judge::frame::Quantities;
 use ncugate_judge::reference_runs::ComparisonRun;
-use ncugate_judge::{GateResult, base_of};
+use ncugate_judge::{GateResult, SampleOrigin, base_of};
 use ncugate_model::metric::{Catalogue, LatencyForm};
 use ncugate_model::stats::{Pairing, Resampler, Statistic};
 use ncugate_model::{Better, CleanText, Level, ShapeName, VariantId, Verdict};
@@ -26,6 +26,8 @@ pub struct Delta {
     /// Origin of a stored run; none for a baseline of the phase.
     pub about: Option<CleanText>,
     pub shape: CleanText,
+    /// Samples of both latencies; none for a stored run.
+    pub origin: Option<SampleOrigin>,
     /// Metrics that both have.
     pub rows: Vec<MetricChange>,
 }
@@ -100,10 +102,22 @@ pub fn deltas(inputs: &ReportInputs<'_>, metrics: &[MetricColumn]) -> Vec<Delta>
             graded_by_itself,
             about,
             shape: inputs.phase.objective.shape.0.clone(),
+            origin: origin(inputs, &reference),
             rows: rows(inputs, metrics, &reference),
         })
         .filter(|delta| !delta.rows.is_empty())
         .collect()
+}
+
+/// Samples that the selected variant and a baseline of the same run are compared by.
+fn origin(inputs: &ReportInputs<'_>, reference: &Reference<'_>) -> Option<SampleOrigin> {
+    let selected = &inputs.judgement.selected.as_ref()?.variant;
+    let shape = &inputs.phase.objective.shape;
+    let is_fresh = |id: &VariantId| selected_times::fresh(inputs.quantities, id, shape).is_some();
+    (reference.pairing == Pairing::Rounds).then(|| match is_fresh(selected) && is_fresh(reference.variant) {
+        true => SampleOrigin::Confirmation,
+        false => SampleOrigin::Sweep,
+    })
 }
 
 fn rows(inputs: &ReportInputs<'_>, metrics: &[MetricColumn], reference: &Reference<'_>) -> Vec<MetricChange> {

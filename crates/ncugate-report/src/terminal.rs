@@ -5,7 +5,7 @@ use super::error::RenderError;
 use super::first_screen::ChoiceStanding;
 use super::metric_change::MetricChange;
 use super::run_report::RunReport;
-use super::variant_row::{GRADED, VariantRow};
+use super::variant_row::VariantRow;
 use super::{number, text};
 use ncugate_judge::GateResult;
 use ncugate_model::{CleanText, Level, Verdict};
@@ -154,17 +154,16 @@ fn steps(report: &RunReport) -> Vec<String> {
     std::iter::once(format!("steps of {}{what}:", steps.variant)).chain(steps.rows.iter().map(line)).collect()
 }
 
-/// One line for each baseline or stored run that compares the objective.
+/// One line for each stored run that compares the objective.
 fn beside(report: &RunReport) -> Vec<String> {
     let line = |delta: &Delta| {
         let is_objective = |row: &&MetricChange| report.objective.as_ref().is_some_and(|o| o.metric == row.metric);
         let row = delta.rows.iter().find(is_objective).or(delta.rows.first())?;
         let values = number::against(row.after.value, row.before.value, &row.unit);
         let (title, words) = (text::inside(&row.title), row.words());
-        let mark = if delta.graded_by_itself { format!(" ({GRADED})") } else { String::new() };
-        Some(format!("against {}: {title} {values}, {words}{mark}", delta.against))
+        Some(format!("against {}: {title} {values}, {words}", delta.against))
     };
-    report.deltas.iter().filter_map(line).collect()
+    report.deltas.iter().filter(|delta| delta.about.is_some()).filter_map(line).collect()
 }
 
 /// Rank, variant and as many leading metrics as fit.
