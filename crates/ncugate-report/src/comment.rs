@@ -5,8 +5,8 @@
 use super::deltas::{CodeChange, ShapeDelta};
 use super::markdown::{Charts, MarkdownTable, escape, sections};
 use super::model::Conclusion;
+use super::number;
 use super::run_report::RunReport;
-use super::{number, text};
 use ncugate_model::{CleanText, Verdict};
 use std::fmt::Write as _;
 
@@ -89,7 +89,7 @@ fn gates(gates: &[(CleanText, Verdict)]) -> String {
     let open: Vec<String> = gates
         .iter()
         .filter(|(_, verdict)| *verdict != Verdict::Pass)
-        .map(|(name, verdict)| format!("{} {}", sign(*verdict), escape(&text::clip(name, text::LABEL))))
+        .map(|(name, verdict)| format!("{} {}", sign(*verdict), escape(name)))
         .collect();
     match (open.as_slice(), gates.len()) {
         ([], 0) => "none".to_owned(),

@@ -4,7 +4,7 @@
 //! script by their hash, so that no text in the data can become either.
 
 use super::error::RenderError;
-use super::{number, text};
+use super::number;
 use crate::chart::palette;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
