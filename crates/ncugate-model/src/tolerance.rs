@@ -373,7 +373,7 @@ mod tests {
         assert!(words(tolerance, measured(80.0, Some(0.01))).is_empty(), "inclusive");
         assert_eq!(
             words(tolerance, measured(80.0, Some(0.02))),
-            ["2 % of the elements are off by more than atol 1e-3 + rtol 0e0 x |expected| allows, where 1 % may be"]
+            ["2.000 % of the elements are off by more than atol 1e-3 + rtol 0e0 x |expected| allows, where 1 % may be"]
         );
         assert_eq!(words(tolerance, measured(80.0, None)).len(), 1, "nobody counted them");
         assert_eq!(words(tolerance, measured(80.0, Some(f64::NAN))).len(), 1);
