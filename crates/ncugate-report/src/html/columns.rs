@@ -66,7 +66,7 @@ mod tests {
         let cells = [28.125, 64.0, 49_152.0, 1.5e-5].map(|value| Measure::Number(Number::new(value)));
         let cells: Vec<Option<&Measure>> = cells.iter().map(Some).collect();
         let column = column(&cells, &mut ValuePool::default());
-        assert_eq!(column["texts"], "28.12||49,152|1.500e-5");
+        assert_eq!(column["texts"], "28.1||49,152|1.50e-5");
         assert_eq!(column["values"], json!([28.125, 64, 49_152, 1.5e-5]));
         assert_eq!(column.get("why"), None);
     }
@@ -84,6 +84,6 @@ mod tests {
     fn a_column_of_one_value_holds_it_once() {
         let number = Measure::Number(Number::new(0.5));
         let column = column(&[Some(&number), Some(&number)], &mut ValuePool::default());
-        assert_eq!(column, json!({ "same": [0.5, "0.5000", null] }));
+        assert_eq!(column, json!({ "same": [0.5, "0.500", null] }));
     }
 }

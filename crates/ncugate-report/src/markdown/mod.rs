@@ -88,7 +88,7 @@ fn verdict(report: &RunReport) -> String {
         let _ = writeln!(out, "**Next:** {}\n", escape(&next.text()));
     }
     if let Some(title) = report.first_screen.notes_title() {
-        let _ = writeln!(out, "{title}: see [Notes](#notes).\n");
+        let _ = writeln!(out, "{title}: see Notes.\n");
     }
     for sentence in [&headline.tier, &headline.stages].into_iter().flatten() {
         let _ = writeln!(out, "{}\n", escape(sentence));
