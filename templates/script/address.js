@@ -41,8 +41,8 @@ function readAddress() {
   return byId(address.get("open")) ?? null;
 }
 
-/** Headings of sections link to themselves. */
-for (const heading of document.querySelectorAll("section[id] > h2, section[id] > details > summary > h2")) {
+/** Headings of sections link to themselves; those of folded parts are buttons already, and the bar at the top links to them. */
+for (const heading of document.querySelectorAll("section[id] > h2")) {
   const label = "Link to " + heading.textContent.trim();
-  heading.append(" ", el("a", { class: "anchor", href: "#" + heading.closest("section").id, "aria-label": label }, "#"));
+  heading.append(" ", el("a", { class: "anchor", href: "#" + heading.parentElement.id, "aria-label": label }, "#"));
 }

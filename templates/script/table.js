@@ -123,7 +123,7 @@ grid.addEventListener("keydown", (event) => {
 addEventListener("beforeprint", () => {
   drawHeadForPaper();
   drawRows(true);
-  for (const details of document.querySelectorAll("details.rung, .part details")) details.open = true;
+  for (const details of document.querySelectorAll("details.rung, .part > details, #provenance details")) details.open = true;
 });
 addEventListener("afterprint", () => {
   drawHead();
