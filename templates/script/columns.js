@@ -95,7 +95,7 @@ function gateDots(v) {
     const [verdict, text] = place === null ? ["none", "not judged"] : pooled(place);
     return el("i", { class: "dot " + verdict.replace(" ", "-"), title: data.gates[at][0] + ": " + text });
   };
-  return el("span", { class: "dots", role: "img", "aria-label": v.stops.join("; ") }, ...v.gates.map(dot));
+  return el("span", { class: "dots", role: "img", "aria-label": v.stops.join("; ") || "stopped by no required gate" }, ...v.gates.map(dot));
 }
 
 /** Values in the order of the arrow; what has no value is always last. */

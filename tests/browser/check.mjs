@@ -275,7 +275,7 @@ try {
     assert.equal(await page.evaluate(`document.scripts.length`), 2);
     assert.match(await page.evaluate(`document.querySelector("h1").textContent`), /<\/script><img src=x onerror=alert\(1\)>/);
     assert.ok((await page.evaluate(`document.getElementById("grid").textContent + document.title`)).length > 0);
-    assert.ok(await page.evaluate(`document.querySelector("#provenance details pre").textContent.includes("{{ 7 * 7 }}")`));
+    assert.ok(await page.evaluate(`document.querySelector("#provenance details details pre").textContent.includes("{{ 7 * 7 }}")`));
     await page.evaluate(`document.querySelector("#grid tbody tr").click()`);
     assert.equal(await page.evaluate(`document.querySelectorAll("#detail img, #detail script").length`), 0);
     assert.equal(await page.evaluate(`document.documentElement.scrollWidth <= innerWidth`), true);
