@@ -105,7 +105,7 @@ for phase in phases:
     for results, status in runs(phase):
         statuses.append(status)
         for variant in results["variants"]:
-            graded = variant["graded_by_itself"]
+            graded = variant["self_reported"]
             if variant["cheats"] or (variant.get("doubt") and not graded):
                 accused[f"{variant['id']}: {variant.get('doubt') or variant['correctness']}"] += 1
     failed |= bool(accused) or len(set(statuses)) > 1

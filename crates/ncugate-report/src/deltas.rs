@@ -4,8 +4,8 @@ use super::in_use::{self, InUse, ShapeUse};
 use super::inputs::ReportInputs;
 use super::metric_change::{ChangeDirection, ChangeNoise, LatencyChange, MetricChange, ranges};
 use super::model::MetricColumn;
-use super::trust::is_graded_by_itself;
-use super::variant_row::GRADED;
+use super::trust::is_self_reported;
+use super::variant_row::SELF_REPORTED;
 use super::{number, selected_times};
 use ncugate_judge::frame::Quantities;
 use ncugate_judge::reference_runs::ComparisonRun;
@@ -22,7 +22,7 @@ pub struct Delta {
     /// Id of a baseline, or the relation of a stored run to this one.
     pub against: CleanText,
     /// Whether the baseline measures its own latency and checks its own results.
-    pub graded_by_itself: bool,
+    pub self_reported: bool,
     /// Origin of a stored run; none for a baseline of the phase.
     pub about: Option<CleanText>,
     pub shape: CleanText,
@@ -63,7 +63,7 @@ pub enum CodeChange {
 impl Delta {
     /// Name of the compared variant, with a mark if its latency is self-reported.
     pub fn marked(&self) -> String {
-        if self.graded_by_itself { format!("{} ({GRADED})", self.against) } else { self.against.to_string() }
+        if self.self_reported { format!("{} ({SELF_REPORTED})", self.against) } else { self.against.to_string() }
     }
 }
 
@@ -89,7 +89,7 @@ pub fn deltas(inputs: &ReportInputs<'_>, metrics: &[MetricColumn]) -> Vec<Delta>
     let baselines = inputs.plan.baselines().filter(shown).map(|baseline| {
         let reference = Reference { variant: &baseline.id, quantities: inputs.quantities, pairing: Pairing::Rounds };
         let about = inputs.phase.base.as_ref().filter(|_| is_of_base(inputs.phase, &baseline.id));
-        (baseline.id.0.clone(), is_graded_by_itself(baseline), about.map(|base| base.label().into()), reference)
+        (baseline.id.0.clone(), is_self_reported(baseline), about.map(|base| base.label().into()), reference)
     });
     let stored = inputs
         .earlier
@@ -97,9 +97,9 @@ pub fn deltas(inputs: &ReportInputs<'_>, metrics: &[MetricColumn]) -> Vec<Delta>
         .map(|earlier| (earlier.what.into(), false, Some((&earlier.label).into()), Reference::stored(earlier)));
     baselines
         .chain(stored)
-        .map(|(against, graded_by_itself, about, reference)| Delta {
+        .map(|(against, self_reported, about, reference)| Delta {
             against,
-            graded_by_itself,
+            self_reported,
             about,
             shape: inputs.phase.objective.shape.0.clone(),
             origin: origin(inputs, &reference),

@@ -71,7 +71,7 @@ fn chance(audit: &AuditRow) -> String {
 }
 
 /// Whether the program measures its own latency.
-pub fn is_graded_by_itself(variant: &Variant) -> bool {
+pub fn is_self_reported(variant: &Variant) -> bool {
     matches!(variant.method, Method::Command(_))
 }
 
@@ -189,7 +189,7 @@ fn passed_over(inputs: &ReportInputs<'_>) -> Option<String> {
 
 /// `Self-reported latency: sdpa_flash (baseline), mine (candidate, cannot pass).`
 fn self_reported(inputs: &ReportInputs<'_>) -> Option<String> {
-    let programs: Vec<&Variant> = inputs.plan.variants.iter().filter(|variant| is_graded_by_itself(variant)).collect();
+    let programs: Vec<&Variant> = inputs.plan.variants.iter().filter(|variant| is_self_reported(variant)).collect();
     let each = |variant: &&Variant| {
         let what = match variant.standing {
             VariantRole::Baseline => "baseline",

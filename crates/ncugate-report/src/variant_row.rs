@@ -20,7 +20,7 @@ pub struct VariantRow {
     pub short: CleanText,
     pub standing: VariantRole,
     /// Whether it measures its own latency and checks its own results.
-    pub graded_by_itself: bool,
+    pub self_reported: bool,
     /// Whether it times other work than was checked.
     pub cheats: bool,
     /// Why its objective is rejected, if that is a latency.
@@ -62,12 +62,12 @@ impl VariantRow {
 
     /// Its id, with a mark if its latency is self-reported.
     pub fn marked(&self) -> String {
-        if self.graded_by_itself { format!("{} ({GRADED})", self.id) } else { self.id.to_string() }
+        if self.self_reported { format!("{} ({SELF_REPORTED})", self.id) } else { self.id.to_string() }
     }
 }
 
 /// The mark of a variant with a self-reported latency.
-pub const GRADED: &str = "self-reported";
+pub const SELF_REPORTED: &str = "self-reported";
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct GateCell {

@@ -4,7 +4,7 @@ use super::inputs::{ReportInputs, RunSource};
 use super::model::{Measure, MetricColumn};
 use super::ncu_advice::advice;
 use super::number::{self, Number};
-use super::trust::{Audits, is_graded_by_itself, launches};
+use super::trust::{Audits, is_self_reported, launches};
 use super::variant_row::{BuildRow, CheckRow, CorrectnessRow, GateCell, ShapeValues, VariantRow};
 use super::{steps, text};
 use crate::explain::NcuObservations;
@@ -87,7 +87,7 @@ fn row(
         name: name(variant),
         short: short(variant, params).into(),
         standing: variant.standing,
-        graded_by_itself: is_graded_by_itself(variant),
+        self_reported: is_self_reported(variant),
         cheats: result.is_some_and(|r| matches!(r.correctness, Correctness::Cheats { .. })),
         doubt: result.and_then(|r| r.doubt.as_deref()).map(CleanText::from),
         selected,

@@ -45,7 +45,7 @@ fn variant(id: &str, rank: usize, params: &[Option<CleanText>], values: &[f64]) 
         name: None,
         short: id.into(),
         standing: if rank == 0 { VariantRole::Baseline } else { VariantRole::Candidate },
-        graded_by_itself: false,
+        self_reported: false,
         cheats: false,
         doubt: None,
         selected: rank == 1,

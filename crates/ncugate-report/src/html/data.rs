@@ -75,7 +75,7 @@ fn variant(row: &VariantRow, pool: &mut ValuePool) -> Value {
         ("label", json!(row.label), row.label != row.id),
         ("name", json!(row.name), row.name.is_some()),
         ("baseline", json!(true), row.standing == VariantRole::Baseline),
-        ("graded", json!(true), row.graded_by_itself),
+        ("graded", json!(true), row.self_reported),
         ("cheats", json!(true), row.cheats),
         ("doubt", json!(row.doubt), row.doubt.is_some()),
         ("selected", json!(true), row.selected),

@@ -23,7 +23,7 @@ pub struct VariantValues<'a> {
     /// Candidate or baseline.
     pub standing: VariantRole,
     /// Whether it is a program that takes its own time and checks its own results; its latency cannot make a gate pass.
-    pub graded_by_itself: bool,
+    pub self_reported: bool,
     /// Whether what was timed is not what was checked.
     pub cheats: bool,
     /// What keeps its objective from counting, where that is a latency: then it is selected only where no other's counts.
@@ -126,7 +126,7 @@ pub struct DeltaValues<'a> {
     /// Id of a baseline, or what a stored run is to this one (`previous run`).
     pub against: &'a str,
     /// Whether that is a program that takes its own time and checks its own results.
-    pub graded_by_itself: bool,
+    pub self_reported: bool,
     /// Where a stored run comes from; null for a baseline of the phase.
     pub about: Option<&'a str>,
     /// Shape.
@@ -162,7 +162,7 @@ pub(super) fn variant<'a>(report: &'a RunReport, row: &'a VariantRow) -> Variant
     VariantValues {
         id: &row.id,
         standing: row.standing,
-        graded_by_itself: row.graded_by_itself,
+        self_reported: row.self_reported,
         cheats: row.cheats,
         doubt: row.doubt.as_deref(),
         params: params.collect(),
@@ -214,7 +214,7 @@ fn deep_profile<'a>(row: &'a DeepProfileRow, at: usize, variant: &'a ProfiledVar
 pub(super) fn delta(delta: &Delta) -> DeltaValues<'_> {
     DeltaValues {
         against: &delta.against,
-        graded_by_itself: delta.graded_by_itself,
+        self_reported: delta.self_reported,
         about: delta.about.as_deref(),
         shape: &delta.shape,
         metrics: delta.rows.iter().map(|row| (row.metric.as_str(), row)).collect(),
