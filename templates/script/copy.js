@@ -17,7 +17,7 @@ function markdownOf(node) {
   return [written[0], "|" + " --- |".repeat(width), ...written.slice(1)].join("\n") + "\n";
 }
 
-/** Puts text on the clipboard, also where a page has no clipboard of its own. */
+/** Puts text on the clipboard, also if the page has no access to the clipboard. */
 async function toClipboard(text) {
   try {
     await navigator.clipboard.writeText(text);

@@ -169,7 +169,7 @@ impl<'a> Chooser<'a> {
         self.quantities.read(id, shape, self.metric).value().filter(|value| value.is_finite())
     }
 
-    fn anew(&self, id: &VariantId, shape: &ShapeName) -> Option<f64> {
+    fn confirmed(&self, id: &VariantId, shape: &ShapeName) -> Option<f64> {
         selected_times::value(self.quantities, id, shape, self.metric).filter(|value| value.is_finite())
     }
 
@@ -216,11 +216,11 @@ impl<'a> Chooser<'a> {
             shape: name.0.clone(),
             dimensions: shape.dims.iter().cloned().collect(),
             variant: chosen.map(|id| id.0.clone()),
-            value: chosen.and_then(|id| self.anew(id, name)).map(Number::new),
+            value: chosen.and_then(|id| self.confirmed(id, name)).map(Number::new),
             judged_by: chosen.and_then(|id| judged.get(id)).cloned().unwrap_or_default(),
             best: best.map(|(id, _)| id.0.clone()),
             best_value: best
-                .map(|(id, value)| if chosen == Some(id) { self.anew(id, name).unwrap_or(value) } else { value })
+                .map(|(id, value)| if chosen == Some(id) { self.confirmed(id, name).unwrap_or(value) } else { value })
                 .map(Number::new),
         }
     }

@@ -37,8 +37,8 @@ pub fn samples<'q>(
     (one, other): (&VariantId, &VariantId),
     shape: &ShapeName,
 ) -> Option<(&'q [f64], &'q [f64])> {
-    let anew = fresh(quantities, one, shape).zip(fresh(quantities, other, shape));
-    let (ours, theirs) = anew.or_else(|| quantities.samples(one, shape).zip(quantities.samples(other, shape)))?;
+    let both = fresh(quantities, one, shape).zip(fresh(quantities, other, shape));
+    let (ours, theirs) = both.or_else(|| quantities.samples(one, shape).zip(quantities.samples(other, shape)))?;
     Some((ours, theirs))
 }
 
