@@ -86,15 +86,13 @@ fn unreachable(inputs: &ReportInputs<'_>, failed: &[&GateResult]) -> Option<Stri
 
 /// `required gate 'registers' fails: 96 registers/thread, needs at most 64 registers/thread (A=1 at mission)`
 fn failure(gate: &GateResult) -> String {
-    let Some(case) = gate.deciding_case() else {
-        return format!("required gate '{}' fails: {}", gate.name, gate.summary.why);
-    };
-    let numbers = case.outcome.measured.zip(case.outcome.limit).zip(way(gate));
-    let why = numbers.map_or_else(
-        || gate.summary.why.to_string(),
-        |((measured, limit), way)| number::related(measured, &format!(", needs {way} "), limit, &gate.unit),
-    );
-    format!("required gate '{}' fails: {why} ({} at {})", gate.name, case.variant, case.shape)
+    let numbers = gate.deciding_case().zip(way(gate)).and_then(|(case, way)| {
+        let (measured, limit) = case.outcome.measured.zip(case.outcome.limit)?;
+        let numbers = number::related(measured, &format!(", needs {way} "), limit, &gate.unit);
+        Some(format!("{numbers} ({} at {})", case.variant, case.shape))
+    });
+    let why = numbers.unwrap_or_else(|| gate.summary.why.to_string());
+    format!("required gate '{}' fails: {why}", gate.name)
 }
 
 /// `the fallback A=1 passes its 1 gate and is 13.9× slower than sdpa_default at mission`
@@ -164,11 +162,11 @@ fn gains(judgement: &Judgement) -> Option<String> {
     (gains.len() > 1).then(|| gains.join(", "))
 }
 
-/// Distance of the deciding case from its limit, relative to the limit.
+/// Distance of the deciding case from its limit, relative to the limit; lowest if it has none.
 fn shortfall(gate: &GateResult) -> f64 {
     let numbers =
         gate.deciding_case().and_then(|c| c.outcome.margin.zip(c.outcome.limit)).filter(|(_, limit)| *limit != 0.0);
-    numbers.map_or(f64::INFINITY, |(margin, limit)| -margin / limit.abs())
+    numbers.map_or(f64::NEG_INFINITY, |(margin, limit)| -margin / limit.abs())
 }
 
 /// `the best variant that passes every gate is B (+3.2 % in latency_p50)`, if the phase fails for the selected one.
