@@ -257,7 +257,7 @@ fn an_earlier_run_that_cannot_be_read_is_a_warning() {
     std::fs::write(then.join("manifest.json"), dated(&now)).unwrap();
     let finished = place.run(&["page", now.to_str().unwrap(), "--output", "now"]);
     assert_eq!(finished.status, Some(1), "{finished:?}");
-    assert!(finished.stdout.contains("no comparison with the run before this one"), "{}", finished.stdout);
+    assert!(finished.stdout.contains("No comparison with the run before this one"), "{}", finished.stdout);
 }
 
 #[test]

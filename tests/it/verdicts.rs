@@ -215,11 +215,11 @@ fn a_staged_plan_selects_what_it_kept_and_an_early_end_is_not_its_end() {
     let (skipped, texts) = judged(&place, &run, &plan("THREADS=128", "THREADS=64", "1.5", "skip"));
     assert_eq!(skipped.status, Some(1), "{skipped:?}");
     says_first(&texts, "1 of 2 stages kept; 'b' is the first that was not (1.1× measured, 1.5× to 2× expected)");
-    assert!(texts[1].contains("| small | THREADS=128"), "{}", texts[1]);
+    assert!(texts[1].contains("| large | THREADS=128 |"), "{}", texts[1]);
     // kept: the goal applies to the kept stage and passes
     let (kept, texts) = judged(&place, &run, &plan("THREADS=128", "THREADS=64", "1.05", "revert"));
     assert_eq!(kept.status, Some(0), "{kept:?}");
-    assert!(texts[1].contains("| small | **THREADS=64**"), "{}", texts[1]);
+    assert!(texts[1].contains("| large | **THREADS=64** |"), "{}", texts[1]);
     // a plan that ends early has not reached its goal, even if its last kept stage would pass
     let (ended, texts) = judged(&place, &run, &plan("THREADS=64", "THREADS=128", "1.5", "revert"));
     assert_eq!(ended.status, Some(1), "{ended:?}");
