@@ -41,6 +41,7 @@ mod occupancies;
 mod pages;
 mod passes;
 mod paths;
+mod phrases;
 mod poison;
 mod problems;
 mod profiled;

@@ -16,10 +16,13 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Code without comments and without the test module at the end of the file.
-fn code(path: &Path) -> String {
-    let text = fs::read_to_string(path).unwrap();
-    let text = text.split("\nmod tests {").next().unwrap().split("\npub(super) mod tests {").next().unwrap();
+/// A source file without the test module at its end.
+fn without_tests(text: &str) -> &str {
+    text.split("\nmod tests {").next().unwrap().split("\npub(super) mod tests {").next().unwrap()
+}
+
+/// Code without comments.
+fn code(text: &str) -> String {
     text.lines().map(|line| line.split("//").next().unwrap()).collect::<Vec<_>>().join("\n")
 }
 
@@ -30,6 +33,11 @@ fn is_test(path: &Path) -> bool {
 
 /// The code of every shipped source file, by its path in the repository.
 fn product() -> Vec<(String, String)> {
+    product_files().into_iter().map(|(file, text)| (file, code(&text))).collect()
+}
+
+/// Every shipped source file without its tests, by its path in the repository.
+pub fn product_files() -> Vec<(String, String)> {
     let mut files = Vec::new();
     sources(&root().join("src"), &mut files);
     for entry in fs::read_dir(root().join("crates")).unwrap() {
@@ -38,7 +46,7 @@ fn product() -> Vec<(String, String)> {
     files.retain(|path| !is_test(path));
     assert!(files.len() > 400, "{}", files.len());
     let name = |path: &PathBuf| path.strip_prefix(root()).unwrap().display().to_string();
-    files.iter().map(|path| (name(path), code(path))).collect()
+    files.iter().map(|path| (name(path), without_tests(&fs::read_to_string(path).unwrap()).to_owned())).collect()
 }
 
 /// Whether a test has this path: `file::name` is in `tests/it`, `ncugate_CRATE::module::name` in that crate.

@@ -124,7 +124,7 @@ fn the_workflow_cancels_no_measurement_and_pins_what_it_runs() {
 fn every_yaml_of_the_documents_and_of_the_project_is_yaml() {
     let text = std::fs::read_to_string(root().join("docs/how-to/gate-a-pull-request.md")).unwrap();
     let blocks: Vec<&str> = text.split("```yaml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
-    assert!(blocks.len() >= 3, "GitHub, GitLab, Buildkite");
+    assert!(blocks.len() >= 2, "GitHub, GitLab");
     for block in blocks {
         assert_eq!(YamlLoader::load_from_str(block).map(|found| found.len()), Ok(1), "{block}");
     }

@@ -220,6 +220,7 @@ pub fn metric_text(entry: &MetricEntry) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ncugate_model::metric::MetricSource;
 
     #[test]
     fn every_metric_of_the_catalogue_has_an_entry_with_words() {
@@ -238,30 +239,51 @@ mod tests {
         );
     }
 
+    /// Sections of the page: sources of a metric, and their titles.
+    const SECTIONS: [(MetricSource, &str); 6] = [
+        (MetricSource::Latency, "Timing without a profiler"),
+        (MetricSource::Check, "Correctness cases"),
+        (MetricSource::Build, "Cubin"),
+        (MetricSource::Launch, "Launch"),
+        (MetricSource::Occupancy, "Launch and chip"),
+        (MetricSource::Ncu, "Nsight Compute"),
+    ];
+
     fn page() -> String {
         let mut page = "# Metrics\n\n\
-            The meaning, the pitfalls and the counters of each metric of the catalogue.\n\
-            `ncugate explain METRIC` prints the same, also for metrics of Nsight Compute.\n\
-            One table has all [units and sources](config.md#metrics).\n\
-            `NCUGATE_WRITE_DOCS=1 cargo test -p ncugate-report metric_entry` writes this page.\n"
+            Each metric has its unit, the better direction (a gate decides if none is given), its meaning and its \
+            counters.\n\
+            Latencies are judged by the interval of their samples, *exact* metrics are equal for equal code and \
+            launch, and others vary between launches.\n\
+            `ncugate explain METRIC` prints the same, also for metrics of Nsight Compute.\n"
             .to_owned();
-        for metric in Catalogue::embedded().metrics() {
-            let entry = metric_entry(&metric.name).unwrap();
-            let title = entry.title.clone().unwrap_or_default();
-            let unit =
-                entry.unit.filter(|unit| !unit.is_empty()).map_or_else(String::new, |unit| format!(", in {unit}"));
-            write!(page, "\n## {}\n\n{title}{unit}. {}\n\n", entry.name, entry.description).unwrap();
-            let better = match metric.better {
-                Better::Higher => "more is better",
-                Better::Lower => "less is better",
-                Better::Context => "a gate says which way is better",
-            };
-            writeln!(page, "- {better}; judged {}", entry.judged).unwrap();
-            for (chips, formula) in &entry.computed {
-                writeln!(page, "- counted on {chips}: `{formula}`").unwrap();
+        for (source, title) in SECTIONS {
+            write!(page, "\n## {title}\n\n").unwrap();
+            for metric in Catalogue::embedded().metrics().iter().filter(|metric| metric.source == source) {
+                writeln!(page, "{}", item(&metric_entry(&metric.name).unwrap(), metric.kind)).unwrap();
             }
         }
         page
+    }
+
+    fn item(entry: &MetricEntry, kind: MetricKind) -> String {
+        let better = match entry.better {
+            Some(Better::Higher) => "higher",
+            Some(Better::Lower) => "lower",
+            Some(Better::Context) | None => "",
+        };
+        let exact = if kind == MetricKind::Deterministic { "exact" } else { "" };
+        let facts = [entry.unit.as_deref().unwrap_or_default(), better, exact];
+        let facts: Vec<&str> = facts.into_iter().filter(|fact| !fact.is_empty()).collect();
+        let facts = if facts.is_empty() { String::new() } else { format!(" ({})", facts.join(", ")) };
+        let mut item = format!("- **`{}`**{facts}: {}", entry.name, entry.description);
+        for (chips, formula) in &entry.computed {
+            match chips.split(", ").count() == CHIPS.len() {
+                true => write!(item, " `{formula}`.").unwrap(),
+                false => write!(item, " On {chips}: `{formula}`.").unwrap(),
+            }
+        }
+        item
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Processes started before their turn: they load while variants build, and wait for their job on a pipe.
 //!
-//! Deliberately absent: anything that saves less than a second (`docs/internals/early-starts.md` has the figures).
+//! Deliberately absent: anything that saves less than a second (`docs/internals.md` has the figures).
 
 mod passes;
 mod sessions;

@@ -1,7 +1,7 @@
 //! Every key of a phase: its name, kind, default and meaning, declared only here.
 //!
 //! The reader refuses other keys, takes words and bounds from the kind, and reads a default as if it were in the
-//! file. The JSON Schema and the tables of `docs/config.md` are generated from the same declarations.
+//! file. The JSON Schema and the list in `docs/config.md` are generated from the same declarations.
 
 /// Declares the keys of a table. The name of each key is the name of its field. The compiler reports an unread field,
 /// so that no declared key is ignored.
@@ -277,7 +277,7 @@ keys! {
     title = key(KeyKind::Text, "Title for people.").otherwise("the name");
     objective = key(
         KeyKind::Either(&[KeyKind::Text, KeyKind::Table(&OBJECTIVE.spec)]),
-        "The metric by which the best correct candidate is selected. A text uses the metric's direction; a table sets the direction. For launches of ncu reports the default is `duration`.",
+        "The metric by which the best correct candidate is selected. A text uses the metric's direction, a table sets it. For launches of ncu reports the default is `duration`.",
     ).default("\"latency_p50\"");
     objective_shape = key(
         KeyKind::Name,
@@ -285,12 +285,11 @@ keys! {
     ).otherwise("the last declared shape");
     select = key(
         KeyKind::OneOf(&words(&Selection::WORDS)),
-        "Which correct candidate is selected: the best by the objective, or the best of those that pass every required gate \
-         alone. If none does, the best is selected anyway and the phase does not pass.",
+        "Which correct candidate is selected: the best by the objective, or the best that passes every required gate (if none does, the best).",
     ).default("\"best\"");
     recording = key(
         KeyKind::Text,
-        "Folder of a run kept in the repository. It is shown if nothing can be measured, and judged with `--source recorded`.",
+        "Folder of a run kept in the repository, shown if nothing can be measured and judged with `--source recorded`.",
     ).otherwise("none");
 }
 
@@ -323,13 +322,11 @@ keys! {
     rounds = key(SAMPLES, "Samples of a variant at a shape; rounds are interleaved over variants.").default("60");
     max_rounds = key(
         SAMPLES,
-        "Maximum samples of a confirmation. It starts with `rounds` rounds and doubles them while noise leaves a required \
-         latency gate inconclusive, up to this number.",
+        "Maximum samples of a confirmation, which doubles its rounds while noise leaves a required latency gate inconclusive.",
     ).default("240");
     processes = key(
         KeyKind::Whole(1),
-        "Processes in which a confirmation starts an external command, each for a part of the rounds, in turn with the \
-         kernels. With fewer than 3 the difference between processes is unknown, and gates are inconclusive.",
+        "Processes in which a confirmation starts an external command, each for a part of the rounds. With fewer than 3, gates are inconclusive.",
     ).default("5");
     min_sample_us = key(
         KeyKind::Whole(1),
@@ -343,14 +340,11 @@ keys! {
     ).default("4");
     l2 = key(
         KeyKind::OneOf(&words(&L2State::WORDS)),
-        "Content of the L2 cache at a timed launch. `rotate`: left by launches on the other sets of buffers. `warm`: left by \
-         a launch on the same set. `cold`: twice the cache size is overwritten before each launch, outside the timed region, \
-         and every launch is a sample.",
+        "Content of the L2 cache at a timed launch. `rotate`: left by the other sets of buffers. `warm`: left by the same set. `cold`: overwritten before each launch, outside the timed region, and every launch is a sample.",
     ).default("\"rotate\"");
     verify = key(
         KeyKind::OneOf(&words(&Verification::WORDS)),
-        "Whether the outputs of timed launches are verified. With `none`, gates accept no latency of a kernel; it serves to \
-         measure the cost of verification.",
+        "Whether the outputs of timed launches are verified. With `none`, gates accept no latency of a kernel.",
     ).default("\"audited\"");
     timeout_s = key(
         KeyKind::Whole(1),
@@ -365,8 +359,7 @@ keys! {
     shapes = key(NAMES, "Shapes that are profiled.").otherwise("the objective's, and those that gates name");
     metrics = key(
         TEXTS,
-        "Metrics to collect in addition to those of gates and report, also for external baselines: names of the catalogue or \
-         of ncu.",
+        "Further metrics to collect, also for external baselines: names of the catalogue or of ncu.",
     ).default("[]");
     timeout_s = key(KeyKind::Whole(1), "Time limit of one ncu process, in seconds.").default("300");
     repeat = key(
@@ -375,13 +368,11 @@ keys! {
     ).default("1");
     deep_profile = key(
         KeyKind::OneOf(&words(&DeepProfileTarget::WORDS)),
-        "Which variant gets a deep profile after the sweep, for the report only (warp states, throughputs, hot source lines, \
-         ncu's rules). No gate reads it.",
+        "Which variant gets a deep profile after the sweep, for the report only.",
     ).default("\"selected\"");
     require = key(
         KeyKind::Bool,
-        "Whether the run ends with status 3 if counters cannot be collected (no ncu, no permission). Otherwise everything \
-         else is measured, and gates on counters are inconclusive.",
+        "Whether the run ends with status 3 if counters cannot be collected. Otherwise gates on counters are inconclusive.",
     ).default("false");
 }
 
@@ -389,10 +380,8 @@ keys! {
     MACHINE: MachineKeys = "[machine]", "GPUs of the phase.";
     groups = key(
         TEXTS,
-        "Kinds of GPUs, each by whole words of its name (`[\"H200\", \"L4\"]`). `run --gpus` can then use GPUs of all these \
-         kinds. Each kind gets a separate run and verdict, and the most severe status counts. A named kind without a GPU \
-         leaves the phase inconclusive.",
-    ).otherwise("GPUs that take part together have to be of one kind");
+        "Kinds of GPUs, each by whole words of its name (`[\"H200\", \"L4\"]`), for `run --gpus`. Each kind gets a separate run and verdict. A named kind without a GPU leaves the phase inconclusive.",
+    ).otherwise("one kind");
 }
 
 keys! {
@@ -405,17 +394,12 @@ keys! {
     cubin = key(KeyKind::Template, "A cubin of any compiler, launched unchanged.");
     python = key(
         KeyKind::Template,
-        "`FILE.py:FUNCTION`: a function under `@triton.jit`, `@cuda.jit` (Numba) or `@cute.jit` (CuTe DSL), or one that \
-         returns such a kernel, compiled by the packages of `[build] python`. Parameters of the variant are its constants by \
-         name (constexprs, globals of a Numba module), or options of the compiler (`num_warps`, `max_registers`); `args` are \
-         its other parameters in order. Triton determines the block, and CuTe DSL the whole launch; Numba needs `block` and \
-         `grid` (python.md).",
+        "`FILE.py:FUNCTION`: a function under `@triton.jit`, `@cuda.jit` (Numba) or `@cute.jit` (CuTe DSL), or one that returns such a kernel ([Python](python.md)).",
     );
     entry = key(
         KeyKind::Template,
         "Name of the `__global__` function: `extern \"C\"`, mangled, or as in C++ (`reduce`, `ns::reduce`, `reduce<float, {{ \
-         THREADS }}>`). ncugate instantiates a template with the given arguments (enumerators too) if the source does not. \
-         Namespaces can be omitted if only one kernel fits.",
+         THREADS }}>`). ncugate instantiates a template if the source does not. Namespaces can be omitted if only one kernel fits.",
     ).otherwise("each launch has its own");
     flags = key(
         TEMPLATES,
@@ -459,8 +443,7 @@ keys! {
     ).otherwise("each launch has its own");
     workspace = key(
         EXPRS,
-        "Bytes of memory for each pointer that the kernel takes after `args`; 0 passes a null pointer. A cubin of Triton \
-         takes two: scratch memory and the profiler's. Not for `python`, whose compiler determines it.",
+        "Bytes of memory for each pointer that the kernel takes after `args`; 0 passes a null pointer. A cubin of Triton takes two.",
     ).otherwise("[]");
     launch = key(
         KeyKind::List(&KeyKind::Table(&LAUNCH)),
@@ -502,8 +485,7 @@ keys! {
     r#where = key(KeyKind::Expr, "Condition on the combinations.").otherwise("all");
     points = key(
         KeyKind::List(&KeyKind::Table(&PARAMS)),
-        "The candidates, each with a value of every axis, instead of every combination. The run of a search lists its \
-         finalists here.",
+        "The candidates, each with a value of every axis. The run of a search lists its finalists here.",
     ).otherwise("every combination");
 }
 
@@ -518,8 +500,7 @@ keys! {
     python = key(
         KeyKind::Template,
         "`FILE.py:FUNCTION`: a Python function over tensors, instead of a kernel. It gets buffers, dimensions, scalars and \
-         parameters by name, and returns the outputs or writes to them. It is checked, captured into a CUDA graph, timed and \
-         profiled like a kernel, in `[build] python`.",
+         parameters by name, and returns the outputs or writes to them.",
     );
     command = key(TEMPLATES, "Program and arguments of an external command, instead of a kernel. Its latency is self-reported.");
     kernel_filter = key(
@@ -528,14 +509,12 @@ keys! {
     ).otherwise("every kernel in the variant's NVTX range");
     r#match = key(
         KeyKind::Table(&LAUNCH_PATTERN.spec),
-        "Launches in ncu reports of another program, instead of a kernel: `ncugate gate CONFIG REPORT` judges \
-         them. Every variant and baseline then has `match`, and the file has no `[workload]`.",
+        "Launches in ncu reports of another program, instead of a kernel. Every variant and baseline then has `match`, and the file has no `[workload]`.",
     );
 }
 
 keys! {
-    LAUNCH_PATTERN: LaunchPatternKeys = "match = { ... }", "The launches of the variant: those that match every given key, at least one. A launch belongs to one variant. Over \
-         several launches each metric is the median, and a gate passes or fails only if all launches agree.";
+    LAUNCH_PATTERN: LaunchPatternKeys = "match = { ... }", "The launches of the variant: those that match every given key, at least one.";
     kernel = key(
         KeyKind::Text,
         "Glob over the kernel's name: of the function (`softmax_warp_forward`), with scopes and template arguments \

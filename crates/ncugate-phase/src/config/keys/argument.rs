@@ -29,15 +29,11 @@ keys! {
     );
     texture = key(
         KeyKind::Text,
-        "A texture object (`cudaTextureObject_t`) over an input, or over a buffer that launches of the kernel also use as a \
-         surface: one axis for `tex1Dfetch`, two (rows, columns) for `tex2D`.",
+        "A texture object over an input or a surface: one axis for `tex1Dfetch`, two (rows, columns) for `tex2D`.",
     );
     surface = key(
         KeyKind::Text,
-        "A surface object (`cudaSurfaceObject_t`) over a CUDA array with the buffer's content: one axis for `surf1Dread`, \
-         two (rows, columns) for `surf2Dwrite`. The array is filled before a launch and copied back after it, outside the \
-         timed region. Launches of the kernel cannot use the buffer in another way, except as a texture of the same texels, \
-         which uses the same array.",
+        "A surface object over a CUDA array with the buffer's content: one axis for `surf1Dread`, two (rows, columns) for `surf2Dwrite`. The kernel cannot use the buffer in another way, except as a texture of the same texels.",
     );
     channels = key(
         KeyKind::Between(1, 4),
@@ -58,10 +54,7 @@ keys! {
 /// `[kernel.symbols]`.
 pub static SYMBOLS: Spec = Spec {
     title: "[kernel.symbols]",
-    doc: "`name = \"buffer\"`: the variable gets the content of the buffer. A scalar, a dimension, `{ value, type }` and `{ \
-          struct = [...] }` give it values; an array is a struct of equal fields. The name is as in C++ (`ns::table`) or \
-          mangled. The variable is written before each check, sample and profiled launch, outside the timed region, with the \
-          inputs of that launch.",
+    doc: "`name = \"buffer\"`: the variable gets the content of the buffer. A scalar, a dimension, `{ value, type }` and `{ struct = [...] }` give it values. The name is as in C++ (`ns::table`) or mangled. The variable is written before each check, sample and profiled launch, outside the timed region.",
     keys: &[],
     free: Some(ARG),
 };

@@ -15,8 +15,7 @@ keys! {
     solutions = key(KeyKind::Table(&IMPORTED_SOLUTIONS), "The name of the solution behind each variant.").default("{}");
     ranking = key(
         KeyKind::OneOf(&words(&Ranking::WORDS)),
-        "gpu-mode: the ranking of `ncugate problem export gpumode`, by the mean at the last timed shape, or the arithmetic or \
-         geometric mean over all.",
+        "gpu-mode: the ranking by the mean at the last timed shape, or by the arithmetic or geometric mean over all.",
     ).default("\"last\"");
 }
 

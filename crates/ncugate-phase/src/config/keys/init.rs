@@ -24,8 +24,7 @@ keys! {
     sorted = key(KeyKind::Table(&UNIFORM.spec), "Uniform on [low, high), ascending in each row.");
     row_pointers = key(
         AMOUNT,
-        "Row pointers of a CSR matrix with this number of nonzero elements: ascending from 0, with rows of random lengths. \
-         The buffer has one more element than the matrix has rows.",
+        "Row pointers of a CSR matrix with this number of nonzero elements and rows of random lengths.",
     );
     mask = key(AMOUNT, "1 with this probability, else 0.");
     sparse = key(AMOUNT, "Normal with this probability, else 0.");

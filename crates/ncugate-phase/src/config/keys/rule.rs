@@ -9,9 +9,7 @@ keys! {
 }
 
 keys! {
-    RULE: RuleKeys = "[[rule]]", "A rule of the diagnosis: the condition of a problem, its cost, and advice. It is added to \
-                                  the built-in rules (`ncugate explain --rules`), or replaces the one with the same id. No \
-                                  verdict depends on a rule.";
+    RULE: RuleKeys = "[[rule]]", "A rule of the diagnosis. It is added to the built-in rules (`ncugate explain --rules`), or replaces the one with the same id.";
     id = key(KeyKind::Name, "Short name; findings are cited by it.").required();
     cause = key(KeyKind::Text, "The problem, in a few words.").required();
     kind = key(

@@ -7,9 +7,7 @@ use crate::config::SearchStrategy;
 const COUNT: KeyKind = KeyKind::Between(1, 4096);
 
 keys! {
-    SEARCH: SearchKeys = "[search]", "Builds a part of the combinations of `[sweep]`: batches are proposed, built, checked \
-                                      and timed with few samples until the budget is spent. The best are then measured and \
-                                      judged like candidates of a sweep.";
+    SEARCH: SearchKeys = "[search]", "Builds a part of the combinations of `[sweep]` until the budget is spent, and then measures and judges the best ones.";
     budget = key(KeyKind::Table(&SEARCH_BUDGET.spec), "Limits of the search.").required();
     strategy = key(
         KeyKind::OneOf(&words(&SearchStrategy::WORDS)),

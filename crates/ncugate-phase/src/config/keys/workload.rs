@@ -36,8 +36,7 @@ keys! {
     ).default("[0]");
     laws = key(
         KeyKind::List(&KeyKind::OneOf(&words(&LAWS))),
-        "Distributions of the inputs with a normal `init`. The smallest shape is checked under all of them; at other shapes \
-         each seed uses one, the first seed the first. Timing and profiling use the declared inputs.",
+        "Distributions of the inputs with a normal `init` ([correctness](correctness.md#laws-of-inputs)).",
     ).otherwise("those that suit the reference");
     reference = key(
         KeyKind::Either(&[KeyKind::OneOf(&BUILTIN_NAMES), KeyKind::Table(&REFERENCE.spec)]),
@@ -84,13 +83,11 @@ keys! {
     );
     python = key(
         KeyKind::Text,
-        "A function of a Python file, `\"ref.py:softmax\"`. It gets inputs, dimensions and scalars by the names of its \
-         parameters (float64 NumPy arrays, or tensors if annotated as `torch.Tensor`) and returns the outputs.",
+        "A function of a Python file, `\"ref.py:softmax\"`, which returns the outputs.",
     );
     command = key(
         TEXTS,
-        "A program and its arguments. Its additional last argument is a folder, in which it reads `inputs/NAME.npy` and \
-         writes `outputs/NAME.npy`.",
+        "A program and its arguments.",
     );
     timeout_s = key(KeyKind::Whole(1), "Time limit of one call of `python` or `command`, in seconds.").default("60");
 }
@@ -128,8 +125,7 @@ keys! {
     );
     outputs = key(
         KeyKind::Table(&OWN_TOLERANCES),
-        "Outputs with separate `atol` and `rtol`. Integer outputs without these, next to floating-point outputs, must be \
-         equal. `max_abs` and `rel_l2` still apply to all outputs.",
+        "Outputs with separate `atol` and `rtol`. `max_abs` and `rel_l2` still apply to all outputs.",
     ).default("{}");
     shapes = key(
         KeyKind::Table(&OWN_TOLERANCES),
@@ -142,7 +138,7 @@ keys! {
     ).default("false");
     untested_tolerance = key(
         KeyKind::OneOf(&words(&UntestedTolerance::WORDS)),
-        "`accept`: the phase can pass although its tolerance could not be tested on wrong answers. The first screen says so.",
+        "`accept`: the phase can pass with an untested tolerance.",
     ).otherwise("the phase does not pass");
 }
 
@@ -205,7 +201,6 @@ keys! {
     ).default("\"input\"");
     init = key(
         KeyKind::Either(&[KeyKind::OneOf(INIT_WORDS), KeyKind::Table(&INIT.spec)]),
-        "Initial content. A word uses the defaults below. An output or scratch has no default; with `init` it has this \
-         content before every launch, for kernels that accumulate into it.",
+        "Initial content. A word uses the defaults below. An output or scratch has no default; with `init` it has this content before every launch.",
     ).default("\"normal\"");
 }
