@@ -20,8 +20,8 @@ pub use exchange::{
 };
 pub use explain::{ExplainArgs, OccupancyArgs, Reader};
 pub use maintenance::{
-    CalibrateArgs, CompletionsArgs, LeaderboardCommand, ListArgs, ManArgs, PromoteArgs, SchemaArgs, ShowEntryArgs,
-    WorkerArgs,
+    CalibrateArgs, CompleteArgs, CompletionsArgs, LeaderboardCommand, ListArgs, ManArgs, PromoteArgs, SchemaArgs,
+    ShowEntryArgs, WorkerArgs,
 };
 pub use show::{LaunchArgs, ShowArgs};
 pub use show_detail::{DetailArgs, RowFormat};
@@ -100,6 +100,9 @@ pub enum Command {
     /// End the children of a parent process that is killed
     #[command(hide = true)]
     Guard,
+    /// Print candidates for the last word of a command line
+    #[command(hide = true)]
+    Complete(CompleteArgs),
 }
 
 /// `ncugate agent`
@@ -399,11 +402,14 @@ pub struct PageArgs {
 #[derive(Debug, Args)]
 pub struct CompareArgs {
     /// A run or an ncu report (.ncu-rep, .ncu-repz)
-    #[arg(value_name = "A")]
+    #[arg(value_name = "RUN|REPORT")]
     pub a: PathBuf,
     /// The run or report to compare with it
-    #[arg(value_name = "B")]
+    #[arg(value_name = "RUN|REPORT")]
     pub b: PathBuf,
+    /// Compare only these metrics, by name (`achieved_occupancy`), ncu's name or glob; repeatable
+    #[arg(long = "metric", value_name = "METRIC|GLOB", value_delimiter = ',')]
+    pub metrics: Vec<String>,
     /// Format of standard output
     #[arg(long, value_enum, default_value_t = CompareFormat::Text)]
     pub format: CompareFormat,
@@ -452,8 +458,8 @@ pub struct ExportArgs {
     /// File to write, replaced if it exists; else standard output
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Metrics of reports to export: full names or globs, as often as needed
-    #[arg(long = "metric", value_name = "NAME|GLOB", value_delimiter = ',')]
+    /// Metrics of reports to export, by name (`achieved_occupancy`), ncu's name or glob; repeatable
+    #[arg(long = "metric", value_name = "METRIC|GLOB", value_delimiter = ',')]
     pub metrics: Vec<String>,
     /// Of reports, write one row a launch with one column a metric, instead of one row a launch and metric
     #[arg(long)]

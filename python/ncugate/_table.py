@@ -57,7 +57,8 @@ class ArrowTable:
 def read_report(path: PathLike, metrics: Sequence[str] = (), *, wide: bool = False) -> ArrowTable:
     """The launches of an ncu report (`.ncu-rep`, `.ncu-repz`) or of ncu's CSV: a row a launch and metric, in base units.
 
-    `metrics` are full names or globs; the default is every metric. With `wide`, a row is a launch and a column a metric.
+    `metrics` are names (`achieved_occupancy`), names of ncu, or globs; the default is every metric. With `wide`, a row is a
+    launch and a column a metric.
     Raises NcugateError if the file is not a report or is damaged.
     """
     arguments: List[PathLike] = ["export", positional(path), "--to", "arrow"]

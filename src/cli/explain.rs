@@ -1,6 +1,6 @@
-//! What says why a kernel takes the time that it takes.
+//! Arguments of `explain` and `tools occupancy`.
 
-use super::OutputFormat;
+use super::{LaunchArgs, OutputFormat};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
@@ -10,13 +10,13 @@ pub struct ExplainArgs {
     /// A run, an ncu report, or the name of a metric: the catalogue's or Nsight Compute's
     #[arg(value_name = "RUN|REPORT|METRIC", required_unless_present = "rules")]
     pub path: Option<PathBuf>,
-    /// The variant to explain, instead of the selected one; of a report, a part of the kernel's name
-    #[arg(long, value_name = "ID")]
+    /// Variant of a run to explain, instead of the selected one
+    #[arg(long, value_name = "VARIANT")]
     pub variant: Option<String>,
-    /// The shape to explain it at, instead of the objective's
+    /// Shape of a run, instead of the objective's
     #[arg(long, value_name = "SHAPE")]
     pub shape: Option<String>,
-    /// Explain every variant: a Markdown table with a row for each, or all of it as JSON
+    /// Explain every variant or kernel: a Markdown table with a row for each, or JSON
     #[arg(long, conflicts_with_all = ["variant", "reader"])]
     pub each: bool,
     /// Say what each parameter of the sweep does, which depend on one another, which are best at the edge of their range, and which
@@ -30,8 +30,11 @@ pub struct ExplainArgs {
     #[arg(long, value_name = "FILE.svg", requires = "sweep")]
     pub svg: Option<PathBuf>,
     /// Set the source lines and the machine code of that variant beside those of this one; both need a deep profile
-    #[arg(long, value_name = "ID", conflicts_with_all = ["each", "sweep", "reader", "rules"])]
+    #[arg(long, value_name = "VARIANT", conflicts_with_all = ["each", "sweep", "reader", "rules"])]
     pub beside: Option<String>,
+    /// Launches
+    #[command(flatten)]
+    pub launches: LaunchArgs,
     /// Folder of runs
     #[arg(long, value_name = "DIR", default_value = "profiles")]
     pub profiles: PathBuf,

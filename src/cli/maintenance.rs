@@ -74,7 +74,7 @@ pub struct CalibrateArgs {
     #[arg(value_name = "CONFIG")]
     pub config: PathBuf,
     /// The variant to time; else the first candidate that builds
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "VARIANT")]
     pub variant: Option<String>,
     /// Fresh processes to time it in; how much they differ is what latencies of two runs may differ by
     #[arg(long, value_name = "N", default_value_t = 5)]
@@ -104,6 +104,14 @@ pub struct CompletionsArgs {
     /// The shell
     #[arg(value_enum)]
     pub shell: Shell,
+}
+
+/// `ncugate complete`
+#[derive(Debug, Args)]
+pub struct CompleteArgs {
+    /// The words after the name of the program, the last one incomplete
+    #[arg(last = true)]
+    pub words: Vec<String>,
 }
 
 /// `ncugate tools man`

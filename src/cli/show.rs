@@ -14,8 +14,8 @@ pub struct ShowArgs {
     /// Launches
     #[command(flatten)]
     pub launches: LaunchArgs,
-    /// Metrics of reports to show: full names or globs, as often as needed
-    #[arg(long = "metric", value_name = "NAME|GLOB", value_delimiter = ',')]
+    /// Metrics of reports to show, by name (`achieved_occupancy`), ncu's name or glob; repeatable
+    #[arg(long = "metric", value_name = "METRIC|GLOB", value_delimiter = ',')]
     pub metrics: Vec<String>,
     /// Show the messages of ncu's rules
     #[arg(long)]

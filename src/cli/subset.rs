@@ -15,7 +15,7 @@ pub struct SubsetArgs {
     #[arg(long = "set", value_name = "NAME=VALUE")]
     pub fixed: Vec<String>,
     /// Time and profile only this shape; as often as needed. Every shape is checked
-    #[arg(long = "shape", value_name = "NAME")]
+    #[arg(long = "shape", value_name = "SHAPE")]
     pub shapes: Vec<String>,
     /// Time in so many rounds, instead of as many as the phase asks for
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]

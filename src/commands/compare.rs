@@ -16,10 +16,16 @@ use std::path::Path;
 
 /// Compares and says what changed; a change is not a failure.
 pub fn compare(args: &CompareArgs, today: Date, out: &mut Output) -> Result<Outcome, CommandError> {
-    let comparison = comparison(&args.a, &args.b, &args.profiles, today)?;
+    let mut comparison = comparison(&args.a, &args.b, &args.profiles, today)?;
+    if !args.metrics.is_empty() {
+        comparison.keep_metrics(&args.metrics).map_err(|error| CommandError::Usage(error.to_string()))?;
+    }
     match args.format {
         CompareFormat::Json => print::json(&comparison, out)?,
         CompareFormat::Markdown => write!(out.machine(), "{}", compare::markdown(&comparison))?,
+        CompareFormat::Text if !args.metrics.is_empty() => {
+            write!(out, "{}", compare::metric_table(&comparison, print::terminal_columns()))?
+        }
         CompareFormat::Text => write!(out, "{}", compare::terminal(&comparison, print::columns()))?,
     }
     Ok(Outcome::Passed)

@@ -1,5 +1,6 @@
 //! `ncugate explain`: why a kernel takes the time that it takes.
 
+use super::page::filter;
 use super::run_name::run_folder;
 use super::{CommandError, print};
 use crate::cli::{ExplainArgs, OutputFormat, Reader};
@@ -13,8 +14,8 @@ use ncugate_model::stats::Resampler;
 use ncugate_model::{ShapeName, VariantId, nearest};
 use ncugate_phase::config::rule::FACTS;
 use ncugate_report::chart::svg::{Setting, draw};
-use ncugate_report::explain::{RuleAnswers, RuleBook, answers_of_report, diagnose_report};
-use ncugate_report::explanation::{Explainer, Explanation, brief, of_launch, table, text};
+use ncugate_report::explain::{RuleAnswers, RuleBook, answers_of_report};
+use ncugate_report::explanation::{Explainer, Explanation, ReportExplanation, brief, overview, table, text};
 use ncugate_report::metric_entry::{MetricEntry, metric_entry, metric_text};
 use ncugate_report::show::ShowError;
 use ncugate_report::sweep::{analyse, words};
@@ -23,7 +24,7 @@ use ncugate_report::{DiagnosisOutcome, RenderError, line_pairs};
 use std::io::Write;
 use std::path::Path;
 
-/// Explains what is asked for. Status 4 where no cause was found and most rules lack counters to find one by.
+/// Explains a run, a report or a metric. Status 4 if no cause was found and most rules lack counters.
 pub fn explain(args: &ExplainArgs, today: Date, out: &mut Output) -> Result<Outcome, CommandError> {
     if args.rules {
         return match &args.path {
@@ -52,8 +53,16 @@ pub fn explain(args: &ExplainArgs, today: Date, out: &mut Output) -> Result<Outc
     if let Some(other) = &args.beside {
         return compare_variants(path, other, args, today, out);
     }
-    let explanations = if path.is_dir() { of_run(path, args, today)? } else { of_report(path, args)? };
-    show(&explanations, args, out)?;
+    let explanations = if path.is_dir() {
+        refuse_options_of_reports(args)?;
+        let explanations = of_run(path, args, today)?;
+        show(&explanations, args, out)?;
+        explanations
+    } else {
+        let report = of_report(path, args)?;
+        show_report(&report, path, args, out)?;
+        report.kernels
+    };
     let is_answer = |explanation: &Explanation| match explanation.outcome {
         DiagnosisOutcome::Found | DiagnosisOutcome::Clean => true,
         DiagnosisOutcome::NotJudged => explanation.is_mostly_asked(),
@@ -120,28 +129,42 @@ fn variant(run: &PhaseRun, asked: &str) -> Result<VariantId, CommandError> {
     }
 }
 
-fn of_report(path: &Path, args: &ExplainArgs) -> Result<Vec<Explanation>, CommandError> {
+fn of_report(path: &Path, args: &ExplainArgs) -> Result<ReportExplanation, CommandError> {
+    if args.variant.is_some() || args.shape.is_some() {
+        let message = "--variant and --shape are for a run; name kernels of a report with --kernel";
+        return Err(CommandError::Usage(message.to_owned()));
+    }
     let report =
         Report::open(path).map_err(|source| CommandError::Show(ShowError::Report { path: path.to_owned(), source }))?;
     let name = path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned());
-    let launches = diagnose_report(&name, &report, RuleBook::shipped())
-        .map_err(|source| CommandError::Show(ShowError::Report { path: path.to_owned(), source }))?;
-    let asked = |kernel: &str| args.variant.as_deref().is_none_or(|asked| kernel.contains(asked));
-    let found: Vec<Explanation> =
-        launches.iter().filter(|launch| asked(&launch.kernel)).map(|launch| of_launch(&name, launch)).collect();
-    if found.is_empty() {
-        let launches = launches.len();
-        return Err(CommandError::Show(ShowError::NoLaunch { launches }));
-    }
-    // A program that reads few tokens asks where the time goes: to the longest launch, unless it names others.
-    let one = args.reader == Reader::Agent && args.variant.is_none();
-    Ok(if one { longest(found) } else { found })
+    let explained = ReportExplanation::read(&name, &report, &filter(&args.launches));
+    explained.map_err(|error| CommandError::Show(error.into()))
 }
 
-/// The explanation of the launch that takes the most time.
-fn longest(found: Vec<Explanation>) -> Vec<Explanation> {
-    let time = |explanation: &Explanation| explanation.microseconds.unwrap_or(0.0);
-    found.into_iter().max_by(|a, b| time(a).total_cmp(&time(b))).into_iter().collect()
+fn refuse_options_of_reports(args: &ExplainArgs) -> Result<(), CommandError> {
+    match args.launches.is_given() {
+        true => Err(CommandError::Usage("--kernel, --nvtx and --launch are for ncu reports".to_owned())),
+        false => Ok(()),
+    }
+}
+
+/// Prints one screen about a report, or the chosen kernels in full. An agent gets the kernel with the longest total
+/// time, unless it chooses others.
+fn show_report(
+    report: &ReportExplanation,
+    path: &Path,
+    args: &ExplainArgs,
+    out: &mut Output,
+) -> Result<(), CommandError> {
+    let is_chosen = args.launches.is_given();
+    let is_overview = args.reader == Reader::Person && args.format == OutputFormat::Text && !args.each;
+    match (is_overview, args.reader, report.kernels.as_slice()) {
+        (true, ..) if !is_chosen => {
+            Ok(write!(out, "{}", overview(report, &path.display().to_string(), print::columns()))?)
+        }
+        (_, Reader::Agent, [first, ..]) if !is_chosen => show(std::slice::from_ref(first), args, out),
+        (_, _, kernels) => show(kernels, args, out),
+    }
 }
 
 fn show(explanations: &[Explanation], args: &ExplainArgs, out: &mut Output) -> Result<(), CommandError> {
@@ -155,14 +178,15 @@ fn show(explanations: &[Explanation], args: &ExplainArgs, out: &mut Output) -> R
             print::json(&explanations, out)?;
         }
         (Reader::Person, OutputFormat::Text) => {
-            let texts: Vec<String> = explanations.iter().map(text).collect();
+            let columns = print::columns();
+            let texts: Vec<String> = explanations.iter().map(|one| text(one, columns)).collect();
             write!(out, "{}", texts.join("\n"))?;
         }
     }
     Ok(())
 }
 
-/// What the parameters of a run do.
+/// Effects of the parameters of a run.
 fn sweep(path: &Path, args: &ExplainArgs, today: Date, out: &mut Output) -> Result<Outcome, CommandError> {
     if !path.is_dir() {
         return Err(CommandError::Usage("--sweep is for the folder of a run: a report has no parameters".to_owned()));

@@ -1,15 +1,16 @@
-//! `ncugate tools completions` and `ncugate tools man`: what a package installs beside the program, made from its command line.
+//! `ncugate tools completions` and `ncugate tools man`: completions and man pages for packages.
 
 use super::{CommandError, print};
 use crate::cli::{Cli, CompletionsArgs, ManArgs, OutputFormat};
 use crate::console::Output;
 use crate::exit::Outcome;
 use clap::CommandFactory as _;
+use clap_complete::Shell;
 use clap_mangen::Man;
 use serde_json::json;
 use std::io::Write;
 
-/// A page for a command, and for each of its own commands.
+/// A page for a command, and for each of its subcommands.
 fn pages_of(command: &clap::Command, name: &str, pages: &mut Vec<(String, Man)>) {
     pages.push((format!("{name}.1"), Man::new(command.clone()).title(name)));
     for subcommand in command.get_subcommands().filter(|subcommand| !subcommand.is_hide_set()) {
@@ -19,10 +20,18 @@ fn pages_of(command: &clap::Command, name: &str, pages: &mut Vec<(String, Man)>)
     }
 }
 
-/// Prints completions of a shell.
+/// Prints the completions of a shell: a script that asks `ncugate complete`, else a list of commands and options.
 pub fn completions(args: &CompletionsArgs, out: &mut Output) -> Result<Outcome, CommandError> {
-    let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "ncugate", &mut script);
+    let script: Vec<u8> = match args.shell {
+        Shell::Bash => include_str!("../completions/ncugate.bash").into(),
+        Shell::Zsh => include_str!("../completions/ncugate.zsh").into(),
+        Shell::Fish => include_str!("../completions/ncugate.fish").into(),
+        other => {
+            let mut script = Vec::new();
+            clap_complete::generate(other, &mut Cli::command(), "ncugate", &mut script);
+            script
+        }
+    };
     out.machine().write_all(&script)?;
     Ok(Outcome::Passed)
 }

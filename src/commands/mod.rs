@@ -6,6 +6,7 @@ mod calibrate;
 mod check;
 mod cluster;
 mod compare;
+mod complete;
 mod conclude;
 mod confinement;
 mod demo;
@@ -112,6 +113,7 @@ fn act(command: &Command, invocation: &Invocation, out: &mut Output) -> Result<O
             process::guard(io::stdin().lock())?;
             Ok(Outcome::Passed)
         }
+        Command::Complete(args) => complete::complete(args, today, out),
         Command::Worker(args) => worker::worker(args),
     }
 }

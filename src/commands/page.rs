@@ -69,7 +69,8 @@ fn refuse_options_of_runs(args: &PageArgs) -> Result<(), CommandError> {
     }
 }
 
-fn filter(launches: &LaunchArgs) -> KernelFilter {
+/// The launches of reports that a command line chooses.
+pub fn filter(launches: &LaunchArgs) -> KernelFilter {
     KernelFilter { kernel: launches.kernel.clone(), nvtx: launches.nvtx.clone(), launch: launches.launch }
 }
 

@@ -59,12 +59,17 @@ const COLUMNS: usize = 100;
 /// Most columns of a terminal that are used: longer lines are not read.
 const WIDEST: usize = 200;
 
-/// Columns of the terminal: as `COLUMNS` says, else as the terminal does.
+/// Columns to wrap text at.
 pub fn columns() -> usize {
+    terminal_columns().unwrap_or(COLUMNS)
+}
+
+/// Columns of the terminal, by `COLUMNS` or by the terminal itself; none if the output is not a terminal.
+pub fn terminal_columns() -> Option<usize> {
     let asked = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
     let measured = || io::stdout().is_terminal().then(asked).flatten().filter(|columns| *columns > 0);
-    let said = std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok());
-    said.or_else(measured).map_or(COLUMNS, |columns| columns.min(WIDEST))
+    let said = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).filter(|columns| *columns > 0);
+    said.or_else(measured).map(|columns: usize| columns.min(WIDEST))
 }
 
 fn screen() -> Screen {

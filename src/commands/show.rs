@@ -78,6 +78,7 @@ pub fn request(paths: &[String], launches: &LaunchArgs, metrics: &[String], show
         nvtx: launches.nvtx.clone(),
         metrics: metrics.to_vec(),
         launch: launches.launch,
+        columns: print::terminal_columns(),
         shown,
     }
 }

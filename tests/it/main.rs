@@ -8,6 +8,7 @@ mod captures;
 mod checked;
 mod ci;
 mod command;
+mod completion;
 mod concurrent;
 mod confirmed;
 #[path = "../../crates/ncu-rep/tests/crafted/mod.rs"]

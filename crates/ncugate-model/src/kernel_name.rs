@@ -66,6 +66,12 @@ impl KernelName {
         &self.function
     }
 
+    /// Template arguments, without spaces, casts and suffixes of numbers.
+    #[must_use]
+    pub fn arguments(&self) -> Vec<&str> {
+        self.arguments.as_deref().map(listed).unwrap_or_default()
+    }
+
     /// Whether the name has template arguments.
     #[must_use]
     pub fn is_instance(&self) -> bool {

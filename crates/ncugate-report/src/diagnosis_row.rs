@@ -10,13 +10,13 @@ use serde::Serialize;
 /// Most metrics named in a sentence.
 const NAMED: usize = 6;
 
-/// What came of asking the rules.
+/// Outcome of the rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DiagnosisOutcome {
-    /// A cause that is worth mending.
+    /// A cause that is worth fixing.
     Found,
-    /// Every rule that counters can answer was asked, and none found such a cause.
+    /// Every rule that counters can answer was evaluated, and none found such a cause.
     Clean,
     /// No cause was found, and rules that could have found one lack counters.
     NotJudged,
@@ -25,32 +25,32 @@ pub enum DiagnosisOutcome {
 /// Rules that lack counters, and how to collect them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RuleCoverage {
-    /// How many rules lack counters.
+    /// Number of rules that lack counters.
     pub rules: usize,
-    /// Of how many.
+    /// Number of all rules.
     pub of: usize,
-    /// The metrics that they lack.
+    /// The missing metrics.
     pub metrics: Vec<CleanText>,
-    /// ncu's names of them.
+    /// Their names in ncu.
     pub counters: Vec<CleanText>,
-    /// The command that collects them; null where no command of this program can.
+    /// The command that collects them; null if no command of this program can.
     pub command: Option<CleanText>,
     /// In words.
     pub sentence: CleanText,
 }
 
-/// What the rules could say of a variant at a shape.
+/// Outcome of the rules for a variant at a shape.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct DiagnosisRow {
     /// The variant, or the kernel.
     pub variant: CleanText,
     /// The shape, or the launch.
     pub shape: CleanText,
-    /// What came of it.
+    /// Outcome of the rules.
     pub outcome: DiagnosisOutcome,
-    /// In words; empty where a cause was found and every rule was asked.
+    /// In words; empty if a cause was found and every rule was evaluated.
     pub sentence: CleanText,
-    /// Rules that lack counters; null where none does.
+    /// Rules that lack counters; null if none does.
     pub not_asked: Option<RuleCoverage>,
 }
 
@@ -95,7 +95,7 @@ impl DiagnosisRow {
         let first = match outcome {
             DiagnosisOutcome::Found => None,
             DiagnosisOutcome::NotJudged if untimed.is_none() && unasked.is_mostly_asked() => {
-                Some("No cause found, and not judged in full.".to_owned())
+                Some("No cause found, but some rules were not evaluated.".to_owned())
             }
             DiagnosisOutcome::NotJudged => Some("Not judged.".to_owned()),
             DiagnosisOutcome::Clean => Some(clean(unasked)),
@@ -106,15 +106,15 @@ impl DiagnosisRow {
     }
 }
 
-/// `Nothing that the rules know costs much of the time. 41 of 45 rules were asked; the others need the compiler's flags.`
+/// `No rule found a significant cause. 41 of 45 rules were evaluated; the others need the compiler's flags.`
 fn clean(unasked: &UnaskedRules) -> String {
-    let nothing = "Nothing that the rules know costs much of the time.";
+    let nothing = "No rule found a significant cause.";
     if unasked.lacking_facts.is_empty() {
         return nothing.to_owned();
     }
     let facts: Vec<&str> = unasked.facts.iter().copied().collect();
     let asked = unasked.of - unasked.lacking_facts.len();
-    format!("{nothing} {asked} of {} rules were asked; the others need {}.", unasked.of, facts.join(", "))
+    format!("{nothing} {asked} of {} rules were evaluated; the others need {}.", unasked.of, facts.join(", "))
 }
 
 impl RuleCoverage {
@@ -196,7 +196,7 @@ mod tests {
         assert!(
             clean
                 .sentence
-                .ends_with("44 of 45 rules were asked; the others need a latency measured without the profiler.")
+                .ends_with("44 of 45 rules were evaluated; the others need a latency measured without the profiler.")
         );
         assert_eq!(row(false, 1, None).outcome, DiagnosisOutcome::NotJudged);
         let untimed = row(false, 0, Some("it was not profiled"));

@@ -114,26 +114,26 @@ const UNITS: [(&str, &str); 20] = [
 
 /// Suffixes of a name, which say how the counts of all instances of its unit are combined. Source: as above.
 const PARTS: [(&str, &str); 14] = [
-    ("sum", "added up over all instances of the unit"),
+    ("sum", "the sum over all instances of the unit"),
     ("avg", "the average of the instances of the unit: an idle one counts as 0"),
-    ("min", "the least of the instances of the unit"),
-    ("max", "the most of the instances of the unit"),
+    ("min", "the minimum over the instances of the unit"),
+    ("max", "the maximum over the instances of the unit"),
     (
         "pct_of_peak_sustained_active",
-        "percent of what the unit can sustain, in cycles in which it is active: idle instances are left out",
+        "percent of the unit's sustained peak in its active cycles: idle instances are left out",
     ),
     (
         "pct_of_peak_sustained_elapsed",
-        "percent of what the unit can sustain, in all cycles of the kernel: idle time counts",
+        "percent of the unit's sustained peak in all cycles of the kernel: idle time counts",
     ),
-    ("pct_of_peak_burst_active", "percent of what the unit can do in a burst, in active cycles"),
-    ("per_second", "a second"),
-    ("per_cycle_active", "a cycle in which the unit is active"),
-    ("per_cycle_elapsed", "a cycle of the kernel"),
-    ("peak_sustained", "what the unit can sustain"),
+    ("pct_of_peak_burst_active", "percent of the unit's burst peak in its active cycles"),
+    ("per_second", "per second"),
+    ("per_cycle_active", "per active cycle of the unit"),
+    ("per_cycle_elapsed", "per cycle of the kernel"),
+    ("peak_sustained", "the unit's sustained peak"),
     ("ratio", "a ratio, from 0 to 1 or more"),
     ("pct", "a share in percent"),
-    ("max_rate", "the most that the unit can do"),
+    ("max_rate", "the maximum of the unit"),
 ];
 
 fn of_ncu(catalogue: &Catalogue, name: &str) -> MetricEntry {
@@ -149,7 +149,7 @@ fn of_ncu(catalogue: &Catalogue, name: &str) -> MetricEntry {
     }
     let _ = write!(
         description,
-        ". `ncu --query-metrics` says whether a chip has it; a gate may name it verbatim, in ncu's base unit."
+        ". `ncu --query-metrics` lists the metrics of a chip. A gate can use this name, in ncu's base unit."
     );
     let uses = |metric: &&LogicalMetric| {
         let chips = CHIPS.iter().filter_map(|(major, minor)| {
@@ -158,10 +158,10 @@ fn of_ncu(catalogue: &Catalogue, name: &str) -> MetricEntry {
         chips.into_iter().any(|definition| definition.metrics().contains(&name))
     };
     let launches = match catalogue.combination(name) {
-        Combination::Sum => "added up",
-        Combination::Greatest => "the greatest",
-        Combination::Least => "the least",
-        Combination::Mean => "the mean, weighted by the time that each took",
+        Combination::Sum => "the sum",
+        Combination::Greatest => "the maximum",
+        Combination::Least => "the minimum",
+        Combination::Mean => "the mean, weighted by duration",
         Combination::Longest => "that of the longest",
         Combination::GreatestTogether => "that of the launch with the most shared memory",
     };
@@ -197,7 +197,7 @@ pub fn metric_text(entry: &MetricEntry) -> String {
         match entry.better {
             Some(Better::Higher) => "higher",
             Some(Better::Lower) => "lower",
-            Some(Better::Context) => "it depends: a gate says which way",
+            Some(Better::Context) => "depends on the gate",
             None => "",
         },
     );

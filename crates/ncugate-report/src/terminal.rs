@@ -7,6 +7,7 @@ use super::metric_change::MetricChange;
 use super::run_report::RunReport;
 use super::variant_row::VariantRow;
 use super::{number, text};
+use crate::wrap::wrapped;
 use ncugate_judge::GateResult;
 use ncugate_model::{CleanText, Level, Verdict};
 use std::fmt::Write as _;
@@ -334,29 +335,6 @@ fn paint(text: &str, verdict: Verdict, colours: Colours) -> String {
     }
 }
 
-/// Lines of at most `columns` characters, broken at spaces; a longer word is broken where the line ends.
-fn wrapped(text: &str, columns: usize) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    let mut line = String::new();
-    for word in text.split_whitespace() {
-        let mut word: Vec<char> = word.chars().collect();
-        if !line.is_empty() && line.chars().count() + 1 + word.len() > columns {
-            lines.push(std::mem::take(&mut line));
-        }
-        if !line.is_empty() {
-            line.push(' ');
-        }
-        while word.len() > columns {
-            lines.push(word.drain(..columns).collect());
-        }
-        line.extend(word);
-    }
-    if !line.is_empty() {
-        lines.push(line);
-    }
-    lines
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -384,11 +362,5 @@ mod tests {
         let text = gates(&report, 120, Colours::Plain);
         assert!(text.contains(", needs >= ") && text.contains(" <= "), "{text}");
         assert!(!text.contains(" against "), "{text}");
-    }
-
-    #[test]
-    fn lines_wrap_at_spaces() {
-        assert_eq!(wrapped("one two three", 8), ["one two", "three"]);
-        assert_eq!(wrapped("overlongword x", 6), ["overlo", "ngword", "x"]);
     }
 }

@@ -5,13 +5,13 @@
 //! written from the frame. Missing values are empty in CSV and null elsewhere; NaN is `NaN`. Missing values never
 //! become 0.
 
-use std::collections::HashSet;
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 use indexmap::{IndexMap, IndexSet};
 use polars::prelude::{
-    BooleanChunked, Column, CompatLevel, DataFrame, Float64Chunked, IntoColumn, NewChunkedArray, PolarsError,
-    StringChunked, UInt32Chunked,
+    Column, CompatLevel, DataFrame, Float64Chunked, IntoColumn, NewChunkedArray, PolarsError, StringChunked,
+    UInt32Chunked,
 };
 use polars_io::SerWriter;
 use polars_io::ipc::IpcWriter;
@@ -19,7 +19,7 @@ use polars_io::prelude::{ParquetCompression, ParquetWriter};
 use serde_json::{Map, Value};
 
 use super::launches::{Capture, FrameError, LaunchFrames};
-use super::rows::{LaunchFilter, Row, visit};
+use super::rows::{LaunchFilter, MetricColumns, Row, visit};
 use super::schema::metrics as m;
 use ncu_rep::{MetricSelection, MetricValue};
 use ncugate_model::number::text::{cell, escaped_json};
@@ -68,7 +68,7 @@ pub enum ExportError {
 pub struct Export<'a> {
     pub captures: &'a [Capture<'a>],
     pub filter: &'a LaunchFilter,
-    pub selection: MetricSelection<'a>,
+    pub columns: MetricColumns<'a>,
     pub layout: ExportLayout,
 }
 
@@ -93,7 +93,7 @@ impl Export<'_> {
     fn long_csv(&self, out: &mut dyn Write) -> Result<(), ExportError> {
         let mut csv = csv::Writer::from_writer(out);
         csv.write_record(LONG)?;
-        visit(self.captures, self.filter, self.selection, |row| {
+        visit(self.captures, self.filter, self.columns, |row| {
             let (launch, value) = (row.launch.to_string(), row.value.to_string());
             csv.write_record(
                 [row.report, &launch, &row.kernel, row.metric, row.unit, &value].map(cell).iter().map(|c| c.as_bytes()),
@@ -105,7 +105,7 @@ impl Export<'_> {
 
     fn long_json(&self, out: &mut dyn Write) -> Result<(), ExportError> {
         let mut list = JsonList::new(out);
-        visit(self.captures, self.filter, self.selection, |row| {
+        visit(self.captures, self.filter, self.columns, |row| {
             let values = [
                 Value::from(row.report),
                 Value::from(row.launch),
@@ -119,33 +119,22 @@ impl Export<'_> {
         Ok(list.finish()?)
     }
 
-    /// The metrics frame of the selected launches.
+    /// The metrics frame of the selected launches. All metrics of all launches are decoded in parallel.
     fn long_frame(&self) -> Result<DataFrame, ExportError> {
-        let metrics = LaunchFrames::read(self.captures, self.selection)?.metrics;
-        if self.filter.is_open() {
-            return Ok(metrics);
+        if let (true, MetricSelection::All, []) = (self.filter.is_open(), self.columns.counters, self.columns.logical) {
+            return Ok(LaunchFrames::read(self.captures, MetricSelection::All)?.metrics);
         }
-        let mut wanted = HashSet::new();
-        for capture in self.captures {
-            for launch in super::rows::launches(capture) {
-                if self.filter.accepts(capture.name, &launch)? {
-                    wanted.insert((capture.name, launch.id()));
-                }
-            }
-        }
-        let reports = metrics.column(m::REPORT)?.str()?;
-        let launches = metrics.column(m::LAUNCH)?.u32()?;
-        let mask: BooleanChunked = reports
-            .iter()
-            .zip(launches.iter())
-            .map(|row| matches!(row, (Some(report), Some(launch)) if wanted.contains(&(report, launch))))
-            .collect();
-        Ok(metrics.filter(&mask)?)
+        let mut table = LongTable::default();
+        visit(self.captures, self.filter, self.columns, |row| {
+            table.push(row);
+            Ok::<(), FrameError>(())
+        })?;
+        table.frame()
     }
 
     fn wide(&self) -> Result<WideTable, ExportError> {
         let mut wide = WideTable::default();
-        visit(self.captures, self.filter, self.selection, |row| {
+        visit(self.captures, self.filter, self.columns, |row| {
             wide.push(row);
             Ok::<(), FrameError>(())
         })?;
@@ -191,6 +180,45 @@ impl<'a> JsonList<'a> {
         let end = if self.separator == ",\n" { "\n]\n" } else { "[]\n" };
         self.out.write_all(end.as_bytes())?;
         self.out.flush()
+    }
+}
+
+/// Rows of the long form, by column.
+#[derive(Default)]
+struct LongTable<'a> {
+    reports: Vec<&'a str>,
+    launches: Vec<u32>,
+    kernels: Vec<String>,
+    metrics: Vec<&'a str>,
+    units: Vec<String>,
+    values: Vec<Option<f64>>,
+    texts: Vec<Option<String>>,
+}
+
+impl<'a> LongTable<'a> {
+    fn push(&mut self, row: &Row<'a>) {
+        let (value, text) = super::decode::cell(&row.value);
+        self.reports.push(row.report);
+        self.launches.push(row.launch);
+        self.kernels.push(row.kernel.to_string());
+        self.metrics.push(row.metric);
+        self.units.push(row.unit.to_owned());
+        self.values.push(value);
+        self.texts.push(text.map(Cow::into_owned));
+    }
+
+    fn frame(self) -> Result<DataFrame, ExportError> {
+        let rows = self.launches.len();
+        let columns = vec![
+            StringChunked::from_slice(m::REPORT.into(), &self.reports).into_column(),
+            UInt32Chunked::from_vec(m::LAUNCH.into(), self.launches).into_column(),
+            StringChunked::from_slice(m::KERNEL.into(), &self.kernels).into_column(),
+            StringChunked::from_slice(m::METRIC.into(), &self.metrics).into_column(),
+            StringChunked::from_slice(m::UNIT.into(), &self.units).into_column(),
+            Float64Chunked::from_slice_options(m::VALUE.into(), &self.values).into_column(),
+            StringChunked::from_slice_options(m::TEXT.into(), &self.texts).into_column(),
+        ];
+        Ok(DataFrame::new(rows, columns)?)
     }
 }
 
@@ -322,8 +350,7 @@ mod tests {
     #[test]
     fn an_export_of_nothing_is_valid() {
         let filter = LaunchFilter::default();
-        let export =
-            Export { captures: &[], filter: &filter, selection: MetricSelection::All, layout: ExportLayout::Long };
+        let export = Export { captures: &[], filter: &filter, columns: MetricColumns::ALL, layout: ExportLayout::Long };
         let mut json = Vec::new();
         export.write(TableFormat::Json, &mut json).unwrap();
         assert_eq!(json, b"[]\n");

@@ -1,6 +1,7 @@
 //! Single launches and metrics with their types, for tables and exports that must keep every digit.
 
 use std::borrow::Cow;
+use std::cell::RefCell;
 
 use regex::Regex;
 
@@ -8,6 +9,8 @@ use super::launches::{Capture, FrameError, Origin};
 use super::nvtx::nvtx_text;
 use ncu_rep::csv::CsvLaunch;
 use ncu_rep::{Launch, MetricSelection, MetricValue};
+use ncugate_model::metric::{Catalogue, LogicalMetric, MetricError};
+use ncugate_model::{Cell, ComputeCapability};
 
 /// A launch from any source.
 #[derive(Debug, Clone, Copy)]
@@ -25,6 +28,18 @@ pub struct LaunchFilter {
     pub nvtx: Option<Regex>,
     /// The id that ncu prints.
     pub launch: Option<u32>,
+}
+
+/// Metrics to read: those of the report, and those of the catalogue that are computed from them.
+#[derive(Debug, Clone, Copy)]
+pub struct MetricColumns<'a> {
+    pub counters: MetricSelection<'a>,
+    pub logical: &'a [&'static LogicalMetric],
+}
+
+impl MetricColumns<'_> {
+    /// Every metric of the report.
+    pub const ALL: Self = Self { counters: MetricSelection::All, logical: &[] };
 }
 
 #[derive(Debug, Clone)]
@@ -145,17 +160,75 @@ pub fn launches<'a>(capture: &Capture<'a>) -> Box<dyn Iterator<Item = AnyLaunch<
     }
 }
 
-/// Calls `row` with every selected metric of one launch, in the order of the report.
+/// The value of a metric of the catalogue for one launch; missing with the reason if the report lacks a counter.
+///
+/// # Errors
+/// The report is damaged.
+pub fn logical<'a>(capture: &Capture<'a>, launch: &AnyLaunch<'a>, name: &str) -> Result<LogicalValue, FrameError> {
+    let capability = match launch {
+        AnyLaunch::Report(launch) => launch.compute_capability().map_err(named(capture.name))?,
+        AnyLaunch::Csv(launch) => {
+            launch.capability.split_once('.').and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)))
+        }
+    };
+    let definition = match Catalogue::embedded().definition(name, capability.map(ComputeCapability::from)) {
+        Ok(definition) => definition,
+        Err(error) => return Ok(LogicalValue::Undefined(error)),
+    };
+    let damage = RefCell::new(None);
+    let read = |counter: &str| -> Option<f64> {
+        let value = match (launch, capture.origin) {
+            (AnyLaunch::Report(launch), _) => launch.metric(counter).unwrap_or_else(|error| {
+                damage.replace(Some(error));
+                None
+            }),
+            (AnyLaunch::Csv(launch), Origin::Csv(csv)) => {
+                launch.metrics.iter().find(|metric| csv.name(metric) == counter).map(|metric| metric.value.clone())
+            }
+            (AnyLaunch::Csv(_), Origin::Report(_)) => None,
+        };
+        value?.as_f64()
+    };
+    let absent: Vec<String> =
+        definition.metrics().into_iter().filter(|counter| read(counter).is_none()).map(str::to_owned).collect();
+    let value = match absent.is_empty() {
+        true => LogicalValue::Counted(definition.evaluate(&read)),
+        false => LogicalValue::NotCollected(absent),
+    };
+    damage.into_inner().map_or(Ok(value), |error| Err(named(capture.name)(error)))
+}
+
+/// A metric of the catalogue for one launch.
+#[derive(Debug, Clone, PartialEq)]
+pub enum LogicalValue {
+    /// All counters were collected; a share of zero has no value.
+    Counted(Cell),
+    /// ncu's names of the counters that are missing.
+    NotCollected(Vec<String>),
+    /// No counter of this chip gives it.
+    Undefined(MetricError),
+}
+
+impl LogicalValue {
+    pub fn number(&self) -> Option<f64> {
+        match self {
+            Self::Counted(cell) => cell.value(),
+            Self::NotCollected(_) | Self::Undefined(_) => None,
+        }
+    }
+}
+
+/// Calls `row` with every selected metric of one launch: those of the report in its order, then those of the catalogue.
 ///
 /// # Errors
 /// The report is damaged, or `row` returns an error.
 pub fn metrics<'a, E: From<FrameError>>(
     capture: &Capture<'a>,
     launch: &AnyLaunch<'a>,
-    selection: MetricSelection<'_>,
+    columns: MetricColumns<'_>,
     mut row: impl FnMut(&Row<'a>) -> Result<(), E>,
 ) -> Result<(), E> {
-    let report = capture.name;
+    let (report, selection) = (capture.name, columns.counters);
     match (launch, capture.origin) {
         (AnyLaunch::Report(launch), _) => {
             let kernel = launch.kernel_name();
@@ -179,6 +252,12 @@ pub fn metrics<'a, E: From<FrameError>>(
         }
         (AnyLaunch::Csv(_), Origin::Report(_)) => {}
     }
+    for metric in columns.logical {
+        let number = logical(capture, launch, &metric.name)?.number();
+        let value = number.map_or(MetricValue::Missing, MetricValue::Double);
+        let (launch, kernel) = (launch.id(), launch.kernel());
+        row(&Row { report, launch, kernel, metric: &metric.name, unit: &metric.unit, value })?;
+    }
     Ok(())
 }
 
@@ -189,13 +268,13 @@ pub fn metrics<'a, E: From<FrameError>>(
 pub fn visit<'a, E: From<FrameError>>(
     captures: &[Capture<'a>],
     filter: &LaunchFilter,
-    selection: MetricSelection<'_>,
+    columns: MetricColumns<'_>,
     mut row: impl FnMut(&Row<'a>) -> Result<(), E>,
 ) -> Result<(), E> {
     for capture in captures {
         for launch in launches(capture) {
             if filter.accepts(capture.name, &launch)? {
-                metrics(capture, &launch, selection, &mut row)?;
+                metrics(capture, &launch, columns, &mut row)?;
             }
         }
     }

@@ -6,6 +6,7 @@
 mod comparison;
 mod html;
 mod markdown;
+mod metric_filter;
 mod side;
 mod terminal;
 mod totals;
@@ -13,6 +14,7 @@ mod totals;
 pub use comparison::{ComparedPair, GateChange, RunComparison};
 pub use html::html;
 pub use markdown::markdown;
+pub use metric_filter::{MetricFilterError, metric_table};
 pub use side::{ComparedSide, ComparedSubject, LaunchedKernel, MeasurementSetup, SideError, SideSummary};
 pub use terminal::terminal;
 

@@ -45,11 +45,11 @@ pub struct CaseFacts<'a> {
 
 /// Utilisations from which `busiest` takes the highest.
 const UNITS: [(&str, &str); 13] = [
-    ("issue_slot_utilisation", "the issue slots"),
+    ("issue_slot_utilisation", "the issue stage"),
     ("dram_busy", "DRAM"),
     ("l2_busy", "L2"),
     ("l1_busy", "L1's data stage"),
-    ("sm_pct", "the multiprocessors' pipes"),
+    ("sm_pct", "the SM"),
     ("memory_pct", "the memory system"),
     ("tensor_busy", "the tensor pipe"),
     ("tensor_pct", "the tensor pipe"),

@@ -5,11 +5,11 @@ use ncugate_phase::config::{Confidence, RuleKind};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// How much a finding matters: by what mending it could save, weighted by how sure it is.
+/// Severity of a finding: its possible saving, weighted by confidence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
-    /// Less than [`WORTH_TRYING`] percent: folded away.
+    /// Less than [`WORTH_TRYING`] percent: folded.
     Note,
     /// Worth trying.
     Advice,
@@ -22,13 +22,13 @@ pub const WORTH_TRYING: f64 = 8.0;
 /// Expected savings from which a finding is severe, in percent of the time.
 pub const SEVERE: f64 = 25.0;
 
-/// Where an estimate comes from.
+/// Source of an estimate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum EstimateSource {
     /// The arithmetic of the rule, over counters.
     Model,
-    /// Two variants of the run: this one, and one without the trouble.
+    /// Two variants of the run: this one, and one without the defect.
     MeasuredPair,
     /// A rule of Nsight Compute.
     NcuRule,
@@ -44,18 +44,18 @@ pub struct SavingEstimate {
     pub pair: Option<MeasuredPair>,
 }
 
-/// A variant of the same run that does not have the trouble.
+/// A variant of the same run without the defect.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct MeasuredPair {
     /// The faster variant.
     pub variant: VariantId,
-    /// How much less time it takes, in percent.
+    /// Its saving of time in percent.
     pub percent: f64,
     /// The one parameter in which the two differ, or `the flags`.
     pub differs_in: CleanText,
 }
 
-/// A number that a finding rests on.
+/// A number that a finding is based on.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct EvidenceValue {
     /// Metric or fact.
@@ -71,11 +71,11 @@ pub struct EvidenceValue {
 pub struct FindingLine {
     /// `file:line`.
     pub place: CleanText,
-    /// Its text, where it is known.
+    /// Its text, if known.
     pub source: Option<CleanText>,
     /// Percent of the launch's samples.
     pub share: f64,
-    /// Why most of its warps waited.
+    /// The most frequent stall reason of its warps.
     pub stall: CleanText,
 }
 

@@ -30,14 +30,6 @@ pub struct DiagnosedLaunch {
     pub observations: Option<NcuObservations>,
 }
 
-/// Evaluates the rules for every launch of a report.
-///
-/// # Errors
-/// A damaged report.
-pub fn diagnose_report(name: &str, report: &Report, rules: &RuleBook) -> Result<Vec<DiagnosedLaunch>, ReportError> {
-    report.launches().map(|launch| diagnose_launch(name, report, &launch, rules)).collect()
-}
-
 /// How often each rule holds among the launches of a report.
 ///
 /// # Errors
@@ -162,9 +154,9 @@ mod tests {
     fn a_report_of_anybody_is_diagnosed() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/full1.ncu-rep.zst");
         let report = Report::open(path).unwrap();
-        let launches = diagnose_report("full1", &report, RuleBook::shipped()).unwrap();
-        assert_eq!(launches.len(), 1);
-        let first = &launches[0].findings[0];
+        let launch = report.launch(0).unwrap();
+        let diagnosed = diagnose_launch("full1", &report, &launch, RuleBook::shipped()).unwrap();
+        let first = &diagnosed.findings[0];
         assert!(!first.evidence.is_empty() && first.report.as_deref() == Some("full1"), "{first:?}");
     }
 }

@@ -34,7 +34,7 @@ pub use growth::{DeclaredWork, ShapeFacts};
 pub use instructions::{
     CountedLine, CountedLines, DisassembledInstruction, Disassembly, InstructionCounters, disassemble,
 };
-pub use launches::{DiagnosedLaunch, answers_of_report, diagnose_launch, diagnose_report};
+pub use launches::{DiagnosedLaunch, answers_of_report, diagnose_launch};
 pub use pareto::{FrontVariant, ObjectiveFront, ParetoAxis, ParetoFront, ParetoPoint, objective_front, pareto};
 pub use profiler::{
     HotLine, HotSpot, InstructionSamples, LineInstruction, Listings, NcuObservations, NcuRuleMessage, observations,

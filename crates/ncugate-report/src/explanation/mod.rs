@@ -1,9 +1,13 @@
 //! Explains the time of a kernel for one kind of reader: one bottleneck, its evidence, the next experiment.
 
 mod agent;
+mod overview;
+mod report;
 mod terminal;
 
 pub use agent::brief;
+pub use overview::overview;
+pub use report::{KernelTime, ReportExplanation};
 pub use terminal::{table, text};
 
 use super::assemble::observations;
@@ -30,6 +34,8 @@ pub struct Explanation {
     pub variant: CleanText,
     /// The shape, or the launch of a report.
     pub shape: CleanText,
+    /// For a report, the launches that it stands for; null for a run.
+    pub kernel: Option<KernelTime>,
     /// Its median latency in microseconds, or its duration under the profiler if the latency is unknown.
     pub microseconds: Option<f64>,
     /// The costliest finding. Null if nothing was found; `outcome` says whether the rules could be evaluated.
@@ -238,7 +244,7 @@ impl Explanation {
 }
 
 /// Explains a launch of a report.
-pub fn of_launch(report: &str, launch: &DiagnosedLaunch) -> Explanation {
+fn of_launch(report: &str, launch: &DiagnosedLaunch) -> Explanation {
     let shape = ShapeName(format!("launch {}", launch.id).into());
     let row = DiagnosisRow::of_launch(launch);
     let rows = launch.findings.iter().map(|finding| FindingRow::of(finding, &shape)).collect();
@@ -260,6 +266,7 @@ fn explanation(row: DiagnosisRow, microseconds: Option<f64>, mut rows: Vec<Findi
         next_experiment: advice.or_else(|| collect().filter(|_| row.outcome == DiagnosisOutcome::NotJudged)),
         variant: row.variant,
         shape: row.shape,
+        kernel: None,
         microseconds,
         bottleneck,
         outcome: row.outcome,

@@ -2,6 +2,8 @@
 
 mod input;
 mod launch_detail;
+mod launch_list;
+mod metric_choice;
 mod sheet;
 mod table;
 
@@ -16,14 +18,17 @@ use regex::Regex;
 use crate::explain;
 use crate::kernels::{KernelFilter, KernelsError, KernelsPage, ProfiledReport};
 use input::{Content, Input};
+use launch_list::LaunchList;
+use metric_choice::MetricChoice;
 use ncu_rep::csv::CsvError;
-use ncu_rep::{MetricSelection, ReportError, SourceFile};
+use ncu_rep::{ReportError, SourceFile};
 use ncugate_judge::frame::TableFormat;
 use ncugate_judge::frame::export::{Export, ExportError, ExportLayout};
-use ncugate_judge::frame::launches::{Capture, FrameError, Origin};
+use ncugate_judge::frame::launches::{Capture, FrameError};
 use ncugate_judge::frame::rows::{self, AnyLaunch, LaunchFilter};
+use ncugate_model::GlobError;
 use ncugate_model::disk::{self, Durability};
-use ncugate_model::{GlobError, glob};
+use ncugate_model::metric::MetricError;
 
 /// The view of the matching launches.
 #[derive(Debug, Clone)]
@@ -55,11 +60,38 @@ pub struct ShowRequest {
     pub kernel: Option<Regex>,
     /// Show NVTX ranges; only launches whose ranges match.
     pub nvtx: Option<Regex>,
-    /// Metrics to show or export: full names or globs.
+    /// Metrics to show or export: names of Nsight Compute or of the catalogue, or globs.
     pub metrics: Vec<String>,
     /// Only the launch with this id.
     pub launch: Option<u32>,
+    /// Columns of the terminal; none if the output is not a terminal.
+    pub columns: Option<usize>,
     pub shown: ShowContent,
+}
+
+/// Why the reports do not have a known metric.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum MissingMetric {
+    /// ncu did not collect it, or a counter that it is computed from.
+    #[error("`{name}` was not collected{}; profile again with `ncu --metrics {}`", needs(name, counters), counters.join(","))]
+    NotCollected {
+        name: String,
+        /// ncu's names of the missing metrics.
+        counters: Vec<String>,
+    },
+    /// ncu has no counter for it.
+    #[error("`{name}` is a metric of runs: no ncu report has it")]
+    OfRuns { name: String },
+    /// The chip has no counter for it, or is unknown.
+    #[error(transparent)]
+    Undefined(MetricError),
+    #[error("`{name}`: the reports have no launches")]
+    NoLaunch { name: String },
+}
+
+/// `: it needs a, b`; empty for a metric under ncu's own name.
+fn needs(name: &str, counters: &[String]) -> String {
+    if counters == [name] { String::new() } else { format!(": it needs {}", counters.join(", ")) }
 }
 
 /// Why `show` failed.
@@ -78,6 +110,12 @@ pub enum ShowError {
         /// The most similar name.
         nearest: Option<String>,
     },
+    /// A known metric that the reports do not have.
+    #[error(transparent)]
+    MissingMetric(MissingMetric),
+    /// Counters of source lines have only ncu's names.
+    #[error("`{name}` is computed for a whole launch; source lines have only ncu's own metrics")]
+    NotByLine { name: String },
     /// No launch meets the conditions.
     #[error("no launch matches; the reports have {launches} launches")]
     NoLaunch {
@@ -130,6 +168,7 @@ impl ShowError {
     pub const fn is_usage(&self) -> bool {
         match self {
             Self::NoReport { .. } | Self::Pattern(_) | Self::NoMetric { .. } | Self::NoLaunch { .. } => true,
+            Self::MissingMetric(_) | Self::NotByLine { .. } => true,
             Self::TooManyForPage { .. } | Self::NoPageOfCsv { .. } | Self::NotInCsv { .. } => true,
             Self::Kernels(KernelsError::NoLaunch { .. }) => true,
             Self::Kernels(KernelsError::Damaged { .. }) => false,
@@ -186,7 +225,7 @@ fn show_all(request: &ShowRequest, out: &mut Pipe<'_>) -> Result<(), ShowError> 
         nvtx: request.nvtx.clone().filter(|nvtx| !nvtx.as_str().is_empty()),
         launch: request.launch,
     };
-    let metrics = select(&inputs, &request.metrics)?;
+    let metrics = MetricChoice::new(&inputs, &request.metrics)?;
     if matches!(request.shown, ShowContent::Session) {
         return print(out, |out| table::session(&inputs, out));
     }
@@ -195,24 +234,35 @@ fn show_all(request: &ShowRequest, out: &mut Pipe<'_>) -> Result<(), ShowError> 
         let launches = captures.iter().map(|capture| rows::launches(capture).count()).sum();
         return Err(ShowError::NoLaunch { launches });
     }
-    let view = table::View { launches: &matching, metrics: &metrics, nvtx: request.nvtx.is_some() };
+    let view = table::View { launches: &matching };
     match &request.shown {
         ShowContent::Session => Ok(()),
         ShowContent::Inside { inside, format } => {
             let extent =
                 if *format == SheetFormat::Text { launch_detail::Extent::Main } else { launch_detail::Extent::Whole };
+            if let Some(metric) = metrics.logical.first() {
+                return Err(ShowError::NotByLine { name: metric.name.clone() });
+            }
             let sheets = match inside {
                 LaunchDetail::Sources => launch_detail::sources(&inputs)?,
-                other => launch_detail::of_launches(&matching, &inputs, *other, &metrics, extent)?,
+                other => launch_detail::of_launches(&matching, &inputs, *other, &metrics.counters, extent)?,
             };
-            sheet::write(&sheets, *format, out).map_err(|source| ShowError::Write { path: PathBuf::from("-"), source })
+            sheet::write(&sheets, *format, request.columns, out)
+                .map_err(|source| ShowError::Write { path: PathBuf::from("-"), source })
         }
         ShowContent::Rules => print(out, |out| view.rules(out)),
-        ShowContent::Launches if request.launch.is_some() && metrics.is_empty() => print(out, |out| view.full(out)),
-        ShowContent::Launches => print(out, |out| view.list(out)),
+        ShowContent::Launches if request.launch.is_some() && metrics.names.is_empty() => {
+            print(out, |out| view.full(out))
+        }
+        ShowContent::Launches => {
+            let list = LaunchList { launches: &matching, nvtx: request.nvtx.is_some(), columns: request.columns };
+            print(out, |out| match metrics.names.is_empty() {
+                true => list.usual(out),
+                false => list.chosen(&metrics, out),
+            })
+        }
         ShowContent::Export { format, layout, output } => {
-            let selection = if metrics.is_empty() { MetricSelection::All } else { MetricSelection::Named(&metrics) };
-            let export = Export { captures: &captures, filter: &filter, selection, layout: *layout };
+            let export = Export { captures: &captures, filter: &filter, columns: metrics.columns(), layout: *layout };
             if output == Path::new("-") {
                 return Ok(export.write(*format, out)?);
             }
@@ -234,38 +284,6 @@ fn matching<'a>(captures: &[Capture<'a>], filter: &LaunchFilter) -> Result<Vec<C
         }
     }
     Ok(matching)
-}
-
-/// Full names of the metrics that match the patterns, in the order of the patterns; empty for no patterns.
-fn select(inputs: &[Input], patterns: &[String]) -> Result<Vec<String>, ShowError> {
-    let names: indexmap::IndexSet<&str> = inputs
-        .iter()
-        .flat_map(|input| match &input.capture().origin {
-            Origin::Report(report) => report.metric_names().collect::<Vec<_>>(),
-            Origin::Csv(csv) => csv.names.iter().map(String::as_str).collect(),
-        })
-        .collect();
-    let mut selected = indexmap::IndexSet::new();
-    for pattern in patterns {
-        if names.contains(pattern.as_str()) {
-            selected.insert(pattern.clone());
-            continue;
-        }
-        let glob = glob(pattern)?;
-        let before = selected.len();
-        selected.extend(names.iter().filter(|name| glob.is_match(name)).map(|name| (*name).to_owned()));
-        if selected.len() == before && !selected.iter().any(|name| glob.is_match(name)) {
-            return Err(ShowError::NoMetric { pattern: pattern.clone(), nearest: nearest(pattern, &names) });
-        }
-    }
-    Ok(selected.into_iter().collect())
-}
-
-/// The name most similar to `pattern`, if any is similar enough.
-fn nearest(pattern: &str, names: &indexmap::IndexSet<&str>) -> Option<String> {
-    let scored = names.iter().map(|name| (strsim::jaro_winkler(pattern, name), name));
-    let best = scored.max_by(|a, b| a.0.total_cmp(&b.0))?;
-    (best.0 > 0.85).then(|| (*best.1).to_owned())
 }
 
 /// Prints a text that is composed in memory.

@@ -4,7 +4,8 @@ use std::io::{self, Write};
 
 use serde_json::{Map, Value, json};
 
-use super::table::{TextTable, clean, line, number};
+use super::table::{clean, line, number};
+use crate::text_table::TextTable;
 use ncu_rep::MetricValue;
 use ncugate_model::number::text::{cell as csv_cell, escaped_json};
 
@@ -45,8 +46,14 @@ pub(super) fn figure(value: Option<f64>) -> MetricValue<'static> {
     }
 }
 
-/// Writes the sheets. For CSV, all sheets have the same columns.
-pub(super) fn write(sheets: &[Sheet], format: SheetFormat, out: &mut dyn Write) -> io::Result<()> {
+/// Writes the sheets; text for a terminal of that many columns, or without a limit. For CSV, all sheets have the same
+/// columns.
+pub(super) fn write(
+    sheets: &[Sheet],
+    format: SheetFormat,
+    columns: Option<usize>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     match format {
         SheetFormat::Text => {
             let mut buffer = String::new();
@@ -54,7 +61,7 @@ pub(super) fn write(sheets: &[Sheet], format: SheetFormat, out: &mut dyn Write) 
                 if at > 0 {
                     buffer.push('\n');
                 }
-                sheet.as_text(&mut buffer);
+                sheet.as_text(columns, &mut buffer);
             }
             out.write_all(buffer.as_bytes())?;
         }
@@ -68,7 +75,7 @@ pub(super) fn write(sheets: &[Sheet], format: SheetFormat, out: &mut dyn Write) 
 }
 
 impl Sheet {
-    fn as_text(&self, out: &mut String) {
+    fn as_text(&self, columns: Option<usize>, out: &mut String) {
         match &self.launch {
             Some((id, kernel)) => line(out, &format!("{}  launch {id}  {kernel}", self.report)),
             None => line(out, &self.report),
@@ -80,7 +87,7 @@ impl Sheet {
         for row in &self.rows {
             table.push(row.iter().map(cell).collect());
         }
-        table.write(out);
+        table.write(out, columns);
         for note in &self.notes {
             line(out, &format!("note: {note}"));
         }

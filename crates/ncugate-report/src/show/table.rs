@@ -1,71 +1,20 @@
-//! Tables of `show`: plain text in columns, no colour, no control characters from the report.
+//! Facts of launches and reports as plain text: no colour, no control characters from the report.
 
 use std::fmt::Write;
 
 use super::CaptureLaunch;
 use super::input::{Content, Input};
-use ncu_rep::{EstimatedSpeedup, MetricSelection, MetricValue, Session, SpeedupScope, SystemInfo, unit_of};
+use crate::text_table::TextTable;
+use ncu_rep::{EstimatedSpeedup, MetricValue, Session, SpeedupScope, SystemInfo};
 use ncugate_judge::frame::launches::FrameError;
-use ncugate_judge::frame::rows::{self, AnyLaunch};
-use ncugate_model::number::text;
+use ncugate_judge::frame::rows::{self, AnyLaunch, MetricColumns};
 
-/// The metric shown for every launch if none is requested.
-const DURATION: &str = "gpu__time_duration.sum";
-/// Widest kernel name of a table; the rest of the line stays readable.
-const WIDEST_NAME: usize = 60;
-/// Longest cell of a table, in characters; exports have the full text.
-const LONGEST_CELL: usize = 1_000;
-
-/// The launches to show, and their view.
+/// The launches to show.
 pub(super) struct View<'a> {
     pub launches: &'a [CaptureLaunch<'a>],
-    pub metrics: &'a [String],
-    pub nvtx: bool,
 }
 
 impl View<'_> {
-    fn has_several_reports(&self) -> bool {
-        self.launches.windows(2).any(|pair| matches!(pair, [a, b] if a.0.name != b.0.name))
-    }
-
-    /// One line for each launch.
-    pub fn list(&self, out: &mut String) -> Result<(), FrameError> {
-        let duration = [DURATION.to_owned()];
-        let metrics = if self.metrics.is_empty() { &duration[..] } else { self.metrics };
-        let several = self.has_several_reports();
-        let mut table = TextTable::default();
-        let mut header: Vec<String> = Vec::new();
-        header.extend(several.then(|| "report".to_owned()));
-        header.extend(["launch", "kernel", "grid", "block", "stream"].map(str::to_owned));
-        header.extend(self.nvtx.then(|| "nvtx".to_owned()));
-        header.extend(metrics.iter().map(|name| with_unit(name, unit_of(name))));
-        table.push(header);
-        for (capture, launch) in self.launches {
-            let mut line: Vec<String> = Vec::new();
-            line.extend(several.then(|| clean(capture.name)));
-            line.push(launch.id().to_string());
-            line.push(shorten(&clean(&kernel_name(launch))));
-            line.push(dimensions(launch.grid()));
-            line.push(dimensions(launch.block()));
-            line.push(launch.stream().map_or_else(|| "-".to_owned(), |stream| stream.to_string()));
-            if self.nvtx {
-                line.push(clean(&launch.nvtx(capture.name)?));
-            }
-            let first = line.len();
-            line.resize(first + metrics.len(), "-".to_owned());
-            rows::metrics::<FrameError>(capture, launch, MetricSelection::Named(metrics), |row| {
-                let place = metrics.iter().position(|name| name == row.metric);
-                if let Some(cell) = place.and_then(|place| line.get_mut(first + place)) {
-                    *cell = number(&row.value);
-                }
-                Ok(())
-            })?;
-            table.push(line);
-        }
-        table.write(out);
-        Ok(())
-    }
-
     /// Every launch in full.
     pub fn full(&self, out: &mut String) -> Result<(), FrameError> {
         for (index, (capture, launch)) in self.launches.iter().enumerate() {
@@ -76,17 +25,17 @@ impl View<'_> {
             for (name, value) in facts(capture.name, launch)? {
                 head.push(vec![name.to_owned(), clean(&value)]);
             }
-            head.write(out);
+            head.write(out, None);
             out.push('\n');
             let mut table = TextTable::default();
             table.push(["metric", "value", "unit"].map(str::to_owned).to_vec());
-            rows::metrics::<FrameError>(capture, launch, MetricSelection::All, |row| {
+            rows::metrics::<FrameError>(capture, launch, MetricColumns::ALL, |row| {
                 if !is_by_product(row.metric) {
                     table.push(vec![clean(row.metric), number(&row.value), clean(row.unit)]);
                 }
                 Ok(())
             })?;
-            table.write(out);
+            table.write(out, None);
         }
         Ok(())
     }
@@ -155,7 +104,7 @@ pub(super) fn session(inputs: &[Input], out: &mut String) -> Result<(), FrameErr
                 }
             }
         }
-        table.write(out);
+        table.write(out, None);
     }
     Ok(())
 }
@@ -229,7 +178,7 @@ fn is_by_product(metric: &str) -> bool {
 }
 
 /// The function's name; for ranges and graphs, a text that says so.
-fn kernel_name(launch: &AnyLaunch<'_>) -> String {
+pub(super) fn kernel_name(launch: &AnyLaunch<'_>) -> String {
     match launch.kernel() {
         name if !name.is_empty() => name.into_owned(),
         _ => match launch {
@@ -239,11 +188,7 @@ fn kernel_name(launch: &AnyLaunch<'_>) -> String {
     }
 }
 
-fn with_unit(name: &str, unit: &str) -> String {
-    if unit.is_empty() { name.to_owned() } else { format!("{name} [{unit}]") }
-}
-
-fn dimensions(size: Option<[u32; 3]>) -> String {
+pub(super) fn dimensions(size: Option<[u32; 3]>) -> String {
     size.map_or_else(|| "-".to_owned(), |[x, y, z]| format!("{x}x{y}x{z}"))
 }
 
@@ -286,53 +231,8 @@ pub(super) fn clean(text: &str) -> String {
     out
 }
 
-fn shorten(text: &str) -> String {
-    if text.chars().count() <= WIDEST_NAME {
-        return text.to_owned();
-    }
-    text.chars().take(WIDEST_NAME - 3).chain("...".chars()).collect()
-}
-
 pub(super) fn line(out: &mut String, text: &str) {
     let _ = writeln!(out, "{}", clean(text));
-}
-
-/// A cell cut to [`LONGEST_CELL`] characters, with its full length.
-fn cut(cell: String) -> String {
-    match cell.char_indices().nth(LONGEST_CELL) {
-        Some((at, _)) => {
-            let all = cell.chars().count();
-            format!("{}... ({all} characters)", cell.get(..at).unwrap_or_default())
-        }
-        None => cell,
-    }
-}
-
-/// Rows of cells, written in columns that are as wide as their widest cell.
-#[derive(Default)]
-pub(super) struct TextTable {
-    rows: Vec<Vec<String>>,
-}
-
-impl TextTable {
-    pub fn push(&mut self, row: Vec<String>) {
-        self.rows.push(row.into_iter().map(cut).collect());
-    }
-
-    pub fn write(&self, out: &mut String) {
-        let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
-        let width =
-            |column: usize| self.rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max();
-        let widths: Vec<usize> = (0..columns).map(|column| width(column).unwrap_or(0)).collect();
-        for row in &self.rows {
-            let mut line = String::new();
-            for (cell, width) in row.iter().zip(&widths) {
-                line.push_str(&text::left(cell, width + 2));
-            }
-            out.push_str(line.trim_end());
-            out.push('\n');
-        }
-    }
 }
 
 #[cfg(test)]
@@ -347,15 +247,6 @@ mod tests {
         assert_eq!(number(&MetricValue::Double(f64::NAN)), "NaN");
         assert_eq!(number(&MetricValue::Missing), "n/a");
         assert_eq!(number(&MetricValue::Double(1.5e-9)), "1.50000e-9");
-    }
-
-    #[test]
-    fn a_cell_of_any_length_is_shown_cut() {
-        let mut table = TextTable::default();
-        table.push(vec!["x".repeat(70_000), "é".repeat(1_000)]);
-        let mut text = String::new();
-        table.write(&mut text);
-        assert!(text.contains("xxx... (70000 characters)  éé") && text.len() < 3_100, "{}", text.len());
     }
 
     #[test]

@@ -1,0 +1,98 @@
+//! Explanations of the kernels of an ncu report, the longest first.
+
+use super::{Explanation, of_launch};
+use crate::explain::{RuleBook, diagnose_launch};
+use crate::kernel_names::short_names;
+use crate::kernels::{KernelFilter, KernelsError, LaunchGroup, ProfiledReport};
+use crate::text;
+use ncu_rep::Report;
+use ncugate_model::CleanText;
+use ncugate_model::metric::id;
+use serde::Serialize;
+
+/// Launches of one kernel with one configuration.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct KernelTime {
+    /// Name of the function with its difference from the other kernels of the report: `attn, grid 8×8`.
+    pub label: CleanText,
+    /// Name of the function.
+    pub function: CleanText,
+    pub launches: usize,
+    /// Their total time under ncu in microseconds; null if a launch has no duration.
+    pub total_microseconds: Option<f64>,
+    /// Percent of the time of all explained launches; null if a launch has no duration.
+    pub percent: Option<f64>,
+}
+
+/// An ncu report with the explanations of its kernels.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ReportExplanation {
+    /// The name given by the reader.
+    pub name: String,
+    pub devices: Vec<String>,
+    pub launches: usize,
+    /// Total time under ncu in microseconds, if every launch has a duration.
+    pub total_microseconds: Option<f64>,
+    /// One explanation for each kernel and configuration, by the launch with the median duration: the longest total
+    /// time first.
+    pub kernels: Vec<Explanation>,
+}
+
+impl ReportExplanation {
+    /// Groups the matching launches, and explains the median launch of each group.
+    ///
+    /// # Errors
+    /// The report is damaged, or no launch matches.
+    pub fn read(name: &str, report: &Report, filter: &KernelFilter) -> Result<Self, KernelsError> {
+        let damaged = |source| KernelsError::Damaged { name: text::line(name), source };
+        let profiled = ProfiledReport::read(name, report, filter)?;
+        let total = profiled.total();
+        let full: Vec<&str> = profiled.groups.iter().map(|group| group.key.kernel.as_str()).collect();
+        let mut kernels = Vec::with_capacity(profiled.groups.len());
+        for (group, short) in profiled.groups.iter().zip(short_names(&full)) {
+            let launch = report.launch(group.median_launch);
+            let own = match (&group.diagnosed, launch) {
+                (None, Some(launch)) => {
+                    Some(diagnose_launch(name, report, &launch, RuleBook::shipped()).map_err(damaged)?)
+                }
+                _ => None,
+            };
+            let Some(diagnosed) = group.diagnosed.as_ref().or(own.as_ref()) else { continue };
+            let time = group.total(&id::DURATION);
+            kernels.push(Explanation {
+                kernel: Some(KernelTime {
+                    label: label(&profiled, group, &short).into(),
+                    function: launch.map_or_else(String::new, |launch| launch.kernel_name().into_owned()).into(),
+                    launches: group.launches,
+                    total_microseconds: time.map(|ns| ns / 1e3),
+                    percent: time
+                        .zip(total)
+                        .filter(|(_, total)| *total > 0.0)
+                        .map(|(time, total)| 100.0 * time / total),
+                }),
+                ..of_launch(name, diagnosed)
+            });
+        }
+        Ok(Self {
+            name: name.to_owned(),
+            devices: profiled.devices.iter().cloned().collect(),
+            launches: profiled.launches,
+            total_microseconds: total.map(|ns| ns / 1e3),
+            kernels,
+        })
+    }
+}
+
+/// The short name, the launch configuration if the kernel has several, and the NVTX range if it has several.
+fn label(report: &ProfiledReport, group: &LaunchGroup, short: &str) -> String {
+    let mut label = short.to_owned();
+    let apart = report.distinction(&group.key);
+    if !apart.is_empty() {
+        label += &format!(", {apart}");
+    }
+    let is_elsewhere = |other: &LaunchGroup| other.key.kernel == group.key.kernel && other.key.nvtx != group.key.nvtx;
+    if !group.key.nvtx.is_empty() && report.groups.iter().any(is_elsewhere) {
+        label += &format!(", in {}", group.key.nvtx);
+    }
+    label
+}
