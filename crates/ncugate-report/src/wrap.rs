@@ -21,10 +21,11 @@ pub fn wrapped(text: &str, columns: usize) -> Vec<String> {
     lines
 }
 
-/// Writes a paragraph with that many blanks before each line.
+/// Writes a paragraph with `indent` blanks before each line.
 pub fn paragraph(out: &mut String, indent: usize, text: &str, columns: usize) {
+    let blanks = " ".repeat(indent);
     for line in wrapped(text, columns.saturating_sub(indent)) {
-        let _ = writeln!(out, "{:indent$}{line}", "");
+        let _ = writeln!(out, "{blanks}{line}");
     }
 }
 
