@@ -20,7 +20,7 @@ pub struct FirstScreen {
     /// One for each measured shape, in the order of the phase.
     pub shapes: Vec<ShapeChoice>,
     /// None if nothing was judged.
-    pub next: Option<NextStep>,
+    pub next: Option<NextExperiment>,
     /// How far to trust the verdict and the numbers: weakened gates, self-reported latencies, audits, warnings.
     pub notes: Vec<CleanText>,
 }
@@ -31,7 +31,7 @@ pub struct ShapeChoice {
     pub shape: CleanText,
     /// Its full id.
     pub variant: CleanText,
-    pub standing: ChoiceStanding,
+    pub standing: Recommendation,
     /// Its value of the objective's metric with the unit: from the confirmation if it was re-timed.
     pub value: CleanText,
     /// Samples behind the value; none if it is no latency.
@@ -45,7 +45,7 @@ pub struct ShapeChoice {
 /// Whether the variant of a row is recommended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum ChoiceStanding {
+pub enum Recommendation {
     Recommended,
     /// It passes, and the baseline is better.
     Losing,
@@ -55,7 +55,7 @@ pub enum ChoiceStanding {
 
 /// One experiment to try, or what keeps the rules from naming one.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct NextStep {
+pub struct NextExperiment {
     pub advice: CleanText,
     /// Title of the finding behind it, its bound and its confidence.
     pub cause: Option<StepCause>,
@@ -69,7 +69,7 @@ pub struct StepCause {
     pub confidence: Confidence,
 }
 
-impl NextStep {
+impl NextExperiment {
     /// `Make smaller tiles. (The grid gives each multiprocessor few warps: could save at most 35 % of the time; low confidence)`
     pub fn text(&self) -> String {
         self.cause
@@ -106,7 +106,7 @@ impl FirstScreen {
 
     /// Whether the variants of all shapes are recommended.
     pub fn recommends(&self) -> bool {
-        let is_recommended = |row: &ShapeChoice| row.standing == ChoiceStanding::Recommended;
+        let is_recommended = |row: &ShapeChoice| row.standing == Recommendation::Recommended;
         !self.shapes.is_empty() && self.shapes.iter().all(is_recommended)
     }
 
@@ -132,9 +132,9 @@ fn shapes(inputs: &ReportInputs<'_>, report: &RunReport) -> Vec<ShapeChoice> {
             worse && change.judged != ChangeDirection::WithinNoise
         });
         let standing = match used.basis {
-            UseBasis::Nothing => ChoiceStanding::NotRecommended,
-            UseBasis::Selected | UseBasis::Fallback if loses => ChoiceStanding::Losing,
-            UseBasis::Selected | UseBasis::Fallback => ChoiceStanding::Recommended,
+            UseBasis::Nothing => Recommendation::NotRecommended,
+            UseBasis::Selected | UseBasis::Fallback if loses => Recommendation::Losing,
+            UseBasis::Selected | UseBasis::Fallback => Recommendation::Recommended,
         };
         let origin = match selected_times::fresh(inputs.quantities, variant, &shape) {
             Some(_) => SampleOrigin::Confirmation,
@@ -156,14 +156,14 @@ fn shapes(inputs: &ReportInputs<'_>, report: &RunReport) -> Vec<ShapeChoice> {
 }
 
 /// The advice of the costliest cause at the objective's shape, as in `ncugate explain`; else the outcome of the rules.
-fn next(report: &RunReport) -> Option<NextStep> {
+fn next(report: &RunReport) -> Option<NextExperiment> {
     let place = report.diagnosis.first()?;
     let is_here = |row: &&FindingRow| (&row.variant, &row.shape) == (&place.variant, &place.shape);
     let cause = report.findings.iter().filter(is_here).find(|row| row.is_cause());
     if let Some(row) = cause.filter(|row| !row.advice.is_empty()) {
         let saving = row.saving.as_ref().map(|saving| saving.words.clone());
         let cause = StepCause { title: row.title.clone(), saving, confidence: row.confidence };
-        return Some(NextStep { advice: row.advice.clone(), cause: Some(cause) });
+        return Some(NextExperiment { advice: row.advice.clone(), cause: Some(cause) });
     }
     let advice = match (&place.not_asked, place.outcome) {
         (Some(lacks), DiagnosisOutcome::NotJudged) => {
@@ -175,7 +175,7 @@ fn next(report: &RunReport) -> Option<NextStep> {
         }
         _ => place.sentence.clone(),
     };
-    (!advice.is_empty()).then_some(NextStep { advice, cause: None })
+    (!advice.is_empty()).then_some(NextExperiment { advice, cause: None })
 }
 
 fn notes(report: &RunReport) -> Vec<CleanText> {

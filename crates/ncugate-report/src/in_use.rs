@@ -253,7 +253,10 @@ fn sentence(inputs: &ReportInputs<'_>, metrics: &[MetricColumn], found: &InUse) 
             _ if seeks_the_worst(inputs.phase) => {
                 format!("No variant is recommended: the phase selects the worst {}.", text::inside(title))
             }
-            Verdict::Fail => "No variant passes.".to_owned(),
+            Verdict::Fail => match judgement.variants.iter().any(|v| v.rank.is_some() && v.verdict == Verdict::Pass) {
+                true => "The selected variant does not pass.".to_owned(),
+                false => "No variant passes.".to_owned(),
+            },
             Verdict::Pass | Verdict::Inconclusive => "No variant passes yet: the phase is inconclusive.".to_owned(),
         };
     }

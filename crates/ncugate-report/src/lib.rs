@@ -74,7 +74,7 @@ pub use deltas::{Delta, ShapeDelta};
 pub use diagnosis_row::{DiagnosisOutcome, DiagnosisRow, RuleCoverage};
 pub use error::{RenderError, WriteError};
 pub use finding_row::{FindingRow, SavingRow};
-pub use first_screen::{ChoiceStanding, FirstScreen, NextStep, ShapeChoice, StepCause};
+pub use first_screen::{FirstScreen, NextExperiment, Recommendation, ShapeChoice, StepCause};
 pub use in_use::{InUse, ShapeUse, UseBasis};
 pub use inputs::{DeepProfileInputs, ReportInputs, RunSource};
 pub use metric_change::{ChangeDirection, ChangeNoise, LatencyChange, MetricChange, MetricFacts, RatioInterval};

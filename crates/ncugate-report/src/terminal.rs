@@ -2,7 +2,7 @@
 
 use super::deltas::Delta;
 use super::error::RenderError;
-use super::first_screen::ChoiceStanding;
+use super::first_screen::Recommendation;
 use super::metric_change::MetricChange;
 use super::run_report::RunReport;
 use super::variant_row::VariantRow;
@@ -79,9 +79,9 @@ fn first_screen(report: &RunReport, columns: usize) -> String {
     }
     for row in &screen.shapes {
         let word = match row.standing {
-            ChoiceStanding::Recommended => "use",
-            ChoiceStanding::Losing => "passing",
-            ChoiceStanding::NotRecommended => "selected",
+            Recommendation::Recommended => "use",
+            Recommendation::Losing => "passing",
+            Recommendation::NotRecommended => "selected",
         };
         paragraph(&mut out, &format!("{}: {word} {}: {}", row.shape, row.variant, row.text()), columns);
     }

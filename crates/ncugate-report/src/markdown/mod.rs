@@ -12,7 +12,7 @@ use self::deep_profile::deep_profile;
 use self::deltas::deltas;
 use super::error::RenderError;
 use super::finding_row::FindingRow;
-use super::first_screen::ChoiceStanding;
+use super::first_screen::Recommendation;
 use super::in_use::UseBasis;
 use super::number::{self, Number};
 use super::run_report::RunReport;
@@ -118,8 +118,8 @@ fn choices(report: &RunReport) -> String {
     let mut table = MarkdownTable::new(&["shape", head, "measured"]);
     for row in &report.first_screen.shapes {
         let variant = match row.standing {
-            ChoiceStanding::Recommended => format!("**{}**", escape(&row.variant)),
-            ChoiceStanding::Losing | ChoiceStanding::NotRecommended => escape(&row.variant),
+            Recommendation::Recommended => format!("**{}**", escape(&row.variant)),
+            Recommendation::Losing | Recommendation::NotRecommended => escape(&row.variant),
         };
         table.row(vec![escape(&row.shape), variant, escape(&row.text())]);
     }
