@@ -111,6 +111,50 @@ fn nobody_is_told_to_use_what_loses_to_the_baseline() {
     assert_eq!((&results["use"]["variant"], &results["use"]["basis"]), (&serde_json::Value::Null, &"nothing".into()));
 }
 
+/// The first screen of a page, without markup.
+fn banner(page: &str) -> String {
+    let start = page.find("<section class=\"banner").unwrap();
+    let end = page[start..].find("</section>").unwrap();
+    let mut text = String::new();
+    for part in page[start..start + end].split('<') {
+        text.push_str(part.split_once('>').map_or(part, |(_, text)| text));
+        text.push(' ');
+    }
+    unwrapped(&text)
+}
+
+#[test]
+fn the_first_screen_names_the_limit_that_no_variant_can_reach_and_one_latency() {
+    let place = Place::new();
+    let failed = rendered(&place, "phase_d");
+    assert_eq!(failed.status, Some(1), "{failed:?}");
+    let page = banner(&read(&place, "phase_d/report.html"));
+    let markdown = unwrapped(&read(&place, "phase_d/report.md")).replace('\\', "");
+    let reason =
+        "No variant can reach 20 % achieved occupancy at mission: 128 blocks of 8 warps on 132 SMs give at most 12.5 %";
+    let times = ["29.7 µs", "2.92× slower than sdpa_flash"];
+    let variant = "REGCAP=96,THREADS=256,TILE_M=32,K_TILE=64";
+    for text in [&unwrapped(&failed.stdout), &markdown, &page] {
+        for part in [reason, variant, times[0], times[1], "No variant passes.", "Make smaller tiles", "low confidence"]
+        {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        assert!(text.contains("8 notes on how far to trust this"), "{text}");
+    }
+    assert!(!page.contains("30.0 µs"), "the latency of the sweep: {page}");
+    assert!(read(&place, "phase_d/report.html").contains("<tr class=\"not_recommended\">"), "nothing is bold");
+}
+
+#[test]
+fn a_selected_variant_that_fails_next_to_a_passing_one_is_not_called_the_only_one() {
+    let place = Place::new();
+    let failed = rendered(&place, "softmax");
+    assert_eq!(failed.status, Some(1), "{failed:?}");
+    let said = unwrapped(&failed.stdout);
+    assert!(said.contains("The selected variant does not pass.") && !said.contains("No variant passes"), "{said}");
+    assert!(said.contains("The best variant that passes every required gate is THREADS=128,ROWS_PER_BLOCK=1,VEC=4"));
+}
+
 #[test]
 fn a_condition_that_holds_or_not_is_not_the_closest_gate() {
     let place = Place::new();

@@ -109,7 +109,7 @@ fn row(saving: &SavingEstimate, expected: f64) -> SavingRow {
             pair.variant, pair.differs_in, pair.percent
         )
     });
-    let modelled = format!("at most {:.0} % of the time, by the counters", saving.percent);
+    let modelled = format!("at most {:.0} % of the time, estimated from counters", saving.percent);
     let words = [Some(modelled), measured].into_iter().flatten().collect::<Vec<_>>().join("; ");
     SavingRow { percent: saving.percent, expected, source: saving.source, pair, words: words.into() }
 }

@@ -43,7 +43,7 @@ pub fn html(report: &RunReport) -> Result<String, RenderError> {
         tone: report.headline.conclusion.tone(),
         report,
         recommends: report.first_screen.recommends(),
-        origin: text::sentence(&report.source.words()),
+        origin: text::sentence(&report.source.sentence),
         notes_title: report.first_screen.notes_title(),
         objective: report.objective.as_ref().map_or("", |objective| objective.title.as_str()),
         definitions: definitions(report),

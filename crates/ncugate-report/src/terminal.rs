@@ -363,4 +363,17 @@ mod tests {
         assert!(text.contains(", needs >= ") && text.contains(" <= "), "{text}");
         assert!(!text.contains(" against "), "{text}");
     }
+
+    #[test]
+    fn a_gate_that_does_not_fit_is_wrapped_and_a_name_is_never_cut() {
+        let mut report = crate::fixture::Fixture::new(6).report();
+        let name = "the number of registers of each thread, ".repeat(4);
+        report.gates[0].name = name.trim_end_matches(", ").into();
+        let text = gates(&report, 80, Colours::Plain);
+        assert!(
+            text.split_whitespace().collect::<Vec<_>>().join(" ").contains(report.gates[0].name.as_str()),
+            "{text}"
+        );
+        assert!(text.lines().all(|line| line.chars().count() <= 80) && !text.contains('…'), "{text}");
+    }
 }

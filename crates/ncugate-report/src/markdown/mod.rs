@@ -100,7 +100,7 @@ fn verdict(report: &RunReport) -> String {
     if !report.preconditions.is_empty() {
         out.push('\n');
     }
-    let source = text::sentence(&report.source.words());
+    let source = text::sentence(&report.source.sentence);
     let _ = writeln!(out, "_{} {}._", escape(&source), escape(&headline.scope));
     out
 }
