@@ -14,7 +14,7 @@ use serde::Serialize;
 pub struct MetricChange {
     /// Its name in gates and results.
     pub metric: String,
-    /// What it is called.
+    /// Its title.
     pub title: String,
     /// Its unit.
     pub unit: String,
@@ -29,7 +29,7 @@ pub struct MetricChange {
     /// 95 % interval of the ratio, where both have latency samples.
     #[serde(rename = "ratio")]
     pub interval: Option<RatioInterval>,
-    /// Which way it changed.
+    /// Direction of the change.
     pub judged: ChangeDirection,
 }
 

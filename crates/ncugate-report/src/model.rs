@@ -121,11 +121,11 @@ pub struct Fact {
 pub struct MetricColumn {
     /// Its name in gates and results.
     pub name: String,
-    /// What it is called.
+    /// Its title.
     pub title: String,
     /// Its unit (`us`, `bytes`, `%`, or empty).
     pub unit: String,
-    /// Which way it improves.
+    /// Direction of improvement.
     pub better: Better,
     /// Whether a gate judges it.
     pub gated: bool,

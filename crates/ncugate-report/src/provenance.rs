@@ -30,7 +30,7 @@ impl RunOrigin {
     }
 }
 
-/// What was measured, where and with which tools.
+/// Machine, tools, sources and command of the measurements.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Provenance {
     /// Machine and tools, which must be equal for numbers to be comparable.

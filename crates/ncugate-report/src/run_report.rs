@@ -89,7 +89,7 @@ pub struct RunReport {
     /// Charts, in the order of the page.
     #[serde(skip)]
     pub charts: Vec<Chart>,
-    /// What was measured, where and with which tools.
+    /// Machine, tools, sources and command of the measurements.
     pub provenance: Provenance,
     /// Exclusions from the numbers, and why.
     pub missing: Vec<CleanText>,

@@ -31,18 +31,18 @@ pub struct Trust {
 pub struct CheatRow {
     /// Its id.
     pub variant: CleanText,
-    /// What the launches that were timed did, or what the counters say of them.
+    /// The evidence from its timed launches or from the counters.
     pub reason: CleanText,
 }
 
-/// What was verified of the launches of a variant that were timed at a shape.
+/// The verified launches of a variant among those timed at a shape.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct AuditRow {
     /// Launches whose outputs were compared.
     pub launches: u64,
-    /// Chance, from 0 to 1, that a kernel of which one launch in a hundred is wrong would have been found.
+    /// Probability, from 0 to 1, of finding a kernel that is wrong in 1 % of its launches.
     pub chance: f64,
-    /// Bytes of the buffers that launches rotated over as a share of the L2 cache, where that is known.
+    /// Bytes of the buffers that launches rotated over, as a share of the L2 cache; null if unknown.
     pub l2_share: Option<f64>,
 }
 
