@@ -52,8 +52,7 @@ pub struct Results<'a> {
     pub verdict: Verdict,
     /// One sentence why.
     pub reason: &'a str,
-    /// What the verdict has to be read with: what the selected variant is not judged by, what loosens gates, what a fallback
-    /// costs.
+    /// Limits of the verdict: gates that do not judge the selected variant, weakened gates, the cost of a fallback.
     pub cautions: &'a [CleanText],
     /// Highest tier reached, with what keeps the next away.
     pub tier: Option<&'a str>,
