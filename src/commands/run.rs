@@ -22,7 +22,7 @@ use ncugate_phase::plan::{PhaseSubset, Plan, unroll};
 use ncugate_report::RunSource;
 use ncugate_report::write::prove_writable;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Runs every phase, each from the root of its project; the gravest outcome counts, and one that fails does not stop the next.
@@ -56,10 +56,14 @@ pub fn run(args: &RunArgs, invocation: &Invocation, out: &mut Output) -> Result<
     Ok(if outcomes.len() < args.configs.len() { all.and(Outcome::Inconclusive) } else { all })
 }
 
+/// Endings of CUDA sources, which `run` drafts a phase for.
+const SOURCES: [&str; 7] = ["cu", "cuh", "h", "hpp", "cc", "cpp", "cxx"];
+
 /// The arguments with a drafted phase for each source of a kernel.
 fn with_drafts(args: &RunArgs, invocation: &Invocation) -> Result<RunArgs, CommandError> {
     let mut args = args.clone();
-    for config in args.configs.iter_mut().filter(|config| config.extension().is_some_and(|end| end == "cu")) {
+    let is_source = |config: &PathBuf| config.extension().is_some_and(|end| SOURCES.iter().any(|source| end == *source));
+    for config in args.configs.iter_mut().filter(|config| is_source(config)) {
         *config = phase_of_source(config, args.entry.as_deref(), invocation)?;
     }
     Ok(args)

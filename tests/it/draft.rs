@@ -178,6 +178,11 @@ fn a_kernel_is_run_by_a_draft_that_is_kept() {
     assert!(again.stderr.contains("using saxpy.toml"), "{again:?}");
     assert_eq!(std::fs::read_to_string(place.path().join("saxpy.toml")).unwrap(), draft);
 
+    // headers hold kernels too
+    place.write("scale.cuh", "__global__ void scale(float *x, int n) { int i = threadIdx.x; if (i < n) x[i] *= 2; }");
+    let header = place.run(&["run", "scale.cuh", "--list"]);
+    assert!(header.stderr.contains("drafted scale.toml") && !header.stderr.contains("not TOML"), "{header:?}");
+
     let several = place.run(&["run", "kernel.cu", "--list"]);
     assert!(several.status == Some(2) && several.stderr.contains("--entry"), "{several:?}");
     let open = place.run(&["run", "kernel.cu", "--entry", "rope", "--list"]);

@@ -27,6 +27,7 @@ use super::project::{PROJECT_FILE, Project, text_of};
 use super::reader::{Table, TomlText};
 use super::rule::Rule;
 use jiff::civil::Date;
+use ncugate_model::number::counted;
 use std::path::{Path, PathBuf};
 use toml::de::DeTable;
 
@@ -85,15 +86,25 @@ fn parse_with(
     Ok(Phase { project: Some(defaults.to_owned()), ..phase? })
 }
 
+/// A file that is not TOML at all has one syntax error per line; the first few say it.
+const SYNTAX_ERRORS: usize = 3;
+
 fn document<'t>(path: &Path, text: &'t str) -> Result<toml::Spanned<DeTable<'t>>, ConfigErrors> {
     let (document, errors) = DeTable::parse_recoverable(text);
     if !errors.is_empty() {
-        let problems = errors.iter().map(|e| ConfigError {
-            place: e.span().map(|span| Place { key: String::new(), span }),
-            message: format!("not TOML: {}", e.message()),
-            help: None,
-        });
-        return Err(ConfigErrors::new(path, text, problems.collect()));
+        let mut problems: Vec<_> = errors
+            .iter()
+            .take(SYNTAX_ERRORS)
+            .map(|e| ConfigError {
+                place: e.span().map(|span| Place { key: String::new(), span }),
+                message: format!("not TOML: {}", e.message()),
+                help: None,
+            })
+            .collect();
+        if let (Some(last), left @ 1..) = (problems.last_mut(), errors.len().saturating_sub(SYNTAX_ERRORS)) {
+            last.help = Some(format!("{} follow; a phase is a TOML file", counted(left, "more syntax error")));
+        }
+        return Err(ConfigErrors::new(path, text, problems));
     }
     Ok(document)
 }

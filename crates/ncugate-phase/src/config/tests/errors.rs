@@ -18,6 +18,15 @@ fn not_toml() {
     "##);
 }
 
+/// Another file given by mistake is not quoted line by line.
+#[test]
+fn few_syntax_errors_are_printed() {
+    let text = "__global__ void copy(float *x) {\n".repeat(50);
+    let errors = super::parse(std::path::Path::new("copy.txt"), &text).unwrap_err().to_string();
+    assert_eq!(errors.matches("error: not TOML").count(), 3, "{errors}");
+    assert!(errors.contains("more syntax errors follow; a phase is a TOML file"), "{errors}");
+}
+
 #[test]
 fn every_error_comes_out_at_once() {
     assert_snapshot!(shown(&[(r#"name = "small""#, r#"nme = "small""#), ("seeds = [0, 1]", "seeds = []"), (r#"dtype = "f32""#, r#"dtype = "fp32""#), (r#"args = ["x", "y""#, r#"args = ["x", "z""#), ("spills == 0", "spils == 0")]), @r##"
