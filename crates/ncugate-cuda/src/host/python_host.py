@@ -54,12 +54,25 @@ class Array:
         }
 
 
-def module(path):
-    """The module in a file, with the folder of the file on the path as `python3 FILE` has it."""
+def place(path):
+    """The folder to import the file from, and the name of its module there: its own folder, as `python3 FILE` has it; of a file
+    in a package the folder above the outermost package."""
     folder, name = os.path.split(os.path.abspath(path))
+    parts = [os.path.splitext(name)[0]]
+    while os.path.isfile(os.path.join(folder, "__init__.py")):
+        folder, package = os.path.split(folder)
+        parts.insert(0, package)
+    return folder, ".".join(parts)
+
+
+def module(path):
+    """The module in a file."""
+    folder, stem = place(path)
     if folder not in sys.path:
         sys.path.insert(0, folder)
-    stem = os.path.splitext(name)[0]
+    package, _, _ = stem.rpartition(".")
+    if package:
+        importlib.import_module(package)
     known = sys.modules.get(stem)
     if known is not None and os.path.realpath(getattr(known, "__file__", None) or "") == os.path.realpath(path):
         return known

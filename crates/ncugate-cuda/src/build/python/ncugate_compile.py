@@ -8,6 +8,7 @@ and how that is launched.
 """
 
 import ast
+import importlib
 import importlib.metadata
 import importlib.util
 import inspect
@@ -44,16 +45,39 @@ def versions():
     return {"python": sys.version.split()[0], "packages": {name: own for name, own in found.items() if own}}
 
 
-def module(path, values):
-    """The module in a file, with the folder of the file on the path as `python3 FILE` has it. Where the file assigns one of
-    `values` to a name of its own, that name has the value of the variant, and so has what the file computes from it."""
+def place(path):
+    """The folder to import the file from, and the name of its module there: its own folder, as `python3 FILE` has it; of a file
+    in a package the folder above the outermost package."""
     folder, name = os.path.split(os.path.abspath(path))
+    parts = [os.path.splitext(name)[0]]
+    while os.path.isfile(os.path.join(folder, "__init__.py")):
+        folder, package = os.path.split(folder)
+        parts.insert(0, package)
+    return folder, ".".join(parts)
+
+
+def module(path, values):
+    """The module in a file. If the file assigns one of `values` to a global, the global has the value of the variant, and so has
+    what the file computes from it."""
+    try:
+        return imported(path, values)
+    except TypeError:
+        raise  # a parameter that the module does not have
+    except Exception as error:
+        hint = "a file that runs or times its kernels needs `if __name__ == \"__main__\":` around that"
+        raise ImportError(f"importing `{path}` failed: {type(error).__name__}: {error}; hint: {hint}") from error
+
+
+def imported(path, values):
+    folder, name = place(path)
     if folder not in sys.path:
         sys.path.insert(0, folder)
-    stem = os.path.splitext(name)[0]
-    spec = importlib.util.spec_from_file_location(stem, path)
+    package, _, _ = name.rpartition(".")
+    if package:
+        importlib.import_module(package)
+    spec = importlib.util.spec_from_file_location(name, path)
     found = importlib.util.module_from_spec(spec)
-    sys.modules[stem] = found
+    sys.modules[name] = found
     if not values:
         spec.loader.exec_module(found)
         return found
@@ -97,7 +121,8 @@ def sources(found):
     files = {os.path.realpath(found.__file__)}
     for other in [module for name, module in sys.modules.items() if name != "__main__"]:
         path = getattr(other, "__file__", None)
-        path = path and os.path.realpath(path)
+        # A module without a file can say a relative one: `torch.classes` does.
+        path = os.path.realpath(path) if path and os.path.isabs(path) and os.path.isfile(path) else None
         if path and path.startswith(roots) and not path.startswith(own) and "site-packages" not in path:
             files.add(path)
     return sorted(files)

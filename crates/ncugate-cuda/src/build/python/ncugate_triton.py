@@ -1,4 +1,4 @@
-"""Compiles a function under `@triton.jit` for ncugate. It needs neither a GPU nor PyTorch."""
+"""Compiles a function under `@triton.jit` or `@gluon.jit` for ncugate. It needs neither a GPU nor PyTorch."""
 
 NAME = "Triton"
 OPTIONS = {"num_warps", "num_stages", "num_ctas", "maxnreg", "enable_fp_fusion"}
@@ -29,7 +29,10 @@ def own_function(fn):
 
 def source(fn, unit, constants):
     """What Triton compiles: a type for each parameter that is passed, a value for each that is not."""
-    from triton.compiler import ASTSource
+    if getattr(fn, "is_gluon", bool)():
+        from triton.experimental.gluon._runtime import GluonASTSource as ASTSource
+    else:
+        from triton.compiler import ASTSource
 
     constexprs = {name: value for name, value in constants.items() if name in fn.arg_names}
     options = {name: value for name, value in constants.items() if name not in fn.arg_names}

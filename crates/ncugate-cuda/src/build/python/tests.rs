@@ -168,6 +168,60 @@ fn an_import_that_changes_compiles_anew() {
     assert!(!second.2 && second.0 != first.0);
 }
 
+/// `torch.classes` is such a module.
+#[test]
+fn a_module_without_a_file_is_no_source() {
+    let Some(python) = python() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let fake = "import sys, types\nclasses = types.ModuleType('fake.classes')\nclasses.__file__ = '_classes.py'\nsys.modules['fake.classes'] = classes\n";
+    fs::write(path("fake.py"), fake).unwrap();
+    let source = "import fake\nimport triton\nimport triton.language as tl\n\n\n@triton.jit\ndef k(x, y, R, C):\n    tl.store(y, tl.load(x))\n";
+    fs::write(path("k.py"), source).unwrap();
+    std::thread::sleep(Duration::from_millis(20));
+    let plan = plan(&format!("python = \"{}:k\"", path("k.py").display()), "[sweep]\nnum_warps = [1]");
+    built(&build(&plan, &python, &path("cache")).unwrap().0[0]);
+}
+
+#[test]
+fn a_kernel_in_a_package_is_imported_as_a_part_of_it() {
+    let Some(python) = python() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    fs::create_dir_all(path("library/ops")).unwrap();
+    for init in ["library/__init__.py", "library/ops/__init__.py"] {
+        fs::write(path(init), "").unwrap();
+    }
+    let jit = "import triton\nimport triton.language as tl\n";
+    fs::write(path("library/helper.py"), format!("{jit}\n\n@triton.jit\ndef scaled(x):\n    return x * 2\n")).unwrap();
+    let source = format!(
+        "{jit}from ..helper import scaled\n\n\n@triton.jit\ndef k(x, y, R, C):\n    tl.store(y, scaled(tl.load(x)))\n"
+    );
+    fs::write(path("library/ops/scale.py"), source).unwrap();
+    fs::write(path("library/ops/timed.py"), "import triton\nraise SystemError('no GPU')\n").unwrap();
+    std::thread::sleep(Duration::from_millis(20));
+    let of = |file: &str| plan(&format!("python = \"{}:k\"", path(file).display()), "[sweep]\nnum_warps = [1]");
+    built(&build(&of("library/ops/scale.py"), &python, &path("cache")).unwrap().0[0]);
+    let runs = build(&of("library/ops/timed.py"), &python, &path("cache")).unwrap().0;
+    let said = message(&runs[0]);
+    assert!(
+        said.contains("importing `") && said.contains("SystemError: no GPU") && said.contains("__main__"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_gluon_kernel_is_compiled() {
+    let Some(python) = python() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let source = "from triton.experimental import gluon\nfrom triton.experimental.gluon import language as gl\n\n\n@gluon.jit\ndef k(x, y, R, C):\n    layout: gl.constexpr = gl.BlockedLayout([1], [32], [4], [0])\n    at = gl.arange(0, 128, layout=layout)\n    gl.store(y + at, gl.load(x + at))\n";
+    let file = folder.path().join("k.py");
+    fs::write(&file, source).unwrap();
+    std::thread::sleep(Duration::from_millis(20));
+    let plan = plan(&format!("python = \"{}:k\"", file.display()), "[sweep]\nnum_warps = [4]");
+    built(&build(&plan, &python, &folder.path().join("cache")).unwrap().0[0]);
+}
+
 #[test]
 fn a_python_without_triton_stops_the_build() {
     let folder = tempfile::tempdir().unwrap();
