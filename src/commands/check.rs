@@ -129,7 +129,9 @@ fn one(
         writeln!(out, "  nothing is built: `ncugate gate {file} REPORT` judges launches of ncu reports")?;
         return Ok(outcome);
     }
-    let asked = args.arch.as_ref().or(phase.build.arch.as_ref()).map(|text| text.parse::<Arch>()).transpose()?;
+    let parsed = |text: &Option<String>| text.as_ref().map(|text| text.parse::<Arch>()).transpose();
+    let of_phase = parsed(&phase.build.arch)?;
+    let asked = parsed(&args.arch)?.map(|arch| arch.with_suffix_of(of_phase.as_ref())).or(of_phase);
     let (arch, target) = target(asked, args.sms)?;
     found.arch = Some(arch.to_string());
     let mut go = Outcome::Passed;

@@ -19,6 +19,14 @@ impl Arch {
         Self { major: capability.major, minor: capability.minor, suffix: "" }
     }
 
+    /// This architecture with the suffix of `phase`, if both are of one chip and this one has none: a kernel for `sm_90a` is
+    /// also meant when `sm_90` is asked for.
+    #[must_use]
+    pub fn with_suffix_of(self, phase: Option<&Self>) -> Self {
+        let own = |phase: &&Self| self.suffix.is_empty() && phase.capability() == self.capability();
+        phase.filter(own).cloned().unwrap_or(self)
+    }
+
     pub const fn capability(&self) -> ComputeCapability {
         ComputeCapability::new(self.major, self.minor)
     }
@@ -62,6 +70,16 @@ mod tests {
             assert_eq!((arch.capability(), arch.to_string().as_str()), (capability.into(), text));
         }
         assert_eq!(Arch::of(ComputeCapability::new(10, 3)).to_string(), "sm_103");
+    }
+
+    #[test]
+    fn the_suffix_of_a_phase_stays_for_the_same_chip() {
+        let arch = |text: &str| text.parse::<Arch>().unwrap();
+        let asked = |text: &str, phase: &str| arch(text).with_suffix_of(Some(&arch(phase))).to_string();
+        assert_eq!(asked("sm_90", "sm_90a"), "sm_90a");
+        assert_eq!(asked("sm_100", "sm_90a"), "sm_100");
+        assert_eq!(asked("sm_120f", "sm_120a"), "sm_120f");
+        assert_eq!(arch("sm_90").with_suffix_of(None).to_string(), "sm_90");
     }
 
     #[test]

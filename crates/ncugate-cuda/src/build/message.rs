@@ -2,6 +2,7 @@
 
 use super::budget::SharedArray;
 use super::{launch_check, ptxas};
+use indexmap::IndexMap;
 use ncugate_model::process::ProcessExit;
 use std::path::Path;
 
@@ -10,7 +11,7 @@ const MESSAGE: usize = 8192;
 
 /// A compiler's output, or its exit if it printed nothing.
 pub(super) fn message(printed: &str, ending: ProcessExit) -> String {
-    let mut text = relative(&ptxas::without_reports(printed));
+    let mut text = relative(&folded(&ptxas::without_reports(printed)));
     if text.is_empty() {
         return format!("nvcc {ending} and printed nothing");
     }
@@ -23,6 +24,64 @@ pub(super) fn message(printed: &str, ending: ProcessExit) -> String {
         text.push_str("\n... (cut)");
     }
     text
+}
+
+/// The output without names of temporary and generated files, so that equal errors of variants are equal texts, and with
+/// equal errors of the assembler once.
+fn folded(printed: &str) -> String {
+    let mut errors: IndexMap<String, usize> = IndexMap::new();
+    let mut kept: Vec<String> = Vec::new();
+    for line in printed.lines() {
+        if let Some(error) = assembler_error(line) {
+            *errors.entry(error).or_default() += 1;
+        } else if !is_generated(line) {
+            kept.push(without_unit(line));
+        }
+    }
+    if !errors.is_empty() {
+        kept.retain(|line| !line.starts_with("ptxas fatal"));
+    }
+    let needs_suffix = errors.keys().find_map(|error| {
+        let (_, target) = error.split_once("not supported on .target '")?;
+        let target = target.split_once('\'')?.0;
+        target.ends_with(|c: char| c.is_ascii_digit()).then_some(target)
+    });
+    let hint = needs_suffix.map(|target| format!("hint: build for `{target}a` (`arch` under [build], or `--arch`)"));
+    kept.extend(errors.into_iter().map(|(error, count)| match count {
+        1 => error,
+        _ => format!("{error} ({count} times)"),
+    }));
+    kept.extend(hint);
+    kept.join("\n")
+}
+
+/// The error in `ptxas /tmp/tmpxft_1_2.ptx, line 25; error   : Instruction 'x' not supported`, without a temporary file.
+fn assembler_error(line: &str) -> Option<String> {
+    let (place, message) = line.strip_prefix("ptxas ")?.split_once("; error")?;
+    let (file, _) = place.split_once(", line ")?;
+    let message = message.trim_start_matches([' ', ':']);
+    let name = Path::new(file).file_name()?.to_str()?;
+    let is_temporary = name.starts_with("tmpxft_") || !name.starts_with(|c: char| !c.is_ascii_digit());
+    Some(if is_temporary { format!("ptxas: error: {message}") } else { format!("ptxas: {name}: error: {message}") })
+}
+
+/// The line with `entries` for the generated file that lists the entries of a phase.
+fn without_unit(line: &str) -> String {
+    let Some((before, after)) = line.split_once("/instances/") else { return line.to_owned() };
+    let start = before.rfind([' ', '"', '(']).map_or(0, |at| at + 1);
+    let rest = after.trim_start_matches(|c: char| c.is_ascii_hexdigit());
+    match rest.strip_prefix(".cu") {
+        Some(rest) if after.len() - rest.len() == HASHED => format!("{}entries{rest}", &before[..start]),
+        _ => line.to_owned(),
+    }
+}
+
+/// Length of the name of a generated file: a hash in hexadecimal, and `.cu`.
+const HASHED: usize = 64 + ".cu".len();
+
+/// Whether a line only names a translation unit of the cache.
+fn is_generated(line: &str) -> bool {
+    line.starts_with("In file included from ") && line.contains("/instances/")
 }
 
 /// Why a source cannot be read, with the folder that was searched.
@@ -75,6 +134,26 @@ mod tests {
         let arrays = vec![SharedArray { name: "a".to_owned(), bytes: 65536 }];
         let expected = "65664 bytes, limit 49152, 16512 over: a 65536, (alignment and what the driver reserves) 128";
         assert_eq!(budget_line(65664, 49152, arrays), expected);
+    }
+
+    #[test]
+    fn errors_of_the_assembler_are_printed_once_with_what_to_do() {
+        let line = |at: usize| {
+            format!(
+                "ptxas /tmp/tmpxft_{at}_k.ptx, line {at}; error   : Instruction 'wgmma.fence' not supported on .target 'sm_90'\n"
+            )
+        };
+        let text: String = (1..=25).map(line).collect();
+        let printed =
+            message(&(text + "ptxas fatal   : Ptx assembly aborted due to errors"), ProcessExit::NonZero(255));
+        let expected = "ptxas: error: Instruction 'wgmma.fence' not supported on .target 'sm_90' (25 times)\nhint: build for `sm_90a` (`arch` under [build], or `--arch`)";
+        assert_eq!(printed, expected);
+        let generated =
+            "In file included from /c/instances/ab.cu:1:\nk.cuh:7:10: fatal error: x.h: No such file or directory";
+        assert_eq!(
+            message(generated, ProcessExit::NonZero(1)),
+            "k.cuh:7:10: fatal error: x.h: No such file or directory"
+        );
     }
 
     #[test]
