@@ -62,7 +62,8 @@ const SOURCES: [&str; 7] = ["cu", "cuh", "h", "hpp", "cc", "cpp", "cxx"];
 /// The arguments with a drafted phase for each source of a kernel.
 fn with_drafts(args: &RunArgs, invocation: &Invocation) -> Result<RunArgs, CommandError> {
     let mut args = args.clone();
-    let is_source = |config: &PathBuf| config.extension().is_some_and(|end| SOURCES.iter().any(|source| end == *source));
+    let is_source =
+        |config: &PathBuf| config.extension().is_some_and(|end| SOURCES.iter().any(|source| end == *source));
     for config in args.configs.iter_mut().filter(|config| is_source(config)) {
         *config = phase_of_source(config, args.entry.as_deref(), invocation)?;
     }

@@ -294,6 +294,7 @@ impl Stored {
             cubin_sha256: String::new(),
             code_sha256: self.code.clone(),
             resources,
+            symbols: Default::default(),
             entries: Vec::new(),
             arch: "sm_90".to_owned(),
             cached: false,

@@ -135,7 +135,7 @@ fn aa_test(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ncugate_model::LatencyRecord;
+    use ncugate_model::{EntrySymbols, LatencyRecord};
     use ncugate_phase::plan::unroll;
 
     const PHASE: &str = concat!(
@@ -158,7 +158,12 @@ mod tests {
         let path = folder.path().join("worker.sh");
         std::fs::write(&path, script).unwrap();
         let worker = WorkerCommand::new("sh".into(), vec![path.display().to_string()]);
-        let built = BuiltKernel { cubin: "x.cubin".into(), launch: None, left_out: Vec::new() };
+        let built = BuiltKernel {
+            cubin: "x.cubin".into(),
+            symbols: EntrySymbols::default(),
+            launch: None,
+            left_out: Vec::new(),
+        };
         let subject = (&plan.variants[0], &built);
         let pairs = aa_test(&phase, subject, &worker, folder.path()).unwrap();
         (pairs, serde_json::from_slice(&std::fs::read(folder.path().join("job")).unwrap()).unwrap())

@@ -165,8 +165,8 @@ impl<'a> Measurements<'a> {
     /// Builds the table and the proofs from the records and the decoded reports.
     fn tabulate(&mut self) -> Result<(), JudgeError> {
         let (phase, plan, run) = (self.phase, self.plan, self.run.as_ref());
-        let profiled =
-            ProfiledCases::of(run.profiles.iter().map(|record| (&record.variant, &record.shape, &record.outcome)));
+        let cases = run.profiles.iter().map(|record| (&record.variant, &record.shape, &record.outcome));
+        let profiled = ProfiledCases::of(cases, &run.builds);
         let ownership = match self.evidence {
             Evidence::Measured => Ownership::Recorded(&profiled),
             Evidence::Unproven | Evidence::Counters | Evidence::AssumedCorrect => {

@@ -2,6 +2,7 @@
 
 use crate::{ShapeName, VariantId};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// Resources of an entry, read from the cubin.
@@ -122,6 +123,7 @@ pub enum CompiledArg {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BuiltKernel {
     pub cubin: PathBuf,
+    pub symbols: EntrySymbols,
     /// Its launch, if the compiler specifies it.
     pub launch: Option<CompiledLaunch>,
     /// Shapes at which it is never launched.
@@ -134,6 +136,23 @@ pub struct LeftOutShape {
     pub shape: ShapeName,
     /// Why, at least one reason.
     pub reasons: Vec<String>,
+}
+
+/// Symbols in a cubin by the names that a phase gives to its kernels. A name that is itself a symbol is left out.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct EntrySymbols(pub BTreeMap<String, String>);
+
+impl EntrySymbols {
+    /// Whether every entry is a symbol.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The symbol of an entry.
+    pub fn of<'s>(&'s self, entry: &'s str) -> &'s str {
+        self.0.get(entry).map_or(entry, String::as_str)
+    }
 }
 
 /// How building a variant ended.
@@ -151,6 +170,9 @@ pub enum BuildOutcome {
         code_sha256: String,
         /// Resources; of several entries, combined.
         resources: Resources,
+        /// The symbols of entries that are C++ names.
+        #[serde(default, skip_serializing_if = "EntrySymbols::is_empty")]
+        symbols: EntrySymbols,
         /// The entries, if there are several.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         entries: Vec<EntryResources>,

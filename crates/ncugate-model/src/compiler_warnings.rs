@@ -51,6 +51,7 @@ mod tests {
                     constant: 0,
                     barriers: 0,
                 },
+                symbols: Default::default(),
                 entries: Vec::new(),
                 arch: String::new(),
                 cached: false,

@@ -72,6 +72,17 @@ impl KernelName {
         self.arguments.as_deref().map(listed).unwrap_or_default()
     }
 
+    /// A written name in its parts: name and types of the parameters; `None` without parameters, and for a symbol.
+    /// `void scale<float>(float*)` is `scale<float>` and `float*`.
+    #[must_use]
+    pub fn signature(text: &str) -> Option<(&str, &str)> {
+        let parameters = text.trim_end().strip_suffix(')')?;
+        let name = without_parameters(text);
+        let begin = name.as_ptr() as usize - text.as_ptr() as usize + name.len();
+        let (gap, parameters) = parameters.get(begin..)?.split_once('(')?;
+        (!text.starts_with("_Z") && !name.is_empty() && gap.trim().is_empty()).then_some((name, parameters))
+    }
+
     /// Whether the name has template arguments.
     #[must_use]
     pub fn is_instance(&self) -> bool {
@@ -111,34 +122,42 @@ fn without_anonymous(name: &str) -> String {
 /// Removes return type and parameters: keeps the text before the first parenthesis outside of template arguments,
 /// after the last space in it.
 fn without_parameters(name: &str) -> &str {
-    let mut depth = 0_i32;
     let mut start = 0;
-    for (at, c) in name.char_indices() {
+    for (at, c) in outermost(name) {
         match c {
-            '<' => depth += 1,
-            '>' => depth -= 1,
-            '(' if depth == 0 && at > start => return name[start..at].trim(),
+            '(' if at > start => return name[start..at].trim(),
             // `reduce <float>` is one name.
-            ' ' if depth == 0 && !name[at..].trim_start().starts_with('<') => start = at + 1,
+            ' ' if !name[at..].trim_start().starts_with('<') => start = at + 1,
             _ => {}
         }
     }
     name[start..].trim()
 }
 
-/// The parts between the `::` outside of template arguments.
-fn split(name: &str) -> Vec<String> {
-    let (mut parts, mut depth, mut from) = (Vec::new(), 0_i32, 0);
-    for (at, c) in name.char_indices() {
+/// The characters outside of template arguments, with their positions. A `>` in parentheses is a comparison.
+fn outermost(name: &str) -> impl Iterator<Item = (usize, char)> {
+    let (mut depth, mut parentheses) = (0_u32, 0_u32);
+    name.char_indices().filter(move |(_, c)| {
         match c {
-            '<' => depth += 1,
-            '>' => depth -= 1,
-            ':' if depth == 0 && name[at..].starts_with("::") => {
-                parts.push(name[from..at].to_owned());
-                from = at + 2;
+            '<' if parentheses == 0 => depth += 1,
+            '>' if parentheses == 0 => {
+                depth = depth.saturating_sub(1);
+                return false;
             }
+            '(' if depth > 0 => parentheses += 1,
+            ')' if depth > 0 => parentheses = parentheses.saturating_sub(1),
             _ => {}
         }
+        depth == 0
+    })
+}
+
+/// The parts between the `::` outside of template arguments.
+fn split(name: &str) -> Vec<String> {
+    let (mut parts, mut from) = (Vec::new(), 0);
+    for (at, _) in outermost(name).filter(|(at, c)| *c == ':' && name[*at..].starts_with("::")) {
+        parts.push(name[from..at].to_owned());
+        from = at + 2;
     }
     parts.push(name[from..].to_owned());
     parts.retain(|part| !part.is_empty());
@@ -270,6 +289,21 @@ mod tests {
         assert!(means("at::copy", "void at::(anonymous namespace)::copy(float*, int)"));
         assert!(means("k<std::pair<int, long>>", "void k<std::pair<int, long> >(std::pair<int, long>)"));
         assert!(!means("k<unsigned int>", "void k<int>(int)"));
+    }
+
+    #[test]
+    fn a_comparison_in_a_return_type_closes_no_template() {
+        let full = "std::enable_if<((8)>(0)), void>::type vllm::norm<__nv_bfloat16, 8>(__nv_bfloat16*, int)";
+        assert!(means("vllm::norm<__nv_bfloat16, 8>", full) && !means("norm<__nv_bfloat16, 4>", full));
+    }
+
+    #[test]
+    fn a_signature_has_a_name_and_parameters() {
+        assert_eq!(KernelName::signature("over(float*, int)"), Some(("over", "float*, int")));
+        assert_eq!(KernelName::signature("void ns::f<g<1>, 2> (float*)"), Some(("ns::f<g<1>, 2>", "float*")));
+        for without in ["over", "f<(1 + 1)>", "_Z4overPfi", "f<sizeof(float)>"] {
+            assert_eq!(KernelName::signature(without), None, "{without}");
+        }
     }
 
     #[test]

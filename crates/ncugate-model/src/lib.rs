@@ -49,8 +49,8 @@ pub use activity::{ActivityTrace, TracedChip, TracedLaunch};
 pub use audit::{Audit, UnrepeatedSamples};
 pub use better::Better;
 pub use build_record::{
-    BuildOutcome, BuildRecord, BuiltKernel, CompiledArg, CompiledLaunch, EntryResources, LaunchExtents, LeftOutShape,
-    Resources, ShapeLaunch,
+    BuildOutcome, BuildRecord, BuiltKernel, CompiledArg, CompiledLaunch, EntryResources, EntrySymbols, LaunchExtents,
+    LeftOutShape, Resources, ShapeLaunch,
 };
 pub use capability::ComputeCapability;
 pub use cell::Cell;

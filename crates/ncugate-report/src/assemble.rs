@@ -86,7 +86,7 @@ pub fn stored(run: &PhaseRun, today: Date) -> Result<RunReport, JudgeError> {
 /// Observations of ncu on each case; a deep profile of the same case takes precedence.
 pub fn observations(session: &JudgedRun<'_>, deep: &DeepProfiles) -> Result<Vec<NcuObservations>, JudgeError> {
     let measured = session.measurements();
-    let found = explain::observations(measured.reports(), measured.plan(), &Listings::new());
+    let found = explain::observations(measured.reports(), (measured.plan(), &measured.run().builds), &Listings::new());
     let found = found.map_err(|e| measured.run().damaged(&e))?;
     let others = found.into_iter().filter(|other| !deep.observe(other));
     Ok(deep.observations.iter().cloned().chain(others).collect())

@@ -79,6 +79,7 @@ impl NoisyRun {
                 cubin_sha256: String::new(),
                 code_sha256: String::new(),
                 resources,
+                symbols: Default::default(),
                 entries: Vec::new(),
                 arch: "sm_90".to_owned(),
                 cached: true,

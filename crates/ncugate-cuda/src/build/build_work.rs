@@ -9,7 +9,10 @@ use ncugate_phase::config::CodeForm;
 use ncugate_phase::plan::{KernelCode, KernelPlan, Method, Plan};
 
 /// The units to compile, each with its variants and their indices in the plan.
-type Units<'a> = IndexMap<CompileUnit, Vec<(usize, &'a KernelPlan)>>;
+pub(super) type Units<'a> = IndexMap<CompileUnit, Vec<PlannedKernel<'a>>>;
+
+/// A unit with the kernels that it is compiled for.
+pub(super) type UnitWork<'a> = (CompileUnit, Vec<PlannedKernel<'a>>);
 
 /// A kernel and its index in the plan.
 pub(super) type PlannedKernel<'p> = (usize, &'p KernelPlan);
@@ -51,13 +54,18 @@ pub(super) fn sorted<'p>(plan: &'p Plan, arch: &Arch) -> BuildWork<'p> {
 }
 
 fn unit(kernel: &KernelPlan, code: CodeForm) -> CompileUnit {
-    let is_instance = |entry: &&str| KernelName::parse(entry).is_instance();
-    let instances = || kernel.entries().into_iter().filter(is_instance).map(str::to_owned).collect();
+    let entries = kernel.entries();
+    let is_asked = code == CodeForm::Cuda && entries.iter().any(|entry| is_expression(entry));
     CompileUnit {
         source: kernel.source.clone(),
         code,
         flags: kernel.flags.clone(),
         defines: kernel.defines.clone(),
-        instances: if code == CodeForm::Cuda { instances() } else { Vec::new() },
+        entries: if is_asked { entries.into_iter().map(str::to_owned).collect() } else { Vec::new() },
     }
+}
+
+/// Whether only the compiler knows the symbol of an entry: a template instance, or an overload with its parameters.
+pub(super) fn is_expression(entry: &str) -> bool {
+    !entry.starts_with("_Z") && (KernelName::parse(entry).is_instance() || KernelName::signature(entry).is_some())
 }

@@ -16,9 +16,9 @@ use super::arch::Arch;
 use super::compiler_environment;
 use super::error::BuildError;
 use super::nvcc::{CompileUnit, Nvcc};
-use ncugate_model::CompiledLaunch;
 use ncugate_model::digest::{Digest, sha256};
 use ncugate_model::disk::{self, Durability, open};
+use ncugate_model::{CompiledLaunch, EntrySymbols};
 use ncugate_phase::plan::flag_files;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
@@ -35,7 +35,7 @@ pub(super) const MAX_SOURCE: u64 = 64 << 20;
 /// Maximum size of machine code, in bytes.
 pub(super) const MAX_CODE: u64 = 1 << 30;
 /// Incremented when the layout or the meaning of a key changes.
-const LAYOUT: &str = "2";
+const LAYOUT: &str = "3";
 
 /// Number of temporary files that this process has named.
 static TEMPORARIES: AtomicU64 = AtomicU64::new(0);
@@ -55,6 +55,8 @@ pub struct Artifact {
     pub sha256: String,
     pub bytes: Vec<u8>,
     pub log: String,
+    /// Symbols of the entries that the compiler was asked for.
+    pub symbols: EntrySymbols,
     /// Its launch configuration, if the compiler reports one.
     pub launch: Option<CompiledLaunch>,
     pub cached: bool,
@@ -73,6 +75,7 @@ pub struct CompilerOutput<'a> {
     /// The files that nvcc read.
     pub includes: Vec<PathBuf>,
     pub log: String,
+    pub symbols: EntrySymbols,
     pub started: SystemTime,
     /// Its launch configuration, if the compiler reports one.
     pub launch: Option<CompiledLaunch>,
@@ -96,6 +99,7 @@ pub enum CacheError {
 struct CacheEntry {
     cubin_sha256: String,
     log: String,
+    symbols: EntrySymbols,
     launch: Option<CompiledLaunch>,
 }
 
@@ -170,6 +174,7 @@ impl Cache {
             .list(unit.flags.iter())
             .list(defines)
             .list(unit.instantiation()?.iter())
+            .list(unit.entries.iter())
             .list(compiler_environment::variables().iter());
         for (file, bytes) in named {
             digest = digest.part(file.as_os_str().as_encoded_bytes()).part(bytes);
@@ -191,8 +196,8 @@ impl Cache {
         let cubin = self.cubin(&stored.cubin_sha256);
         let bytes = fs::read(&cubin).ok().filter(|bytes| sha256(bytes) == stored.cubin_sha256)?;
         let includes = self.include_hashes(&includes);
-        let CacheEntry { cubin_sha256: sha256, log, launch } = stored;
-        Some(Artifact { cubin, sha256, bytes, log, launch, cached: true, includes })
+        let CacheEntry { cubin_sha256: sha256, log, symbols, launch } = stored;
+        Some(Artifact { cubin, sha256, bytes, log, symbols, launch, cached: true, includes })
     }
 
     /// Stores nvcc's result.
@@ -201,14 +206,14 @@ impl Cache {
             let path = path.to_owned();
             move |source| CacheError::Cache(BuildError::Cache { path, source })
         };
-        let includes = compiled.includes;
+        let includes = &compiled.includes;
         let later =
             |path: &PathBuf| fs::metadata(path).and_then(|m| m.modified()).is_ok_and(|at| at > compiled.started);
         if let Some(path) = includes.iter().find(|path| later(path)) {
             return Err(CacheError::Changed(path.clone()));
         }
         let gone = || CacheError::Changed(includes.first().cloned().unwrap_or_default());
-        let contents = self.contents(inputs, &includes).ok_or_else(gone)?;
+        let contents = self.contents(inputs, includes).ok_or_else(gone)?;
         let size = fs::metadata(compiled.cubin).map_err(failed(compiled.cubin))?.len();
         if size > MAX_CODE {
             return Err(CacheError::Large(size));
@@ -217,14 +222,15 @@ impl Cache {
         let hash = sha256(&bytes);
         let cubin = self.cubin(&hash);
         fs::rename(compiled.cubin, &cubin).map_err(failed(&cubin))?;
-        let stored = CacheEntry { cubin_sha256: hash.clone(), log: compiled.log, launch: compiled.launch };
+        let CompilerOutput { log, symbols, launch, .. } = compiled;
+        let stored = CacheEntry { cubin_sha256: hash.clone(), log, symbols, launch };
         let text = serde_json::to_vec(&stored).map_err(io::Error::from).map_err(failed(&cubin))?;
         self.write(&self.result(&contents), &text)?;
         let list: Vec<String> = includes.iter().map(|path| path.display().to_string()).collect();
         self.write(&self.root.join("includes").join(&inputs.0), list.join("\n").as_bytes())?;
-        let includes = self.include_hashes(&includes);
-        let CacheEntry { log, launch, .. } = stored;
-        Ok(Artifact { cubin, sha256: hash, bytes, log, launch, cached: false, includes })
+        let includes = self.include_hashes(includes);
+        let CacheEntry { log, symbols, launch, .. } = stored;
+        Ok(Artifact { cubin, sha256: hash, bytes, log, symbols, launch, cached: false, includes })
     }
 
     /// Stores machine code that was read from `path`.
@@ -235,7 +241,8 @@ impl Cache {
             self.write(&cubin, &bytes)?;
         }
         let includes = BTreeMap::from([(path.to_owned(), hash.clone())]);
-        Ok(Artifact { cubin, sha256: hash, bytes, log: String::new(), launch: None, cached: false, includes })
+        let (log, symbols) = (String::new(), EntrySymbols::default());
+        Ok(Artifact { cubin, sha256: hash, bytes, log, symbols, launch: None, cached: false, includes })
     }
 
     /// A generated file with this extension, named by its contents.
@@ -342,7 +349,8 @@ mod tests {
         let cubin = cache.temporary();
         fs::write(&cubin, b"machine code").unwrap();
         let (includes, started) = (vec![header.to_owned()], SystemTime::now());
-        cache.store(inputs, CompilerOutput { cubin: &cubin, includes, log: "warned".to_owned(), started, launch: None })
+        let (log, symbols) = ("warned".to_owned(), EntrySymbols::default());
+        cache.store(inputs, CompilerOutput { cubin: &cubin, includes, log, symbols, started, launch: None })
     }
 
     #[test]
@@ -374,13 +382,8 @@ mod tests {
         let path = |name: &str| folder.path().join(name);
         std::fs::write(path("k.cu"), "").unwrap();
         let flags = vec![format!("--options-file={}", path("options").display())];
-        let unit = CompileUnit {
-            source: path("k.cu"),
-            code: CodeForm::Cuda,
-            flags,
-            defines: Vec::new(),
-            instances: Vec::new(),
-        };
+        let unit =
+            CompileUnit { source: path("k.cu"), code: CodeForm::Cuda, flags, defines: Vec::new(), entries: Vec::new() };
         let key = |text: &str| {
             std::fs::write(path("options"), text).unwrap();
             Cache::inputs(&unit, &"sm_90".parse().unwrap(), &nvcc).unwrap()
@@ -399,8 +402,14 @@ mod tests {
         let started = SystemTime::now();
         std::thread::sleep(std::time::Duration::from_millis(20));
         fs::write(&header, "1").unwrap();
-        let compiled =
-            CompilerOutput { cubin: &cubin, includes: vec![header.clone()], log: String::new(), started, launch: None };
+        let compiled = CompilerOutput {
+            cubin: &cubin,
+            includes: vec![header.clone()],
+            log: String::new(),
+            symbols: EntrySymbols::default(),
+            started,
+            launch: None,
+        };
         assert!(
             matches!(cache.store(&CacheInputs("k".to_owned()), compiled), Err(CacheError::Changed(path)) if path == header)
         );

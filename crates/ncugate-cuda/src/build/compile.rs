@@ -2,23 +2,25 @@
 
 use super::arch::Arch;
 use super::budget::{SharedArray, shared_arrays};
-use super::build_work::{BuildWork, sorted};
-use super::cache::{Artifact, Cache, CacheError, CompilerOutput, MAX_CODE, prerequisites};
+use super::build_work::{BuildWork, UnitWork, Units, sorted};
+use super::cache::{Artifact, Cache, CacheError, CacheInputs, CompilerOutput, MAX_CODE, MAX_SOURCE, prerequisites};
 use super::error::BuildError;
 use super::launch_check::Launchable;
 use super::message::{budget_line, message, relative, too_much_shared, unreadable};
 use super::nvcc::{CompileUnit, Nvcc};
+use super::ptx_module::PtxModule;
 use super::{duplicates, launch_check, ptxas};
+use indexmap::{IndexMap, IndexSet};
 use ncugate_model::cubin::variables;
-use ncugate_model::cubin::{self, CubinError, Entry, symbol};
+use ncugate_model::cubin::{CubinError, Entry, symbol};
 use ncugate_model::digest::Digest;
 use ncugate_model::disk::open;
 use ncugate_model::occupancy::Chip;
 use ncugate_model::process::{self, ProcessExit};
-use ncugate_model::{BuildOutcome, BuildRecord, CompiledLaunch, EntryResources, Resources};
-use ncugate_phase::config::{CodeForm, Phase, Workload};
+use ncugate_model::{BuildOutcome, BuildRecord, CompiledLaunch, EntryResources, EntrySymbols, Resources};
+use ncugate_phase::config::{CodeForm, Phase, Workload, WorkloadReference};
 use ncugate_phase::plan::{KernelPlan, Plan, ShapeProgram};
-use rayon::iter::{ParallelBridge as _, ParallelIterator as _};
+use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
@@ -97,6 +99,17 @@ impl<'a> Builder<'a> {
         self
     }
 
+    /// The kernel of the candidates' source that computes the expected outputs, if one does.
+    fn reference_entry(&self) -> Option<&'a str> {
+        match &self.workload?.reference {
+            WorkloadReference::Entry { entry, .. } => Some(entry),
+            WorkloadReference::Absent
+            | WorkloadReference::Builtin { .. }
+            | WorkloadReference::Program(_)
+            | WorkloadReference::Npy { .. } => None,
+        }
+    }
+
     /// Versions of compilers other than nvcc; empty if nvcc was enough.
     pub fn software(&self) -> BTreeMap<String, String> {
         self.software.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
@@ -141,10 +154,15 @@ impl<'a> Builder<'a> {
                 })
             });
             let by_nvcc = pool.install(|| {
-                units.into_iter().par_bridge().try_for_each(|(unit, kernels)| {
-                    let attempt = self.compile(&unit)?;
-                    let outcome = |(index, kernel)| Ok((index, self.outcome(Some(&unit), kernel, &attempt)?));
-                    done(kernels.into_iter().map(outcome).collect::<Result<_, BuildError>>()?)
+                let groups = self.grouped(units)?;
+                groups.into_par_iter().try_for_each(|group| {
+                    let (units, kernels): (Vec<_>, Vec<_>) = group.into_iter().unzip();
+                    let attempts = self.compile_together(&units)?;
+                    for ((unit, kernels), attempt) in units.iter().zip(kernels).zip(attempts) {
+                        let outcome = |(index, kernel)| Ok((index, self.outcome(Some(unit), kernel, &attempt)?));
+                        done(kernels.into_iter().map(outcome).collect::<Result<_, BuildError>>()?)?;
+                    }
+                    Ok(())
                 })
             });
             let ended = || BuildError::Threads { reason: "the one for kernels in Python ended early".to_owned() };
@@ -158,25 +176,120 @@ impl<'a> Builder<'a> {
         self.read.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
     }
 
-    /// Compiles a unit, and notes the files that were read. If a template cannot be instantiated by the name as written (a
-    /// namespace can be missing), the source may still contain the instance.
-    pub(super) fn compile(&self, unit: &CompileUnit) -> Result<CompileResult, BuildError> {
-        let attempt = match self.cached(unit)? {
-            Err(message) if !unit.instances.is_empty() => {
-                let as_it_is = self.cached(&CompileUnit { instances: Vec::new(), ..unit.clone() })?;
-                // Do not take a similar instance for the missing one.
-                let is_doubtful = |bytes: &[u8], instance: &str| {
-                    symbol(bytes, instance).is_ok() && !cubin::is_certain(bytes, instance).unwrap_or(false)
-                };
-                let doubtful = |artifact: &Artifact| unit.instances.iter().any(|i| is_doubtful(&artifact.bytes, i));
-                as_it_is.ok().filter(|artifact| !doubtful(artifact)).ok_or(message)
+    /// The units in groups that one compiler run serves: units that are not in the cache and differ in template instances
+    /// alone. There are as many groups as processors, so that grouping costs no time.
+    fn grouped<'k>(&self, units: Units<'k>) -> Result<Vec<Vec<UnitWork<'k>>>, BuildError> {
+        let (mut lone, mut alike) = (Vec::new(), IndexMap::<_, Vec<UnitWork<'k>>>::new());
+        for (unit, kernels) in units {
+            let known =
+                || Cache::inputs(&unit, self.arch, self.nvcc).is_ok_and(|inputs| self.cache.lookup(&inputs).is_some());
+            if unit.entries.is_empty() || known() {
+                lone.push(vec![(unit, kernels)]);
+            } else {
+                let rest = CompileUnit { entries: Vec::new(), ..unit.clone() };
+                alike.entry(rest).or_default().push((unit, kernels));
             }
-            attempt => attempt,
-        };
-        if let Ok(artifact) = &attempt {
-            self.note_read(artifact);
         }
-        Ok(attempt)
+        let threads = rayon::current_num_threads();
+        for mut units in alike.into_values() {
+            let size = units.len().div_ceil(threads);
+            while !units.is_empty() {
+                let rest = units.split_off(size.min(units.len()));
+                lone.push(std::mem::replace(&mut units, rest));
+            }
+        }
+        Ok(lone)
+    }
+
+    /// Compiles units that differ in their entries alone, and notes the files that were read.
+    pub(super) fn compile_together(&self, units: &[CompileUnit]) -> Result<Vec<CompileResult>, BuildError> {
+        let attempts = match units {
+            [unit] if unit.entries.is_empty() => vec![self.cached(unit)?],
+            [unit] => vec![self.named(unit)?],
+            several => self.together(several)?,
+        };
+        attempts.iter().flatten().for_each(|artifact| self.note_read(artifact));
+        Ok(attempts)
+    }
+
+    /// One compilation for several units. If it fails, each is compiled alone, so that each has its own message.
+    fn together(&self, units: &[CompileUnit]) -> Result<Vec<CompileResult>, BuildError> {
+        let mut union = units[0].clone();
+        union.entries =
+            units.iter().flat_map(|unit| &unit.entries).collect::<IndexSet<_>>().into_iter().cloned().collect();
+        match self.intermediate(&union)? {
+            Ok(module) => units.iter().map(|unit| self.cubin_of(unit, &module)).collect(),
+            Err(_) => units.iter().map(|unit| self.named(unit)).collect(),
+        }
+    }
+
+    /// A unit whose symbols the compiler is asked for. If it cannot find an entry as written (a namespace can be missing), the
+    /// source as it is may still have the kernel.
+    fn named(&self, unit: &CompileUnit) -> Result<CompileResult, BuildError> {
+        if let Ok(artifact) = Cache::inputs(unit, self.arch, self.nvcc).map(|inputs| self.cache.lookup(&inputs))
+            && let Some(artifact) = artifact
+        {
+            return Ok(Ok(artifact));
+        }
+        let message = match self.intermediate(unit)? {
+            Ok(module) => return self.cubin_of(unit, &module),
+            Err(message) => message,
+        };
+        let as_it_is = self.cached(&CompileUnit { entries: Vec::new(), ..unit.clone() })?;
+        let has_all = |artifact: &Artifact| unit.entries.iter().all(|entry| symbol(&artifact.bytes, entry).is_ok());
+        Ok(as_it_is.ok().filter(has_all).ok_or(message))
+    }
+
+    /// The PTX of a unit, with the symbols of its entries; or the compiler's message.
+    fn intermediate(&self, unit: &CompileUnit) -> Result<Result<PtxModule, String>, BuildError> {
+        if let Err(e) = open::named(&unit.source, MAX_SOURCE) {
+            return Ok(Err(unreadable(&unit.source, &e)));
+        }
+        let (ptx, rule) = (self.cache.temporary(), self.cache.temporary());
+        let file = self.cache.translation_unit(unit)?;
+        let started = SystemTime::now();
+        let printed = self.run(&mut self.nvcc.to_ptx(unit, &file, self.arch, &ptx, &rule));
+        let read = |path: &Path| {
+            let text = fs::read_to_string(path).map_err(|source| BuildError::Cache { path: path.to_owned(), source });
+            let _ = fs::remove_file(path);
+            text
+        };
+        let (text, rule) = (read(&ptx), read(&rule));
+        match printed? {
+            Ok(log) => Ok(Ok(PtxModule::of(&text?, &unit.entries, self.includes(&rule?), log, started))),
+            Err(message) => Ok(Err(self.blamed(message)?)),
+        }
+    }
+
+    /// The machine code of the entries of `unit`, from PTX that has them.
+    fn cubin_of(&self, unit: &CompileUnit, module: &PtxModule) -> Result<CompileResult, BuildError> {
+        let inputs = match Cache::inputs(unit, self.arch, self.nvcc) {
+            Ok(inputs) => inputs,
+            Err(e) => return Ok(Err(unreadable(&unit.source, &e))),
+        };
+        let mut symbols = EntrySymbols::default();
+        for entry in &unit.entries {
+            match module.symbol(entry) {
+                Ok(symbol) => symbols.0.insert(entry.clone(), symbol),
+                Err(e) => return Ok(Err(e.to_string())),
+            };
+        }
+        let reference = self.reference_entry().and_then(|entry| module.symbol(entry).ok());
+        let names: Vec<&str> = symbols.0.values().chain(&reference).map(String::as_str).collect();
+        let (ptx, cubin) = (self.cache.temporary().with_extension("ptx"), self.cache.temporary());
+        fs::write(&ptx, &module.text).map_err(|source| BuildError::Cache { path: ptx.clone(), source })?;
+        let printed = self.run(&mut self.nvcc.assemble(unit, &ptx, self.arch, &cubin, &names));
+        let _ = fs::remove_file(&ptx);
+        let log = match printed? {
+            Ok(log) => format!("{}{log}", module.log),
+            Err(message) => {
+                let _ = fs::remove_file(&cubin);
+                return Ok(Err(self.blamed(message)?));
+            }
+        };
+        symbols.0.retain(|entry, symbol| entry != symbol);
+        let (includes, started) = (module.includes.clone(), module.started);
+        self.stored(&inputs, CompilerOutput { cubin: &cubin, includes, log, symbols, started, launch: None })
     }
 
     /// Notes the files that an artifact is made of.
@@ -221,16 +334,26 @@ impl<'a> Builder<'a> {
             Ok(log) => log,
             Err(message) => {
                 let _ = fs::remove_file(&cubin);
-                return self.blamed(message);
+                return Ok(Err(self.blamed(message)?));
             }
         };
-        let includes = includes.map_err(|source| BuildError::Cache { path: rule, source })?;
-        let includes = prerequisites(&includes).into_iter().filter(|file| !self.nvcc.stands_for(file)).collect();
-        match self.cache.store(&inputs, CompilerOutput { cubin: &cubin, includes, log, started, launch: None }) {
+        let includes = self.includes(&includes.map_err(|source| BuildError::Cache { path: rule, source })?);
+        let symbols = EntrySymbols::default();
+        self.stored(&inputs, CompilerOutput { cubin: &cubin, includes, log, symbols, started, launch: None })
+    }
+
+    /// The files of a make rule that nvcc's version does not stand for.
+    fn includes(&self, rule: &str) -> Vec<PathBuf> {
+        prerequisites(rule).into_iter().filter(|file| !self.nvcc.stands_for(file)).collect()
+    }
+
+    fn stored(&self, inputs: &CacheInputs, compiled: CompilerOutput<'_>) -> Result<CompileResult, BuildError> {
+        let cubin = compiled.cubin;
+        match self.cache.store(inputs, compiled) {
             Ok(artifact) => Ok(Ok(artifact)),
             Err(CacheError::Cache(e)) => Err(e),
             Err(changed @ (CacheError::Changed(_) | CacheError::Large(_))) => {
-                let _ = fs::remove_file(&cubin);
+                let _ = fs::remove_file(cubin);
                 Ok(Err(changed.to_string()))
             }
         }
@@ -238,7 +361,7 @@ impl<'a> Builder<'a> {
 
     /// Attributes a failed compilation to the variant, unless nvcc cannot compile an empty kernel for the architecture either:
     /// then the machine is at fault.
-    fn blamed(&self, message: String) -> Result<CompileResult, BuildError> {
+    fn blamed(&self, message: String) -> Result<String, BuildError> {
         let trouble = match self.trouble.get() {
             Some(known) => known.clone(),
             None => {
@@ -247,7 +370,7 @@ impl<'a> Builder<'a> {
                     .map_err(|e| BuildError::Cache { path: source.clone(), source: e })?;
                 let flags = vec!["-x".to_owned(), "cu".to_owned()];
                 let unit =
-                    CompileUnit { source, code: CodeForm::Cuda, flags, defines: Vec::new(), instances: Vec::new() };
+                    CompileUnit { source, code: CodeForm::Cuda, flags, defines: Vec::new(), entries: Vec::new() };
                 let printed =
                     self.run(&mut self.nvcc.to_cubin(&unit, &unit.source, self.arch, &cubin, Path::new("/dev/null")));
                 let _ = fs::remove_file(&unit.source);
@@ -257,7 +380,7 @@ impl<'a> Builder<'a> {
             }
         };
         match trouble {
-            None => Ok(Err(message)),
+            None => Ok(message),
             Some(said) => {
                 let reason = format!("it cannot compile an empty kernel for {}: {said}", self.arch);
                 Err(BuildError::Unusable { path: self.nvcc.path().to_owned(), reason })
@@ -298,7 +421,7 @@ impl<'a> Builder<'a> {
             }
             (Err(message), None) => return Ok(BuildOutcome::Failed { message: message.clone() }),
         };
-        let entries = match self.entries((kernel, unit.map_or(&[], |unit| unit.instances.as_slice())), artifact) {
+        let entries = match self.entries(kernel, artifact) {
             Ok(entries) => entries,
             Err(e) => return Ok(BuildOutcome::Failed { message: format!("{}: {e}", kernel.source.display()) }),
         };
@@ -329,6 +452,7 @@ impl<'a> Builder<'a> {
             cubin_sha256: artifact.sha256.clone(),
             code_sha256: code(kernel, &entries),
             resources,
+            symbols: named_symbols(&entries),
             entries: if entries.len() > 1 { entries.iter().map(named).collect() } else { Vec::new() },
             arch: self.arch.to_string(),
             cached: artifact.cached,
@@ -339,17 +463,9 @@ impl<'a> Builder<'a> {
     }
 
     /// The entries that a variant launches, by their names in the plan.
-    fn entries<'k>(
-        &self,
-        (kernel, instances): (&'k KernelPlan, &[String]),
-        artifact: &Artifact,
-    ) -> Result<Vec<(&'k str, Entry)>, CubinError> {
+    fn entries<'k>(&self, kernel: &'k KernelPlan, artifact: &Artifact) -> Result<Vec<(&'k str, Entry)>, CubinError> {
         let read = |name: &'k str| {
-            // If the compiler was made to instantiate the name, a possible match is the right kernel.
-            if !instances.iter().any(|instance| instance == name) && !cubin::is_certain(&artifact.bytes, name)? {
-                return Err(cubin::absent(&artifact.bytes, name)?);
-            }
-            let mut entry = Entry::read(&artifact.bytes, name, self.arch.capability())?;
+            let mut entry = Entry::read(&artifact.bytes, artifact.symbols.of(name), self.arch.capability())?;
             let printed = ptxas::report(&artifact.log, &entry.symbol);
             count_spills(&mut entry, printed);
             Ok((name, entry))
@@ -370,9 +486,9 @@ impl<'a> Builder<'a> {
 
     /// Static shared arrays of an entry, from PTX; none if it does not compile to PTX either.
     fn arrays(&self, unit: &CompileUnit, entry: &str) -> Result<Vec<SharedArray>, BuildError> {
-        let ptx = self.cache.temporary();
+        let (ptx, rule) = (self.cache.temporary(), Path::new("/dev/null"));
         let file = self.cache.translation_unit(unit)?;
-        let printed = self.run(&mut self.nvcc.to_ptx(unit, &file, self.arch, &ptx))?;
+        let printed = self.run(&mut self.nvcc.to_ptx(unit, &file, self.arch, &ptx, rule))?;
         let text = fs::read_to_string(&ptx);
         let _ = fs::remove_file(&ptx);
         Ok(match (printed, text) {
@@ -380,6 +496,12 @@ impl<'a> Builder<'a> {
             _ => Vec::new(),
         })
     }
+}
+
+/// The symbols of entries that are C++ names.
+fn named_symbols(entries: &[(&str, Entry)]) -> EntrySymbols {
+    let named = entries.iter().filter(|(name, entry)| *name != entry.symbol);
+    EntrySymbols(named.map(|(name, entry)| ((*name).to_owned(), entry.symbol.clone())).collect())
 }
 
 /// Outcomes on their way to the sink; each is held back until all earlier ones are known.

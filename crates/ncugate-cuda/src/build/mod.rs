@@ -15,6 +15,7 @@ mod error;
 mod launch_check;
 mod message;
 mod nvcc;
+mod ptx_module;
 mod ptxas;
 mod python;
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! The compiler: its location, its version, and its command lines.
 
 use super::arch::Arch;
+use super::build_work::is_expression;
 use super::error::BuildError;
-use ncugate_model::process;
+use ncugate_model::{KernelName, process};
 use ncugate_phase::config::CodeForm;
 use std::env;
 use std::io;
@@ -16,6 +17,9 @@ const VERSION_LIMIT: Duration = Duration::from_secs(10);
 /// Extension of files that nvcc treats as CUDA C++.
 const CUDA: &str = "cu";
 
+/// Beginning of the names of the variables that hold the addresses of kernels; the index of the entry follows.
+pub(super) const TABLE: &str = "ncugate_entry_";
+
 /// Folders of headers that come with the compiler and the system.
 const SYSTEM: [&str; 4] = ["/usr/include", "/usr/lib", "/usr/lib64", "/usr/local/cuda"];
 
@@ -28,26 +32,30 @@ pub struct CompileUnit {
     pub flags: Vec<String>,
     /// `-D` defines.
     pub defines: Vec<(String, String)>,
-    /// Template instances, which the compiler is made to instantiate even if the source does not.
-    pub instances: Vec<String>,
+    /// The kernels whose symbols the compiler is asked for, and which alone are assembled; none if all of the source's are
+    /// assembled as they are.
+    pub entries: Vec<String>,
 }
 
 impl CompileUnit {
-    /// The text that makes the compiler instantiate kernels of the source, by taking their addresses. For a header without
-    /// instances, it only includes the header. None if the source is compiled unchanged.
+    /// The text that makes the compiler name kernels of the source, and instantiate their templates: a table of their addresses.
+    /// For a header without such kernels, it only includes the header. None if the source is compiled unchanged.
     pub(super) fn instantiation(&self) -> io::Result<Option<String>> {
         let is_header = self.code == CodeForm::Cuda && self.source.extension().is_none_or(|ending| ending != CUDA);
-        if self.instances.is_empty() && !is_header {
+        if self.entries.is_empty() && !is_header {
             return Ok(None);
         }
         let source = std::path::absolute(&self.source)?;
         let source = source.display().to_string().replace('\\', "\\\\").replace('"', "\\\"");
-        let address = |(at, instance): (usize, &String)| {
-            // The first name has no number, so that earlier cache entries stay valid.
-            let number = if at == 0 { String::new() } else { format!("_{at}") };
-            format!("[[maybe_unused]] static auto* const ncugate_instance{number} = &{instance};\n")
+        let address = |(at, entry): (usize, &String)| {
+            let address = match KernelName::signature(entry) {
+                Some((name, parameters)) => format!("(void (*)({parameters}))&{name}"),
+                None => format!("&{entry}"),
+            };
+            format!("extern \"C\" __device__ void* {TABLE}{at} = (void*){address};\n")
         };
-        let addresses: String = self.instances.iter().enumerate().map(address).collect();
+        let asked = self.entries.iter().enumerate().filter(|(_, entry)| is_expression(entry));
+        let addresses: String = asked.map(address).collect();
         Ok(Some(format!("#include \"{source}\"\n{addresses}")))
     }
 }
@@ -121,9 +129,32 @@ impl Nvcc {
         command
     }
 
-    /// Compiles `unit` to PTX.
-    pub(super) fn to_ptx(&self, unit: &CompileUnit, file: &Path, arch: &Arch, ptx: &Path) -> Command {
-        self.command("-ptx", (unit, file), arch, ptx)
+    /// Compiles `unit` to PTX. Writes the included files as a make rule to `dependencies`.
+    pub(super) fn to_ptx(
+        &self,
+        unit: &CompileUnit,
+        file: &Path,
+        arch: &Arch,
+        ptx: &Path,
+        dependencies: &Path,
+    ) -> Command {
+        let mut command = self.command("-ptx", (unit, file), arch, ptx);
+        command.args(["-MD", "-MF"]).arg(dependencies);
+        command
+    }
+
+    /// Assembles the kernels `symbols` of PTX that `unit` was compiled to.
+    pub(super) fn assemble(
+        &self,
+        unit: &CompileUnit,
+        ptx: &Path,
+        arch: &Arch,
+        cubin: &Path,
+        symbols: &[&str],
+    ) -> Command {
+        let mut command = self.command("-cubin", (unit, ptx), arch, cubin);
+        command.args(["-Xptxas", "-v"]).arg(format!("--entries={}", symbols.join(",")));
+        command
     }
 
     fn command(&self, kind: &str, (unit, file): (&CompileUnit, &Path), arch: &Arch, out: &Path) -> Command {
@@ -226,17 +257,38 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn flags_come_before_defines_and_the_source_is_last() {
+    fn flags_come_before_defines_and_the_source() {
         let nvcc = Nvcc { path: PathBuf::from("nvcc"), version: "13.0.88".to_owned() };
         let unit = CompileUnit {
             code: CodeForm::Cuda,
             source: PathBuf::from("k.cu"),
             flags: vec!["-O3".to_owned(), "-maxrregcount=64".to_owned()],
             defines: vec![("THREADS".to_owned(), "128".to_owned())],
-            instances: Vec::new(),
+            entries: Vec::new(),
         };
-        let command = nvcc.to_ptx(&unit, &unit.source, &Arch::of(ComputeCapability::new(9, 0)), Path::new("out"));
+        let command = nvcc.to_ptx(
+            &unit,
+            &unit.source,
+            &Arch::of(ComputeCapability::new(9, 0)),
+            Path::new("out"),
+            Path::new("rule"),
+        );
         let args: Vec<_> = command.get_args().map(|a| a.to_str().unwrap()).collect();
-        assert_eq!(args, ["-ptx", "-arch=sm_90", "-O3", "-maxrregcount=64", "-DTHREADS=128", "-o", "out", "k.cu"]);
+        assert_eq!(
+            args,
+            [
+                "-ptx",
+                "-arch=sm_90",
+                "-O3",
+                "-maxrregcount=64",
+                "-DTHREADS=128",
+                "-o",
+                "out",
+                "k.cu",
+                "-MD",
+                "-MF",
+                "rule"
+            ]
+        );
     }
 }

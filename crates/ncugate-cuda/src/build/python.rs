@@ -7,11 +7,11 @@ use super::compile::{Builder, CompileResult};
 use super::error::BuildError;
 use super::message::unreadable;
 use super::nvcc::CompileUnit;
-use ncugate_model::CompiledLaunch;
 use ncugate_model::digest::{Digest, sha256};
 use ncugate_model::disk::open;
 use ncugate_model::expr::Value;
 use ncugate_model::process::{self, ProcessExit};
+use ncugate_model::{CompiledLaunch, EntrySymbols};
 use ncugate_phase::config::{CodeForm, Workload};
 use ncugate_phase::plan::{
     Arg, KernelCode, KernelLaunch, KernelPlan, LaunchKey, PythonKernel, ScalarValue, ShapeProgram, extents,
@@ -254,6 +254,7 @@ impl Builder<'_> {
             cubin: &missing.request.code,
             includes: files,
             log: String::new(),
+            symbols: EntrySymbols::default(),
             started,
             launch: Some(launch),
         };
@@ -277,7 +278,7 @@ impl Builder<'_> {
             code: CodeForm::Ptx,
             flags: PTX_FLAGS.map(str::to_owned).to_vec(),
             defines: Vec::new(),
-            instances: Vec::new(),
+            entries: Vec::new(),
         };
         let made = self.cached(&unit)?;
         Ok(made.map(|made| Artifact {

@@ -32,8 +32,12 @@ fn unit(source: PathBuf, flags: &[&str]) -> CompileUnit {
         code: CodeForm::Cuda,
         flags: flags.iter().map(|&f| f.to_owned()).collect(),
         defines: Vec::new(),
-        instances: Vec::new(),
+        entries: Vec::new(),
     }
+}
+
+fn compiled(builder: &Builder<'_>, unit: &CompileUnit) -> Artifact {
+    builder.compile_together(std::slice::from_ref(unit)).unwrap().remove(0).unwrap()
 }
 
 fn args(list: &str) -> Vec<Arg> {
@@ -162,7 +166,7 @@ fn resources_of_a_cubin_equal_those_that_ptxas_reports() {
             if source == "calls.cu" && arch.capability().major < 9 {
                 continue; // clusters came with 9.0
             }
-            let artifact = builder.compile(&unit(data(source), flags)).unwrap().unwrap();
+            let artifact = compiled(&builder, &unit(data(source), flags));
             for name in entries {
                 assert_agrees(&artifact, name, &arch);
             }
@@ -186,7 +190,7 @@ fn the_kernels_that_ship_are_read_as_ptxas_reports_them() {
     let sources: Vec<PathBuf> = files.filter(|path| path.extension().is_some_and(|e| e == "cu")).collect();
     assert!(sources.len() >= 3);
     for source in sources {
-        let artifact = builder.compile(&unit(source.clone(), &["-O3"])).unwrap().unwrap();
+        let artifact = compiled(&builder, &unit(source.clone(), &["-O3"]));
         let lines = artifact.log.lines().filter_map(|line| line.split_once("Compiling entry function '"));
         let entries: Vec<&str> = lines.filter_map(|(_, rest)| rest.split('\'').next()).collect();
         assert!(!entries.is_empty(), "{}", source.display());
@@ -257,7 +261,7 @@ fn bounds_parameters_and_clusters_are_read() {
     let cache = Cache::at(folder.path()).unwrap();
     let arch = Arch::of(ComputeCapability::new(9, 0));
     let builder = Builder::new(&nvcc, &arch, &cache, Deduplication::Each);
-    let artifact = builder.compile(&unit(data("calls.cu"), &[])).unwrap().unwrap();
+    let artifact = compiled(&builder, &unit(data("calls.cu"), &[]));
     let clustered = Entry::read(&artifact.bytes, "clustered", ComputeCapability::new(9, 0)).unwrap();
     assert_eq!((clustered.cluster, clustered.max_threads), (Some([2, 1, 1]), Some(128)));
     assert_eq!(clustered.parameters, vec![8]);
@@ -429,11 +433,114 @@ fn kernels_are_found_by_their_cpp_names() {
         assert!(matches!(outcome, BuildOutcome::Built { .. }), "{entry}: {outcome:?}");
     }
     let undefined = failure(built("scale<float, 128u, true>", "ppi"));
-    assert!(undefined.contains("no kernel `scale<float, 128u, true>`"), "{undefined}");
+    assert!(undefined.starts_with("entries(2): error: identifier \"scale\" is undefined"), "{undefined}");
     let ambiguous = failure(built("plain", "p"));
     assert!(ambiguous.contains("names 2 kernels") && ambiguous.contains("narrow::plain(float*)"), "{ambiguous}");
     let absent = failure(built("wide::plane", "p"));
     assert!(absent.contains("kernels: ") && absent.contains("wide::plain(float*)"), "{absent}");
+}
+
+/// The symbol of an entry that the compiler was asked for.
+fn symbol(outcome: BuildOutcome, entry: &str) -> String {
+    match outcome {
+        BuildOutcome::Built { symbols, .. } => symbols.0[entry].clone(),
+        other => panic!("{entry}: {other:?}"),
+    }
+}
+
+#[test]
+fn whatever_the_compiler_takes_for_a_kernel_is_found() {
+    at_root();
+    let Some(nvcc) = for_test() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let half = "_ZN3lib4fillI6__halfLi2ELb1EEEvPT_";
+    let entries = [
+        ("lib::fill<half, 2>", half),
+        ("lib::fill<scalar, 1 + 1, true>", half),
+        ("lib::fill<lib::scalar, lib::NF4>", half),
+        ("lib::fill<__half, sizeof(half)>", half),
+        ("lib::fill<uint16_t, lib::WIDTH>", "_ZN3lib4fillItLi4ELb1EEEvPT_"),
+        ("lib::fill<unsigned, 'a', false>", "_ZN3lib4fillIjLi97ELb0EEEvPT_"),
+        ("lib::fill<std::int64_t, 4, !true>", "_ZN3lib4fillIlLi4ELb0EEEvPT_"),
+        ("lib::map<float, lib::twice<float>>", "_ZN3lib3mapIfXadL_ZNS_5twiceIfEET_S2_EEEEvPS2_"),
+        ("lib::map<float, &lib::twice>", "_ZN3lib3mapIfXadL_ZNS_5twiceIfEET_S2_EEEEvPS2_"),
+        ("lib::copy<8>", "_ZN3lib4copyILi8EEENSt9enable_ifIXgtT_Li0EEvE4typeEPf"),
+        ("lib::copy<0>", "_ZN3lib4copyILi0EEENSt9enable_ifIXeqT_Li0EEvE4typeEPf"),
+        ("lib::over(float*, int)", "_ZN3lib4overEPfi"),
+        ("void lib::over(float*)", "_ZN3lib4overEPf"),
+    ];
+    let variants = entries.iter().map(|(entry, _)| {
+        let signature = if entry.contains("int)") { "pi" } else { "p" };
+        (*entry, Method::Kernel(kernel(data("spellings.cuh"), entry, signature)))
+    });
+    let records = build(&nvcc, folder.path(), "sm_90", Deduplication::Each, &plan(variants.collect()));
+    for (record, (entry, expected)) in records.into_iter().zip(entries) {
+        assert_eq!(symbol(record.outcome, entry), expected, "{entry}");
+    }
+    let hidden = one(&nvcc, folder.path(), "sm_90", kernel(data("spellings.cuh"), "lib::hidden<3>", "p"));
+    assert!(symbol(hidden, "lib::hidden<3>").contains("hiddenILi3E"));
+    let forbidden =
+        failure(one(&nvcc, folder.path(), "sm_90", kernel(data("spellings.cuh"), "lib::fill<float, 33>", "p")));
+    assert!(forbidden.contains("N must not be 33"), "{forbidden}");
+}
+
+/// One compilation of the source serves all instances, and each has the machine code that it has alone.
+#[test]
+fn instances_of_a_source_are_compiled_together() {
+    at_root();
+    let Some(nvcc) = for_test() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let (log, counting) = (folder.path().join("log"), folder.path().join("nvcc"));
+    let script = format!("#!/bin/sh\necho \"$1\" >> '{}'\nexec '{}' \"$@\"\n", log.display(), nvcc.path().display());
+    fs::write(&counting, script).unwrap();
+    fs::set_permissions(&counting, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let counting = Nvcc::find(Some(&counting)).unwrap();
+    fs::remove_file(&log).unwrap();
+
+    let entries: Vec<String> = (1..=24).map(|n| format!("lib::fill<float, {n}>")).collect();
+    fn methods(entries: &[String]) -> Vec<(&str, Method)> {
+        entries
+            .iter()
+            .map(|entry| (entry.as_str(), Method::Kernel(kernel(data("spellings.cuh"), entry, "p"))))
+            .collect()
+    }
+    let together = plan(methods(&entries));
+    let cache = folder.path().join("together");
+    let built = build(&counting, &cache, "sm_90", Deduplication::Each, &together);
+    let calls = fs::read_to_string(&log).unwrap();
+    let count = |kind: &str| calls.lines().filter(|line| *line == kind).count();
+    assert!(count("-ptx") <= rayon::current_num_threads() && count("-cubin") == entries.len(), "{calls}");
+    for (record, entry) in built.iter().zip(&entries).take(2) {
+        let alone = one(&nvcc, &folder.path().join("alone"), "sm_90", kernel(data("spellings.cuh"), entry, "p"));
+        let code = |outcome: &BuildOutcome| match outcome {
+            BuildOutcome::Built { code_sha256, .. } => code_sha256.clone(),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(code(&record.outcome), code(&alone), "{entry}");
+    }
+    // one more instance compiles that one alone
+    fs::remove_file(&log).unwrap();
+    let more: Vec<String> = entries.iter().cloned().chain(["lib::fill<float, 25>".to_owned()]).collect();
+    let again = build(&counting, &cache, "sm_90", Deduplication::Each, &plan(methods(&more)));
+    assert_eq!(again.iter().filter(|record| cached(&record.outcome)).count(), entries.len());
+    assert_eq!(fs::read_to_string(&log).unwrap().lines().count(), 2);
+}
+
+#[test]
+fn machine_code_with_undefined_functions_is_refused() {
+    at_root();
+    let Some(nvcc) = for_test() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("k.cu");
+    fs::write(
+        &source,
+        "extern __device__ int other(int);\nextern \"C\" __global__ void k(int *x) { x[0] = other(x[0]); }\n",
+    )
+    .unwrap();
+    let mut unlinked = kernel(source, "k", "p");
+    unlinked.flags = vec!["-rdc=true".to_owned()];
+    let message = failure(one(&nvcc, &folder.path().join("cache"), "sm_90", unlinked));
+    assert!(message.contains("needs device linking") && message.contains("other(int)"), "{message}");
 }
 
 #[test]
@@ -461,7 +568,7 @@ fn ptx_is_assembled_and_cached() {
 }
 
 #[test]
-fn a_template_of_an_enumerator_in_a_header_is_built_and_another_enumerator_is_not_taken_for_it() {
+fn a_template_of_an_enumerator_in_a_header_is_built() {
     at_root();
     let Some(nvcc) = for_test() else { return };
     let folder = tempfile::tempdir().unwrap();
@@ -473,8 +580,8 @@ fn a_template_of_an_enumerator_in_a_header_is_built_and_another_enumerator_is_no
     // The header has its own instance for `twice`.
     let (twice, thrice) = (symbol("apply<float, 64, Times::twice>"), symbol("apply<float, 32, Times::thrice>"));
     assert_ne!(twice, thrice);
-    let ambiguous = failure(built("apply<float, 64, Times::thrice>"));
-    assert!(ambiguous.contains("names 2 kernels"), "{ambiguous}");
+    let same_threads = symbol("apply<float, 64, Times::thrice>");
+    assert!(same_threads != twice && same_threads != thrice);
     assert!(matches!(built("plainly"), BuildOutcome::Built { log, .. } if log.is_empty()), "no warning of a header");
     let absent = failure(built("apply<float, 64, Times::never>"));
     assert!(absent.contains("never"), "{absent}");

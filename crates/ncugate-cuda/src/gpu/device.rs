@@ -12,8 +12,8 @@ use super::kernel::{ExecutableGraph, LoadedKernel, LoadedModule, LoadedProgram};
 use super::memory::{DeviceMemory, PinnedMemory, check_sizes};
 use super::surface::{Surface, SurfaceKey};
 use cudarc::driver::{result, sys};
-use ncugate_model::ComputeCapability;
 use ncugate_model::LaunchMode;
+use ncugate_model::{ComputeCapability, EntrySymbols};
 use ncugate_phase::plan::KernelLaunch;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -131,14 +131,15 @@ impl CudaDevice {
     ///
     /// # Errors
     /// The cubin cannot be read or loaded, or an entry is missing.
-    pub fn load(&self, cubin: &Path, entries: &[&str]) -> Result<LoadedProgram, DeviceError> {
+    pub fn load(&self, cubin: &Path, entries: &[&str], symbols: &EntrySymbols) -> Result<LoadedProgram, DeviceError> {
         let unreadable = |reason: String| DeviceError::Cubin { path: cubin.to_owned(), reason };
         let mut image = std::fs::read(cubin).map_err(|e| unreadable(e.to_string()))?;
         if !image.starts_with(b"\x7fELF") {
             return Err(unreadable("it is not an ELF file".to_owned()));
         }
         let symbol = |entry: &&str| {
-            let symbol = ncugate_model::cubin::symbol(&image, entry).map_err(|e| unreadable(e.to_string()))?;
+            let symbol =
+                ncugate_model::cubin::symbol(&image, symbols.of(entry)).map_err(|e| unreadable(e.to_string()))?;
             let symbol = CString::new(symbol).map_err(|_| unreadable(format!("entry {entry:?} has a NUL")))?;
             Ok(((*entry).to_owned(), symbol))
         };

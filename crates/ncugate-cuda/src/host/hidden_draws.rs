@@ -137,12 +137,17 @@ mod tests {
     use super::*;
     use crate::host::{JobMode, JobPurpose, WorkerJob};
     use ncugate_fixtures::{phase, plan};
-    use ncugate_model::{BuiltKernel, VariantId};
+    use ncugate_model::{BuiltKernel, EntrySymbols, VariantId};
     use std::collections::BTreeMap;
     use std::path::PathBuf;
 
     fn job() -> (WorkerJob, TimingSettings) {
-        let built = BuiltKernel { cubin: PathBuf::from("a.cubin"), launch: None, left_out: Vec::new() };
+        let built = BuiltKernel {
+            cubin: PathBuf::from("a.cubin"),
+            symbols: EntrySymbols::default(),
+            launch: None,
+            left_out: Vec::new(),
+        };
         let cubins = BTreeMap::from([(VariantId("a".into()), built)]);
         let job = WorkerJob::new(&phase(), &plan(&["a"]), &cubins, JobPurpose::Bench).unwrap();
         let JobMode::Bench(settings) = job.mode.clone() else { panic!("{:?}", job.mode) };

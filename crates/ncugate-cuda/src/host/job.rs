@@ -7,7 +7,9 @@ use crate::gpu::VariantExtents;
 use crate::prove::{ReferenceSpec, ShapeSpec};
 use crate::time::TimingSettings;
 use ncugate_model::expr::Value;
-use ncugate_model::{CheckOutcome, CheckRecord, LatencyOutcome, LatencyRecord, Law, ShapeName, Tolerance, VariantId};
+use ncugate_model::{
+    CheckOutcome, CheckRecord, EntrySymbols, LatencyOutcome, LatencyRecord, Law, ShapeName, Tolerance, VariantId,
+};
 use ncugate_phase::config::Workload;
 use ncugate_phase::plan::ShapeProgram;
 use serde::{Deserialize, Serialize};
@@ -93,6 +95,7 @@ impl CaseLaws {
 pub struct JobKernel {
     pub variant: VariantId,
     pub cubin: PathBuf,
+    pub symbols: EntrySymbols,
     /// The Python function that replaces the cubin.
     pub function: Option<JobFunction>,
     /// Its program at every shape.

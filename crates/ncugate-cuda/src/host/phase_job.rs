@@ -8,7 +8,7 @@ use super::job::{CaseLaws, CheckCase, JobFunction, JobKernel, JobMode, WorkerJob
 use super::job_error::JobError;
 use crate::gpu::VariantExtents;
 use crate::time::AuditEffort;
-use ncugate_model::{BuiltKernel, ShapeName, VariantId};
+use ncugate_model::{BuiltKernel, EntrySymbols, ShapeName, VariantId};
 use ncugate_phase::config::{Phase, Shape};
 use ncugate_phase::plan::Plan;
 use std::collections::BTreeMap;
@@ -66,6 +66,7 @@ impl WorkerJob {
             kernels.push(JobKernel {
                 variant: variant.clone(),
                 cubin: built.cubin.clone(),
+                symbols: built.symbols.clone(),
                 function: None,
                 programs: kernel.programs.iter().map(|program| program.compiled_as(built.launch.as_ref())).collect(),
                 extents,
@@ -78,6 +79,7 @@ impl WorkerJob {
             kernels.push(JobKernel {
                 variant: variant.id.clone(),
                 cubin: function.file.clone(),
+                symbols: EntrySymbols::default(),
                 function: Some(JobFunction {
                     file: function.file.clone(),
                     name: function.function.clone(),

@@ -97,7 +97,7 @@ impl Worker<'_> {
         let kernel = &self.job.kernels[index];
         let device = &self.device;
         let function = kernel.function.as_ref().map(|_| LoadedProgram::Function(index as u32));
-        let load = || function.map_or_else(|| device.load(&kernel.cubin, &kernel.entries()), Ok);
+        let load = || function.map_or_else(|| device.load(&kernel.cubin, &kernel.entries(), &kernel.symbols), Ok);
         let loaded = self.loaded.entry(kernel.variant.clone()).or_insert_with(load);
         loaded.as_ref().map_err(Clone::clone)
     }

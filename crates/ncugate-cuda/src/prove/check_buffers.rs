@@ -11,7 +11,7 @@ use crate::gpu::{
 };
 use ncugate_array::compare::{DifferenceTally, ErrorScale, unwritten};
 use ncugate_array::element;
-use ncugate_model::Tolerance;
+use ncugate_model::{EntrySymbols, Tolerance};
 use ncugate_phase::plan::ShapeProgram;
 use std::path::Path;
 
@@ -131,7 +131,7 @@ impl CheckBuffers {
         let failed = |reason: String| ExpectedOutputError::Entry { entry: entry.to_owned(), reason };
         let program = programs.iter().find(|program| program.shape == shape.name);
         let program = program.ok_or_else(|| ExpectedOutputError::NoLaunch { entry: entry.to_owned() })?;
-        let loaded = device.load(cubin, &[entry]).map_err(|e| failed(e.to_string()))?;
+        let loaded = device.load(cubin, &[entry], &EntrySymbols::default()).map_err(|e| failed(e.to_string()))?;
         self.prepare(shape, inputs);
         let (mut answers, mut tallies) = (Vec::new(), Vec::new());
         let poison = Poison::draw(shape, &[], PoisonKey::random());

@@ -18,6 +18,7 @@ pub(super) struct LaunchTable {
     launch: Vec<u32>,
     kind: TextColumn,
     kernel: TextColumn,
+    symbol: TextColumn,
     demangled: TextColumn,
     pid: Vec<Option<u32>>,
     process: TextColumn,
@@ -54,6 +55,7 @@ impl LaunchTable {
         self.launch.append(&mut next.launch);
         self.kind.append(next.kind);
         self.kernel.append(next.kernel);
+        self.symbol.append(next.symbol);
         self.demangled.append(next.demangled);
         self.pid.append(&mut next.pid);
         self.process.append(next.process);
@@ -81,6 +83,7 @@ impl LaunchTable {
         self.launch.push(launch.id());
         self.kind.push(Some(kind_name(launch.kind())));
         self.kernel.push(Some(&launch.kernel_name()));
+        self.symbol.push(filled(&launch.mangled_name()));
         self.demangled.push(Some(&launch.demangled_name()));
         self.pid.push(process.map(|process| process.pid));
         self.process.push(process.map(|process| process.name()));
@@ -107,6 +110,7 @@ impl LaunchTable {
         self.launch.push(self.launch.len() as u32);
         self.kind.push(Some(kind_name(ResultKind::Kernel)));
         self.kernel.push(Some(name.function()));
+        self.symbol.push(Some(&launch.kernel));
         self.demangled.push(Some(&demangled(&launch.kernel)));
         self.pid.push(None);
         self.process.push(None);
@@ -131,6 +135,7 @@ impl LaunchTable {
             self.launch.push(launch.id);
             self.kind.push(Some(kind_name(ResultKind::Kernel)));
             self.kernel.push(Some(&launch.kernel));
+            self.symbol.push(None);
             self.demangled.push(Some(&launch.kernel));
             self.pid.push(launch.pid);
             self.process.push(filled(&launch.process));
@@ -170,6 +175,7 @@ impl LaunchTable {
             UInt32Chunked::from_slice(l::LAUNCH.into(), &self.launch).into_column(),
             self.kind.column(l::KIND),
             self.kernel.column(l::KERNEL),
+            self.symbol.column(l::SYMBOL),
             self.demangled.column(l::DEMANGLED),
             numbers(l::PID, &self.pid),
             self.process.column(l::PROCESS),

@@ -18,7 +18,7 @@ use super::case::{CaseId, CaseKey};
 use super::evaluations::{Combiner, Counters, Evaluation, length};
 use super::launches::{Capture, FrameError, LaunchFrames, Origin};
 use super::nvtx::case_of;
-use super::schema::launches::{DEMANGLED, KERNEL, LAUNCH, NVTX, REPORT};
+use super::schema::launches::{DEMANGLED, KERNEL, LAUNCH, NVTX, REPORT, SYMBOL};
 use super::schema::metrics::{METRIC, VALUE};
 use super::steps::{Misfit, OwnedLaunch, SeenLaunch, owned as owned_launches};
 use super::traced_launches;
@@ -26,7 +26,7 @@ use indexmap::{IndexMap, IndexSet};
 use ncu_rep::{MetricSelection, Report};
 use ncugate_model::metric::Definition;
 use ncugate_model::stats;
-use ncugate_model::{Cell, ProfileOutcome, ShapeName, VariantId};
+use ncugate_model::{BuildOutcome, BuildRecord, Cell, EntrySymbols, ProfileOutcome, ShapeName, VariantId};
 use ncugate_phase::plan::Plan;
 use polars::prelude::{DataFrame, PolarsError};
 use std::collections::{HashMap, HashSet};
@@ -43,11 +43,17 @@ pub enum Ownership<'a> {
 
 /// The report of each profiled case, from the records of a run. Other launches in a report are ignored.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ProfiledCases(HashMap<String, HashSet<CaseId>>);
+pub struct ProfiledCases {
+    reports: HashMap<String, HashSet<CaseId>>,
+    symbols: HashMap<VariantId, EntrySymbols>,
+}
 
 impl ProfiledCases {
     /// From profile records. Failed profiles have no report, and CUPTI traces count as a separate report.
-    pub fn of<'a>(records: impl Iterator<Item = (&'a VariantId, &'a ShapeName, &'a ProfileOutcome)>) -> Self {
+    pub fn of<'a>(
+        records: impl Iterator<Item = (&'a VariantId, &'a ShapeName, &'a ProfileOutcome)>,
+        builds: &[BuildRecord],
+    ) -> Self {
         let mut cases: HashMap<String, HashSet<CaseId>> = HashMap::new();
         for (variant, shape, outcome) in records {
             let report = match outcome {
@@ -57,11 +63,15 @@ impl ProfiledCases {
             };
             cases.entry(report.to_owned()).or_default().insert((variant.clone(), shape.clone()));
         }
-        Self(cases)
+        let symbols = builds.iter().filter_map(|build| match &build.outcome {
+            BuildOutcome::Built { symbols, .. } => Some((build.variant.clone(), symbols.clone())),
+            BuildOutcome::Failed { .. } | BuildOutcome::Refused { .. } | BuildOutcome::NotNeeded => None,
+        });
+        Self { reports: cases, symbols: symbols.collect() }
     }
 
     fn has(&self, report: &str, case: &CaseId) -> bool {
-        self.0.get(report).is_some_and(|cases| cases.contains(case))
+        self.reports.get(report).is_some_and(|cases| cases.contains(case))
     }
 }
 
@@ -259,6 +269,7 @@ fn owned(
     ownership: Ownership<'_>,
 ) -> Result<(Vec<Option<OwnedLaunch>>, Vec<Misfit>), PolarsError> {
     let kernels = launches.column(KERNEL)?.str()?;
+    let symbols = launches.column(SYMBOL)?.str()?;
     let demangled = launches.column(DEMANGLED)?.str()?;
     let reports = launches.column(REPORT)?.str()?;
     let cases: Vec<Option<CaseId>> = match ownership {
@@ -271,18 +282,24 @@ fn owned(
         }
         Ownership::Captured(shape) => captured(launches, plan, shape)?,
     };
-    let names = kernels.iter().zip(demangled.iter()).zip(reports.iter());
+    let names = kernels.iter().zip(demangled.iter()).zip(symbols.iter().zip(reports.iter()));
     let seen: Vec<SeenLaunch<'_>> = cases
         .into_iter()
         .zip(names)
-        .map(|(case, ((kernel, demangled), report))| SeenLaunch {
+        .map(|(case, ((kernel, demangled), (symbol, report)))| SeenLaunch {
             report: report.unwrap_or_default(),
             case,
             kernel: kernel.unwrap_or_default(),
+            symbol,
             demangled: demangled.or(kernel).unwrap_or_default(),
         })
         .collect();
-    Ok(owned_launches(plan, &seen))
+    let none = HashMap::new();
+    let symbols = match ownership {
+        Ownership::Recorded(profiled) => &profiled.symbols,
+        Ownership::Captured(_) => &none,
+    };
+    Ok(owned_launches(plan, symbols, &seen))
 }
 
 /// The case of each launch by the patterns of the plan; `None` unless exactly one pattern matches.
@@ -328,6 +345,7 @@ mod tests {
             text(REPORT, launches.iter().map(|l| l.0)),
             ids(launches.iter().map(|l| l.1)),
             text(KERNEL, launches.iter().map(|l| l.2)),
+            StringChunked::full_null(SYMBOL.into(), launches.len()).into_column(),
             text(DEMANGLED, launches.iter().map(|l| l.2)),
             text(NVTX, launches.iter().map(|l| l.3)),
         ];
@@ -359,7 +377,8 @@ mod tests {
         let records: Vec<_> = cases
             .map(|(report, (variant, shape))| (variant, shape, ProfileOutcome::Profiled { report: report.to_owned() }))
             .collect();
-        let profiled = ProfiledCases::of(records.iter().map(|(variant, shape, outcome)| (variant, shape, outcome)));
+        let profiled =
+            ProfiledCases::of(records.iter().map(|(variant, shape, outcome)| (variant, shape, outcome)), &[]);
         ProfileCounters::of_frames(&frames(launches), &plan(filter), Ownership::Recorded(&profiled)).unwrap()
     }
 

@@ -45,6 +45,8 @@ pub mod launches {
     pub const KIND: &str = "kind";
     /// Function name of the kernel.
     pub const KERNEL: &str = "kernel";
+    /// Symbol of the kernel in its module.
+    pub const SYMBOL: &str = "symbol";
     /// Demangled name of the kernel.
     pub const DEMANGLED: &str = "demangled";
     pub const PID: &str = "pid";
@@ -74,11 +76,12 @@ pub mod launches {
     pub const CREATED: &str = "created";
 
     /// All columns in order.
-    pub const COLUMNS: [(&str, DataType); 26] = [
+    pub const COLUMNS: [(&str, DataType); 27] = [
         (REPORT, DataType::String),
         (LAUNCH, DataType::UInt32),
         (KIND, DataType::String),
         (KERNEL, DataType::String),
+        (SYMBOL, DataType::String),
         (DEMANGLED, DataType::String),
         (PID, DataType::UInt32),
         (PROCESS, DataType::String),

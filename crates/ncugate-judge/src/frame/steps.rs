@@ -2,8 +2,8 @@
 //! name.
 
 use super::case::CaseId;
-use ncugate_model::{KernelName, ShapeName, VariantId, demangled};
-use ncugate_phase::plan::{Method, Plan};
+use ncugate_model::{EntrySymbols, KernelName, ShapeName, VariantId, demangled};
+use ncugate_phase::plan::{Method, Plan, Variant};
 use std::collections::HashMap;
 
 /// Maximum number of launches listed for one range.
@@ -17,8 +17,36 @@ pub(super) struct SeenLaunch<'a> {
     pub case: Option<CaseId>,
     /// Function name of the kernel.
     pub kernel: &'a str,
+    /// Symbol of the kernel, if the report has it.
+    pub symbol: Option<&'a str>,
     /// Demangled name of the kernel.
     pub demangled: &'a str,
+}
+
+/// A kernel that a program launches.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExpectedKernel {
+    name: KernelName,
+    /// Its symbol, if the compiler gave it one.
+    symbol: Option<String>,
+}
+
+impl ExpectedKernel {
+    /// The kernel of an entry; `symbols` are those of its variant.
+    #[must_use]
+    pub fn of(entry: &str, symbols: Option<&EntrySymbols>) -> Self {
+        let symbol = symbols.and_then(|symbols| symbols.0.get(entry)).cloned();
+        Self { name: KernelName::parse(entry), symbol }
+    }
+
+    /// Whether a launch is one of this kernel: by the symbols, if both are known, else by the names.
+    #[must_use]
+    pub fn is_launched(&self, symbol: Option<&str>, kernel: &str, demangled: &str) -> bool {
+        match (&self.symbol, symbol) {
+            (Some(own), Some(seen)) => own == seen,
+            _ => self.name.launched_as(kernel, demangled),
+        }
+    }
 }
 
 /// A profiled launch matched with a launch of a program.
@@ -52,7 +80,7 @@ impl Misfit {
 /// The launches expected in the ranges of a variant.
 enum ExpectedLaunches {
     /// The launches of its program, in order.
-    Launches(Vec<KernelName>),
+    Launches(Vec<ExpectedKernel>),
     Any,
     Matching(regex::Regex),
     /// No launch: the filter does not compile.
@@ -60,10 +88,11 @@ enum ExpectedLaunches {
 }
 
 impl ExpectedLaunches {
-    fn of(method: &Method) -> Self {
+    fn of(method: &Method, symbols: Option<&EntrySymbols>) -> Self {
         match method {
             Method::Kernel(kernel) => {
-                Self::Launches(kernel.launched_entries().into_iter().map(KernelName::parse).collect())
+                let entries = kernel.launched_entries().into_iter();
+                Self::Launches(entries.map(|entry| ExpectedKernel::of(entry, symbols)).collect())
             }
             Method::Captured(_) => Self::Any,
             Method::Function(function) => Self::matching(function.kernel_filter.as_deref()),
@@ -82,9 +111,14 @@ impl ExpectedLaunches {
 
 /// The planned launch of each profiled launch, in order; `None` for launches outside the plan. Also returns the
 /// mismatched launches in the ranges of planned kernels.
-pub(super) fn owned(plan: &Plan, launches: &[SeenLaunch<'_>]) -> (Vec<Option<OwnedLaunch>>, Vec<Misfit>) {
+pub(super) fn owned(
+    plan: &Plan,
+    symbols: &HashMap<VariantId, EntrySymbols>,
+    launches: &[SeenLaunch<'_>],
+) -> (Vec<Option<OwnedLaunch>>, Vec<Misfit>) {
+    let of = |variant: &Variant| ExpectedLaunches::of(&variant.method, symbols.get(&variant.id));
     let expected: HashMap<&VariantId, ExpectedLaunches> =
-        plan.variants.iter().map(|variant| (&variant.id, ExpectedLaunches::of(&variant.method))).collect();
+        plan.variants.iter().map(|variant| (&variant.id, of(variant))).collect();
     let mut ranges: indexmap::IndexMap<(&str, &CaseId), Vec<usize>> = indexmap::IndexMap::new();
     for (row, launch) in launches.iter().enumerate() {
         if let Some(case) = &launch.case {
@@ -120,8 +154,11 @@ pub(super) fn owned(plan: &Plan, launches: &[SeenLaunch<'_>]) -> (Vec<Option<Own
 /// The rows that are launches of a program, with their step numbers. Other launches may lie between them: a driver
 /// may fill memory with its own kernel. If the launches are in another order or evaluations are incomplete, the
 /// assignment is ambiguous and no launch counts.
-fn of_program(names: &[KernelName], launches: &[SeenLaunch<'_>], rows: &[usize]) -> Vec<(usize, u32)> {
-    let fits = |name: &KernelName, row: usize| name.launched_as(launches[row].kernel, launches[row].demangled);
+fn of_program(names: &[ExpectedKernel], launches: &[SeenLaunch<'_>], rows: &[usize]) -> Vec<(usize, u32)> {
+    let fits = |name: &ExpectedKernel, row: usize| {
+        let launch = &launches[row];
+        name.is_launched(launch.symbol, launch.kernel, launch.demangled)
+    };
     let own: Vec<usize> = rows.iter().copied().filter(|row| names.iter().any(|name| fits(name, *row))).collect();
     let in_order = || own.iter().enumerate().all(|(at, row)| fits(&names[at % names.len()], *row));
     if names.is_empty() || !own.len().is_multiple_of(names.len()) || (names.len() > 1 && !in_order()) {
@@ -167,9 +204,9 @@ mod tests {
 
     fn steps(entries: &[&str], seen: &[&str]) -> (Vec<Option<u32>>, Vec<Misfit>) {
         let case = Some((VariantId("a".into()), ShapeName("l".into())));
-        let launch = |name| SeenLaunch { report: "r", case: case.clone(), kernel: name, demangled: name };
+        let launch = |name| SeenLaunch { report: "r", case: case.clone(), kernel: name, symbol: None, demangled: name };
         let launches: Vec<SeenLaunch<'_>> = seen.iter().copied().map(launch).collect();
-        let (owned, misfits) = owned(&plan(entries), &launches);
+        let (owned, misfits) = owned(&plan(entries), &HashMap::new(), &launches);
         (owned.into_iter().map(|owned| owned.map(|owned| owned.step)).collect(), misfits)
     }
 

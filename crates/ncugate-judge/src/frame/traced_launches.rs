@@ -128,7 +128,7 @@ mod tests {
 
     fn duration(records: &[ProfileRecord]) -> Vec<Cell> {
         let plan = plan();
-        let cases = ProfiledCases::of(records.iter().map(|r| (&r.variant, &r.shape, &r.outcome)));
+        let cases = ProfiledCases::of(records.iter().map(|r| (&r.variant, &r.shape, &r.outcome)), &[]);
         let frames = LaunchFrames::of_traces(records).unwrap();
         let counted = ProfileCounters::of_frames(&frames, &plan, Ownership::Recorded(&cases)).unwrap();
         let values = counted.evaluate(&Definition::verbatim(DURATION, "ns".to_owned()));

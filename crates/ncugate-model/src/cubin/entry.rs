@@ -6,10 +6,15 @@ use crate::ComputeCapability;
 use crate::Resources;
 use crate::digest::Digest;
 use crate::{KernelName, demangled, nearest};
-use object::elf::FileHeader64;
-use object::read::elf::SectionHeader as _;
+use object::elf::{ET_REL, FileHeader64};
+use object::read::elf::{FileHeader as _, SectionHeader as _};
 use object::{Endianness, Object as _, ObjectSection as _, ObjectSymbol as _};
 use std::collections::HashMap;
+
+/// Functions that the driver defines when it loads a module.
+const DRIVER_FUNCTIONS: [&str; 4] = ["vprintf", "malloc", "free", "__assertfail"];
+/// Beginnings of their other names: system calls and cooperative groups.
+const DRIVER_PREFIXES: [&str; 3] = ["__cuda_", "cudaCG", ".nv."];
 
 /// Bytes that the driver reserves in every block. From compute capability 9.0 on, a cubin's shared section includes them.
 const RESERVED: u64 = 1024;
@@ -56,9 +61,13 @@ impl Entry {
     /// Reads the kernel that `entry` names in a cubin for `capability`; see [`symbol`].
     pub fn read(cubin: &[u8], entry: &str, capability: ComputeCapability) -> Result<Self, CubinError> {
         let elf = Elf::parse(cubin).map_err(damaged)?;
+        let undefined = undefined(&elf);
+        if !undefined.is_empty() {
+            return Err(CubinError::Unlinked { undefined });
+        }
         let entry = &named(&elf, entry)?;
         let text_name = format!(".text.{entry}");
-        let Some(text) = elf.section_by_name(&text_name) else { return Err(no_entry(&elf, entry)) };
+        let Some(text) = elf.section_by_name(&text_name) else { return Err(no_entry(&entries(&elf), entry)) };
         let code = text.data().map_err(damaged)?;
         let symbol = elf.symbols().find(|s| s.name() == Ok(entry)).map(|s| s.index().0 as u32);
         let mut known = section_attributes(&elf, ".nv.info")?;
@@ -117,7 +126,9 @@ impl Entry {
         let names = sections.keys().filter_map(|name| name.strip_prefix(".text."));
         let described = names.filter(|name| sections.contains_key(format!(".nv.info.{name}").as_str()));
         let read = |entry: &str| {
-            let Some(text) = sections.get(format!(".text.{entry}").as_str()) else { return Err(no_entry(&elf, entry)) };
+            let Some(text) = sections.get(format!(".text.{entry}").as_str()) else {
+                return Err(no_entry(&entries(&elf), entry));
+            };
             let code = text.data().map_err(damaged)?;
             let symbol = symbols.get(entry).copied();
             let size = |prefix: &str| sections.get(format!("{prefix}{entry}").as_str()).map_or(0, |s| s.size());
@@ -266,6 +277,18 @@ fn code_hash(
     Ok(digest.hex())
 }
 
+/// Functions and variables that a relocatable cubin uses and neither it nor the driver defines.
+fn undefined(elf: &Elf<'_>) -> Vec<String> {
+    if elf.elf_header().e_type(elf.endian()) != ET_REL {
+        return Vec::new();
+    }
+    let needed = elf.symbols().filter(|symbol| symbol.is_undefined() && symbol.is_global() && !symbol.is_weak());
+    let names = needed.filter_map(|symbol| symbol.name().ok().filter(|name| !name.is_empty()));
+    let of_driver =
+        |name: &str| DRIVER_FUNCTIONS.contains(&name) || DRIVER_PREFIXES.iter().any(|prefix| name.starts_with(prefix));
+    names.filter(|name| !of_driver(name)).map(demangled).collect()
+}
+
 /// Names with both machine code and attributes.
 fn entries(elf: &Elf<'_>) -> Vec<String> {
     let named = |prefix: &str| -> Vec<String> {
@@ -284,54 +307,47 @@ pub fn symbol(cubin: &[u8], entry: &str) -> Result<String, CubinError> {
 }
 
 fn named(elf: &Elf<'_>, entry: &str) -> Result<String, CubinError> {
-    let mut present = entries(elf);
-    if present.iter().any(|name| name == entry) {
+    symbol_among(&entries(elf), entry)
+}
+
+/// The symbol among those of kernels that a user names `entry`: an exact match, else the one kernel whose C++ name fits.
+///
+/// # Errors
+/// No kernel fits, or several do.
+pub fn symbol_among(kernels: &[String], entry: &str) -> Result<String, CubinError> {
+    if kernels.iter().any(|name| name == entry) {
         return Ok(entry.to_owned());
     }
     let asked = KernelName::parse(entry);
-    let is = |fits: fn(&KernelName, &KernelName) -> bool, name: &String| fits(&asked, &KernelName::parse(name));
-    match present.iter().any(|name| is(KernelName::matches, name)) {
-        true => present.retain(|name| is(KernelName::matches, name)),
-        false => present.retain(|name| is(KernelName::may_mean, name)),
-    }
-    match present.as_slice() {
-        [] => Err(no_entry(elf, entry)),
-        [only] => Ok(only.clone()),
+    let fitting: Vec<&String> = kernels.iter().filter(|name| asked.matches(&KernelName::parse(name))).collect();
+    match fitting.as_slice() {
+        [] => Err(no_entry(kernels, entry)),
+        [only] => Ok((*only).clone()),
         several => {
-            let fitting = several.iter().map(|name| demangled(name)).collect();
-            Err(CubinError::Ambiguous { entry: entry.to_owned(), fitting })
+            Err(CubinError::Ambiguous { entry: entry.to_owned(), fitting: several.iter().map(named_twice).collect() })
         }
     }
 }
 
-/// Whether a kernel of the cubin certainly has that name. In the cubin an enumerator among the template arguments is
-/// a number, which another enumerator can share.
-///
-/// # Errors
-/// The cubin is damaged.
-pub fn is_certain(cubin: &[u8], entry: &str) -> Result<bool, CubinError> {
+fn no_entry(kernels: &[String], entry: &str) -> CubinError {
     let asked = KernelName::parse(entry);
-    let present = entries(&Elf::parse(cubin).map_err(damaged)?);
-    Ok(present.iter().any(|name| name == entry || asked.matches(&KernelName::parse(name))))
-}
-
-/// The error that no kernel of the cubin has that name.
-///
-/// # Errors
-/// The cubin is damaged.
-pub fn absent(cubin: &[u8], entry: &str) -> Result<CubinError, CubinError> {
-    Ok(no_entry(&Elf::parse(cubin).map_err(damaged)?, entry))
-}
-
-fn no_entry(elf: &Elf<'_>, entry: &str) -> CubinError {
-    let mut present: Vec<String> = entries(elf).iter().map(|name| demangled(name)).collect();
-    let asked = KernelName::parse(entry);
-    let likeness = |name: &String| strsim::jaro_winkler(asked.function(), KernelName::parse(name).function());
+    let likeness = |name: &&String| strsim::jaro_winkler(asked.function(), KernelName::parse(name).function());
+    let mut present: Vec<&String> = kernels.iter().collect();
     present.sort_by(|a, b| likeness(b).total_cmp(&likeness(a)).then_with(|| a.cmp(b)));
-    let near = nearest(entry, present.iter().map(String::as_str));
+    let names: Vec<String> = present.iter().map(|name| demangled(name)).collect();
+    let near = nearest(entry, names.iter().map(String::as_str));
     let hint = near.map_or_else(String::new, |name| format!("; did you mean `{name}`?"));
-    let present = if present.is_empty() { "none".to_owned() } else { present.join(", ") };
+    let present = match present.is_empty() {
+        true => "none".to_owned(),
+        false => present.iter().map(named_twice).collect::<Vec<_>>().join(", "),
+    };
     CubinError::NoEntry { entry: entry.to_owned(), present, hint }
+}
+
+/// A kernel as a person and as the cubin names it; `entry` takes both.
+fn named_twice(symbol: &&String) -> String {
+    let name = demangled(symbol);
+    if name == **symbol { name } else { format!("{name} [{symbol}]") }
 }
 
 fn to_u32(size: u64) -> Result<u32, CubinError> {

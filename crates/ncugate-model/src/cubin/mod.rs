@@ -8,7 +8,7 @@ mod lines;
 mod nvinfo;
 mod variable;
 
-pub use entry::{Entry, Traffic, absent, is_certain, symbol};
+pub use entry::{Entry, Traffic, symbol, symbol_among};
 pub use fatbin::{DeviceCode, FatbinError, device_code, is_binary};
 pub use lines::{CodePlace, LineTable};
 pub use variable::{ModuleVariable, variable, variables};
@@ -35,6 +35,12 @@ pub enum CubinError {
         entry: String,
         /// The matching kernels.
         fitting: Vec<String>,
+    },
+    /// It calls functions that another object file defines.
+    #[error("the machine code needs device linking, which ncugate does not do: {} not defined in its source; define what the kernel calls in one source, without `-rdc=true`", .undefined.join(", "))]
+    Unlinked {
+        /// The undefined functions and variables.
+        undefined: Vec<String>,
     },
     /// It has no such entry.
     #[error("no kernel `{entry}` in the cubin; kernels: {present}{hint}")]

@@ -37,13 +37,13 @@ impl DeepProfiles {
         let mut metrics = required_metrics::deep_metrics();
         metrics.extend(signal_counters().map(str::to_owned));
         let cases = run.deep_profiles.iter().map(|deep| (&deep.variant, &deep.shape, &deep.outcome));
-        let profiled = ProfiledCases::of(cases);
+        let profiled = ProfiledCases::of(cases, &run.builds);
         let ownership = Ownership::Recorded(&profiled);
         let counted = ProfileCounters::read(&reports, plan, ownership, &required_metrics::read(&metrics, capability))?;
         let rows: Vec<DeepProfileCase> = run.deep_profiles.iter().flat_map(|deep| rows(run, plan, deep)).collect();
         let listings: Listings<'_> =
             run.deep_profiles.iter().map(|deep| ((deep.variant.clone(), deep.shape.clone()), &deep.listing)).collect();
-        let observations = observations(&reports, plan, &listings).map_err(|e| run.damaged(&e))?;
+        let observations = observations(&reports, (plan, &run.builds), &listings).map_err(|e| run.damaged(&e))?;
         let clocks = Clocks::read(&reports).map_err(|e| run.damaged(&e))?;
         let quantities = deep_quantities(&counted, &rows, &metrics, capability);
         Ok(Self { quantities, observations, clocks, problem: None })

@@ -6,10 +6,10 @@ use super::timeline::Timeline;
 use crate::explain::listing::{Code, ListingError, SourceTexts, UserSources, listing};
 use indexmap::IndexMap;
 use ncu_rep::{Launch, MetricValue, Report, ReportError, SourceModule, SpeedupScope};
-use ncugate_judge::frame::case_of;
 use ncugate_judge::frame::launches::nvtx_text;
-use ncugate_model::{KernelName, Line, Listing, ShapeName, VariantId};
-use ncugate_phase::plan::{Method, Plan};
+use ncugate_judge::frame::{ExpectedKernel, case_of};
+use ncugate_model::{BuildOutcome, BuildRecord, Line, Listing, ShapeName, VariantId};
+use ncugate_phase::plan::{Method, Plan, Variant};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -124,23 +124,32 @@ pub type Listings<'a> = HashMap<(VariantId, ShapeName), &'a Listing>;
 /// A damaged report.
 pub fn observations(
     reports: &[(String, Report)],
-    plan: &Plan,
+    (plan, builds): (&Plan, &[BuildRecord]),
     kept: &Listings<'_>,
 ) -> Result<Vec<NcuObservations>, ReportError> {
-    let entries: HashMap<&VariantId, Option<Vec<KernelName>>> = plan
-        .variants
-        .iter()
-        .map(|v| match &v.method {
-            Method::Kernel(kernel) => (&v.id, Some(kernel.entries().into_iter().map(KernelName::parse).collect())),
-            Method::Function(_) | Method::Command(_) | Method::Captured(_) => (&v.id, None),
+    let symbols = |id: &VariantId| {
+        builds.iter().find(|build| &build.variant == id).and_then(|build| match &build.outcome {
+            BuildOutcome::Built { symbols, .. } => Some(symbols),
+            BuildOutcome::Failed { .. } | BuildOutcome::Refused { .. } | BuildOutcome::NotNeeded => None,
         })
-        .collect();
+    };
+    let expected = |variant: &Variant| match &variant.method {
+        Method::Kernel(kernel) => {
+            let symbols = symbols(&variant.id);
+            Some(kernel.entries().into_iter().map(|entry| ExpectedKernel::of(entry, symbols)).collect())
+        }
+        Method::Function(_) | Method::Command(_) | Method::Captured(_) => None,
+    };
+    let entries: HashMap<&VariantId, Option<Vec<ExpectedKernel>>> =
+        plan.variants.iter().map(|variant| (&variant.id, expected(variant))).collect();
     let mut found: IndexMap<(VariantId, ShapeName), SampledLaunch<'_>> = IndexMap::new();
     for (report, launch) in reports.iter().flat_map(|(_, report)| report.launches().map(move |l| (report, l))) {
         let Some(case) = case_of(&nvtx_text(&launch.nvtx()?)) else { continue };
         let Some(entry) = entries.get(&case.0) else { continue };
-        let fits = |name: &KernelName| name.launched_as(&launch.kernel_name(), &launch.demangled_name());
-        if entry.as_ref().is_some_and(|names| !names.iter().any(fits)) {
+        let (symbol, kernel, demangled) = (launch.mangled_name(), launch.kernel_name(), launch.demangled_name());
+        let symbol = (!symbol.is_empty()).then_some(symbol.as_ref());
+        let fits = |expected: &ExpectedKernel| expected.is_launched(symbol, &kernel, &demangled);
+        if entry.as_ref().is_some_and(|kernels| !kernels.iter().any(fits)) {
             continue;
         }
         let (rules, samples) = (rules(&launch)?, InstructionSamples::of(&launch)?);

@@ -4,13 +4,17 @@ use super::*;
 use crate::prove::ReferenceSpec;
 use ncugate_fixtures::{phase, plan};
 use ncugate_model::expr::Expr;
-use ncugate_model::{CheckOutcome, CheckRecord, LatencyOutcome, LatencyRecord, ShapeName};
+use ncugate_model::{CheckOutcome, CheckRecord, EntrySymbols, LatencyOutcome, LatencyRecord, ShapeName};
 use ncugate_phase::config::{Init, Scalar, ScalarType, WorkloadReference};
 use std::path::PathBuf;
 
 fn cubins(names: &[&str]) -> BTreeMap<VariantId, BuiltKernel> {
-    let built =
-        |name: &str| BuiltKernel { cubin: PathBuf::from(format!("{name}.cubin")), launch: None, left_out: Vec::new() };
+    let built = |name: &str| BuiltKernel {
+        cubin: PathBuf::from(format!("{name}.cubin")),
+        symbols: EntrySymbols::default(),
+        launch: None,
+        left_out: Vec::new(),
+    };
     names.iter().map(|n| (VariantId((*n).into()), built(n))).collect()
 }
 

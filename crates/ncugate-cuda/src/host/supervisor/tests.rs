@@ -14,6 +14,7 @@ fn job() -> WorkerJob {
     let kernel = |name: &str| JobKernel {
         variant: VariantId(name.into()),
         cubin: PathBuf::new(),
+        symbols: Default::default(),
         function: None,
         programs: Vec::new(),
         extents: Vec::new(),
