@@ -326,7 +326,9 @@ mod tests {
     use super::*;
     use ncugate_model::metric::Formula;
     use ncugate_phase::plan::{CommandPlan, Method, Variant, VariantRole};
-    use polars::prelude::{Column, Float64Chunked, IntoColumn, NewChunkedArray, StringChunked, UInt32Chunked};
+    use polars::prelude::{
+        ChunkFullNull as _, Column, Float64Chunked, IntoColumn, NewChunkedArray, StringChunked, UInt32Chunked,
+    };
 
     /// A launch: report, id, kernel, NVTX range, counters by name.
     type Profiled<'a> = (&'a str, u32, &'a str, &'a str, &'a [(&'a str, f64)]);

@@ -398,8 +398,8 @@ keys! {
     );
     entry = key(
         KeyKind::Template,
-        "Name of the `__global__` function: `extern \"C\"`, mangled, or as in C++ (`reduce`, `ns::reduce`, `reduce<float, {{ \
-         THREADS }}>`). ncugate instantiates a template if the source does not. Namespaces can be omitted if only one kernel fits.",
+        "Name of the `__global__` function: a symbol (`extern \"C\"`, mangled), or as in C++: `ns::reduce<half, 2 * {{ W }}>` is \
+         instantiated, `scale(float*, int)` selects an overload. Namespaces can be omitted if only one kernel of the source fits.",
     ).otherwise("each launch has its own");
     flags = key(
         TEMPLATES,
