@@ -121,9 +121,10 @@ fn the_schema_has_the_words_that_a_verdict_can_be() {
     assert_eq!(words("ChangeDirection"), ["better", "worse", "within noise", ""]);
 }
 
-/// Whether a line is one word or one command, which stay whole at any width.
+/// Whether a line holds a word or a command that stays whole at any width; the rank of a variant may precede its name.
 fn is_whole(line: &str) -> bool {
-    !line.trim().contains(' ') || line.trim_start().starts_with('`')
+    let words = line.trim_start_matches(|c: char| c.is_ascii_digit() || c == ' ' || c == '-');
+    !words.trim().contains(' ') || words.starts_with('`')
 }
 
 #[test]
