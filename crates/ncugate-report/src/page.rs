@@ -5,7 +5,7 @@
 
 use super::error::RenderError;
 use super::number;
-use crate::chart::palette;
+use crate::chart::palette::{self, Shade};
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
 use minijinja::{Environment, UndefinedBehavior};
@@ -104,11 +104,14 @@ fn environment() -> Result<Environment<'static>, RenderError> {
     Ok(env)
 }
 
-/// The style sheet with the colours of the charts.
+/// The style sheet with the colours of verdicts and charts.
 fn style() -> String {
-    let light = palette::rules(|c| c.light, "");
-    let system = palette::rules(|c| c.dark, ":root:not([data-theme=light])");
-    let chosen = palette::rules(|c| c.dark, ":root[data-theme=dark]");
+    let colours = |shade: Shade, root: &str, prefix: &str| {
+        format!("{root}{{{}}}{}", palette::properties(shade), palette::rules(shade, prefix))
+    };
+    let light = colours(|c| c.light, ":root", "");
+    let dark = |root: &str| colours(|c| c.dark, root, root);
+    let (system, chosen) = (dark(":root:not([data-theme=light])"), dark(":root[data-theme=dark]"));
     format!("{STYLE}{light}@media screen and (prefers-color-scheme:dark){{{system}}}@media screen{{{chosen}}}")
 }
 

@@ -210,7 +210,7 @@ fn points(path: impl IntoIterator<Item = BackendCoord>) -> String {
     places.join(" ")
 }
 
-/// The attributes of a colour: ` class="k0" fill="#0072b2"`.
+/// The attributes of a colour: ` class="pass" fill="#007a61"`.
 struct Paint {
     color: BackendColor,
     /// Width of the line; none for a filled shape.
@@ -294,14 +294,14 @@ mod tests {
     #[test]
     fn a_colour_of_the_palette_has_its_class() {
         let (r, g, b) = palette::SERIES[0].light;
-        let blue = RGBColor(r, g, b);
+        let purple = RGBColor(r, g, b);
         assert_eq!(
-            drawn(|canvas| canvas.draw_rect((9, 8), (2, 3), &blue.filled(), true)),
-            "<rect x=\"2\" y=\"3\" width=\"7\" height=\"5\" class=\"k0\" fill=\"#0072b2\"/>"
+            drawn(|canvas| canvas.draw_rect((9, 8), (2, 3), &purple.filled(), true)),
+            "<rect x=\"2\" y=\"3\" width=\"7\" height=\"5\" class=\"series-0\" fill=\"#7a3db8\"/>"
         );
         assert_eq!(
-            drawn(|canvas| canvas.draw_circle((1, 2), 3, &ShapeStyle::from(blue.mix(0.4)).stroke_width(2), false)),
-            "<circle cx=\"1\" cy=\"2\" r=\"3\" class=\"k0\" fill=\"none\" stroke=\"#0072b2\" stroke-opacity=\"0.4\" stroke-width=\"2\"/>"
+            drawn(|canvas| canvas.draw_circle((1, 2), 3, &ShapeStyle::from(purple.mix(0.4)).stroke_width(2), false)),
+            "<circle cx=\"1\" cy=\"2\" r=\"3\" class=\"series-0\" fill=\"none\" stroke=\"#7a3db8\" stroke-opacity=\"0.4\" stroke-width=\"2\"/>"
         );
         assert_eq!(
             drawn(|canvas| canvas.draw_path([(0, 1), (2, 3)], &BLACK)),

@@ -121,7 +121,7 @@ fn limits(area: &Area, plot: &mut Plot<'_>, chart: &Chart) -> PlotResult {
             LineAxis::Y if crossed => ((columns.start + 4, y - 4), HPos::Left),
             LineAxis::Y => ((columns.end - 4, y - 4), HPos::Right),
         };
-        let style = text_style(SMALL, palette::LIMIT, Pos::new(side, VPos::Bottom));
+        let style = text_style(SMALL, palette::INK, Pos::new(side, VPos::Bottom));
         area.draw(&Mark::new("", vec![text(&clip(&limit.label, LABEL), at, style)]).styled(MarkStyle::Halo))?;
     }
     Ok(())
@@ -143,6 +143,6 @@ fn limit_line(plot: &mut Plot<'_>, limit: &LimitLine) -> PlotResult {
         LineAxis::X => vec![(limit.value, rows.start), (limit.value, rows.end)],
         LineAxis::Y => vec![(columns.start, limit.value), (columns.end, limit.value)],
     };
-    let mark = Mark::new(&limit.label, vec![line(ends, palette::LIMIT, 2)]).styled(MarkStyle::Dashed);
+    let mark = Mark::new(&limit.label, vec![line(ends, palette::INK, 2)]).styled(MarkStyle::Dashed);
     plot.draw_series(std::iter::once(mark)).map(|_| ())
 }
