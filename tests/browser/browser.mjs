@@ -50,7 +50,7 @@ export async function launch(binary, size = [1440, 900]) {
       if (exceptionDetails) throw new Error(exceptionDetails.exception?.description ?? exceptionDetails.text);
       return result.value;
     };
-    const CODES = { Enter: 13, " ": 32, ArrowDown: 40, ArrowUp: 38, Escape: 27, Tab: 9, End: 35, Home: 36 };
+    const CODES = { Enter: 13, " ": 32, ArrowDown: 40, ArrowUp: 38, ArrowLeft: 37, ArrowRight: 39, Escape: 27, Tab: 9, End: 35, Home: 36 };
     const key = async (name) => {
       const event = { key: name, code: name === " " ? "Space" : name, windowsVirtualKeyCode: CODES[name] };
       await send("Input.dispatchKeyEvent", { type: "keyDown", ...event, ...(name === "Enter" ? { text: "\r" } : {}) });

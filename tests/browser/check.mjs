@@ -44,6 +44,27 @@ function counters() {
   const isShown = (cell, edge) => { const b = cell.getBoundingClientRect(); return b.height >= 10 && b.width >= 10 && b.right <= edge + 1 && cell.textContent.trim(); };
   return [rows.length, rows.filter((row) => ![...row.cells].every((cell) => isShown(cell, row.closest(".scroll").getBoundingClientRect().right))).length];
 }
+/** Texts of drawings that overlap another text or leave their drawing; runs in the page. */
+function crossedLabels() {
+  document.querySelectorAll("details").forEach((d) => (d.open = true));
+  const crossed = [];
+  for (const svg of document.querySelectorAll("figure svg")) {
+    const frame = svg.getBoundingClientRect();
+    // A box has room above and below the letters.
+    const trimmed = (b) => ({ left: b.left, right: b.right, top: b.top + b.height * 0.15, bottom: b.bottom - b.height * 0.15 });
+    const texts = [...svg.querySelectorAll("text")].filter((t) => t.textContent.trim());
+    const boxes = texts.map((t) => ({ says: t.textContent, ...trimmed(t.getBoundingClientRect()) }));
+    boxes.forEach((one, at) => {
+      const outside = one.left < frame.left - 1 || one.right > frame.right + 1 || one.top < frame.top - 1 || one.bottom > frame.bottom + 1;
+      if (outside) crossed.push(`${svg.id}: '${one.says}' is outside`);
+      for (const other of boxes.slice(at + 1)) {
+        const over = one.left < other.right && other.left < one.right && one.top < other.bottom && other.top < one.bottom;
+        if (over) crossed.push(`${svg.id}: '${one.says}' over '${other.says}'`);
+      }
+    });
+  }
+  return crossed;
+}
 /** Serious and critical findings of axe-core, where AXE names its axe.min.js. */
 async function barriers(page) {
   if (!process.env.AXE) return [];
@@ -366,21 +387,50 @@ try {
     assert.match(await page.evaluate(`window.copied`), /^ncugate run \S+\.toml --source gpu --filter 'REGCAP=.*'$/);
     await page.key("Escape");
   });
-  await check("a point shows its row, and opens its variant", page, async () => {
-    const mark = `[...document.querySelectorAll("#svg-latency-occupancy g > title, #svg-roofline g > title")].find((t) => t.textContent.startsWith("REGCAP=")).parentElement`;
+  await check("a point says variant, metrics and units to the pointer, and opens its variant", page, async () => {
+    const mark = `[...document.querySelectorAll("#svg-latency-occupancy circle")].find((c) => c.closest("g:not([transform])")).closest("g")`;
+    await page.evaluate(`document.querySelectorAll("details").forEach((d) => (d.open = true))`);
     await page.evaluate(`${mark}.scrollIntoView({ block: "center", behavior: "instant" })`);
     await page.evaluate(`new Promise((r) => setTimeout(r, 100))`);
     const [x, y] = await page.evaluate(`(() => { const b = ${mark}.getBoundingClientRect(); return [b.left + b.width / 2, b.top + b.height / 2]; })()`);
     await page.send("Input.dispatchMouseEvent", { type: "mouseMoved", x, y });
     await page.evaluate(`new Promise((r) => setTimeout(r, 100))`);
-    const peek = await page.evaluate(`[document.getElementById("peek").hidden, document.getElementById("peek").textContent]`);
-    assert.ok(!peek[0] && /Latency p50/.test(peek[1]), JSON.stringify(peek));
-    const title = await page.evaluate(`document.elementFromPoint(${x}, ${y}).closest("g").querySelector("title").textContent`);
-    assert.ok(title.startsWith(await page.evaluate(`document.querySelector("#peek b").textContent`)), `${title}: ${peek[1]}`);
+    const lines = await page.evaluate(`[...document.getElementById("tip").children].map((c) => c.textContent)`);
+    assert.ok(/^REGCAP=|^sdpa/.test(lines[0]) && /^Achieved occupancy .* %$/.test(lines[1]) && /^Latency p50 .* µs$/.test(lines[2]), JSON.stringify(lines));
+    const [tip, screen] = await page.evaluate(`(() => { const b = document.getElementById("tip").getBoundingClientRect(); return [[b.left, b.top, b.right, b.bottom], [innerWidth, innerHeight]]; })()`);
+    assert.ok(tip[0] >= 0 && tip[1] >= 0 && tip[2] <= screen[0] && tip[3] <= screen[1], `${tip} in ${screen}`);
     await page.send("Input.dispatchMouseEvent", { type: "mousePressed", x, y, button: "left", clickCount: 1 });
     await page.send("Input.dispatchMouseEvent", { type: "mouseReleased", x, y, button: "left", clickCount: 1 });
     assert.ok(await page.evaluate(`document.getElementById("detail").open`));
     await page.key("Escape");
+  });
+  await check("keys reach every point of a chart, and the tip names variant, metric and unit", page, async () => {
+    const drawing = `document.querySelector("#chart-gate-metrics .drawing")`;
+    const titles = await page.evaluate(`[...${drawing}.querySelectorAll("g > title")].map((t) => t.textContent)`);
+    await page.evaluate(`${drawing}.focus()`);
+    await page.key("Home");
+    const tip = () => page.evaluate(`[...document.getElementById("tip").children].map((c) => c.textContent)`);
+    const told = [];
+    for (let at = 0; at < titles.length; at += 1) {
+      told.push((await tip()).join("|"));
+      await page.key("ArrowRight");
+    }
+    assert.ok(titles.length > 100 && new Set(told).size === new Set(titles).size, `${new Set(told).size} of ${titles.length} marks`);
+    assert.ok(told.some((text) => /^REGCAP=\S+.*\|Latency p50 [\d.]+ µs$/.test(text)), told[0]);
+    await page.key("Home");
+    assert.equal((await tip()).join("|"), told[0]);
+    await page.key("ArrowDown");
+    assert.notEqual((await tip()).join("|"), told[0]);
+    await page.key("Home");
+    await page.evaluate(`document.querySelector("#chart-latency-occupancy .drawing").focus()`);
+    while (!(await tip())[0]?.startsWith("REGCAP=")) await page.key("ArrowRight");
+    const name = (await tip())[0];
+    await page.key("Enter");
+    assert.equal(await page.evaluate(`document.getElementById("detail-title").textContent`), name);
+    await page.key("Escape");
+    assert.ok(await page.evaluate(`document.activeElement.closest("#chart-latency-occupancy") !== null`), "the focus is back at the chart");
+    await page.key("Escape");
+    assert.deepEqual(await tip(), []);
   });
   await check("headings link to themselves", page, async () => {
     const links = await page.evaluate(`[...document.querySelectorAll("section[id] > h2")].map((h) => [h.querySelector("a.anchor")?.getAttribute("href"), "#" + h.parentElement.id])`);
@@ -427,6 +477,14 @@ try {
     assert.ok(await page.evaluate(`document.querySelectorAll("#grid thead button").length`) > 5);
   });
   await page.close();
+
+  for (const name of ["p90", "p1000", "hostile", "kernels", "index", ...readdirSync(`${folder}/shipped`).map((name) => `shipped/${name}`)]) {
+    page = await open(name);
+    await check(`labels of the charts of ${name} do not overlap and stay inside`, page, async () => {
+      assert.deepEqual(await page.evaluate(`(${crossedLabels})()`), []);
+    });
+    await page.close();
+  }
 
   for (const name of readdirSync(`${folder}/shipped`)) {
     page = await open(`shipped/${name}`, { width: 390, height: 844 });

@@ -30,6 +30,7 @@ pub(super) const SCRIPT: &str = concat!(
     include_str!("../../../templates/script/filters.js"),
     include_str!("../../../templates/script/pair.js"),
     include_str!("../../../templates/script/detail.js"),
+    include_str!("../../../templates/script/charts.js"),
     include_str!("../../../templates/script/points.js"),
     "makeColumns();\nconst opened = readAddress();\nupdate();\ndrawPair();\nif (opened) open(opened);\n})();\n",
 );
@@ -100,8 +101,8 @@ fn drawings(report: &RunReport) -> Result<Vec<Drawing<'_>>, RenderError> {
         .charts
         .iter()
         .map(|c| {
-            let svg = svg::draw(c, Setting::Page)?;
-            Ok(Drawing { id: &c.id, title: &c.title, note: &c.note, svg, table: &c.table })
+            let svg = svg::draw_figure(c, Setting::Page)?;
+            Ok(Drawing { id: c.id(), title: c.title(), note: c.note(), svg, table: c.table() })
         })
         .collect()
 }

@@ -28,6 +28,7 @@ const STYLE: &str = concat!(
     include_str!("../../../templates/style/theme.css"),
     include_str!("../../../templates/style/page.css"),
     include_str!("../../../templates/style/sections.css"),
+    include_str!("../../../templates/style/charts.css"),
     include_str!("../../../templates/style/table.css"),
     include_str!("../../../templates/style/first_screen.css"),
     include_str!("../../../templates/style/kernels.css"),

@@ -35,7 +35,7 @@ pub fn write(report: &RunReport, folder: &Path) -> Result<ReportFiles, WriteErro
         ("report.html", html::html(report)?),
     ];
     let drawn: Result<Vec<_>, _> =
-        report.charts.iter().map(|c| Ok((format!("{}.svg", c.id), svg::draw(c, Setting::File)?))).collect();
+        report.charts.iter().map(|c| Ok((format!("{}.svg", c.id()), svg::draw_figure(c, Setting::File)?))).collect();
     let drawn = drawn.map_err(super::RenderError::Chart)?;
     let charts = folder.join("charts");
     fs::create_dir_all(&charts).map_err(|source| disk(&charts, source))?;
@@ -89,13 +89,11 @@ mod tests {
     #[test]
     fn charts_of_an_earlier_rendering_go_and_other_files_stay() {
         let folder = tempfile::tempdir().unwrap();
-        for name in ["stalls.svg", "gate-registers.svg", "older.svg", "notes.txt"] {
+        for name in ["stalls.svg", "roofline.svg", "older.svg", "notes.txt"] {
             fs::write(folder.path().join(name), "x").unwrap();
         }
         remove_older(folder.path(), &[("stalls.svg".to_owned(), String::new())]).unwrap();
-        for (name, stays) in
-            [("stalls.svg", true), ("gate-registers.svg", false), ("older.svg", true), ("notes.txt", true)]
-        {
+        for (name, stays) in [("stalls.svg", true), ("roofline.svg", false), ("older.svg", true), ("notes.txt", true)] {
             assert_eq!(folder.path().join(name).exists(), stays, "{name}");
         }
     }

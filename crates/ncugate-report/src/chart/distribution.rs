@@ -2,7 +2,9 @@
 
 use super::charted_run::{ChartedRun, VariantRole, VariantRow};
 use super::outliers::{FAR, off_the_scale};
-use super::spec::{Chart, ChartAxis, ChartPoint, ChartTable, Glyph, Marks, Scale, Series, Spread, Tone, five_numbers};
+use super::spec::{
+    Chart, ChartAxis, ChartPoint, ChartTable, Glyph, Marks, Scale, Series, Spread, Tone, five_numbers, mark_label,
+};
 use ncugate_model::number;
 
 /// Variants shown in addition to the baselines.
@@ -29,7 +31,9 @@ pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
     }
     let spread = |row: usize, samples: &[f64], v: &VariantRow| {
         let quartiles = five_numbers(samples)?;
-        let label = format!("{}: median {}", v.label, number::with_unit(quartiles[2], "us"));
+        let [_, first, median, third, _] = quartiles;
+        let label =
+            mark_label(&v.label, &[("latency median", median, "us"), ("quartiles", first, "us"), ("to", third, "us")]);
         Some(Spread { row, quartiles, label })
     };
     let boxes = |standing: VariantRole| -> Vec<Spread> {
@@ -41,14 +45,14 @@ pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
     let strips = shown.iter().enumerate().flat_map(|(row, (_, samples))| strip(row, samples)).collect();
     let mut series = vec![
         Series { name: "sample".to_owned(), tone: Tone::Muted, marks: Marks::Points(Glyph::Dot, strips) },
-        Series { name: "quartiles".to_owned(), tone: Tone::Good, marks: Marks::Boxes(boxes(VariantRole::Candidate)) },
+        Series { name: "quartiles".to_owned(), tone: Tone::Chosen, marks: Marks::Boxes(boxes(VariantRole::Candidate)) },
         Series { name: "baseline".to_owned(), tone: Tone::Baseline, marks: Marks::Boxes(boxes(VariantRole::Baseline)) },
     ];
     series.retain(|s| !matches!(&s.marks, Marks::Boxes(boxes) if boxes.is_empty()));
     let samples: usize = shown.iter().map(|(_, s)| s.len()).sum();
     Some(Chart {
         id: "latency-distribution".to_owned(),
-        title: "Latency, every sample".to_owned(),
+        title: "How far do the latency samples spread?".to_owned(),
         note: format!(
             "{} at shape {}; boxes span the quartiles, whiskers all samples.{}",
             number::counted(samples, "sample"),

@@ -1,9 +1,9 @@
-//! Each gated metric with its limit, over the variants from best to last.
+//! Each gated metric with its limit, over the variants from best to last: a panel for each metric and shape.
 
 use super::charted_run::{ChartedRun, GateResult, VariantRow};
 use super::spec::{
-    Chart, ChartAxis, ChartPoint, ChartTable, Glyph, LimitLine, LineAxis, Marks, Scale, Series, Stroke, Tone,
-    five_numbers,
+    Chart, ChartAxis, ChartGrid, ChartPoint, ChartTable, Glyph, LimitLine, LineAxis, Marks, Scale, Series, Stroke,
+    Tone, five_numbers, mark_label,
 };
 use ncugate_model::number::text::inside;
 use ncugate_model::number::{self, Number};
@@ -17,24 +17,78 @@ const GROUPS: usize = 50;
 /// Most shapes of one gate that are charted.
 const SHAPES: usize = 4;
 
-/// A chart for every gate on a metric and shape; the first gate of a metric names the limit, the others add lines.
-pub fn charts(run: &ChartedRun<'_>) -> Vec<Chart> {
-    let mut charts: Vec<Chart> = Vec::new();
-    for gate in run.gates {
+/// A gated metric at a shape.
+struct GatePanel<'r> {
+    metric: &'r str,
+    shape: usize,
+    /// The gate whose verdicts the marks show.
+    gate: usize,
+    /// The ranked variants that have a value.
+    points: Vec<RankedValue<'r>>,
+    chart: Chart,
+}
+
+/// A variant, its rank and its value.
+type RankedValue<'r> = (&'r VariantRow, usize, f64);
+
+/// The panels, if a gate reads a metric and at least one variant is ranked; the first gate of a metric decides the
+/// marks, the others add limits.
+pub fn grid(run: &ChartedRun<'_>) -> Option<ChartGrid> {
+    if run.variants.iter().all(|variant| variant.rank.is_none()) {
+        return None;
+    }
+    let mut panels: Vec<GatePanel<'_>> = Vec::new();
+    for (at, gate) in run.gates.iter().enumerate() {
         let Some(metric) = &gate.metric else { continue };
         for place in places(run, gate) {
-            let id = match place.shape == run.objective_shape {
-                true => format!("gate-{}", slug(metric)),
-                false => format!("gate-{}-{}", slug(metric), slug(run.shape_name(place.shape))),
-            };
-            if let Some(known) = charts.iter_mut().find(|c| c.id == id) {
-                known.limits.extend(limit(gate, place));
-            } else {
-                charts.extend(chart(run, (gate, place), metric, id));
+            match panels.iter_mut().find(|known| known.metric == metric.as_str() && known.shape == place.shape) {
+                Some(known) => known.chart.limits.extend(limit(gate, place)),
+                None => panels.push(panel(run, at, place, metric)),
             }
         }
     }
-    charts
+    let first = panels.first()?;
+    let said: Vec<String> = panels.iter().map(|panel| panel.said(run)).collect();
+    Some(ChartGrid {
+        id: "gate-metrics".to_owned(),
+        title: "How far is each variant from the limits?".to_owned(),
+        note: match first.points.len() > SEPARATE {
+            true => "Correct variants by rank, in groups of neighbours. Dashed: the limit.".to_owned(),
+            false => "Correct variants by rank, the best on the left. Dashed: the limit.".to_owned(),
+        },
+        alt: format!("{}.", said.join("; ")),
+        table: table(run, &panels),
+        panels: panels.into_iter().map(|panel| panel.chart).collect(),
+    })
+}
+
+fn table(run: &ChartedRun<'_>, panels: &[GatePanel<'_>]) -> ChartTable {
+    let ranked = run.variants.iter().filter_map(|variant| Some((variant, variant.rank?)));
+    let rows = ranked.map(|(variant, rank)| {
+        let value = |panel: &GatePanel<'_>| {
+            let value = run.value(variant, panel.shape, panel.metric);
+            value.map_or_else(|| "n/a".to_owned(), number::plain)
+        };
+        [rank.to_string(), variant.label.to_string()].into_iter().chain(panels.iter().map(value)).collect()
+    });
+    let mut table = ChartTable::new(["rank", "variant"], rows);
+    table.head.extend(panels.iter().map(|panel| panel.chart.y.caption()));
+    table
+}
+
+impl GatePanel<'_> {
+    /// `Registers from 40 to 96, required: registers <= 64`
+    fn said(&self, run: &ChartedRun<'_>) -> String {
+        let values: Vec<f64> = self.points.iter().map(|point| point.2).collect();
+        let unit = run.described(self.metric).1;
+        let range = match five_numbers(&values) {
+            Some([least, .., most]) => {
+                format!("from {} to {}", number::in_sentence(least, unit), number::in_sentence(most, unit))
+            }
+            None => "without a value".to_owned(),
+        };
+        format!("{} {range}, required: {}", self.chart.y.label, run.gates[self.gate].require)
+    }
 }
 
 /// A shape at which a gate is judged, and its limit there.
@@ -59,66 +113,51 @@ fn places(run: &ChartedRun<'_>, gate: &GateResult) -> Vec<Place> {
     places
 }
 
-fn chart(run: &ChartedRun<'_>, (gate, place): (&GateResult, Place), metric: &str, id: String) -> Option<Chart> {
+fn panel<'r>(run: &ChartedRun<'r>, at: usize, place: Place, metric: &'r str) -> GatePanel<'r> {
+    let gate = &run.gates[at];
     let shape = place.shape;
-    let shape_name = run.shape_name(shape);
-    let at = run.gates.iter().position(|g| g.name == gate.name)?;
-    let points: Vec<(&VariantRow, usize, f64)> =
-        run.variants.iter().filter_map(|v| Some((v, v.rank?, run.value(v, shape, metric)?))).collect();
-    if points.is_empty() {
-        return None;
-    }
-    let (title, unit) = run.described(metric);
-    let series = if points.len() > SEPARATE { summary(&points) } else { separate(&points, at) };
-    let values: Vec<f64> = points.iter().map(|p| p.2).collect();
-    let [least, _, median, _, most] = five_numbers(&values)?;
-    Some(Chart {
-        id,
-        title: match shape == run.objective_shape {
-            true => title.to_owned(),
-            false => format!("{title} at shape {shape_name}"),
-        },
-        note: match gate.summary.limits.len() {
-            0 | 1 => format!("{} over the correct variants, best first.", gate.require),
-            _ => format!(
-                "{} at shape {shape_name} over the correct variants, best first; a mark shows whether the gate holds at \
-                 all its shapes.",
-                gate.require
-            ),
-        },
+    let ranked = run.variants.iter().filter_map(|variant| Some((variant, variant.rank?)));
+    let points: Vec<RankedValue<'_>> =
+        ranked.filter_map(|(variant, rank)| Some((variant, rank, run.value(variant, shape, metric)?))).collect();
+    let (title, unit) = run.metric(metric).map_or((metric, ""), |column| (&column.title, &column.unit));
+    let title = match shape == run.objective_shape {
+        true => title.to_owned(),
+        false => format!("{title} at shape {}", run.shape_name(shape)),
+    };
+    let series = match points.len() {
+        0 => Vec::new(),
+        few if few <= SEPARATE => separate(&points, at, &title, unit),
+        _ => summary(&points),
+    };
+    let least = points.iter().map(|point| point.2).fold(f64::INFINITY, f64::min);
+    let chart = Chart {
+        id: String::new(),
+        title: title.clone(),
+        note: "not measured for any ranked variant".to_owned(),
         x: ChartAxis::new(&format!("rank by {}", inside(run.described(run.objective).0)), "", Scale::Count),
-        y: ChartAxis::new(title, unit, if least >= 0.0 { Scale::Zero } else { Scale::Linear }),
+        y: ChartAxis::new(&title, unit, if least >= 0.0 { Scale::Zero } else { Scale::Linear }),
         series,
         limits: limit(gate, place).into_iter().collect(),
-        alt: format!(
-            "{} variants from {} to {}, median {}; required: {}.",
-            points.len(),
-            number::plain(least),
-            number::with_unit(most, unit),
-            number::plain(median),
-            gate.require
-        ),
-        table: ChartTable::new(
-            ["rank", "variant", title],
-            points.iter().map(|(v, rank, y)| vec![rank.to_string(), v.label.to_string(), number::plain(*y)]),
-        ),
-    })
+        alt: String::new(),
+        table: ChartTable::default(),
+    };
+    GatePanel { metric, shape, gate: at, points, chart }
 }
 
-fn separate(points: &[(&VariantRow, usize, f64)], gate: usize) -> Vec<Series> {
+fn separate(points: &[RankedValue<'_>], gate: usize, title: &str, unit: &str) -> Vec<Series> {
     let verdict = |v: &VariantRow| v.compared(gate).map(|c| c.verdict);
     let of = |name: &str, tone, glyph, keep: &dyn Fn(&VariantRow) -> bool| {
-        let point = |(v, rank, y): &(&VariantRow, usize, f64)| ChartPoint {
+        let point = |(v, rank, y): &RankedValue<'_>| ChartPoint {
             x: *rank as f64,
             y: *y,
-            label: format!("{}: {}", v.label, number::plain(*y)),
+            label: mark_label(&v.label, &[(title, *y, unit)]),
         };
         let marks = points.iter().filter(|(v, ..)| keep(v)).map(point).collect();
         Series { name: name.to_owned(), tone, marks: Marks::Points(glyph, marks) }
     };
     let mut series = vec![
-        of("fails", Tone::Bad, Glyph::Cross, &|v| verdict(v) == Some(Verdict::Fail)),
-        of("holds", Tone::Good, Glyph::Disc, &|v| verdict(v) == Some(Verdict::Pass)),
+        of("fail", Tone::Bad, Glyph::Cross, &|v| verdict(v) == Some(Verdict::Fail)),
+        of("pass", Tone::Good, Glyph::Disc, &|v| verdict(v) == Some(Verdict::Pass)),
         of("inconclusive", Tone::Open, Glyph::Triangle, &|v| verdict(v) == Some(Verdict::Inconclusive)),
         of("not judged", Tone::Muted, Glyph::Dot, &|v| verdict(v).is_none()),
         of("selected", Tone::Chosen, Glyph::Ring, &|v| v.selected),
@@ -128,7 +167,7 @@ fn separate(points: &[(&VariantRow, usize, f64)], gate: usize) -> Vec<Series> {
 }
 
 /// Minimum, median and maximum of groups of neighbours by rank.
-fn summary(points: &[(&VariantRow, usize, f64)]) -> Vec<Series> {
+fn summary(points: &[RankedValue<'_>]) -> Vec<Series> {
     let size = points.len().div_ceil(GROUPS);
     let groups: Vec<(f64, [f64; 5])> = points
         .chunks(size)
@@ -144,18 +183,11 @@ fn summary(points: &[(&VariantRow, usize, f64)]) -> Vec<Series> {
     };
     vec![
         line("greatest", Tone::Muted, Stroke::Dashed, 4),
-        line("median", Tone::Good, Stroke::Solid, 2),
+        line("median", Tone::Chosen, Stroke::Solid, 2),
         line("least", Tone::Muted, Stroke::Dashed, 0),
     ]
 }
 
 fn limit(gate: &GateResult, place: Place) -> Option<LimitLine> {
     Some(LimitLine { across: LineAxis::Y, value: place.limit?, label: gate.require.to_string() })
-}
-
-/// A metric's name as part of a file name.
-fn slug(name: &str) -> String {
-    let kept: String =
-        name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' }).collect();
-    kept.chars().take(60).collect()
 }

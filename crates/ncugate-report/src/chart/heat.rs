@@ -16,15 +16,15 @@ pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
         return None;
     }
     let size = (candidates.len() * run.gates.len()).div_ceil(CELLS).max(1);
-    let cells = (0..run.gates.len()).flat_map(|gate| {
-        candidates.chunks(size).enumerate().filter_map(move |(at, group)| cell(gate, at * size, group))
+    let cells = run.gates.iter().enumerate().flat_map(|(gate, row)| {
+        candidates.chunks(size).enumerate().filter_map(move |(at, group)| cell(&row.name, gate, at * size, group))
     });
     let failing = |gate: usize| count(&candidates, gate, Verdict::Fail);
     let hardest = (0..run.gates.len()).max_by_key(|gate| (failing(*gate), usize::MAX - gate)).unwrap_or(0);
     let judged = |gate: usize| candidates.iter().filter(|v| v.compared(gate).is_some()).count();
     Some(Chart {
         id: "gates-by-variant".to_owned(),
-        title: "What stops each variant".to_owned(),
+        title: "Which gates stop which variants?".to_owned(),
         note: match failing(hardest) {
             0 => "No gate fails for any variant.".to_owned(),
             stopped => format!(
@@ -39,7 +39,7 @@ pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
             Series { name: String::new(), tone: Tone::Bad, marks: Marks::Columns(cells.collect()) },
             key("pass", Tone::Good),
             key("fail", Tone::Bad),
-            key("inconclusive", Tone::Open),
+            Series { name: "inconclusive".to_owned(), tone: Tone::Open, marks: Marks::Boxes(Vec::new()) },
         ],
         limits: Vec::new(),
         alt: format!("{} gates over {} variants.", run.gates.len(), candidates.len()),
@@ -65,7 +65,7 @@ fn count(variants: &[&VariantRow], gate: usize, verdict: Verdict) -> usize {
 }
 
 /// A gate over neighbours by rank; none if it was judged for none of them.
-fn cell(gate: usize, start: usize, group: &[&VariantRow]) -> Option<ShareColumn> {
+fn cell(name: &str, gate: usize, start: usize, group: &[&VariantRow]) -> Option<ShareColumn> {
     let judged = group.iter().filter_map(|v| v.compared(gate)).count();
     if judged == 0 {
         return None;
@@ -74,9 +74,9 @@ fn cell(gate: usize, start: usize, group: &[&VariantRow]) -> Option<ShareColumn>
     let label = match group {
         [one] => {
             let text = one.compared(gate).map_or("", |c| &c.text);
-            format!("{}: {text}", one.label)
+            format!("{}: {name}, {text}", one.label)
         }
-        _ => format!("{} of {} fail", fail, number::counted(judged, "variant")),
+        _ => format!("{name}: {fail} of {} fail", number::counted(judged, "variant")),
     };
     let share = |n: usize| n as f64 / judged as f64;
     // A column is as wide as a rank and centred on it; ranks count from 1.

@@ -14,21 +14,21 @@ pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
     let cells = ratios.iter().enumerate().flat_map(|(row, ratios)| {
         ratios.iter().enumerate().map(move |(at, ratio)| ShareColumn {
             row,
-            from: at as f64 + 0.5,
-            to: at as f64 + 1.5,
+            from: at as f64 - 0.5,
+            to: at as f64 + 0.5,
             fail: if worst > 1.0 { (ratio - 1.0) / (worst - 1.0) } else { 0.0 },
             unknown: 0.0,
             label: String::new(),
         })
     });
+    let (title, _) = run.described(run.objective);
     let mut cells: Vec<ShareColumn> = cells.collect();
     for cell in &mut cells {
-        let (row, at) = (found.rows.get(cell.row)?, cell.from as usize);
+        let (row, at) = (found.rows.get(cell.row)?, (cell.from + 0.5) as usize);
         let ratio = ratios.get(cell.row)?.get(at)?;
-        let over = number::change(*ratio);
-        cell.label = format!("{} = {row}, {} = {}: {over}", found.first, found.second, found.columns.get(at)?);
+        let (over, column) = (number::change(*ratio), found.columns.get(at)?);
+        cell.label = format!("{} = {row}, {} = {column}: {title} {over} over the best", found.first, found.second);
     }
-    let (title, _) = run.described(run.objective);
     let said = format!(
         "{} from {} to {} changes the effect of {} by {} % ({} to {})",
         found.second,
@@ -44,18 +44,11 @@ pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
     });
     Some(Chart {
         id: "interactions".to_owned(),
-        title: format!("{} and {} together", found.first, found.second),
-        note: format!(
-            "{said}. The fuller a cell, the farther it is from the best; columns are {} in order.",
-            found.columns.join(", ")
-        ),
-        x: ChartAxis::new(&found.second, "", Scale::Count),
-        y: ChartAxis::new(
-            &found.first,
-            "",
-            Scale::Names(found.rows.iter().map(|row| format!("{} = {row}", found.first)).collect()),
-        ),
-        series: vec![Series { name: String::new(), tone: Tone::Bad, marks: Marks::Columns(cells) }],
+        title: format!("Which values of {} and {} go together?", found.first, found.second),
+        note: format!("{said}. The fuller a cell, the farther it is from the best."),
+        x: ChartAxis::new(&found.second, "", Scale::Names(found.columns.clone())),
+        y: ChartAxis::new(&found.first, "", Scale::Names(found.rows.clone())),
+        series: vec![Series { name: String::new(), tone: Tone::Chosen, marks: Marks::Columns(cells) }],
         limits: Vec::new(),
         alt: format!("{title} over the best, for each pair of values. {said}."),
         table: ChartTable::new([found.first.as_str(), found.second.as_str(), "over the best"], rows),

@@ -1,7 +1,7 @@
 //! Kernels of reports under the ceilings of the chip. The caller names the points.
 
 use super::roofline::ceiling;
-use super::spec::{Chart, ChartAxis, ChartPoint, ChartTable, Glyph, Marks, Scale, Series, Tone};
+use super::spec::{Chart, ChartAxis, ChartPoint, ChartTable, Glyph, Marks, Scale, Series, Tone, mark_label};
 use crate::explain::Roofline;
 use ncugate_model::number;
 
@@ -16,7 +16,8 @@ pub fn kernel_roofline(roof: &Roofline, label: &dyn Fn(&str) -> String) -> Optio
         .map(|point| {
             let (x, y) = (point.intensity, point.performance / 1e12);
             let name = label(&point.variant.0);
-            let label = format!("{name}: {} FLOP/B, {} TFLOP/s", number::plain(x), number::plain(y));
+            let label =
+                mark_label(&name, &[("operations a DRAM byte", x, "FLOP/B"), ("operations a second", y, "TFLOP/s")]);
             ChartPoint { x, y, label }
         })
         .collect();

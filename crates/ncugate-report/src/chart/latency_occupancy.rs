@@ -4,6 +4,7 @@ use super::charted_run::{ChartedRun, GateResult, VariantMark, VariantRole, Varia
 use super::outliers::{FAR, off_the_scale};
 use super::spec::{
     Chart, ChartAxis, ChartPoint, ChartTable, Glyph, LimitLine, LineAxis, Marks, Scale, Series, Stroke, Tone,
+    mark_label,
 };
 use ncugate_model::number;
 use ncugate_model::number::text::inside;
@@ -32,14 +33,14 @@ pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
     });
     Some(Chart {
         id: "latency-occupancy".to_owned(),
-        title: format!("{y_title} against {}", inside(x_title)),
+        title: format!("What does {} do to {}?", inside(x_title), inside(y_title)),
         note: format!(
             "The line joins the variants that no other beats on both; where it is flat, more occupancy buys nothing.{}",
             off_the_scale(&beyond)
         ),
         x: ChartAxis::new(x_title, x_unit, Scale::Linear),
         y: ChartAxis::new(y_title, y_unit, Scale::Linear),
-        series: series(&points, front),
+        series: series(&points, front, [(x_title, x_unit), (y_title, y_unit)]),
         limits: limits(run, occupancy, run.objective),
         alt: format!("{} points at shape {}.{best}", points.len(), run.shape_name(shape)),
         table: ChartTable::new(
@@ -61,12 +62,14 @@ fn within<'r>(points: Vec<OccupancyPoint<'r>>) -> (Vec<OccupancyPoint<'r>>, Vec<
     (points.into_iter().filter(|(v, _, y)| !far(v, *y)).collect(), beyond)
 }
 
-fn series(points: &[OccupancyPoint<'_>], front: Vec<(f64, f64)>) -> Vec<Series> {
+/// The points and the front; `titles` are title and unit of both axes.
+fn series(points: &[OccupancyPoint<'_>], front: Vec<(f64, f64)>, titles: [(&str, &str); 2]) -> Vec<Series> {
     let many = points.len() > NAMED;
     let kept = |keep: &dyn Fn(&VariantRow) -> bool| -> Vec<ChartPoint> {
-        let point = |(v, x, y): &OccupancyPoint<'_>| {
-            let label = format!("{}: {} and {}", v.label, number::plain(*x), number::plain(*y));
-            ChartPoint { x: *x, y: *y, label }
+        let point = |(v, x, y): &OccupancyPoint<'_>| ChartPoint {
+            x: *x,
+            y: *y,
+            label: mark_label(&v.label, &[(titles[0].0, *x, titles[0].1), (titles[1].0, *y, titles[1].1)]),
         };
         points.iter().filter(|(v, ..)| keep(v)).map(point).collect()
     };

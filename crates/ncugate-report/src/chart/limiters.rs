@@ -1,7 +1,7 @@
 //! Limiters of the blocks per multiprocessor: registers, shared memory, warps, or the block limit.
 
 use super::charted_run::ChartedRun;
-use super::spec::{Bar, Chart, ChartAxis, ChartTable, Marks, Scale, Series, Tone};
+use super::spec::{Bar, Chart, ChartAxis, ChartTable, Marks, Scale, Series, Tone, mark_label};
 use ncugate_model::number;
 
 /// Variants shown.
@@ -28,7 +28,7 @@ pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
             limits.iter().filter_map(|name| Some((*name, run.value(variant, shape, name)?))).collect();
         let smallest = values.iter().map(|v| v.1).fold(f64::INFINITY, f64::min);
         for (name, value) in values {
-            let label = format!("{}, {}: {}", variant.label, words(name), number::plain(value));
+            let label = mark_label(&variant.label, &[(&format!("limit by {}", words(name)), value, "block")]);
             let bar = Bar { row: names.len(), from: 0.0, to: value, label };
             if value <= smallest {
                 least.push(bar)
@@ -46,17 +46,17 @@ pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
     let (name, value) = limiter?;
     Some(Chart {
         id: "occupancy-limiters".to_owned(),
-        title: "Occupancy limiters".to_owned(),
+        title: "What limits the blocks on a multiprocessor?".to_owned(),
         note: format!(
             "Blocks of the best variant that fit on a multiprocessor: {}, limited by {}.",
             number::plain(value),
             words(name)
         ),
-        x: ChartAxis::new("blocks a multiprocessor", "", Scale::Zero),
+        x: ChartAxis::new("blocks on a multiprocessor", "", Scale::Zero),
         y: ChartAxis::new(&run.variant_axis(), "", Scale::Names(names)),
         series: vec![
-            Series { name: "binds".to_owned(), tone: Tone::Bad, marks: Marks::Bars(least) },
-            Series { name: "does not bind".to_owned(), tone: Tone::Good, marks: Marks::Bars(others) },
+            Series { name: "binds".to_owned(), tone: Tone::Chosen, marks: Marks::Bars(least) },
+            Series { name: "does not bind".to_owned(), tone: Tone::Muted, marks: Marks::Bars(others) },
         ],
         limits: Vec::new(),
         alt: format!("Limits of {} variants; the smallest binds.", shown.len()),

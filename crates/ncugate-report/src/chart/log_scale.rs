@@ -1,13 +1,12 @@
 //! Makes an axis logarithmic if one distant value would flatten all others.
 
 use super::spec::{Chart, Marks, Scale};
-use ncugate_model::number::text::inside;
 use ncugate_model::stats::median;
 
 /// A maximum this many times the median calls for a logarithmic axis.
 const FAR: f64 = 12.0;
 
-/// Chooses the scales of a chart's axes from their values, and notes a change.
+/// Chooses the scales of a chart's axes from their values.
 pub fn where_needed(chart: &mut Chart) {
     let (mut xs, mut ys) = (Vec::new(), Vec::new());
     for series in &chart.series {
@@ -26,7 +25,6 @@ pub fn where_needed(chart: &mut Chart) {
     for (axis, values) in [(&mut chart.x, xs), (&mut chart.y, ys)] {
         if matches!(axis.scale, Scale::Linear | Scale::Zero) && is_far(&values) {
             axis.scale = Scale::Log;
-            chart.note.push_str(&format!(" The axis of {} is logarithmic.", inside(&axis.label)));
         }
     }
 }

@@ -1,81 +1,143 @@
-//! Importance of parameters: the objective over all correct variants, by value of each parameter.
+//! The objective by value of each parameter: a panel for each parameter, with every correct variant as a point.
 
-use super::charted_run::ChartedRun;
-use super::spec::{Chart, ChartAxis, ChartTable, Marks, Scale, Series, Spread, Tone, five_numbers};
+use super::charted_run::{ChartedRun, Effect, VariantMark, VariantRow};
+use super::spec::{
+    Chart, ChartAxis, ChartGrid, ChartPoint, ChartTable, Glyph, Marks, Scale, Series, Stroke, Tone, five_numbers,
+    mark_label,
+};
 use ncugate_model::number;
+use ncugate_model::number::text::inside;
 
 /// Most values of one parameter that are shown separately.
 const VALUES: usize = 12;
+/// Most points of a panel; more are thinned out evenly by rank.
+const DRAWN: usize = 300;
+/// Above this number, points are small dots.
+const DOTS: usize = 150;
+/// Width over which the points of a value are spread by rank, which keeps them distinguishable.
+const SPREAD: f64 = 0.5;
 
-/// The chart, if at least one parameter takes several values over the ranked variants.
-pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
-    let mut groups: Vec<(String, usize, Vec<f64>)> = Vec::new();
-    for effect in &run.effects {
-        let name = &effect.parameter;
-        let Some(at) = run.params.iter().position(|p| p == name) else { continue };
-        let values = by_value(run, at);
-        if (2..=VALUES).contains(&values.len()) {
-            groups.extend(values.into_iter().map(|(value, latencies)| (format!("{name} = {value}"), at, latencies)));
-        }
+/// A parameter with its values, in the order of the sweep.
+struct Parameter<'r> {
+    effect: &'r Effect,
+    values: Vec<ParameterValue<'r>>,
+}
+
+/// A value with the variants that have it, best first, and their objective.
+struct ParameterValue<'r> {
+    text: &'r str,
+    variants: Vec<(&'r VariantRow, f64)>,
+}
+
+impl ParameterValue<'_> {
+    fn numbers(&self) -> Option<[f64; 5]> {
+        five_numbers(&self.variants.iter().map(|(_, objective)| *objective).collect::<Vec<f64>>())
     }
+}
+
+/// The panels, strongest parameter first, if at least one parameter takes several values over the ranked variants.
+pub fn grid(run: &ChartedRun<'_>) -> Option<ChartGrid> {
     // If every variant is a separate change, `sensitivity` shows its cost.
-    let named = run.variants.iter().filter(|v| v.rank.is_some()).all(|v| v.name.is_some());
-    if groups.is_empty() || named {
+    if run.variants.iter().filter(|v| v.rank.is_some()).all(|v| v.name.is_some()) {
         return None;
     }
+    let all: Vec<Parameter<'_>> = run.effects.iter().filter_map(|effect| parameter(run, effect)).collect();
+    let (shown, crowded): (Vec<_>, Vec<_>) = all.iter().partition(|parameter| parameter.values.len() <= VALUES);
+    let strongest = shown.first()?;
     let (title, unit) = run.described(run.objective);
-    let mut series: Vec<Series> = Vec::new();
-    for (row, (label, parameter, values)) in groups.iter().enumerate() {
-        let Some(quartiles) = five_numbers(values) else { continue };
-        let label = format!("{label}: median {} of {}", number::with_unit(quartiles[2], unit), values.len());
-        let spread = Spread { row, quartiles, label };
-        let tone = Tone::Nth(*parameter);
-        match series.iter_mut().find(|s| s.tone == tone) {
-            Some(Series { marks: Marks::Boxes(boxes), .. }) => boxes.push(spread),
-            _ => series.push(Series { name: String::new(), tone, marks: Marks::Boxes(vec![spread]) }),
-        }
-    }
-    let strongest = run.effects.first()?;
-    let knob = &strongest.parameter;
-    Some(Chart {
+    let crowded: String = crowded
+        .iter()
+        .map(|parameter| {
+            format!(" {} has {} values, too many to draw.", parameter.effect.parameter, parameter.values.len())
+        })
+        .collect();
+    let matters = format!(
+        "{} matters most: the medians of its values are {} apart",
+        strongest.effect.parameter,
+        number::change(1.0 + strongest.effect.effect_pct / 100.0).trim_start_matches('+')
+    );
+    let rows = shown.iter().flat_map(|parameter| {
+        parameter.values.iter().filter_map(|value| {
+            let [least, _, median, _, most] = value.numbers()?;
+            let effect = parameter.effect;
+            let counted = [format!("{} = {}", effect.parameter, value.text), value.variants.len().to_string()];
+            let ranking = [effect.rank.to_string(), number::change(1.0 + effect.effect_pct / 100.0)];
+            Some(counted.into_iter().chain([least, median, most].map(number::plain)).chain(ranking).collect())
+        })
+    });
+    Some(ChartGrid {
         id: "parameter-effects".to_owned(),
-        title: "Parameter effects".to_owned(),
-        note: format!(
-            "{knob} matters most: the medians of its values lie {} apart.",
-            number::change(1.0 + strongest.effect_pct / 100.0).trim_start_matches('+')
-        ),
-        x: ChartAxis::new(title, unit, Scale::Linear),
-        y: ChartAxis::new("parameter", "", Scale::Names(groups.iter().map(|g| g.0.clone()).collect())),
-        series,
-        limits: Vec::new(),
-        alt: format!("{} by value of each parameter; {knob} moves it most.", title),
+        title: format!("Which parameter values change {}?", inside(title)),
+        note: format!("{matters}. The line joins the medians.{crowded}"),
+        alt: format!("{matters}."),
         table: ChartTable::new(
             ["parameter", "variants", "least", "median", "greatest", "rank", "medians apart by"],
-            groups.iter().filter_map(|(label, at, values)| {
-                let [least, _, median, _, most] = five_numbers(values)?;
-                let effect =
-                    run.effects.iter().find(|e| run.params.get(*at).is_some_and(|name| *name == e.parameter))?;
-                let numbers = [least, median, most].map(number::plain);
-                let ranking = [effect.rank.to_string(), number::change(1.0 + effect.effect_pct / 100.0)];
-                let counted = [label.to_owned(), values.len().to_string()];
-                Some(counted.into_iter().chain(numbers).chain(ranking).collect())
-            }),
+            rows,
         ),
+        panels: shown.into_iter().map(|parameter| panel(parameter, title, unit)).collect(),
     })
 }
 
-/// Objective values by value of a parameter, in the order of the sweep (numeric if possible).
-fn by_value(run: &ChartedRun<'_>, parameter: usize) -> Vec<(String, Vec<f64>)> {
-    let mut values: Vec<(String, Vec<f64>)> = Vec::new();
+fn panel(parameter: &Parameter<'_>, title: &str, unit: &str) -> Chart {
+    let values = &parameter.values;
+    let name = &parameter.effect.parameter;
+    let count: usize = values.iter().map(|value| value.variants.len()).sum();
+    let step = count.div_ceil(DRAWN).max(1);
+    let points: Vec<(&VariantRow, ChartPoint)> = values
+        .iter()
+        .enumerate()
+        .flat_map(|(column, value)| {
+            let most = value.variants.len().saturating_sub(1).max(1) as f64;
+            value.variants.iter().enumerate().step_by(step).map(move |(at, (variant, objective))| {
+                let x = column as f64 + SPREAD * (at as f64 / most - 0.5);
+                (
+                    *variant,
+                    ChartPoint { x, y: *objective, label: mark_label(&variant.label, &[(title, *objective, unit)]) },
+                )
+            })
+        })
+        .collect();
+    let kept = |keep: &dyn Fn(&VariantRow) -> bool| -> Vec<ChartPoint> {
+        points.iter().filter(|(variant, _)| keep(variant)).map(|(_, point)| point.clone()).collect()
+    };
+    let of =
+        |name: &str, tone, glyph, points| Series { name: name.to_owned(), tone, marks: Marks::Points(glyph, points) };
+    let drawn = |glyph| if count > DOTS { Glyph::Dot } else { glyph };
+    let mut series: Vec<Series> = VariantMark::ALL
+        .iter()
+        .map(|(mark, name, tone, glyph)| of(name, *tone, drawn(*glyph), kept(&|v| v.mark() == *mark)))
+        .collect();
+    series.push(of("selected", Tone::Chosen, Glyph::Ring, kept(&|v| v.selected)));
+    series.retain(|s| !matches!(&s.marks, Marks::Points(_, points) if points.is_empty()));
+    let medians = values.iter().enumerate().filter_map(|(at, value)| Some((at as f64, value.numbers()?[2])));
+    let marks = Marks::Line(Stroke::Solid, medians.collect());
+    series.push(Series { name: "median".to_owned(), tone: Tone::Muted, marks });
+    Chart {
+        id: String::new(),
+        title: name.to_string(),
+        note: String::new(),
+        x: ChartAxis::new(name, "", Scale::Names(values.iter().map(|value| value.text.to_owned()).collect())),
+        y: ChartAxis::new(title, unit, Scale::Linear),
+        series,
+        limits: Vec::new(),
+        alt: String::new(),
+        table: ChartTable::default(),
+    }
+}
+
+/// A parameter with several values over the ranked variants: numbers by size, words by their letters.
+fn parameter<'r>(run: &'r ChartedRun<'_>, effect: &'r Effect) -> Option<Parameter<'r>> {
+    let at = run.params.iter().position(|name| *name == effect.parameter)?;
+    let mut values: Vec<ParameterValue<'r>> = Vec::new();
     for variant in run.variants.iter().filter(|v| v.rank.is_some()) {
-        let Some(Some(value)) = variant.params.get(parameter) else { continue };
-        let Some(y) = run.objective_of(variant) else { continue };
-        match values.iter_mut().find(|(known, _)| value == known) {
-            Some((_, list)) => list.push(y),
-            None => values.push((value.to_string(), vec![y])),
+        let Some(Some(text)) = variant.params.get(at) else { continue };
+        let Some(objective) = run.objective_of(variant).filter(|objective| objective.is_finite()) else { continue };
+        match values.iter_mut().find(|known| known.text == text.as_str()) {
+            Some(known) => known.variants.push((variant, objective)),
+            None => values.push(ParameterValue { text, variants: vec![(variant, objective)] }),
         }
     }
     let key = |text: &str| text.parse::<f64>().unwrap_or(f64::INFINITY);
-    values.sort_by(|a, b| key(&a.0).total_cmp(&key(&b.0)).then_with(|| a.0.cmp(&b.0)));
-    values
+    values.sort_by(|a, b| key(a.text).total_cmp(&key(b.text)).then_with(|| a.text.cmp(b.text)));
+    (values.len() > 1).then_some(Parameter { effect, values })
 }

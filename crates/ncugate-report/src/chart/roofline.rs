@@ -1,7 +1,7 @@
 //! Work per second against work per byte, under the ceilings of the chip.
 
 use super::charted_run::{ChartedRun, VariantMark, VariantRow};
-use super::spec::{Chart, ChartAxis, ChartPoint, ChartTable, Glyph, Marks, Scale, Series, Stroke, Tone};
+use super::spec::{Chart, ChartAxis, ChartPoint, ChartTable, Glyph, Marks, Scale, Series, Stroke, Tone, mark_label};
 use crate::explain::{Ceiling, Roofline};
 use ncugate_model::number;
 use std::collections::HashMap;
@@ -27,7 +27,7 @@ pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
     series.extend(measured(&points));
     Some(Chart {
         id: "roofline".to_owned(),
-        title: "Roofline".to_owned(),
+        title: "Roofline: does memory or arithmetic limit the variants?".to_owned(),
         note: format!(
             "Ceilings: {} of device memory and the compute peaks named, at the clocks that ran. Left of a ridge \
              point memory bandwidth is the limit, right of it arithmetic.",
@@ -60,7 +60,7 @@ pub(super) fn ceiling(roof: &Roofline, at: usize, ceiling: &Ceiling, (lowest, hi
 fn measured(points: &[(&VariantRow, f64, f64)]) -> Vec<Series> {
     let of = |name: &str, tone, glyph, keep: &dyn Fn(&VariantRow) -> bool| {
         let label = |v: &VariantRow, x: f64, y: f64| {
-            format!("{}: {} FLOP/B, {} TFLOP/s", v.label, number::plain(x), number::plain(y))
+            mark_label(&v.label, &[("operations a DRAM byte", x, "FLOP/B"), ("operations a second", y, "TFLOP/s")])
         };
         let kept = points.iter().filter(|(v, ..)| keep(v)).take(400);
         let marks = kept.map(|(v, x, y)| ChartPoint { x: *x, y: *y, label: label(v, *x, *y) }).collect();

@@ -1,14 +1,16 @@
 //! Samples in time order: drift, modes and single slow rounds, which a distribution hides.
 
 use super::charted_run::{ChartedRun, VariantRole, VariantRow};
-use super::spec::{Chart, ChartAxis, ChartPoint, ChartTable, Glyph, LimitLine, LineAxis, Marks, Scale, Series, Tone};
+use super::spec::{
+    Chart, ChartAxis, ChartPoint, ChartTable, Glyph, LimitLine, LineAxis, Marks, Scale, Series, Tone, mark_label,
+};
 use ncugate_model::number;
 use ncugate_model::stats;
 
 /// Fewer rounds show nothing over time.
 const FEWEST: usize = 10;
 /// Most rounds drawn of one variant; more are thinned out evenly over time.
-const DRAWN: usize = 400;
+const DRAWN: usize = 200;
 
 /// The chart, if the selected variant has enough samples at the objective's shape.
 pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
@@ -25,12 +27,12 @@ pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
     });
     Some(Chart {
         id: "latency-rounds".to_owned(),
-        title: "Latency, round by round".to_owned(),
+        title: "Does the latency drift from round to round?".to_owned(),
         note: format!(
             "Each variant against its own median, at shape {}; rounds interleave the variants.",
             run.shape_name(run.objective_shape)
         ),
-        x: ChartAxis::new("round", "", Scale::Linear),
+        x: ChartAxis::new("round", "", Scale::Count),
         y: ChartAxis::new("off the median", "%", Scale::Linear),
         series: series.collect(),
         limits: vec![LimitLine { across: LineAxis::Y, value: 0.0, label: "median".to_owned() }],
@@ -73,7 +75,10 @@ impl VariantSamples<'_> {
     fn points(&self) -> Vec<ChartPoint> {
         let step = self.samples.len().div_ceil(DRAWN).max(1);
         let rounds = self.off().enumerate().step_by(step);
-        rounds.map(|(at, y)| ChartPoint { x: (at + 1) as f64, y, label: String::new() }).collect()
+        let label =
+            |round: f64, y: f64| mark_label(&self.variant.label, &[("round", round, ""), ("off the median", y, "pct")]);
+        let point = |(at, y): (usize, f64)| ((at + 1) as f64, y);
+        rounds.map(point).map(|(x, y)| ChartPoint { x, y, label: label(x, y) }).collect()
     }
 
     fn least(&self) -> f64 {

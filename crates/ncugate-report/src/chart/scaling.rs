@@ -1,19 +1,34 @@
-//! The objective over one dimension of the workload, with the others constant.
+//! The objective over each dimension of the workload, with the others constant: a panel for each dimension.
 
 use super::charted_run::ChartedRun;
-use super::spec::{Chart, ChartAxis, ChartPoint, ChartTable, Glyph, Marks, Scale, Series, Stroke, Tone};
+use super::spec::{
+    Chart, ChartAxis, ChartGrid, ChartPoint, ChartTable, Glyph, Marks, Scale, Series, Stroke, Tone, mark_label,
+};
 use ncugate_model::number;
+use ncugate_model::number::text::inside;
 
 /// Variants shown in addition to the baselines.
 const LEADERS: usize = 3;
 
-/// A chart for every dimension along which at least two shapes differ in nothing else.
-pub fn charts(run: &ChartedRun<'_>) -> Vec<Chart> {
-    let Some(base) = run.shapes.get(run.objective_shape).map(|shape| shape.dims) else { return Vec::new() };
-    base.iter().filter_map(|(dimension, _)| chart(run, base, dimension)).collect()
+/// A panel for every dimension along which at least two shapes differ in nothing else.
+pub fn grid(run: &ChartedRun<'_>) -> Option<ChartGrid> {
+    let base = run.shapes.get(run.objective_shape).map(|shape| shape.dims)?;
+    let mut rows = Vec::new();
+    let panels: Vec<Chart> = base.iter().filter_map(|(dimension, _)| panel(run, base, dimension, &mut rows)).collect();
+    let (first, rest) = panels.split_first()?;
+    let title = run.described(run.objective).0;
+    let dimensions = rest.iter().fold(first.title.clone(), |all, panel| format!("{all}, {}", panel.title));
+    Some(ChartGrid {
+        id: "scaling".to_owned(),
+        title: format!("How does {} grow with the shape?", inside(title)),
+        note: "On two logarithmic axes a straight line is a power law.".to_owned(),
+        alt: format!("{title} over {dimensions}."),
+        table: ChartTable::new(["variant", "dimension", "extent", title], rows),
+        panels,
+    })
 }
 
-fn chart(run: &ChartedRun<'_>, base: &[(String, i64)], dimension: &str) -> Option<Chart> {
+fn panel(run: &ChartedRun<'_>, base: &[(String, i64)], dimension: &str, rows: &mut Vec<Vec<String>>) -> Option<Chart> {
     let alone = |dims: &[(String, i64)]| {
         dims.len() == base.len() && dims.iter().zip(base).all(|(a, b)| a.0 == b.0 && (a.0 == dimension || a.1 == b.1))
     };
@@ -27,8 +42,8 @@ fn chart(run: &ChartedRun<'_>, base: &[(String, i64)], dimension: &str) -> Optio
         .collect();
     along.sort_by_key(|(_, extent)| *extent);
     along.dedup_by_key(|(_, extent)| *extent);
+    let (title, unit) = run.described(run.objective);
     let mut series = Vec::new();
-    let mut rows = Vec::new();
     for (at, variant) in run.leaders(LEADERS).into_iter().enumerate() {
         let points: Vec<(f64, f64)> = along
             .iter()
@@ -37,11 +52,14 @@ fn chart(run: &ChartedRun<'_>, base: &[(String, i64)], dimension: &str) -> Optio
         if points.len() < 2 {
             continue;
         }
-        rows.extend(points.iter().map(|(x, y)| vec![variant.label.to_string(), number::plain(*x), number::plain(*y)]));
+        let row = |(x, y): &(f64, f64)| {
+            [&variant.label, dimension].map(str::to_owned).into_iter().chain([*x, *y].map(number::plain)).collect()
+        };
+        rows.extend(points.iter().map(row));
         let marks = |(x, y): &(f64, f64)| ChartPoint {
             x: *x,
             y: *y,
-            label: format!("{} at {dimension} = {x}: {}", variant.label, number::plain(*y)),
+            label: mark_label(&variant.label, &[(title, *y, unit), (&format!("at {dimension} ="), *x, "")]),
         };
         let dots = points.iter().map(marks).collect();
         let glyph = [Glyph::Disc, Glyph::Triangle, Glyph::Diamond, Glyph::Cross][at % 4];
@@ -52,16 +70,16 @@ fn chart(run: &ChartedRun<'_>, base: &[(String, i64)], dimension: &str) -> Optio
     if series.is_empty() {
         return None;
     }
-    let (title, unit) = run.described(run.objective);
+    let extents = along.iter().map(|(_, extent)| *extent as f64).collect();
     Some(Chart {
-        id: format!("scaling-{}", dimension.to_ascii_lowercase().replace(|c: char| !c.is_ascii_alphanumeric(), "-")),
-        title: format!("Scaling over {dimension}"),
-        note: "Both axes are logarithmic: a straight line is a power law.".to_owned(),
-        x: ChartAxis::new(dimension, "", Scale::Log),
+        id: String::new(),
+        title: dimension.to_owned(),
+        note: String::new(),
+        x: ChartAxis::new(dimension, "", Scale::Extents(extents)),
         y: ChartAxis::new(title, unit, Scale::Log),
-        alt: format!("{title} over {} values of {dimension}.", along.len()),
         series,
         limits: Vec::new(),
-        table: ChartTable::new(["variant", dimension, title], rows),
+        alt: String::new(),
+        table: ChartTable::default(),
     })
 }

@@ -2,7 +2,7 @@
 //! modify.
 
 use super::charted_run::{ChartedRun, VariantRole, VariantRow};
-use super::spec::{Bar, Chart, ChartAxis, ChartTable, LimitLine, LineAxis, Marks, Scale, Series, Tone};
+use super::spec::{Bar, Chart, ChartAxis, ChartTable, LimitLine, LineAxis, Marks, Scale, Series, Tone, mark_label};
 use ncugate_model::Better;
 use ncugate_model::number;
 use ncugate_model::number::text::inside;
@@ -48,9 +48,8 @@ pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
             from: 1.0,
             to: price.ratio,
             label: format!(
-                "{}: {}, {}",
-                price.variant.label,
-                number::with_unit(price.value, unit),
+                "{}, {}",
+                mark_label(&price.variant.label, &[(title, price.value, unit)]),
                 number::change(price.ratio)
             ),
         };
@@ -63,8 +62,8 @@ pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
     let said = |price: &Price<'_>| format!("{} ({})", price.variant.short, number::change(price.ratio));
     Some(Chart {
         id: "sensitivity".to_owned(),
-        title: format!("Sensitivity: {} beside {}", inside(title), base.short),
-        note: format!("{} moves it most, {} least. The axis is logarithmic.", said(first), said(last)),
+        title: format!("What does each change do to {}, compared with {}?", inside(title), base.short),
+        note: format!("{} moves it most, {} least.", said(first), said(last)),
         x: ChartAxis::new(&format!("{} over that of {}", inside(title), base.short), "x", Scale::Log),
         y: ChartAxis::new("variant", "", Scale::Names(prices.iter().map(|p| p.variant.short.to_string()).collect())),
         series,

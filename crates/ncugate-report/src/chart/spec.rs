@@ -23,6 +23,75 @@ pub struct Chart {
     pub table: ChartTable,
 }
 
+/// Charts that answer one question, side by side under one legend.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ChartGrid {
+    /// Stable id, also its file name.
+    pub id: String,
+    pub title: String,
+    /// The point to notice, in a sentence.
+    pub note: String,
+    /// Alternative text of the whole.
+    pub alt: String,
+    /// Only axes, series and limits of a panel are drawn; without values, its note.
+    pub panels: Vec<Chart>,
+    /// The numbers of all panels.
+    pub table: ChartTable,
+}
+
+/// A drawing of a report.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Figure {
+    Chart(Chart),
+    Grid(ChartGrid),
+}
+
+impl Figure {
+    pub fn id(&self) -> &str {
+        match self {
+            Self::Chart(chart) => &chart.id,
+            Self::Grid(grid) => &grid.id,
+        }
+    }
+
+    pub fn title(&self) -> &str {
+        match self {
+            Self::Chart(chart) => &chart.title,
+            Self::Grid(grid) => &grid.title,
+        }
+    }
+
+    pub fn note(&self) -> &str {
+        match self {
+            Self::Chart(chart) => &chart.note,
+            Self::Grid(grid) => &grid.note,
+        }
+    }
+
+    pub fn table(&self) -> &ChartTable {
+        match self {
+            Self::Chart(chart) => &chart.table,
+            Self::Grid(grid) => &grid.table,
+        }
+    }
+
+    /// The charts of the drawing.
+    pub fn charts(&self) -> &[Chart] {
+        match self {
+            Self::Chart(chart) => std::slice::from_ref(chart),
+            Self::Grid(grid) => &grid.panels,
+        }
+    }
+
+    pub fn charts_mut(&mut self) -> &mut [Chart] {
+        match self {
+            Self::Chart(chart) => std::slice::from_mut(chart),
+            Self::Grid(grid) => &mut grid.panels,
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ChartAxis {
     /// Caption of the axis.
@@ -38,12 +107,12 @@ impl ChartAxis {
         Self { label: label.to_owned(), unit: unit.to_owned(), scale }
     }
 
-    /// `latency p50 (µs)`.
+    /// `latency p50 (µs)`, `latency p50 (µs, logarithmic)`.
     pub fn caption(&self) -> String {
-        match number::unit(&self.unit) {
-            "" => self.label.clone(),
-            unit => format!("{} ({unit})", self.label),
-        }
+        let unit = Some(number::unit(&self.unit)).filter(|unit| !unit.is_empty());
+        let scale = matches!(self.scale, Scale::Log | Scale::Extents(_)).then_some("logarithmic");
+        let about: Vec<&str> = unit.into_iter().chain(scale).collect();
+        if about.is_empty() { self.label.clone() } else { format!("{} ({})", self.label, about.join(", ")) }
     }
 }
 
@@ -59,19 +128,21 @@ pub enum Scale {
     Count,
     /// Powers of ten; values must be positive.
     Log,
-    /// One row for each name, the first on top (vertical axis only); values are row numbers from 0.
+    /// Like [`Scale::Log`], with a tick at each of these values.
+    Extents(Vec<f64>),
+    /// One row (the first on top) or one column for each name; values are their numbers from 0.
     Names(Vec<String>),
 }
 
-/// The colour a series is drawn in; see [`super::palette`].
+/// The colour a series is drawn in; see [`super::palette`]. Good, bad and open are the colours of verdicts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Tone {
-    /// A gate that holds.
+    /// Passes, or better.
     Good,
-    /// A gate that fails.
+    /// Fails, or worse.
     Bad,
-    /// A gate that could not be decided.
+    /// Inconclusive.
     Open,
     /// A reference for comparison.
     Baseline,
@@ -208,6 +279,12 @@ impl ChartTable {
         rows.truncate(Self::LONGEST);
         Self { head: head.iter().map(|h| (*h).to_owned()).collect(), rows, left_out }
     }
+}
+
+/// The text of a mark: `tile 64: Latency p50 12.3 µs, Registers 64`.
+pub fn mark_label(name: &str, values: &[(&str, f64, &str)]) -> String {
+    let value = |(title, value, unit): &(&str, f64, &str)| format!("{title} {}", number::in_sentence(*value, unit));
+    format!("{name}: {}", values.iter().map(value).collect::<Vec<_>>().join(", "))
 }
 
 /// Minimum, first quartile, median, third quartile and maximum of the finite values; none if there are no finite

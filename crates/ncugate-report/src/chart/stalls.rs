@@ -1,7 +1,7 @@
 //! Warp stalls: of the selected variant by its deep profile, else of the leading variants if a phase collects them.
 
 use super::charted_run::{ChartedRun, DeepMetric, DeepProfileRow};
-use super::spec::{Bar, Chart, ChartAxis, ChartPoint, ChartTable, Glyph, Marks, Scale, Series, Tone};
+use super::spec::{Bar, Chart, ChartAxis, ChartPoint, ChartTable, Glyph, Marks, Scale, Series, Tone, mark_label};
 use ncugate_model::number;
 
 /// Variants shown in addition to the baselines.
@@ -12,7 +12,7 @@ const STATES: usize = 5;
 const ROWS: usize = 12;
 /// States in which a warp could issue.
 const ISSUES: [&str; 2] = ["stall_selected", "stall_not_selected"];
-const TITLE: &str = "Warp states";
+const TITLE: &str = "What do the warps wait for?";
 const AXIS: &str = "cycles for each issued instruction";
 
 /// The chart, if warp states were counted.
@@ -28,15 +28,13 @@ fn profiled(look: &DeepProfileRow) -> Option<Chart> {
     let total: f64 = states.iter().filter_map(|state| value(state, 0)).sum();
     let shown = &states[..states.len().min(ROWS)];
     let waiting = shown.iter().find(|state| !ISSUES.contains(&state.name.as_str()));
-    let label = |who: &str, state: &DeepMetric, cycles: f64| {
-        format!("{who}, {}: {} cycles", words(&state.name), number::plain(cycles))
-    };
+    let label = |who: &str, state: &DeepMetric, cycles: f64| mark_label(who, &[(&words(&state.name), cycles, "cycle")]);
     let bar = |(row, state): (usize, &&DeepMetric)| {
         let to = value(state, 0)?;
         Some(Bar { row, from: 0.0, to, label: label(&first.label, state, to) })
     };
     let bars = shown.iter().enumerate().filter_map(bar).collect();
-    let mut series = vec![Series { name: first.short.to_string(), tone: Tone::Good, marks: Marks::Bars(bars) }];
+    let mut series = vec![Series { name: first.short.to_string(), tone: Tone::Chosen, marks: Marks::Bars(bars) }];
     for (at, other) in look.variants.iter().enumerate().skip(1) {
         let point = |(row, state): (usize, &&DeepMetric)| {
             let x = value(state, at)?;
@@ -94,13 +92,14 @@ fn leading(run: &ChartedRun<'_>) -> Option<Chart> {
     let shown: Vec<_> = run.leaders(LEADERS).into_iter().filter(|v| states.iter().any(|s| value(v, s) > 0.0)).collect();
     let first = *shown.first()?;
     states.sort_by(|a, b| value(first, b).total_cmp(&value(first, a)));
+    let unit = run.described(states[0]).1;
     let (told, rest) = states.split_at(states.len().min(STATES));
     let mut levels = vec![0.0; shown.len()];
     let mut stack = |name: &str, tone: Tone, of: &dyn Fn(usize) -> f64| {
         let bars = (0..shown.len()).map(|row| {
             let from = levels[row];
             levels[row] += of(row);
-            let label = format!("{}, {name}: {}", shown[row].label, number::plain(of(row)));
+            let label = mark_label(&shown[row].label, &[(name, of(row), unit)]);
             Bar { row, from, to: levels[row], label }
         });
         Series { name: name.to_owned(), tone, marks: Marks::Bars(bars.collect()) }
@@ -113,7 +112,6 @@ fn leading(run: &ChartedRun<'_>) -> Option<Chart> {
     if !rest.is_empty() {
         series.push(stack("other states", Tone::Muted, &|row| rest.iter().map(|s| value(shown[row], s)).sum()));
     }
-    let unit = run.described(states[0]).1;
     Some(Chart {
         id: "stalls".to_owned(),
         title: TITLE.to_owned(),

@@ -1,11 +1,11 @@
 //! The charts of a synthetic run.
 
 use super::charted_run::{
-    Better, ChartedTimeline, DeepMetric, DeepProfileRow, GateResult, Interaction, MetricColumn, Separation,
+    Better, ChartedTimeline, DeepMetric, DeepProfileRow, Effect, GateResult, Interaction, MetricColumn, Separation,
     StageResult, SweepAnalysis, Timeline, TimelineSeries, VariantRole, Verdict,
 };
-use super::svg::{Setting, draw};
-use super::{Chart, ChartedRun, ChartedShape, Marks, Scale, Series, charts};
+use super::svg::{Setting, draw, draw_figure};
+use super::{Chart, ChartGrid, ChartedRun, ChartedShape, Figure, Glyph, Marks, Scale, Tone, charts};
 use crate::deep_profile::ProfiledVariant;
 use crate::explain::MatchedChange;
 use crate::model::Measure;
@@ -170,15 +170,29 @@ fn run<'a>(
     }
 }
 
+fn chart(figures: &[Figure], id: &str) -> Option<Chart> {
+    figures.iter().find_map(|figure| match figure {
+        Figure::Chart(chart) if chart.id == id => Some(chart.clone()),
+        _ => None,
+    })
+}
+
+fn grid(figures: &[Figure], id: &str) -> Option<ChartGrid> {
+    figures.iter().find_map(|figure| match figure {
+        Figure::Grid(grid) if grid.id == id => Some(grid.clone()),
+        _ => None,
+    })
+}
+
 /// The charts of candidates with these values, each drawn and read back.
-fn drawn(values: &[Vec<f64>]) -> Vec<Chart> {
+fn drawn(values: &[Vec<f64>]) -> Vec<Figure> {
     let params: Vec<Vec<Option<CleanText>>> = (0..values.len()).map(|n| vec![Some(n.to_string().into())]).collect();
     let params = (vec!["P".into()], params);
     let dims = [1, 2].map(|extent| vec![("N".to_owned(), extent)]);
     let charts = charts(&run(&judged(&params.1, values), &params, &dims, values));
     for chart in &charts {
-        let svg = draw(chart, Setting::File).unwrap();
-        assert!(Document::parse(&svg).is_ok() && svg.len() < 60_000, "{}: {svg}", chart.id);
+        let svg = draw_figure(chart, Setting::File).unwrap();
+        assert!(Document::parse(&svg).is_ok() && svg.len() < 60_000, "{}: {svg}", chart.id());
     }
     charts
 }
@@ -186,17 +200,16 @@ fn drawn(values: &[Vec<f64>]) -> Vec<Chart> {
 #[test]
 fn a_run_has_a_chart_for_whatever_was_measured() {
     let charts = drawn(&[vec![10.0, 50.0, 64.0, 8.0, 4.0], vec![12.0, 40.0, 72.0, 8.0, 3.0]]);
-    let ids: Vec<&str> = charts.iter().map(|chart| chart.id.as_str()).collect();
+    let ids: Vec<&str> = charts.iter().map(Figure::id).collect();
     assert_eq!(
         ids,
         [
             "gates-by-variant",
             "latency-occupancy",
             "latency-distribution",
-            "gate-registers",
-            "gate-registers-l",
+            "gate-metrics",
             "stages",
-            "scaling-n",
+            "scaling",
             "stalls",
             "occupancy-limiters",
         ]
@@ -217,12 +230,11 @@ fn the_life_of_a_launch_is_a_line_a_unit_and_the_begin_of_its_tail() {
         timeline: Some(ChartedTimeline { variant: "a", timeline: &timeline }),
         ..run(&judged, &params, &dims, &values)
     };
-    let charts = charts(&run);
-    let chart = charts.iter().find(|chart| chart.id == "timeline").unwrap();
+    let chart = chart(&charts(&run), "timeline").unwrap();
     assert_eq!((chart.series.len(), chart.limits[0].value), (2, 720.0));
     assert!(matches!(&chart.series[0].marks, Marks::Line(_, points) if points.len() == 300));
     assert!(chart.note.contains("is 20 % of it"), "{}", chart.note);
-    assert!(Document::parse(&draw(chart, Setting::File).unwrap()).is_ok());
+    assert!(Document::parse(&draw(&chart, Setting::File).unwrap()).is_ok());
 }
 
 #[test]
@@ -246,9 +258,11 @@ fn parameters_that_depend_on_one_another_are_drawn_cell_by_cell() {
         let interactions = vec![Interaction { change, ..interaction.clone() }];
         let sweep = Some(SweepAnalysis { interactions, ..SweepAnalysis::default() });
         let charts = charts(&ChartedRun { sweep, ..run(&judged(&params.1, &values), &params, &dims, &values) });
-        charts.into_iter().find(|chart| chart.id == "interactions")
+        chart(&charts, "interactions")
     };
     let chart = drawn(change).unwrap();
+    assert_eq!(chart.x.scale, Scale::Names(vec!["64".to_owned(), "128".to_owned()]));
+    assert_eq!(chart.y.scale, Scale::Names(vec!["16".to_owned(), "32".to_owned()]));
     assert!(
         matches!(&chart.series[0].marks, Marks::Columns(cells) if cells.len() == 4 && cells[0].fail == 1.0 && cells[3].fail == 0.0)
     );
@@ -270,36 +284,109 @@ fn absurd_measurements_are_drawn_at_the_end_of_an_axis() {
 fn a_sample_of_1_7e308_makes_its_axis_logarithmic() {
     let usual = vec![10.0, 11.0, 12.0, 13.0, 14.0];
     let charts = drawn(&[usual.clone(), vec![10.0, 11.0, 12.0, 13.0, 1.7e308], usual]);
-    let chart = charts.iter().find(|chart| chart.id == "latency-distribution").unwrap();
+    let chart = chart(&charts, "latency-distribution").unwrap();
     assert_eq!(chart.x.scale, Scale::Log);
     assert!(matches!(&chart.series[0].marks, Marks::Points(_, points) if points.iter().any(|p| p.x == 1.7e308)));
 }
 
+/// Texts of a drawing; those of several lines are joined.
+fn texts(figure: &Figure, setting: Setting) -> Vec<String> {
+    let svg = draw_figure(figure, setting).unwrap();
+    let document = Document::parse(&svg).unwrap();
+    let words = |node: roxmltree::Node<'_, '_>| {
+        node.descendants().filter(|part| part.is_text()).filter_map(|part| part.text()).collect()
+    };
+    document.descendants().filter(|node| node.has_tag_name("text")).map(words).collect()
+}
+
 #[test]
-fn a_variant_of_a_sweep_is_a_line_through_its_parameters_and_the_objective() {
+fn a_panel_of_a_parameter_has_a_column_for_each_value_and_a_point_for_each_variant() {
     let dims = [1, 2].map(|extent| vec![("N".to_owned(), extent)]);
     let values: Vec<Vec<f64>> = (0..6_u32).map(|at| vec![10.0 + f64::from(at); 5]).collect();
-    let chart = |values_of: [fn(usize) -> usize; 2]| {
-        let params: Vec<Vec<Option<CleanText>>> =
-            (0..6).map(|at| values_of.iter().map(|of| Some(of(at).to_string().into())).collect()).collect();
-        let params = (vec!["A".into(), "B".into()], params);
-        let charts = charts(&run(&judged(&params.1, &values), &params, &dims, &values));
-        charts.into_iter().find(|chart| chart.id == "parallel-coordinates")
+    let params: Vec<Vec<Option<CleanText>>> =
+        (0..6).map(|at| [64 << (at / 2), at % 2].map(|value| Some(value.to_string().into())).to_vec()).collect();
+    let params = (vec!["BLOCK_M".into(), "UNROLL".into()], params);
+    let effect =
+        |parameter: &str, rank| Effect { parameter: parameter.to_owned(), levels: Vec::new(), effect_pct: 40.0, rank };
+    let judged = judged(&params.1, &values);
+    let effects = vec![effect("BLOCK_M", 1), effect("UNROLL", 2)];
+    let figures = charts(&ChartedRun { effects, ..run(&judged, &params, &dims, &values) });
+    let found = grid(&figures, "parameter-effects").unwrap();
+    let axes: Vec<(&str, &Scale)> = found.panels.iter().map(|panel| (panel.x.label.as_str(), &panel.x.scale)).collect();
+    let names = |names: &[&str]| Scale::Names(names.iter().map(|name| (*name).to_owned()).collect());
+    assert_eq!(axes, [("BLOCK_M", &names(&["64", "128", "256"])), ("UNROLL", &names(&["0", "1"]))]);
+    let points = |panel: &Chart| -> usize {
+        let count = |marks: &Marks| if let Marks::Points(Glyph::Disc, points) = marks { points.len() } else { 0 };
+        panel.series.iter().map(|series| count(&series.marks)).sum()
     };
-    let found = chart([|at| 8 << (at / 2), |at| at % 2]).unwrap();
-    let Scale::Names(rows) = &found.y.scale else { panic!("{:?}", found.y) };
-    let named: Vec<&String> = rows.iter().filter(|row| !row.is_empty()).collect();
-    assert_eq!(named, ["A", "8, 16, 32", "B", "0, 1", "latency_p50", "10 µs to 15 µs"]);
-    let points = |series: &Series| match &series.marks {
-        Marks::Line(_, points) => Some(points.clone()),
-        _ => None,
+    assert_eq!(found.panels.iter().map(points).collect::<Vec<_>>(), [6, 6]);
+    let drawn = texts(&Figure::Grid(found), Setting::File);
+    for text in ["BLOCK_M", "64", "128", "256", "UNROLL", "latency_p50 (µs)", "passes every gate", "median"] {
+        assert!(drawn.iter().any(|drawn| drawn == text), "{text} is not in {drawn:?}");
+    }
+}
+
+#[test]
+fn a_dimension_has_a_tick_at_each_extent() {
+    let figures = drawn(&[vec![10.0, 50.0, 64.0, 8.0, 4.0], vec![12.0, 40.0, 72.0, 8.0, 3.0]]);
+    let found = grid(&figures, "scaling").unwrap();
+    assert_eq!(found.panels[0].x.scale, Scale::Extents(vec![1.0, 2.0]));
+    let drawn = texts(&Figure::Grid(found), Setting::Page);
+    assert!(drawn.contains(&"N (logarithmic)".to_owned()), "{drawn:?}");
+    assert!(["1", "2"].iter().all(|tick| drawn.contains(&(*tick).to_owned())), "{drawn:?}");
+}
+
+#[test]
+fn gates_of_a_metric_share_a_panel_for_each_shape_and_a_panel_without_values_says_why() {
+    let values = [vec![10.0, 50.0, 64.0, 8.0, 4.0]];
+    let params = (vec!["P".into()], vec![vec![Some("1".into())]]);
+    let dims = [1, 2].map(|extent| vec![("N".to_owned(), extent)]);
+    let mut judged = judged(&params.1, &values);
+    judged.gates.extend([gate("registers", [72.0, 80.0]), gate("spills", [0.0, 0.0])]);
+    let figures = charts(&run(&judged, &params, &dims, &values));
+    let found = grid(&figures, "gate-metrics").unwrap();
+    let panels: Vec<(&str, usize)> =
+        found.panels.iter().map(|panel| (panel.y.label.as_str(), panel.limits.len())).collect();
+    assert_eq!(panels, [("registers", 2), ("registers at shape l", 2), ("spills", 1), ("spills at shape l", 1)]);
+    assert_eq!(
+        found.table.head,
+        ["rank", "variant", "registers (µs)", "registers at shape l (µs)", "spills", "spills at shape l"]
+    );
+    assert_eq!(found.table.rows[0][2..], ["64", "64", "n/a", "n/a"]);
+    let drawn = texts(&Figure::Grid(found), Setting::Page);
+    let reasons = drawn.iter().filter(|text| text.replace(char::is_whitespace, "") == "notmeasuredforanyrankedvariant");
+    assert_eq!(reasons.count(), 2, "{drawn:?}");
+}
+
+#[test]
+fn verdicts_have_their_colours_and_nothing_else_has() {
+    let figures = drawn(&[vec![10.0, 50.0, 64.0, 8.0, 4.0], vec![12.0, 40.0, 72.0, 8.0, 3.0]]);
+    let verdicts = [
+        (Tone::Good, ["pass", "passes every gate", "kept", "better"].as_slice()),
+        (Tone::Bad, ["fail", "fails a gate", "not kept", "worse", ""].as_slice()),
+        (Tone::Open, ["inconclusive"].as_slice()),
+    ];
+    for series in figures.iter().flat_map(Figure::charts).flat_map(|chart| &chart.series) {
+        for (tone, names) in verdicts {
+            assert!(series.tone != tone || names.contains(&series.name.as_str()), "{}", series.name);
+        }
+    }
+}
+
+#[test]
+fn a_mark_names_its_variant_its_metrics_and_their_units() {
+    let figures = drawn(&[vec![10.0, 50.0, 64.0, 8.0, 4.0], vec![12.0, 40.0, 72.0, 8.0, 3.0]]);
+    let label = |id: &str| {
+        let figure = figures.iter().find(|figure| figure.id() == id).unwrap();
+        let first = figure.charts()[0].series.iter().find_map(|series| match &series.marks {
+            Marks::Points(_, points) => points.first().map(|point| point.label.clone()),
+            _ => None,
+        });
+        first.unwrap()
     };
-    let lines: Vec<Vec<(f64, f64)>> = found.series.iter().filter_map(points).collect();
-    assert_eq!(lines.len(), 6);
-    assert!(lines.iter().all(|line| line.len() == 3 && line.iter().all(|(x, _)| (0.0..=1.0).contains(x))), "{lines:?}");
-    assert!(found.note.contains("the best 2 all have A = 8"), "{}", found.note);
-    assert!(Document::parse(&draw(&found, Setting::File).unwrap()).is_ok());
-    assert_eq!(chart([|at| at, |_| 1]), None, "one parameter");
+    assert_eq!(label("latency-occupancy"), "a: achieved_occupancy 50 µs, latency_p50 10 µs");
+    assert_eq!(label("gate-metrics"), "a: registers 64 µs");
+    assert_eq!(label("scaling"), "a: latency_p50 10 µs, at N = 1");
 }
 
 #[test]
@@ -327,32 +414,4 @@ fn the_front_over_several_objectives_has_what_no_other_beats() {
     assert!(Document::parse(&draw(&chart, Setting::File).unwrap()).is_ok());
     assert_eq!(front(&objectives[..1], &lines), None, "one objective");
     assert_eq!(front(&objectives, &lines[1..]), None, "nothing on the front");
-}
-
-#[test]
-fn a_page_draws_the_front_over_the_metrics_of_its_gates() {
-    let values: Vec<Vec<f64>> =
-        (0..6_u32).map(|at| vec![10.0 + f64::from(at), 50.0, 90.0 - f64::from(at), 8.0, 4.0]).collect();
-    let params: Vec<Vec<Option<CleanText>>> = (0..6).map(|n| vec![Some(n.to_string().into())]).collect();
-    let params = (vec!["P".into()], params);
-    let dims = [1, 2].map(|extent| vec![("N".to_owned(), extent)]);
-    let mut judged = judged(&params.1, &values);
-    judged.gates.extend(["occupancy_limit_warps", "achieved_occupancy"].map(|metric| gate(metric, [90.0, 64.0])));
-    let mut directed = judged.metrics.clone();
-    directed[1].better = Better::Higher;
-    let mut run = run(&judged, &params, &dims, &values);
-    let drawn = |run: &ChartedRun<'_>| charts(run).into_iter().find(|chart| chart.id == "front");
-    assert_eq!(drawn(&run), None, "two objectives that differ between variants");
-    run.metrics = &directed;
-    let mut variants = judged.variants.clone();
-    for (at, variant) in variants.iter_mut().enumerate() {
-        variant.shapes[0].values[1] = Measure::Number(Number::new(50.0 + at as f64));
-    }
-    run.variants = &variants;
-    let chart = drawn(&run).unwrap();
-    assert!(
-        chart.note.contains("6 of 6 variants are on the front over latency_p50, registers, achieved_occupancy"),
-        "{}",
-        chart.note
-    );
 }

@@ -32,7 +32,7 @@ pub fn chart(run: &ChartedRun<'_>) -> Option<Chart> {
     );
     Some(Chart {
         id: "timeline".to_owned(),
-        title: "Over the kernel's life".to_owned(),
+        title: "How busy is the chip over the launch?".to_owned(),
         note: format!(
             "{said} (source: PM sampling of the deep profile). Multiprocessors are shown against their most active sample."
         ),

@@ -21,7 +21,7 @@ use super::steps::StepTable;
 use super::text;
 use super::variant_row::{VariantRow, state};
 use super::waiver_row::WaiverRow;
-use crate::chart::Chart;
+use crate::chart::{ChartTable, Figure};
 use ncugate_judge::{GateResult, StageResult};
 use ncugate_model::{CleanText, Level, Verdict};
 use ncugate_phase::config::Waiver;
@@ -347,17 +347,17 @@ fn links(report: &RunReport) -> Option<String> {
     if report.charts.is_empty() {
         return None;
     }
-    let link = |c: &Chart| {
-        let ranking = if c.id == "sensitivity" { format!("{}\n", data(c)) } else { String::new() };
-        format!("![{}](charts/{}.svg)\n\n{}\n\n{ranking}", escape(&c.title), c.id, escape(&c.note))
+    let link = |c: &Figure| {
+        let ranking = if c.id() == "sensitivity" { format!("{}\n", data(c.table())) } else { String::new() };
+        format!("![{}](charts/{}.svg)\n\n{}\n\n{ranking}", escape(c.title()), c.id(), escape(c.note()))
     };
     Some(format!("## Charts\n\n{}", report.charts.iter().map(link).collect::<String>().trim_end()) + "\n")
 }
 
 /// The numbers of a chart.
-fn data(chart: &Chart) -> MarkdownTable {
-    let mut table = MarkdownTable::new(&chart.table.head.iter().map(String::as_str).collect::<Vec<_>>());
-    for row in &chart.table.rows {
+fn data(numbers: &ChartTable) -> MarkdownTable {
+    let mut table = MarkdownTable::new(&numbers.head.iter().map(String::as_str).collect::<Vec<_>>());
+    for row in &numbers.rows {
         table.row(row.iter().map(|cell| escape(cell)).collect());
     }
     table

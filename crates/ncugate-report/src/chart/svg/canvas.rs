@@ -12,6 +12,8 @@ use std::fmt::{self, Write as _};
 
 /// Approximate width of a character relative to the font size. No font is available to measure.
 const CHARACTER: f64 = 0.58;
+/// Distance of two lines of a text, in font sizes.
+const LEADING: f64 = 1.15;
 
 /// Metadata of a drawing.
 #[derive(Debug, Clone, Copy)]
@@ -67,6 +69,21 @@ impl Canvas {
             let _ = writeln!(svg, "<style>{}</style>", head.rules);
         }
         Self { size: (width, height), svg }
+    }
+
+    /// A part of a document.
+    pub fn part((width, height): (u32, u32)) -> Self {
+        Self { size: (width, height), svg: String::new() }
+    }
+
+    /// Returns the elements of a part.
+    pub fn elements(&mut self) -> String {
+        std::mem::take(&mut self.svg)
+    }
+
+    /// Adds the elements of a part, moved to a pixel.
+    pub fn add(&mut self, (x, y): (i32, i32), elements: &str) {
+        let _ = writeln!(self.svg, "<g transform=\"translate({x} {y})\">\n{elements}</g>");
     }
 
     /// Opens a group. Its title is shown as a tooltip.
@@ -168,10 +185,13 @@ impl DrawingBackend for Canvas {
             HPos::Center => "middle",
             HPos::Right => "end",
         };
+        let lines: Vec<&str> = text.split('\n').collect();
+        let more = (lines.len() - 1) as f64;
+        // Position of the first baseline, in font sizes.
         let down = match style.anchor().v_pos {
-            VPos::Top => ".76em",
-            VPos::Center => ".5ex",
-            VPos::Bottom => "-.5ex",
+            VPos::Top => 0.76,
+            VPos::Center => 0.27 - more * LEADING / 2.0,
+            VPos::Bottom => -0.27 - more * LEADING,
         };
         let turned = match style.transform() {
             FontTransform::None => String::new(),
@@ -184,10 +204,18 @@ impl DrawingBackend for Canvas {
             FontStyle::Normal => "",
             FontStyle::Italic | FontStyle::Oblique => " font-style=\"italic\"",
         };
-        let (size, paint, text) = (style.size(), Paint::fill(style.color()), EscapedText(text));
-        self.element(format_args!(
-            "<text x=\"{x}\" y=\"{y}\" dy=\"{down}\" text-anchor=\"{anchor}\" font-size=\"{size}\"{weight}{turned}{paint}>{text}</text>"
-        ))
+        let (size, paint) = (style.size(), Paint::fill(style.color()));
+        let _ = write!(
+            self.svg,
+            "<text x=\"{x}\" y=\"{y}\" dy=\"{down:.2}em\" text-anchor=\"{anchor}\" font-size=\"{size}\"{weight}{turned}{paint}>"
+        );
+        for (at, line) in lines.iter().enumerate() {
+            let _ = match at {
+                0 => write!(self.svg, "{}", EscapedText(line)),
+                _ => write!(self.svg, "<tspan x=\"{x}\" dy=\"{LEADING}em\">{}</tspan>", EscapedText(line)),
+            };
+        }
+        self.element(format_args!("</text>"))
     }
 
     fn estimate_text_size<S: BackendTextStyle>(
@@ -195,8 +223,9 @@ impl DrawingBackend for Canvas {
         text: &str,
         style: &S,
     ) -> Result<(u32, u32), DrawingErrorKind<Infallible>> {
-        let width = text.chars().count() as f64 * style.size() * CHARACTER;
-        Ok((width.ceil() as u32, style.size().ceil() as u32))
+        let longest = text.split('\n').map(|line| line.chars().count()).max().unwrap_or(0);
+        let height = style.size() * (1.0 + LEADING * text.matches('\n').count() as f64);
+        Ok(((longest as f64 * style.size() * CHARACTER).ceil() as u32, height.ceil() as u32))
     }
 }
 

@@ -12,7 +12,7 @@ const APART: f64 = 1e-9;
 pub fn ends(chart: &Chart, across: LineAxis) -> (f64, f64) {
     let (low, high) = least_and_greatest(chart, across);
     match scale(chart, across) {
-        Scale::Log => ((low / 1.15).max(1.0 / FARTHEST), (high * 1.15).min(FARTHEST)),
+        Scale::Log | Scale::Extents(_) => ((low / 1.15).max(1.0 / FARTHEST), (high * 1.15).min(FARTHEST)),
         Scale::Zero => (low.min(0.0), if high > 0.0 { high * 1.06 } else { 1.0 }),
         Scale::Names(names) => (-0.5, names.len().max(1) as f64 - 0.5),
         Scale::Linear | Scale::Count => {
@@ -35,7 +35,7 @@ pub fn scale(chart: &Chart, across: LineAxis) -> &Scale {
 /// Minimum and maximum along an axis, limits included; 0.1 to 1 without values.
 fn least_and_greatest(chart: &Chart, across: LineAxis) -> (f64, f64) {
     let least = match scale(chart, across) {
-        Scale::Log => 1.0 / FARTHEST,
+        Scale::Log | Scale::Extents(_) => 1.0 / FARTHEST,
         Scale::Linear | Scale::Zero | Scale::Count | Scale::Names(_) => -FARTHEST,
     };
     let positive = least > 0.0;

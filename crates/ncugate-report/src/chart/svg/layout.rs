@@ -1,64 +1,77 @@
 //! Positions of the parts of a drawing, in pixels.
 
-use super::legend;
+use super::limits;
 use super::ruler::Ruler;
-use super::surface::Setting;
+use super::words;
 use crate::chart::spec::{Chart, LineAxis, Scale};
 
-/// Space right of the plot.
-pub const RIGHT: i32 = 22;
-/// Space left of the label of the vertical axis, and below that of the horizontal one.
-pub const EDGE: (i32, i32) = (8, 4);
-/// Height of ticks and label below the plot.
-pub const BELOW: i32 = 42;
-/// Height of a plot without named rows.
-const PLOT: i32 = 290;
-/// Height of a named row.
+/// Space right of the plot: half of the last label.
+pub const RIGHT: i32 = 34;
+/// Space left of the labels of the vertical axis, and below the caption of the horizontal one.
+pub const EDGE: (i32, i32) = (8, 6);
+/// Height of the ticks of the horizontal axis.
+const TICKS: i32 = 10;
+/// Least height of a named row.
 const ROW: i32 = 25;
-/// Height of the title.
-const TITLE: i32 = 30;
-/// Height of the caption of the rows.
-const CAPTION: i32 = 18;
-/// Height of the labels of vertical limits.
-const LABELS: i32 = 16;
+/// Space around a caption.
+const CAPTION: i32 = 6;
+
+/// Heights of plots without named rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PlotHeight {
+    Chart,
+    Panel,
+}
+
+impl PlotHeight {
+    fn pixels(self) -> i32 {
+        match self {
+            Self::Chart => 290,
+            Self::Panel => 130,
+        }
+    }
+}
 
 /// The parts of a drawing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DrawingLayout {
+    pub width: i32,
     /// Total height.
     pub height: i32,
-    /// Top of the legend.
-    pub legend: i32,
     /// Top of the plot.
     pub top: i32,
     /// Left edge of the plot.
     pub left: i32,
+    /// Height of labels and caption below the plot.
+    pub below: i32,
+    /// The caption of the vertical axis, in lines; it ends at `caption_end`.
+    pub caption: String,
+    pub caption_end: i32,
+    /// The caption of the horizontal axis, in lines.
+    pub x_caption: String,
+    pub x: Ruler,
+    pub y: Ruler,
 }
 
 impl DrawingLayout {
-    /// The layout of a chart whose vertical axis is `y`.
-    pub fn new(chart: &Chart, y: &Ruler, setting: Setting) -> Self {
-        let legend = match setting {
-            Setting::File => TITLE,
-            Setting::Page => 0,
+    /// The layout of a chart of this width.
+    pub fn new(chart: &Chart, width: i32, plot: PlotHeight) -> Self {
+        let y = Ruler::new(chart, LineAxis::Y, plot.pixels());
+        let longest = y.texts().map(words::width).max().unwrap_or(0);
+        let left = (longest + 20).clamp(40, 290);
+        let x = Ruler::new(chart, LineAxis::X, width - left - RIGHT);
+        let caption = words::wrapped(&chart.y.caption(), width - 2 * EDGE.0);
+        let x_caption = words::wrapped(&chart.x.caption(), width - 2 * EDGE.0);
+        let caption_end = words::height(&caption) + CAPTION;
+        let top = caption_end + CAPTION + limits::height_above(chart, width);
+        let plot = match &chart.y.scale {
+            Scale::Names(names) => {
+                let row = y.texts().map(words::height).max().unwrap_or(0) + 8;
+                row.max(ROW) * names.len().max(1) as i32
+            }
+            Scale::Linear | Scale::Count | Scale::Zero | Scale::Log | Scale::Extents(_) => plot.pixels(),
         };
-        let labels = if chart.limits.iter().any(|limit| limit.across == LineAxis::X) { LABELS } else { 0 };
-        let longest = y.texts().map(width).max().unwrap_or(0);
-        let (left, caption, plot) = match &chart.y.scale {
-            Scale::Names(names) => ((longest + 20).clamp(70, 270), CAPTION, ROW * names.len().max(1) as i32),
-            Scale::Linear | Scale::Count | Scale::Zero | Scale::Log => ((longest + 38).clamp(60, 160), 0, PLOT),
-        };
-        let top = legend + legend::height(chart) + labels + caption;
-        Self { height: top + plot + BELOW + EDGE.1, legend, top, left }
+        let labels = x.texts().map(words::height).max().unwrap_or(words::LINE);
+        let below = TICKS + labels + words::height(&x_caption) + CAPTION;
+        Self { width, height: top + plot + below + EDGE.1, top, left, below, caption, caption_end, x_caption, x, y }
     }
-}
-
-/// Upper estimate of the width of a small text in pixels. No font is available to measure.
-fn width(text: &str) -> i32 {
-    let character = |c: char| match c {
-        '0'..='9' => 8,
-        c if c.is_uppercase() || c == '_' => 9,
-        _ => 7,
-    };
-    text.chars().map(character).sum()
 }

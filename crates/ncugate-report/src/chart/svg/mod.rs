@@ -9,12 +9,14 @@ mod element;
 mod extent;
 mod layout;
 mod legend;
+mod limits;
 mod ruler;
 mod series;
 mod surface;
 mod tick;
+mod words;
 
-pub use drawing::{DrawError, draw};
+pub use drawing::{DrawError, draw, draw_figure};
 pub use surface::Setting;
 
 #[cfg(test)]

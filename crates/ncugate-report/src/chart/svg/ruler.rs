@@ -1,47 +1,75 @@
 //! An axis as a coordinate of plotters, with our own choice of ticks.
 
 use super::extent::{ends, scale};
+use super::layout::RIGHT;
 use super::tick::{self, Tick};
+use super::words;
 use crate::chart::spec::{Chart, LineAxis, Scale};
-use ncugate_model::number::text::clip;
 use plotters::coord::combinators::{IntoLogRange, LogCoord};
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
 use plotters::coord::types::RangedCoordf64;
 use std::ops::Range;
 
-/// Approximate number of ticks of an axis.
-const TICKS: (usize, usize) = (8, 5);
-/// Longest name of a row, in characters.
-const NAME: usize = 36;
+/// Pixels from one tick to the next, about, along the horizontal and the vertical axis.
+const PITCH: (i32, i32) = (65, 56);
+/// Widest line of a name of a row, in pixels.
+const NAME: i32 = 250;
+/// Width of a line that every name of a column gets, in pixels.
+const COLUMN: i32 = 84;
+/// Least distance of two labels, in pixels.
+const GAP: i32 = 6;
 
 /// An axis over values.
+#[derive(Clone)]
 pub struct Ruler {
     places: Places,
     ends: (f64, f64),
     ticks: Vec<Tick>,
 }
 
+#[derive(Clone, Copy)]
 enum Places {
-    Even(RangedCoordf64),
-    Log(LogCoord<f64>),
+    Even,
+    /// From high to low: the first row is on top.
+    Downward,
+    Log,
 }
 
 impl Ruler {
-    /// An axis of a chart.
-    pub fn new(chart: &Chart, across: LineAxis) -> Self {
+    /// An axis of a chart that is `room` pixels long. Labels along the horizontal axis do not overlap.
+    pub fn new(chart: &Chart, across: LineAxis, room: i32) -> Self {
         let (low, high) = ends(chart, across);
-        let about = match across {
-            LineAxis::X => TICKS.0,
-            LineAxis::Y => TICKS.1,
+        let pitch = match across {
+            LineAxis::X => PITCH.0,
+            LineAxis::Y => PITCH.1,
         };
-        let (places, ticks) = match scale(chart, across) {
-            Scale::Log => (Places::Log((low..high).log_scale().into()), tick::logarithmic(low, high, about)),
-            Scale::Linear | Scale::Zero => (Places::Even((low..high).into()), tick::even(low, high, about)),
-            Scale::Count => (Places::Even((low..high).into()), tick::whole(low, high, about)),
-            // From high to low: the first row is on top.
-            Scale::Names(names) => (Places::Even((high..low).into()), rows(names)),
+        let about = (room / pitch).max(2) as usize;
+        let (places, ticks) = match (scale(chart, across), across) {
+            (Scale::Log, _) => (Places::Log, tick::logarithmic(low, high, about)),
+            (Scale::Extents(values), _) => (Places::Log, tick::at(values)),
+            (Scale::Linear | Scale::Zero, _) => (Places::Even, tick::even(low, high, about)),
+            (Scale::Count, _) => (Places::Even, tick::whole(low, high, about)),
+            (Scale::Names(names), LineAxis::Y) => (Places::Downward, named(names, NAME)),
+            (Scale::Names(names), LineAxis::X) => (Places::Even, columns(names, room)),
         };
-        Self { places, ends: (low, high), ticks }
+        let mut ruler = Self { places, ends: (low, high), ticks };
+        if across == LineAxis::X {
+            ruler.thin_out(room);
+        }
+        ruler
+    }
+
+    /// Removes the labels that would overlap the one before, or leave the picture.
+    fn thin_out(&mut self, room: i32) {
+        let mut taken = i32::MIN;
+        let places: Vec<i32> = self.ticks.iter().map(|tick| self.map(&tick.value, (0, room))).collect();
+        for (tick, place) in self.ticks.iter_mut().zip(places) {
+            let half = words::width(&tick.text) / 2;
+            match place - half >= taken && place + half <= room + RIGHT {
+                true => taken = place + half + GAP,
+                false => tick.text.clear(),
+            }
+        }
     }
 
     /// Texts of the ticks.
@@ -50,9 +78,19 @@ impl Ruler {
     }
 }
 
-fn rows(names: &[String]) -> Vec<Tick> {
-    let named = names.iter().enumerate();
-    named.map(|(row, name)| Tick { value: row as f64, text: clip(name, NAME) }).collect()
+fn named(names: &[String], room: i32) -> Vec<Tick> {
+    let places = names.iter().enumerate();
+    places.map(|(at, name)| Tick { value: at as f64, text: words::wrapped(name, room) }).collect()
+}
+
+/// Names along the horizontal axis; if there are too many, every second one, every third and so on.
+fn columns(names: &[String], room: i32) -> Vec<Tick> {
+    let column = (room / names.len().max(1) as i32).max(1);
+    let wanted = names.iter().map(|name| words::width(&words::wrapped(name, COLUMN))).max().unwrap_or(0) + GAP;
+    let step = ((wanted + column - 1) / column).max(1);
+    let mut ticks = named(names, column * step - GAP);
+    ticks.iter_mut().enumerate().filter(|(at, _)| at % step as usize != 0).for_each(|(_, tick)| tick.text.clear());
+    ticks
 }
 
 impl Ranged for Ruler {
@@ -63,9 +101,10 @@ impl Ranged for Ruler {
     fn map(&self, value: &f64, pixels: (i32, i32)) -> i32 {
         let (low, high) = self.ends;
         let value = value.max(low).min(high);
-        match &self.places {
-            Places::Even(places) => places.map(&value, pixels),
-            Places::Log(places) => places.map(&value, pixels),
+        match self.places {
+            Places::Even => RangedCoordf64::from(low..high).map(&value, pixels),
+            Places::Downward => RangedCoordf64::from(high..low).map(&value, pixels),
+            Places::Log => LogCoord::from((low..high).log_scale()).map(&value, pixels),
         }
     }
 

@@ -17,10 +17,30 @@ const CROWD: f64 = 0.4;
 /// A mark at values.
 type PointMark = Mark<(f64, f64)>;
 
+/// Whether marks are drawn: a line needs two points, because one is not a course.
+pub fn is_drawn(marks: &Marks) -> bool {
+    match marks {
+        Marks::Line(_, points) => points.iter().filter(|(x, y)| x.is_finite() && y.is_finite()).count() > 1,
+        Marks::Points(..) | Marks::Bars(_) | Marks::Boxes(_) | Marks::Columns(_) => true,
+    }
+}
+
+/// Whether a chart has a value to draw.
+pub fn has_values(series: &Series) -> bool {
+    match &series.marks {
+        Marks::Points(_, points) => points.iter().any(|p| p.x.is_finite() && p.y.is_finite()),
+        Marks::Line(..) => is_drawn(&series.marks),
+        Marks::Bars(bars) => bars.iter().any(|b| b.from.is_finite() && b.to.is_finite()),
+        Marks::Boxes(boxes) => boxes.iter().any(|s| s.quartiles.iter().all(|v| v.is_finite())),
+        Marks::Columns(columns) => !columns.is_empty(),
+    }
+}
+
 /// Draws a series; values that are not finite are left out.
 pub fn draw(plot: &mut Plot<'_>, series: &Series) -> PlotResult {
     let colour = palette::colour(series.tone);
     match &series.marks {
+        marks if !is_drawn(marks) => Ok(()),
         Marks::Points(kind, points) => {
             let shown = points.iter().filter(|p| p.x.is_finite() && p.y.is_finite());
             draw_all(plot, shown.map(|p| point(*kind, p, colour)))
@@ -43,7 +63,7 @@ pub fn draw(plot: &mut Plot<'_>, series: &Series) -> PlotResult {
             draw_all(plot, shown.map(|s| spread(s, colour)))
         }
         Marks::Columns(columns) => {
-            let marks: Vec<PointMark> = columns.iter().map(|c| column(c, gap(plot, c))).collect();
+            let marks: Vec<PointMark> = columns.iter().map(|c| column(c, series.tone, gap(plot, c))).collect();
             draw_all(plot, marks)
         }
     }
@@ -77,9 +97,9 @@ fn spread(spread: &Spread, colour: Colour) -> PointMark {
     Mark::new(&spread.label, parts)
 }
 
-/// A column with the failed share at the bottom, the inconclusive share in the middle, and the passing share on top
-/// (drawn as a thin line).
-fn column(column: &ShareColumn, gap: u32) -> PointMark {
+/// A column with the failed share at the bottom, the inconclusive share in the middle (an outline), and the passing
+/// share on top (a thin line): verdicts differ in form, not only in colour.
+fn column(column: &ShareColumn, tone: Tone, gap: u32) -> PointMark {
     let row = column.row as f64;
     let (top, bottom) = (row - HALF.1, row + HALF.1);
     let height = bottom - top;
@@ -88,11 +108,13 @@ fn column(column: &ShareColumn, gap: u32) -> PointMark {
     let holds = top.max(unknown - height / 3.0);
     let part = |tone: Tone, from: f64, to: f64| -> Option<Element<(f64, f64)>> {
         let corners = [(column.from, from), (column.to, to)];
-        let mut rectangle = Rectangle::new(corners, style(palette::colour(tone)).filled());
+        let outline = style(palette::colour(tone));
+        let mut rectangle = Rectangle::new(corners, if tone == Tone::Open { outline } else { outline.filled() });
         rectangle.set_margin(0, 0, 0, gap);
         (to > from).then(|| rectangle.into_dyn())
     };
-    let parts = [part(Tone::Bad, fails, bottom), part(Tone::Open, unknown, fails), part(Tone::Good, holds, unknown)];
+    let rest = if tone == Tone::Bad { Tone::Good } else { Tone::Muted };
+    let parts = [part(tone, fails, bottom), part(Tone::Open, unknown, fails), part(rest, holds, unknown)];
     Mark::new(&column.label, parts.into_iter().flatten().collect())
 }
 

@@ -10,6 +10,8 @@ use std::convert::Infallible;
 
 /// Width of a drawing in pixels.
 pub const WIDTH: i32 = 620;
+/// Columns of panels.
+pub const COLUMNS: i32 = 2;
 
 /// The whole drawing, in pixels.
 pub type Area = DrawingArea<Canvas, Shift>;

@@ -103,7 +103,7 @@ fn a_point_has_a_title_and_lies_at_its_values() {
     let y: Vec<f64> = circles.iter().map(|c| number(*c, "cy")).collect();
     assert!(((x[2] - x[1]) - (x[1] - x[0])).abs() <= 1.0, "{x:?}");
     assert!(((y[0] - y[1]) * 2.0 - (y[1] - y[2])).abs() <= 2.0 && y[0] > y[2], "{y:?}");
-    assert_eq!(tagged(&document, "g").count(), 3);
+    assert_eq!(tagged(&document, "title").count(), 4, "a title for each point and one for the whole");
 }
 
 #[test]
@@ -210,7 +210,8 @@ fn a_sample_of_1_7e308_leaves_the_others_on_an_axis_with_few_ticks() {
     let document = Document::parse(&svg).unwrap();
     let ticks = texts(&document).into_iter().filter(|text| text.starts_with("1e")).count();
     assert!((3..=10).contains(&ticks), "{:?}", texts(&document));
-    let dots: Vec<f64> = tagged(&document, "circle").map(|c| number(c, "cx")).collect();
+    // The first one is in the legend.
+    let dots: Vec<f64> = tagged(&document, "circle").skip(1).map(|c| number(c, "cx")).collect();
     assert!(dots[3] > dots[0] + 300.0 && dots[3] < 620.0, "{dots:?}");
 }
 
@@ -250,4 +251,118 @@ fn hostile_words_stay_words() {
 fn a_chart_of_nothing_is_an_empty_frame() {
     let svg = draw(&chart(Scale::Log, names(0), Vec::new()), Setting::Page).unwrap();
     assert!(Document::parse(&svg).is_ok() && !svg.contains("NaN"));
+}
+
+/// The right end of every text, by the widths that lay it out.
+fn right_ends(document: &Document<'_>) -> Vec<(f64, f64, String)> {
+    let texts = document.descendants().filter(|node| node.has_tag_name("text"));
+    let ends =
+        texts.filter(|node| !node.attribute("transform").is_some_and(|turn| turn.starts_with("rotate"))).map(|node| {
+            let lines: Vec<&str> =
+                node.descendants().filter(|part| part.is_text()).filter_map(|part| part.text()).collect();
+            let wide = lines.iter().map(|line| f64::from(super::words::width(line))).fold(0.0, f64::max);
+            let part = node.ancestors().find_map(|parent| parent.attribute("transform"));
+            let moved: f64 =
+                part.map_or(0.0, |text| text["translate(".len()..].split(' ').next().unwrap().parse().unwrap());
+            let x = moved + number(node, "x");
+            match node.attribute("text-anchor") {
+                Some("start") => (x, x + wide, lines.join(" ")),
+                Some("end") => (x - wide, x, lines.join(" ")),
+                _ => (x - wide / 2.0, x + wide / 2.0, lines.join(" ")),
+            }
+        });
+    ends.collect()
+}
+
+#[test]
+fn long_names_are_whole_and_stay_in_the_picture() {
+    let long = |what: &str| {
+        format!("{what} REGCAP=64 THREADS=128 TILE_M=256 KERNEL=attention_with_a_very_long_name_of_its_own")
+    };
+    let marks = Marks::Bars(vec![Bar { row: 0, from: 0.0, to: 2.0, label: long("bar") }]);
+    let rows = Scale::Names(vec![long("row"), long("other")]);
+    let mut one = chart(Scale::Zero, rows, vec![series(&long("series"), Tone::Chosen, marks)]);
+    one.limits.extend([1.0, 1.01].map(|value| LimitLine { across: LineAxis::X, value, label: long("limit") }));
+    (one.title, one.x.label, one.y.label) = (long("title"), long("x"), long("y"));
+    let svg = draw(&one, Setting::File).unwrap();
+    let document = Document::parse(&svg).unwrap();
+    let ends = right_ends(&document);
+    for (left, right, text) in &ends {
+        assert!(*left >= 0.0 && *right <= 620.0, "{text} from {left} to {right}");
+    }
+    let squeezed = |text: &str| text.replace(' ', "");
+    for what in ["row", "other", "series", "limit", "title", "x", "y"] {
+        assert!(
+            ends.iter().any(|(.., text)| squeezed(text).starts_with(&squeezed(&long(what)))),
+            "{what} is not whole"
+        );
+    }
+}
+
+#[test]
+fn labels_of_near_limits_do_not_overlap() {
+    let marks = Marks::Points(Glyph::Disc, points(&[(1.0, 10.0), (2.0, 30.0)]));
+    let mut chart = chart(Scale::Count, Scale::Zero, vec![series("", Tone::Good, marks)]);
+    for value in [20.0, 20.1, 20.2, 20.2] {
+        chart.limits.push(LimitLine { across: LineAxis::Y, value, label: format!("limit at {value}") });
+        chart.limits.push(LimitLine { across: LineAxis::X, value: value / 15.0, label: format!("x at {value}") });
+    }
+    let svg = draw(&chart, Setting::Page).unwrap();
+    let document = Document::parse(&svg).unwrap();
+    let halos = tagged(&document, "g").filter(|node| node.attribute("class") == Some("halo"));
+    let boxes: Vec<(f64, f64, f64)> = halos
+        .filter_map(|node| node.first_element_child())
+        .map(|text| {
+            let (x, wide) = (number(text, "x"), f64::from(super::words::width(text.text().unwrap())));
+            let left = if text.attribute("text-anchor") == Some("end") { x - wide } else { x };
+            (left, left + wide, number(text, "y"))
+        })
+        .collect();
+    assert_eq!(boxes.len(), 6, "equal limits share a label");
+    for (at, one) in boxes.iter().enumerate() {
+        for other in &boxes[at + 1..] {
+            let apart = one.1 <= other.0 || other.1 <= one.0 || (one.2 - other.2).abs() >= 14.0;
+            assert!(apart, "{one:?} over {other:?}");
+        }
+    }
+}
+
+#[test]
+fn one_point_is_no_line() {
+    let all = vec![
+        series("course", Tone::Muted, Marks::Line(Stroke::Solid, vec![(1.0, 10.0)])),
+        series("point", Tone::Good, Marks::Points(Glyph::Disc, points(&[(1.0, 10.0)]))),
+    ];
+    let svg = draw(&chart(Scale::Count, Scale::Zero, all), Setting::Page).unwrap();
+    let document = Document::parse(&svg).unwrap();
+    let texts = texts(&document);
+    let lines = tagged(&document, "polyline").filter(|line| line.attribute("class") == Some("muted"));
+    assert!(lines.count() == 0 && !texts.contains(&"course".to_owned()), "{texts:?}");
+    assert!(texts.contains(&"point".to_owned()));
+}
+
+#[test]
+fn a_chart_without_values_says_so() {
+    let marks = Marks::Points(Glyph::Disc, points(&[(f64::NAN, 1.0)]));
+    let mut empty = chart(Scale::Linear, Scale::Linear, vec![series("", Tone::Good, marks)]);
+    let shown = |chart: &Chart| texts(&Document::parse(&draw(chart, Setting::Page).unwrap()).unwrap());
+    assert!(shown(&empty).contains(&"no value was measured".to_owned()));
+    empty.note = "ncu is not permitted to read counters".to_owned();
+    assert!(shown(&empty).contains(&empty.note));
+}
+
+#[test]
+fn names_along_the_horizontal_axis_are_the_values() {
+    let marks = Marks::Points(Glyph::Disc, points(&[(0.0, 1.0), (1.0, 2.0), (2.0, 3.0)]));
+    let values = ["launch_bounds(128)", "launch_bounds(256)", "none"].map(str::to_owned).to_vec();
+    let svg =
+        draw(&chart(Scale::Names(values.clone()), Scale::Zero, vec![series("", Tone::Good, marks)]), Setting::Page);
+    let svg = svg.unwrap();
+    let document = Document::parse(&svg).unwrap();
+    let ends = right_ends(&document);
+    let places: Vec<&(f64, f64, String)> = values
+        .iter()
+        .map(|value| ends.iter().find(|(.., text)| text.replace(' ', "") == value.replace(' ', "")).unwrap())
+        .collect();
+    assert!(places.windows(2).all(|pair| pair[0].1 < pair[1].0), "{places:?}");
 }

@@ -59,6 +59,11 @@ pub fn logarithmic(low: f64, high: f64, about: usize) -> Vec<Tick> {
     if ticks.len() < 2 { even(low, high, about) } else { ticks }
 }
 
+/// A tick at each of these values.
+pub fn at(values: &[f64]) -> Vec<Tick> {
+    values.iter().map(|value| Tick { value: *value, text: plain(*value) }).collect()
+}
+
 fn fixed(value: f64, step: f64) -> String {
     let decimals = -step.log10().floor();
     match decimals {
