@@ -1,4 +1,4 @@
-//! The command line as typed. What it means is the commands' business.
+//! The arguments of the command line.
 
 mod agent;
 mod cluster;
@@ -37,67 +37,67 @@ use std::time::Duration;
 
 /// Sweep, verify, time, profile and gate CUDA kernels with Nsight Compute.
 ///
-/// Exit status: 0 all required gates passed; 1 a required gate failed; 2 the command line or the config is wrong;
-/// 3 the environment or a tool failed; 4 inconclusive.
+/// Exit status: 0 all required gates passed; 1 a required gate failed; 2 wrong command line or config; 3 environment or tool
+/// failed; 4 inconclusive.
 #[derive(Debug, Parser)]
 #[command(name = "ncugate", version = env!("NCUGATE_VERSION"), max_term_width = 100)]
 pub struct Cli {
-    /// What to do.
+    /// The subcommand.
     #[command(subcommand)]
     pub command: Command,
-    /// How much is said.
+    /// Options of every command.
     #[command(flatten)]
     pub manner: VerbosityArgs,
 }
 
-/// What to do.
+/// The subcommands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Show the report of a built-in recording: no GPU, no CUDA, no repository
+    /// Show the report of a built-in recording; needs no GPU
     Demo(DemoArgs),
-    /// Draft a phase from a kernel's source, with a mark at every guess
+    /// Draft a phase from a kernel's source, and mark every guess
     Init(InitArgs),
-    /// Check a phase without a GPU: its config, its build, and the gates that these decide
+    /// Check a phase without a GPU: config, build and build-time gates
     Check(CheckArgs),
-    /// Build, verify, time, profile and judge a phase, and write its report
+    /// Build, verify, time, profile and judge a phase; write its report
     Run(RunArgs),
-    /// Print the verdict of a run, or the launches and metrics of ncu reports
+    /// Print a run's verdict, or launches and metrics of ncu reports
     Show(ShowArgs),
-    /// Write the HTML page of a run or an ncu report; of two, their comparison
+    /// Write an HTML page of a run or ncu report, or compare two
     Page(PageArgs),
-    /// Say why a kernel is slow: one bottleneck, its evidence, what to try next
+    /// Explain why a kernel is slow, or what a metric means
     Explain(ExplainArgs),
-    /// Print two runs or ncu reports side by side: changes, noise, changed verdicts
+    /// Compare two runs or ncu reports: changes, noise, verdicts
     Compare(CompareArgs),
-    /// Write the numbers of a run or an ncu report as CSV, JSON, Parquet or Arrow
+    /// Export a run or ncu report as CSV, JSON, Parquet or Arrow
     Export(ExportArgs),
-    /// Write a page over all runs with their history
+    /// Write an HTML page of all runs and their history
     History(HistoryArgs),
-    /// Judge an earlier run, a recording, or ncu reports by a phase
+    /// Judge an earlier run, a recording or ncu reports by a phase
     Gate(GateArgs),
-    /// Keep a run in the repository: compressed, without host names, addresses and paths
+    /// Save a run as a recording: compressed, no host names or paths
     Record(RecordArgs),
-    /// Promote runs to the leaderboard of a phase, and list its entries
+    /// Promote runs to a phase's leaderboard, and list its entries
     #[command(subcommand)]
     Leaderboard(LeaderboardCommand),
-    /// Check this machine: GPU, driver, nvcc, ncu, permissions, and how to fix what is missing
+    /// Check GPU, driver, nvcc, ncu and permissions, and suggest fixes
     Doctor(DoctorArgs),
-    /// Try a source, ask what to try next, serve both to an agent
+    /// Try a source, suggest the next change, or serve an agent
     #[command(subcommand)]
     Agent(AgentCommand),
-    /// Measure a phase on Slurm or HyperQueue, or merge the shards of a phase
+    /// Measure a phase on Slurm or HyperQueue, or merge its shards
     #[command(subcommand)]
     Cluster(ClusterCommand),
-    /// Import and export problems and results of FlashInfer-Trace, KernelBench and gpu-mode
+    /// Convert from and to FlashInfer-Trace, KernelBench and gpu-mode
     #[command(subcommand)]
     Problem(ProblemCommand),
-    /// Occupancy, timing noise, inputs, redaction, schemas, completions, man pages
+    /// Run smaller tools: occupancy, noise, redaction, completions
     #[command(subcommand)]
     Tools(ToolsCommand),
     /// Launch kernels for a parent process
     #[command(hide = true)]
     Worker(WorkerArgs),
-    /// End the children of a parent process that is killed
+    /// Terminate the children of a parent process that was killed
     #[command(hide = true)]
     Guard,
     /// Print candidates for the last word of a command line
@@ -108,21 +108,21 @@ pub enum Command {
 /// `ncugate agent`
 #[derive(Debug, Subcommand)]
 pub enum AgentCommand {
-    /// Build, verify, time, profile and judge one source against the best so far; prints one line of JSON
+    /// Measure one source against the best so far; print one line of JSON
     Try(TryArgs),
-    /// Print what to try next after a run, as one line of JSON
+    /// Suggest the next change after a run, as one line of JSON
     Next(NextArgs),
-    /// Serve `try`, `next` and `check` by the Model Context Protocol over standard input and output
+    /// Serve `try`, `next` and `check` over the Model Context Protocol
     Serve,
 }
 
 /// `ncugate problem`
 #[derive(Debug, Subcommand)]
 pub enum ProblemCommand {
-    /// Make a phase of another project's problem
+    /// Create a phase from another project's problem
     #[command(subcommand)]
     Import(ImportCommand),
-    /// Write results in another project's format
+    /// Export results in another project's format
     #[command(subcommand)]
     Export(ExportCommand),
 }
@@ -130,23 +130,23 @@ pub enum ProblemCommand {
 /// `ncugate tools`
 #[derive(Debug, Subcommand)]
 pub enum ToolsCommand {
-    /// Compute how many blocks of a kernel fit on a multiprocessor, and what limits them
+    /// Compute how many blocks fit on an SM, and the limiting resource
     Occupancy(OccupancyArgs),
-    /// Measure this machine's timing noise by an A/A test; gates tighter than it say so
+    /// Measure this machine's timing noise by an A/A test
     Calibrate(CalibrateArgs),
-    /// Write the inputs of a phase as NumPy files: DIR/SHAPE/SEED/BUFFER.npy
+    /// Write a phase's inputs as NumPy files: DIR/SHAPE/SEED/BUFFER.npy
     Inputs(InputsArgs),
-    /// Remove host names, addresses and users' folders from an ncu report
+    /// Remove host names, addresses and home folders from an ncu report
     Redact(RedactArgs),
-    /// Print the JSON Schema of the config, for editors, or of the results
+    /// Print the JSON Schema of the config or of the results
     Schema(SchemaArgs),
-    /// Print completions for a shell
+    /// Print shell completions
     Completions(CompletionsArgs),
     /// Write man pages to a folder
     Man(ManArgs),
 }
 
-/// First-level commands by what they are for, in the order of the help.
+/// The first-level commands in groups, in the order of the help.
 pub const GROUPS: [(&str, &[&str]); 5] = [
     ("Start", &["demo", "init", "check", "run"]),
     ("Results", &["show", "page", "explain", "compare", "export", "history"]),
@@ -155,10 +155,17 @@ pub const GROUPS: [(&str, &[&str]); 5] = [
     ("More", &["agent", "cluster", "problem", "tools"]),
 ];
 
+/// Last line of every help.
+const GLOSSARY: &str = "docs/glossary.md defines the terms.";
+
+fn with_glossary(command: clap::Command) -> clap::Command {
+    command.after_help(GLOSSARY).mut_subcommands(with_glossary)
+}
+
 impl Cli {
     /// The command line with its help in groups.
     pub fn grouped() -> clap::Command {
-        let command = Self::command();
+        let command = with_glossary(Self::command());
         let heading = command.get_styles().get_header();
         let literal = command.get_styles().get_literal();
         let mut list = String::new();
@@ -177,65 +184,65 @@ impl Cli {
     }
 }
 
-/// Where measurements come from.
+/// Source of measurements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum MeasurementSource {
-    /// The GPU; without a GPU or nvcc the phase's recording is shown, and does not pass (status 4 instead of 0)
+    /// The GPU if there is one, else the phase's recording, which never passes (status 4)
     Auto,
     /// The GPU
     Gpu,
-    /// The recording that the phase names, judged
+    /// The phase's recording, with its verdict
     Recorded,
 }
 
-/// What standard output carries.
+/// Format of standard output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum OutputFormat {
-    /// Tables for people
+    /// Tables
     Text,
-    /// The results as JSON, and nothing else
+    /// JSON only
     Json,
 }
 
-/// Where runs and reports are kept.
+/// Folders of runs and reports.
 #[derive(Debug, Clone, Args)]
 pub struct FolderArgs {
     /// Folder of runs
     #[arg(long, value_name = "DIR", default_value = "profiles")]
     pub profiles: PathBuf,
-    /// Folder of rendered reports
+    /// Folder of reports
     #[arg(long, value_name = "DIR", default_value = "reports")]
     pub reports: PathBuf,
 }
 
 impl FolderArgs {
-    /// Where the report of a run goes.
+    /// The folder of a run's report.
     pub fn report(&self, phase: &str, run: &str) -> PathBuf {
         self.reports.join(phase).join(run)
     }
 }
 
-/// What is said, and where.
+/// Outputs of a command.
 #[derive(Debug, Clone, Args)]
 pub struct OutputArgs {
-    /// What standard output carries
+    /// Format of standard output
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     pub format: OutputFormat,
-    /// Also write a Markdown comment body (under 65,536 characters) to this file
+    /// Also write a Markdown comment (under 65,536 characters) to this file
     #[arg(long, value_name = "FILE")]
     pub comment: Option<PathBuf>,
-    /// Open the rendered report in the browser
+    /// Open the report in the browser
     #[arg(long)]
     pub open: bool,
 }
 
-/// What a run is compared with.
+/// The stored run to compare with.
 #[derive(Debug, Clone, Default, Args)]
 pub struct StoredBaselineArgs {
-    /// A stored run to use as `baseline.` in gates: its folder, its id, or an entry of the leaderboard
+    /// Stored run for `baseline.` in gates: a folder, a run id or a leaderboard entry
     #[arg(long, value_name = "NAME")]
     pub against: Option<String>,
-    /// Compare although GPU, driver, tools or workload differ; the report has a warning
+    /// Compare even if GPU, driver, tools or workload differ; the report warns
     #[arg(long)]
     pub allow_mismatch: bool,
 }
@@ -247,10 +254,10 @@ impl From<&StoredBaselineArgs> for ReferenceRequest {
     }
 }
 
-/// How long to wait for a GPU.
+/// Limit of waiting for a GPU.
 #[derive(Debug, Clone, Copy, Default, Args)]
 pub struct GpuWaitArgs {
-    /// Wait so long for a GPU on which another run measures; 0 ends at once with status 3. Without it, until it is free
+    /// Wait at most this long for a busy GPU; 0 exits at once with status 3 [default: no limit]
     #[arg(long = "wait", value_name = "SECONDS")]
     pub seconds: Option<u64>,
 }
@@ -264,42 +271,41 @@ impl From<GpuWaitArgs> for GpuWait {
 /// `ncugate run`
 #[derive(Debug, Clone, Args)]
 pub struct RunArgs {
-    /// The phases; of several each is run, and the gravest status counts. Of a kernel's source a phase is drafted and kept
+    /// Phase files, or a CUDA source to draft a phase from; the worst status is returned
     #[arg(value_name = "CONFIG|KERNEL.cu", required = true)]
     pub configs: Vec<PathBuf>,
-    /// The kernel of a source that defines several
+    /// Kernel to run, if the source defines several
     #[arg(long, value_name = "NAME")]
     pub entry: Option<String>,
-    /// Where measurements come from
+    /// Source of measurements
     #[arg(long, value_enum, default_value_t = MeasurementSource::Auto)]
     pub source: MeasurementSource,
-    /// Measure every variant, even those with equal machine code and equal launches
+    /// Measure every variant separately, even if machine code and launch are equal
     #[arg(long)]
     pub no_share: bool,
-    /// Start anew instead of continuing an unfinished run
+    /// Start a new run instead of continuing an unfinished one
     #[arg(long)]
     pub fresh: bool,
-    /// Measure one of N equal parts of the candidates, with every baseline, and judge nothing; `cluster merge` puts parts together
+    /// Measure only part I of N of the candidates, without a verdict, for `cluster merge`
     #[arg(long, value_name = "I/N", conflicts_with_all = ["against", "allow_mismatch", "comment", "open", "SubsetArgs"])]
     pub shard: Option<Shard>,
-    /// The part that is measured
+    /// Subset of the phase
     #[command(flatten)]
     pub part: SubsetArgs,
-    /// List what would be measured, and measure nothing; needs no GPU
+    /// List the planned measurements without making them; needs no GPU
     #[arg(long, conflicts_with_all = ["shard", "comment", "open"])]
     pub list: bool,
-    /// Also time the kernels of the last commit in common with this branch or commit, interleaved with those here on the same GPU:
-    /// gates read them as `base.latency_p50`, and the comment has a column of them
+    /// Also time the kernels of the merge base with this branch or commit, as `base.` in gates
     #[arg(long, value_name = "REF", conflicts_with = "shard")]
     pub base: Option<String>,
-    /// End measuring after so many seconds; the same command goes on where it ended
+    /// Stop measuring after this time; the same command continues the run
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
     pub time_budget: Option<u64>,
-    /// GPUs that take part: all, auto (those of the first one's kind on which nobody measures), numbers (0,2) or UUIDs. The first
-    /// times; all check and count. Without it, the first that is visible
+    /// GPUs to use: all, auto (free ones of the first GPU's model), indices (0,2) or UUIDs; only the first one times
+    /// [default: the first visible GPU]
     #[arg(long, value_name = "GPUS")]
     pub gpus: Option<GpuChoice>,
-    /// Take deep profiles of these too: a variant, the best N (`top:N`), or `each`; as often as needed
+    /// Also take a deep profile of a variant, the best N (`top:N`) or `each` (repeatable)
     #[arg(long, value_name = "VARIANT|top:N|each", conflicts_with = "shard")]
     pub deep: Vec<DeepChoice>,
     /// Waiting
@@ -319,32 +325,31 @@ pub struct RunArgs {
 /// `ncugate check`
 #[derive(Debug, Args)]
 pub struct CheckArgs {
-    /// The phases; or built files: libraries, executables, object files, archives of them, cubins, fat binaries
+    /// Phase files; or built files: libraries, executables, objects, archives, cubins, fat binaries
     #[arg(value_name = "CONFIG|LIBRARY", required = true)]
     pub configs: Vec<PathBuf>,
-    /// What the kernels of a library used before (TOML): a kernel that uses more fails, and one that uses less, is new or
-    /// is gone asks for `--update`
+    /// Recorded resource use of a library's kernels (TOML): more use fails, any other change needs `--update`
     #[arg(long, value_name = "FILE")]
     pub baseline: Option<PathBuf>,
-    /// Write the baseline anew, as the library is now
+    /// Rewrite the baseline from the library
     #[arg(long, requires = "baseline")]
     pub update: bool,
-    /// What standard output carries
+    /// Format of standard output
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     pub format: OutputFormat,
-    /// Architecture to build for; else the phase's, else the GPU's, else sm_90
+    /// Architecture to build for [default: the phase's, else the GPU's, else sm_90]
     #[arg(long, value_name = "ARCH")]
     pub arch: Option<String>,
-    /// Multiprocessors of the GPU to check for, for gates on waves; else those of this machine's GPU
+    /// Number of SMs, for gates on waves [default: that of this machine's GPU]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub sms: Option<u32>,
-    /// Check the config alone
+    /// Check only the config
     #[arg(long)]
     pub no_build: bool,
-    /// List what the tolerance accepts: answers with faults in their inputs, arithmetic or result
+    /// List the wrong answers that the tolerance accepts
     #[arg(long)]
     pub mutants: bool,
-    /// Refuse a phase that names a program to run or a file outside of its project, as `agent serve` does for an agent
+    /// Refuse a phase that names a program or a file outside its project, as `agent serve` does
     #[arg(long, hide = true)]
     pub confined: bool,
 }
@@ -352,13 +357,13 @@ pub struct CheckArgs {
 /// `ncugate gate`
 #[derive(Debug, Args)]
 pub struct GateArgs {
-    /// The phase
+    /// Phase file
     #[arg(value_name = "CONFIG")]
     pub config: PathBuf,
     /// A run, or ncu reports (.ncu-rep, .ncu-repz)
     #[arg(value_name = "RUN|REPORT", required = true)]
     pub paths: Vec<PathBuf>,
-    /// Judge plain ncu reports although they do not say whether results were correct
+    /// Judge ncu reports although they do not prove correct results
     #[arg(long)]
     pub assume_correct: bool,
     /// Comparison
@@ -375,10 +380,10 @@ pub struct GateArgs {
 /// `ncugate page`
 #[derive(Debug, Args)]
 pub struct PageArgs {
-    /// A run or an ncu report; of two, their comparison
+    /// A run or ncu report, or two to compare
     #[arg(value_name = "RUN|REPORT", required = true, num_args = 1..=2)]
     pub paths: Vec<PathBuf>,
-    /// Of a run the folder of its report, by default reports/PHASE/RUN; else the page's file, `-` for standard output
+    /// File to write, `-` for standard output; for a run, the folder of its report [default: reports/PHASE/RUN]
     #[arg(short, long, value_name = "PATH")]
     pub output: Option<PathBuf>,
     /// Launches
@@ -390,7 +395,7 @@ pub struct PageArgs {
     /// Folders
     #[command(flatten)]
     pub folders: FolderArgs,
-    /// Also write a Markdown comment body (under 65,536 characters) to this file
+    /// Also write a Markdown comment (under 65,536 characters) to this file
     #[arg(long, value_name = "FILE")]
     pub comment: Option<PathBuf>,
     /// Open the page in the browser
@@ -401,10 +406,10 @@ pub struct PageArgs {
 /// `ncugate compare`
 #[derive(Debug, Args)]
 pub struct CompareArgs {
-    /// A run or an ncu report (.ncu-rep, .ncu-repz)
+    /// A run or ncu report (.ncu-rep, .ncu-repz)
     #[arg(value_name = "RUN|REPORT")]
     pub a: PathBuf,
-    /// The run or report to compare with it
+    /// The run or report to compare with A
     #[arg(value_name = "RUN|REPORT")]
     pub b: PathBuf,
     /// Compare only these metrics, by name (`achieved_occupancy`), ncu's name or glob; repeatable
@@ -421,9 +426,9 @@ pub struct CompareArgs {
 /// Formats of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum CompareFormat {
-    /// Tables for people
+    /// Tables
     Text,
-    /// JSON, and nothing else
+    /// JSON only
     Json,
     /// Markdown
     Markdown,
@@ -432,10 +437,10 @@ pub enum CompareFormat {
 /// `ncugate history`
 #[derive(Debug, Args)]
 pub struct HistoryArgs {
-    /// Phases to show, in this order; without any, all that have runs
+    /// Phases to show, in this order [default: all that have runs]
     #[arg(value_name = "CONFIG")]
     pub configs: Vec<PathBuf>,
-    /// Also write the state of each phase, by its latest run, as Markdown to this file
+    /// Also write the latest state of each phase as Markdown to this file
     #[arg(long, value_name = "FILE")]
     pub summary: Option<PathBuf>,
     /// Folders
@@ -449,19 +454,19 @@ pub struct HistoryArgs {
 /// `ncugate export`
 #[derive(Debug, Args)]
 pub struct ExportArgs {
-    /// A run; or ncu reports (.ncu-rep, .ncu-repz), ncu's CSV, or globs of them
+    /// A run; or ncu reports (.ncu-rep, .ncu-repz), ncu's CSV, or globs
     #[arg(value_name = "RUN|REPORT", required = true)]
     pub paths: Vec<String>,
     /// Format of the file
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = ExportFormat::Csv)]
     pub to: ExportFormat,
-    /// File to write, replaced if it exists; else standard output
+    /// File to write, overwritten if it exists [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Metrics of reports to export, by name (`achieved_occupancy`), ncu's name or glob; repeatable
     #[arg(long = "metric", value_name = "METRIC|GLOB", value_delimiter = ',')]
     pub metrics: Vec<String>,
-    /// Of reports, write one row a launch with one column a metric, instead of one row a launch and metric
+    /// Write one row per launch and one column per metric (reports only)
     #[arg(long)]
     pub wide: bool,
     /// Launches
@@ -483,20 +488,19 @@ pub enum ExportFormat {
     Parquet,
     /// Apache Arrow, an IPC file (Feather)
     Arrow,
-    /// A C header with the variant to use at each shape; the status is the verdict of the run, and a run that does not pass
-    /// has no such table
+    /// A C header with the variant to use at each shape, if the run passes
     DispatchHeader,
-    /// The same as JSON
+    /// The same table as JSON
     DispatchJson,
 }
 
 /// `ncugate doctor`
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
-    /// What standard output carries
+    /// Format of standard output
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     pub format: OutputFormat,
-    /// Also launch one kernel, and count one counter of it with ncu
+    /// Also launch one kernel, and read one counter with ncu
     #[arg(long)]
     pub probe: bool,
 }
@@ -504,13 +508,13 @@ pub struct DoctorArgs {
 /// `ncugate record`
 #[derive(Debug, Args)]
 pub struct RecordArgs {
-    /// The run's folder
+    /// Folder of the run
     #[arg(value_name = "RUN")]
     pub run: PathBuf,
-    /// Folder of the recording: new, empty, or an older recording, which is replaced
+    /// Folder of the recording; an older recording is replaced
     #[arg(short, long, value_name = "DIR")]
     pub output: PathBuf,
-    /// What standard output carries
+    /// Format of standard output
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     pub format: OutputFormat,
 }
@@ -518,13 +522,13 @@ pub struct RecordArgs {
 /// `ncugate tools inputs`
 #[derive(Debug, Args)]
 pub struct InputsArgs {
-    /// The phase
+    /// Phase file
     #[arg(value_name = "CONFIG")]
     pub config: PathBuf,
-    /// The folder to write
+    /// Folder to write
     #[arg(short, long, value_name = "DIR")]
     pub output: PathBuf,
-    /// What standard output carries
+    /// Format of standard output
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     pub format: OutputFormat,
 }
@@ -532,27 +536,39 @@ pub struct InputsArgs {
 /// `ncugate tools redact`
 #[derive(Debug, Args)]
 pub struct RedactArgs {
-    /// The report (.ncu-rep, .ncu-repz)
+    /// ncu report (.ncu-rep, .ncu-repz)
     #[arg(value_name = "REPORT")]
     pub report: PathBuf,
-    /// Where the redacted report goes; .ncu-repz is compressed
+    /// Redacted report to write; .ncu-repz is compressed
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
-    /// Drop cubins and imported source files too
+    /// Also remove cubins and imported source files
     #[arg(long)]
     pub drop_sources: bool,
-    /// What standard output carries
+    /// Format of standard output
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     pub format: OutputFormat,
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Cli;
-    use clap::CommandFactory;
+    use super::{Cli, GLOSSARY};
+    use clap::{Command, CommandFactory};
+
+    fn prove_help(command: &Command) {
+        let about = command.get_about().unwrap().to_string();
+        assert!(about.chars().count() <= 80, "{about}");
+        assert_eq!(command.get_after_help().unwrap().to_string(), GLOSSARY, "{}", command.get_name());
+        command.get_subcommands().for_each(prove_help);
+    }
 
     #[test]
-    fn every_argument_that_another_names_is_there() {
+    fn every_help_begins_with_one_line_and_ends_with_the_glossary() {
+        prove_help(&Cli::grouped());
+    }
+
+    #[test]
+    fn every_argument_named_by_another_exists() {
         Cli::command().debug_assert();
     }
 }

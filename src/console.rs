@@ -1,15 +1,15 @@
-//! The one way to standard output and standard error.
+//! The only way to standard output and standard error.
 //!
-//! Text for people passes through [`Output`] and [`warn`], which clean each line after everything that wraps it: no control character, no
-//! mark that turns the direction of text, and no line that a CI runner takes for a command. What programs read (JSON, CSV, a page, a workflow
-//! command that is meant) goes out by [`Output::machine`].
+//! Text for people passes through [`Output`] and [`warn`], which clean each finished line: no control character, no mark that changes the
+//! direction of text, and no line that a CI runner takes for a command. Output for programs (JSON, CSV, a page, an intended workflow command)
+//! passes through [`Output::machine`].
 
 use ncugate_model::number::text::{LONGEST, logged};
 use std::borrow::Cow;
 use std::io::{self, ErrorKind, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Whether the two streams have colours; the codes of colours alone pass.
+/// Whether the two streams have colours. Only codes of colours pass.
 static COLOURED: [AtomicBool; 2] = [AtomicBool::new(false), AtomicBool::new(false)];
 
 /// Lets the codes of colours through on standard output and standard error.
@@ -19,7 +19,7 @@ pub fn allow_colours(output: bool, errors: bool) {
     }
 }
 
-/// Prints text for people on standard error, cleaned and in lines of at most [`LONGEST`] characters: names from outside have any length. It may be closed; there is nowhere left to say so.
+/// Prints text for people on standard error, cleaned and in lines of at most [`LONGEST`] characters: names from outside have any length. Ignores a closed stream.
 pub fn warn(text: &str) {
     let coloured = COLOURED.last().is_some_and(|stream| stream.load(Ordering::Relaxed));
     let text: String =
@@ -27,12 +27,12 @@ pub fn warn(text: &str) {
     let _ = io::stderr().write_all(text.as_bytes());
 }
 
-/// Standard output. Once nobody reads it any more, what is written goes nowhere.
+/// Standard output. After the reader has closed it, writes have no effect.
 pub struct Output {
     out: Box<dyn Write>,
     closed: bool,
     coloured: bool,
-    /// The line that has not ended yet.
+    /// The unfinished line.
     line: Vec<u8>,
 }
 
@@ -43,7 +43,7 @@ impl Output {
         Self { coloured, ..Self::to(Box::new(io::stdout().lock())) }
     }
 
-    /// An output that nobody reads.
+    /// An output without a reader.
     pub fn nowhere() -> Self {
         Self::to(Box::new(io::sink()))
     }
@@ -52,12 +52,12 @@ impl Output {
         Self { out, closed: false, coloured: false, line: Vec::new() }
     }
 
-    /// The way for what programs read: nothing is cleaned.
+    /// Output for programs, which is not cleaned.
     pub fn machine(&mut self) -> MachineOutput<'_> {
         MachineOutput(self)
     }
 
-    /// Writes the last line, where it has no end.
+    /// Writes the last line if it is unfinished.
     ///
     /// # Errors
     /// It cannot be written.
@@ -66,7 +66,7 @@ impl Output {
         self.pass(|out| out.flush())
     }
 
-    /// Takes note of a reader that has gone; any other error stays one.
+    /// Records that the reader has closed the stream; returns any other error.
     fn pass(&mut self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
         if self.closed {
             return Ok(());
@@ -80,7 +80,7 @@ impl Output {
         }
     }
 
-    /// Cleans and writes what there is of a line.
+    /// Cleans and writes the line so far.
     fn end_line(&mut self) -> io::Result<()> {
         let bytes = std::mem::take(&mut self.line);
         if bytes.is_empty() {
@@ -104,13 +104,13 @@ impl Write for Output {
         Ok(bytes.len())
     }
 
-    /// A line that has not ended stays: where it begins decides what it is.
+    /// An unfinished line stays: its beginning decides how it is cleaned.
     fn flush(&mut self) -> io::Result<()> {
         self.pass(|out| out.flush())
     }
 }
 
-/// What programs read, on its way to standard output.
+/// Output for programs.
 pub struct MachineOutput<'a>(&'a mut Output);
 
 impl Write for MachineOutput<'_> {
@@ -125,14 +125,14 @@ impl Write for MachineOutput<'_> {
     }
 }
 
-/// The beginning of a line that is too long to be read.
+/// The beginning of a line that is too long.
 fn shortened(line: &str, coloured: bool) -> Cow<'_, str> {
     let Some((end, _)) = line.char_indices().nth(LONGEST) else { return Cow::Borrowed(line) };
     let reset = if coloured { "\u{1b}[0m" } else { "" };
     Cow::Owned(format!("{}{reset}… ({} characters)", &line[..end], line.chars().count()))
 }
 
-/// One line as it goes out.
+/// A line as it is written.
 fn cleaned(line: &str, coloured: bool) -> Cow<'_, str> {
     let is_plain = |byte: u8| (b' '..=b'~').contains(&byte) || byte == b'\t';
     if !line.trim_start().starts_with(':') && !line.contains("##") && line.bytes().all(is_plain) {
@@ -141,7 +141,7 @@ fn cleaned(line: &str, coloured: bool) -> Cow<'_, str> {
     if !coloured {
         return Cow::Owned(logged(line));
     }
-    // Codes are taken out, so that what stands between them is judged as the line that it makes.
+    // Codes are removed, so that the remaining text is judged as one line.
     let (mut text, mut codes, mut rest) = (String::new(), Vec::new(), line);
     while let Some(at) = rest.find('\u{1b}') {
         let (before, tail) = rest.split_at(at);

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 /// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// All required gates passed, or the command did what it was asked.
+    /// All required gates passed, or the command succeeded.
     Passed,
     /// A required gate failed.
     Failed,
@@ -30,13 +30,13 @@ impl Outcome {
         }
     }
 
-    /// What a status means that another process of this program ended with; none of other numbers.
+    /// The outcome of another process of this program by its status; `None` for other numbers.
     pub fn of_status(status: u8) -> Option<Self> {
         let all = [Self::Passed, Self::Failed, Self::Usage, Self::Environment, Self::Inconclusive];
         all.into_iter().find(|outcome| outcome.status() == status)
     }
 
-    /// The outcome in a word, as reports say it.
+    /// The outcome in one word, as in reports.
     pub const fn words(self) -> &'static str {
         match self {
             Self::Passed => "pass",
@@ -47,7 +47,7 @@ impl Outcome {
         }
     }
 
-    /// Where several hold: usage stops everything; then environment over failed over inconclusive over passed.
+    /// The combined outcome. Precedence: usage, environment, failed, inconclusive, passed.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         const ORDER: [Outcome; 5] =

@@ -14,10 +14,10 @@ const FIXED: &str = "SOURCE_DATE_EPOCH";
 #[derive(Debug)]
 pub struct Invocation {
     pub started: Timestamp,
-    /// The time that ages of runs are counted to: the start, or `SOURCE_DATE_EPOCH` (seconds since 1970), so that the same run
-    /// renders to the same bytes on any day. No verdict reads it.
+    /// The reference time for ages of runs: the start, or `SOURCE_DATE_EPOCH` (seconds since 1970), so that the same run renders
+    /// to the same bytes on any day. No verdict reads it.
     pub report_time: Timestamp,
-    /// The working directory at the start; empty if it does not exist any more.
+    /// The working directory at the start; empty if it no longer exists.
     pub here: PathBuf,
     /// Changes the working directory: compilers, workers and commands of a phase work in the root of its project.
     pub enter: fn(&Path) -> io::Result<()>,
@@ -38,8 +38,8 @@ impl Invocation {
         Ok(Self { started, report_time, here: env::current_dir().unwrap_or_default(), enter })
     }
 
-    /// The day that gates are judged on, in UTC. Neither `SOURCE_DATE_EPOCH` nor `TZ` moves it: whoever sets a variable would
-    /// else decide whether a waiver holds.
+    /// The day of the judgement, in UTC. Neither `SOURCE_DATE_EPOCH` nor `TZ` changes it: an environment variable must not decide
+    /// whether a waiver holds.
     pub fn today(&self) -> Date {
         day(self.started)
     }

@@ -1,15 +1,15 @@
-//! `ncugate` builds every variant of a CUDA kernel that a phase describes, proves each one correct, times it
-//! undisturbed, profiles it under Nsight Compute, judges the phase's gates and renders reports.
+//! `ncugate` builds every variant of a CUDA kernel in a phase, verifies it, times it undisturbed, profiles it under Nsight
+//! Compute, judges the phase's gates and renders reports.
 //!
-//! Measuring writes a run, a folder of records and ncu reports. Judging reads it and measures nothing, so that a stored
-//! run is judged and rendered on any machine by the same code. That half is what this crate offers to others:
+//! Measuring writes a run, a folder of records and ncu reports. Judging only reads it, so the same code judges and renders a
+//! stored run on any machine. This crate is the public interface of that half:
 //!
 //! - [`read_report`]: an ncu report as two polars frames; needs neither ncu nor a GPU,
-//! - [`load_run`]: a run or a recording with the phase that it was measured by,
+//! - [`load_run`]: a run or a recording with its phase,
 //! - [`judge()`]: its verdicts,
 //! - [`render`]: its report, as a page, Markdown, JSON or JUnit.
 //!
-//! The rest is public for the program and its tests alone, and changes without notice.
+//! The rest is public only for the program and its tests, and changes without notice.
 
 #![warn(missing_docs)]
 
@@ -53,21 +53,21 @@ pub enum Error {
     Render(#[from] RenderError),
 }
 
-/// Forms of a report.
+/// Formats of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rendering {
-    /// One page with everything in it, which loads nothing.
+    /// One self-contained HTML page.
     Html,
     /// Tables for a merge request.
     Markdown,
     /// The results; `schema/results.schema.json` describes them.
     Json,
-    /// A test case a gate.
+    /// JUnit XML with one test case per gate.
     Junit,
 }
 
-/// An ncu report (`.ncu-rep`, `.ncu-repz`) as two polars frames: one row a launch, and one row a launch and metric, in
-/// base units.
+/// An ncu report (`.ncu-rep`, `.ncu-repz`) as two polars frames in base units: one row per launch, and one row per launch and
+/// metric.
 ///
 /// ```
 /// let frames = ncugate::read_report("tests/data/full1.ncu-rep.zst".as_ref())?;
@@ -83,7 +83,7 @@ pub fn read_report(path: &Path) -> Result<LaunchFrames, Error> {
     Ok(LaunchFrames::of_report(&name, &open_report(path)?, MetricSelection::All)?)
 }
 
-/// A run (`profiles/<phase>/<run>/`) or a recording, with the phase that it was measured by.
+/// A run (`profiles/<phase>/<run>/`) or a recording, with its phase.
 ///
 /// ```
 /// let run = ncugate::load_run("profiles/phase_d/h200".as_ref())?;
@@ -98,13 +98,13 @@ pub fn load_run(folder: &Path) -> Result<PhaseRun, Error> {
     Ok(PhaseRun::load(folder)?)
 }
 
-/// The day that it is now, in UTC.
+/// The current day in UTC.
 pub fn today() -> Date {
     invocation::day(Timestamp::now())
 }
 
 /// Decodes a run's reports and judges it by the gates of its phase; `today` decides which waivers hold. Requirements that name `best` or `previous` find them
-/// in the folder of runs that it lies in.
+/// in the run's parent folder.
 ///
 /// ```
 /// use ncugate::Verdict;

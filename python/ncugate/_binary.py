@@ -14,7 +14,7 @@ PathLike = Union[str, "os.PathLike[str]"]
 
 
 class NcugateError(RuntimeError):
-    """The program could not do its work: the config is wrong (status 2), or the environment or a tool failed (3)."""
+    """The program failed: the config is wrong (status 2), or the environment or a tool failed (3)."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message or f"ncugate ended with status {status}")

@@ -121,11 +121,11 @@ def kernel(
     bench: Optional[Mapping[str, Any]] = None,
     profile: Optional[Mapping[str, Any]] = None,
 ) -> Callable[[Any], Any]:
-    """Makes a phase of a `@triton.jit` function; the decorated function has it as `.phase`.
+    """Creates a phase from a `@triton.jit` function; the decorated function has it as `.phase`.
 
-    Arguments have the meaning and the form of the keys of a phase: `shapes` and `buffers` of `[workload]`, `args` and `grid` of
+    Arguments correspond to the keys of a phase: `shapes` and `buffers` of `[workload]`, `args` and `grid` of
     `[kernel]`, `sweep` of constexprs and compiler options (`num_warps`), `gates` of requirements or tables. `python` is the
-    Python whose Triton compiles, by default this one. The decorator compiles and runs nothing.
+    interpreter whose Triton compiles, by default this one. The decorator compiles and runs nothing.
     """
     if not gates:
         raise ValueError("a phase without a gate judges nothing: give at least one requirement")
@@ -136,7 +136,7 @@ def kernel(
             plain = plain.fn
         file = inspect.getsourcefile(plain)
         if file is None or not os.path.isfile(file):
-            raise ValueError("the function has to be in a file: Triton compiles it from there")
+            raise ValueError("the function must be in a file, because Triton compiles it from there")
         source = pathlib.Path(file).resolve()
         own = plain.__name__
         head: Dict[str, Any] = {"name": name or own}

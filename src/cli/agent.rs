@@ -7,22 +7,22 @@ use std::path::PathBuf;
 /// `ncugate agent try`
 #[derive(Debug, Args)]
 pub struct TryArgs {
-    /// The phase, whose `[kernel]` says how the source is launched
+    /// Phase file; its `[kernel]` says how to launch the source
     #[arg(value_name = "CONFIG")]
     pub config: PathBuf,
-    /// The source to try
+    /// CUDA source to try
     #[arg(long, value_name = "FILE")]
     pub source: PathBuf,
-    /// What it tries, for the history
+    /// Idea of the attempt, for the history
     #[arg(long, value_name = "TEXT")]
     pub idea: Option<String>,
-    /// The attempt that it was made from; else the best so far
+    /// Attempt that this one changes [default: the best so far]
     #[arg(long, value_name = "N")]
     pub parent: Option<usize>,
-    /// A parameter that differs from that of the best so far
+    /// Parameter that differs from the best so far (repeatable)
     #[arg(long = "param", value_name = "NAME=VALUE")]
     pub params: Vec<String>,
-    /// Whether to wait
+    /// Waiting
     #[command(flatten)]
     pub waiting: GpuWaitArgs,
     /// Folders
@@ -33,7 +33,7 @@ pub struct TryArgs {
 /// `ncugate agent next`
 #[derive(Debug, Args)]
 pub struct NextArgs {
-    /// The run: its folder, its id, a phase for its newest run, or `latest`
+    /// Run: a folder, an id, a phase (its newest run), or `latest`
     #[arg(value_name = "RUN")]
     pub run: PathBuf,
     /// Folder of runs

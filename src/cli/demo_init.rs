@@ -1,4 +1,4 @@
-//! What somebody does first: looks at a page, and drafts a phase.
+//! Arguments of `demo` and `init`.
 
 use super::{OutputArgs, OutputFormat};
 use clap::Args;
@@ -7,7 +7,7 @@ use std::path::PathBuf;
 /// `ncugate demo`
 #[derive(Debug, Args)]
 pub struct DemoArgs {
-    /// Folder of the recording and its report
+    /// Folder for the recording and its report
     #[arg(short, long, value_name = "DIR", default_value = "ncugate-demo")]
     pub output: PathBuf,
     /// Output
@@ -18,16 +18,16 @@ pub struct DemoArgs {
 /// `ncugate init`
 #[derive(Debug, Args)]
 pub struct InitArgs {
-    /// The kernel's source
+    /// CUDA source of the kernel
     #[arg(value_name = "KERNEL.CU")]
     pub source: PathBuf,
-    /// The phase to write; without it, the kernel's name with .toml. Nothing is written over
+    /// Phase file to write, unless it exists [default: KERNEL.toml]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// The kernel, where the source defines several
+    /// Kernel, if the source defines several
     #[arg(long, value_name = "NAME")]
     pub entry: Option<String>,
-    /// What standard output carries
+    /// Format of standard output
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     pub format: OutputFormat,
 }

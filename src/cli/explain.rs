@@ -7,7 +7,7 @@ use std::path::PathBuf;
 /// `ncugate explain`
 #[derive(Debug, Args)]
 pub struct ExplainArgs {
-    /// A run, an ncu report, or the name of a metric: the catalogue's or Nsight Compute's
+    /// A run, an ncu report, or a metric by ncugate's or Nsight Compute's name
     #[arg(value_name = "RUN|REPORT|METRIC", required_unless_present = "rules")]
     pub path: Option<PathBuf>,
     /// Variant of a run to explain, instead of the selected one
@@ -19,17 +19,16 @@ pub struct ExplainArgs {
     /// Explain every variant or kernel: a Markdown table with a row for each, or JSON
     #[arg(long, conflicts_with_all = ["variant", "reader"])]
     pub each: bool,
-    /// Say what each parameter of the sweep does, which depend on one another, which are best at the edge of their range, and which
-    /// variants no other beats
+    /// Explain the sweep: effects and interactions of parameters, best values at the edge of a range, Pareto front
     #[arg(long, conflicts_with_all = ["variant", "each", "reader", "rules"])]
     pub sweep: bool,
-    /// Objectives of that front: metrics, as many as wanted
+    /// Metrics of the Pareto front (repeatable)
     #[arg(long, value_name = "METRIC", value_delimiter = ',', requires = "sweep")]
     pub objectives: Vec<String>,
-    /// Draw that front: each variant is a line through its objectives
+    /// Draw the Pareto front, one line per variant, to this file
     #[arg(long, value_name = "FILE.svg", requires = "sweep")]
     pub svg: Option<PathBuf>,
-    /// Set the source lines and the machine code of that variant beside those of this one; both need a deep profile
+    /// Compare source lines and machine code with this variant; both need a deep profile
     #[arg(long, value_name = "VARIANT", conflicts_with_all = ["each", "sweep", "reader", "rules"])]
     pub beside: Option<String>,
     /// Launches
@@ -38,14 +37,13 @@ pub struct ExplainArgs {
     /// Folder of runs
     #[arg(long, value_name = "DIR", default_value = "profiles")]
     pub profiles: PathBuf,
-    /// Who reads it
+    /// Reader of the explanation
     #[arg(long = "for", value_enum, value_name = "READER", default_value_t = Reader::Person)]
     pub reader: Reader,
-    /// What standard output carries
+    /// Format of standard output
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     pub format: OutputFormat,
-    /// List the rules, and the facts that they read; of a run or a report, for how many cases each holds, does not hold, or lacks
-    /// counters
+    /// List the rules and the facts that they read; for a run or report, with the number of cases by outcome
     #[arg(long, conflicts_with_all = ["variant", "shape", "each", "reader"])]
     pub rules: bool,
 }
@@ -53,39 +51,39 @@ pub struct ExplainArgs {
 /// `ncugate tools occupancy`
 #[derive(Debug, Args)]
 pub struct OccupancyArgs {
-    /// Compute capability
+    /// Compute capability, such as 9.0
     #[arg(long, value_name = "CC")]
     pub cc: String,
-    /// Registers a thread
+    /// Registers per thread
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=255))]
     pub registers: u32,
-    /// Shared memory a block in bytes, static and dynamic together
+    /// Shared memory per block, static and dynamic
     #[arg(long, value_name = "BYTES", default_value_t = 0, value_parser = clap::value_parser!(u32).range(..=1_048_576))]
     pub smem: u32,
-    /// Threads a block
+    /// Threads per block
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub block: u32,
-    /// Named barriers a block
+    /// Named barriers per block
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(..=16))]
     pub barriers: u32,
-    /// Blocks a cluster
+    /// Blocks per cluster
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=16))]
     pub cluster: u32,
-    /// Multiprocessors of the GPU, for the number of clusters
+    /// Number of SMs, for the number of clusters
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub sms: Option<u32>,
-    /// The launch asks for oversized shared memory, which 10.7 has
+    /// Request oversized shared memory (compute capability 10.7)
     #[arg(long)]
     pub oversized: bool,
-    /// What standard output carries
+    /// Format of standard output
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     pub format: OutputFormat,
 }
 
-/// Who reads an explanation.
+/// Reader of an explanation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Reader {
-    /// Somebody at a terminal
+    /// A person at a terminal
     Person,
     /// A program: one JSON object under 2 KB
     Agent,

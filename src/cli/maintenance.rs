@@ -1,4 +1,4 @@
-//! Arguments of the commands around measuring: leaderboards, noise, schemas, what a package installs, the worker.
+//! Arguments of `leaderboard`, of most `tools`, and of the worker.
 
 use super::{GpuWaitArgs, OutputFormat};
 use clap::{Args, Subcommand};
@@ -8,30 +8,30 @@ use std::path::PathBuf;
 /// `ncugate leaderboard`
 #[derive(Debug, Subcommand)]
 pub enum LeaderboardCommand {
-    /// Put a run on the leaderboard of its phase; shows the difference to the entry it replaces
+    /// Put a run on its phase's leaderboard, and print the change of the entry
     Promote(PromoteArgs),
-    /// List the entries that count now
+    /// List the current entries
     List(ListArgs),
-    /// Show the history of an entry and its values
+    /// Show the values of an entry and their history
     Show(ShowEntryArgs),
 }
 
 /// `ncugate leaderboard promote`
 #[derive(Debug, Args)]
 pub struct PromoteArgs {
-    /// The run: its folder, its id, a phase for its newest run, or `latest`
+    /// Run: a folder, an id, a phase (its newest run), or `latest`
     #[arg(value_name = "RUN")]
     pub run: PathBuf,
-    /// Name of the entry; the entry `best` is `best.` in requirements
+    /// Name of the entry; requirements read the entry `best` as `best.`
     #[arg(long, value_name = "NAME", default_value = "best")]
     pub name: String,
-    /// Take the run although its objective is worse than that of the present entry
+    /// Promote the run even if its objective is worse than the current entry's
     #[arg(long)]
     pub accept_worse: bool,
     /// Folder of runs and leaderboards
     #[arg(long, value_name = "DIR", default_value = "profiles")]
     pub profiles: PathBuf,
-    /// What standard output carries
+    /// Format of standard output
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     pub format: OutputFormat,
 }
@@ -39,13 +39,13 @@ pub struct PromoteArgs {
 /// `ncugate leaderboard list`
 #[derive(Debug, Args)]
 pub struct ListArgs {
-    /// Name of a phase; all without it
+    /// Name of a phase [default: all]
     #[arg(value_name = "PHASE")]
     pub phase: Option<String>,
     /// Folder of runs and leaderboards
     #[arg(long, value_name = "DIR", default_value = "profiles")]
     pub profiles: PathBuf,
-    /// What standard output carries
+    /// Format of standard output
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     pub format: OutputFormat,
 }
@@ -62,7 +62,7 @@ pub struct ShowEntryArgs {
     /// Folder of runs and leaderboards
     #[arg(long, value_name = "DIR", default_value = "profiles")]
     pub profiles: PathBuf,
-    /// What standard output carries
+    /// Format of standard output
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     pub format: OutputFormat,
 }
@@ -70,22 +70,22 @@ pub struct ShowEntryArgs {
 /// `ncugate tools calibrate`
 #[derive(Debug, Args)]
 pub struct CalibrateArgs {
-    /// The phase
+    /// Phase file
     #[arg(value_name = "CONFIG")]
     pub config: PathBuf,
-    /// The variant to time; else the first candidate that builds
+    /// Variant to time [default: the first candidate that builds]
     #[arg(long, value_name = "VARIANT")]
     pub variant: Option<String>,
-    /// Fresh processes to time it in; how much they differ is what latencies of two runs may differ by
+    /// Number of processes to time it in; their spread is the noise between two runs
     #[arg(long, value_name = "N", default_value_t = 5)]
     pub runs: u32,
     /// Waiting
     #[command(flatten)]
     pub waiting: GpuWaitArgs,
-    /// Folder of runs, and of the result
+    /// Folder of runs and of the result
     #[arg(long, value_name = "DIR", default_value = "profiles")]
     pub profiles: PathBuf,
-    /// What standard output carries
+    /// Format of standard output
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     pub format: OutputFormat,
 }
@@ -93,7 +93,7 @@ pub struct CalibrateArgs {
 /// `ncugate tools schema`
 #[derive(Debug, Args)]
 pub struct SchemaArgs {
-    /// The schema of `results.json` and `--format json` instead
+    /// Print the schema of `results.json` and `--format json` instead
     #[arg(long)]
     pub results: bool,
 }
@@ -101,7 +101,7 @@ pub struct SchemaArgs {
 /// `ncugate tools completions`
 #[derive(Debug, Args)]
 pub struct CompletionsArgs {
-    /// The shell
+    /// Shell
     #[arg(value_enum)]
     pub shell: Shell,
 }
@@ -117,10 +117,10 @@ pub struct CompleteArgs {
 /// `ncugate tools man`
 #[derive(Debug, Args)]
 pub struct ManArgs {
-    /// Folder that the pages go to
+    /// Folder to write
     #[arg(value_name = "DIR")]
     pub folder: PathBuf,
-    /// What standard output carries
+    /// Format of standard output
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     pub format: OutputFormat,
 }
@@ -128,10 +128,10 @@ pub struct ManArgs {
 /// `ncugate worker`
 #[derive(Debug, Args)]
 pub struct WorkerArgs {
-    /// The job
+    /// Job file
     #[arg(value_name = "JOB", required_unless_present_any = ["probe", "launch", "activity"])]
     pub job: Option<PathBuf>,
-    /// Load what this file says first, and wait for the job
+    /// Load the modules and buffers of this file, then wait for the job
     #[arg(long, value_name = "FILE", requires = "job")]
     pub preload: Option<PathBuf>,
     /// Describe this machine's GPUs instead
@@ -140,7 +140,7 @@ pub struct WorkerArgs {
     /// Launch one small kernel instead
     #[arg(long)]
     pub launch: bool,
-    /// Say which CUPTI there is instead, also among the packages of this Python
+    /// Print the available CUPTI instead, also among the packages of this Python
     #[arg(long, value_name = "PYTHON")]
     pub activity: Option<PathBuf>,
 }

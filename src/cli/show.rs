@@ -8,7 +8,7 @@ use std::path::PathBuf;
 /// `ncugate show`
 #[derive(Debug, Clone, Args)]
 pub struct ShowArgs {
-    /// A run; or ncu reports (.ncu-rep, .ncu-repz), ncu's CSV, or globs of them
+    /// A run; or ncu reports (.ncu-rep, .ncu-repz), ncu's CSV, or globs
     #[arg(required = true, value_name = "RUN|REPORT")]
     pub paths: Vec<String>,
     /// Launches
@@ -20,7 +20,7 @@ pub struct ShowArgs {
     /// Show the messages of ncu's rules
     #[arg(long)]
     pub rules: bool,
-    /// Show how the report was made: command line, versions, system, devices
+    /// Show the session of the report: command line, versions, system, devices
     #[arg(long)]
     pub session: bool,
     /// Details
@@ -37,13 +37,13 @@ pub struct ShowArgs {
 /// Launches of ncu reports.
 #[derive(Debug, Clone, Default, Args)]
 pub struct LaunchArgs {
-    /// Only launches whose kernel name matches
+    /// Show only launches whose kernel name matches
     #[arg(long, value_name = "REGEX")]
     pub kernel: Option<Regex>,
     /// Show NVTX ranges; with a value, only launches whose ranges match (`name` or `domain@name`)
     #[arg(long, value_name = "REGEX", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     pub nvtx: Option<Regex>,
-    /// Only the launch with the id that ncu prints
+    /// Show only the launch with this id, as ncu prints it
     #[arg(long, value_name = "N")]
     pub launch: Option<u32>,
 }

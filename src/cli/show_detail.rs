@@ -1,4 +1,4 @@
-//! Arguments of `show` for what is inside of launches.
+//! Arguments of `show` for the details of launches.
 
 use clap::{Args, ValueEnum};
 use ncugate_report::show::{LaunchDetail, SheetFormat};
@@ -10,37 +10,37 @@ pub struct DetailArgs {
     /// List the cubins and source files that the reports hold
     #[arg(long, conflicts_with_all = OTHERS)]
     pub sources: bool,
-    /// Show what is counted of every source line: samples, executions, wavefronts, sectors; with `--metric` these alone
+    /// Show counters by source line: samples, executions, wavefronts, sectors, or those of `--metric`
     #[arg(long, conflicts_with_all = OTHERS, conflicts_with = "sources")]
     pub source_metrics: bool,
-    /// Show in which states warps were sampled, in the whole launch and by source line
+    /// Show warp states by launch and by source line
     #[arg(long, conflicts_with_all = OTHERS, conflicts_with_all = ["sources", "source_metrics"])]
     pub warp_stalls: bool,
-    /// Show the instructions of kernels with addresses, source lines, executions and samples; `nvdisasm` gives their text
+    /// Show SASS with addresses, source lines, executions and samples; needs `nvdisasm`
     #[arg(long, conflicts_with_all = OTHERS, conflicts_with_all = ["sources", "source_metrics", "warp_stalls"])]
     pub disasm: bool,
-    /// Format of standard output; csv is for `--sources`, `--source-metrics`, `--warp-stalls` and `--disasm`
+    /// Format of standard output; csv only with `--sources`, `--source-metrics`, `--warp-stalls` or `--disasm`
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = RowFormat::Text)]
     pub format: RowFormat,
 }
 
-/// What else `show` can do, one thing at a time.
+/// Options of `show` that exclude these.
 const OTHERS: [&str; 2] = ["rules", "session"];
 
-/// How rows are written.
+/// Formats of rows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub enum RowFormat {
-    /// Columns for people
+    /// Columns
     #[default]
     Text,
-    /// JSON, and nothing else
+    /// JSON only
     Json,
     /// Comma-separated values
     Csv,
 }
 
 impl DetailArgs {
-    /// What is asked for, if anything is.
+    /// The requested detail, if any.
     pub fn detail(&self) -> Option<LaunchDetail> {
         let flags = [
             (self.sources, LaunchDetail::Sources),

@@ -1,23 +1,23 @@
-//! Which part of a phase is measured.
+//! Arguments that select a part of a phase.
 
 use clap::Args;
 use ncugate_model::ShapeName;
 use ncugate_phase::plan::PhaseSubset;
 
-/// A part of a phase, to look at; a run of a part does not pass.
+/// A part of a phase; a run of a part never passes.
 #[derive(Debug, Clone, Default, Args)]
 pub struct SubsetArgs {
-    /// Measure only candidates whose id fits a glob (`THREADS=256,*`), or whose parameters fit a condition
-    /// (`THREADS == 256 and VEC > 1`); of several one has to fit
+    /// Measure only candidates that match a glob (`THREADS=256,*`) or a condition (`THREADS == 256 and VEC > 1`);
+    /// repeatable, one match is enough
     #[arg(long = "filter", value_name = "GLOB|CONDITION")]
     pub filters: Vec<String>,
-    /// Measure only candidates with this value of a parameter of the sweep; as often as needed
+    /// Measure only candidates with this value of a sweep parameter (repeatable)
     #[arg(long = "set", value_name = "NAME=VALUE")]
     pub fixed: Vec<String>,
-    /// Time and profile only this shape; as often as needed. Every shape is checked
+    /// Time and profile only this shape (repeatable); all shapes are checked
     #[arg(long = "shape", value_name = "SHAPE")]
     pub shapes: Vec<String>,
-    /// Time in so many rounds, instead of as many as the phase asks for
+    /// Number of timing rounds, instead of the phase's
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub rounds: Option<u32>,
 }

@@ -25,11 +25,11 @@ use ncugate_report::{RunSource, assemble};
 use std::io;
 use std::path::Path;
 
-/// Measures the candidate beside the best so far, keeps it in the history, and prints one line of JSON.
+/// Measures the candidate together with the best so far, keeps it in the history, and prints one line of JSON.
 pub fn attempt(args: &TryArgs, invocation: &Invocation, out: &mut Output) -> Result<Outcome, CommandError> {
     let phase = open_phase(&args.config, invocation)?;
     let bytes = open::named(&args.source, MAX_SOURCE)
-        .map_err(|e| CommandError::Usage(format!("--source {} cannot be read: {e}", args.source.display())))?;
+        .map_err(|e| CommandError::Usage(format!("cannot read --source {}: {e}", args.source.display())))?;
     let mut history = AttemptHistory::open(&args.folders.profiles, &phase.name)?;
     let usual = usual_params(&phase);
     let elite = history.elite()?;
@@ -45,7 +45,7 @@ pub fn attempt(args: &TryArgs, invocation: &Invocation, out: &mut Output) -> Res
     let number = history.attempts.len();
     let mut answer = AttemptAnswer::new(number, &report, &made.faster, &made.left_out, run.clone());
     let unchanged = open::named(&args.source, MAX_SOURCE).is_ok_and(|now| now == bytes);
-    // What was measured has to be what is kept.
+    // The kept files must be the measured files.
     answer.accepted &= unchanged;
     let record = AttemptRecord {
         attempt: number,
@@ -110,7 +110,7 @@ fn measured(
     Ok((report, folder.display().to_string(), commit))
 }
 
-/// The parameters of the best, with those that are given in their place.
+/// The parameters of the best, overridden by the given ones.
 fn params(elite: &[(String, Value)], given: &[String]) -> Result<Vec<(String, Value)>, CommandError> {
     let mut params = elite.to_vec();
     for pair in given {

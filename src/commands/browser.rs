@@ -1,4 +1,4 @@
-//! Opens a page in the reader's browser. What does not work is a note: the page is there all the same.
+//! Opens a page in the browser. A failure is a note, because the page is already written.
 
 use crate::console::warn;
 use std::io;
@@ -6,12 +6,12 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Programs that open a file with what the desktop has for it.
+/// Programs that open a file with the desktop's default application.
 const OPENERS: [&str; 3] = ["xdg-open", "open", "wslview"];
-/// How long an opener may take to say that it failed; one that still runs then is left alone.
+/// Time to wait for an opener to fail; one that still runs after that is left running.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// Opens `page`, or says on standard error why not.
+/// Opens `page`, or prints the reason on standard error.
 pub fn open(page: &Path) {
     if let Err(reason) = try_open(page) {
         warn(&format!("note: cannot open {}: {reason}", page.display()));
@@ -20,7 +20,7 @@ pub fn open(page: &Path) {
 
 fn try_open(page: &Path) -> Result<(), String> {
     let opener = OPENERS.into_iter().find_map(|name| which::which(name).ok());
-    let opener = opener.ok_or_else(|| format!("none of {} is here", OPENERS.join(", ")))?;
+    let opener = opener.ok_or_else(|| format!("none of {} is installed", OPENERS.join(", ")))?;
     let mut command = Command::new(&opener);
     command.arg(page).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let failed = |error: io::Error| format!("{}: {error}", opener.display());

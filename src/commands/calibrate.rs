@@ -1,4 +1,4 @@
-//! `ncugate tools calibrate`: the A/A test, how small a difference this machine can resolve.
+//! `ncugate tools calibrate`: the A/A test, which measures the smallest difference that this machine can resolve.
 
 use super::project::open_phase;
 use super::{CommandError, print, signal, verbosity};
@@ -12,7 +12,7 @@ use ncugate_phase::plan::unroll;
 use serde_json::json;
 use std::io::Write;
 
-/// Times a variant against itself, keeps the noise, and says what differences can be resolved.
+/// Times a variant against itself, saves the noise, and prints it.
 pub fn calibrate(args: &CalibrateArgs, invocation: &Invocation, out: &mut Output) -> Result<Outcome, CommandError> {
     let phase = open_phase(&args.config, invocation)?;
     let plan = unroll(&phase)?;
@@ -31,7 +31,7 @@ pub fn calibrate(args: &CalibrateArgs, invocation: &Invocation, out: &mut Output
     }
     writeln!(out, "{} against itself:", found.variant)?;
     for noise in &found.shapes {
-        let p90 = noise.p90_pct.map_or_else(|| "not known".to_owned(), |p| format!("{} %", short(p)));
+        let p90 = noise.p90_pct.map_or_else(|| "unknown".to_owned(), |p| format!("{} %", short(p)));
         let (shape, rounds, median) = (&noise.shape, noise.rounds, short(noise.median_pct));
         writeln!(out, "  {shape}, {rounds} rounds: medians within {median} %, 90th percentiles within {p90}")?;
         match &noise.between {
@@ -39,10 +39,10 @@ pub fn calibrate(args: &CalibrateArgs, invocation: &Invocation, out: &mut Output
                 let (runs, spread) = (between.runs, short(between.median_sd_pct));
                 writeln!(out, "  {shape}, {runs} processes: medians with a standard deviation of {spread} %")?;
             }
-            None => writeln!(out, "  {shape}: how much runs differ takes at least `--runs 3`")?,
+            None => writeln!(out, "  {shape}: the noise between processes needs at least `--runs 3`")?,
         }
     }
-    writeln!(out, "kept in {}", book.path().display())?;
+    writeln!(out, "saved to {}", book.path().display())?;
     Ok(Outcome::Passed)
 }
 

@@ -1,4 +1,4 @@
-//! `ncugate check`: what can be known of a phase without a GPU.
+//! `ncugate check`: checks a phase without a GPU.
 
 use super::progress::Verbosity;
 use super::project::open_phase;
@@ -13,7 +13,8 @@ use ncugate_campaign::{
 use ncugate_cuda::build::Arch;
 use ncugate_cuda::host::{check_reference, mutant_table, null_test};
 use ncugate_judge::{
-    by_duration_alone, loosened, out_of_reach, preconditions, static_gates, unlikely_limits, unlisted_metrics, weakened,
+    by_duration_alone, out_of_reach, preconditions, static_gates, unlikely_limits, unlisted_metrics, weakened_checks,
+    weakened_gates,
 };
 use ncugate_model::number::counted;
 use ncugate_model::{Level, NullTest, Verdict};
@@ -24,18 +25,18 @@ use ncugate_report::{mutants, static_check};
 use std::io::Write;
 use std::path::Path;
 
-/// Checks every phase, each from the root of its project; the gravest outcome counts.
+/// Checks every phase, each from the root of its project; returns the worst outcome.
 pub fn check(args: &CheckArgs, invocation: &Invocation, out: &mut Output) -> Result<Outcome, CommandError> {
     let libraries = args.configs.iter().filter(|path| library::is_library(path)).count();
     if libraries > 0 {
         if libraries < args.configs.len() {
-            return Err(CommandError::Usage("check phases and libraries by commands of their own".to_owned()));
+            return Err(CommandError::Usage("check phases and libraries with separate commands".to_owned()));
         }
         signal::watch();
         return library::check(args, out);
     }
     if args.baseline.is_some() {
-        let why = "--baseline is for libraries, cubins and fat binaries; these are phases";
+        let why = "--baseline is only for libraries, cubins and fat binaries, not for phases";
         return Err(CommandError::Usage(why.to_owned()));
     }
     let mut outcome = Outcome::Passed;
@@ -56,7 +57,7 @@ pub fn check(args: &CheckArgs, invocation: &Invocation, out: &mut Output) -> Res
     Ok(outcome)
 }
 
-/// Says what the phase's checks cannot show, and what its tolerance accepts; a tolerance that proves nothing is an error.
+/// Prints the limits of the phase's checks, and the faults that its tolerance accepts; a tolerance that proves nothing is an error.
 fn prove_tolerance(
     phase: &Phase,
     args: &CheckArgs,
@@ -74,13 +75,13 @@ fn prove_tolerance(
         }
     }
     let progress = verbosity::progress();
-    progress.stage("try the tolerance on wrong answers", 1);
+    progress.stage("test the tolerance on wrong answers", 1);
     let answered = check_reference(phase);
     let tried = null_test(phase, &phase.bench.shapes);
     progress.step("");
     progress.clear();
     if let (false, NullTest::NotMade { reason }) = (answered?, tried?) {
-        let note = format!("the tolerance was not tried on wrong answers here, and `run` tries it: {reason}");
+        let note = format!("the tolerance was not tested on wrong answers here, but `run` tests it: {reason}");
         writeln!(out, "  note: {note}")?;
         found.notes.push(note);
     }
@@ -99,7 +100,7 @@ fn one(
     if args.confined {
         confinement::prove(&phase, &plan)?;
     }
-    // From here on there may be children; what was done before ends with the first signal.
+    // Child processes start after this point; before it, the first signal ends the program.
     signal::watch();
     let (candidates, baselines) = (plan.candidates().count(), plan.baselines().count());
     (found.candidates, found.baselines) = (candidates, baselines);
@@ -110,7 +111,8 @@ fn one(
         prove_tolerance(&phase, args, found, out)?;
     }
     let notes = absent_aids(&phase).into_iter().chain(unlisted_metrics(&phase)).map(|note| format!("note: {note}"));
-    let weak = loosened(&phase, today).into_iter().chain(weakened(&phase)).chain(by_duration_alone(&phase));
+    let weak =
+        weakened_gates(&phase, today).into_iter().chain(weakened_checks(&phase)).chain(by_duration_alone(&phase));
     for caution in notes.chain(weak).chain(unlikely_limits(&phase)) {
         writeln!(out, "  {caution}")?;
         found.notes.push(caution);

@@ -19,7 +19,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf, absolute};
 use std::time::Duration;
 
-/// Submits and follows a phase on Slurm; the outcome is that of judging it.
+/// Submits and follows a phase on Slurm; returns the outcome of its judgement.
 pub fn slurm(args: &SlurmArgs, invocation: &Invocation, out: &mut Output) -> Result<Outcome, CommandError> {
     let mut given = args.options.iter().chain(&args.cpu_options).chain(&args.time);
     given.try_for_each(|option| one_line(option))?;
@@ -37,7 +37,7 @@ pub fn slurm(args: &SlurmArgs, invocation: &Invocation, out: &mut Output) -> Res
 /// Submits and follows a phase on HyperQueue.
 pub fn hyper_queue(args: &HyperQueueArgs, invocation: &Invocation, out: &mut Output) -> Result<Outcome, CommandError> {
     let Some(at_once) = args.submit.shards else {
-        let what = "HyperQueue does not say how many GPUs there will be: give --shards N";
+        let what = "the number of HyperQueue's GPUs is unknown: give --shards N";
         return Err(CommandError::Usage(what.to_owned()));
     };
     let scheduler = Scheduler {
@@ -85,14 +85,14 @@ fn submit(
         writeln!(out, "submitted to {}: {}", scheduler.name(), folder.path().display())?;
     }
     let followed = if args.detach { None } else { Some(follower.follow(jobs)?) };
-    // The follower takes no other status for a verdict.
+    // The follower accepts no other status as a verdict.
     let outcome = followed
         .as_ref()
         .map_or(Outcome::Inconclusive, |followed| Outcome::of_status(followed.status).unwrap_or(Outcome::Environment));
     match &followed {
         Some(SubmissionOutcome { output, .. }) if is_text => write!(out, "{output}")?,
         None if is_text => {
-            writeln!(out, "nothing was judged: the same command without --detach follows to the verdict")?
+            writeln!(out, "nothing was judged: the same command without --detach waits for the verdict")?
         }
         _ => {
             let said = followed.as_ref().map(|followed| &followed.output);
@@ -111,12 +111,12 @@ fn one_line(option: &str) -> Result<(), CommandError> {
     }
 }
 
-/// Refuses phases that cannot be cut into shards.
+/// Refuses phases that cannot be split into shards.
 fn refuse(phase: &Phase) -> Result<(), CommandError> {
     refuse_reports(phase)?;
     match phase.search.is_some() {
         true => Err(CommandError::Usage(
-            "a search chooses its candidates on one machine: give the phase its sweep without [search] to submit it"
+            "a search chooses its candidates on one machine: remove [search] from the phase to submit its sweep"
                 .to_owned(),
         )),
         false => Ok(()),
@@ -144,7 +144,7 @@ fn work(args: &SubmitArgs, phase: &Phase, config: PathBuf, shards: u32) -> Resul
     })
 }
 
-/// What a submission is of: the phase with its files, and into how many shards it is cut.
+/// The identity of a submission: the phase with its files, and the number of shards.
 fn key(phase: &Phase, plan: &Plan, shards: u32) -> String {
     let manifest = manifest(phase, plan, Fingerprint::default());
     let parts = serde_json::json!([

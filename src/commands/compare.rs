@@ -14,7 +14,7 @@ use ncugate_report::compare::{self, ComparedSide, RunComparison};
 use std::io::Write;
 use std::path::Path;
 
-/// Compares and says what changed; a change is not a failure.
+/// Compares and prints the changes; a change is not a failure.
 pub fn compare(args: &CompareArgs, today: Date, out: &mut Output) -> Result<Outcome, CommandError> {
     let mut comparison = comparison(&args.a, &args.b, &args.profiles, today)?;
     if !args.metrics.is_empty() {

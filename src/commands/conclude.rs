@@ -1,4 +1,4 @@
-//! How every command ends that gives a verdict: the run judged, its report written and printed, the status.
+//! The end of every command with a verdict: judges the run, writes and prints its report, returns the status.
 
 use super::{CommandError, browser, print};
 use crate::cli::{FolderArgs, OutputArgs, StoredBaselineArgs};
@@ -13,7 +13,7 @@ use ncugate_report::write::{replace, write};
 use ncugate_report::{RunSource, assemble};
 use std::path::Path;
 
-/// Judges a run, writes the report's files, and says how it ended.
+/// Judges a run, writes the report's files, and returns the outcome.
 pub fn conclude(
     run: &PhaseRun,
     source: RunSource,
@@ -31,7 +31,7 @@ pub fn conclude(
     conclude_in(&folder, &session, source, saying, invocation, out)
 }
 
-/// A run judged beside the stored runs that are asked for.
+/// A run judged with the requested stored runs.
 pub fn session<'a>(
     run: &'a PhaseRun,
     against: &StoredBaselineArgs,
@@ -43,7 +43,7 @@ pub fn session<'a>(
     Ok(JudgedRun::of(run, references, today)?)
 }
 
-/// Writes the files of a judged run's report to a folder, and says how it ended.
+/// Writes the files of a judged run's report to a folder, and returns the outcome.
 pub fn conclude_in(
     folder: &Path,
     session: &JudgedRun<'_>,
@@ -64,7 +64,7 @@ pub fn conclude_in(
     Ok(session.judgement().verdict.into())
 }
 
-/// Address of the job that runs this, where GitHub, GitLab or Buildkite says it.
+/// URL of the current job on GitHub, GitLab or Buildkite.
 fn job() -> Option<String> {
     let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let github = || {

@@ -1,12 +1,12 @@
-//! What a phase may ask of `check` where an agent chose it (`check --confined`, which `agent serve` asks for): no program that the phase names is run,
-//! and no file outside of the project is opened.
+//! Restrictions of `check --confined`, for phases that an agent chose (`agent serve`): `check` runs no program that the phase names, and
+//! opens no file outside the project.
 
 use super::CommandError;
 use ncugate_phase::config::{Phase, WorkloadReference};
 use ncugate_phase::plan::{KernelCode, KernelPlan, Method, Plan, named_files};
 use std::path::{Component, Path};
 
-/// Options of nvcc that name no file and no program, by the beginning of the name; `-` and `--` are alike.
+/// Prefixes of nvcc options that name neither a file nor a program; `-` and `--` are equivalent.
 const PLAIN: [&str; 24] = [
     "D",
     "U",
@@ -33,7 +33,7 @@ const PLAIN: [&str; 24] = [
     "include-path",
     "Xptxas",
 ];
-/// Those of ptxas.
+/// The same for ptxas.
 const PLAIN_PTXAS: [&str; 11] = [
     "O",
     "v",
@@ -62,14 +62,14 @@ const VALUED: [&str; 12] = [
     "prec-div",
     "prec-sqrt",
 ];
-/// Signs of words beside letters and digits: nvcc starts its tools through a shell.
+/// Accepted characters other than letters and digits: nvcc starts its tools through a shell.
 const SIGNS: &str = "_-=+,.:/ []";
 
-/// Proves that checking the phase runs no program that it names and opens no file outside of the working directory, which is the root
-/// of its project.
+/// Proves that checking the phase runs no program that it names and opens no file outside the working directory, which is the root of
+/// its project.
 ///
 /// # Errors
-/// What it names.
+/// The phase names a program, or a file outside.
 pub fn prove(phase: &Phase, plan: &Plan) -> Result<(), CommandError> {
     refusal(phase, plan).map_err(|why| {
         CommandError::Usage(format!("{why}, and an agent chose the phase; run `ncugate check` yourself to allow it"))
@@ -104,7 +104,7 @@ fn of_kernel(kernel: &KernelPlan) -> Result<(), String> {
     let defines = kernel.defines.iter().flat_map(|(name, value)| [name, value]);
     for word in kernel.flags.iter().chain(defines).map(String::as_str).chain([&*source]) {
         if let Some(sign) = word.chars().find(|c| !c.is_ascii_alphanumeric() && !SIGNS.contains(*c)) {
-            return Err(format!("`{word}` has {sign:?}, which a shell may act on"));
+            return Err(format!("`{word}` has {sign:?}, which a shell may interpret"));
         }
     }
     match &kernel.code {
@@ -113,7 +113,7 @@ fn of_kernel(kernel: &KernelPlan) -> Result<(), String> {
     }
 }
 
-/// Refuses what is not known to name neither a file nor a program: a host compiler, a file of options, another output.
+/// Refuses every option that may name a file or a program, such as a host compiler, a file of options or another output.
 fn of_flags(flags: &[String]) -> Result<(), String> {
     let mut words = flags.iter().map(String::as_str);
     while let Some(word) = words.next() {
@@ -146,26 +146,26 @@ fn of_flags(flags: &[String]) -> Result<(), String> {
     Ok(())
 }
 
-/// The option of a list that a name is: the whole of it, or for one letter its beginning, which the value follows.
+/// The option of the list that the name matches: completely, or, for a one-letter option, by its first letter with the value attached.
 fn known<'l>(name: &str, list: &[&'l str]) -> Option<&'l str> {
     let is_it =
         |option: &&&str| name == **option || (matches!(**option, "D" | "U" | "O" | "I") && name.starts_with(**option));
     list.iter().find(is_it).copied()
 }
 
-/// Proves that a path leads into the working directory, with its links followed as far as it exists.
+/// Proves that a path leads into the working directory, after resolving the links of its existing part.
 ///
 /// # Errors
 /// It leads elsewhere.
 pub fn inside(path: &Path) -> Result<(), String> {
-    let outside = || format!("{} is outside of the working directory", path.display());
+    let outside = || format!("{} is outside the working directory", path.display());
     let here = std::env::current_dir().and_then(|here| here.canonicalize());
-    let here = here.map_err(|error| format!("there is no working directory: {error}"))?;
+    let here = here.map_err(|error| format!("no working directory: {error}"))?;
     let whole = here.join(path);
     if let Ok(real) = whole.canonicalize() {
         return if real.starts_with(&here) { Ok(()) } else { Err(outside()) };
     }
-    // What is not there cannot be followed, and must not climb.
+    // A missing part cannot be resolved, so it must not contain `..`.
     let climbs = path.components().any(|part| part == Component::ParentDir);
     let known = whole.ancestors().find_map(|folder| folder.canonicalize().ok());
     let is_inside = !climbs && known.is_some_and(|known| known.starts_with(&here));

@@ -1,4 +1,4 @@
-//! `ncugate demo`: the report of a recording that the program carries. Nothing is measured.
+//! `ncugate demo`: the report of the embedded recording. Nothing is measured.
 
 use super::CommandError;
 use super::conclude::{conclude_in, session};
@@ -11,7 +11,7 @@ use ncugate_judge::PhaseRun;
 use ncugate_report::RunSource;
 use std::io::Write;
 
-/// Writes the recording and its report, says first that nothing was measured here, and ends as the recording does.
+/// Writes the recording and its report, prints first that nothing is measured here, and returns the recording's verdict.
 pub fn demo(args: &DemoArgs, invocation: &Invocation, out: &mut Output) -> Result<Outcome, CommandError> {
     let profiles = args.output.join("profiles");
     let recording = profiles.join("sdpa_fast").join("h200");
@@ -31,7 +31,8 @@ pub fn demo(args: &DemoArgs, invocation: &Invocation, out: &mut Output) -> Resul
     if is_text {
         writeln!(
             out,
-            "\nnext: `ncugate init kernel.cu` writes a phase for a kernel of yours, and `ncugate doctor` checks this machine"
+            "\nnext: `ncugate init kernel.cu` drafts a phase for your kernel\n      \
+             `ncugate page FILE.ncu-rep` renders an ncu report\n      `ncugate doctor` checks this machine"
         )?;
     }
     Ok(outcome)

@@ -1,4 +1,4 @@
-//! `ncugate doctor`: what is here to measure with, what is missing, and what to do about it.
+//! `ncugate doctor`: checks the tools for measuring, and prints a fix for each missing one.
 
 use super::{CommandError, signal};
 use crate::cli::{DoctorArgs, OutputFormat};
@@ -13,7 +13,7 @@ use ncugate_ncu::preflight::{self, Check, CheckStatus, CompilerFacts, Facts, Vis
 use serde::Serialize;
 use std::io::{self, Write};
 
-/// Looks at what is here and prints every check of it.
+/// Examines the machine and prints every check.
 pub fn doctor(args: &DoctorArgs, out: &mut Output) -> Result<Outcome, CommandError> {
     signal::watch();
     let device = match campaign::device() {
@@ -30,7 +30,7 @@ pub fn doctor(args: &DoctorArgs, out: &mut Output) -> Result<Outcome, CommandErr
     let facts = Facts::gather(device, nvcc, Ncu::find(None));
     let trial = match (&facts.device, &facts.ncu) {
         (Ok(_), Ok(ncu)) if args.probe => Some(campaign::count_once(ncu)),
-        _ if args.probe => Some(Err("there is no GPU or no ncu to try it with".to_owned())),
+        _ if args.probe => Some(Err("needs a GPU and ncu".to_owned())),
         _ => None,
     };
     let cupti = facts.device.is_ok().then(|| campaign::cupti(args.probe));
@@ -38,7 +38,7 @@ pub fn doctor(args: &DoctorArgs, out: &mut Output) -> Result<Outcome, CommandErr
     Ok(if args.format == OutputFormat::Json { write_json(&facts, &mut out.machine())? } else { say(&facts, out)? })
 }
 
-/// The checks for programs.
+/// The checks as JSON.
 #[derive(Serialize)]
 struct CheckList<'a> {
     can_measure: bool,
@@ -53,7 +53,7 @@ fn write_json(facts: &Facts, out: &mut dyn Write) -> io::Result<Outcome> {
     Ok(if can_measure { Outcome::Passed } else { Outcome::Environment })
 }
 
-/// Prints every check of `facts` to `out`; [`Outcome::Environment`] when one of them stops measuring.
+/// Prints every check of `facts` to `out`; [`Outcome::Environment`] if one of them prevents measuring.
 fn say(facts: &Facts, out: &mut dyn Write) -> io::Result<Outcome> {
     let checks = preflight::doctor(facts);
     let width = checks.iter().map(|check| check.name.len()).max().unwrap_or(0);

@@ -1,13 +1,13 @@
-//! The recording that the program carries, to be looked at where there is no repository.
+//! The recording embedded in the program, for use without the repository.
 
 use ncugate_judge::store::{StoreError, write_atomically};
 use ncugate_model::disk::open;
 use std::path::Path;
 
-/// Every file of it: its path in the recording, and its bytes.
+/// Its files: path in the recording, and bytes.
 const FILES: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/demo.rs"));
 
-/// Writes the recording that the program carries into `folder`. A file that is there already stays, and has to have the same bytes.
+/// Writes the embedded recording into `folder`. An existing file stays, and must have the same bytes.
 ///
 /// # Errors
 /// `folder` has a file of one of its names with other bytes, or cannot be written to.

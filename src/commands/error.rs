@@ -1,4 +1,4 @@
-//! Why a command could not do what it was asked, how that is printed, and the exit status it means.
+//! Errors of commands, how they are printed, and their exit statuses.
 
 use super::verbosity;
 use crate::console::warn;
@@ -24,7 +24,7 @@ use std::error::Error;
 use std::io;
 use std::path::PathBuf;
 
-/// Why a command could not do what it was asked.
+/// Errors of commands.
 #[derive(Debug, thiserror::Error)]
 pub enum CommandError {
     /// The phase's file is wrong.
@@ -59,42 +59,42 @@ pub enum CommandError {
     /// Something cannot be printed.
     #[error("cannot write to standard output: {0}")]
     Print(#[from] io::Error),
-    /// A report's numbers cannot be made into a frame.
+    /// A report's numbers cannot be converted to a frame.
     #[error(transparent)]
     Frame(#[from] FrameError),
     /// A table cannot be written.
     #[error(transparent)]
     Table(#[from] ExportError),
-    /// A file that was asked for cannot be written.
+    /// A requested file cannot be written.
     #[error("cannot write {}: {source}", path.display())]
     Output {
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// A file that was named cannot be read.
+    /// A named file cannot be read.
     #[error("cannot read {}: {source}", path.display())]
     Input {
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// A built file cannot be looked into.
+    /// A built file cannot be inspected.
     #[error("{}: {source}", path.display())]
     Library { path: PathBuf, source: FatbinError },
     /// The kernels of a built file cannot be read.
     #[error("{}: {source}", path.display())]
     Kernels { path: PathBuf, source: CubinError },
-    /// What kernels used before cannot be read.
+    /// The baseline of a library cannot be read.
     #[error(transparent)]
     Baseline(#[from] BaselineError),
-    /// A search cannot go on.
+    /// A search cannot continue.
     #[error(transparent)]
     Search(SearchError),
     /// There is nothing to try.
     #[error(transparent)]
     Attempt(AttemptError),
-    /// What a search chose cannot be written into the phase.
+    /// The candidates chosen by a search cannot be written into the phase.
     #[error(transparent)]
     Chosen(#[from] ChosenError),
     /// A report cannot be rendered.
@@ -109,22 +109,22 @@ pub enum CommandError {
     /// The machine's noise cannot be measured.
     #[error(transparent)]
     Calibration(CalibrationError),
-    /// The tolerance proves nothing, or cannot be tried.
+    /// The tolerance proves nothing, or cannot be tested.
     #[error("in `workload`: {0}")]
     NullTest(#[from] NullTestError),
-    /// Inputs cannot be drawn.
+    /// Inputs cannot be generated.
     #[error("in `workload`: {0}")]
     Inputs(#[from] InputArraysError),
-    /// A problem does not become a phase.
+    /// A problem cannot be imported.
     #[error(transparent)]
     Import(#[from] ImportError),
-    /// A run is not handed on.
+    /// A run cannot be exported.
     #[error(transparent)]
     Export(#[from] ExportRefusal),
-    /// There is no base to measure.
+    /// The base cannot be measured.
     #[error(transparent)]
     Base(#[from] BaseError),
-    /// The command line asks for what cannot be.
+    /// The command line is wrong.
     #[error("{0}")]
     Usage(String),
 }
@@ -182,7 +182,7 @@ impl From<CalibrationError> for CommandError {
 }
 
 impl CommandError {
-    /// The exit status it means.
+    /// The exit status.
     pub fn outcome(&self) -> Outcome {
         match self {
             Self::Config(_) | Self::Plan(_) | Self::Usage(_) => Outcome::Usage,
@@ -227,10 +227,10 @@ impl CommandError {
     }
 }
 
-/// Prints an error and what caused it on standard error, once; gives the status it means.
+/// Prints an error and its causes on standard error, once; returns its outcome.
 pub fn report_error(error: &CommandError) -> Outcome {
     let mut text = match error {
-        // Rendered whole, each with its place in the file.
+        // Already rendered, each with its place in the file.
         CommandError::Config(_) | CommandError::Plan(_) => error.to_string(),
         _ => format!("error: {error}"),
     };
@@ -246,7 +246,7 @@ pub fn report_error(error: &CommandError) -> Outcome {
     error.outcome()
 }
 
-/// Prints what is wrong with a command line, or the help that it asks for; gives the status it means.
+/// Prints the error of a command line, or the requested help; returns the outcome.
 pub fn report_usage(error: &clap::Error) -> Outcome {
     if !error.use_stderr() {
         // Help and the version are texts of this program.

@@ -1,4 +1,4 @@
-//! `ncugate gate`: judges what has been measured already.
+//! `ncugate gate`: judges earlier measurements.
 
 use super::CommandError;
 use super::conclude::conclude;
@@ -15,7 +15,7 @@ use ncugate_phase::plan::{Plan, unroll};
 use ncugate_report::RunSource;
 use std::path::{Path, PathBuf};
 
-/// Judges a run, a recording, or ncu reports by a phase as it is now.
+/// Judges a run, a recording, or ncu reports by the current text of a phase.
 pub fn gate(args: &GateArgs, invocation: &Invocation, out: &mut Output) -> Result<Outcome, CommandError> {
     let phase = open_phase(&args.config, invocation)?;
     let plan = unroll(&phase)?;
@@ -68,7 +68,7 @@ fn foreign(
 fn refuse_run(phase: &Phase, folder: &Path) -> Result<(), CommandError> {
     match phase.is_of_reports() {
         true => Err(CommandError::Usage(format!(
-            "{} is a folder, and the phase judges ncu reports: give the files",
+            "{} is a folder, but the phase judges ncu reports: name the files",
             folder.display()
         ))),
         false => Ok(()),

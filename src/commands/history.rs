@@ -24,7 +24,7 @@ pub fn history(args: &HistoryArgs, invocation: &Invocation, out: &mut Output) ->
     for folder in store::runs(&args.folders.profiles)? {
         match entry(&folder, &args.folders, today) {
             Ok(Some(run)) => runs.push(run),
-            // A run of a part says nothing of the state of its phase.
+            // A run of a part does not show the state of its phase.
             Ok(None) => {}
             Err(error) => problems.push(logged(&line(&format!("{}: {error}", folder.display())))),
         }
@@ -55,13 +55,13 @@ pub fn history(args: &HistoryArgs, invocation: &Invocation, out: &mut Output) ->
         }
     }
     for problem in &history.problems {
-        // Said, not failed: the other runs are there to be looked at.
+        // Reported without failing: the other runs are still shown.
         warn(&format!("not judged: {problem}"));
     }
     Ok(Outcome::Passed)
 }
 
-/// The folder of reports as seen from a file beside it, in it, or in the working directory.
+/// The folder of reports relative to a file next to it, in it, or in the working directory.
 fn seen_from(file: &Path, reports: &Path) -> Option<String> {
     let folder = file.parent().unwrap_or(Path::new(""));
     if folder == reports {
@@ -70,7 +70,7 @@ fn seen_from(file: &Path, reports: &Path) -> Option<String> {
     (folder == Path::new("") || folder == Path::new(".")).then(|| reports.display().to_string())
 }
 
-/// A run of a whole phase; none of a part of one.
+/// A run of a whole phase; `None` for a run of a part.
 fn entry(folder: &Path, folders: &FolderArgs, today: Date) -> Result<Option<HistoryEntry>, CommandError> {
     let run = PhaseRun::load(folder)?;
     if run.run.manifest.narrowed.is_some() {

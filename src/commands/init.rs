@@ -14,7 +14,7 @@ use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Writes the phase, and its reference if that is a function to look at; says which places are guesses.
+/// Writes the phase, and its reference if that is a function to review; lists the guesses.
 pub fn init(args: &InitArgs, out: &mut Output) -> Result<Outcome, CommandError> {
     let draft = PhaseFiles::draft(&args.source, args.entry.as_deref(), args.output.as_deref())?;
     draft.write()?;
@@ -33,10 +33,10 @@ pub fn init(args: &InitArgs, out: &mut Output) -> Result<Outcome, CommandError> 
     Ok(Outcome::Passed)
 }
 
-/// The phase of a kernel's source: the one drafted before, or a draft that is kept.
+/// The phase of a kernel's source: the existing draft, or a new one, which is kept.
 ///
 /// # Errors
-/// The draft has places to fill in, which it names; or the file that it would be kept in is another phase.
+/// The draft has places to fill in, which the error lists; or its file exists with a phase of another source.
 pub fn phase_of_source(source: &Path, entry: Option<&str>, invocation: &Invocation) -> Result<PathBuf, CommandError> {
     let draft = PhaseFiles::draft(source, entry, None)?;
     let phase = draft.phase();
@@ -49,7 +49,7 @@ pub fn phase_of_source(source: &Path, entry: Option<&str>, invocation: &Invocati
         });
         if !sources.into_iter().any(|source| Some(source) == own) {
             return Err(CommandError::Usage(format!(
-                "{} exists and is not a phase of {}: draft one by `ncugate init {} -o FILE`",
+                "{} exists and is not a phase of {}: draft one with `ncugate init {} -o FILE`",
                 phase.display(),
                 source.display(),
                 source.display()
@@ -72,7 +72,7 @@ pub fn phase_of_source(source: &Path, entry: Option<&str>, invocation: &Invocati
     match open.is_empty() {
         true => Ok(phase.to_owned()),
         false => Err(CommandError::Usage(format!(
-            "fill in what the source does not say, then `ncugate run {}`:{}",
+            "fill in the values that the source does not determine, then `ncugate run {}`:{}",
             phase.display(),
             open.concat()
         ))),
@@ -120,7 +120,7 @@ impl PhaseFiles {
         self.files.iter().try_for_each(|(path, text)| create(path, text))
     }
 
-    /// Says which places are guesses.
+    /// Lists the guesses.
     fn describe(&self, out: &mut Output) -> Result<(), CommandError> {
         for (path, text) in &self.files {
             let (check, fill) = (places(text, "CHECK:"), places(text, "FILL:"));
@@ -131,25 +131,25 @@ impl PhaseFiles {
     }
 }
 
-/// How many lines have this mark.
+/// The number of lines with this mark.
 fn places(text: &str, mark: &str) -> String {
     counted(text.lines().filter(|line| line.contains(mark)).count(), "place")
 }
 
-/// Lines with a mark, by their number, with what they say.
+/// Lines with a mark: number and text.
 fn marks(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let marked = text.lines().enumerate().filter(|(_, line)| line.contains("CHECK:") || line.contains("FILL:"));
     marked.map(|(at, line)| (at + 1, line.split_once("# ").map_or(line, |(_, says)| says)))
 }
 
-/// A path as the phase writes it: from its root, where it lies there.
+/// A path as the phase writes it: relative to its root if it is inside.
 fn from_root(path: &Path, root: &Path) -> String {
     let real = root.canonicalize();
     let inner = path.strip_prefix(root).ok().or_else(|| path.strip_prefix(real.as_ref().ok()?).ok());
     inner.unwrap_or(path).display().to_string()
 }
 
-/// Writes a file that is not there yet.
+/// Writes a file that does not exist yet.
 fn create(path: &Path, text: &str) -> Result<(), CommandError> {
     let failed = |source| CommandError::Output { path: path.to_owned(), source };
     let mut file = OpenOptions::new().write(true).create_new(true).open(path).map_err(failed)?;

@@ -1,4 +1,4 @@
-//! `ncugate tools inputs`: writes what the buffers of a phase hold before a launch.
+//! `ncugate tools inputs`: writes the contents of a phase's buffers before a launch.
 
 use super::project::open_phase;
 use super::{CommandError, print};
@@ -12,7 +12,7 @@ use ncugate_model::number::counted;
 use serde_json::json;
 use std::io::Write;
 
-/// Writes every array and says how many there are.
+/// Writes every array and prints their number.
 pub fn inputs(args: &InputsArgs, invocation: &Invocation, out: &mut Output) -> Result<Outcome, CommandError> {
     let unwritable = |source| CommandError::Output { path: args.output.clone(), source };
     let folder = std::path::absolute(&args.output).map_err(unwritable)?;

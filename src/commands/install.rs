@@ -36,7 +36,7 @@ pub fn completions(args: &CompletionsArgs, out: &mut Output) -> Result<Outcome, 
     Ok(Outcome::Passed)
 }
 
-/// Writes a page a command to a folder.
+/// Writes one page per command to a folder.
 pub fn man(args: &ManArgs, out: &mut Output) -> Result<Outcome, CommandError> {
     let written = |source| CommandError::Output { path: args.folder.clone(), source };
     std::fs::create_dir_all(&args.folder).map_err(written)?;

@@ -1,4 +1,4 @@
-//! `ncugate leaderboard`: the leaderboard of a phase, and how a run gets on it.
+//! `ncugate leaderboard`: the leaderboard of a phase.
 
 use super::promote::promote;
 use super::{CommandError, print};
@@ -12,7 +12,7 @@ use ncugate_report::leaderboard::{summary, value};
 use serde::Serialize;
 use std::io::Write;
 
-/// Does what is asked.
+/// Runs the subcommand.
 pub fn leaderboard(
     command: &LeaderboardCommand,
     invocation: &Invocation,
@@ -25,7 +25,7 @@ pub fn leaderboard(
     }
 }
 
-/// An entry of a phase's leaderboard, for programs.
+/// An entry of a phase's leaderboard, as JSON.
 #[derive(Serialize)]
 struct PhaseEntry<'a> {
     phase: &'a str,
@@ -33,7 +33,7 @@ struct PhaseEntry<'a> {
     entry: &'a LeaderboardEntry,
 }
 
-/// Entries that count now, of one phase or of all.
+/// The current entries of one phase or of all.
 fn list(args: &ListArgs, out: &mut Output) -> Result<Outcome, CommandError> {
     let phases = args.phase.clone().map_or_else(|| phases_with_entries(&args.profiles), |phase| vec![phase]);
     let boards = phases.iter().map(|phase| Leaderboard::open(&args.profiles, phase)).collect::<Result<Vec<_>, _>>()?;
@@ -51,7 +51,7 @@ fn list(args: &ListArgs, out: &mut Output) -> Result<Outcome, CommandError> {
     Ok(Outcome::Passed)
 }
 
-/// The history of a phase's entries, and every value of the last one.
+/// The history of an entry, and every value of the current one.
 fn show(args: &ShowEntryArgs, out: &mut Output) -> Result<Outcome, CommandError> {
     let board = Leaderboard::open(&args.profiles, &args.phase)?;
     let named: Vec<&LeaderboardEntry> = board.entries().iter().filter(|entry| entry.name == args.name).collect();

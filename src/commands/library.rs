@@ -1,4 +1,4 @@
-//! `ncugate check LIBRARY`: what the kernels of a built file use, held against a baseline. Needs no GPU and no CUDA.
+//! `ncugate check LIBRARY`: the resource use of a built file's kernels, compared with a baseline. Needs neither a GPU nor CUDA.
 
 use super::{CommandError, print};
 use crate::cli::{CheckArgs, OutputFormat};
@@ -14,17 +14,17 @@ use ncugate_report::write::replace;
 use std::io::{ErrorKind, Read as _, Write};
 use std::path::{Path, PathBuf};
 
-/// Longest baseline that is read, in bytes.
+/// Maximum length of a baseline, in bytes.
 const LONGEST: u64 = 256 << 20;
 
-/// Whether a file begins as one that holds machine code.
+/// Whether a file begins like one with machine code.
 pub fn is_library(path: &Path) -> bool {
     let mut beginning = [0; 8];
     let file = path.canonicalize().and_then(|path| open::regular(&path, u64::MAX));
     file.and_then(|mut file| file.read_exact(&mut beginning)).is_ok() && is_binary(&beginning)
 }
 
-/// Reads the files, and holds what their kernels use against the baseline.
+/// Reads the files, and compares the resource use of their kernels with the baseline.
 pub fn check(args: &CheckArgs, out: &mut Output) -> Result<Outcome, CommandError> {
     let library = read(&args.configs, args.arch.as_deref())?;
     let Some(path) = args.baseline.as_deref() else {
@@ -32,12 +32,12 @@ pub fn check(args: &CheckArgs, out: &mut Output) -> Result<Outcome, CommandError
             OutputFormat::Json => print::json_text(&library_check::json(&library)?, out)?,
             OutputFormat::Text => write!(out, "{}", library_check::kernels(&library))?,
         }
-        // Nothing was compared with anything.
+        // Nothing was compared.
         return Ok(Outcome::Inconclusive);
     };
     if args.update {
         if library.kernels.is_empty() {
-            let why = "there is no machine code to write a baseline of";
+            let why = "no machine code to write a baseline from";
             return Err(CommandError::Usage(why.to_owned()));
         }
         prove_baseline(path)?;
@@ -53,16 +53,16 @@ pub fn check(args: &CheckArgs, out: &mut Output) -> Result<Outcome, CommandError
     Ok(result.verdict.into())
 }
 
-/// What all kernels of these files use.
+/// Resource use of all kernels of these files.
 fn read(paths: &[PathBuf], arch: Option<&str>) -> Result<LibraryResources, CommandError> {
     let arch = arch.map(str::parse::<Arch>).transpose()?.map(|arch| arch.capability());
     let mut all = LibraryResources::default();
     for path in paths {
         let unread = |source| CommandError::Input { path: path.clone(), source };
         let file = path.canonicalize().and_then(|path| open::regular(&path, u64::MAX)).map_err(unread)?;
-        // Libraries have gigabytes, of which sections are read.
-        // SAFETY: the map is read alone. Another program that cuts the file short meanwhile ends this one; nothing is
-        // written and no verdict is given then.
+        // Libraries have gigabytes, of which only sections are read.
+        // SAFETY: the map is only read. If another program shortens the file meanwhile, this one ends without output and without a
+        // verdict.
         let map = unsafe { Mmap::map(&file) }.map_err(unread)?;
         let code = device_code(&map).map_err(|source| CommandError::Library { path: path.clone(), source })?;
         let found = library_use(&code, arch).map_err(|source| CommandError::Kernels { path: path.clone(), source })?;
@@ -71,7 +71,7 @@ fn read(paths: &[PathBuf], arch: Option<&str>) -> Result<LibraryResources, Comma
     Ok(all)
 }
 
-/// Proves that what `--update` replaces is a baseline, of whatever form, or nothing.
+/// Proves that `--update` overwrites only a baseline of any format, or creates a new file.
 fn prove_baseline(path: &Path) -> Result<(), CommandError> {
     if std::fs::symlink_metadata(path).is_err_and(|error| error.kind() == ErrorKind::NotFound) {
         return Ok(());
@@ -79,7 +79,7 @@ fn prove_baseline(path: &Path) -> Result<(), CommandError> {
     let text = text(path)?;
     match Baseline::parse(&text) {
         Err(BaselineError::Damaged(_)) if !text.trim().is_empty() => Err(CommandError::Usage(format!(
-            "{} is not a baseline, and --update replaces nothing else; name another file, or remove it",
+            "{} is not a baseline, and --update overwrites only baselines; name another file, or remove this one",
             path.display()
         ))),
         Ok(_) | Err(_) => Ok(()),

@@ -1,4 +1,4 @@
-//! `ncugate run --list`: what would be measured.
+//! `ncugate run --list`: the planned measurements.
 
 use super::{CommandError, print};
 use crate::cli::OutputFormat;
@@ -11,7 +11,7 @@ use ncugate_phase::plan::{PhaseSubset, Plan};
 use serde::Serialize;
 use std::io::{self, Write};
 
-/// What would be measured.
+/// The planned measurements.
 #[derive(Serialize)]
 struct PhaseListing<'a> {
     phase: &'a str,
@@ -21,9 +21,9 @@ struct PhaseListing<'a> {
     checked: Vec<&'a str>,
     timed: Vec<&'a str>,
     rounds: u32,
-    /// Candidates of the phase that are left out.
+    /// Number of candidates of the phase that are left out.
     left_out: usize,
-    /// The part that was asked for; none where it is the whole.
+    /// The requested part; `None` for the whole phase.
     part: Option<String>,
     /// Whether a search chooses candidates when the phase runs.
     is_searched: bool,
@@ -64,7 +64,7 @@ fn text(listed: &PhaseListing<'_>, out: &mut Output) -> io::Result<()> {
     let (candidates, baselines) = (listed.candidates.len(), listed.baselines.len());
     writeln!(out, "{}: {}, {}", listed.phase, counted(candidates, "candidate"), counted(baselines, "baseline"))?;
     if listed.is_searched {
-        writeln!(out, "a search chooses more candidates when the phase runs")?;
+        writeln!(out, "the search chooses more candidates during the run")?;
     }
     writeln!(
         out,
@@ -77,7 +77,7 @@ fn text(listed: &PhaseListing<'_>, out: &mut Output) -> io::Result<()> {
     listed.baselines.iter().try_for_each(|id| writeln!(out, "  {id} (baseline)"))?;
     if let Some(part) = &listed.part {
         let left_out = counted(listed.left_out, "candidate");
-        writeln!(out, "a part of the phase ({part}): {left_out} left out; a run of it does not pass")?;
+        writeln!(out, "a part of the phase ({part}): {left_out} left out; its run cannot pass")?;
     }
     Ok(())
 }

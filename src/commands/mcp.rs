@@ -1,6 +1,6 @@
 //! `ncugate agent serve`: the commands of an agent's loop as tools of the Model Context Protocol, over standard input and output
-//! (JSON-RPC 2.0, a message a line; specification 2025-06-18). Each call is a process of this program, so that one that ends badly
-//! ends alone. Calls wait for each other; every other message is answered meanwhile.
+//! (JSON-RPC 2.0, a message a line; specification 2025-06-18). Each call is a separate process of this program, so a crash ends only
+//! that call. Calls run one at a time; every other message is answered meanwhile.
 
 use super::run_name::{PROFILES, run_folder};
 use super::{CommandError, confinement, print, signal};
@@ -17,24 +17,24 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
-/// Longest message that is read, in bytes.
+/// Maximum length of a message, in bytes.
 const MESSAGE: u64 = 1 << 20;
 
-/// How long a call may take.
+/// Time limit of a call.
 const CALL: Duration = Duration::from_secs(1800);
 
-/// Calls that may wait for another.
+/// Maximum number of waiting calls.
 const WAITING: usize = 16;
 
-/// Events that may wait for this program.
+/// Maximum number of queued events.
 const EVENTS: usize = 16;
 
-/// How often a signal is looked for.
+/// Interval of checks for a signal.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// What a call printed, and how it ended.
+/// The output and status of a call.
 struct CallResult {
-    /// Its exit status; none where a signal or the time limit ended it.
+    /// Its exit status; `None` if a signal or the time limit ended it.
     status: Option<i32>,
     /// The status in words.
     ending: String,
@@ -57,7 +57,7 @@ impl CallResult {
         Self { status, ending, stdout: output.stdout.trim().to_owned(), stderr: output.stderr.trim().to_owned() }
     }
 
-    /// Whether it could not do what it was asked. A verdict is not that: pass, fail and inconclusive are answers.
+    /// Whether the call failed. Pass, fail and inconclusive are answers, not failures.
     fn is_error(&self) -> bool {
         let outcome = self.status.and_then(|status| Outcome::of_status(u8::try_from(status).ok()?));
         match outcome {
@@ -66,7 +66,7 @@ impl CallResult {
         }
     }
 
-    /// Standard output, where there is some; then the status with what was said on standard error.
+    /// Standard output, if any; then the status with standard error.
     fn answer(&self) -> Value {
         let block = |text: &str| json!({ "type": "text", "text": text });
         let said = format!("{}\n{}", self.ending, self.stderr);
@@ -79,35 +79,35 @@ impl CallResult {
     }
 }
 
-/// What happens to the server.
+/// Events of the server.
 enum Event {
     Message(Vec<u8>),
-    /// A message came that is longer than [`MESSAGE`], and was skipped.
+    /// A message longer than [`MESSAGE`], which was skipped.
     TooLong,
     End(io::Result<()>),
-    /// The running call is over: its answer, unless it was cancelled.
+    /// The running call has ended: its answer, unless it was cancelled.
     Over(Option<Value>),
 }
 
-/// A call that was asked for.
+/// A requested call.
 #[derive(Debug, PartialEq)]
 struct Call {
     id: Value,
     argv: Vec<String>,
 }
 
-/// What a message asks for.
+/// The request of a message.
 #[derive(Debug, PartialEq)]
 enum Reply {
-    /// Nothing: it is a notification.
+    /// No answer: it is a notification.
     None,
     Answer(Value),
     Call(Call),
-    /// That this call is not made or ended, and not answered.
+    /// To cancel this call, without an answer.
     Cancel(Value),
 }
 
-/// Answers messages until standard input has ended and every call is answered.
+/// Answers messages until standard input ends and every call is answered.
 pub fn mcp(input: impl BufRead + Send + 'static, out: &mut Output) -> Result<Outcome, CommandError> {
     signal::watch();
     let (sender, events) = sync_channel(EVENTS);
@@ -140,14 +140,14 @@ pub fn mcp(input: impl BufRead + Send + 'static, out: &mut Output) -> Result<Out
     Ok(Outcome::Passed)
 }
 
-/// The next event; none once the user asked to stop and the call that ran has ended.
+/// The next event; `None` after a request to stop and the end of the running call.
 fn next(events: &Receiver<Event>, server: &Server) -> Result<Option<Event>, CommandError> {
     loop {
         match events.recv_timeout(LOOK) {
             Ok(event) => return Ok(Some(event)),
             Err(RecvTimeoutError::Timeout) if process::interrupted() && server.running.is_none() => return Ok(None),
             Err(RecvTimeoutError::Timeout) => {}
-            // The server has a sender itself.
+            // The server itself holds a sender.
             Err(RecvTimeoutError::Disconnected) => return Ok(None),
         }
     }
@@ -170,20 +170,20 @@ fn read(mut input: impl BufRead, events: &SyncSender<Event>) {
             return;
         }
     };
-    // Nobody listens once the server has ended.
+    // The receiver is gone once the server has ended.
     let _ = events.send(Event::End(end));
 }
 
 /// The calls of a server.
 struct Server {
     sender: SyncSender<Event>,
-    /// The id of the call that runs, and what ends it.
+    /// The id of the running call, and its stop flag.
     running: Option<(Value, Arc<AtomicBool>)>,
     waiting: VecDeque<Call>,
 }
 
 impl Server {
-    /// Does what a message asks for; gives what can be answered now.
+    /// Handles a message; returns the answer if it is known now.
     fn take(&mut self, reply: Reply) -> Option<Value> {
         match reply {
             Reply::None => None,
@@ -191,7 +191,7 @@ impl Server {
             Reply::Call(call) if self.waiting.len() >= WAITING => Some(failure(
                 &call.id,
                 -32000,
-                &format!("{WAITING} calls wait already; ask again when one is answered"),
+                &format!("{WAITING} calls are waiting; try again after the next answer"),
             )),
             Reply::Call(call) => {
                 self.waiting.push_back(call);
@@ -210,7 +210,7 @@ impl Server {
         }
     }
 
-    /// Starts the call that has waited longest, if none runs.
+    /// Starts the call that has waited longest, unless one is running.
     fn start(&mut self) {
         if self.running.is_some() {
             return;
@@ -221,13 +221,13 @@ impl Server {
         let sender = self.sender.clone();
         std::thread::spawn(move || {
             let answer = answer(&call, called(&call.argv, &stop));
-            // Nobody listens once the server has ended.
+            // The receiver is gone once the server has ended.
             let _ = sender.send(Event::Over(answer));
         });
     }
 }
 
-/// What a message asks for.
+/// The request of a message.
 fn reply(line: &[u8]) -> Reply {
     if line.iter().all(u8::is_ascii_whitespace) {
         return Reply::None;
@@ -257,17 +257,17 @@ fn reply(line: &[u8]) -> Reply {
                 Err(reason) => Reply::Answer(failure(id, -32602, &reason)),
             };
         }
-        Some(_) | None => return Reply::Answer(failure(id, -32601, "no such method")),
+        Some(_) | None => return Reply::Answer(failure(id, -32601, "unknown method")),
     };
     Reply::Answer(success(id, &result))
 }
 
-/// The answer to a call; none where it was cancelled.
+/// The answer to a call; `None` if it was cancelled.
 fn answer(call: &Call, result: io::Result<Option<CallResult>>) -> Option<Value> {
     let result = match result {
         Ok(result) => result?.answer(),
         Err(e) => json!({
-            "content": [{ "type": "text", "text": format!("the command could not be run: {e}") }],
+            "content": [{ "type": "text", "text": format!("cannot run the command: {e}") }],
             "isError": true,
         }),
     };
@@ -287,23 +287,23 @@ fn tools() -> Value {
     json!([
         {
             "name": "try",
-            "description": "Builds, proves, times and profiles one CUDA source against the best so far of a phase, and judges it. \
-                Answers whether it was accepted, why, its speedup by shape, what changed in counters, and what to try next.",
+            "description": "Builds, verifies, times, profiles and judges one CUDA source against the best so far of a phase. \
+                Returns the decision and its reason, the speedup by shape, changed counters, and the next change to try.",
             "inputSchema": {
                 "type": "object",
                 "properties": {
                     "config": text("the phase's TOML file"),
                     "source": text("the .cu file to try"),
-                    "idea": text("what it tries, in a sentence; kept in the history"),
-                    "params": { "type": "object", "description": "parameters that differ from those of the best" }
+                    "idea": text("the idea in one sentence, for the history"),
+                    "params": { "type": "object", "description": "parameters that differ from the best so far" }
                 },
                 "required": ["config", "source"]
             }
         },
         {
             "name": "next",
-            "description": "What to try next, by a run: findings with evidence, parameters that were not tried with the time that a \
-                model expects, and which parameters decide.",
+            "description": "Suggests the next change after a run: findings with evidence, untried parameters with their predicted latency, and \
+                the parameters that matter.",
             "inputSchema": {
                 "type": "object",
                 "properties": { "run": text("the folder of a run") },
@@ -312,8 +312,8 @@ fn tools() -> Value {
         },
         {
             "name": "check",
-            "description": "What can be known of a phase without a GPU: errors of its file, the build, gates that they decide. \
-                Refuses a phase that names a compiler or has a program run.",
+            "description": "Checks a phase without a GPU: config errors, the build, and build-time gates. \
+                Refuses a phase that names a compiler or runs a program.",
             "inputSchema": {
                 "type": "object",
                 "properties": { "config": text("the phase's TOML file") },
@@ -328,7 +328,7 @@ fn argv(tool: &str, arguments: &Value) -> Result<Vec<String>, String> {
     let text = |key: &str| match arguments.get(key) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) if !text.starts_with('-') && !text.is_empty() => Ok(Some(text.clone())),
-        Some(_) => Err(format!("`{key}` has to be a text that is not an option")),
+        Some(_) => Err(format!("`{key}` must be a string that does not begin with `-`")),
     };
     let path = |key: &str| {
         let path = text(key)?.ok_or_else(|| format!("`{key}` is missing"))?;
@@ -338,7 +338,7 @@ fn argv(tool: &str, arguments: &Value) -> Result<Vec<String>, String> {
     match tool {
         "next" => {
             let run = path("run")?;
-            // A name stands for a folder, and that folder may be a link. A name of nothing is refused by the command.
+            // A name resolves to a folder, which may be a link. The command refuses an unknown name.
             if let Ok(folder) = run_folder(Path::new(&run), Path::new(PROFILES)) {
                 confinement::inside(&folder).map_err(|why| format!("`run`: {why}"))?;
             }
@@ -357,15 +357,15 @@ fn argv(tool: &str, arguments: &Value) -> Result<Vec<String>, String> {
                     Value::String(text) => format!("--param={name}={text}"),
                     other => format!("--param={name}={other}"),
                 })),
-                Some(_) => return Err("`params` has to be an object".to_owned()),
+                Some(_) => return Err("`params` must be an object".to_owned()),
             }
             Ok(argv)
         }
-        other => Err(format!("there is no tool `{other}`")),
+        other => Err(format!("unknown tool `{other}`")),
     }
 }
 
-/// Runs this program; gives what it printed, and its status. Nothing where `stop` ended it.
+/// Runs this program; returns its output and status, or `None` if `stop` ended it.
 fn called(argv: &[String], stop: &AtomicBool) -> io::Result<Option<CallResult>> {
     let child = PipedChild::spawn(Command::new(std::env::current_exe()?).args(argv), Some(CALL))?;
     Ok(child.finish_unless(stop)?.map(CallResult::new))
@@ -470,7 +470,7 @@ mod tests {
             let refused = ask(&json!({"id": 1, "method": "tools/call", "params": params})).unwrap();
             assert_eq!(refused["error"]["code"], -32602, "{path}: {refused}");
             assert!(
-                refused["error"]["message"].as_str().unwrap().contains("outside of the working directory"),
+                refused["error"]["message"].as_str().unwrap().contains("outside the working directory"),
                 "{refused}"
             );
         }

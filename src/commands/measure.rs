@@ -1,4 +1,4 @@
-//! `ncugate run` where there is a GPU: the phase is measured.
+//! `ncugate run` with a GPU: measures the phase.
 
 use super::conclude::conclude_in;
 use super::progress::Terminal;
@@ -20,16 +20,16 @@ use ncugate_report::RunSource;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// What is measured: a phase and its plan, or a part of them.
+/// The measured phase and plan, or a part of them.
 #[derive(Clone, Copy)]
 pub struct MeasurementTarget<'a> {
     pub phase: &'a Phase,
     pub plan: &'a Plan,
-    /// The part that they are, where they are not the whole.
+    /// The part, unless they are whole.
     pub narrowed: Option<&'a PhaseSubset>,
 }
 
-/// Measures the phase and ends as every command does that gives a verdict.
+/// Measures the phase, then judges and reports it.
 pub fn live(
     args: &RunArgs,
     measured: MeasurementTarget<'_>,
@@ -51,8 +51,7 @@ pub fn live(
     let patience: GpuWait = args.waiting.into();
     let sharing = if args.no_share { Deduplication::Each } else { Deduplication::Share };
     if args.shard.is_some() && phase.search.is_some() {
-        let what =
-            "a search chooses its candidates on one machine: give the phase its sweep without [search] to shard it";
+        let what = "a search chooses its candidates on one machine: remove [search] from the phase to shard its sweep";
         return Err(CommandError::Usage(what.to_owned()));
     }
     let searched = searched(phase, tools, profiles, start, patience, &progress)?;
@@ -83,7 +82,7 @@ pub fn live(
         let folder = measured?;
         writeln!(
             out,
-            "shard {shard} measured in {}\nnothing was judged: `ncugate cluster merge` puts all shards together",
+            "shard {shard} measured in {}\nnothing was judged: `ncugate cluster merge` merges all shards",
             folder.display()
         )?;
         return Ok(Outcome::Inconclusive);
@@ -92,14 +91,14 @@ pub fn live(
     progress.clear();
     let MeasuredRun { session, ended } = measured?;
     if let Some(journal) = journal.filter(|_| ended.is_ok()) {
-        // The run has it; what is left would make the next search one that has ended.
+        // The run has a copy; a remaining journal would end the next search at once.
         ncugate_judge::store::forget_search(journal);
     }
     let folder = args.folders.report(&phase.name, &session.measurements().run().manifest.run);
     let judged = conclude_in(&folder, &session, RunSource::Live, &args.saying, invocation, out)?;
     Ok(match ended {
         Ok(()) => judged,
-        // What was asked for was done; the run is incomplete, and does not pass.
+        // The request was fulfilled, but the run is incomplete and does not pass.
         Err(LiveError::Campaign(CampaignError::Interrupted)) if args.time_budget.is_some() => {
             judged.and(Outcome::Inconclusive)
         }
@@ -107,8 +106,7 @@ pub fn live(
     })
 }
 
-/// What a phase with a search chooses, as a phase and plan of its own, and the journal of the search; none where nothing is left
-/// to choose.
+/// The candidates chosen by a search, as a phase and plan, with the journal of the search; `None` if nothing is left to choose.
 fn searched(
     phase: &Phase,
     tools: &Tools,
@@ -127,7 +125,7 @@ fn searched(
     Ok(Some((phase, plan, journal)))
 }
 
-/// What stops a run before anything is built: the precondition that does not hold.
+/// The precondition that stops a run before anything is built.
 pub fn no_go(phase: &Phase, gpu: Option<ComputeCapability>) -> Option<(String, Outcome)> {
     let result = unmet(phase, gpu)?;
     let word = result.verdict.mark();

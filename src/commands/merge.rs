@@ -10,7 +10,7 @@ use ncugate_model::number::counted;
 use serde_json::json;
 use std::io::Write;
 
-/// Merges shards, and says what is open.
+/// Merges shards, and prints the next step.
 pub fn merge(args: &MergeArgs, invocation: &Invocation, out: &mut Output) -> Result<Outcome, CommandError> {
     let choice = if args.newest { MergeChoice::Newest } else { MergeChoice::All };
     let merged = store::merge(&args.runs, &args.profiles, choice, invocation.started)?;
@@ -26,7 +26,7 @@ pub fn merge(args: &MergeArgs, invocation: &Invocation, out: &mut Output) -> Res
     }
     writeln!(
         out,
-        "nothing was judged: `ncugate run CONFIG --source gpu` confirms on one GPU what was selected, and judges"
+        "nothing was judged: `ncugate run CONFIG --source gpu` confirms the selected variant on one GPU, and judges"
     )?;
     Ok(Outcome::Passed)
 }

@@ -1,4 +1,4 @@
-//! One file a subcommand: parses, calls, prints.
+//! One file per subcommand: parses, calls, prints.
 
 mod attempt;
 mod browser;
@@ -56,7 +56,7 @@ use ncugate_model::process;
 use std::io;
 use std::path::Path;
 
-/// Does what the command line asks; `enter` changes the working directory.
+/// Runs the command; `enter` changes the working directory.
 ///
 /// # Errors
 /// Those of the command; [`report_error`] prints them.
@@ -69,7 +69,7 @@ pub fn dispatch(mut cli: Cli, enter: fn(&Path) -> io::Result<()>) -> Result<Outc
     if let Command::Worker(args) = &cli.command {
         return worker::worker(args);
     }
-    // A worker that crashes says so by its signal.
+    // A crashed worker is recognised by its signal.
     signal::explain_shortened_files();
     let mut out = Output::standard();
     let outcome = act(&cli.command, invocation, &mut out);

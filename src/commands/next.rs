@@ -1,4 +1,4 @@
-//! `ncugate agent next`: what to try next, by a run.
+//! `ncugate agent next`: suggests the next change after a run.
 
 use super::run_name::run_folder;
 use super::{CommandError, print};

@@ -1,4 +1,4 @@
-//! `ncugate tools occupancy`: how many blocks of a kernel a multiprocessor holds, and what to change for one more.
+//! `ncugate tools occupancy`: the number of blocks per SM, and the change for one more.
 
 use super::{CommandError, print};
 use crate::cli::{OccupancyArgs, OutputFormat};
@@ -9,7 +9,7 @@ use ncugate_model::occupancy::{Chip, Demand};
 use ncugate_report::occupancy_table::{ClusterRequest, occupancy_answer, occupancy_text};
 use std::io::Write;
 
-/// Answers for the demands of the command line.
+/// Prints the occupancy for the given resources.
 pub fn occupancy(args: &OccupancyArgs, out: &mut Output) -> Result<Outcome, CommandError> {
     let usage = |message: String| CommandError::Usage(message);
     let parsed = args.cc.split_once('.').and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)));

@@ -15,7 +15,7 @@ use ncugate_report::{RunSource, compare, show};
 use std::io::{IsTerminal, Write, stdout};
 use std::path::{Path, PathBuf};
 
-/// Writes the page. Of a run the status is its verdict.
+/// Writes the page. The status for a run is its verdict.
 pub fn page(args: &PageArgs, invocation: &Invocation, out: &mut Output) -> Result<Outcome, CommandError> {
     let runs = args.paths.iter().map(|path| run_named(path, &args.folders.profiles)).collect::<Result<Vec<_>, _>>()?;
     if let [Some(folder)] = runs.as_slice() {
@@ -34,7 +34,7 @@ pub fn page(args: &PageArgs, invocation: &Invocation, out: &mut Output) -> Resul
     let path = args.output.clone().unwrap_or_else(|| usual(&args.paths));
     if path == Path::new("-") {
         if stdout().is_terminal() {
-            return Err(CommandError::Usage("a page is not for a terminal; name a file with --output".to_owned()));
+            return Err(CommandError::Usage("not writing HTML to a terminal; name a file with --output".to_owned()));
         }
         out.machine().write_all(html.as_bytes())?;
         return Ok(Outcome::Passed);
@@ -47,7 +47,7 @@ pub fn page(args: &PageArgs, invocation: &Invocation, out: &mut Output) -> Resul
     Ok(Outcome::Passed)
 }
 
-/// Judges a run by the phase that it was run with, and writes its report's files.
+/// Judges a run by its own phase, and writes the files of its report.
 fn of_run(folder: &Path, args: &PageArgs, invocation: &Invocation, out: &mut Output) -> Result<Outcome, CommandError> {
     if args.launches.is_given() {
         return Err(CommandError::Usage("--kernel, --nvtx and --launch are for ncu reports".to_owned()));
@@ -74,7 +74,7 @@ pub fn filter(launches: &LaunchArgs) -> KernelFilter {
     KernelFilter { kernel: launches.kernel.clone(), nvtx: launches.nvtx.clone(), launch: launches.launch }
 }
 
-/// The page of a report beside the working directory, named after it; that of a comparison `compare.html`.
+/// The default file in the working directory: the report's name, or `compare.html` for a comparison.
 fn usual(paths: &[PathBuf]) -> PathBuf {
     let stem = match paths {
         [report] => report.file_stem(),

@@ -1,4 +1,4 @@
-//! A report on standard output, and where a CI system takes it from.
+//! Prints a report to standard output, and to the files of a CI system.
 
 use super::progress::Verbosity;
 use super::{CommandError, verbosity};
@@ -33,7 +33,7 @@ pub fn report(report: &RunReport, page: &Path, format: OutputFormat, out: &mut O
     Ok(())
 }
 
-/// Prints what a run found.
+/// Prints the results of a run.
 pub fn result(report: &RunReport, format: OutputFormat, out: &mut Output) -> Result<(), CommandError> {
     match format {
         OutputFormat::Json => write!(out.machine(), "{}", json::json(report)?)?,
@@ -49,14 +49,14 @@ pub fn json(value: &impl Serialize, out: &mut Output) -> Result<(), CommandError
     json_text(&serde_json::to_string_pretty(value).map_err(io::Error::from)?, out)
 }
 
-/// Prints JSON that is written already; its texts hold nothing that a terminal or a CI runner would act on.
+/// Prints JSON text, with characters escaped that a terminal or a CI runner would interpret.
 pub fn json_text(text: &str, out: &mut Output) -> Result<(), CommandError> {
     Ok(writeln!(out.machine(), "{}", escaped_json(text))?)
 }
 
-/// Columns where standard output is not a terminal.
+/// Columns if standard output is not a terminal.
 const COLUMNS: usize = 100;
-/// Most columns of a terminal that are used: longer lines are not read.
+/// Maximum number of columns: longer lines are hard to read.
 const WIDEST: usize = 200;
 
 /// Columns to wrap text at.

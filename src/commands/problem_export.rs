@@ -1,4 +1,4 @@
-//! `ncugate problem export`: results in the forms of other projects.
+//! `ncugate problem export`: results in the formats of other projects.
 
 use super::CommandError;
 use super::run_name::{PROFILES, run_folder};
@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Writes what is asked for; what is not in it is said on standard error.
+/// Writes the requested format; lists omitted results on standard error.
 pub fn export(command: &ExportCommand, today: Date, out: &mut Output) -> Result<Outcome, CommandError> {
     let (text, left_out, output) = match command {
         ExportCommand::FlashInfer(args) => {
@@ -48,7 +48,7 @@ pub fn export(command: &ExportCommand, today: Date, out: &mut Output) -> Result<
     Ok(Outcome::Passed)
 }
 
-/// Judges a run and hands it on.
+/// Judges a run and passes it on.
 fn of_run<T>(
     name: &Path,
     today: Date,
@@ -59,10 +59,10 @@ fn of_run<T>(
     make(&ExportedRun::new(&run, &session)?)
 }
 
-/// Entries by the number of their problem, in the order of the numbers.
+/// Entries by problem number, in ascending order.
 fn results(runs: &[PathBuf], number: Option<u64>, today: Date) -> Result<(Value, Vec<String>), CommandError> {
     if number.is_some() && runs.len() > 1 {
-        return Err(CommandError::Usage("--problem is the number of one run; these are several".to_owned()));
+        return Err(CommandError::Usage("--problem takes one run, not several".to_owned()));
     }
     let (mut by_number, mut left_out): (BTreeMap<u64, Vec<Value>>, Vec<String>) = (BTreeMap::new(), Vec::new());
     for folder in runs {
@@ -73,7 +73,7 @@ fn results(runs: &[PathBuf], number: Option<u64>, today: Date) -> Result<(Value,
             })?;
             let (entries, graded) = kernel_results(run);
             if by_number.insert(number, entries).is_some() {
-                return Err(CommandError::Usage(format!("two of the runs are of problem {number}")));
+                return Err(CommandError::Usage(format!("two runs are of problem {number}")));
             }
             left_out.extend(graded);
             Ok(())
@@ -84,7 +84,7 @@ fn results(runs: &[PathBuf], number: Option<u64>, today: Date) -> Result<(Value,
     Ok((all.into(), left_out))
 }
 
-/// The latest run of every phase in a folder of runs. One that cannot be handed on is a problem that was not solved.
+/// The latest run of every phase in a folder of runs. A run that cannot be exported counts as an unsolved problem.
 fn problems(profiles: &Path, today: Date) -> Result<(Vec<ProblemScore>, Vec<String>), CommandError> {
     let mut latest: BTreeMap<PathBuf, PathBuf> = BTreeMap::new();
     for folder in store::runs(profiles)? {
@@ -95,7 +95,7 @@ fn problems(profiles: &Path, today: Date) -> Result<(Vec<ProblemScore>, Vec<Stri
         }
     }
     if latest.is_empty() {
-        return Err(CommandError::Usage(format!("{}: there is no run in it", profiles.display())));
+        return Err(CommandError::Usage(format!("{}: the folder has no runs", profiles.display())));
     }
     let (mut found, mut said) = (Vec::new(), Vec::new());
     for folder in latest.values() {

@@ -1,4 +1,4 @@
-//! `ncugate problem import`: another project's problem as a phase.
+//! `ncugate problem import`: creates a phase from another project's problem.
 
 use super::{CommandError, print};
 use crate::cli::{ImportCommand, ImportPrecision, OutputFormat};
@@ -13,7 +13,7 @@ use ncugate_phase::config;
 use serde_json::json;
 use std::io::Write;
 
-/// Writes the phase and its files, and says what is in another form or left out.
+/// Writes the phase and its files, and lists converted and omitted parts.
 pub fn import(command: &ImportCommand, out: &mut Output) -> Result<Outcome, CommandError> {
     let (output, format) = match command {
         ImportCommand::FlashInfer(args) => (&args.output, args.format),
@@ -55,7 +55,7 @@ pub fn import(command: &ImportCommand, out: &mut Output) -> Result<Outcome, Comm
             import_gpumode(&problem, &Parser { python: args.tensors.python.clone() }, &target)?
         }
     };
-    // What a phase cannot be is an error here, with its place in the text that would have been written.
+    // An invalid phase is an error here, with its place in the text that would have been written.
     let understood = config::parse(output, &phase.text)?;
     phase.write(&target)?;
     let (shapes, candidates) = (understood.workload.shapes.len(), understood.variants.len());

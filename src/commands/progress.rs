@@ -1,4 +1,4 @@
-//! What the user sees while a campaign works: a bar on a terminal, a line a stage elsewhere.
+//! Progress of a campaign: a bar on a terminal, one line per stage elsewhere.
 
 use crate::console::warn;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -9,25 +9,25 @@ use std::io::{self, IsTerminal};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How much is said of the progress.
+/// Verbosity of the progress.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Verbosity {
     /// Nothing.
     Quiet,
-    /// A bar on a terminal, elsewhere a line a stage, and what the user should know.
+    /// A bar on a terminal, elsewhere one line per stage, and notes.
     #[default]
     Usual,
-    /// A line for each stage and step too.
+    /// Also one line per stage and step.
     Verbose,
 }
 
-/// How often a stage says how far it is where there is no terminal.
+/// Interval of progress lines without a terminal.
 const EVERY: Duration = Duration::from_secs(10);
 
-/// What lasts so long is worth a line.
+/// Minimum duration of a stage that gets a line.
 const LONG: Duration = Duration::from_secs(1);
 
-/// A stage under way.
+/// The current stage.
 #[derive(Debug)]
 struct StageProgress {
     name: String,
@@ -46,7 +46,7 @@ impl StageProgress {
     }
 }
 
-/// Progress on standard error: a bar where that is a terminal, else a line as a stage ends, and one every ten seconds.
+/// Progress on standard error: a bar on a terminal, else a line every ten seconds and at the end of each stage.
 #[derive(Debug)]
 pub struct Terminal {
     bar: Mutex<ProgressBar>,
@@ -56,13 +56,13 @@ pub struct Terminal {
 }
 
 impl Terminal {
-    /// Says so much.
+    /// With this verbosity.
     pub fn new(volume: Verbosity) -> Self {
         let has_bar = io::stderr().is_terminal();
         Self { bar: Mutex::new(ProgressBar::hidden()), stage: Mutex::default(), volume, has_bar }
     }
 
-    /// Prints a line where every step is said.
+    /// Prints a line if steps are printed.
     fn detail(&self, line: &str) {
         if self.volume == Verbosity::Verbose {
             self.say(line);
@@ -73,17 +73,17 @@ impl Terminal {
         act(&mut self.bar.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// Ends the stage under way, and begins the next.
+    /// Ends the current stage, and begins the next.
     fn turn(&self, next: Option<StageProgress>) {
         let ended = std::mem::replace(&mut *self.stage.lock().unwrap_or_else(PoisonError::into_inner), next);
-        // One thing that is done at once is not worth a line.
+        // A single short step gets no line.
         let is_said = |stage: &StageProgress| !self.has_bar && (stage.steps > 1 || stage.began.elapsed() >= LONG);
         if let Some(ended) = ended.filter(is_said) {
             self.say(&ended.line("in"));
         }
     }
 
-    /// Counts a step; says so now and then where no bar shows it.
+    /// Counts a step; without a bar, prints a line at intervals.
     fn count(&self) {
         let mut stage = self.stage.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(stage) = stage.as_mut() else { return };
@@ -95,7 +95,7 @@ impl Terminal {
         }
     }
 
-    /// Ends what is shown.
+    /// Removes the bar.
     pub fn clear(&self) {
         self.turn(None);
         self.with(|bar| bar.finish_and_clear());

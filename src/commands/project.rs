@@ -1,4 +1,4 @@
-//! The folder that paths of a phase are relative to: commands go there, and what the command line names stays what it was.
+//! The folder that paths of a phase are relative to. Commands change to it; paths of the command line keep their meaning.
 
 use super::CommandError;
 use super::run_name::is_path;
@@ -9,12 +9,12 @@ use crate::invocation::Invocation;
 use ncugate_phase::config::{self, Phase, Project};
 use std::path::{Path, PathBuf};
 
-/// Reads a phase, and goes to the root of its project, where its compilers and commands work.
+/// Reads a phase, and changes to the root of its project, where its compilers and commands run.
 pub fn open_phase(config: &Path, invocation: &Invocation) -> Result<Phase, CommandError> {
     let phase = config::load(config, &invocation.here, invocation.today())?;
     (invocation.enter)(&phase.root).map_err(|e| {
         CommandError::Usage(format!(
-            "cannot go to {}, which the paths of {} are relative to: {e}",
+            "cannot change to {}, the base of the paths in {}: {e}",
             phase.root.display(),
             config.display()
         ))
@@ -22,8 +22,8 @@ pub fn open_phase(config: &Path, invocation: &Invocation) -> Result<Phase, Comma
     Ok(phase)
 }
 
-/// Makes the paths of a command line absolute where its phase has another root than the working directory. The folders of
-/// profiles and reports that are not given lie in the root.
+/// Makes the paths of a command line absolute if the phase's root is not the working directory. Default folders of profiles
+/// and reports are relative to the root.
 pub fn settle(command: &mut Command, invocation: &Invocation) -> Result<(), CommandError> {
     let (config, paths) = match command {
         Command::Gate(args) => {

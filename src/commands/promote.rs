@@ -13,21 +13,21 @@ use serde::Serialize;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-/// What came of a promotion.
+/// The result of a promotion.
 #[derive(Serialize)]
 struct PromotionResult {
     entry: String,
     label: String,
-    /// The entry under the same conditions that it would replace.
+    /// The entry under the same conditions that the run would replace.
     before: Option<String>,
     changes: Vec<String>,
     promoted: bool,
-    /// Why it was not.
+    /// The reason for a refusal.
     reason: Option<String>,
     leaderboard: PathBuf,
 }
 
-/// Shows the difference to the entry that the run would replace, then replaces it or says why not.
+/// Prints the difference to the entry that the run would replace, then replaces it or prints why not.
 pub fn promote(args: &PromoteArgs, invocation: &Invocation, out: &mut Output) -> Result<Outcome, CommandError> {
     let promoted = promoted(args, invocation)?;
     match args.format {

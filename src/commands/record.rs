@@ -12,7 +12,7 @@ use serde_json::json;
 use std::io::Write;
 use std::path::Path;
 
-/// Writes the recording and says how large it is.
+/// Writes the recording and prints its size.
 pub fn record(args: &RecordArgs, invocation: &Invocation, out: &mut Output) -> Result<Outcome, CommandError> {
     let run = Run::load(&run_folder(&args.run, Path::new(PROFILES))?)?;
     let bytes = store::record(&run, &args.output, &invocation.here)?;
@@ -34,7 +34,7 @@ pub fn record(args: &RecordArgs, invocation: &Invocation, out: &mut Output) -> R
         let paths: Vec<String> = paths.iter().map(|path| line(path)).collect();
         writeln!(
             out,
-            "warning: its phase.toml names paths of this machine, and is kept as it was measured: {}",
+            "warning: its phase.toml contains paths of this machine, and is kept unchanged: {}",
             paths.join(", ")
         )?;
     }

@@ -1,4 +1,4 @@
-//! `ncugate tools redact`: a report without host names, addresses and users' folders, to share or to keep.
+//! `ncugate tools redact`: removes host names, addresses and home folders from a report.
 
 use super::{CommandError, print};
 use crate::cli::{OutputFormat, RedactArgs};
@@ -10,10 +10,10 @@ use ncugate_model::disk::open;
 use serde_json::json;
 use std::io::Write;
 
-/// Most bytes of a report, as where one is read.
+/// Maximum size of a report in bytes, as for reading.
 const MAX_BYTES: u64 = 8 << 30;
 
-/// Writes the redacted report; compressed where the name ends in `.ncu-repz`.
+/// Writes the redacted report, compressed if the name ends in `.ncu-repz`.
 pub fn redact(args: &RedactArgs, out: &mut Output) -> Result<Outcome, CommandError> {
     let failed = |reason: String| StoreError::Report { path: args.report.clone(), reason };
     let bytes = open::named(&args.report, MAX_BYTES).map_err(|e| failed(e.to_string()))?;

@@ -1,4 +1,4 @@
-//! `ncugate run`: measures a phase, or takes its recording, then judges and reports.
+//! `ncugate run`: measures a phase, or reads its recording, then judges and reports.
 
 use super::conclude::conclude;
 use super::init::phase_of_source;
@@ -25,7 +25,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Runs every phase, each from the root of its project; the gravest outcome counts, and one that fails does not stop the next.
+/// Runs every phase, each from the root of its project. Returns the worst outcome; a failing phase does not stop the next.
 pub fn run(args: &RunArgs, invocation: &Invocation, out: &mut Output) -> Result<Outcome, CommandError> {
     let args = &with_drafts(args, invocation)?;
     if let Some(seconds) = args.time_budget {
@@ -35,7 +35,7 @@ pub fn run(args: &RunArgs, invocation: &Invocation, out: &mut Output) -> Result<
         return settled(config, args, invocation, out);
     }
     if args.saying.comment.is_some() {
-        return Err(CommandError::Usage("--comment takes one phase: each would write over the last".to_owned()));
+        return Err(CommandError::Usage("--comment takes one phase: each would overwrite the last".to_owned()));
     }
     let mut outcomes = Vec::new();
     for config in &args.configs {
@@ -59,7 +59,7 @@ pub fn run(args: &RunArgs, invocation: &Invocation, out: &mut Output) -> Result<
 /// Endings of CUDA sources, which `run` drafts a phase for.
 const SOURCES: [&str; 7] = ["cu", "cuh", "h", "hpp", "cc", "cpp", "cxx"];
 
-/// The arguments with a drafted phase for each source of a kernel.
+/// The arguments, with each CUDA source replaced by its drafted phase.
 fn with_drafts(args: &RunArgs, invocation: &Invocation) -> Result<RunArgs, CommandError> {
     let mut args = args.clone();
     let is_source =
@@ -70,13 +70,13 @@ fn with_drafts(args: &RunArgs, invocation: &Invocation) -> Result<RunArgs, Comma
     Ok(args)
 }
 
-/// Ends measuring after so many seconds, as the first Ctrl-C does: what was measured is kept.
+/// Stops measuring after the given seconds, like the first Ctrl-C: records are kept.
 fn budget(seconds: u64) {
     std::thread::spawn(move || {
         std::thread::sleep(Duration::from_secs(seconds));
         if !process::interrupted() {
             process::interrupt();
-            warn(&format!("the time budget of {seconds} s is spent; the same command goes on from here"));
+            warn(&format!("the time budget of {seconds} s is spent; the same command continues the run"));
         }
     });
 }
@@ -96,7 +96,7 @@ fn one(config: &Path, args: &RunArgs, invocation: &Invocation, out: &mut Output)
         None => whole,
     };
     if let Some(absent) = whole.base.as_ref().and_then(Base::absent) {
-        // The gates that read it say so too.
+        // The gates that read it report it too.
         warn(&absent.to_string());
     }
     let whole_plan = unroll(&whole)?;
@@ -116,13 +116,15 @@ fn one(config: &Path, args: &RunArgs, invocation: &Invocation, out: &mut Output)
     prove_writable(&args.folders.reports.join(&phase.name))?;
     let measured_part = args.shard.map(|_| "--shard".to_owned()).or(narrowed.as_ref().map(PhaseSubset::words));
     if let (MeasurementSource::Recorded, Some(part)) = (args.source, &measured_part) {
-        return Err(CommandError::Usage(format!("{part} measures; a recording is judged whole")));
+        return Err(CommandError::Usage(format!("{part} needs a measurement; a recording is judged as a whole")));
     }
     if let (MeasurementSource::Recorded, Some(_)) = (args.source, &args.gpus) {
-        return Err(CommandError::Usage("--gpus measures; a recording was measured already".to_owned()));
+        return Err(CommandError::Usage("--gpus needs a measurement; a recording is already measured".to_owned()));
     }
     if args.source == MeasurementSource::Recorded && !args.deep.is_empty() {
-        return Err(CommandError::Usage("--deep measures; a recording has the deep profiles that it has".to_owned()));
+        return Err(CommandError::Usage(
+            "--deep needs a measurement; the deep profiles of a recording are fixed".to_owned(),
+        ));
     }
     if args.source == MeasurementSource::Recorded {
         return recorded(args, phase, plan, None, invocation, out);
@@ -148,21 +150,21 @@ fn one(config: &Path, args: &RunArgs, invocation: &Invocation, out: &mut Output)
             out,
         ),
         Err(why) if args.source == MeasurementSource::Auto && phase.recording.is_some() => {
-            // The whole reason; the report says it in short.
+            // The full reason; the report has a short one.
             if verbosity::volume() != Verbosity::Quiet {
                 warn(&format!("not measuring: {why}"));
             }
             recorded(args, phase, plan, Some(&why), invocation, out)
         }
         Err(why) => {
-            // The whole reason is the error; what else can be done follows from the phase.
+            // The error is the full reason; the hint depends on the phase.
             warn(&instead(&phase));
             Err(why.into())
         }
     }
 }
 
-/// What can be done with a phase where nothing can be measured.
+/// The alternative if the phase cannot be measured.
 fn instead(phase: &Phase) -> String {
     let file = phase.file.display();
     match &phase.recording {
@@ -173,18 +175,18 @@ fn instead(phase: &Phase) -> String {
     }
 }
 
-/// The files of the base, for as long as the phase is run.
+/// The files of the base, for the duration of the run.
 fn checked_out(reference: &str, phase: &Phase, args: &RunArgs) -> Result<BaseCheckout, CommandError> {
     if args.source == MeasurementSource::Recorded {
-        return Err(CommandError::Usage("--base measures; a recording was measured already".to_owned()));
+        return Err(CommandError::Usage("--base needs a measurement; a recording is already measured".to_owned()));
     }
-    // Interrupted, it is removed all the same.
+    // It is removed even after an interrupt.
     signal::watch();
     Ok(BaseCheckout::of(reference, &phase.name, &args.folders.profiles)?)
 }
 
-/// Measures on each kind of GPU by itself. The gravest outcome counts, and a kind that the phase names and that takes no part leaves
-/// it inconclusive.
+/// Measures on each GPU model separately. Returns the worst outcome; if a model that the phase names is not selected, it is at best
+/// inconclusive.
 fn on_each_kind(
     args: &RunArgs,
     measured: MeasurementTarget<'_>,
@@ -195,9 +197,7 @@ fn on_each_kind(
     let said = args.saying.format == OutputFormat::Text;
     let mut outcomes = Vec::new();
     if kinds.len() > 1 && (args.shard.is_some() || args.saying.comment.is_some()) {
-        return Err(CommandError::Usage(
-            "--shard and --comment take one kind of GPU: name those of one kind with --gpus".to_owned(),
-        ));
+        return Err(CommandError::Usage("--shard and --comment take one GPU model: select it with --gpus".to_owned()));
     }
     for tools in kinds {
         tools.show();
@@ -220,7 +220,7 @@ fn on_each_kind(
     for group in measured.phase.groups.iter().filter(|_| args.gpus.is_some()).filter(is_absent) {
         outcome = outcome.and(Outcome::Inconclusive);
         if said {
-            writeln!(out, "{:<12} on {group}: no such GPU takes part", Outcome::Inconclusive.words())?;
+            writeln!(out, "{:<12} on {group}: no such GPU was selected", Outcome::Inconclusive.words())?;
         }
     }
     Ok(outcome)
@@ -237,7 +237,7 @@ pub fn refuse_reports(phase: &Phase) -> Result<(), CommandError> {
     }
 }
 
-/// Judges the recording of the phase; `why` says why it is shown without being asked for.
+/// Judges the recording of the phase; `why` is the reason if it was not requested.
 fn recorded(
     args: &RunArgs,
     phase: Phase,

@@ -1,14 +1,14 @@
-//! How a command finds the run that its command line names.
+//! Finds the run that a command line names.
 
 use super::CommandError;
 use ncugate_judge::store;
 use ncugate_model::nearest;
 use std::path::{Path, PathBuf};
 
-/// Folder of runs, relative to the working directory, of commands that take no `--profiles`.
+/// Folder of runs, relative to the working directory, for commands without `--profiles`.
 pub const PROFILES: &str = "profiles";
 
-/// The folder of a run that is named by its path, its id, its phase (the newest run) or `latest`.
+/// The folder of a run, named by its path, its id, its phase (the newest run) or `latest`.
 ///
 /// # Errors
 /// Nothing has this name, several runs have this id, or it is unknown which run is the newest.
@@ -16,7 +16,7 @@ pub fn run_folder(name: &Path, profiles: &Path) -> Result<PathBuf, CommandError>
     Ok(run_named(name, profiles)?.unwrap_or_else(|| name.to_owned()))
 }
 
-/// The same; none if the name is that of a file: it may be an ncu report.
+/// The same; `None` if the name is a file, which may be an ncu report.
 pub fn run_named(name: &Path, profiles: &Path) -> Result<Option<PathBuf>, CommandError> {
     if name.is_dir() {
         let is_run = name.join("manifest.json").exists();
@@ -24,7 +24,7 @@ pub fn run_named(name: &Path, profiles: &Path) -> Result<Option<PathBuf>, Comman
         let newest = if is_run { None } else { store::newest(store::runs_of_phase(name)?)? };
         return Ok(Some(newest.unwrap_or_else(|| name.to_owned())));
     }
-    // A missing path is an error of the command that would read it.
+    // The command that reads the path reports a missing one.
     if is_path(name) {
         return Ok(None);
     }
@@ -47,7 +47,7 @@ pub fn run_named(name: &Path, profiles: &Path) -> Result<Option<PathBuf>, Comman
     }
 }
 
-/// Whether a name can only be a path, even if nothing is there.
+/// Whether a name can only be a path, even a missing one.
 pub fn is_path(name: &Path) -> bool {
     name.exists() || name.components().count() > 1 || name.to_str().is_some_and(store::is_report_name)
 }

@@ -8,7 +8,7 @@ use ncugate_phase::config;
 use ncugate_report::json;
 use std::io::Write;
 
-/// Prints the schema that is asked for.
+/// Prints the requested schema.
 pub fn schema(args: &SchemaArgs, out: &mut Output) -> Result<Outcome, CommandError> {
     if args.results {
         write!(out.machine(), "{}", json::schema()?)?;

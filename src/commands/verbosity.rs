@@ -1,4 +1,4 @@
-//! How much the program says, and in which colours: asked for once, on the command line.
+//! Verbosity and colours of the program, set once by the command line.
 
 use super::progress::{Terminal, Verbosity};
 use crate::cli::{ColorChoice, VerbosityArgs};
@@ -9,14 +9,14 @@ use std::sync::OnceLock;
 
 static ASKED: OnceLock<VerbosityArgs> = OnceLock::new();
 
-/// Keeps what the command line asks for.
+/// Stores the options of the command line.
 pub fn set(manner: VerbosityArgs) {
-    // A second command line in one process would have the manner of the first; there is none.
+    // A process has one command line; a second would keep the options of the first.
     let _ = ASKED.set(manner);
     settle();
 }
 
-/// Lets colours through where there are any.
+/// Enables colours where they are supported.
 pub fn settle() {
     allow_colours(output() == Colours::Ansi, colours_errors());
 }
@@ -25,7 +25,7 @@ fn current() -> VerbosityArgs {
     ASKED.get().copied().unwrap_or_default()
 }
 
-/// How much is said.
+/// The verbosity.
 pub fn volume() -> Verbosity {
     match current() {
         VerbosityArgs { quiet: true, .. } => Verbosity::Quiet,
@@ -34,7 +34,7 @@ pub fn volume() -> Verbosity {
     }
 }
 
-/// What the user sees of a campaign.
+/// The progress of a campaign.
 pub fn progress() -> Terminal {
     Terminal::new(volume())
 }

@@ -5,7 +5,7 @@ use crate::cli::WorkerArgs;
 use crate::exit::Outcome;
 use ncugate_cuda::host;
 
-/// Does the job, or says what GPU is here.
+/// Runs the job, or describes the GPU.
 pub fn worker(args: &WorkerArgs) -> Result<Outcome, CommandError> {
     if let Some(python) = &args.activity {
         host::report_activity(python, args.launch)?;

@@ -34,7 +34,7 @@ fn absurd_samples_and_results_cost_their_variant_and_not_the_run() {
     }
     place.write("phase.toml", &format!("{head}{variants}[[gate]]{gate}"));
     let finished = run(&place, &variables);
-    assert_eq!(finished.status, Some(4), "what a program says of itself is no pass: {finished:?}");
+    assert_eq!(finished.status, Some(4), "a self-reported result is not a pass: {finished:?}");
     let folder = folders(&place).remove(0);
     assert_eq!(manifest(&folder)["state"], "complete");
     for (variant, outcome) in latencies(&place) {
@@ -48,7 +48,7 @@ fn absurd_samples_and_results_cost_their_variant_and_not_the_run() {
         assert_eq!(status, if said.is_empty() { "timed" } else { "failed" }, "{variant}: {outcome}");
         assert!(reason.contains(said), "{variant}: {reason}");
     }
-    assert!(!folder.join("logs/file/result.json").exists(), "what is no result is not kept");
+    assert!(!folder.join("logs/file/result.json").exists(), "an invalid result is not kept");
     let again = place.run(&["page", folder.to_str().unwrap()]);
     assert_eq!(again.status, Some(4), "{again:?}");
     let json = fs::read_to_string(folder.join("manifest.json")).unwrap();

@@ -194,7 +194,7 @@ fn of_several_candidates_the_best_of_the_base_is_compared_with() {
 }
 
 #[test]
-fn what_the_base_cannot_give_is_said_and_its_gates_are_inconclusive() {
+fn missing_values_of_the_base_are_reported_and_their_gates_inconclusive() {
     if !is_here("git") {
         return;
     }
@@ -263,7 +263,7 @@ fn a_reference_that_is_not_there_is_an_error_and_no_gpu_is_no_recording() {
 }
 
 #[test]
-fn an_interrupted_run_leaves_no_worktree_and_what_a_killed_one_left_is_replaced() {
+fn an_interrupted_run_leaves_no_worktree_and_a_stale_one_is_replaced() {
     if !is_here("git") {
         return;
     }

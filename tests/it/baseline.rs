@@ -39,7 +39,7 @@ fn the_regression_phase_needs_a_leaderboard_then_passes_and_fails_by_it() {
     assert!(promoted.stdout.contains("the first under these conditions"), "{}", promoted.stdout);
 
     let unknown = gate(&place, &timed("b", 10.05).write(&place), &[]);
-    assert_eq!(unknown.status, Some(4), "how much runs differ is not known: {unknown:?}");
+    assert_eq!(unknown.status, Some(4), "the noise between runs is unknown: {unknown:?}");
     assert!(unknown.stdout.contains("--runs 5"), "{}", unknown.stdout);
     calibrate(&place, &regression(), 0.2);
 
@@ -53,7 +53,7 @@ fn the_regression_phase_needs_a_leaderboard_then_passes_and_fails_by_it() {
 }
 
 #[test]
-fn a_worse_run_is_promoted_only_when_told_so_and_history_stays() {
+fn a_worse_run_is_promoted_only_on_request_and_history_stays() {
     let place = Place::new();
     let (fast, slow) = (timed("fast", 10.0).write(&place), timed("slower", 11.0).write(&place));
     assert_eq!(promote(&place, &fast, &[]).status, Some(0));
@@ -120,11 +120,7 @@ fn a_stored_run_answers_for_the_baseline() {
     assert_eq!(passed.status, Some(0), "{passed:?}");
     let failed = judged(&before, &["--against", "afterwards"]);
     assert_eq!(failed.status, Some(1), "{failed:?}");
-    assert!(
-        failed.stdout.contains("no complete run of this phase that passed was measured earlier"),
-        "{}",
-        failed.stdout
-    );
+    assert!(failed.stdout.contains("no earlier run of this phase is complete, passed"), "{}", failed.stdout);
 }
 
 #[test]

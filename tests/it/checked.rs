@@ -96,7 +96,7 @@ fn a_folder_or_a_pipe_is_no_file() {
 }
 
 #[test]
-fn what_a_run_can_do_without_is_a_note() {
+fn an_optional_tool_that_is_missing_is_a_note() {
     let place = Place::new();
     let more = format!("{ONE}[profile]\nncu = \"/gone/ncu\"\n");
     let noted = checked(&place, "name = \"copy\"", "name = \"copy\"\nrecording = \"profiles/gone\"", &more);
@@ -193,7 +193,7 @@ fn a_tier_is_judged_by_the_build_and_fails_the_check_where_it_is_required() {
 }
 
 #[test]
-fn check_lets_through_what_a_run_passes_by_its_fallback() {
+fn check_accepts_a_phase_that_passes_by_its_fallback() {
     let fallback = |registers: u32| {
         format!(
             "[[gate]]\nrequire = \"registers <= 8\"\n[fallback]\nvariant = \"copy_honest\"\nrequire = [\"registers <= {registers}\"]\n"

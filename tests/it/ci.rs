@@ -239,7 +239,7 @@ fn the_program_of_another_version_is_never_taken() {
     assert_eq!(
         (install(""), builds()),
         ((false, String::new()), 2),
-        "what does not build is not replaced by what is there"
+        "a failed build is not replaced by an existing program"
     );
     assert_eq!(install(old.to_str().unwrap()), (true, "old".to_owned()), "unless it is named");
     assert!(!install("/nowhere/ncugate").0);
@@ -333,7 +333,7 @@ fn installed(place: &Place, reference: &str) -> (Finished, String) {
 }
 
 #[test]
-fn the_action_fetches_its_release_and_builds_what_is_none() {
+fn the_action_fetches_its_release_or_builds_from_source() {
     if !is_here("curl") {
         return;
     }

@@ -39,7 +39,7 @@ fn a_winner_is_not_judged_by_the_samples_that_made_it_win() {
     assert!(swept.stdout.contains("not confirmed on fresh samples"), "{}", swept.stdout);
 
     let slow = lucky(PHASE).confirmed(1, |_, round| 10.0 * (1.0 + 0.003 * wiggle(round, 2)));
-    assert_eq!(gate(&Place::new(), PHASE, &slow).status, Some(1), "timed anew it is no faster");
+    assert_eq!(gate(&Place::new(), PHASE, &slow).status, Some(1), "re-timed, it is not faster");
 
     let fast = |id: &ncugate_model::VariantId| if id.0 == "a" { 9.5 } else { 10.0 };
     let good = lucky(PHASE).confirmed(1, move |id, round| fast(id) * (1.0 + 0.003 * wiggle(round, id.0.len())));

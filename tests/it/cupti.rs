@@ -54,11 +54,11 @@ pub fn results(place: &Place) -> Value {
 }
 
 #[test]
-fn without_ncu_durations_are_those_of_cupti_and_say_so() {
+fn without_ncu_durations_come_from_cupti_with_a_caution() {
     for mode in ["ok", "older"] {
         let (place, variables) = traced(&["copy_honest"], mode, "");
         let finished = run(&place, &variables);
-        assert_eq!(finished.status, Some(0), "a duration is what latencies are held against: {finished:?}");
+        assert_eq!(finished.status, Some(0), "latencies are compared with a duration: {finished:?}");
         let record = profiles(&place).into_iter().find(|record| record["outcome"]["status"] == "traced").unwrap();
         let trace = &record["outcome"]["trace"];
         let launch = &trace["evaluations"][0][0];
@@ -68,14 +68,14 @@ fn without_ncu_durations_are_those_of_cupti_and_say_so() {
         let (registers, shared, threads) = (number(2), number(3), number(9));
         assert_eq!((registers, shared, threads), (32, 512, 128), "{launch}");
         let page = page(&place);
-        assert!(page.contains("Source: durations of copy_honest at only are CUPTI's"), "{page}");
-        assert!(page.contains("which nobody counted"), "{page}");
+        assert!(page.contains("Durations of copy_honest at only are from CUPTI"), "{page}");
+        assert!(page.contains("but not with bytes and operations"), "{page}");
         assert_eq!(manifest(&folders(&place)[0])["state"], "complete");
     }
 }
 
 #[test]
-fn a_gate_on_a_counter_is_inconclusive_beside_a_duration_that_is_judged() {
+fn a_gate_on_a_counter_is_inconclusive_while_one_on_a_duration_is_judged() {
     let dram = "[[gate]]\nname = \"dram\"\nrequire = \"dram_pct >= 1\"\n";
     let (place, variables) = traced(&["copy_honest"], "ok", dram);
     let finished = run(&place, &variables);

@@ -3,7 +3,7 @@
 use crate::command::Place;
 
 #[test]
-fn a_newcomer_gets_a_page_of_a_recording_that_passes_and_is_told_that_nothing_was_measured() {
+fn demo_renders_a_passing_recording_and_states_that_nothing_is_measured() {
     let place = Place::new();
     let finished = place.run(&["demo"]);
     assert_eq!(finished.status, Some(0), "{finished:?}");

@@ -14,7 +14,7 @@ fn tried(place: &Place, variables: &[(&'static str, String)], args: &[&str]) -> 
 }
 
 #[test]
-fn a_counter_is_counted_or_the_reason_is_said() {
+fn a_counter_is_counted_or_the_reason_is_printed() {
     let (place, mut variables) = machine();
     assert!(tried(&place, &variables, &[]).1.is_none());
     // a report without a launch does not count

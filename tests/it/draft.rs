@@ -41,7 +41,7 @@ fn has_numpy() -> bool {
 }
 
 #[test]
-fn a_draft_reads_where_nothing_is_left_to_fill_in_and_says_what_is() {
+fn a_complete_draft_is_a_valid_phase_and_an_incomplete_one_lists_its_gaps() {
     for (file, entry, status) in KERNELS {
         let place = Place::new();
         let text = drafted(&place, file, entry);
@@ -96,7 +96,7 @@ fn a_draft_builds_with_nvcc() {
 }
 
 #[test]
-fn several_kernels_none_and_a_file_that_is_there_are_said() {
+fn several_kernels_no_kernel_and_an_existing_file_are_errors() {
     let place = Place::new();
     place.write("two.cu", "__global__ void first(float* x) {}\n__global__ void second(float* x) {}");
     let several = place.run(&["init", "two.cu"]);
@@ -126,7 +126,7 @@ fn no_text_ends_the_program() {
 }
 
 #[test]
-fn block_bytes_and_an_absent_output_are_marked_and_what_is_no_toml_is_not_written() {
+fn block_bytes_and_an_absent_output_are_marked_and_invalid_toml_is_not_written() {
     let place = Place::new();
     let gemm = "template <int BM, int BN, int BM2> __global__ void hgemm(const half *a, const half *b, half *c, int M, int N, int K) {\n\
                 int row = blockIdx.y * BM, col = blockIdx.x * BN;\n if (row < M && col < N) c[row * N + col] = a[row * K] * b[col];\n}\n";

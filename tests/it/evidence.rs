@@ -77,7 +77,7 @@ fn edit_records(place: &Place, name: &str, change: impl Fn(&mut Value)) {
 }
 
 #[test]
-fn what_was_not_touched_passes_as_a_run_and_as_a_recording() {
+fn an_unchanged_run_passes_as_a_run_and_as_a_recording() {
     let place = place();
     assert_eq!(gate(&place).status, Some(0), "{:?}", gate(&place));
     assert_eq!(place.run(&["record", RUN, "-o", "kept"]).status, Some(0));
@@ -148,14 +148,14 @@ fn a_manifest_that_was_changed_is_not_read() {
 }
 
 #[test]
-fn a_journal_that_was_put_beside_a_recording_is_not_read_in_its_place() {
+fn a_journal_added_to_a_recording_is_not_read() {
     let place = place();
     place.write("phase.toml", PHASE);
     assert_eq!(place.run(&["record", RUN, "-o", "kept"]).status, Some(0));
     fs::copy(place.path().join(RUN).join("checks.jsonl"), place.path().join("kept/checks.jsonl")).unwrap();
     let refused = place.run(&["gate", "phase.toml", "kept"]);
     assert_eq!(refused.status, Some(3), "{refused:?}");
-    assert!(refused.stderr.contains("kept/checks.jsonl is not one of the files"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("kept/checks.jsonl was added after"), "{}", refused.stderr);
 }
 
 #[test]
@@ -245,14 +245,14 @@ fn a_wrong_record_is_not_healed_by_a_right_one() {
 }
 
 #[test]
-fn a_value_beyond_what_the_chip_can_do_is_refused() {
+fn a_value_beyond_the_peak_of_the_chip_is_refused() {
     let text = PHASE.replace("[workload.shapes]", "flops = \"1e15\"\n[workload.shapes]");
     let place = Place::new();
     Stored::new(&text, "run").write(&place);
     place.write("phase.toml", &text);
     let refused = place.run(&["gate", "phase.toml", RUN]);
     assert_eq!(refused.status, Some(4), "{refused:?}");
-    assert!(refused.stdout.contains("faster than this chip can be"), "{}", refused.stdout);
+    assert!(refused.stdout.contains("faster than the chip's peak"), "{}", refused.stdout);
 }
 
 #[test]
@@ -294,7 +294,7 @@ fn replayed(place: &Place, phase: &str) -> Finished {
 }
 
 #[test]
-fn a_recording_is_not_judged_when_what_it_was_made_of_is_another() {
+fn a_recording_with_changed_inputs_is_not_judged() {
     type Change = (&'static str, &'static str, fn(&Path));
     let changes: [Change; 6] = [
         ("sdpa_fast", "kernels/sdpa_fast/sdpa_fast.cu', which cannot be read", |root| {
@@ -485,7 +485,7 @@ fn listing(place: &Place, where_: &str, path: &str, hash: &str, command: &[&str]
 }
 
 #[test]
-fn files_that_a_manifest_lists_outside_of_its_run_or_project_are_not_looked_at() {
+fn listed_files_outside_a_run_or_project_are_not_read() {
     let place = place();
     place.write("phase.toml", PHASE);
     let outside = tempfile::NamedTempFile::new().unwrap();
@@ -493,14 +493,14 @@ fn files_that_a_manifest_lists_outside_of_its_run_or_project_are_not_looked_at()
     let path = outside.path().to_str().unwrap().to_owned();
     let (right, wrong) = (ncugate_model::digest::sha256(b"SECRET"), "1".repeat(64));
     let up = format!("../../../{path}");
-    for (where_, said) in [("seal", "no file of a run"), ("inputs", "a file outside of the project")] {
+    for (where_, said) in [("seal", "not a file of a run"), ("inputs", "a file outside the project")] {
         for path in [path.as_str(), &up, "/nothing/there"] {
             let gate = ["gate", "phase.toml", RUN];
             let of = |hash: &str| listing(&place, where_, path, hash, &gate);
             let (known, unknown) = (of(&right), of(&wrong));
             assert_eq!(known.status, Some(3), "{where_} {path}: {known:?}");
             assert!(known.stderr.contains(said), "{where_} {path}: {known:?}");
-            assert_eq!(known.stderr, unknown.stderr, "the hash of a file is not to be found out");
+            assert_eq!(known.stderr, unknown.stderr, "the hash of a file is not revealed");
         }
     }
     // A sparse file is refused before it is hashed.

@@ -137,7 +137,7 @@ fn two_variants_are_set_side_by_side() {
 }
 
 #[test]
-fn what_is_not_there_is_named() {
+fn missing_things_are_named() {
     let place = Place::new();
     let run = |args: &[&str]| crate::command::Finished::of(place.ncugate(args).current_dir(root()));
     let wrong = run(&["explain", "profiles/inversion/h200", "--variant", "divergen"]);
@@ -225,7 +225,7 @@ fn names(explanation: &Value, rule: &str) -> bool {
 }
 
 #[test]
-fn a_sweep_says_what_its_parameters_do() {
+fn a_sweep_explains_the_effects_of_its_parameters() {
     let place = Place::new();
     let run = |args: &[&str]| {
         let args = [&["explain", "profiles/phase_d/h200", "--sweep"], args].concat();
@@ -335,7 +335,7 @@ fn at_root(args: &[&str]) -> Finished {
 
 /// Uncollected counters found nothing: no output may claim that nothing costs much.
 #[test]
-fn what_could_not_be_asked_is_not_called_clean() {
+fn rules_without_counters_are_not_called_clean() {
     let nothing = "No rule found a significant cause";
     for report in
         ["tests/data/g12.ncu-rep.zst", "tests/data/torch_nvtx.ncu-rep.zst", "tests/data/processes.ncu-rep.zst"]
@@ -380,7 +380,7 @@ fn what_could_not_be_asked_is_not_called_clean() {
 /// With every counter that rules read, a clean variant is reported as clean, and other missing inputs of a rule are
 /// named.
 #[test]
-fn what_was_asked_and_found_nothing_is_clean() {
+fn judged_rules_without_findings_are_clean() {
     let found = explained(&["tests/data/defects.ncu-rep.zst"]);
     assert!(found.iter().all(|one| one["not_asked"].is_null() && one["outcome"] == "found"), "{found:?}");
     // a report of ncu's full set lacks at most the counters that the command adds to that set

@@ -101,7 +101,7 @@ fn at_root(place: &Place, args: &[&str]) -> Finished {
 }
 
 #[test]
-fn the_schemas_refuse_what_the_forms_do_not_have() {
+fn the_schemas_refuse_unknown_fields() {
     let place = Place::new();
     let good = traces(&at_root(&place, &["problem", "export", "flashinfer", "profiles/softmax/h200"])).remove(0);
     let text = fs::read_to_string(root().join("tests/data/problems/trace.schema.json")).unwrap();
@@ -122,7 +122,7 @@ fn the_schemas_refuse_what_the_forms_do_not_have() {
 }
 
 #[test]
-fn recordings_are_handed_on_and_what_cheats_or_is_wrong_has_not_passed() {
+fn recordings_are_exported_and_cheats_and_wrong_kernels_have_not_passed() {
     let place = Place::new();
     let passed = traces(&at_root(&place, &["problem", "export", "flashinfer", "profiles/softmax/h200"]));
     assert!(passed.iter().all(|trace| trace["evaluation"]["status"] == "PASSED"), "{passed:#?}");
@@ -209,7 +209,7 @@ fn a_run_of_an_imported_problem_is_handed_on_under_its_names() {
 
 /// gpu-mode ranks submissions by one score over the benchmarks. A wrong, cheating or untimed submission has no score.
 #[test]
-fn a_ranking_has_a_score_for_what_is_right_and_timed_alone() {
+fn a_ranking_scores_only_correct_and_timed_submissions() {
     let place = Place::new();
     let said = at_root(&place, &["problem", "export", "gpumode", "profiles/softmax/h200"]).stdout;
     let ranking: Value = serde_json::from_str(&said).unwrap();

@@ -109,7 +109,7 @@ fn kernels_that_hang_crash_print_and_are_wrong_are_results_and_the_innocent_are_
         assert_eq!(timed.1["status"], "timed");
     }
     let logs = fs::read_dir(folder.join("logs")).unwrap().filter_map(|entry| entry.unwrap().metadata().ok());
-    assert!(logs.map(|log| log.len()).max().unwrap() < 1 << 20, "what a kernel prints is kept by its ends");
+    assert!(logs.map(|log| log.len()).max().unwrap() < 1 << 20, "only the ends of a kernel's output are kept");
 }
 
 /// A machine with one kernel that passes a gate on compiler output and has a gate on its latency.
@@ -122,7 +122,7 @@ fn honest(more: &str) -> (Place, Variables) {
 }
 
 #[test]
-fn without_ncu_everything_else_is_measured_and_the_gates_say_what_is_absent() {
+fn without_ncu_everything_else_is_measured_and_gates_name_missing_counters() {
     for required in [false, true] {
         let more = format!("[profile]\nncu = \"no-such-ncu\"\nrequire = {required}\n");
         let (place, variables) = honest(&more);
@@ -196,7 +196,7 @@ fn counters_that_another_tool_holds_are_asked_for_again() {
 }
 
 #[test]
-fn a_folder_that_is_removed_while_it_is_written_ends_the_run_with_what_to_do() {
+fn a_folder_removed_during_the_run_ends_it_with_a_remedy() {
     let (place, variables) = machine_of_program(&format!("rm -rf profiles\n{GOOD}"));
     let finished = run(&place, &variables, &[]);
     assert_eq!(finished.status, Some(3), "{finished:?}");
@@ -204,7 +204,7 @@ fn a_folder_that_is_removed_while_it_is_written_ends_the_run_with_what_to_do() {
 }
 
 #[test]
-fn a_disk_without_room_ends_the_run_and_what_was_measured_stays() {
+fn a_full_disk_ends_the_run_and_keeps_its_records() {
     let script = format!("{GOOD}\ncp \"$result\" copy-of-result\n");
     let (place, variables) = machine_of_program(&script);
     let started = Instant::now();
@@ -215,7 +215,7 @@ fn a_disk_without_room_ends_the_run_and_what_was_measured_stays() {
     let output = command.envs(variables.clone()).env("NCUGATE_CACHE", place.path().join("cache")).output().unwrap();
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(3), "{stderr}");
-    assert!(stderr.contains("what was measured before is kept: free the disk"), "{stderr}");
+    assert!(stderr.contains("earlier records are kept: free disk space"), "{stderr}");
     assert!(started.elapsed() < SOON, "{:?}", started.elapsed());
     let finished = run(&place, &variables, &[]);
     assert_eq!(finished.status, Some(4), "with room: {finished:?}");
@@ -242,7 +242,7 @@ fn a_clock_that_was_set_back_stops_nothing() {
 }
 
 #[test]
-fn what_is_not_a_file_of_a_phase_is_refused_at_once() {
+fn a_path_that_is_not_a_phase_file_is_refused_at_once() {
     let place = Place::new();
     nix::unistd::mkfifo(&place.path().join("pipe.toml"), nix::sys::stat::Mode::S_IRWXU).unwrap();
     place.write("large.toml", &format!("#{}", "x".repeat(5 << 20)));

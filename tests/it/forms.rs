@@ -55,7 +55,7 @@ fn rules() -> Vec<(String, i32, &'static str)> {
     vec![
         (gate("registers <= 64"), 0, "PASS"),
         (gate("registers <= 63"), 1, "FAIL"),
-        (gate("eligible_warps >= 2"), 4, "not collected: ncu was not asked for"),
+        (gate("eligible_warps >= 2"), 4, "not collected: the run did not request"),
         (gate("latency_p50 <= 0.98 * baseline.latency_p50"), 0, "PASS"),
         (gate("latency_p50 <= 0.8 * baseline.latency_p50"), 1, "FAIL"),
         (gate("latency_p90 <= baseline.latency_p90"), 0, "PASS"),
@@ -63,7 +63,7 @@ fn rules() -> Vec<(String, i32, &'static str)> {
         (gate("speedup(\"twin\") >= 1.10"), 0, "PASS"),
         (gate("speedup(\"twin\") >= 1.30"), 1, "FAIL"),
         (gate("latency_p50 <= 1.02 * best.latency_p50"), 4, "no entry"),
-        (gate("registers <= previous.registers"), 4, "no complete run"),
+        (gate("registers <= previous.registers"), 4, "no earlier run"),
         (shapes("at_least = 2\n"), 0, "PASS"),
         (shapes(""), 1, "FAIL"),
         (gate("correct and max_abs <= 2e-3") + "shapes = [\"small\", \"medium\", \"large\"]\n", 0, "PASS"),

@@ -228,5 +228,5 @@ fn modules_load_ahead_in_a_fresh_process_for_each_measurement() {
     let callers: BTreeSet<&str> =
         lines.iter().filter(|(_, what)| *what == "called").map(|(process, _)| *process).collect();
     let imports = lines.iter().filter(|(process, what)| *what == "imported" && callers.contains(process)).count();
-    assert!(callers.len() >= 2 && imports == callers.len(), "each measurement has a process of its own: {log}");
+    assert!(callers.len() >= 2 && imports == callers.len(), "each measurement has its own process: {log}");
 }

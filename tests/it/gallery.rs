@@ -112,7 +112,7 @@ fn recording(folder: &Path, phase: &Path) -> Option<PathBuf> {
 }
 
 #[test]
-fn every_example_says_in_five_lines_what_it_shows_and_how_it_is_run() {
+fn every_example_has_a_short_readme_with_its_subject_and_command() {
     let gallery = gallery();
     assert_eq!(gallery.len(), 8, "{gallery:?}");
     for (folder, phase) in gallery {

@@ -179,8 +179,7 @@ fn a_check_judges_gates_on_the_build_and_names_the_rest() {
     let scaling = Path::new("configs/scaling.toml");
     let unknown = check(&place, scaling, &["--arch", "sm_90"]).unwrap();
     assert_eq!(unknown.status, Some(0), "{unknown:?}");
-    let waves =
-        "not judged   the grid fills the card: the GPU's number of multiprocessors is not known; give it with --sms";
+    let waves = "not judged   the grid fills the card: the GPU's number of SMs is unknown; give it with --sms";
     assert!(unknown.stdout.contains(waves), "{unknown:?}");
     let known = check(&place, scaling, &["--arch", "sm_90", "--sms", "132"]).unwrap();
     assert_eq!(known.status, Some(1), "{known:?}");
@@ -201,7 +200,7 @@ fn a_check_of_external_commands_alone_passes_where_their_programs_are() {
 
 /// A command in the same phase does not make up for a kernel that does not build.
 #[test]
-fn a_broken_kernel_beside_an_external_command_fails_the_check() {
+fn a_broken_kernel_fails_the_check_despite_an_external_command() {
     let place = Place::new();
     place.write("broken.cu", "#error \"broken\"\n");
     let head = WHOLE_KV.split("[kernel]").next().unwrap();
@@ -267,7 +266,7 @@ fn every_family_is_pinned() {
 }
 
 #[test]
-fn every_kernel_compiles_and_uses_what_is_pinned() {
+fn every_kernel_compiles_with_its_pinned_resources() {
     let Some(nvcc) = nvcc() else { return };
     let bless = env::var_os("NCUGATE_BLESS").is_some();
     let mut pins = pins();

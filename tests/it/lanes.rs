@@ -112,7 +112,7 @@ fn gpus_of_unlike_kind_are_refused_together() {
 }
 
 #[test]
-fn each_kind_of_gpu_that_a_phase_names_has_a_run_and_a_verdict_of_its_own() {
+fn each_gpu_model_that_a_phase_names_has_its_own_run_and_verdict() {
     let (place, mut variables) = machine(3);
     variables.push(("NCUGATE_DOUBLE_UNLIKE", "1".to_owned()));
     let phase = fs::read_to_string(place.path().join("phase.toml")).unwrap();
@@ -136,7 +136,7 @@ fn each_kind_of_gpu_that_a_phase_names_has_a_run_and_a_verdict_of_its_own() {
     named(r#"["Double", "Other", "L4"]"#);
     let absent = run(&place, &variables, &["--fresh", "--gpus", "all"]);
     assert_eq!(absent.status, Some(4), "{absent:?}");
-    assert!(absent.stdout.contains("on L4: no such GPU takes part"), "{absent:?}");
+    assert!(absent.stdout.contains("on L4: no such GPU was selected"), "{absent:?}");
     named(r#"["Double"]"#);
     let refused = run(&place, &variables, &["--fresh", "--gpus", "all"]);
     assert_eq!(refused.status, Some(3), "{refused:?}");

@@ -8,7 +8,7 @@ fn file(name: &str) -> String {
 }
 
 #[test]
-fn a_library_is_held_against_what_its_kernels_used_before() {
+fn a_library_is_compared_with_its_baseline() {
     let place = Place::new();
     let library = file("kernels.so");
     let judge = || place.run(&["check", &library, "--baseline", "kernels.toml"]);

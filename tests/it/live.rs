@@ -126,7 +126,7 @@ fn a_latency_of_launches_that_were_not_verified_does_not_pass() {
 }
 
 #[test]
-fn a_kernel_whose_timed_launches_are_not_what_was_checked_cheats_and_the_run_goes_on() {
+fn a_kernel_with_wrong_timed_launches_cheats_and_the_run_continues() {
     let names = ["copy_skip", "copy_later", "copy_count", "copy_replay", "copy_race", "copy_stray", "copy_honest"];
     let (place, variables) = machine_of_kernels(&names, "");
     let mut command = place.ncugate(&["run", "phase.toml", "--source", "gpu"]);
@@ -166,7 +166,7 @@ fn a_kernel_that_is_wrong_on_inputs_that_no_check_had_is_wrong_and_cheats_nobody
     let narrow = results["variants"].as_array().unwrap().iter().find(|v| v["id"] == "copy_narrow").unwrap();
     assert_eq!((&narrow["cheats"], &narrow["correct"]), (&Value::Bool(false), &Value::from("fail")), "{narrow}");
     let reason = narrow["correctness"].as_str().unwrap();
-    assert!(reason.contains("a seed that the phase does not have") && !reason.contains("cheats"), "{reason}");
+    assert!(reason.contains("inputs of a hidden seed") && !reason.contains("cheats"), "{reason}");
     assert_eq!(results["selected"], "copy_honest", "{finished:?}");
 }
 
@@ -396,7 +396,7 @@ fn a_variable_of_the_module_holds_the_inputs_of_every_launch() {
 }
 
 #[test]
-fn a_variable_that_is_not_given_what_the_kernel_reads_is_wrong_or_refused() {
+fn a_module_variable_without_its_contents_is_wrong_or_refused() {
     for (symbols, said) in [
         ("", "0 proven correct"),
         ("\"ns::table\" = { value = 1, type = \"i32\" }", "0 proven correct"),
@@ -417,7 +417,7 @@ fn a_variable_that_is_not_given_what_the_kernel_reads_is_wrong_or_refused() {
 }
 
 #[test]
-fn a_variable_cannot_have_a_pointer_or_what_launches_write() {
+fn a_module_variable_cannot_have_a_pointer_or_an_output() {
     for (symbols, said) in [
         ("\"ns::table\" = \"y\"", "which launches write"),
         ("\"ns::table\" = { pointers = [\"x\"] }", "has a pointer"),
@@ -458,7 +458,7 @@ fn a_texture_over_an_input_is_of_the_inputs_of_every_launch() {
 }
 
 #[test]
-fn a_counter_that_is_asked_for_and_is_not_there_is_told_on_the_first_screen() {
+fn a_requested_but_missing_counter_is_on_the_first_screen() {
     // The double of ncu writes a report without launches.
     for ask in [
         "[[gate]]\nname = \"traffic\"\nrequire = \"dram_bytes >= 1 B\"\n[bench]",
@@ -476,7 +476,7 @@ fn a_counter_that_is_asked_for_and_is_not_there_is_told_on_the_first_screen() {
 }
 
 #[test]
-fn surfaces_hold_their_buffers_before_a_launch_and_buffers_what_launches_left_in_them() {
+fn surfaces_get_their_buffers_before_a_launch_and_are_copied_back_after_it() {
     let (place, variables) = machine_of_kernels(&["copy_honest", "copy_later", "copy_wrong"], "rounds = 12");
     let phase = fs::read_to_string(place.path().join("phase.toml")).unwrap();
     let args = "args = [\"x\", \"y\"]";
@@ -504,7 +504,7 @@ fn surfaces_hold_their_buffers_before_a_launch_and_buffers_what_launches_left_in
 }
 
 #[test]
-fn a_texture_over_what_is_a_surface_too_reads_what_a_launch_wrote_to_it() {
+fn a_texture_of_a_surface_buffer_reads_the_writes_of_a_launch() {
     let launch =
         |from: &str, to: &str| format!("[[variant.kernel.launch]]\nentry = \"copy_honest\"\nargs = [{from}, {to}]\n");
     let (surface, texture) = ("{ surface = \"t\" }", "{ texture = \"t\", address = \"border\" }");
@@ -591,7 +591,7 @@ fn a_run_ends_although_its_program_leaves_children_behind() {
     let started = Instant::now();
     let mut command = place.ncugate(&["run", "phase.toml", "--source", "gpu"]);
     let finished = Finished::of(command.envs(variables).timeout(Duration::from_secs(100)));
-    assert_eq!(finished.status, Some(4), "what a program says of itself is no pass: {finished:?}");
+    assert_eq!(finished.status, Some(4), "a self-reported result is not a pass: {finished:?}");
     assert!(finished.stdout.contains("Self-reported latency"), "{}", finished.stdout);
     assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
     assert!(finished.stdout.contains("measured on Double"), "{}", finished.stdout);
@@ -622,7 +622,7 @@ fn run_of(place: &Place) -> std::path::PathBuf {
 }
 
 #[test]
-fn ncu_over_kernels_starts_beside_the_builds_and_gets_its_job_when_it_is_known() {
+fn ncu_starts_during_the_builds_and_gets_its_job_later() {
     let (place, mut variables) = machine_that_counts(&["copy_honest"], "rounds = 60");
     let starts = place.path().join("starts.txt");
     variables.push(("NCUGATE_DOUBLE_STARTS", starts.display().to_string()));
@@ -646,7 +646,7 @@ fn ncu_over_kernels_starts_beside_the_builds_and_gets_its_job_when_it_is_known()
 }
 
 #[test]
-fn each_of_several_ncus_over_kernels_gets_a_job_of_its_own() {
+fn each_of_several_ncu_processes_gets_its_own_job() {
     let gate = "[[gate]]\nname = \"latency\"\nrequire = \"latency_p50 <= 1 s\"\nshapes = [\"only\", \"wide\"]\n";
     let (place, variables) = machine_of_two_shapes(gate);
     let phase = fs::read_to_string(place.path().join("phase.toml")).unwrap();

@@ -9,7 +9,7 @@ fn json(place: &Place, arguments: &[&str]) -> Value {
 }
 
 #[test]
-fn commands_say_what_they_found_as_json_and_nothing_else() {
+fn commands_print_results_as_json_only() {
     let place = Place::new();
     let check =
         json(&place, &["check", "configs/softmax.toml", "configs/phase_d.toml", "--no-build", "--format", "json"]);
@@ -28,7 +28,7 @@ fn commands_say_what_they_found_as_json_and_nothing_else() {
 }
 
 #[test]
-fn commands_that_write_say_as_json_what_they_wrote() {
+fn commands_that_write_list_their_files_as_json() {
     let place = Place::new();
     let at = |name: &str| place.path().join(name).display().to_string();
     let drafted = json(&place, &["init", "kernels/softmax/softmax.cu", "-o", &at("s.toml"), "--format", "json"]);
@@ -99,7 +99,7 @@ fn a_metric_is_explained_by_its_name() {
 }
 
 #[test]
-fn quiet_says_the_verdict_alone_and_colours_are_as_asked() {
+fn quiet_prints_only_the_verdict_and_colours_follow_the_option() {
     let place = Place::new();
     let run =
         |more: &[&str]| place.run_at_root(&[&["run", "configs/phase_d.toml", "--source", "recorded"], more].concat());
@@ -109,7 +109,7 @@ fn quiet_says_the_verdict_alone_and_colours_are_as_asked() {
     assert!(quiet.stderr.is_empty(), "{quiet:?}");
     assert!(run(&["--color", "always"]).stdout.contains('\u{1b}'));
     assert!(!run(&["--color", "never"]).stdout.contains('\u{1b}'));
-    assert!(!run(&[]).stdout.contains('\u{1b}'), "NO_COLOR is set, and this is no terminal");
+    assert!(!run(&[]).stdout.contains('\u{1b}'), "NO_COLOR is set, and this is not a terminal");
     assert_eq!(run(&["-q", "-v"]).status, Some(2));
     place.write("wrong.toml", "[phase]\nname = 3\n");
     let wrong = place.run(&["--color", "always", "check", "wrong.toml"]);

@@ -92,14 +92,14 @@ fn a_shard_that_is_missing_twice_unfinished_or_damaged_is_named() {
         assert_eq!(merged.status, Some(3), "{merged:?}");
         assert!(merged.stderr.contains(said), "{said}: {}", merged.stderr);
     };
-    refused(&shards[..1], "of 2 shards 2 is not there");
-    refused(&[shards[0].clone(), shards[0].clone(), shards[1].clone()], "shard 1/2 is there twice");
+    refused(&shards[..1], "shard 2 of 2 is missing");
+    refused(&[shards[0].clone(), shards[0].clone(), shards[1].clone()], "shard 1/2 is in both");
     let lines = fs::read_to_string(shards[1].join("checks.jsonl")).unwrap();
     fs::write(shards[1].join("checks.jsonl"), lines.lines().next().unwrap().to_owned() + "\n").unwrap();
-    refused(&shards, "when the run was written");
+    refused(&shards, "records instead of");
     fs::write(shards[1].join("checks.jsonl"), lines).unwrap();
     edit(&shards[1], |manifest| manifest["state"] = json!("interrupted"));
-    refused(&shards, "it did not measure everything");
+    refused(&shards, "it is incomplete");
     edit(&shards[1], |manifest| manifest["state"] = json!("complete"));
     edit(&shards[1], |manifest| manifest["shard"] = Value::Null);
     refused(&shards, "it is not a shard");
@@ -114,7 +114,7 @@ fn shards_that_were_measured_with_other_things_are_refused_by_name() {
         ("GPU Double and NVIDIA L4", |manifest| manifest["fingerprint"]["gpu"]["name"] = json!("NVIDIA L4")),
         ("ncu 2025.3.1.0 and 2026.1.0.0", |manifest| manifest["fingerprint"]["ncu"] = json!("2026.1.0.0")),
         ("bench.rounds = 5, not 60", |manifest| manifest["settings"]["bench.rounds"] = json!("60")),
-        ("another text of 'copy.cu'", |manifest| manifest["inputs"]["copy.cu"] = json!("0")),
+        ("a different 'copy.cu'", |manifest| manifest["inputs"]["copy.cu"] = json!("0")),
         ("other programs", |manifest| manifest["shard"]["whole_sha256"] = json!("0")),
         ("ncugate 0.1.0 and 0.0.9", |manifest| manifest["ncugate"] = json!("0.0.9")),
     ];

@@ -12,7 +12,7 @@ fn json(finished: &Finished) -> Value {
 }
 
 #[test]
-fn what_would_be_measured_is_listed_without_a_gpu() {
+fn planned_measurements_are_listed_without_a_gpu() {
     let place = Place::new();
     let list = |more: &[&str]| place.run_at_root(&[&["run", "configs/softmax.toml", "--list"], more].concat());
     let whole = json(&list(&["--format", "json"]));
@@ -25,7 +25,7 @@ fn what_would_be_measured_is_listed_without_a_gpu() {
         "checked at narrow, ragged, wide; timed at narrow in 9 rounds",
         "  THREADS=256,ROWS_PER_BLOCK=4,VEC=4",
         "  plain (baseline)",
-        "10 candidates left out; a run of it does not pass",
+        "10 candidates left out; its run cannot pass",
     ] {
         assert!(part.stdout.contains(line), "{line}: {}", part.stdout);
     }
@@ -35,7 +35,7 @@ fn what_would_be_measured_is_listed_without_a_gpu() {
 }
 
 #[test]
-fn a_part_that_the_phase_does_not_have_is_an_error_that_says_what_there_is() {
+fn an_unknown_part_is_an_error_that_lists_the_known_ones() {
     let place = Place::new();
     for (option, said) in [
         (["--filter", "REGCAP=64"], "no candidate of the phase fits --filter REGCAP=64; it has THREADS=128"),
@@ -83,12 +83,12 @@ fn a_run_of_a_part_says_so_and_is_no_standard_for_others() {
     let again = place.run(&["page", &folder]);
     assert!(again.status == Some(4) && again.stdout.replace('\n', " ").contains(said), "{again:?}");
     let gated = place.run(&["gate", "phase.toml", &folder]);
-    assert!(gated.status == Some(3) && gated.stderr.contains("a part of the phase alone"), "{gated:?}");
+    assert!(gated.status == Some(3) && gated.stderr.contains("only a part of the phase"), "{gated:?}");
     let index = place.run(&["history", "--summary", "summary.md"]);
     assert_eq!(index.status, Some(0), "{index:?}");
     assert!(
         !fs::read_to_string(place.path().join("summary.md")).unwrap().contains("copy"),
-        "it is no state of the phase"
+        "it is not the state of the phase"
     );
     let promoted = place.run(&["leaderboard", "promote", &folder]);
     assert!(promoted.status == Some(3) && promoted.stderr.contains("measured a part of its phase"), "{promoted:?}");
@@ -132,7 +132,7 @@ fn a_time_budget_ends_measuring_and_the_same_command_goes_on() {
 }
 
 #[test]
-fn a_variant_that_is_selected_because_it_passes_has_to_be_timed_anew() {
+fn a_variant_selected_for_passing_must_be_re_timed() {
     let place = Place::new();
     for folder in ["configs/softmax.toml", "kernels/softmax", "profiles/softmax/h200"] {
         place.copy(folder);

@@ -45,7 +45,7 @@ fn render(output: &Path) {
 }
 
 #[test]
-fn the_committed_example_is_what_the_recording_renders() {
+fn the_committed_example_equals_the_rendered_recording() {
     let example = root().join("reports/example");
     if std::env::var_os("NCUGATE_BLESS").is_some() {
         render(&example);
@@ -61,7 +61,7 @@ fn the_committed_example_is_what_the_recording_renders() {
 }
 
 #[test]
-fn runs_of_unlike_workloads_are_said_to_be() {
+fn runs_of_different_workloads_have_a_warning() {
     let place = Place::new();
     let folder = |phase: &str| root().join(format!("profiles/{phase}/h200")).display().to_string();
     let unlike = place.run(&["compare", &folder("softmax"), &folder("phase_d")]);
@@ -144,7 +144,7 @@ fn comparisons_that_cannot_be_made_are_named() {
 }
 
 #[test]
-fn the_index_links_what_is_rendered_and_names_what_cannot_be_judged() {
+fn the_index_links_rendered_reports_and_lists_unjudged_runs() {
     let place = Place::new();
     place.write("profiles/phase_d/broken/manifest.json", "{}");
     let kept = place.path().join("profiles/phase_d/h200");
@@ -170,7 +170,7 @@ fn dated(run: &Path) -> String {
 }
 
 #[test]
-fn the_run_before_is_set_beside_the_selected_variant() {
+fn the_previous_run_is_compared_with_the_selected_variant() {
     let place = Place::new();
     let runs = place.path().join("profiles/phase_d");
     let (now, then) = (runs.join("h200"), runs.join("20261120T090000Z"));
@@ -199,7 +199,7 @@ fn the_run_before_is_set_beside_the_selected_variant() {
 /// The source difference of two runs: the current text is in a file, the former in git, and both match the hash of
 /// their run.
 #[test]
-fn the_summary_shows_what_changed_in_the_code() {
+fn the_summary_shows_changes_of_the_code() {
     if !is_here("git") {
         return;
     }
@@ -257,7 +257,7 @@ fn an_earlier_run_that_cannot_be_read_is_a_warning() {
     std::fs::write(then.join("manifest.json"), dated(&now)).unwrap();
     let finished = place.run(&["page", now.to_str().unwrap(), "--output", "now"]);
     assert_eq!(finished.status, Some(1), "{finished:?}");
-    assert!(finished.stdout.contains("No comparison with the run before this one"), "{}", finished.stdout);
+    assert!(finished.stdout.contains("No comparison with the previous run"), "{}", finished.stdout);
 }
 
 #[test]

@@ -23,7 +23,7 @@ fn sessions(place: &Place, variables: &[(&'static str, String)]) -> Vec<String> 
 }
 
 #[test]
-fn a_first_run_finds_the_passes_of_counters_beside_its_builds() {
+fn a_first_run_measures_replay_passes_while_variants_build() {
     let (place, variables) = machine_that_counts(&["copy_honest"], "rounds = 10");
     let text = fs::read_to_string(place.path().join("phase.toml")).unwrap();
     let (head, tail) = text.split_once("[[variant]]").unwrap();

@@ -69,7 +69,7 @@ fn reports_and_profiles_lie_in_the_project() {
 }
 
 #[test]
-fn a_missing_program_fails_the_check_and_one_cause_is_said_once() {
+fn a_missing_program_fails_the_check_and_its_cause_is_printed_once() {
     let place = Place::new();
     place.write("p.toml", &PHASE.replace("\"sh\"", "\"no-such-program\""));
     place.write("tools/mine.sh", "");

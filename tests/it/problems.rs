@@ -95,7 +95,7 @@ fn ten_problems_of_kernelbench_become_phases_whose_references_answer() {
 }
 
 #[test]
-fn numbers_are_passed_on_and_what_is_drawn_for_each_seed_is_its_mean_and_said() {
+fn numbers_are_passed_on_and_a_random_scalar_is_its_mean_with_a_note() {
     let Some((place, path)) = place() else { return };
     let (problem, solution) =
         (format!("{KERNELBENCH}/11_Scaled_grid.py"), format!("{KERNELBENCH}/solutions/11_Scaled_grid.py"));
@@ -114,7 +114,7 @@ fn numbers_are_passed_on_and_what_is_drawn_for_each_seed_is_its_mean_and_said() 
 }
 
 #[test]
-fn a_name_of_forward_is_what_is_passed_there_whatever_has_that_name_in_get_inputs() {
+fn a_parameter_of_forward_is_bound_by_position_not_by_name() {
     if !has_python() {
         return;
     }
@@ -177,7 +177,7 @@ fn definitions_of_flashinfer_trace_become_phases_whose_references_answer() {
 }
 
 #[test]
-fn a_task_of_gpu_mode_becomes_a_phase_and_says_what_is_left_out() {
+fn a_task_of_gpu_mode_becomes_a_phase_and_lists_omitted_parts() {
     let Some((place, path)) = place() else { return };
     let (text, said) =
         imported(&place, &path, "doubling", &["gpumode", "tests/data/problems/gpumode/doubling/task.yml"]);
@@ -247,7 +247,7 @@ fn a_tensor_that_a_method_fills_is_an_input_and_one_that_a_loop_fills_is_asked_f
 }
 
 #[test]
-fn what_a_phase_cannot_express_is_an_error_that_names_it_and_writes_nothing() {
+fn an_inexpressible_problem_is_a_named_error_and_writes_nothing() {
     if !has_python() {
         return;
     }

@@ -32,14 +32,14 @@ fn is(outputs: &[Value], verdict: &str) -> bool {
 }
 
 #[test]
-fn no_fill_and_no_seed_of_the_phase_tells_a_kernel_what_a_launch_is_for() {
+fn no_fill_and_no_seed_reveals_the_purpose_of_a_launch_to_a_kernel() {
     for name in ["copy_tell", "copy_seed"] {
         for (place, variables) in machines(&[name]) {
             let finished = run(&place, &variables);
             assert_eq!(finished.status, Some(0), "{name} does its work in every launch: {finished:?}");
             let found = outputs(&place, name);
             assert!(is(&found, "right") && found[0]["evaluations"].as_u64() >= Some(1), "{name}: {found:?}");
-            assert!(found[0]["seed"].as_u64() > Some(1), "a seed that the phase does not have: {found:?}");
+            assert!(found[0]["seed"].as_u64() > Some(1), "a hidden seed: {found:?}");
             assert!(page(&place).contains("profiled one"), "{}", page(&place));
         }
     }

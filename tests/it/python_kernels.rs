@@ -62,7 +62,7 @@ fn answering(place: &Place, launch: &str) -> PathBuf {
 }
 
 #[test]
-fn what_a_compiler_says_of_a_launch_is_launched_and_what_the_kernel_cannot_take_is_not() {
+fn a_compiler_reports_the_launch_and_a_mismatch_with_the_kernel_fails() {
     let said = |args: &str| {
         format!(
             "{{\"shapes\": [{{\"shape\": \"only\", \"args\": {args}, \"launched\": {{\"grid\": [4, 1, 1], \"block\": [64, 1, 1], \

@@ -118,14 +118,14 @@ fn a_kernel_that_was_edited_since_is_not_judged_by_its_past() {
     fs::write(&source, fs::read_to_string(&source).unwrap() + "\n// edited\n").unwrap();
     let finished = place.run(&RUN);
     assert_eq!(finished.status, Some(3), "{}", finished.stdout);
-    assert!(finished.stderr.contains("an older text of 'kernels/sdpa_scalar/sdpa_scalar.cu'"), "{}", finished.stderr);
+    assert!(finished.stderr.contains("an older 'kernels/sdpa_scalar/sdpa_scalar.cu'"), "{}", finished.stderr);
     let gate = place.run(&["gate", "configs/phase_d.toml", "profiles/phase_d/h200"]);
     assert_eq!(gate.status, Some(3), "{}", gate.stdout);
-    assert!(gate.stderr.contains("an older text of"), "{}", gate.stderr);
+    assert!(gate.stderr.contains("an older"), "{}", gate.stderr);
 }
 
 #[test]
-fn a_speedup_beside_what_to_use_is_said_of_the_variant_that_has_it() {
+fn a_recommendation_has_the_speedup_of_its_own_variant() {
     let place = Place::new();
     let folder = |name: &str| root().join(name).to_str().unwrap().to_owned();
     let (config, profile) = (folder("configs/attention_f16.toml"), folder("profiles/attention_f16/h200"));
@@ -139,7 +139,7 @@ fn a_speedup_beside_what_to_use_is_said_of_the_variant_that_has_it() {
 }
 
 #[test]
-fn a_shape_that_advisory_gates_alone_judge_uses_what_they_judged() {
+fn a_shape_with_only_advisory_gates_recommends_their_variant() {
     let place = Place::new();
     let folder = |name: &str| root().join(name).to_str().unwrap().to_owned();
     let (config, profile) = (folder("configs/attention_bf16.toml"), folder("profiles/attention_bf16/h200"));
@@ -161,7 +161,7 @@ fn a_metric_that_was_not_recorded_is_named() {
 }
 
 #[test]
-fn what_to_use_has_the_numbers_that_gates_judge() {
+fn a_recommendation_has_the_numbers_of_its_gates() {
     let place = Place::new();
     let folder = |name: &str| root().join(name).to_str().unwrap().to_owned();
     let (config, profile) = (folder("configs/sdpa_fast.toml"), folder("profiles/sdpa_fast/h200"));
@@ -226,7 +226,7 @@ fn a_counter_of_a_baseline_that_nobody_asked_for_says_so() {
         assert!(reason.starts_with("not collected"), "{shape}: {reason}");
     }
     let reason = &shapes["mission"]["missing"]["achieved_occupancy"];
-    let said = "not collected: no requirement reads a counter of a baseline; `[profile] metrics` asks for it";
+    let said = "not collected: no requirement reads a counter of a baseline; add it to `[profile] metrics`";
     assert_eq!(reason, said);
 }
 

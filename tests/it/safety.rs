@@ -94,7 +94,7 @@ fn a_recording_takes_the_place_of_nothing_but_a_recording() {
 }
 
 #[test]
-fn an_older_recording_is_replaced_whole_and_nothing_beside_it() {
+fn an_older_recording_is_replaced_as_a_whole_and_nothing_else() {
     let place = place();
     place.write("out.new/notes.txt", "mine");
     for output in ["out.v1", "kept", "deep/er/kept", "empty"] {
@@ -159,7 +159,7 @@ fn a_run_lies_in_the_folder_of_its_name() {
 }
 
 #[test]
-fn a_report_removes_charts_of_its_own_alone() {
+fn a_report_removes_only_its_own_charts() {
     let place = place();
     let charts = "reports/copy/run/charts";
     for name in ["mine.svg", "scaling.svg", "stages.svg", "scaling-batch.svg"] {
@@ -377,7 +377,7 @@ fn a_precondition_that_holds_is_no_gate() {
     place.write("phase.toml", &text);
     let judged = place.run(&["gate", "phase.toml", folder.to_str().unwrap()]);
     assert_eq!(judged.status, Some(0), "{judged:?}");
-    assert!(judged.stdout.contains("The one requirement holds"), "{}", judged.stdout);
+    assert!(judged.stdout.contains("The only requirement holds"), "{}", judged.stdout);
 }
 
 /// Runs the phase whose recording passes, at the root of the repository, with more arguments.
@@ -516,7 +516,7 @@ fn a_report_that_has_no_end_is_refused_at_once() {
 }
 
 #[test]
-fn messages_are_not_longer_than_what_they_are_about() {
+fn messages_with_long_names_are_shortened() {
     let place = Place::new();
     let long = "n".repeat(1_000_000);
     place.write("init.cu", &format!("__global__ void {long}(float *x) {{}}\n__global__ void b{long}(float *x) {{}}\n"));

@@ -67,7 +67,7 @@ fn a_phase_with_a_search_is_not_judged_by_a_run_that_no_search_made() {
     place.write("configs/phase_d.toml", &format!("{text}\n[search]\nbudget = {{ measured = 20 }}\n"));
     let run = place.run(&["gate", "configs/phase_d.toml", "profiles/phase_d/h200"]);
     assert_eq!(run.status, Some(3), "{}", run.stdout);
-    assert!(run.stderr.contains("no candidates that a search chose"), "{}", run.stderr);
+    assert!(run.stderr.contains("no candidates chosen by a search"), "{}", run.stderr);
 }
 
 #[test]
@@ -108,7 +108,7 @@ fn a_search_is_run_from_its_phase_and_its_winner_is_confirmed() {
     let journal = place.write(&format!("profiles/copy/search/{key}/search.jsonl"), &text);
     let planted = run(&["run", "phase.toml", "--source", "gpu"]);
     let said = "starting the search afresh";
-    assert!(planted.stderr.contains(said) && planted.stderr.contains("no record of this user's"), "{planted:?}");
+    assert!(planted.stderr.contains(said) && planted.stderr.contains("this user has no record"), "{planted:?}");
     assert!(!planted.stderr.contains("continuing a search"), "{planted:?}");
     let mut child = crate::concurrent::start(&place, &variables, &["run", "phase.toml", "--source", "gpu"]);
     let tried = || std::fs::read_to_string(&journal).is_ok_and(|text| text.contains("\"tried\""));
@@ -220,8 +220,8 @@ fn an_agent_runs_no_program_by_a_check_and_leaves_its_folder_by_none() {
             "`workload.reference` is a program",
         ),
         ("host", phase.replace("[kernel]", "[kernel]\nflags = [\"-ccbin\", \"./evil\"]"), "`flags` has `-ccbin`"),
-        ("shell", phase.replace("[kernel]", "[kernel]\nflags = [\"-DX=$(./evil)\"]"), "which a shell may act on"),
-        ("source", phase.replace("\"copy.cu\"", "\"link/copy.cu\""), "outside of the working directory"),
+        ("shell", phase.replace("[kernel]", "[kernel]\nflags = [\"-DX=$(./evil)\"]"), "which a shell may interpret"),
+        ("source", phase.replace("\"copy.cu\"", "\"link/copy.cu\""), "outside the working directory"),
         ("input", phase.replace("init = \"normal\"", "init = { npy = \"/etc/passwd\" }"), "/etc/passwd is outside"),
         ("ncu", format!("{phase}[profile]\nncu = \"./evil\"\n"), "`profile.ncu` names ./evil"),
     ] {
@@ -238,7 +238,7 @@ fn an_agent_runs_no_program_by_a_check_and_leaves_its_folder_by_none() {
             server.check(2, elsewhere);
             let refused = server.answer();
             let said = refused["error"]["message"].as_str().unwrap();
-            assert!(said.contains("is outside of the working directory"), "{elsewhere}: {refused}");
+            assert!(said.contains("is outside the working directory"), "{elsewhere}: {refused}");
         }
         drop(server.child.stdin.take());
         assert!(server.child.wait().unwrap().success());
@@ -264,6 +264,6 @@ fn an_agent_reads_no_run_that_a_name_leads_out_to() {
     std::os::unix::fs::symlink(&moved, &kept).unwrap();
     for run in ["softmax", "h200", "latest", "profiles/softmax", "profiles/softmax/h200"] {
         let refused = next(run);
-        assert!(refused.contains("is outside of the working directory"), "{run}: {refused}");
+        assert!(refused.contains("is outside the working directory"), "{run}: {refused}");
     }
 }

@@ -287,7 +287,7 @@ fn a_page_shows_the_kernels_of_any_report_and_asks_the_network_for_nothing() {
     );
     let ranges = page(&["torch_nvtx.ncu-rep.zst"]);
     assert!(ranges.contains("outer &gt; inner") && ranges.contains("softmax_warp_forward"), "kernels by range");
-    assert!(ranges.contains("holds no throughputs"), "what was not collected is said");
+    assert!(ranges.contains("holds no throughputs"), "uncollected metrics are reported");
     assert!(page(&["deep.ncu-rep.zst"]).contains("Source: <bdi>sdpa_scalar.cu"), "the file that the report holds");
     for report in ["range", "graph_whole", "graph_nodes", "processes", "cluster", "g12"] {
         assert!(page(&[&format!("{report}.ncu-rep.zst")]).contains("<h2>Kernels</h2>"), "{report}");
@@ -305,7 +305,7 @@ fn launches_of_unlike_shapes_are_groups_of_their_own() {
         assert!(!page.contains("96 blocks"), "{report}: no launch has 96 blocks");
         assert!(
             page.contains(" rules lack counters: ") && page.contains("ncu --set full"),
-            "{report}: what was not asked"
+            "{report}: uncollected metrics"
         );
     }
     let page = page(&["g1200.ncu-rep.zst"]);
@@ -319,7 +319,7 @@ fn launches_of_unlike_shapes_are_groups_of_their_own() {
 
 /// Only common launches of both reports are compared; the others are listed.
 #[test]
-fn a_comparison_of_reports_is_over_what_both_have() {
+fn a_comparison_of_reports_covers_common_kernels() {
     let page = page(&["g12.ncu-rep.zst", "full1.ncu-rep.zst"]);
     assert!(page.contains("1 launch is in both reports: "), "the twin of the one launch");
     assert!(page.contains("Only in A: 11 launches, "), "what A has alone");
@@ -352,7 +352,7 @@ fn a_page_is_refused_where_it_would_show_less_than_it_seems_to() {
     assert!(status == Some(2) && message.contains("no launch of"), "{message}");
     std::fs::write(folder.path().join("cut.ncu-rep"), b"NVR\0\x02\0\0\0").unwrap();
     let (status, _) = refused(&[folder.path().join("cut.ncu-rep").to_str().unwrap().to_owned()]);
-    assert_eq!(status, Some(3), "a damaged report is no wrong command line");
+    assert_eq!(status, Some(3), "a damaged report is not a usage error");
 }
 
 /// Rows of a sheet, as JSON.

@@ -82,7 +82,7 @@ fn status_2_when_command_line_or_config_is_wrong() {
     assert!(broken.stderr.starts_with("error: not TOML: unclosed table"), "{}", broken.stderr);
     let unknown = gate(&place, &folder, &PHASE.replace("registers <= 64", "regsters <= 64"));
     assert_eq!(unknown.status, Some(2), "{unknown:?}");
-    assert!(unknown.stderr.contains("registers"), "the nearest name is said: {}", unknown.stderr);
+    assert!(unknown.stderr.contains("registers"), "the nearest name is suggested: {}", unknown.stderr);
     assert_eq!(gate(&place, Path::new("nowhere"), PHASE).status, Some(2));
 }
 

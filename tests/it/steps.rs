@@ -58,7 +58,7 @@ fn durations_of_launches_add_up_and_each_step_is_shown() {
     let (place, finished) = judged(&Stored::new(PHASE, "run"));
     assert_eq!(finished.status, Some(4), "{finished:?}");
     let printed = unwrapped(&finished);
-    let words = "ncu does not count fills and copies (memset t): duration is of its launches alone";
+    let words = "ncu does not count fills and copies (memset t): duration covers only its launches";
     assert!(printed.contains(words), "{printed}");
     assert!(printed.contains("1 memset 2 first: 5,000 (50 %) 3 second: 5,000 (50 %)"), "{printed}");
     let report = |name: &str| fs::read_to_string(place.path().join("reports/copy/run").join(name)).unwrap();
@@ -90,9 +90,9 @@ fn moved(require: &str) -> Finished {
 }
 
 #[test]
-fn work_that_is_moved_to_a_copy_counts_and_other_counters_say_that_they_lack_it() {
+fn work_moved_to_a_copy_counts_and_other_counters_report_its_absence() {
     let between = "ncu does not count fills and copies (memcpy x to t): dram_bytes is between 8,192 and 16,384";
-    let alone = "ncu does not count fills and copies (memcpy x to t): duration is of its launches alone";
+    let alone = "ncu does not count fills and copies (memcpy x to t): duration covers only its launches";
     for (require, status, words) in [
         ("dram_bytes <= 17000", 0, ""),
         ("dram_bytes <= 9000", 4, between),
@@ -112,11 +112,11 @@ fn work_that_is_moved_to_a_copy_counts_and_other_counters_say_that_they_lack_it(
 }
 
 #[test]
-fn a_counter_that_is_lost_to_another_name_is_said_with_both_names() {
+fn a_counter_lost_to_another_name_is_reported_with_both_names() {
     let (_, finished) = judged(&Stored::new(PHASE, "run").profiled_as("first"));
     assert_eq!(finished.status, Some(4), "{finished:?}");
     let printed = unwrapped(&finished);
-    let words = "ncu saw 'first', 'first' in its range, and the plan launches 'first', 'second'";
+    let words = "ncu saw 'first', 'first' in the range, but the plan launches 'first', 'second'";
     assert!(printed.contains("Not counted: ") && printed.contains(words), "{printed}");
 }
 

@@ -74,7 +74,7 @@ fn a_task_that_is_lost_or_started_twice_is_measured_once() {
         .iter()
         .map(|job| fs::read_to_string(place.path().join(format!("queue/{job}/array"))).unwrap())
         .collect();
-    assert_eq!(arrays, ["1-3\n", "2\n"], "what is there is not measured again");
+    assert_eq!(arrays, ["1-3\n", "2\n"], "existing results are not measured again");
     assert_eq!(fs::read_dir(submissions(&place)[0].join("shards/3/copy")).unwrap().count(), 1);
 }
 
@@ -96,7 +96,7 @@ fn a_shard_that_cannot_be_measured_is_named_and_nothing_is_judged() {
 }
 
 #[test]
-fn what_is_only_shown_is_not_submitted() {
+fn a_dry_run_submits_nothing() {
     let (place, variables) = cluster();
     let shown = run(
         &place,

@@ -24,7 +24,7 @@ fn checked(edits: &[(&str, &str)]) -> Finished {
 
 /// Whether a line reports progress of the tolerance trial.
 fn is_tried(line: &str) -> bool {
-    line.starts_with("try the tolerance on wrong answers: ")
+    line.starts_with("test the tolerance on wrong answers: ")
 }
 
 #[test]

@@ -40,7 +40,7 @@ fn says(what: &str, text: &str, words: &str) {
 /// The reference is a kernel with its result on the device, and the candidate searches all device memory for the
 /// answer. Other candidates cheat, but are right in a fresh launch on inputs of a hidden seed.
 #[test]
-fn a_kernel_that_reads_all_memory_finds_no_answer_where_none_of_its_own_is() {
+fn a_kernel_that_reads_all_memory_finds_no_expected_output() {
     let (place, variables) =
         machine_that_counts(&["turn_later_a", "turn_later_b", "turn_scan", "turn_honest"], "rounds = 30");
     let phase = fs::read_to_string(place.path().join("phase.toml")).unwrap();
@@ -116,7 +116,7 @@ fn judged(text: &str, stored: &Stored) -> (Place, Finished) {
 }
 
 #[test]
-fn what_weakens_checks_is_on_the_first_screen_and_in_check() {
+fn weakened_checks_are_on_the_first_screen_and_in_check() {
     let bounds =
         "{ atol = 1e-3, rtol = 1e-3, mismatches = 0.01, allow_nan = true, shapes = { only = { atol = 2e-3 } } }";
     let weak = PHASE
@@ -127,12 +127,12 @@ fn what_weakens_checks_is_on_the_first_screen_and_in_check() {
     let screens = [("terminal", finished.stdout), ("check", checked.stdout)];
     for (what, text) in screens.into_iter().chain(first_screens(&place)) {
         for words in [
-            "inputs have the laws \"declared\" alone (laws)",
+            "inputs have only the laws \"declared\" (laws)",
             "inputs have 1 seed (seeds)",
             "1 % of an output may be wrong (mismatches)",
             "answers may be NaN (allow_nan)",
-            "shape only with a tolerance of its own",
-            "witnessed by duration alone",
+            "shape only with a separate tolerance",
+            "witnessed only by duration",
         ] {
             says(what, &text, words);
         }
@@ -143,7 +143,7 @@ fn what_weakens_checks_is_on_the_first_screen_and_in_check() {
     let checked = place.run(&["check", "phase.toml", "--no-build"]);
     for text in [&finished.stdout, &checked.stdout] {
         let text = text.to_lowercase();
-        assert!(!text.contains("weakened") && !text.contains("duration alone"), "{text}");
+        assert!(!text.contains("weakened") && !text.contains("only by duration"), "{text}");
     }
 }
 
@@ -193,7 +193,7 @@ fn a_band_that_is_too_wide_is_no_witness() {
         let (_, finished) = judged(PHASE, &Stored::new(PHASE, "run").latency(move |_, _| us));
         assert_eq!(finished.status, Some(status), "{us}: {finished:?}");
         assert_eq!(
-            unwrapped(&finished.stdout).contains("no witness is near enough"),
+            unwrapped(&finished.stdout).contains("no witness is close enough"),
             status != 0,
             "{}",
             finished.stdout
@@ -213,13 +213,13 @@ fn a_baseline_that_is_slower_than_its_duration_is_no_standard() {
         assert_eq!(finished.status, Some(status), "{slow}: {finished:?}");
         let printed = unwrapped(&finished.stdout);
         assert!(status == 0 || printed.contains("two durations disagree"), "{slow}: {printed}");
-        assert!(!printed.contains("cheat"), "slowness is no cheat: {printed}");
+        assert!(!printed.contains("cheat"), "slowness is not a cheat: {printed}");
     }
 }
 
 /// An agent receives the verdict of a check, and the number of rules without an answer.
 #[test]
-fn an_agent_is_given_failures_and_what_was_not_asked() {
+fn an_agent_gets_failures_and_unjudged_rules() {
     let (place, variables) = machine_that_counts(&["copy_honest"], "rounds = 60");
     let phase = fs::read_to_string(place.path().join("phase.toml")).unwrap();
     place.write("phase.toml", &phase.replace("latency_p50 <= 10.5", "registers <= 8"));

@@ -96,18 +96,18 @@ fn a_run_that_was_killed_continues_only_with_what_ncugate_wrote_and_within_a_day
         };
         assert_ne!(changed, before);
         fs::write(path, changed).unwrap();
-        fresh("another file", &format!("{}' is not what ncugate wrote", path.file_name().unwrap().to_string_lossy()));
+        fresh("another file", &format!("{}' is not as ncugate wrote it", path.file_name().unwrap().to_string_lossy()));
         fs::write(path, before).unwrap();
     }
     let packed = folder.join("confirmations.jsonl.zst");
     fs::write(&packed, "").unwrap();
-    fresh("a file that was put there", "confirmations.jsonl.zst' is not what ncugate wrote");
+    fresh("a file that was put there", "confirmations.jsonl.zst' is not as ncugate wrote it");
     fs::remove_file(packed).unwrap();
 
     let text = fs::read(&ledger).unwrap();
     let written = fs::metadata(&ledger).unwrap().modified().unwrap();
     fs::set_permissions(&ledger, fs::Permissions::from_mode(0o644)).unwrap();
-    fresh("a ledger that others may read", "no record of this user's");
+    fresh("a ledger that others may read", "this user has no record");
     fs::set_permissions(&ledger, fs::Permissions::from_mode(0o600)).unwrap();
     let file = fs::File::options().write(true).open(&ledger).unwrap();
     file.set_modified(SystemTime::now() - Duration::from_secs(2 * 86_400)).unwrap();
@@ -117,7 +117,7 @@ fn a_run_that_was_killed_continues_only_with_what_ncugate_wrote_and_within_a_day
     fs::rename(&ledger, &aside).unwrap();
     fs::write(&ledger, &text).unwrap();
     fs::set_permissions(&ledger, fs::Permissions::from_mode(0o600)).unwrap();
-    fresh("a ledger that was copied", "no record of this user's");
+    fresh("a ledger that was copied", "this user has no record");
     fs::rename(&aside, &ledger).unwrap();
 
     // records that the ledger lacks are cut off, and so is a torn line

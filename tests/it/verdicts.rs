@@ -87,7 +87,7 @@ fn gates_that_do_not_judge_the_selected_variant_do_not_let_it_pass() {
         + "on = \"any\"\n";
     let (others, texts) = judged(&place, &run, &any);
     assert_eq!(others.status, Some(4), "{others:?}");
-    says_first(&texts, "'slow' (on = \"any\", which others hold)");
+    says_first(&texts, "'slow' (on = \"any\", held by other variants)");
 
     let (both, texts) = judged(&place, &run, &(slim + &gate("latency", "latency_p50 <= 10.5")));
     assert_eq!(both.status, Some(0), "{both:?}");
@@ -125,7 +125,7 @@ fn a_baseline_is_neither_a_fallback_nor_a_stage() {
 }
 
 #[test]
-fn a_fallback_says_what_it_costs_and_junit_counts_it() {
+fn a_fallback_reports_its_cost_and_junit_counts_it() {
     let place = Place::new();
     let run = stored("run").write(&place);
     let rules =
@@ -201,7 +201,7 @@ fn waivers_end_and_no_variable_revives_them() {
 }
 
 #[test]
-fn a_staged_plan_selects_what_it_kept_and_an_early_end_is_not_its_end() {
+fn a_staged_plan_selects_its_last_accepted_stage_and_an_early_end_is_not_its_end() {
     let place = Place::new();
     let run = stored("run").write(&place);
     let plan = |first: &str, second: &str, gain: &str, on_failure: &str| {
@@ -230,7 +230,7 @@ fn a_staged_plan_selects_what_it_kept_and_an_early_end_is_not_its_end() {
 }
 
 #[test]
-fn what_loosens_gates_is_on_the_first_screen() {
+fn weakened_gates_are_on_the_first_screen() {
     let place = Place::new();
     let run = stored("run").write(&place);
     let waiver = |name: &str| {
@@ -248,16 +248,16 @@ fn what_loosens_gates_is_on_the_first_screen() {
         + &waiver("leaner");
     let (loose, texts) = judged(&place, &run, &rules);
     assert_eq!(loose.status, Some(0), "{loose:?}");
-    says_first(&texts, &format!("Loosened: of 4 gates 1 is advisory, 2 are waived until {}", in_a_month()));
-    says_first(&texts, "1 only warns of noise, 1 may miss shapes");
+    says_first(&texts, &format!("Of 4 gates, 1 is advisory, 2 are waived until {}", in_a_month()));
+    says_first(&texts, "1 only warns about noise, 1 needs only some shapes");
     assert!(texts[0].contains("PASS 1 of 3 requirements holds, 2 are waived"), "{}", texts[0]);
     let config = place.write("check.toml", &(phase() + &rules));
     let checked = place.run(&["check", "--no-build", config.to_str().unwrap()]);
-    assert!(checked.stdout.contains("loosened: of 4 gates 1 is advisory"), "{checked:?}");
+    assert!(checked.stdout.contains("of 4 gates, 1 is advisory"), "{checked:?}");
 }
 
 #[test]
-fn limits_take_units_and_those_that_look_wrong_are_said() {
+fn limits_take_units_and_suspicious_ones_are_reported() {
     let place = Place::new();
     let run = stored("run").write(&place);
     for (require, status) in [

@@ -49,7 +49,7 @@ fn durations_that_disagree_are_inconclusive_and_by_a_factor_of_twenty_a_cheat() 
 }
 
 #[test]
-fn samples_taken_anew_are_held_against_the_counters_too() {
+fn confirmation_samples_are_compared_with_the_counters_too() {
     let faster = |factor: f64| Stored::new(PHASE, "run").confirmed(1, move |_, _| 10.0 / factor);
     assert_eq!(judged(&faster(1.1)).status, Some(0));
     let doubted = judged(&faster(5.0));
@@ -74,7 +74,7 @@ fn cheating(place: &Place, cheats: &[&str]) -> PathBuf {
 }
 
 #[test]
-fn a_cheat_beside_an_honest_candidate_is_named_everywhere_and_does_not_fail_the_phase() {
+fn a_cheat_among_honest_candidates_is_named_everywhere_and_does_not_fail_the_phase() {
     let place = Place::new();
     let folder = cheating(&place, &["THREADS=64"]);
     let judged = gate(&place, &folder, PHASE);
@@ -118,7 +118,7 @@ fn with_program(table: &str) -> String {
 }
 
 #[test]
-fn a_program_cannot_pass_on_a_latency_that_it_took_itself() {
+fn a_program_cannot_pass_by_its_self_reported_latency() {
     let (place, text) = (Place::new(), with_program("variant"));
     let folder = Stored::new(&text, "run").write(&place);
     let judged = gate(&place, &folder, &text);
@@ -127,7 +127,7 @@ fn a_program_cannot_pass_on_a_latency_that_it_took_itself() {
 }
 
 #[test]
-fn a_program_of_which_no_kernel_was_seen_is_refused_as_a_comparison() {
+fn a_program_without_a_profiled_kernel_is_refused_as_a_comparison() {
     let (place, text) = (Place::new(), with_program("baseline"));
     let seen = Stored::new(&text, "seen").write(&place);
     let judged = gate(&place, &seen, &text);

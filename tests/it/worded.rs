@@ -48,7 +48,7 @@ fn the_reason_of_an_inconclusive_shape_is_in_every_output_of_a_gate_that_fails_a
 }
 
 #[test]
-fn a_gate_that_could_not_be_decided_is_not_said_to_fail() {
+fn an_undecided_gate_is_not_reported_as_failed() {
     let place = Place::new();
     let text = PHASE.replace("shapes = [\"only\", \"large\"]\n", "");
     let folder = Stored::new(&text, "run").unconfirmed().write(&place);
@@ -88,7 +88,7 @@ fn variants_that_nothing_was_compared_with_are_neither_failed_nor_open() {
 }
 
 #[test]
-fn nobody_is_told_to_use_what_loses_to_the_baseline() {
+fn a_variant_that_loses_to_the_baseline_is_never_recommended() {
     let place = Place::new();
     let fallback = rendered(&place, "phase_3");
     assert_eq!(fallback.status, Some(0), "{fallback:?}");

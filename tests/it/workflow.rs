@@ -102,7 +102,7 @@ fn the_walk_sees_a_workflow_that_lets_a_merge_through() {
 }
 
 #[test]
-fn the_workflow_cancels_no_measurement_and_pins_what_it_runs() {
+fn the_workflow_cancels_no_measurement_and_pins_its_actions() {
     let workflow = workflow();
     let documents = YamlLoader::load_from_str(&workflow).unwrap();
     for (name, job) in documents[0]["jobs"].as_hash().unwrap() {

@@ -107,7 +107,7 @@ impl<'a> Binder<'_, 'a> {
             ResolvedOwner::Stored(name) => match (given.stored.get(name), given.absent.get(name)) {
                 (Some(stored), _) => Ok(Target::Stored(stored.quantities, stored.variant.clone())),
                 (None, Some(reason)) => Err(reason.as_str().into()),
-                (None, None) => Err(format!("there is no stored run for '{name}'").into()),
+                (None, None) => Err(format!("no stored run for '{name}'").into()),
             },
             ResolvedOwner::Named(name) => self.planned(name),
             ResolvedOwner::Base => self.planned(&self.context.variant(base_in(self.context)?).id.0),
@@ -119,8 +119,7 @@ impl<'a> Binder<'_, 'a> {
     fn planned(&self, name: &str) -> Result<Target<'a>, Absence> {
         let context = self.context;
         let at = context.find(&VariantId(name.into())).or_else(|| self.stage(name));
-        let at =
-            at.ok_or_else(|| format!("'{name}' is neither a variant that was measured, a stage, nor a stored run"))?;
+        let at = at.ok_or_else(|| format!("'{name}' is neither a measured variant, nor a stage, nor a stored run"))?;
         match (context.correctness(at), context.proof) {
             (Correctness::Proven { .. } | Correctness::Unchecked { .. }, _)
             | (Correctness::Unproven { .. }, ProofPolicy::NotYet) => Ok(Target::Planned(at)),
@@ -183,5 +182,5 @@ fn does_not_count(id: &VariantId, reason: &str) -> Absence {
 }
 
 fn fixed(value: Option<Value>, name: &str) -> FixedValue {
-    FixedValue::untimed(value.ok_or_else(|| format!("'{name}' is not known here").into()))
+    FixedValue::untimed(value.ok_or_else(|| format!("'{name}' is unknown here").into()))
 }

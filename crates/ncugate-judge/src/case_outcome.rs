@@ -67,7 +67,7 @@ impl CaseOutcome {
             Some(SampleOrigin::Sweep) if open => Self {
                 verdict: Verdict::Inconclusive,
                 inconclusive: Some(InconclusiveKind::Unconfirmed),
-                note: Some("not confirmed on fresh samples: it was selected by these".into()),
+                note: Some("not confirmed on fresh samples: these samples selected it".into()),
                 ..self
             },
             Some(_) | None => self,

@@ -46,10 +46,10 @@ impl BoundGate<'_> {
     fn enough(&self, fresh: &[Option<&FreshSamples>]) -> Result<(), Absence> {
         let asked = self.context.phase.bench.rounds as usize;
         for fresh in fresh {
-            let fresh = fresh.ok_or("what it is compared with was not timed anew beside it")?;
+            let fresh = fresh.ok_or("the compared variant was not re-timed alongside it")?;
             let rounds = fresh.samples.as_ref().map_err(Clone::clone)?.len();
             if rounds < asked {
-                return Err(format!("the confirmation has {rounds} samples of {asked}").into());
+                return Err(format!("the confirmation has {rounds} of {asked} samples").into());
             }
         }
         Ok(())
@@ -65,7 +65,7 @@ impl BoundGate<'_> {
             let own = match operand.own_timing() {
                 Some(timing) => {
                     let own = row.and_then(|row| timed(self.context.quantities, row, timing, Rounds::Own));
-                    Some(own.ok_or("latency has no samples, so its noise is not known")?)
+                    Some(own.ok_or("latency has no samples, so its noise is unknown")?)
                 }
                 None => None,
             };
@@ -119,8 +119,8 @@ impl BoundGate<'_> {
         known: Option<f64>,
     ) -> Result<(Option<SampleSeries>, Option<f64>), Absence> {
         let (Some(swept), Some(row), Some(known)) = (swept, row, known) else { return Ok((None, known)) };
-        let sampling = self.context.quantities.sampling_at(row).ok_or("it is not known how it was timed")?;
-        let fresh = sampling.fresh.as_ref().ok_or("it was not timed anew")?;
+        let sampling = self.context.quantities.sampling_at(row).ok_or("its timing method is unknown")?;
+        let fresh = sampling.fresh.as_ref().ok_or("it was not re-timed")?;
         // kernels that were decided at an earlier look have fewer rounds; a command shares no rounds with other
         // programs
         let rounds = if sampling.program == Program::Kernel { rounds } else { usize::MAX };

@@ -19,17 +19,17 @@ pub fn of(phase: &Phase, today: Date, grounds: &SelectionBasis<'_>, fallback: Op
     let taken = fallback.filter(|fallback| fallback.verdict == Verdict::Pass).map(fallback_caution);
     let cautions =
         (taken.into_iter()).chain(grounds.caution()).chain(unlikely_limits(phase)).chain(unlisted_metrics(phase));
-    cautions.chain(loosened(phase, today)).chain(weakened(phase)).chain(by_duration_alone(phase)).collect()
+    cautions.chain(weakened_gates(phase, today)).chain(weakened_checks(phase)).chain(by_duration_alone(phase)).collect()
 }
 
 fn fallback_caution(fallback: &FallbackResult) -> String {
     let variant = fallback.variant.as_ref().map_or("none", |id| id.0.as_str());
     let cost = fallback.cost.as_deref().map_or_else(String::new, |cost| format!(": {cost}"));
-    format!("the fallback {variant} is taken{cost}")
+    format!("the fallback {variant} is used{cost}")
 }
 
 /// Settings that make a phase's gates easier to pass, in one line; `None` if there are no such settings.
-pub fn loosened(phase: &Phase, today: Date) -> Option<String> {
+pub fn weakened_gates(phase: &Phase, today: Date) -> Option<String> {
     let gates = answered_for(phase);
     let valid = phase.gate_plan.waivers.iter().filter(|waiver| waiver.holds_on(today));
     let until = valid.clone().map(|waiver| waiver.expires).max();
@@ -46,20 +46,20 @@ pub fn loosened(phase: &Phase, today: Date) -> Option<String> {
     let parts: Vec<String> = [
         said(gates.len() - required.len(), "is advisory", "are advisory"),
         said(waived, "is waived", "are waived").zip(until).map(|(what, until)| format!("{what} until {until}")),
-        said(count(&|g| g.inconclusive == OnInconclusive::Warn), "only warns of noise", "only warn of noise"),
-        said(globs.len(), "judges", "judge").map(|what| format!("{what} {} alone", distinct(globs).join(" and "))),
-        said(count(&|g| g.on == Scope::Any), "asks for any variant", "ask for any variant"),
-        said(count(&|g| g.at_least.is_some()), "may miss shapes", "may miss shapes"),
-        phase.gate_plan.fallback.as_ref().map(|f| format!("the fallback \"{}\" may stand in", f.variant)),
+        said(count(&|g| g.inconclusive == OnInconclusive::Warn), "only warns about noise", "only warn about noise"),
+        said(globs.len(), "judges only", "judge only").map(|what| format!("{what} {}", distinct(globs).join(" and "))),
+        said(count(&|g| g.on == Scope::Any), "accepts any variant", "accept any variant"),
+        said(count(&|g| g.at_least.is_some()), "needs only some shapes", "need only some shapes"),
+        phase.gate_plan.fallback.as_ref().map(|f| format!("the fallback \"{}\" may be used instead", f.variant)),
     ]
     .into_iter()
     .flatten()
     .collect();
-    (!parts.is_empty()).then(|| format!("loosened: of {} {}", counted(gates.len(), "gate"), parts.join(", ")))
+    (!parts.is_empty()).then(|| format!("of {}, {}", counted(gates.len(), "gate"), parts.join(", ")))
 }
 
 /// Settings that make a phase's checks weaker, in one line; `None` if there are no such settings.
-pub fn weakened(phase: &Phase) -> Option<String> {
+pub fn weakened_checks(phase: &Phase) -> Option<String> {
     let workload = &phase.workload;
     if workload.is_of_reports() {
         return None;
@@ -67,7 +67,7 @@ pub fn weakened(phase: &Phase) -> Option<String> {
     let laws = match &workload.laws {
         Laws::Given(laws) => {
             let names: Vec<String> = laws.iter().map(|law| format!("\"{law}\"")).collect();
-            Some(format!("inputs have the laws {} alone (`laws`)", names.join(", ")))
+            Some(format!("inputs have only the laws {} (`laws`)", names.join(", ")))
         }
         Laws::Suited(_) => None,
     };
@@ -84,10 +84,10 @@ pub fn weakened(phase: &Phase) -> Option<String> {
             .then(|| format!("inputs have {} (`seeds`)", counted(workload.seeds.len(), "seed"))),
         share.map(|share| format!("{} % of an output may be wrong (`mismatches`)", short(100.0 * share))),
         (workload.tolerance.nan == NanRule::Allowed).then(|| "answers may be NaN (`allow_nan`)".to_owned()),
-        (!own.is_empty()).then(|| format!("{} with a tolerance of its own", own.join(", "))),
+        (!own.is_empty()).then(|| format!("{} with a separate tolerance", own.join(", "))),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().chain(tools).collect();
-    (!parts.is_empty()).then(|| format!("weakened: {}", parts.join("; ")))
+    (!parts.is_empty()).then(|| format!("weakened checks: {}", parts.join("; ")))
 }
 
 /// A caution if only a duration confirms the judged latencies: no bytes, no operations.
@@ -95,8 +95,8 @@ pub fn by_duration_alone(phase: &Phase) -> Option<String> {
     let workload = &phase.workload;
     let is_alone = workload.bytes.is_none() && workload.flops.is_none();
     (is_alone && !timed_shapes(phase).is_empty() && !workload.is_of_reports()).then(|| {
-        "witnessed by duration alone: `[workload]` has neither `bytes` nor `flops`, so counted work is held against outputs larger \
-         than L2 at most"
+        "witnessed only by duration: `[workload]` has neither `bytes` nor `flops`, so counted work is compared only with outputs \
+         larger than L2"
             .to_owned()
     })
 }
@@ -133,15 +133,19 @@ mod tests {
     #[test]
     fn what_weakens_the_checks_of_a_phase_is_listed() {
         let plain = phase(str::to_owned);
-        assert!(plain.workload.seeds.len() >= FEW_SEEDS && weakened(&plain).is_none(), "{:?}", weakened(&plain));
+        assert!(
+            plain.workload.seeds.len() >= FEW_SEEDS && weakened_checks(&plain).is_none(),
+            "{:?}",
+            weakened_checks(&plain)
+        );
         let weak = |from: &str, to: &str| {
             let found = phase(|text| {
                 assert!(text.contains(from), "{text}");
                 text.replacen(from, to, 1)
             });
-            weakened(&found).unwrap_or_default()
+            weakened_checks(&found).unwrap_or_default()
         };
-        assert!(weak("[workload]\n", "[workload]\nlaws = [\"declared\"]\n").contains("the laws \"declared\" alone"));
+        assert!(weak("[workload]\n", "[workload]\nlaws = [\"declared\"]\n").contains("only the laws \"declared\""));
         let tools = weak("[kernel]\n", "[profile]\nncu = \"./my/ncu\"\n[kernel]\n");
         assert!(tools.contains("`[profile] ncu` is the project's own my/ncu") || tools.contains("my/ncu"), "{tools}");
         let bound = "tolerance = { atol = 1e-3, rtol = 1e-3, mismatches = 0.05, allow_nan = true, shapes = { only = { atol = 9 } } }";
@@ -149,8 +153,8 @@ mod tests {
             let line = text.lines().find(|line| line.starts_with("tolerance")).unwrap();
             text.replacen(line, bound, 1)
         });
-        let said = weakened(&loose).unwrap();
-        for words in ["5 % of an output may be wrong", "answers may be NaN", "shape only with a tolerance of its own"] {
+        let said = weakened_checks(&loose).unwrap();
+        for words in ["5 % of an output may be wrong", "answers may be NaN", "shape only with a separate tolerance"] {
             assert!(said.contains(words), "{words}: {said}");
         }
     }

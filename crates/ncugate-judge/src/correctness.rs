@@ -63,9 +63,8 @@ pub fn name_cheats<'a>(
                 Correctness::Cheats { reason: format!("at shape '{}' {reason}", record.shape) }
             }
             LatencyOutcome::Wrong { reason, .. } => {
-                let place =
-                    format!("wrong at shape '{}' on inputs of a seed that the phase does not have", record.shape);
-                Correctness::Wrong { reason: format!("{place}, and so is a module that was loaded anew: {reason}") }
+                let place = format!("wrong at shape '{}' on inputs of a hidden seed", record.shape);
+                Correctness::Wrong { reason: format!("{place}, and again after the module was reloaded: {reason}") }
             }
             LatencyOutcome::Timed { .. } | LatencyOutcome::Failed { .. } => return None,
         };
@@ -126,7 +125,7 @@ fn not_built(outcome: &BuildOutcome) -> Option<String> {
     match outcome {
         BuildOutcome::Failed { message } => {
             let line = message.lines().find(|l| l.contains("error")).or_else(|| message.lines().next());
-            Some(format!("does not build: {}", line.unwrap_or("the compiler did not say why").trim()))
+            Some(format!("does not build: {}", line.unwrap_or("the compiler gave no reason").trim()))
         }
         BuildOutcome::Refused { reasons, .. } => Some(format!("cannot be launched: {}", reasons.join("; "))),
         BuildOutcome::Built { .. } | BuildOutcome::NotNeeded => None,

@@ -32,7 +32,8 @@ impl BoundGate<'_> {
                 inconclusive: Some(InconclusiveKind::Noise),
                 interval,
                 note: Some(
-                    "one launch of each was counted, and launches differ by as much; set `[profile] repeat`".into(),
+                    "only one launch of each was counted, and launches differ by this much; set `[profile] repeat`"
+                        .into(),
                 ),
                 ..outcome
             },

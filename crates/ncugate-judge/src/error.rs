@@ -15,7 +15,7 @@ pub enum JudgeError {
     #[error(transparent)]
     Plan(#[from] PlanErrors),
     /// The measured part of the phase does not exist in the phase.
-    #[error("the run says that it measured a part of its phase, which its phase does not have: {0}")]
+    #[error("the run measured a part that its phase does not have: {0}")]
     Narrow(#[from] SubsetError),
     /// A run cannot be read.
     #[error(transparent)]
@@ -24,10 +24,10 @@ pub enum JudgeError {
     #[error(transparent)]
     Frame(#[from] FrameError),
     /// A recording is missing data that the phase needs.
-    #[error("the recording in {} does not hold what the phase asks for; it has:{}\nmeasure again on a GPU, then keep the run with `ncugate record`", folder.display(), lacks.iter().map(|l| format!("\n  {l}")).collect::<String>())]
+    #[error("the recording in {} does not match the phase; it has:{}\nmeasure again on a GPU, then keep the run with `ncugate record`", folder.display(), lacks.iter().map(|l| format!("\n  {l}")).collect::<String>())]
     Recording { folder: PathBuf, lacks: Vec<String> },
     /// Two measurements cannot be compared.
-    #[error("cannot compare with {label}:{}\nmeasure both alike, or compare all the same with --allow-mismatch", differences.iter().map(|d| format!("\n  {d}")).collect::<String>())]
+    #[error("cannot compare with {label}:{}\nmeasure both under the same conditions, or compare anyway with --allow-mismatch", differences.iter().map(|d| format!("\n  {d}")).collect::<String>())]
     Unlike {
         /// The measurement on the other side of the comparison.
         label: String,

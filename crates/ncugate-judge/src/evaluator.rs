@@ -84,12 +84,12 @@ impl<'a> GateEvaluator<'a> {
         let variants = of_glob(rule, candidates.variants, self.context).map_err(nothing)?;
         match (rule.picks, variants.as_slice(), rule.glob) {
             (_, [], Some(glob)) => Err(nothing(format!("no variant matches '{glob}'"))),
-            (Picks::All, [], None) => Err(nothing("there is no variant to judge".to_owned())),
+            (Picks::All, [], None) => Err(nothing("no variant to judge".to_owned())),
             (Picks::All, ..) => Ok(variants),
             (Picks::Selected, ..) => {
                 candidates.selected.map(|at| vec![at]).ok_or_else(|| match candidates.ranked.is_empty() {
                     true => self.nobody(&variants),
-                    false => nothing("no variant is selected: the plan kept no stage".to_owned()),
+                    false => nothing("no variant is selected: the plan accepted no stage".to_owned()),
                 })
             }
             (Picks::Best, ..) => {

@@ -41,10 +41,10 @@ pub fn judge(
     let stops = required.iter().find(|g| g.effect == verdict);
     let mut reason = match (verdict, stops) {
         (Verdict::Pass, _) => {
-            format!("fallback {id}: {} of its own held", counted(required.len(), "gate"))
+            format!("fallback {id}: its {} held", counted(required.len(), "gate"))
         }
         (_, Some(gate)) => format!("fallback {id}, gate '{}': {}", gate.result.name, gate.result.reason),
-        (_, None) => format!("fallback {id} has no required gate of its own, so it cannot pass"),
+        (_, None) => format!("fallback {id} has no required gate, so it cannot pass"),
     };
     SelectionBasis::new(Choice::Selected(id), required.iter().map(|g| &g.result)).hold(&mut verdict, &mut reason);
     warnings.extend(gates.iter().flat_map(|g| g.warnings.clone()));

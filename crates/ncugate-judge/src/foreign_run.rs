@@ -86,7 +86,7 @@ fn warnings(phase: &Phase, evidence: Evidence) -> Vec<String> {
         said.push("judged from ncu reports alone: no latency was measured, so the variant with the shortest launch under ncu is selected".to_owned());
     }
     if evidence == Evidence::AssumedCorrect {
-        said.push("results are assumed to be correct (--assume-correct); nothing here proves it".to_owned());
+        said.push("results are assumed to be correct (--assume-correct), not proven".to_owned());
     }
     said
 }
@@ -180,7 +180,7 @@ fn captured(plan: &Plan, reports: &[OpenedReport]) -> Result<Vec<CapturedVariant
                 [id] => *id,
                 [first, second, ..] => {
                     return Err(JudgeError::Overlap(format!(
-                        "launch {} of {} ({kernel}) fits `match` of both {first} and {second}: narrow one of them, with `kernel`, `nvtx`, `launch` or `report`",
+                        "launch {} of {} ({kernel}) matches both {first} and {second}: narrow the `match` of one, with `kernel`, `nvtx`, `launch` or `report`",
                         launch.id(),
                         report.name
                     )));
@@ -200,7 +200,7 @@ fn captured(plan: &Plan, reports: &[OpenedReport]) -> Result<Vec<CapturedVariant
     }
     if let Some(absent) = plan.variants.iter().find(|variant| !found.contains_key(&variant.id)) {
         return Err(JudgeError::NoLaunch(format!(
-            "no launch of {} fits `match` of {}; {}",
+            "no launch of {} matches {}; {}",
             listed(reports),
             absent.id,
             kernels(reports)
@@ -268,7 +268,7 @@ fn fingerprint(reports: &[OpenedReport]) -> Result<Fingerprint, StoreError> {
         if fingerprint.ncu.is_none() {
             let session = report.report.session().map_err(|e| report.failed(e.to_string()))?;
             fingerprint.ncu = session.ncu_version().map(str::to_owned);
-            let asked = |value: Option<&str>| value.unwrap_or("not said by the report").to_owned();
+            let asked = |value: Option<&str>| value.unwrap_or("not in the report").to_owned();
             fingerprint.clock_control = asked(session.clock_control());
             fingerprint.cache_control = asked(session.option("--cache-control"));
             fingerprint.replay_mode = asked(session.replay_mode());

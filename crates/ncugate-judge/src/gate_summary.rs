@@ -11,7 +11,7 @@ use serde::Serialize;
 pub struct GateSummary {
     /// Why, next to the numbers of the same gate: `short by 1.311`.
     pub why: CleanText,
-    /// The judged variants and how many cases hold, where not the selected variant alone is judged.
+    /// The judged variants and the number of cases that hold, unless only the selected variant is judged.
     pub scope_note: Option<CleanText>,
     /// Measured value of the case that decided.
     pub measured: Option<Number>,
@@ -23,13 +23,13 @@ pub struct GateSummary {
     pub margin: Option<Number>,
     /// Margin over limit, held to -1 to 1.
     pub margin_share: Option<f64>,
-    /// Interval of the difference between measured and limit, added to the limit: the gate is decided where the limit is
+    /// Interval of the difference between measured and limit, added to the limit: the gate is decided if the limit is
     /// outside. It is not an interval of the measured value, whose noise may be common to both sides.
     pub interval: Option<(Number, Number)>,
     /// Samples behind the measured value.
     pub samples: usize,
-    /// Which samples of the run they are: of the sweep, which variants are selected by, or of the confirmation, taken anew
-    /// after that; null where nothing follows from samples of the run.
+    /// Origin of the samples: the sweep, which selects the variant, or the confirmation, taken after the selection; null if
+    /// the gate reads no samples of the run.
     pub judged_by: Option<SampleOrigin>,
     /// Variant that decided.
     pub variant: Option<VariantId>,
@@ -114,7 +114,7 @@ fn scope_note(gate: &GateResult, counts: Counts, deciding: Option<&Case>) -> Opt
 fn notes(scope: Option<String>, origin: Option<SampleOrigin>) -> Option<String> {
     let samples = origin.map(|origin| match origin {
         SampleOrigin::Sweep => "judged by the sweep's samples".to_owned(),
-        SampleOrigin::Confirmation => "judged by samples taken anew".to_owned(),
+        SampleOrigin::Confirmation => "judged by the confirmation's samples".to_owned(),
     });
     let notes: Vec<String> = scope.into_iter().chain(samples).collect();
     (!notes.is_empty()).then(|| notes.join("; "))

@@ -79,7 +79,7 @@ fn settle(gate: &Gate, judged: &mut GateVerdict, only_noise: bool) {
         OnInconclusive::Inconclusive => {}
         OnInconclusive::Fail => {
             judged.result.verdict = Verdict::Fail;
-            judged.result.reason = format!("{}; this gate counts inconclusive as failed", judged.result.reason).into();
+            judged.result.reason = format!("{}; this gate fails if it is inconclusive", judged.result.reason).into();
             judged.effect = Verdict::Fail;
         }
         OnInconclusive::Warn => {

@@ -51,17 +51,17 @@ impl<'c, 'a> JointFeasibility<'c, 'a> {
             }
         }
         self.left.push((left, format!("'{}' ({})", gate.name, gate.require)));
-        self.leaves.push(format!("{left} can hold '{}' ({})", gate.name, gate.require));
+        self.leaves.push(format!("{left} can pass '{}' ({})", gate.name, gate.require));
     }
 
     /// A sentence for each gate that fewer than half of the candidates can pass, whatever is measured.
     pub fn narrow(&self) -> Vec<String> {
         let all = self.candidates.len();
         let few = self.left.iter().filter(|(left, _)| 2 * left < all);
-        few.map(|(left, gate)| format!("only {left} of {} can hold {gate}", counted(all, "candidate"))).collect()
+        few.map(|(left, gate)| format!("only {left} of {} can pass {gate}", counted(all, "candidate"))).collect()
     }
 
-    /// `LEAD: of 33 candidates 20 can hold 'registers' (registers <= 64), ... and none all of them; the nearest, a,
+    /// `LEAD: of 33 candidates, 20 can pass 'registers' (registers <= 64), ... and none can pass all; the nearest, a,
     /// fails 'b'`; `None` if a candidate can pass all gates, or without candidates.
     pub fn impossible(&self, lead: &str) -> Option<String> {
         if self.fails.iter().any(Vec::is_empty) {
@@ -71,6 +71,6 @@ impl<'c, 'a> JointFeasibility<'c, 'a> {
         let all = counted(self.candidates.len(), "candidate");
         let (leaves, fails) = (self.leaves.join(", "), fails.join(", "));
         let id = &self.context.variant(*nearest).id;
-        Some(format!("{lead}: of {all} {leaves}, and none all of them; the nearest, {id}, fails {fails}"))
+        Some(format!("{lead}: of {all}, {leaves}, and none can pass all; the nearest, {id}, fails {fails}"))
     }
 }

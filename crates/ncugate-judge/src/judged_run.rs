@@ -16,7 +16,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Why a run without a list of its files cannot pass.
-const UNSEALED: &str = "the run is not sealed: its manifest does not list its files, so nobody can tell whether they are those that were measured (measure again)";
+const UNSEALED: &str =
+    "the run is not sealed: its manifest does not list its files, so later changes cannot be detected (measure again)";
 
 #[derive(Debug)]
 pub struct JudgedRun<'a> {
@@ -142,7 +143,7 @@ fn judgement(measurements: &Measurements<'_>, references: &ReferenceRuns, today:
     judgement.warnings.extend(references.warnings.iter().cloned());
     if let Some(part) = &measurements.run().manifest.shard {
         judgement.withhold_pass(&format!(
-            "the run is shard {} of the phase, and `ncugate cluster merge` puts shards together",
+            "the run is shard {} of the phase, and `ncugate cluster merge` merges the shards",
             part.shard
         ));
     }
@@ -150,7 +151,7 @@ fn judgement(measurements: &Measurements<'_>, references: &ReferenceRuns, today:
         let part = format!("the run measured a part of the phase ({})", part.words());
         judgement
             .cautions
-            .insert(0, format!("{part}: gates that need the rest are inconclusive, and it does not pass"));
+            .insert(0, format!("{part}: gates that need the rest are inconclusive, so the run does not pass"));
         judgement.withhold_pass(&part);
     }
     if measurements.evidence() == Evidence::Measured {

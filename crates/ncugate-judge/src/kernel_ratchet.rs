@@ -216,7 +216,7 @@ impl KernelResources {
                 better.push(change);
             }
         } else if before.occupancy.is_some() != self.occupancy.is_some() {
-            worse.push("occupancy is known on one side alone".to_owned());
+            worse.push("occupancy is known on only one side".to_owned());
         }
         (worse, better)
     }
@@ -299,12 +299,12 @@ pub struct Baseline {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BaselineError {
     /// The file is not TOML of this format.
-    #[error("the baseline cannot be read: {0}")]
+    #[error("cannot read the baseline: {0}")]
     Damaged(String),
     /// Another version wrote the file.
-    #[error("the baseline has form {0}, and this program reads form {SCHEMA}; write it anew with --update")]
+    #[error("the baseline has format {0}, but this program reads format {SCHEMA}; rewrite it with --update")]
     Form(u32),
-    #[error("the baseline has the kernel `{0}` twice")]
+    #[error("the baseline lists the kernel `{0}` twice")]
     Twice(String),
 }
 
@@ -328,7 +328,7 @@ impl Baseline {
     /// The baseline of a library as a file: one line per kernel and resource, so that a review shows the changes.
     pub fn write(library: &LibraryResources) -> String {
         let mut out = format!(
-            "# What the kernels of a library use. Written by `ncugate check LIBRARY --baseline FILE --update`.\nschema = {SCHEMA}\n"
+            "# Resource use of a library's kernels. Written by `ncugate check LIBRARY --baseline FILE --update`.\nschema = {SCHEMA}\n"
         );
         for kernel in &library.kernels {
             // A JSON string is a basic string of TOML.

@@ -89,7 +89,7 @@ impl Launches {
         }
         let holding = held.iter().filter(|&&truth| truth).count() * self.own / held.len();
         let note = match self.own {
-            1 => "launches of what it is compared with disagree".to_owned(),
+            1 => "launches of the compared variant disagree".to_owned(),
             own => format!("launches disagree: it holds for {holding} of {own}"),
         };
         CaseOutcome {

@@ -66,7 +66,7 @@ pub mod witness;
 
 pub use base_choice::base_of;
 pub use case_outcome::CaseOutcome;
-pub use cautions::{by_duration_alone, loosened, weakened};
+pub use cautions::{by_duration_alone, weakened_checks, weakened_gates};
 pub use confirmation_scope::to_confirm;
 pub use context::{BetweenRuns, Context, Noise, StoredRun};
 pub use correctness::{correctness, name_cheats, name_profiled_cheats};

@@ -199,7 +199,7 @@ impl<'a> Measurements<'a> {
                 plan,
                 &Correctness::Unproven {
                     reason:
-                        "an ncu report does not say whether the result was correct; --assume-correct judges it all the same"
+                        "an ncu report does not prove that the result was correct; --assume-correct judges it anyway"
                             .to_owned(),
                 },
             ),

@@ -206,7 +206,7 @@ impl SampleSeries {
             processes.extend((part > 0).then_some(part as u32));
         }
         if left > 0 {
-            return Err("samples of the confirmation are of no process".into());
+            return Err("confirmation samples carry no process id".into());
         }
         let (rounds, launches) = (Rounds::Own, fresh.launches);
         Ok(Self { samples, timing, rounds, program, launches, processes: Some(processes.into()) })

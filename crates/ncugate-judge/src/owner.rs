@@ -33,13 +33,11 @@ pub fn resolve_owner<'o, P>(
     match (owner, phase.baselines.first()) {
         (Owner::Baseline, Some(first)) => ResolvedOwner::Named(&first.name),
         (Owner::Baseline, None) => ResolvedOwner::Nobody("the phase has no baseline, and none is stored".to_owned()),
-        (Owner::Previous | Owner::Best, _) => {
-            ResolvedOwner::Nobody(format!("there is no stored run for '{}'", owner.word()))
-        }
+        (Owner::Previous | Owner::Best, _) => ResolvedOwner::Nobody(format!("no stored run for '{}'", owner.word())),
         (Owner::Case, _) => ResolvedOwner::Nobody("the judged variant cannot be compared with itself".to_owned()),
         (Owner::Named(name), _) if name == BASE && phase.base.is_some() => ResolvedOwner::Base,
         (Owner::Named(name), _) if name == BASE && !declares(phase, name) => {
-            ResolvedOwner::Nobody("there is no base: `ncugate run --base REF` measures one".to_owned())
+            ResolvedOwner::Nobody("no base was measured: `ncugate run --base REF` measures one".to_owned())
         }
         (Owner::Named(name), _) => ResolvedOwner::Named(name),
     }

@@ -45,7 +45,7 @@ fn unknown_metric(metric: &LogicalMetric, context: &EvalContext<'_>) -> Option<S
         return Some(measured());
     }
     (OF_SMS.contains(&metric.name.as_str()) && context.given.sms.is_none())
-        .then(|| "the GPU's number of multiprocessors is not known; give it with --sms".to_owned())
+        .then(|| "the GPU's number of SMs is unknown; give it with --sms".to_owned())
 }
 
 /// Why a metric of another owner is unknown: it is not a kernel of this plan.
@@ -63,12 +63,12 @@ fn unknown_owner(owner: &Owner, context: &EvalContext<'_>) -> Option<String> {
     match context.plan.variants.iter().find(|variant| variant.id.0 == name).map(|variant| &variant.method) {
         Some(Method::Kernel(_)) => None,
         Some(Method::Function(_)) => {
-            Some(format!("'{name}' is a Python function; its launches are known only after it ran"))
+            Some(format!("'{name}' is a Python function; its launches are known only after it runs"))
         }
         Some(Method::Captured(_)) => Some(format!("'{name}' is known only from a report")),
         Some(Method::Command(_)) => {
-            Some(format!("'{name}' is an external command; its launches are known only after it ran"))
+            Some(format!("'{name}' is an external command; its launches are known only after it runs"))
         }
-        None => Some(format!("'{name}' is known only after it is measured")),
+        None => Some(format!("'{name}' is known only after a measurement")),
     }
 }

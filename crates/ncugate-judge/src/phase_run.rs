@@ -72,8 +72,7 @@ impl PhaseRun {
         let (phase, plan) = searched(phase, plan, &run)?;
         let (phase, plan) = based(phase, plan, &run)?;
         let mut lacks = store::lacks(&run, &phase, &plan, &counters(&run));
-        lacks
-            .extend(run.manifest.narrowed.as_ref().map(|part| format!("a part of the phase alone ({})", part.words())));
+        lacks.extend(run.manifest.narrowed.as_ref().map(|part| format!("only a part of the phase ({})", part.words())));
         if !lacks.is_empty() {
             return Err(JudgeError::Recording { folder: folder.to_owned(), lacks });
         }
@@ -89,7 +88,7 @@ fn searched(phase: Phase, plan: Plan, run: &Run) -> Result<(Phase, Plan), JudgeE
     let Some(points) =
         config::parse_in(&run.folder.join("phase.toml"), &run.phase, run.manifest.project.as_deref())?.sweep.points
     else {
-        let lacks = vec!["no candidates that a search chose".to_owned()];
+        let lacks = vec!["no candidates chosen by a search".to_owned()];
         return Err(JudgeError::Recording { folder: run.folder.clone(), lacks });
     };
     let phase = phase.with_points(points);

@@ -120,7 +120,7 @@ impl BoundGate<'_> {
         {
             let interval = self.of_kernels(&varying, values, &difference)?;
             let open =
-                if alike.parts.is_some() { "noise: the rounds are not alike" } else { "noise: needs more rounds" };
+                if alike.parts.is_some() { "noise: the rounds are not stationary" } else { "noise: needs more rounds" };
             (alike.widened(Estimate { value, interval }), open)
         } else {
             let variances = self.variances(&varying, (values, shape), &slopes, &alike, &difference)?;
@@ -167,7 +167,7 @@ impl BoundGate<'_> {
         let both = || varying.parties.iter().zip(slopes);
         if varying.has_command() {
             if varying.has_stored() {
-                return Err(Indecision::missing("how much a command differs from run to run is not known".to_owned()));
+                return Err(Indecision::missing("the noise of a command between runs is unknown".to_owned()));
             }
             return both().map(|(party, slope)| Ok(between_processes(party)?.scaled(*slope))).collect();
         }
@@ -205,14 +205,14 @@ impl BoundGate<'_> {
         let between = known.ok_or_else(|| {
             let config = self.context.phase.file.display();
             Indecision::missing(format!(
-                "how much runs differ is not known at shape '{shape}': `ncugate tools calibrate {config} --runs 5` measures it"
+                "the noise between runs is unknown at shape '{shape}': `ncugate tools calibrate {config} --runs 5` measures it"
             ))
         })?;
         let mut total = 0.0;
         for (party, slope) in parties {
             let deviation = between.of(party.timed.timing.statistic());
             let deviation = deviation.ok_or_else(|| {
-                Indecision::missing(format!("how much the tails of runs differ is not known at '{shape}'"))
+                Indecision::missing(format!("the noise of tail latencies between runs is unknown at '{shape}'"))
             })?;
             total += (slope * party.value * deviation).powi(2);
         }
@@ -256,7 +256,7 @@ impl BoundGate<'_> {
         let alike = Stationarity::of(&party.timed.samples);
         let level = self.context.resampler.settings().level;
         if alike.parts.is_some() {
-            return Err(Indecision::noise("the rounds are not alike"));
+            return Err(Indecision::noise("the rounds are not stationary"));
         }
         let factor = match alike.autocorrelation > 0.0 {
             true => {
@@ -277,7 +277,7 @@ impl BoundGate<'_> {
     ) -> Result<Variance, Indecision> {
         if varying.has_command() {
             if varying.has_stored() {
-                return Err(Indecision::missing("how much a command differs from run to run is not known".to_owned()));
+                return Err(Indecision::missing("the noise of a command between runs is unknown".to_owned()));
             }
             return between_processes(party);
         }
@@ -316,7 +316,7 @@ impl BoundGate<'_> {
         (room > 0.0 && room < noise).then(|| {
             let percent = |part: f64| ncugate_model::number::short((part * 1000.0).round() / 10.0);
             format!(
-                "noise: a {} % limit cannot be resolved: this machine's own noise is {} % at {samples} rounds",
+                "noise: a {} % limit cannot be resolved: this machine's noise is {} % at {samples} rounds",
                 percent(room),
                 percent(noise)
             )
@@ -371,7 +371,7 @@ impl BoundGate<'_> {
             }
             for (which, timed, value) in [(Part::Own, &timed.own, part.own), (Part::Other, &timed.other, part.other)] {
                 if let Some(timed) = timed {
-                    let value = value.ok_or_else(|| Indecision::noise("what varies is not a number"))?;
+                    let value = value.ok_or_else(|| Indecision::noise("a sampled value is not a number"))?;
                     parties.push(NoisyOperand { at, part: which, timed, value });
                 }
             }
@@ -463,7 +463,7 @@ fn between_processes(party: &NoisyOperand<'_>) -> Result<Variance, Indecision> {
     party.timed.between_processes(party.value).ok_or_else(|| {
         let processes = ncugate_model::number::counted(party.timed.process_count(), "process");
         Indecision::uncompared(format!(
-            "a command is compared, and one side was timed in {processes}: {FEWEST_PROCESSES} are needed to know how much processes differ"
+            "a command is compared, and one side was timed in {processes}: the noise between processes needs at least {FEWEST_PROCESSES}"
         ))
     })
 }

@@ -30,9 +30,9 @@ pub enum InconclusiveKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SampleOrigin {
-    /// Those of the sweep, which variants are selected by.
+    /// Samples of the sweep, which select the variant.
     Sweep,
-    /// Those that were taken anew after the selection.
+    /// Samples of the confirmation, taken after the selection.
     Confirmation,
 }
 
@@ -55,13 +55,13 @@ pub struct GateResult {
     /// The requirement as written.
     #[schemars(with = "String")]
     pub require: Requirement,
-    /// Which variants.
+    /// The judged variants.
     pub on: Scope,
     /// Required or advisory.
     pub level: Level,
     /// Line in the phase's file.
     pub line: usize,
-    /// The metric on its left side, when it is one.
+    /// The metric on its left side, if it is a metric.
     pub metric: Option<CleanText>,
     /// Unit of measured, limit, margin and interval.
     pub unit: CleanText,
@@ -283,13 +283,13 @@ pub struct TierResult {
 pub struct StageResult {
     /// Its name.
     pub name: CleanText,
-    /// The variant that stands for it.
+    /// The variant that represents it.
     pub variant: Option<VariantId>,
-    /// Whether it was kept.
+    /// Whether it was accepted.
     pub accepted: bool,
     /// The verdict of its exit gates.
     pub verdict: Verdict,
-    /// Why it was kept or not.
+    /// Why it was accepted or rejected.
     pub reason: CleanText,
     /// Expected speedup over the last accepted stage, from and to.
     pub expected: Option<(f64, f64)>,
@@ -306,13 +306,13 @@ pub struct StageResult {
 /// The judged fallback.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct FallbackResult {
-    /// The variant taken.
+    /// The variant used.
     pub variant: Option<VariantId>,
-    /// The verdict of its own gates.
+    /// The verdict of its gates.
     pub verdict: Verdict,
     /// Why.
     pub reason: CleanText,
-    /// What it costs against what is not used instead: the rejected variant and the first baseline.
+    /// Its cost compared with the rejected variant and the first baseline.
     #[serde(skip)]
     pub cost: Option<CleanText>,
     /// Its gates.

@@ -59,7 +59,7 @@ impl<'v> SelectionBasis<'v> {
         *reason = match self.choice {
             Choice::Selected(id) => format!("no required gate judged the selected variant {id}; otherwise {reason}"),
             Choice::Nobody => {
-                format!("no variant is selected, so nothing that would be used was judged; otherwise {reason}")
+                format!("no variant is selected, so no variant to use was judged; otherwise {reason}")
             }
             Choice::NotMade => format!("no required gate judged a launch; otherwise {reason}"),
         };
@@ -80,7 +80,7 @@ fn elsewhere(gate: &GateResult, id: &VariantId) -> Option<String> {
         None => Some(format!("'{name}' (on = \"{on}\")")),
         Some(Verdict::Pass) => None,
         Some(Verdict::Fail | Verdict::Inconclusive) if *on == Scope::Any && gate.waived.is_none() => {
-            (gate.verdict == Verdict::Pass).then(|| format!("'{name}' (on = \"any\", which others hold)"))
+            (gate.verdict == Verdict::Pass).then(|| format!("'{name}' (on = \"any\", held by other variants)"))
         }
         Some(Verdict::Fail | Verdict::Inconclusive) => None,
     }

@@ -102,7 +102,7 @@ impl Walk<'_, '_> {
             (None, Ok(wrong)) => {
                 let all_wrong = wrong.iter().all(|&at| context.correctness(at).disqualified().is_some());
                 result.verdict = if all_wrong { Verdict::Fail } else { Verdict::Inconclusive };
-                result.reason = "no variant of it is both correct and measured".into();
+                result.reason = "none of its variants is both correct and measured".into();
             }
         }
         self.settle(stage, best, &mut result);
@@ -124,7 +124,7 @@ impl Walk<'_, '_> {
         result.verdict = if no_gates && self.accepted.is_none() { Verdict::Pass } else { effect };
         let stops = gates.iter().find(|g| g.is_required() && g.effect == result.verdict);
         result.reason = match (result.verdict, stops) {
-            (Verdict::Pass, None) => "correct, and the first of the plan".into(),
+            (Verdict::Pass, None) => "correct, and the first stage of the plan".into(),
             (Verdict::Pass, Some(_)) => format!("{} held", counted(gates.len(), "exit gate")).into(),
             (_, Some(gate)) => format!("gate '{}': {}", gate.result.name, gate.result.reason).into(),
             (_, None) => "it has no required exit gate".into(),

@@ -39,7 +39,7 @@ impl StaticCheck {
     /// Why the phase fails whatever is measured, except for its fallback, a sentence each.
     pub fn failures(&self) -> Vec<String> {
         let gates = self.judged.iter().filter(|gate| is_failure(gate));
-        let gates = gates.map(|gate| format!("gate '{}' fails whatever is measured: {}", gate.name, gate.reason));
+        let gates = gates.map(|gate| format!("gate '{}' cannot pass: {}", gate.name, gate.reason));
         gates.chain(self.problems()).collect()
     }
 
@@ -57,8 +57,10 @@ impl StaticCheck {
     pub fn left(&self) -> Option<String> {
         let fallback = self.fallback.as_ref().filter(|_| !self.failures().is_empty())?;
         Some(match &fallback.impossible {
-            None => "only the fallback can pass: a run ends with 0 through it if it is correct and holds its gates"
-                .to_owned(),
+            None => {
+                "only the fallback can pass: a run ends with status 0 if the fallback is correct and passes its gates"
+                    .to_owned()
+            }
             Some(why) => format!("the fallback cannot pass either: {why}"),
         })
     }

@@ -35,7 +35,7 @@ impl StepBounds {
         let (_, first) = bounded.first()?;
         let about = |(at, bounds): &(usize, &crate::frame::Bounds)| match bounds.added > 0.0 {
             true => format!("{} is between {} and {}", references[*at], short(bounds.low), short(bounds.high)),
-            false => format!("{} is of its launches alone", references[*at]),
+            false => format!("{} covers only its launches", references[*at]),
         };
         let about: Vec<String> = bounded.iter().map(about).collect();
         let words = format!("ncu does not count fills and copies ({}): {}", first.steps, about.join(", "));

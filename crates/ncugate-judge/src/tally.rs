@@ -33,12 +33,12 @@ impl VerdictTally {
         let total = self.found.len();
         let held = total.saturating_sub(self.waived + self.warned);
         let are = |count: usize| if count == 1 { "is" } else { "are" };
-        let parts = [(self.waived, "waived"), (self.warned, "inconclusive and only warned of")];
+        let parts = [(self.waived, "waived"), (self.warned, "inconclusive with a warning")];
         let parts: Vec<String> = (parts.into_iter().filter(|(count, _)| *count > 0))
             .map(|(count, what)| format!("{count} {} {what}", are(count)))
             .collect();
         match (parts.is_empty(), total) {
-            (true, 1) => "the one requirement holds".to_owned(),
+            (true, 1) => "the only requirement holds".to_owned(),
             (true, n) => format!("all {n} requirements hold"),
             (false, n) => {
                 let holds = if held == 1 { "holds" } else { "hold" };

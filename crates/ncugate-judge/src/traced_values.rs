@@ -17,7 +17,8 @@ pub fn is_traced(run: &Run) -> bool {
 /// A stored run's values without durations, because ncu's and CUPTI's durations are not comparable.
 pub fn without_durations(quantities: &Quantities) -> Quantities {
     let mut quantities = quantities.clone();
-    let absent = Cell::Missing("durations of one run are ncu's and of the other CUPTI's: they are not compared".into());
+    let absent =
+        Cell::Missing("durations of one run are from ncu and of the other from CUPTI: they are not compared".into());
     let known: Vec<String> = quantities.metrics().map(str::to_owned).collect();
     for metric in known.iter().filter(|name| **name == *id::DURATION || *name == DURATION) {
         let rows = quantities.rows().len();
@@ -32,11 +33,11 @@ pub fn caution(run: &Run) -> Option<String> {
     let first = cases.first()?;
     let more = match cases.len() - 1 {
         0 => String::new(),
-        more => format!(" and of {}", counted(more, "further case")),
+        more => format!(" and of {}", counted(more, "more case")),
     };
     Some(format!(
-        "source: durations of {} at {}{more} are CUPTI's ({}), since ncu might not count; latencies are held against them, \
-         and not against bytes and operations, which nobody counted",
+        "durations of {} at {}{more} are from CUPTI ({}), because ncu is not permitted to read counters; latencies are compared \
+         with these durations, but not with bytes and operations",
         first.variant, first.shape, first.trace.cupti
     ))
 }

@@ -22,7 +22,7 @@ fn unlikely(gate: &Gate) -> Option<String> {
     let (reference, limit, meant) =
         limits.filter_map(|(reference, limit)| Some((reference, limit, meant(reference, limit)?))).next()?;
     let unit = unit(reference);
-    Some(format!("'{}' holds {reference} against {}; {meant}", gate.name, number::limit(limit, unit)))
+    Some(format!("'{}' compares {reference} with {}; {meant}", gate.name, number::limit(limit, unit)))
 }
 
 fn unit(reference: &Reference) -> &'static str {

@@ -8,7 +8,7 @@ use std::fmt;
 
 /// The setting with which a phase accepts an untested tolerance.
 pub const ACCEPTED: &str =
-    "loosened: `untested_tolerance = \"accept\"` lets a tolerance pass that was not tried on wrong answers";
+    "weakened checks: `untested_tolerance = \"accept\"` accepts a tolerance that was not tested on wrong answers";
 
 /// Shapes with an untested tolerance, and the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub struct UntriedTolerance {
 impl fmt::Display for UntriedTolerance {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let shapes: Vec<String> = self.shapes.iter().map(|shape| format!("'{shape}'")).collect();
-        write!(f, "the tolerance was not tried on wrong answers at {}: {}", shapes.join(", "), self.reason)
+        write!(f, "the tolerance was not tested on wrong answers at {}: {}", shapes.join(", "), self.reason)
     }
 }
 
@@ -31,10 +31,10 @@ impl UntriedTolerance {
         match self.untested {
             UntestedTolerance::Refused => {
                 format!(
-                    "{self}; the phase does not pass (tolerance = {{ ..., untested_tolerance = \"accept\" }} lets it)"
+                    "{self}; the phase does not pass (`tolerance = {{ ..., untested_tolerance = \"accept\" }}` accepts it)"
                 )
             }
-            UntestedTolerance::Accepted => format!("loosened: {self}, which `untested_tolerance` accepts"),
+            UntestedTolerance::Accepted => format!("weakened checks: {self}, which `untested_tolerance` accepts"),
         }
     }
 }

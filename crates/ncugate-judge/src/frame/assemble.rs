@@ -144,8 +144,8 @@ fn program(index: &RecordIndex<'_>, variant: &Variant, shape: &Shape) -> Result<
             let program = kernel.program(&shape.name).map(|program| program.compiled_as(compiled));
             program.ok_or_else(|| missing(&format!("has no launch at shape '{}'", shape.name)))
         }
-        Method::Function(_) => Err(missing("a Python function: its launches are its own")),
-        Method::Command(_) => Err(missing("an external command: its launches are its own")),
+        Method::Function(_) => Err(missing("a Python function chooses its own launches")),
+        Method::Command(_) => Err(missing("an external command chooses its own launches")),
         Method::Captured(_) => Err(missing("a launch of another program")),
     }
 }
@@ -295,7 +295,7 @@ impl<'a> ColumnSource<'a> {
             }
             Some(BuildOutcome::Refused { resources: None, .. }) => Err(missing("cannot be launched on this chip")),
             Some(BuildOutcome::Failed { .. }) => Err(missing("did not build")),
-            Some(BuildOutcome::NotNeeded) => Err(missing("an external command: its kernels are not built here")),
+            Some(BuildOutcome::NotNeeded) => Err(missing("ncugate does not build the kernels of an external command")),
             None => Err(missing("was not built")),
         }
     }
@@ -350,7 +350,7 @@ impl<'a> ColumnSource<'a> {
         let a_second = flops / us * 1e6;
         match a_second > most {
             true => Err(format!(
-                "faster than this chip can be: {} TFLOP/s, at most {} (the samples or the workload's 'flops' are wrong)",
+                "faster than the chip's peak: {} of at most {} TFLOP/s (the samples or the workload's 'flops' are wrong)",
                 number::short(a_second / 1e12),
                 number::short(most / 1e12)
             )),
@@ -369,7 +369,7 @@ impl<'a> ColumnSource<'a> {
     fn tflops(&self, shape: &Shape, us: f64) -> Cell {
         match self.measured.phase.workload.flops_at(shape) {
             Ok(Some(flops)) => Cell::finite(flops / us / 1e6),
-            Ok(None) => missing("the workload does not say how many operations a launch has ('flops')"),
+            Ok(None) => missing("the workload does not declare the operations of a launch ('flops')"),
             Err(error) => missing(&error.to_string()),
         }
     }

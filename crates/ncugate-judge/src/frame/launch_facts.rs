@@ -65,9 +65,9 @@ pub(super) fn combine(how: Combination, cells: &[Cell]) -> Cell {
 
 fn occupied(fact: OccupancyFact, launch: &KernelLaunch, resources: &Resources, gpu: FactGpu) -> Result<f64, Cell> {
     let missing = |reason: String| Cell::Missing(reason.into());
-    let capability = gpu.capability.ok_or_else(|| missing("the GPU that measured is not known".to_owned()))?;
+    let capability = gpu.capability.ok_or_else(|| missing("the GPU of the run is unknown".to_owned()))?;
     let chip = Chip::of(capability)
-        .ok_or_else(|| missing(format!("limits of compute capability {capability} are not known")))?;
+        .ok_or_else(|| missing(format!("limits of compute capability {capability} are unknown")))?;
     let demand = Demand {
         registers: resources.registers,
         static_shared: resources.static_shared,
@@ -84,9 +84,9 @@ fn occupied(fact: OccupancyFact, launch: &KernelLaunch, resources: &Resources, g
         OccupancyFact::LimitWarps => f64::from(occupancy.limits.warps),
         OccupancyFact::LimitBlocks => f64::from(occupancy.limits.blocks),
         OccupancyFact::Waves | OccupancyFact::TailFraction => {
-            let sms = gpu.sms.ok_or_else(|| missing("the GPU's number of multiprocessors is not known".to_owned()))?;
+            let sms = gpu.sms.ok_or_else(|| missing("the GPU's number of SMs is unknown".to_owned()))?;
             let waves = occupancy::waves(launch.blocks(), occupancy.blocks_per_sm, sms)
-                .ok_or_else(|| missing("no block fits on a multiprocessor".to_owned()))?;
+                .ok_or_else(|| missing("no block fits on an SM".to_owned()))?;
             if fact == OccupancyFact::Waves { waves } else { occupancy::tail_fraction(waves) }
         }
     })

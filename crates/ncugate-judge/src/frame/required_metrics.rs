@@ -51,14 +51,13 @@ pub fn profiles_baselines(phase: &Phase) -> bool {
 /// Why counters of a variant at a shape were not requested from ncu.
 pub fn not_collected(phase: &Phase, variant: &Variant, shape: &ShapeName, counters: &[&str]) -> String {
     if !phase.profile.shapes.contains(shape) {
-        return format!("not collected at shape '{shape}': `[profile] shapes` does not name it");
+        return format!("not collected at shape '{shape}': `[profile] shapes` does not list it");
     }
     let is_command = matches!(variant.method, Method::Command(_));
     if is_command && variant.standing == VariantRole::Baseline && !profiles_baselines(phase) {
-        return "not collected: no requirement reads a counter of a baseline; `[profile] metrics` asks for it"
-            .to_owned();
+        return "not collected: no requirement reads a counter of a baseline; add it to `[profile] metrics`".to_owned();
     }
-    format!("not collected: ncu was not asked for '{}' when this was measured; measure again", counters.join("', '"))
+    format!("not collected: the run did not request '{}' from ncu; measure again", counters.join("', '"))
 }
 
 /// Whether one launch of every external baseline is profiled only to confirm that ncu sees it: the baseline is

@@ -73,7 +73,7 @@ impl Misfit {
     #[must_use]
     pub fn words(&self) -> String {
         let list = |names: &[String]| names.iter().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", ");
-        format!("ncu saw {} in its range, and the plan launches {}", list(&self.seen), list(&self.planned))
+        format!("ncu saw {} in the range, but the plan launches {}", list(&self.seen), list(&self.planned))
     }
 }
 
@@ -221,7 +221,7 @@ mod tests {
     fn a_kernel_of_the_driver_between_them_does_not_count_and_is_named() {
         let (found, misfits) = steps(&["partial", "sum"], &["memset", "partial", "sum"]);
         assert_eq!(found, [None, Some(0), Some(1)]);
-        let words = "ncu saw 'memset', 'partial', 'sum' in its range, and the plan launches 'partial', 'sum'";
+        let words = "ncu saw 'memset', 'partial', 'sum' in the range, but the plan launches 'partial', 'sum'";
         assert_eq!(misfits[0].words(), words);
     }
 

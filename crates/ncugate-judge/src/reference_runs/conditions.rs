@@ -94,8 +94,8 @@ impl Conditions {
     /// The differences between the phases of two measurements, regardless of machine and tools.
     pub fn differences_of_phase(&self, then: &Self) -> Vec<String> {
         let told = [
-            ("least time of a sample (us)", number(self.min_sample_us), number(then.min_sample_us)),
-            ("most launches of a sample", number(self.max_launches), number(then.max_launches)),
+            ("minimum time of a sample (us)", number(self.min_sample_us), number(then.min_sample_us)),
+            ("maximum launches of a sample", number(self.max_launches), number(then.max_launches)),
             ("sets of buffers", number(self.buffer_sets), number(then.buffer_sets)),
             ("state of the L2 cache", Some(word(self.l2)), Some(word(then.l2))),
         ];
@@ -121,7 +121,7 @@ fn word(state: L2State) -> String {
 }
 
 fn described(gpu: &Gpu) -> String {
-    let memory = gpu.memory.map_or_else(|| "memory not known".to_owned(), |bytes| format!("{bytes} bytes"));
+    let memory = gpu.memory.map_or_else(|| "memory unknown".to_owned(), |bytes| format!("{bytes} bytes"));
     format!("{} (compute capability {}, {} SMs, {memory})", gpu.name, gpu.compute_capability, gpu.sms)
 }
 
@@ -129,8 +129,8 @@ fn difference((what, now, then): (&str, Option<String>, Option<String>)) -> Opti
     match (now, then) {
         (Some(now), Some(then)) if now == then => None,
         (Some(now), Some(then)) => Some(format!("{what}: {now} now, {then} then")),
-        (None, Some(then)) => Some(format!("{what}: not known now, {then} then")),
-        (Some(now), None) => Some(format!("{what}: {now} now, not known then")),
-        (None, None) => Some(format!("{what}: not known")),
+        (None, Some(then)) => Some(format!("{what}: unknown now, {then} then")),
+        (Some(now), None) => Some(format!("{what}: {now} now, unknown then")),
+        (None, None) => Some(format!("{what}: unknown")),
     }
 }

@@ -35,10 +35,10 @@ pub fn entry_of_run(
     let lacking = |reason: &str| JudgeError::NoReference { folder: folder.to_owned(), reason: reason.to_owned() };
     let run = Run::load(folder)?;
     if run.manifest.state != RunState::Complete {
-        return Err(lacking("it did not measure everything it should"));
+        return Err(lacking("it is incomplete"));
     }
     if run.manifest.shard.is_some() {
-        return Err(lacking("it is a shard; `ncugate cluster merge` puts shards together"));
+        return Err(lacking("it is a shard; `ncugate cluster merge` merges the shards"));
     }
     if let Some(part) = &run.manifest.narrowed {
         return Err(lacking(&format!("it measured a part of its phase ({})", part.words())));
@@ -52,7 +52,8 @@ pub fn entry_of_run(
     let context = Context { witness: Some(measured.witness()), ..Context::new(measured.capability(), today) };
     let judgement = judge(&phase, &plan, measured.quantities(), measured.correctness(), &context);
     let selected = judgement.selected.as_ref();
-    let selected = selected.ok_or_else(|| lacking("no variant of it is both correct and measured by its objective"))?;
+    let selected =
+        selected.ok_or_else(|| lacking("none of its variants is both correct and measured by its objective"))?;
     // Later runs may have ncu durations, which are not compared with CUPTI's.
     let own = is_traced(&run).then(|| without_durations(measured.quantities()));
     let entry = LeaderboardEntry::new(
@@ -126,7 +127,7 @@ impl Finder<'_> {
                 differences.join("; ")
             )),
             (Lookup::Absent, _) => {
-                Err(format!("{path} has no entry '{BEST}'; `ncugate leaderboard promote RUN` makes one"))
+                Err(format!("{path} has no entry '{BEST}'; `ncugate leaderboard promote RUN` adds one"))
             }
         })
     }

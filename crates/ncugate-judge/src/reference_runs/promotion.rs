@@ -55,10 +55,10 @@ pub struct Change {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Refusal {
     /// The run is already the present entry.
-    #[error("run {run} is the entry '{name}' already")]
+    #[error("run {run} is already the entry '{name}'")]
     Already { run: String, name: String },
     #[error(
-        "{metric} is {after} at '{shape}', the present entry '{name}' has {before}; --accept-worse takes it all the same"
+        "{metric} is {after} at '{shape}', the current entry '{name}' has {before}; --accept-worse promotes the run anyway"
     )]
     Worse {
         /// The entry's name.
@@ -70,7 +70,7 @@ pub enum Refusal {
     },
     /// The objectives differ, so the entries cannot be ranked.
     #[error(
-        "the run was selected by {after}, the present entry '{name}' by {before}; --accept-worse takes it all the same"
+        "the run was selected by {after}, the current entry '{name}' by {before}; --accept-worse promotes the run anyway"
     )]
     Objective {
         /// The entry's name.

@@ -67,7 +67,7 @@ impl ReferenceRuns {
                 Some(entry) => found.insert("previous", entry, &finder.conditions, request.mismatch)?,
                 None => {
                     let reason =
-                        "no complete run of this phase that passed was measured earlier under the same conditions";
+                        "no earlier run of this phase is complete, passed, and was measured under the same conditions";
                     found.absent.insert("previous".to_owned(), reason.to_owned());
                 }
             }
@@ -130,7 +130,7 @@ impl ReferenceRuns {
         let finder = Finder { phase, profiles, conditions: conditions_of(run)?, today };
         match finder.previous(&run.manifest) {
             Ok(entry) => self.before = entry.map(|entry| (entry.clone(), entry.quantities())),
-            Err(error) => self.warnings.push(format!("no comparison with the run before this one: {error}")),
+            Err(error) => self.warnings.push(format!("no comparison with the previous run: {error}")),
         }
         Ok(())
     }
@@ -166,8 +166,8 @@ impl ReferenceRuns {
     ) -> Result<(), JudgeError> {
         let differences = now.differences(&entry.conditions);
         if mismatch == MismatchPolicy::Allow && !now.is_same_gpu(&entry.conditions) {
-            let reason = format!("{} was measured on another GPU, or it is not known on which", entry.label());
-            self.warnings.push(format!("'{name}' is not compared with: {reason}"));
+            let reason = format!("{} was measured on another or an unknown GPU", entry.label());
+            self.warnings.push(format!("no comparison with '{name}': {reason}"));
             self.absent.insert(name.to_owned(), reason);
             return Ok(());
         }

@@ -64,7 +64,7 @@ fn board() -> (tempfile::TempDir, Leaderboard) {
 }
 
 #[test]
-fn an_entry_gives_back_what_was_measured_and_says_what_was_not() {
+fn an_entry_returns_measured_values_and_names_missing_ones() {
     let entry = entry("r", 10.0, &conditions());
     let table = entry.quantities();
     let (variant, shape) = (VariantId("v".into()), ShapeName("s".into()));
@@ -87,7 +87,7 @@ fn every_difference_is_named_and_the_unknown_is_unlike() {
     );
     let mut unknown = conditions();
     unknown.fingerprint.gpu = None;
-    assert_eq!(unknown.differences(&unknown), ["GPU: not known"]);
+    assert_eq!(unknown.differences(&unknown), ["GPU: unknown"]);
 }
 
 #[test]
@@ -190,7 +190,7 @@ fn a_run_with_another_objective_is_refused() {
 }
 
 #[test]
-fn changes_show_what_is_gone_and_what_is_new() {
+fn changes_show_removed_and_added_metrics() {
     let (_folder, mut board) = board();
     let c = conditions();
     board.append(entry("a", 10.0, &c)).unwrap();

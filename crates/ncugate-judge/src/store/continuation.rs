@@ -113,7 +113,7 @@ fn difference(run: &Run, now: &Manifest, phase: &Phase, plan: &Plan) -> Option<S
     }
     if then.plan_sha256 != now.plan_sha256 {
         return Some(
-            "the phase asks for other variants, another workload or other settings, or a program is another".to_owned(),
+            "the phase has other variants, another workload or other settings, or a program changed".to_owned(),
         );
     }
     let differences = inputs::differences(then, phase, plan);

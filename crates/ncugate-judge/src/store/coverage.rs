@@ -42,7 +42,7 @@ pub fn lacks(run: &Run, phase: &Phase, plan: &Plan, counters: &[String]) -> Vec<
 fn shortened(mut phrases: Vec<String>) -> Vec<String> {
     let more = phrases.len().saturating_sub(MOST);
     phrases.truncate(MOST);
-    phrases.extend((more > 0).then(|| format!("and {more} more files that are not those of now")));
+    phrases.extend((more > 0).then(|| format!("and {more} more changed files")));
     phrases
 }
 

@@ -117,7 +117,7 @@ fn resolve(folder: &Path) -> Result<Destination, String> {
         (Some(parent), Some(name)) => {
             Ok(Destination { parent: parent.to_owned(), name: name.to_owned(), folder: folder.clone() })
         }
-        _ => Err("it has no name of its own".to_owned()),
+        _ => Err("its path does not end in a name".to_owned()),
     }
 }
 

@@ -120,8 +120,7 @@ fn of_project(
     };
     let (ours, others): (BTreeMap<_, _>, BTreeMap<_, _>) =
         recorded.clone().into_iter().partition(|(path, _)| is_ours(Path::new(path)));
-    let phrases =
-        others.into_keys().map(|path| format!("a file outside of the project, '{path}', which is not looked at"));
+    let phrases = others.into_keys().map(|path| format!("a file outside the project, '{path}', which is not read"));
     (ours, phrases.collect())
 }
 
@@ -133,7 +132,7 @@ pub fn changed_inputs(root: &Path, manifest: &Manifest) -> Vec<String> {
 /// The common input files of two runs that differ, and the differing settings, a phrase each.
 pub fn changed_between(one: &Manifest, other: &Manifest) -> Vec<String> {
     let unlike = one.inputs.iter().filter(|(path, hash)| other.inputs.get(*path).is_some_and(|other| other != *hash));
-    let files = unlike.map(|(path, _)| format!("another text of '{path}'"));
+    let files = unlike.map(|(path, _)| format!("a different '{path}'"));
     files.chain(settings::differences(&one.settings, &other.settings)).collect()
 }
 
@@ -143,9 +142,9 @@ fn compared(root: &Path, recorded: &BTreeMap<String, String>, named: BTreeSet<Pa
         let name = path.display().to_string();
         match (recorded.get(&name), input_sha256(&root.join(&path))) {
             (Some(then), Ok(now)) if *then == now => None,
-            (Some(_), Ok(_)) => Some(format!("an older text of '{name}'")),
-            (None, Ok(_)) => Some(format!("no text of '{name}'")),
-            (_, Err(_)) => Some(format!("a text of '{name}', which cannot be read now")),
+            (Some(_), Ok(_)) => Some(format!("an older '{name}'")),
+            (None, Ok(_)) => Some(format!("no '{name}'")),
+            (_, Err(_)) => Some(format!("'{name}', which cannot be read now")),
         }
     };
     paths.into_iter().filter_map(difference).collect()
@@ -269,10 +268,10 @@ mod tests {
         .into();
         let found = compared(&root, &recorded, BTreeSet::from([PathBuf::from("LICENSE"), PathBuf::from("absent.cu")]));
         let expected = [
-            "an older text of 'Cargo.lock'",
-            "no text of 'LICENSE'",
-            "a text of 'absent.cu', which cannot be read now",
-            "a text of 'gone.cuh', which cannot be read now",
+            "an older 'Cargo.lock'",
+            "no 'LICENSE'",
+            "'absent.cu', which cannot be read now",
+            "'gone.cuh', which cannot be read now",
         ];
         assert_eq!(found, expected);
     }

@@ -34,7 +34,7 @@ const JOURNALS: [&str; 6] =
 /// The journal of a search, which is copied into the run.
 const SEARCH: &str = "search.jsonl";
 /// Why there is no ledger without a home folder.
-const HOMELESS: &str = "there is no home folder to keep a record of it in";
+const HOMELESS: &str = "no home folder for a record of it";
 /// The file whose last two versions are valid: the process may have ended before it wrote the last one.
 const MANIFEST: &str = "manifest.json";
 
@@ -166,7 +166,7 @@ impl Ledger {
 }
 
 fn changed(name: &str) -> String {
-    format!("'{name}' is not what ncugate wrote")
+    format!("'{name}' is not as ncugate wrote it")
 }
 
 /// The ledger of the run or search in `folder`: `$XDG_STATE_HOME/ncugate/unfinished/<hash of the folder>`, else below `~/.local/state`.
@@ -193,7 +193,7 @@ fn created(path: &Path) -> io::Result<File> {
 
 fn roots(path: &Path) -> io::Result<(&Path, &Path)> {
     let folder = path.parent();
-    folder.and_then(Path::parent).zip(folder).ok_or_else(|| io::Error::other("there is no home folder"))
+    folder.and_then(Path::parent).zip(folder).ok_or_else(|| io::Error::other("no home folder"))
 }
 
 /// Removes expired ledgers.
@@ -210,7 +210,7 @@ fn prune(folder: &Path) {
 
 /// Opens the file for further lines, and reads its lines.
 fn opened(path: &Path) -> Result<(File, Entries), String> {
-    let unknown = || "no record of this user's says that ncugate measured it here".to_owned();
+    let unknown = || "this user has no record that ncugate measured it here".to_owned();
     let read = || -> io::Result<(File, fs::Metadata, Vec<u8>)> {
         let (root, folder) = roots(path)?;
         disk::private_folder(root, folder)?;

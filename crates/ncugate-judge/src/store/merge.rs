@@ -43,7 +43,7 @@ pub enum MergeError {
         differences: Vec<String>,
     },
     /// Two runs measured the same shard.
-    #[error("cannot merge: shard {shard} is there twice, in {} and {}; name one of them", one.display(), other.display())]
+    #[error("cannot merge: shard {shard} is in both {} and {}; name one of them", one.display(), other.display())]
     Twice {
         shard: String,
         /// A run.
@@ -51,7 +51,7 @@ pub enum MergeError {
         other: PathBuf,
     },
     #[error(
-        "cannot merge: of {count} shards {missing} is not there; measure it with `ncugate run CONFIG --shard {missing}/{count}`{more}"
+        "cannot merge: shard {missing} of {count} is missing; measure it with `ncugate run CONFIG --shard {missing}/{count}`{more}"
     )]
     Missing {
         /// Number of shards of the phase.
@@ -137,7 +137,7 @@ impl ShardRun {
         let part = run.manifest.shard.clone();
         let part = part.ok_or_else(|| unfit("it is not a shard; measure one with `ncugate run CONFIG --shard I/N`"))?;
         if run.manifest.state != RunState::Complete {
-            return Err(unfit("it did not measure everything it should; run the shard again to continue"));
+            return Err(unfit("it is incomplete; run the shard again to continue"));
         }
         if !run.is_sealed() {
             return Err(unfit("it is not sealed: its manifest does not list its files (measure again)"));
@@ -161,12 +161,12 @@ impl ShardRun {
             differ(what, of(&one.fingerprint), of(&two.fingerprint));
         }
         if differences.is_empty() && one.fingerprint.anywhere() != two.fingerprint.anywhere() {
-            differences.push("the GPU or how ncu was set".to_owned());
+            differences.push("the GPU or settings of ncu".to_owned());
         }
         if one.config_sha256 != two.config_sha256 || self.run.phase != other.run.phase || one.project != two.project {
-            differences.push("another text of the phase or of its project".to_owned());
+            differences.push("a different phase or project file".to_owned());
         } else if self.part.whole_sha256 != other.part.whole_sha256 {
-            differences.push("other programs or another environment of the compiler".to_owned());
+            differences.push("other programs or another compiler environment".to_owned());
         }
         differences.extend(changed_between(one, two));
         let more = differences.len().saturating_sub(SHOWN);
@@ -265,7 +265,7 @@ fn write(
     warnings.iter().try_for_each(|warning| writer.warn(warning))?;
     writer.spent("merge", 0.0)?;
     writer.finish(RunState::Running, now)?;
-    writer.stopped("its shards were merged, and what they selected is not confirmed; `ncugate run` goes on")?;
+    writer.stopped("its shards were merged, but the selected variant is not confirmed; `ncugate run` continues")?;
     let gpus: BTreeSet<_> = shards.iter().map(|shard| &shard.run.manifest.fingerprint.machine).map(machine).collect();
     Ok(MergedRun { folder, shards: shards.len(), gpus: gpus.len(), warnings })
 }
@@ -358,7 +358,7 @@ fn unlike_speeds(shards: &[ShardRun], baselines: &BTreeSet<&VariantId>) -> Vec<S
             let percent = ncugate_model::number::short(((slow / fast - 1.0) * 1000.0).round() / 10.0);
             format!(
                 "{variant} at {shape} is {percent} % slower in shard {other} than in shard {at}: candidates of different shards are \
-                 ranked with that error, and what was selected is timed anew on one GPU"
+                 ranked with that error, and the selected variant is re-timed on one GPU"
             )
         })
     };

@@ -51,7 +51,7 @@ pub const MANIFEST: u64 = 64 << 20;
 /// Errors when writing or reading a run.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    #[error("cannot write {path}: {source}; what was measured before is kept: free the disk or fix the permission and run again to continue", path = .path.display())]
+    #[error("cannot write {path}: {source}; earlier records are kept: free disk space or fix the permission, then run again to continue", path = .path.display())]
     Write {
         path: PathBuf,
         /// The system error.
@@ -78,7 +78,7 @@ pub enum StoreError {
     #[error("{folder} is not a run: it has no {missing}", folder = .folder.display())]
     NotARun { folder: PathBuf, missing: &'static str },
     /// Another version wrote the layout.
-    #[error("{folder} has layout {found}, this program reads {expected}: measure again", folder = .folder.display())]
+    #[error("{folder} has layout {found}, but this program reads {expected}: measure again", folder = .folder.display())]
     Schema { folder: PathBuf, found: u32, expected: u32 },
     /// A compressed file is larger than any run's file when unpacked.
     #[error("{path} unpacks to more than {limit} bytes", path = .path.display())]
@@ -102,17 +102,17 @@ pub enum StoreError {
     #[error("{path} has the report {name:?}: the name of a report is one file name that ends in .ncu-rep or .ncu-repz", path = .path.display())]
     ReportName { path: PathBuf, name: String },
     /// A file differs from the one in the run's seal.
-    #[error("{path} {reason}: the run is not what was measured; restore it or measure again", path = .path.display())]
+    #[error("{path} {reason}: the run is not as measured; restore it or measure again", path = .path.display())]
     Seal { path: PathBuf, reason: String },
     /// Another process writes the run.
-    #[error("{folder} is being written by {owner}; wait for it, or end it", folder = .folder.display())]
+    #[error("{folder} is being written by {owner}; wait for it, or stop it", folder = .folder.display())]
     Held {
         /// The run's folder.
         folder: PathBuf,
         owner: Box<LockOwner>,
     },
     /// Another process took the run over.
-    #[error("{folder} was taken over by another process, as this one was not heard of for five minutes; nothing more is written", folder = .folder.display())]
+    #[error("{folder} was taken over by another process after five minutes without a heartbeat of this one; nothing more is written", folder = .folder.display())]
     Lost {
         /// The run's folder.
         folder: PathBuf,
@@ -125,7 +125,7 @@ pub enum StoreError {
         reason: String,
     },
     /// The embedded recording cannot be written there.
-    #[error("{path} is there already, with something else in it; name another folder", path = .path.display())]
+    #[error("{path} already exists with other content; name another folder", path = .path.display())]
     Occupied { path: PathBuf },
     /// An ncu report of the run cannot be read or redacted.
     #[error("cannot use report {path}: {reason}", path = .path.display())]

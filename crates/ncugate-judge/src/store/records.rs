@@ -104,7 +104,7 @@ fn sound(mut record: LatencyRecord) -> LatencyRecord {
 
 fn unsound_timing(samples: &[f64], launches: u32) -> Option<String> {
     match launches {
-        0 => Some("its samples are of no launch".to_owned()),
+        0 => Some("its samples have no launches".to_owned()),
         _ => unsound_samples(samples),
     }
 }

@@ -69,7 +69,7 @@ pub fn verify(folder: &Path, manifest: &Manifest, text: &str) -> Result<(), Stor
         return Err(refused("manifest.json", "was changed after the run was written".to_owned()));
     }
     if let Some(path) = seal.files.keys().find(|path| !is_of_a_run(path)) {
-        return Err(refused("manifest.json", format!("lists {path:?}, which is no file of a run")));
+        return Err(refused("manifest.json", format!("lists {path:?}, which is not a file of a run")));
     }
     for (path, expected) in &seal.files {
         let found = match sealed(folder, path) {
@@ -85,7 +85,7 @@ pub fn verify(folder: &Path, manifest: &Manifest, text: &str) -> Result<(), Stor
         }
     }
     match present(folder)?.into_iter().find(|path| !path.contains('/') && !seal.files.contains_key(path)) {
-        Some(path) => Err(refused(&path, "is not one of the files that the run was written with".to_owned())),
+        Some(path) => Err(refused(&path, "was added after the run was written".to_owned())),
         None => Ok(()),
     }
 }
@@ -99,7 +99,7 @@ fn is_of_a_run(path: &str) -> bool {
 fn unlike(expected: &SealedFile, found: &SealedFile) -> String {
     match (expected.records, found.records) {
         (Some(expected), Some(found)) if expected != found => {
-            format!("has {found} records, and had {expected} when the run was written")
+            format!("has {found} records instead of {expected}")
         }
         _ => "was changed after the run was written".to_owned(),
     }

@@ -154,7 +154,10 @@ mod tests {
         assert_eq!(open().records(), [record(0), record(1)]);
         std::fs::write(&path, text.replacen("\"batch\":0", "\"batch\":7", 1)).unwrap();
         let changed = open();
-        assert_eq!((changed.records(), changed.refused()), (&[][..], Some("'search.jsonl' is not what ncugate wrote")));
+        assert_eq!(
+            (changed.records(), changed.refused()),
+            (&[][..], Some("'search.jsonl' is not as ncugate wrote it"))
+        );
         drop(changed);
         let other = folder.path().join("phase/search/planted");
         std::fs::create_dir_all(&other).unwrap();
@@ -162,7 +165,7 @@ mod tests {
         let planted = SearchJournal::open(folder.path(), "phase", "planted").unwrap();
         assert!(
             planted.records().is_empty()
-                && planted.refused().is_some_and(|why| why.contains("no record of this user's"))
+                && planted.refused().is_some_and(|why| why.contains("this user has no record"))
         );
     }
 }

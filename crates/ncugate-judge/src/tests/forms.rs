@@ -20,7 +20,7 @@ fn absolute() {
 }
 
 #[test]
-fn a_failure_says_what_is_lacking_and_a_pass_for_how_many_it_held() {
+fn a_failure_names_its_shortfall_and_a_pass_the_number_of_variants() {
     let failed = verdict("eligible_warps >= 2", |f| f.set("eligible_warps", |_, _| 0.27));
     assert_eq!(failed.reason, "REGCAP=64,THREADS=64: eligible_warps is 0.27, needs at least 2 (short by 1.73)");
     let case = &failed.cases[failed.deciding.unwrap()];
@@ -84,7 +84,7 @@ fn relative_to_stored_runs() {
     let now = Fixture { phase: fixture.phase.clone(), ..Fixture::new("") };
     let judgement = now.judge();
     assert_eq!(judgement.gates[0].verdict, OPEN);
-    assert!(judgement.gates[1].reason.contains("there is no stored run for 'best'"), "{}", judgement.gates[1].reason);
+    assert!(judgement.gates[1].reason.contains("no stored run for 'best'"), "{}", judgement.gates[1].reason);
 }
 
 #[test]
@@ -253,7 +253,7 @@ fn the_best_that_passes_is_selected_and_the_best_where_none_does() {
 }
 
 #[test]
-fn variants_say_what_stops_them() {
+fn variants_list_their_failing_gates() {
     let mut fixture = Fixture::new(&(gate("registers <= 64") + &gate("eligible_warps >= 2").replace("\"g\"", "\"w\"")));
     fixture.set("registers", |v, _| [64.0, 70.0, 64.0, 64.0, 0.0][v]).set("eligible_warps", |_, _| 1.0).wrong(2);
     let judgement = fixture.judge();
@@ -327,8 +327,8 @@ fn a_kernel_baseline_is_compared_with_before_anything_runs() {
     let told = static_check(&fixture.phase, &fixture.plan, &fixture.quantities, &none(), &Context::new(None, TODAY));
     let (judged, unjudged) = shown(&told);
     assert_eq!(judged, [("built", PASS), ("worse", FAIL)]);
-    let command = "'flash' is an external command; its launches are known only after it ran";
-    let stored = "'best' is known only after it is measured";
+    let command = "'flash' is an external command; its launches are known only after it runs";
+    let stored = "'best' is known only after a measurement";
     let expected = [("command", command), ("first", command), ("stored", stored), ("counted", "measured on a GPU")];
     assert_eq!(unjudged, expected);
 }
@@ -342,7 +342,7 @@ fn a_baseline_that_did_not_build_leaves_its_comparison_open() {
 }
 
 #[test]
-fn gates_that_no_variant_can_hold_together_are_told_with_the_arithmetic() {
+fn jointly_impossible_gates_are_reported_with_the_arithmetic() {
     let tier = "[[tier]]\nname = \"all\"\nrequired = true\nrequire = ['shared_mem <= 48 KiB']\n";
     let mut fixture =
         Fixture::new(&(named("lean", "registers <= 64") + &named("full", "blocks_per_sm >= 4 blocks") + tier));
@@ -358,8 +358,8 @@ fn gates_that_no_variant_can_hold_together_are_told_with_the_arithmetic() {
     assert!(apart.judged.iter().all(|gate| gate.verdict == PASS), "each can be held by somebody");
     let said = apart.impossible.unwrap();
     let arithmetic =
-        "of 4 candidates 2 can hold 'lean' (registers <= 64), 2 can hold 'full' (blocks_per_sm >= 4 blocks), 4 can";
-    assert!(said.contains(arithmetic) && said.contains("and none all of them; the nearest"), "{said}");
+        "of 4 candidates, 2 can pass 'lean' (registers <= 64), 2 can pass 'full' (blocks_per_sm >= 4 blocks), 4 can";
+    assert!(said.contains(arithmetic) && said.contains("and none can pass all; the nearest"), "{said}");
     assert_eq!(told(&mut fixture, |v| if v == 0 { 8.0 } else { 2.0 }, &[]).impossible, None);
     let refused = told(&mut fixture, |v| if v == 0 { 8.0 } else { 2.0 }, &[0]).impossible.unwrap();
     assert!(refused.contains("3 can be launched"), "{refused}");
@@ -374,10 +374,7 @@ fn waves_wait_for_the_number_of_multiprocessors() {
         static_check(&fixture.phase, &fixture.plan, &fixture.quantities, &none(), &context)
     };
     assert_eq!(shown(&of(Some(132))).0, [("w", PASS)]);
-    assert_eq!(
-        shown(&of(None)),
-        (vec![], vec![("w", "the GPU's number of multiprocessors is not known; give it with --sms")])
-    );
+    assert_eq!(shown(&of(None)), (vec![], vec![("w", "the GPU's number of SMs is unknown; give it with --sms")]));
 }
 
 fn none() -> std::collections::BTreeSet<VariantId> {

@@ -150,7 +150,7 @@ fn a_waiver_without_an_end_excuses_nothing() {
 }
 
 #[test]
-fn a_waiver_excuses_nothing_of_what_is_not_proven() {
+fn a_waiver_excuses_no_unproven_variant() {
     let mut fixture = waived("2026-12-31", "*");
     fixture.unproven(0).unproven(1).unproven(2).unproven(3);
     let selected = fixture.judge();
@@ -162,7 +162,7 @@ fn a_waiver_excuses_nothing_of_what_is_not_proven() {
 }
 
 #[test]
-fn a_waiver_excuses_neither_what_is_missing_nor_what_is_wrong() {
+fn a_waiver_excuses_neither_missing_nor_wrong_values() {
     let mut fixture = waived("2026-12-31", "*");
     fixture.set("registers", |_, _| f64::NAN);
     assert_eq!(fixture.judge().verdict, OPEN);

@@ -20,22 +20,22 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::fmt;
 
-/// The two durations of an evaluation, and how long it may take under the profiler; microseconds.
+/// The two durations of an evaluation, and its limit under the profiler, in microseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct WitnessBand {
-    /// Undisturbed: the median of the samples, or of those of the confirmation where it is shorter.
+    /// Undisturbed: the median of the samples, or of those of the confirmation if that is shorter.
     pub latency_us: f64,
     /// Under the profiler, all launches together.
     pub profiled_us: f64,
-    /// The longest that they may take there together.
+    /// Maximum accepted duration under the profiler.
     pub allowed_us: f64,
-    /// Who took the second duration.
+    /// Source of the duration under the profiler.
     pub profiler: DurationSource,
-    /// Whether a saving as large as the latency itself could hide in the band: then it witnesses nothing.
+    /// Whether a saving as large as the latency could hide in the band; such a band confirms nothing.
     pub too_wide: bool,
 }
 
-/// Who takes the duration of a launch that is not timed.
+/// Source of the duration of a launch under the profiler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DurationSource {
@@ -138,7 +138,7 @@ impl Durations {
     /// Why a duration with a wide band cannot confirm the latency.
     pub fn no_witness(&self) -> String {
         format!(
-            "no witness is near enough: {} µs undisturbed, and up to {} µs under the profiler would be allowed; `ncugate run` again takes samples without repeats",
+            "no witness is close enough: {} µs undisturbed, and up to {} µs under the profiler would be accepted; run again to take samples without repeats",
             short(self.latency_us),
             short(self.allowed_us())
         )

@@ -13,7 +13,7 @@ impl CaseCounters<'_> {
                 factor: floor / self.latency,
                 clear: CLEAR,
                 reason: format!(
-                    "{} µs is below what the chip can do: the work takes at least {} µs by its {what} peak",
+                    "{} µs is below the chip's limit: the work takes at least {} µs at its {what} peak",
                     short(self.latency),
                     short(floor)
                 ),

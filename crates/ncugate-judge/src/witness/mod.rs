@@ -34,7 +34,8 @@ pub use chip::ChipFacts;
 /// differ by at most 1.62; `cargo test --lib honest_variants -- --nocapture` prints the range.
 pub const CLEAR: f64 = 20.0;
 /// Why a program that measures its own latency cannot pass.
-pub const GRADED_BY_ITSELF: &str = "graded by itself: the program takes its own time and checks its own results, so its latency cannot make a gate pass";
+pub const SELF_REPORTED: &str =
+    "self-reported latency: the program measures its own latency and checks its own results, so no gate can pass by it";
 
 /// The counters' judgement of a variant's latency at a shape.
 #[derive(Debug, Clone, PartialEq)]
@@ -216,7 +217,7 @@ impl WitnessInput<'_> {
         };
         match (&variant.method, variant.standing) {
             (Method::Captured(_), _) => doubtful("a launch of another program"),
-            (Method::Command(_), VariantRole::Candidate) => doubtful(GRADED_BY_ITSELF),
+            (Method::Command(_), VariantRole::Candidate) => doubtful(SELF_REPORTED),
             (Method::Command(_), VariantRole::Baseline) => (self.command_agreement(variant), None),
             (Method::Function(_), _) if self.is_traced(&variant.id, &shape.name) => {
                 doubtful("its own code ran in the process that traced it")
@@ -277,7 +278,7 @@ impl WitnessInput<'_> {
         }
         let asked = self.run.profiles.iter().any(|record| record.variant == variant.id);
         let why = if asked { "the profiler saw no kernel of it" } else { "it was never profiled" };
-        Agreement::Doubtful(format!("a program that grades itself is compared with, and {why}").into())
+        Agreement::Doubtful(format!("the compared program reports its own latency, and {why}").into())
     }
 }
 

@@ -109,7 +109,7 @@ fn a_band_that_is_too_wide_is_no_witness() {
     assert!(Durations { cold_us: 12.0, ..Durations::plain(10.0, 12.0, 1) }.is_wide());
     assert!((Durations { clock: 0.5, ..Durations::plain(10.0, 12.0, 1) }.allowed_us() - 30.0).abs() < 1e-9);
     let found = agreement(1.5, &[("duration", 2e3)]);
-    assert!(reason(&found).starts_with("no witness is near enough: 1.5 µs undisturbed"), "{found:?}");
+    assert!(reason(&found).starts_with("no witness is close enough: 1.5 µs undisturbed"), "{found:?}");
     let of = |samples: &[f64]| {
         let unrepeated = UnrepeatedSamples { launches: 2, fixed_us: 1.0, samples: samples.to_vec(), unseen: 2 };
         agreement_of(1.5, &[("duration", 2e3)], false, Some(vec![&unrepeated]))
@@ -234,10 +234,10 @@ fn bytes_and_operations_below_the_declared_are_work_that_was_not_done() {
 }
 
 #[test]
-fn a_median_below_what_the_chip_can_do_does_not_count() {
+fn a_median_below_the_limit_of_the_chip_is_rejected() {
     // 8 MB through the ports of 132 multiprocessors take 0.24 us
     let found = agreement(0.2, &[("duration", 2e3)]);
-    assert!(reason(&found).contains("by its L2 peak"), "{found:?}");
+    assert!(reason(&found).contains("at its L2 peak"), "{found:?}");
     assert!(matches!(agreement(0.01, &[("duration", 0.01)]), Agreement::Cheats(_)));
 }
 
@@ -254,7 +254,7 @@ fn a_duration_of_cupti_is_a_witness_that_is_granted_cold_caches_by_the_bytes_of_
 }
 
 #[test]
-fn what_dram_has_to_move_depends_on_the_sets_that_l2_cannot_hold() {
+fn minimum_dram_traffic_depends_on_the_sets_beyond_l2() {
     let phase = parse(Path::new("copy.toml"), &PHASE.replace("N = 1000000", "N = 100000000")).unwrap();
     let (variant, shape) = (VariantId("copy".into()), &phase.workload.shapes[0]);
     let counters = Quantities::new([]);
@@ -373,7 +373,7 @@ fn a_variant_twenty_times_too_fast_for_its_counters_cheats() {
 }
 
 #[test]
-fn kernels_that_were_not_verified_do_not_count_beside_those_that_were() {
+fn unverified_kernels_are_rejected_if_others_are_verified() {
     at_root();
     let (mut run, selected) = forged(1.0, false);
     let mut changed = (*run.run).clone();

@@ -52,7 +52,7 @@ impl CaseCounters<'_> {
         let all: Vec<f64> = processes.iter().flat_map(|process| each(process)).collect();
         if all.len() < LEAST || all.iter().any(|us| !us.is_finite()) {
             return Repeats::TooFew(format!(
-                "{} samples without repeats, {LEAST} are needed: a launch could have found its answer",
+                "{} samples without repeats, {LEAST} are needed: a launch could have reused an answer",
                 all.len()
             ));
         }
@@ -78,7 +78,7 @@ impl ShortestSamples {
             factor: self.any / sample_us,
             clear: CLEAR,
             reason: format!(
-                "repeats take less time in a sample: {} µs is the shortest, and {} µs a launch where no launch can find its answer: a factor of {}",
+                "repeats take less time in a sample: the shortest is {} µs, but {} µs a launch if no launch can reuse an answer: a factor of {}",
                 short(sample_us),
                 short(self.any),
                 short(self.any / sample_us)
@@ -93,14 +93,14 @@ impl ShortestSamples {
                 factor: us / latency_us,
                 clear: CLEAR,
                 reason: format!(
-                    "repeats take less time: {} µs is the median, and {} µs a launch {what}: a factor of {}",
+                    "repeats take less time: the median is {} µs, but {} µs a launch {what}: a factor of {}",
                     short(latency_us),
                     short(us),
                     short(us / latency_us)
                 ),
             })
         };
-        let any = of(self.any, LONGER, "where no launch can find its answer");
+        let any = of(self.any, LONGER, "if no launch can reuse an answer");
         any.or_else(|| of(self.unseen?, longer, "on inputs that no launch has read before"))
     }
 }
