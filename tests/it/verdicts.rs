@@ -283,9 +283,9 @@ fn limits_take_units_and_suspicious_ones_are_reported() {
         assert!(refused.stderr.contains(marked) && refused.stderr.contains("gate[0].require"), "{}", refused.stderr);
     }
     for (require, said) in [
-        ("theoretical_occupancy >= 0.2", "Check the units: 'g' holds theoretical_occupancy against 0.2 %"),
-        ("latency_p50 <= 29650", "'g' holds latency_p50 against 29.65 ms"),
-        ("shared_mem <= 48", "'g' holds shared_mem against 48 B"),
+        ("theoretical_occupancy >= 0.2", "Check the units: 'g' compares theoretical_occupancy with 0.2 %"),
+        ("latency_p50 <= 29650", "'g' compares latency_p50 with 29.65 ms"),
+        ("shared_mem <= 48", "'g' compares shared_mem with 48 B"),
     ] {
         let (_, texts) = judged(&place, &run, &gate("g", require));
         says_first(&texts, said);
