@@ -251,7 +251,11 @@ fn a_sweep_explains_the_effects_of_its_parameters() {
     let picture = place.path().join("front.svg");
     let drawn = run(&["--objectives", "latency_p50,registers,shared_mem", "--svg", picture.to_str().unwrap()]);
     let svg = std::fs::read_to_string(&picture).unwrap();
-    assert!(drawn.status == Some(0) && svg.contains("The front over 3 objectives"), "{}", drawn.stderr);
+    assert!(
+        drawn.status == Some(0) && svg.contains("Which variants are best over 3 objectives together?"),
+        "{}",
+        drawn.stderr
+    );
     let alone = run(&["--objectives", "latency_p50", "--svg", picture.to_str().unwrap()]);
     assert!(alone.status == Some(2) && alone.stderr.contains("--svg has nothing to draw"), "{}", alone.stderr);
     let unknown = run(&["--objectives", "latency_p51"]);
